@@ -17,8 +17,8 @@ files=$(mktemp -d)
 trap 'rm -rf "$files"' EXIT
 units=("$@")
 if [ $# -eq 0 ]; then
-    units=(vector_sort cpu_sort cpu_stream cpu_engine cpu_top stream_sort argsort check lines
-        lines_merge text_feed source frames read_ahead ring)
+    units=(cpu_sort cpu_stream keys core check lines
+        lines_merge text_feed source frames read_ahead)
 fi
 
 "${MAKE:-make}" -j"$(nproc)" CUDA=0 CC=clang CXX=clang++ SANITIZE=thread CFLAGS='-O1 -g' \

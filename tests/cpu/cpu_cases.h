@@ -20,162 +20,176 @@
 
 #include <cmocka.h>
 
-static inline double next_unit(uint64_t *state)
+/* ---- Shapes ---- */
+
+/* A key to make: number i of n, of `bits` bits. Higher bits of a result are cut off. */
+struct draw {
+    size_t i, n;
+    unsigned bits;
+    uint64_t values; /* the parameter of the shape */
+    uint64_t random; /* the state of random_next() */
+};
+
+static inline uint64_t random_key(struct draw *d)
 {
-    return (double)(random_next(state) >> 11) * 0x1p-53;
+    return random_next(&d->random) & key_bits_mask(d->bits);
 }
 
-/* ---- Shapes: the i-th of n keys, as ordered bits before they are cut to the width ---- */
-
-typedef uint64_t shape_key(size_t i, size_t n, unsigned bits, uint64_t *random);
-
-static uint64_t random_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static inline double random_unit(struct draw *d)
 {
-    (void)i, (void)n, (void)bits;
-    return random_next(random);
+    return (double)(random_next(&d->random) >> 11) * 0x1p-53;
 }
 
-/* n keys over the whole range of the width, ascending. */
-static uint64_t sorted_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+/* Keys over the whole range of the width, ascending. */
+static inline uint64_t rising_key(const struct draw *d, size_t i)
 {
-    (void)random;
-    const uint64_t step = key_bits_mask(bits) / n;
-    return step ? i * step : i * key_bits_mask(bits) / n;
+    const uint64_t step = key_bits_mask(d->bits) / d->n;
+    return step ? i * step : i * key_bits_mask(d->bits) / d->n;
 }
 
-static uint64_t reversed_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t sorted_key(struct draw *d)
 {
-    return sorted_key(n - 1 - i, n, bits, random);
+    return rising_key(d, d->i);
+}
+
+static uint64_t reversed_key(struct draw *d)
+{
+    return rising_key(d, d->n - 1 - d->i);
 }
 
 /* Descending in steps of three equal keys: reversing it would reverse the indices of equal keys. */
-static uint64_t stairs_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t stairs_key(struct draw *d)
 {
-    return sorted_key((n - 1 - i) / 3, n, bits, random);
+    return rising_key(d, (d->n - 1 - d->i) / 3);
 }
 
-static uint64_t equal_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t organ_pipe_key(struct draw *d)
 {
-    (void)i, (void)n, (void)bits, (void)random;
-    return 0x8123456789abcdefu;
+    return rising_key(d, d->i < d->n / 2 ? d->i : d->n - 1 - d->i);
 }
 
-static uint64_t two_keys(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t misplaced_key(struct draw *d)
 {
-    (void)i, (void)n;
-    return random_next(random) & 1 ? key_bits_mask(bits) : 5;
+    return d->i == d->n - 1 ? 0 : rising_key(d, d->i) + 1;
 }
 
-static uint64_t few_keys(size_t i, size_t n, unsigned bits, uint64_t *random)
+/* `values` values, all equally frequent. */
+static uint64_t value_key(struct draw *d)
 {
-    (void)i, (void)n, (void)bits;
-    return random_next(random) % 17 * 0x9e3779b97f4a7c15u;
+    return (random_next(&d->random) % d->values + 1) * 0x9e3779b97f4a7c15u;
 }
 
-/* More values than are compared one by one, and few enough to be counted in a table. */
-static uint64_t thousand_keys(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t value_at_first(struct draw *d)
 {
-    (void)i, (void)n, (void)bits;
-    return random_next(random) % 1000 * 0x9e3779b97f4a7c15u;
+    return d->i < d->n / 10 * 9 ? value_key(d) : random_key(d);
 }
 
-/* Like thousand_keys(), except for the last tenth. */
-static uint64_t thousand_at_first(size_t i, size_t n, unsigned bits, uint64_t *random)
+/* Multiples of the inverse of the factor by which value_table.c hashes: they hash to 0. */
+static uint64_t alike_key(struct draw *d)
 {
-    return i < n / 10 * 9 ? thousand_keys(i, n, bits, random) : random_next(random);
+    return random_next(&d->random) % d->values * 0xf1de83e19937733du;
 }
 
-static uint64_t organ_pipe_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+/* Half of the keys have the greatest value, and a quarter the least. */
+static uint64_t end_key(struct draw *d)
 {
-    return sorted_key(i < n / 2 ? i : n - 1 - i, n, bits, random);
+    const uint64_t key = random_next(&d->random);
+    return key % 2 ? UINT64_MAX : key % 4 ? 0 : key;
 }
 
-static uint64_t zipf_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+/* Most keys have one of `values` adjacent values; one key in a thousand has any value. */
+static uint64_t dense_key(struct draw *d)
 {
-    (void)i, (void)bits;
-    return (uint64_t)exp(next_unit(random) * log((double)n + 1));
+    const uint64_t key = random_next(&d->random);
+    return key % 1000 == 0 ? key : key_bits_mask(d->bits) / 2 - 4096 + key % d->values;
 }
 
-static uint64_t misplaced_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t zipf_key(struct draw *d)
 {
-    return i == n - 1 ? 0 : sorted_key(i, n, bits, random) + 1;
+    return (uint64_t)exp(random_unit(d) * log((double)d->n + 1));
 }
 
 /* Doubles over all exponents. Narrower keys are cut from the top of their bits. */
-static uint64_t exponent_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t exponent_key(struct draw *d)
 {
-    (void)i, (void)n;
-    const double number = ldexp(next_unit(random) - 0.5, (int)(random_next(random) % 2000) - 1000);
+    const double unit = random_unit(d) - 0.5;
+    const double number = ldexp(unit, (int)(random_next(&d->random) % 2000) - 1000);
     uint64_t key;
     memcpy(&key, &number, sizeof key);
-    return key >> (64 - bits);
+    return key >> (64 - d->bits);
 }
 
 /* One in 16 keys differs in the highest 8 bits, one in 16 of the others in the next 8, and so on:
  * one bucket has nearly all keys, whatever the digit. */
-static uint64_t skewed_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t skewed_key(struct draw *d)
 {
-    (void)i, (void)n;
     unsigned zeros = 0;
-    while (zeros + 8 < bits && random_next(random) % 16 != 0)
+    while (zeros + 8 < d->bits && random_next(&d->random) % 16 != 0)
         zeros += 8;
-    return (random_next(random) & key_bits_mask(bits)) >> zeros;
+    return random_key(d) >> zeros;
 }
 
 /* Keys other than the heavy one are so few that a sample hardly has any. */
-static uint64_t outlier_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t outlier_key(struct draw *d)
 {
-    (void)i, (void)n, (void)bits;
-    return random_next(random) % 5000 == 0 ? random_next(random) : 0x1234;
+    return random_next(&d->random) % 5000 == 0 ? random_key(d) : 0x1234;
 }
 
 /* Nearly all keys are in the low half of the bits. Outliers over the whole width are frequent
  * enough for a sample to take its range from them. One bucket gets the rest, and must be
  * partitioned by its own range. */
-static uint64_t clustered_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t clustered_key(struct draw *d)
 {
-    (void)i, (void)n;
-    const uint64_t key = random_next(random) & key_bits_mask(bits);
-    return random_next(random) % 20 == 0 ? key : key >> bits / 2;
+    const uint64_t key = random_key(d);
+    return random_next(&d->random) % 20 == 0 ? key : key >> d->bits / 2;
 }
 
 /* The last third is far from the other keys, which are the only ones that a model can have learned
  * from. */
-static uint64_t late_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t late_key(struct draw *d)
 {
-    const uint64_t key = (random_next(random) & key_bits_mask(bits)) >> 2;
-    return i < n / 3 * 2 ? key : key | key_bits_mask(bits) / 4 * 3;
+    const uint64_t key = random_key(d) >> 2;
+    return d->i < d->n / 3 * 2 ? key : key | key_bits_mask(d->bits) / 4 * 3;
 }
 
 /* About one in ten keys is the same, but none of the first quarter. */
-static uint64_t frequent_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+static uint64_t frequent_key(struct draw *d)
 {
-    const uint64_t key = random_next(random) & key_bits_mask(bits);
-    return i > n / 4 && key % 8 == 0 ? 0x77 : key;
+    const uint64_t key = random_key(d);
+    return d->i > d->n / 4 && key % 8 == 0 ? 0x77 : key;
 }
 
 static const struct shape {
     const char *name;
-    shape_key *key;
+    uint64_t (*key)(struct draw *d);
+    uint64_t values;
 } shapes[] = {
-    {"random", random_key},
-    {"late", late_key},
-    {"frequent", frequent_key},
-    {"sorted", sorted_key},
-    {"reversed", reversed_key},
-    {"all equal", equal_key},
-    {"two values", two_keys},
-    {"few distinct", few_keys},
-    {"a thousand values", thousand_keys},
-    {"a thousand at first", thousand_at_first},
-    {"organ pipe", organ_pipe_key},
-    {"zipf", zipf_key},
-    {"one out of place", misplaced_key},
-    {"exponents", exponent_key},
-    {"skewed", skewed_key},
-    {"outliers", outlier_key},
-    {"stairs", stairs_key},
-    {"clustered", clustered_key},
+    {"random", random_key, 0},
+    {"late", late_key, 0},
+    {"frequent", frequent_key, 0},
+    {"sorted", sorted_key, 0},
+    {"reversed", reversed_key, 0},
+    {"all equal", value_key, 1},
+    {"two values", value_key, 2},
+    {"eight values", value_key, 8},
+    {"few distinct", value_key, 17},
+    {"a thousand values", value_key, 1000},
+    {"as many values as are counted", value_key, 2048},
+    {"one value more", value_key, 2049},
+    {"a thousand at first", value_at_first, 1000},
+    {"hashed alike", alike_key, 16},
+    {"ends", end_key, 0},
+    {"organ pipe", organ_pipe_key, 0},
+    {"zipf", zipf_key, 0},
+    {"one out of place", misplaced_key, 0},
+    {"exponents", exponent_key, 0},
+    {"skewed", skewed_key, 0},
+    {"outliers", outlier_key, 0},
+    {"stairs", stairs_key, 0},
+    {"clustered", clustered_key, 0},
+    {"dense, 20,001 values", dense_key, 20001},
+    {"dense, 299,000 values", dense_key, 299000},
+    {"dense, 1,000,000 values", dense_key, 1000000},
 };
 #define SHAPE_COUNT (sizeof shapes / sizeof *shapes)
 
@@ -197,6 +211,7 @@ static const struct wanted_order {
     {"f64", 8, ENDIAN_BIG, true},     {"", 16, ENDIAN_LITTLE, false},
 };
 #define ORDER_COUNT (sizeof orders / sizeof *orders)
+#define ORDER_f64 11
 
 static inline struct key_order make_order(const struct wanted_order *wanted)
 {
@@ -209,115 +224,93 @@ static inline struct key_order make_order(const struct wanted_order *wanted)
     return key_order_make(type, wanted->endian, NAN_GREATEST, wanted->descending);
 }
 
-/* ---- The reference ---- */
-
-/* Sorts by one byte after the other, the lowest first. qsort took three quarters of the time of
- * unit_cpu_sort. */
-static inline void sort_by_bytes(uint64_t *keys, uint64_t *spare, size_t count)
-{
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        size_t begins[257] = {0};
-        for (size_t i = 0; i < count; i++)
-            begins[(keys[i] >> shift & 255) + 1]++;
-        for (size_t byte = 1; byte < 257; byte++)
-            begins[byte] += begins[byte - 1];
-        for (size_t i = 0; i < count; i++)
-            spare[begins[keys[i] >> shift & 255]++] = keys[i];
-        uint64_t *const sorted = spare;
-        spare = keys;
-        keys = sorted;
-    }
-}
-
-static inline int compare_key_index(const void *a, const void *b)
-{
-    const struct key_index *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return (x->index > y->index) - (x->index < y->index);
-}
+/* ---- Cases ---- */
 
 struct test_case {
     const struct wanted_order *wanted;
     struct key_order order;
-    const struct shape *shape;
+    const char *shape;
     size_t count;
-    unsigned char *input;
-    unsigned char *expected;
+    unsigned char *input, *expected;
 };
-
-/* Stores keys (ordered bits) in the case's order. */
-static inline void store_keys(const struct test_case *c, const uint64_t *keys, unsigned char *items)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        const uint64_t stored = key_order_decode(c->order, 8 * c->wanted->bytes, keys[i]);
-        memcpy(items + i * c->wanted->bytes, &stored, c->wanted->bytes);
-    }
-}
 
 static inline void *allocate(size_t bytes)
 {
-    void *memory = malloc(bytes ? bytes : 1);
+    void *memory = aligned_alloc(64, bytes / 64 * 64 + 64);
     assert_non_null(memory);
     return memory;
 }
 
-/* Ordered bits, unsorted and, once they were requested, sorted. */
-struct case_keys {
-    const struct shape *shape;
-    size_t count;
-    unsigned bits;
-    uint64_t *keys, *sorted;
-};
-
-/* Returns the keys of the last case again if only the order differs. */
-static inline struct case_keys *make_keys(const struct shape *shape, size_t count, unsigned bits)
+static inline void store_item(const struct test_case *c, unsigned char *items, size_t i,
+                              struct key_index item)
 {
-    static struct case_keys last;
-    if (last.shape == shape && last.count == count && last.bits == bits)
-        return &last;
-    uint64_t random = count;
-    free(last.keys);
-    free(last.sorted);
-    last = (struct case_keys){shape, count, bits, allocate(count * sizeof(uint64_t)), NULL};
-    for (size_t i = 0; i < count; i++)
-        last.keys[i] = shape->key(i, count, bits, &random) & key_bits_mask(bits);
-    return &last;
+    const unsigned width = c->wanted->bytes;
+    const uint64_t stored = width < 16 ? key_order_decode(c->order, 8 * width, item.key) : 0;
+    memcpy(items + i * width, width < 16 ? (const void *)&stored : (const void *)&item, width);
 }
 
-static inline const uint64_t *sort_keys(struct case_keys *keys)
+static inline struct key_index load_item(const struct test_case *c, const unsigned char *items,
+                                         size_t i)
 {
-    const size_t bytes = keys->count * sizeof(uint64_t);
-    if (!keys->sorted) {
-        keys->sorted = memcpy(allocate(bytes), keys->keys, bytes);
-        uint64_t *const spare = allocate(bytes);
-        sort_by_bytes(keys->sorted, spare, keys->count);
-        free(spare);
+    const unsigned width = c->wanted->bytes;
+    struct key_index item = {0, 0};
+    memcpy(width < 16 ? (void *)&item.key : (void *)&item, items + i * width, width);
+    if (width < 16)
+        item = (struct key_index){i, key_order_encode(c->order, 8 * width, item.key)};
+    return item;
+}
+
+/* The reference: sorts by one byte of the keys after the other, the lowest first, so that items of
+ * equal keys keep their order. qsort took three quarters of the time of these tests. */
+static inline void sort_simply(const struct test_case *c, unsigned char *items, size_t count)
+{
+    struct key_index *from = allocate(count * sizeof *from), *to = allocate(count * sizeof *to);
+    for (size_t i = 0; i < count; i++)
+        from[i] = load_item(c, items, i);
+    for (unsigned byte = 0; byte < 8 && byte < c->wanted->bytes; byte++) {
+        size_t begins[257] = {0};
+        for (size_t i = 0; i < count; i++)
+            begins[(from[i].key >> 8 * byte & 255) + 1]++;
+        for (size_t value = 1; value < 257; value++)
+            begins[value] += begins[value - 1];
+        for (size_t i = 0; i < count; i++)
+            to[begins[from[i].key >> 8 * byte & 255]++] = from[i];
+        struct key_index *const sorted = to;
+        to = from;
+        from = sorted;
     }
-    return keys->sorted;
+    for (size_t i = 0; i < count; i++)
+        store_item(c, items, i, from[i]);
+    free(from);
+    free(to);
+}
+
+/* A case of keys (ordered bits). */
+static inline struct test_case make_case_of(const struct wanted_order *wanted, const char *shape,
+                                            const uint64_t *keys, size_t count)
+{
+    const size_t bytes = count * wanted->bytes;
+    struct test_case c = {wanted, make_order(wanted), shape,
+                          count,  allocate(bytes),    allocate(bytes)};
+    for (size_t i = 0; i < count; i++)
+        store_item(&c, c.input, i, (struct key_index){i, keys[i]});
+    memcpy(c.expected, c.input, bytes);
+    sort_simply(&c, c.expected, count);
+    return c;
 }
 
 static inline struct test_case make_case(const struct wanted_order *wanted,
                                          const struct shape *shape, size_t count)
 {
-    struct test_case c = {.wanted = wanted,
-                          .order = make_order(wanted),
-                          .shape = shape,
-                          .count = count,
-                          .input = allocate(count * wanted->bytes),
-                          .expected = allocate(count * wanted->bytes)};
-    const unsigned bits = wanted->bytes == 16 ? 64 : 8 * wanted->bytes;
-    struct case_keys *const keys = make_keys(shape, count, bits);
-    if (wanted->bytes == 16) {
-        struct key_index *items = (struct key_index *)(void *)c.input;
-        for (size_t i = 0; i < count; i++)
-            items[i] = (struct key_index){i, keys->keys[i]};
-        memcpy(c.expected, c.input, count * sizeof *items);
-        qsort(c.expected, count, sizeof *items, compare_key_index);
-    } else {
-        store_keys(&c, keys->keys, c.input);
-        store_keys(&c, sort_keys(keys), c.expected);
-    }
+    uint64_t *const keys = allocate(count * sizeof *keys);
+    struct draw draw = {.n = count,
+                        .bits = wanted->bytes < 8 ? 8 * wanted->bytes : 64,
+                        .values = shape->values,
+                        .random = count};
+    for (; draw.i < count; draw.i++)
+        keys[draw.i] = shape->key(&draw) & key_bits_mask(draw.bits);
+    const struct test_case c = make_case_of(wanted, shape->name, keys, count);
+    free(keys);
     return c;
 }
 
@@ -327,40 +320,51 @@ static inline void free_case(struct test_case *c)
     free(c->expected);
 }
 
-/* ---- Sorting the cases ---- */
-
-static inline struct sort_spec make_spec(const struct test_case *c, bool known, unsigned threads)
+static inline void assert_sorted(const struct test_case *c, const unsigned char *items,
+                                 size_t begin, size_t count, const char *how, unsigned threads)
 {
-    return (struct sort_spec){.item_bytes = c->wanted->bytes,
-                              .order = c->order,
-                              .count = known ? c->count : COUNT_UNKNOWN,
-                              .algorithm = backend_find_algorithm(backends[0], "radix"),
-                              .threads = threads};
+    const size_t width = c->wanted->bytes;
+    assert_true(count <= c->count - begin);
+    if (count > 0 && memcmp(items, c->expected + begin * width, count * width) != 0)
+        fail_msg("%zu items of %u bytes, %s, %s, %s, %u threads: not in order", c->count,
+                 c->wanted->bytes, c->wanted->type, c->shape, how, threads);
 }
 
-/* An engine has at most one thread for each processor; the sort that it calls has as many threads
- * as are requested. */
-static inline void check_team(const struct test_case *c, unsigned threads)
+/* ---- The sort of an array, by exactly as many threads as are requested ---- */
+
+/* Bytes after an array, which must not change. */
+#define GUARD_BYTES ((size_t)1024)
+
+static inline void set_guard(unsigned char *end)
 {
-    const struct sort_task task = {
-        .item_bytes = c->wanted->bytes, .order = c->order, .count = c->count, .threads = threads};
+    memset(end, 0xa5, GUARD_BYTES);
+}
+
+static inline void check_guard(const unsigned char *end)
+{
+    for (size_t i = 0; i < GUARD_BYTES; i++)
+        assert_int_equal(end[i], 0xa5);
+}
+
+static inline void check_array(const struct test_case *c, const unsigned char *input,
+                               unsigned threads)
+{
     const size_t width = c->wanted->bytes, bytes = c->count * width;
+    const struct sort_task task = {c->wanted->bytes, c->order, c->count, threads};
     size_t scratch_bytes;
     assert_true(array_sort_scratch_bytes(&task, &scratch_bytes));
-    void *scratch = aligned_alloc(64, (scratch_bytes + 63) / 64 * 64);
-    unsigned char *items = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    assert_non_null(scratch);
-    assert_non_null(items);
-    memcpy(items, c->input, bytes);
+    unsigned char *const scratch = allocate(scratch_bytes);
+    unsigned char *const items = allocate(bytes + GUARD_BYTES);
+    memcpy(items, input, bytes);
+    set_guard(items + bytes);
     struct array_sort *const sorting = array_sort_begin(&task, items, scratch);
     for (size_t sorted = 0, known = 0; sorted < c->count; known = sorted) {
         sorted = array_sort_await(sorting, known);
         assert_in_range(sorted, known + 1, c->count);
-        if (memcmp(items + known * width, c->expected + known * width, (sorted - known) * width))
-            fail_msg("%zu items of %s, %s, by a team of %u: not in order", c->count,
-                     c->wanted->type, c->shape->name, threads);
+        assert_sorted(c, items + known * width, known, sorted - known, "in an array", threads);
     }
     array_sort_end(sorting);
+    check_guard(items + bytes);
     free(items);
     free(scratch);
 }

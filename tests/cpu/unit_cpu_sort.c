@@ -1,178 +1,424 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_cpu_sort.c - the CPU's sort, called through struct backend like in the pipeline, against
- * simple sorts: every shape in every order, by any number of threads (tests/cpu/cpu_cases.h).
+/* unit_cpu_sort.c - the CPU's backend sorts every shape in every order, by any number of threads
+ * (tests/cpu/cpu_cases.h), and fulfills the contract of struct backend: its facts, the arguments
+ * that it refuses, calls in the wrong order, engines inside a parallel region. Also the vector sort
+ * alone, for which arrays are made that mislead it.
  */
+#include "core/vector_units.h"
+#include "cpu/vector/vector_sort.h"
 #include "tests/cpu/cpu_cases.h"
 
-#include <stdio.h>
+#include <malloc.h>
+#include <pthread.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static const struct engine_functions *functions;
+
+static int find_functions(void **state)
+{
+    (void)state;
+    functions = backends[0]->keys;
+    mallopt(M_MMAP_THRESHOLD, 1 << 30); /* memory is used again, as clearing it takes long */
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    return 0;
+}
+
+/* ---- The engine, as the pipeline calls it ---- */
+
+static struct sort_spec make_spec(const struct test_case *c, size_t count, unsigned threads)
+{
+    return (struct sort_spec){.item_bytes = c->wanted->bytes,
+                              .order = c->order,
+                              .count = count,
+                              .algorithm = backend_find_algorithm(backends[0], "radix"),
+                              .threads = threads};
+}
 
 /* Fills the engine in chunks of about a third of the items. */
-static void fill(struct engine *engine, const struct test_case *c)
+static bool fill(struct engine *engine, const struct test_case *c, struct error *error)
 {
-    const size_t width = c->wanted->bytes;
-    struct error error = {0};
-    for (size_t done = 0; done < c->count;) {
-        struct chunk chunk;
-        const size_t left = c->count - done, third = c->count / 3 + 1;
-        if (!backends[0]->keys->lend(engine, left < third ? left : third, &chunk, &error))
-            fail_msg("%s", error.message);
-        assert_in_range(chunk.capacity, 1, third);
+    const size_t width = c->wanted->bytes, third = c->count / 3 + 1;
+    struct chunk chunk;
+    for (size_t done = 0; done < c->count; done += chunk.count) {
+        const size_t left = c->count - done;
+        if (!functions->lend(engine, left < third ? left : third, &chunk, error) ||
+            chunk.capacity == 0 || chunk.capacity > third)
+            return false;
         chunk.count = chunk.capacity < left ? chunk.capacity : left;
         memcpy(chunk.items, c->input + done * width, chunk.count * width);
-        assert_true(backends[0]->keys->take(engine, chunk, &error));
-        done += chunk.count;
+        if (!functions->take(engine, chunk, error))
+            return false;
     }
+    return true;
 }
 
-static void compare_output(struct engine *engine, const struct test_case *c, const char *how)
+/* Returns whether the engine gives the expected items. */
+static bool gives_expected(struct engine *engine, const struct test_case *c, struct error *error)
 {
     const size_t width = c->wanted->bytes;
-    struct error error = {0};
     struct chunk chunk;
-    size_t done = 0;
-    for (;;) {
-        assert_true(backends[0]->keys->give(engine, &chunk, &error));
+    for (size_t done = 0;; done += chunk.count) {
+        if (!functions->give(engine, &chunk, error))
+            return false;
         if (chunk.count == 0)
-            break;
-        assert_true(chunk.count <= c->count - done);
-        if (memcmp(chunk.items, c->expected + done * width, chunk.count * width) != 0)
-            fail_msg("%zu items of %s, %s, %s: not in order", c->count, c->wanted->type,
-                     c->shape->name, how);
-        done += chunk.count;
-        assert_true(backends[0]->keys->take_back(engine, chunk, &error));
+            return done == c->count;
+        if (chunk.count > c->count - done ||
+            memcmp(chunk.items, c->expected + done * width, chunk.count * width) != 0 ||
+            !functions->take_back(engine, chunk, error))
+            return false;
     }
-    assert_int_equal(done, c->count);
 }
 
-static void check_sort(const struct test_case *c, bool known, unsigned threads)
+static bool engine_sorts(const struct test_case *c, bool is_known, unsigned threads)
 {
-    const struct sort_spec spec = make_spec(c, known, threads);
+    const struct sort_spec spec = make_spec(c, is_known ? c->count : COUNT_UNKNOWN, threads);
     struct engine *engine = NULL;
     struct error error = {0};
-    char how[64];
-    snprintf(how, sizeof how, "%s count, %u threads", known ? "known" : "unknown", threads);
-    if (!backends[0]->keys->open(&spec, &engine, &error))
-        fail_msg("%s", error.message);
-    fill(engine, c);
-    if (!backends[0]->keys->sort(engine, &error))
-        fail_msg("%s", error.message);
-    compare_output(engine, c, how);
-    backends[0]->keys->close(engine);
+    const bool done = functions->open(&spec, &engine, &error) && fill(engine, c, &error) &&
+                      functions->sort(engine, &error) && gives_expected(engine, c, &error);
+    functions->close(engine);
+    return done;
 }
 
-static void check_sort_by(const struct test_case *c, bool known, unsigned threads)
+static void check_engine(const struct test_case *c, bool is_known, unsigned threads)
+{
+    if (!engine_sorts(c, is_known, threads))
+        fail_msg("%zu items of %s, %s, %s count, %u threads: not sorted", c->count, c->wanted->type,
+                 c->shape, is_known ? "known" : "unknown", threads);
+}
+
+/* An engine has at most one thread for each processor; the sort that it calls has as many threads
+ * as are requested. */
+static void check_sort(const struct test_case *c, bool is_known, unsigned threads)
 {
     if (threads <= 2)
-        check_sort(c, known, threads);
+        check_engine(c, is_known, threads);
     else
-        check_team(c, threads);
+        check_array(c, c->input, threads);
 }
-
-/* ---- Tests ---- */
 
 static const unsigned thread_counts[] = {1, 2, 3, 7, 16};
-#define THREAD_COUNTS (sizeof thread_counts / sizeof *thread_counts)
 
-static void small_counts(void **state)
+/* Counts around those of a network, of bins, of a partition and of counters, by one of the numbers
+ * of threads in turn; above 4097 in one of eight orders in turn, and every second shape as items.
+ */
+static void arrays_of_any_size(void **state)
 {
     (void)state;
-    static const size_t counts[] = {0, 1, 2, 3, 255, 256, 257, 4095, 4096, 4097};
+    static const size_t counts[] = {
+        0,    1,    2,    3,    15,   16,    17,    31,    32,    33,     63,    64,   65,
+        127,  128,  129,  255,  256,  257,   300,   511,   1000,  2047,   2048,  2049, 4095,
+        4096, 4097, 8191, 8192, 8193, 20001, 65535, 65536, 65537, 131073, 200003};
     for (size_t s = 0; s < SHAPE_COUNT; s++)
-        for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+        for (size_t n = 0; n < LENGTH(counts); n++)
             for (size_t o = 0; o < ORDER_COUNT; o++) {
-                struct test_case c = make_case(&orders[o], &shapes[s], counts[n]);
-                for (size_t t = 0; t < THREAD_COUNTS; t++)
-                    check_sort(&c, (s + n + t) % 2 == 0, thread_counts[t]);
-                free_case(&c);
-            }
-}
-
-/* Each shape is tested with every second order: with one half of the orders for one count, and the
- * other half for the next count. */
-static void counts_around_the_first_partition(void **state)
-{
-    (void)state;
-    static const size_t counts[] = {65535, 65536, 65537};
-    for (size_t s = 0; s < SHAPE_COUNT; s++)
-        for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
-            for (size_t o = 0; o < ORDER_COUNT; o++) {
-                if (orders[o].bytes != 16 && (s + n + o) % 2 != 0)
+                if (counts[n] > 4097 && (s + n + o) % (orders[o].bytes == 16 ? 2 : 8) != 0)
                     continue;
                 struct test_case c = make_case(&orders[o], &shapes[s], counts[n]);
-                for (size_t t = (o / 2 + s) % 2; t < THREAD_COUNTS; t += 2)
-                    check_sort_by(&c, (o / 4 + s / 2 + n / 2) % 2 == 0, thread_counts[t]);
+                check_sort(&c, (s + n) % 2 == 0, thread_counts[(s + n + o / 4) % 5]);
                 free_case(&c);
             }
 }
 
-/* The maximum count at which keys of two bytes are sorted, and one more key, for which they are
- * counted. */
-static void words_around_those_that_are_counted(void **state)
-{
-    (void)state;
-    for (size_t o = 0; o < ORDER_COUNT; o++)
-        for (size_t s = 0; s < SHAPE_COUNT && orders[o].bytes == 2; s++) {
-            struct test_case c = make_case(&orders[o], &shapes[s], ((size_t)128 << 10) + s % 2);
-            check_sort_by(&c, s % 4 < 2, thread_counts[s % THREAD_COUNTS]);
-            free_case(&c);
-        }
-}
-
-/* Each thread writes a MiB, and the next piece starts when that piece has been written. */
-static void pieces_of_keys_that_are_counted(void **state)
-{
-    (void)state;
-    const unsigned threads = 2;
-    for (size_t o = 0; o < ORDER_COUNT; o++)
-        for (size_t more = 0; more < 3 && orders[o].bytes <= 2; more++) {
-            const size_t piece = ((size_t)1 << 20) * threads / orders[o].bytes;
-            struct test_case c = make_case(&orders[o], &shapes[(o + more) % SHAPE_COUNT],
-                                           (more == 2 ? 2 * piece : piece - 1 + more) + more);
-            check_sort_by(&c, more == 1, threads);
-            free_case(&c);
-        }
-}
-
-/* Widths of 4 and 8 bytes have four orders each, so that all shapes are tested with each width.
- * Keys of 8 bytes and pairs are larger than a cache. */
-static void large_counts(void **state)
+/* More than a cache holds. All shapes with each width, by one of the numbers of threads in turn. */
+static void large_arrays(void **state)
 {
     (void)state;
     for (size_t o = 0; o < ORDER_COUNT; o++)
         for (size_t s = 0; s < SHAPE_COUNT; s++) {
             if (orders[o].bytes != 16 && o % 4 != s % 4)
                 continue;
-            const size_t count = orders[o].bytes < 8 ? 1000003 : 600011;
+            const size_t count = orders[o].bytes == 4  ? 1000003
+                                 : orders[o].bytes < 4 ? 400003
+                                                       : 600011;
             struct test_case c = make_case(&orders[o], &shapes[s], count);
-            for (size_t t = s % 3; t < THREAD_COUNTS; t += 3)
-                check_sort_by(&c, s / 3 % 2 == 0, thread_counts[t]);
+            check_sort(&c, s / 3 % 2 == 0, thread_counts[(s + s / 4 + o) % 5]);
             free_case(&c);
         }
 }
 
-/* Enough keys for the engine to take them as a stream, and for its ring to wrap around. */
-static void streams_of_the_engine(void **state)
+/* Keys that are counted: each thread writes a MiB, and the next piece starts when that piece has
+ * been written. And enough keys for the engine to take them as a stream, whose ring wraps around.
+ */
+static void pieces_of_the_output(void **state)
 {
     (void)state;
-    for (size_t o = 0; o < ORDER_COUNT; o++) {
-        if ((orders[o].bytes != 4 && orders[o].bytes != 8) || o % 2 == 0)
-            continue;
-        const size_t count = ((size_t)36 << 20) / orders[o].bytes + 5;
-        struct test_case c = make_case(&orders[o], &shapes[orders[o].bytes == 8], count);
-        check_sort(&c, o % 4 == 1, 2);
+    static const struct {
+        size_t order, bytes, more;
+    } cases[] = {{0, 2 << 20, 0}, {1, 2 << 20, 1}, {2, 2 << 20, 0},  {3, 2 << 20, 1},
+                 {1, 4 << 20, 2}, {4, 4 << 20, 2}, {5, 24 << 20, 5}, {ORDER_f64, 24 << 20, 5}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const struct wanted_order *const order = &orders[cases[i].order];
+        struct test_case c =
+            make_case(order, &shapes[i % 2], cases[i].bytes / order->bytes + cases[i].more);
+        check_engine(&c, i % 2 == 0, 2);
         free_case(&c);
+    }
+}
+
+/* ---- The contract of struct backend ---- */
+
+static void inside_a_parallel_region(void **state)
+{
+    (void)state;
+    struct test_case c = make_case(&orders[ORDER_f64], &shapes[0], 200003);
+    bool fine[2] = {false, false};
+#pragma omp parallel for num_threads(2) schedule(static, 1)
+    for (int i = 0; i < 2; i++)
+        fine[i] = engine_sorts(&c, true, 3);
+    assert_true(fine[0] && fine[1]);
+    free_case(&c);
+}
+
+static void assert_refused(bool done, struct error *error, const char *message)
+{
+    assert_false(done);
+    assert_true(error->is_set);
+    assert_non_null(strstr(error->message, message));
+    *error = (struct error){0};
+}
+
+static void another_number_of_items_than_promised(void **state)
+{
+    (void)state;
+    struct test_case c = make_case(&orders[ORDER_f64], &shapes[0], 100);
+    const struct sort_spec spec = make_spec(&c, c.count, 1);
+    struct engine *engine = NULL;
+    struct error error = {0};
+    struct chunk chunk;
+    assert_true(functions->open(&spec, &engine, &error));
+    assert_true(functions->lend(engine, 1000, &chunk, &error));
+    assert_int_equal(chunk.capacity, 100);
+    memcpy(chunk.items, c.input, 100 * 8);
+    chunk.count = 99;
+    assert_true(functions->take(engine, chunk, &error));
+    assert_refused(functions->sort(engine, &error), &error,
+                   "99 items came where 100 were promised");
+    assert_true(functions->lend(engine, 1, &chunk, &error));
+    chunk.count = 1;
+    assert_true(functions->take(engine, chunk, &error));
+    assert_refused(functions->lend(engine, 1, &chunk, &error), &error,
+                   "more than the promised 100 items");
+    functions->close(engine);
+    free_case(&c);
+}
+
+static void calls_out_of_turn(void **state)
+{
+    (void)state;
+    struct test_case c = make_case(&orders[ORDER_f64], &shapes[0], 100);
+    const struct sort_spec spec = make_spec(&c, COUNT_UNKNOWN, 1);
+    struct engine *engine = NULL;
+    struct error error = {0};
+    struct chunk chunk, second;
+    assert_true(functions->open(&spec, &engine, &error));
+    assert_refused(functions->give(engine, &chunk, &error), &error, "");
+    assert_true(functions->lend(engine, 10, &chunk, &error));
+    assert_refused(functions->lend(engine, 10, &second, &error), &error, "");
+    assert_refused(functions->sort(engine, &error), &error, "");
+    chunk.count = 11;
+    assert_refused(functions->take(engine, chunk, &error), &error, "");
+    chunk.count = 0;
+    assert_true(functions->take(engine, chunk, &error));
+    assert_true(functions->sort(engine, &error));
+    assert_refused(functions->sort(engine, &error), &error, "");
+    functions->close(engine);
+    functions->close(NULL);
+    free_case(&c);
+}
+
+static void what_cannot_be_opened(void **state)
+{
+    (void)state;
+    struct test_case c = make_case(&orders[ORDER_f64], &shapes[0], 8);
+    const struct sort_spec fine = make_spec(&c, 8, 1);
+    struct sort_spec wrong[] = {fine, fine, fine, fine, fine, fine, fine};
+    wrong[0].item_bytes = 3;
+    wrong[1].algorithm = NULL;
+    wrong[2].tile_size = 512;
+    wrong[3].device = 1;
+    wrong[4].threads = 0;
+    wrong[5].count = (size_t)1 << 50;
+    wrong[6].count = SIZE_MAX - 1;
+    static const char *const messages[] = {
+        "", "", "", "", "", "out of memory: 9007199254740992 bytes", "out of memory"};
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        struct engine *engine = NULL;
+        struct error error = {0};
+        assert_refused(functions->open(&wrong[i], &engine, &error), &error, messages[i]);
+        assert_null(engine);
+    }
+    free_case(&c);
+}
+
+static void the_facts(void **state)
+{
+    (void)state;
+    struct device_facts facts;
+    struct error error = {0};
+    assert_string_equal(backends[0]->name, "cpu");
+    assert_true(backends[0]->probe(0, &facts, &error));
+    assert_true(facts.name[0] != '\0' && facts.units > 0);
+    assert_false(backends[0]->probe(1, &facts, &error));
+}
+
+/* ---- The vector sort ---- */
+
+/* Sorts into each of the places that are allowed, and in place. Nothing is written after the ends
+ * of arrays and of the room. */
+static void check_vectors(const struct test_case *c)
+{
+    const unsigned width = c->wanted->bytes;
+    const size_t bytes = c->count * width;
+    const size_t room_count = c->count < VECTOR_ROOM_COUNT ? c->count : VECTOR_ROOM_COUNT;
+    unsigned char *const arrays[] = {allocate(bytes + GUARD_BYTES), allocate(bytes + GUARD_BYTES),
+                                     allocate(bytes + GUARD_BYTES)};
+    for (unsigned place = 0; place < 3; place++) {
+        memcpy(arrays[0], c->input, bytes);
+        for (size_t i = 0; i < 3; i++)
+            set_guard(arrays[i] + bytes);
+        vector_sort(width, arrays[0], arrays[1], c->count, arrays[place], c->order, c->order);
+        assert_sorted(c, arrays[place], 0, c->count, "by vectors to a place", place);
+        for (size_t i = 0; i < 3; i++)
+            check_guard(arrays[i] + bytes);
+    }
+    if (width != 16) {
+        memcpy(arrays[0], c->input, bytes);
+        set_guard(arrays[1] + room_count * width);
+        vector_sort_in_place(width, arrays[0], c->count, arrays[1], c->order, c->order);
+        assert_sorted(c, arrays[0], 0, c->count, "by vectors in place", 1);
+        check_guard(arrays[0] + bytes);
+        check_guard(arrays[1] + room_count * width);
+    }
+    for (size_t i = 0; i < 3; i++)
+        free(arrays[i]);
+}
+
+static const size_t vector_orders[] = {7, ORDER_f64, ORDER_COUNT - 1}; /* f32, f64, items */
+
+static void vectors_sort_to_any_place(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {1,     2,     16,    17,    31,    64,    65,     129,   191,
+                                    256,   257,   300,   1000,  2047,  2049,  8191,   8193,  20001,
+                                    65535, 65537, 65663, 65664, 65728, 65729, 131073, 200003};
+    if (!has_vector_units())
+        skip();
+    for (size_t s = 0; s < SHAPE_COUNT; s++)
+        for (size_t n = 0; n < LENGTH(counts); n++)
+            for (size_t o = 0; o < 3; o++) {
+                struct test_case c = make_case(&orders[vector_orders[o]], &shapes[s], counts[n]);
+                check_vectors(&c);
+                free_case(&c);
+            }
+}
+
+/* The sort samples the 8 keys in the middle of each of `rows` parts of the remaining keys: of
+ * halves up to some thousand keys, then of eighths. Here half of the sampled keys are the greatest
+ * of the remaining keys, so that a cut by their median removes no others. The remaining keys move
+ * up. */
+static void fill_misleading(uint64_t *keys, size_t count, size_t rows)
+{
+    const size_t row = 8;
+    size_t *const left = allocate(count * sizeof *left);
+    uint64_t greatest = UINT64_MAX;
+    for (size_t i = 0; i < count; i++)
+        left[i] = i;
+    while (count > rows * 270) {
+        const size_t stretch = count / rows, begin = (stretch - row) / 2;
+        size_t kept = rows / 2 * stretch + begin;
+        for (size_t r = rows / 2; r < rows; r++) {
+            const size_t seen = r * stretch + begin, end = r + 1 < rows ? seen + stretch : count;
+            for (size_t i = seen; i < seen + row; i++, greatest -= (uint64_t)1 << 32)
+                keys[left[i]] = greatest;
+            memmove(left + kept, left + seen + row, (end - seen - row) * sizeof *left);
+            kept += end - seen - row;
+        }
+        count = kept;
+    }
+    for (size_t i = 0; i < count; i++)
+        keys[left[i]] = (i * 2654435761u % 1000003) << 32;
+    free(left);
+}
+
+static void *check_vectors_of(void *c)
+{
+    check_vectors(c);
+    return NULL;
+}
+
+/* In a thread with a small stack. */
+static void samples_that_mislead_take_little_stack(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {3000, 60000};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (!has_vector_units())
+        skip();
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, (size_t)256 << 10), 0);
+    for (size_t n = 0; n < LENGTH(counts); n++)
+        for (size_t o = 0; o < 3; o++) {
+            uint64_t *const keys = allocate(counts[n] * sizeof *keys);
+            fill_misleading(keys, counts[n], n == 0 ? 2 : 8);
+            for (size_t i = 0; i < counts[n] && o == 0; i++)
+                keys[i] >>= 32;
+            struct test_case c =
+                make_case_of(&orders[vector_orders[o]], "misleading", keys, counts[n]);
+            assert_int_equal(pthread_create(&thread, &attributes, check_vectors_of, &c), 0);
+            assert_int_equal(pthread_join(thread, NULL), 0);
+            free_case(&c);
+            free(keys);
+        }
+    pthread_attr_destroy(&attributes);
+}
+
+/* A third of the keys go to one part. Both parts together have all keys, and no key is in the wrong
+ * part. */
+static void vectors_cut(void **state)
+{
+    (void)state;
+    static uint64_t low[30001], high[30001];
+    static const size_t counts[] = {0, 1, 5, 1000, 30001};
+    if (!has_vector_units())
+        skip();
+    for (size_t n = 0; n < LENGTH(counts); n++) {
+        const size_t count = counts[n];
+        uint64_t random = count, sum = 0, greatest = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += low[i] = random_next(&random);
+        const size_t below = vector_cut(8, low, count, 1, 3, low, high);
+        assert_true(below <= count);
+        if (count >= 1000)
+            assert_in_range(below, count / 4, count * 5 / 12);
+        for (size_t i = 0; i < below; i++) {
+            greatest = low[i] > greatest ? low[i] : greatest;
+            sum -= low[i];
+        }
+        for (size_t i = 0; i < count - below; i++) {
+            assert_true(below == 0 || high[i] > greatest);
+            sum -= high[i];
+        }
+        assert_int_equal(sum, 0);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_counts),
-        cmocka_unit_test(counts_around_the_first_partition),
-        cmocka_unit_test(words_around_those_that_are_counted),
-        cmocka_unit_test(pieces_of_keys_that_are_counted),
-        cmocka_unit_test(large_counts),
-        cmocka_unit_test(streams_of_the_engine),
+        cmocka_unit_test(the_facts),
+        cmocka_unit_test(what_cannot_be_opened),
+        cmocka_unit_test(calls_out_of_turn),
+        cmocka_unit_test(another_number_of_items_than_promised),
+        cmocka_unit_test(inside_a_parallel_region),
+        cmocka_unit_test(arrays_of_any_size),
+        cmocka_unit_test(large_arrays),
+        cmocka_unit_test(pieces_of_the_output),
+        cmocka_unit_test(vectors_sort_to_any_place),
+        cmocka_unit_test(samples_that_mislead_take_little_stack),
+        cmocka_unit_test(vectors_cut),
     };
-    return cmocka_run_group_tests_name("cpu sort", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cpu sort", tests, find_functions, NULL);
 }

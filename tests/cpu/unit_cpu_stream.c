@@ -1,38 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_cpu_stream.c - keys that are partitioned as they arrive (cpu/stream/stream_sort.h), against
- * simple sorts: every shape in every order (tests/cpu/cpu_cases.h). Some shapes are unsuitable and
- * are undone.
+/* unit_cpu_stream.c - keys that are partitioned as they arrive (cpu/stream/stream_sort.h), and the
+ * selection of the first items (cpu/top_select.h), against simple sorts: every shape in every order
+ * (tests/cpu/cpu_cases.h). Some shapes are unsuitable for a stream and are undone.
  */
 #include "cpu/stream/stream_sort.h"
+#include "cpu/top_select.h"
 #include "tests/cpu/cpu_cases.h"
 
-/* Sorts the keys of an undone stream, which are in an array. */
-static void check_undone(const struct test_case *c, unsigned char *items)
-{
-    const struct test_case again = {c->wanted, c->order, c->shape, c->count, items, c->expected};
-    check_team(&again, 2);
-}
+/* ---- Streams ---- */
 
-/* Compares all keys that the stream gives. Two pieces are held before the first is returned.
- * Returns the number of keys. */
-static size_t compare_given(struct stream_sort *stream, const struct test_case *c)
+/* Compares all keys that the stream gives. Two pieces are held before the first is returned. */
+static void check_given(struct stream_sort *stream, const struct test_case *c, unsigned threads)
 {
-    const size_t width = c->wanted->bytes;
     size_t done = 0, held = 0, count;
-    void *keys = NULL;
-    for (;;) {
+    for (void *keys = NULL;; held = count) {
         stream_sort_give(stream, &keys, &count);
-        if (count == 0)
-            return done;
-        assert_true(count <= c->count - done);
-        if (memcmp(keys, c->expected + done * width, count * width) != 0)
-            fail_msg("%zu keys of %s, %s, as a stream: not in order", c->count, c->wanted->type,
-                     c->shape->name);
-        done += count;
         if (held > 0)
             stream_sort_take_back(stream, held);
-        held = count;
+        if (count == 0)
+            break;
+        assert_sorted(c, keys, done, count, "as a stream", threads);
+        done += count;
     }
+    assert_int_equal(done, c->count);
 }
 
 /* Lets the stream's tap observe the keys, by more threads than the stream has. */
@@ -89,59 +79,74 @@ static struct stream_sort *open_stream(const struct sort_task *task, const struc
 
 /* Returns whether the keys were sorted as a stream. Otherwise the undone keys are sorted as an
  * array. */
-static bool check_stream(const struct test_case *c, bool known, unsigned threads)
+static bool check_stream(const struct test_case *c, bool is_known, bool is_given_twice,
+                         unsigned threads)
 {
-    const size_t width = c->wanted->bytes;
-    const struct sort_task task = {.item_bytes = c->wanted->bytes,
-                                   .order = c->order,
-                                   .count = known ? c->count : SIZE_MAX,
-                                   .threads = threads};
+    const size_t width = c->wanted->bytes, chunk = stream_sort_chunk(threads);
+    const struct sort_task task = {c->wanted->bytes, c->order, is_known ? c->count : SIZE_MAX,
+                                   threads};
     size_t put, piece = c->count / 7 + 1;
-    struct stream_sort *const stream = open_stream(&task, c, piece, known && threads > 1);
+    struct stream_sort *const stream = open_stream(&task, c, piece, is_known && threads > 1);
     unsigned char *const undone = allocate(c->count * width);
-    void *const ring = allocate(stream_sort_chunk(threads));
+    void *const room =
+        allocate(is_given_twice && c->count * width > chunk ? c->count * width : chunk);
     bool suits = put_all(stream, c, piece, threads, &put);
     if (suits)
-        stream_sort_start(stream, ring, false, &suits);
+        stream_sort_start(stream, room, is_given_twice, &suits);
     if (suits) {
-        assert_int_equal(compare_given(stream, c), c->count);
+        check_given(stream, c, threads);
+        if (is_given_twice) {
+            stream_sort_rewind(stream);
+            check_given(stream, c, threads);
+        }
     } else {
         stream_sort_undo(stream, undone);
         memcpy(undone + put * width, c->input + put * width, (c->count - put) * width);
-        check_undone(c, undone);
+        check_array(c, undone, 2);
     }
     stream_sort_close(stream);
     free(undone);
-    free(ring);
+    free(room);
     return suits;
 }
 
-static void streams(void **state)
+static void streams_of_every_shape(void **state)
 {
     (void)state;
     static const unsigned threads[] = {1, 2, 3, 7};
     size_t sorted = 0, undone = 0;
     for (size_t s = 0; s < SHAPE_COUNT; s++)
         for (size_t o = 0; o < ORDER_COUNT; o++) {
-            if (orders[o].bytes != 4 && orders[o].bytes != 8)
+            if ((orders[o].bytes != 4 && orders[o].bytes != 8) || (o + s) % 2 != 0)
                 continue;
             struct test_case c = make_case(&orders[o], &shapes[s], 300007);
-            for (size_t t = (o + s) % 2; t < 4; t += 2)
-                ++*(check_stream(&c, (o / 2 + s / 2 + t / 2) % 2 == 0, threads[t]) ? &sorted
-                                                                                   : &undone);
+            ++*(check_stream(&c, (o / 2 + s) % 2 == 0, (o + s) % 3 == 0, threads[(o + s) / 2 % 4])
+                    ? &sorted
+                    : &undone);
             free_case(&c);
         }
-    assert_true(sorted > 50);
-    assert_true(undone > 50);
+    assert_true(sorted > 30);
+    assert_true(undone > 10);
+}
+
+/* An output larger than a chunk is given twice. Some keys are equal, which makes a bucket that is
+ * sorted in an array of its own. */
+static void large_streams(void **state)
+{
+    (void)state;
+    static const struct shape shape = {"frequent", frequent_key, 0};
+    struct test_case c = make_case(&orders[ORDER_f64], &shape, 3000017);
+    for (unsigned threads = 1; threads <= 3; threads++)
+        assert_true(check_stream(&c, threads != 2, true, threads));
+    free_case(&c);
 }
 
 /* A stream is closed before it has given all its keys. */
 static void a_stream_that_is_dropped(void **state)
 {
     (void)state;
-    struct test_case c = make_case(&orders[11], &shapes[0], 300007);
-    const struct sort_task task = {
-        .item_bytes = c.wanted->bytes, .order = c.order, .count = c.count, .threads = 3};
+    struct test_case c = make_case(&orders[ORDER_f64], &shapes[0], 300007);
+    const struct sort_task task = {c.wanted->bytes, c.order, c.count, 3};
     void *const ring = allocate(stream_sort_chunk(3)), *keys;
     for (int given = 0; given < 3; given++) {
         struct stream_sort *const stream = open_stream(&task, &c, c.count, false);
@@ -161,11 +166,63 @@ static void a_stream_that_is_dropped(void **state)
     free_case(&c);
 }
 
+/* ---- The first items ---- */
+
+/* Adds all items chunk by chunk. What is kept stays in the order of the input, so a stable sort of
+ * it begins with the items with which a stable sort of all items begins, including indices. */
+static void check_top(const struct test_case *c, size_t top, size_t chunk, unsigned threads)
+{
+    const size_t width = c->wanted->bytes, wanted = top < c->count ? top : c->count;
+    const struct top_task task = {c->wanted->bytes, c->order, top, threads};
+    unsigned char *const room = allocate(2 * c->count * width);
+    struct top_select *select;
+    struct error error = {0};
+    size_t kept = 0;
+    assert_true(top_select_create(&task, &select, &error));
+    for (size_t sent = 0, added; sent < c->count; sent += added) {
+        added = c->count - sent < chunk ? c->count - sent : chunk;
+        memcpy(room + kept * width, c->input + sent * width, added * width);
+        kept = top_select_add(select, room, kept, added);
+        assert_true(kept <= top_select_limit(top));
+    }
+    kept = top_select_finish(select, room, kept);
+    assert_true(kept <= top + top / 8 || kept == c->count);
+    assert_true(kept >= wanted);
+    top_select_free(select);
+    sort_simply(c, room, kept);
+    assert_sorted(c, room, 0, wanted, "the first items", threads);
+    free(room);
+}
+
+static void the_first_items(void **state)
+{
+    (void)state;
+    enum { MOST = 150001 };
+    static const size_t counts[] = {0, 1, 2, 20011, MOST};
+    static const size_t tops[] = {0, 1, 2, 1000, 33000, MOST / 2, MOST, SIZE_MAX};
+    for (size_t s = 0; s < SHAPE_COUNT; s++)
+        for (size_t o = 0; o < ORDER_COUNT; o++)
+            for (size_t n = 0; n < 5; n++) {
+                if (o % 6 != s % 6 && (orders[o].bytes != 16 || s % 2 != 0))
+                    continue;
+                struct test_case c = make_case(&orders[o], &shapes[s], counts[n]);
+                for (size_t k = (s + o) % 2; k < 8; k += 2)
+                    check_top(&c, tops[k], (s + k / 2) % 2 ? 5003 : 70000,
+                              1 + (unsigned)(s + k) % 3);
+                free_case(&c);
+            }
+    assert_int_equal(top_select_limit(SIZE_MAX / 2 + 1), SIZE_MAX);
+    assert_int_equal(top_select_limit(SIZE_MAX / 2), SIZE_MAX);
+    assert_true(top_select_limit(10) >= 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams),
+        cmocka_unit_test(streams_of_every_shape),
+        cmocka_unit_test(large_streams),
         cmocka_unit_test(a_stream_that_is_dropped),
+        cmocka_unit_test(the_first_items),
     };
     return cmocka_run_group_tests_name("cpu stream", tests, NULL, NULL);
 }
