@@ -12,6 +12,12 @@ import random
 import shutil
 import subprocess
 
+# Of a job that differs from another only in where its output goes.
+OUTPUT = ("open", "openat", "close", "close_output", "fstat", "faccessat", "readlinkat", "linkat",
+          "renameat", "renameat2", "unlinkat", "unlink", "fchmod", "fchown", "flistxattr",
+          "fgetxattr", "fsetxattr", "fremovexattr", "getrandom", "fallocate", "ftruncate", "write",
+          "pwrite", "malloc")
+
 LARGE = 2_200_000  # numbers of 8 bytes: 17.6 MB
 
 
@@ -95,17 +101,17 @@ def number_jobs():
     raw_numbers = ["--format=raw", "--type=u64"]
     yield Job("raw numbers", [*raw_numbers, "in"], {"in": raw(small)}, raw(sorted(small)))
     yield Job("raw numbers of an input that is the output", [*raw_numbers, "place/out"],
-              {"place/out": raw(small)}, raw(sorted(small)))
+              {"place/out": raw(small)}, raw(sorted(small)), functions=OUTPUT)
     yield Job("raw numbers in place", [*raw_numbers, "--in-place", "place/out"],
               {"place/out": raw(small)}, raw(sorted(small)), is_in_place=True)
     yield Job("npy in place, in parts", ["--in-place", "-S", "1M", "place/out"],
               {"place/out": npy(small)}, npy(sorted(small)), is_in_place=True)
     yield Job("raw numbers to a new file", [*raw_numbers, "in"], {"in": raw(small)},
-              raw(sorted(small)), is_new=True)
+              raw(sorted(small)), is_new=True, functions=OUTPUT)
     for is_new in False, True:
         yield Job(f"raw numbers by a temporary with a name, to {'a new' if is_new else 'an old'} file",
                   [*raw_numbers, "in"], {"in": raw(small)}, raw(sorted(small)), is_named=True,
-                  is_new=is_new)
+                  is_new=is_new, functions=OUTPUT)
     yield Job("raw numbers from a pipe into a pipe", raw_numbers, {}, raw(sorted(small)),
               standard_input=raw(small), to_pipe=True)
     yield Job("npy", ["in.npy"], {"in.npy": npy(small)}, npy(sorted(small)))

@@ -7,7 +7,8 @@
 
 A job (fault_jobs.py) is a command, its inputs, and what it must write. It is first run as it is, and
 the calls of each function are counted. Then it is run with the first call failing, with the second,
-and so on; and with all from one of them on. Of many calls some are chosen (--all: none is left out).
+and so on; and with all from the middle one on. Of many calls some are chosen (--all: none is left
+out).
 Each run must end in one of two ways, in time and by no signal:
 
   status 2, with one line on standard error that names the cause, and the old output as it was; of
@@ -38,9 +39,8 @@ import fault_jobs
 
 TIME_LIMIT_S = 60
 OLD_OUTPUT = b"the old output\n"
-CALLS_MAX = 4  # of a function that fail in turn, without --all
+CALLS_MAX = 3  # of a function that fail in turn, without --all
 DEVICE_CALLS_MAX = 2  # on a real device, whose every run takes half a second
-LASTING_MAX = 2  # from which on all of a function's calls fail
 PROBLEMS_SHOWN = 12
 WORKERS_MAX = 8
 
@@ -343,7 +343,7 @@ def choose_faults(job, calls, faults, take_all):
             for call in spread(count, count if take_all else faults.calls_max):
                 yield Fault(function, call, how)
             if faults.can_last(how):
-                for call in spread(count, count if take_all else LASTING_MAX):
+                for call in range(1, count + 1) if take_all else [(count + 1) // 2]:
                     yield Fault(function, call, how, is_lasting=True)
 
 
