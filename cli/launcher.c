@@ -3,6 +3,7 @@
 #include "cli/launcher.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -56,6 +57,19 @@ bool launcher_find_rank(unsigned *rank)
             return true;
         }
     return false;
+}
+
+void launcher_leave_output(void)
+{
+    unsigned long size;
+    const struct launcher *const launcher = find_launcher(&size);
+    if (!launcher || read_number(launcher->rank) == 0)
+        return;
+    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (null >= 0 && null != STDOUT_FILENO) {
+        dup2(null, STDOUT_FILENO);
+        close(null);
+    }
 }
 
 /* Where the plugin is, seen from the directory of the program: in build/, installed, or in the

@@ -19,6 +19,9 @@ bool launcher_join(struct group *group, bool *is_one, struct error *error);
  * launcher. */
 bool launcher_find_rank(unsigned *rank);
 
+/* Lets rank 0 alone write to standard output: that of other ranks is /dev/null from now on. */
+void launcher_leave_output(void);
+
 /* Called before an error is printed on which the ranks have not agreed. Of ranks that fail alike,
  * one should print: so a rank other than 0 waits here for some time, in which it is ended if
  * rank 0 has failed. */

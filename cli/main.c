@@ -209,7 +209,7 @@ static bool sort_or_share(struct options *options, struct outcome *outcome, stru
     quiet_other_ranks(options, group);
     bool ok = !launcher_find_rank(&rank) || options_name_rank(options, rank, error);
     if (group)
-        ok = group_agree(group, ok, error);
+        ok = group_agree(group, ok, error) && plan_share_options(options, group, error);
     ok = ok && sort_as_planned(options, group, outcome, error);
     report_outcome(options, group, outcome, ok, error);
     if (group)
@@ -223,6 +223,7 @@ int main(int argc, char **argv)
     struct options options;
     struct outcome outcome = {EXIT_SUCCESS, NULL};
     exit_prepare();
+    launcher_leave_output();
     bool ok = options_parse(argc, argv, &options, &error);
     if (!ok)
         report_outcome(&options, NULL, &outcome, false, &error);

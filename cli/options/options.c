@@ -458,15 +458,29 @@ static void file_list_free(struct file_list *list)
     *list = (struct file_list){0};
 }
 
-bool options_read_list(struct options *options, struct error *error)
+static void use_list(struct options *options)
 {
-    if (!options->input_list)
-        return true;
-    if (!file_list_read(options->input_list, &options->list, error))
-        return false;
     free(options->inputs);
     options->inputs = options->list.names;
     options->input_count = options->list.count;
+}
+
+bool options_read_list(struct options *options, struct error *error)
+{
+    if (!options->input_list || options->list.count > 0)
+        return true;
+    if (!file_list_read(options->input_list, &options->list, error))
+        return false;
+    use_list(options);
+    return true;
+}
+
+bool options_take_list(struct options *options, const char *text, size_t bytes, struct error *error)
+{
+    for (const char *name = text; name < text + bytes; name += strlen(name) + 1)
+        if (!add_name(&options->list, name, error))
+            return false;
+    use_list(options);
     return true;
 }
 

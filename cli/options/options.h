@@ -99,8 +99,13 @@ struct options {
  * after a failure. */
 bool options_parse(int argc, char **argv, struct options *options, struct error *error);
 
-/* Reads the inputs from the list of --files0-from, if that is given. May wait for the list. */
+/* Reads the inputs from the list of --files0-from, if that is given and not read yet. May wait for
+ * the list. */
 bool options_read_list(struct options *options, struct error *error);
+
+/* Takes the inputs from the text of that list. */
+bool options_take_list(struct options *options, const char *text, size_t bytes,
+                       struct error *error);
 
 /* Replaces {rank} by the number in the names of inputs that are operands, and of the output. All
  * inputs or none must have it. */

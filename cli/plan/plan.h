@@ -42,6 +42,11 @@ struct plan {
     char algorithm_reason[256];                                   /* why job.sort.algorithm */
 };
 
+/* Collective, before plan_begin(): fails if other ranks have other options than rank 0. Reads the
+ * list of --files0-from on rank 0, for all ranks. */
+struct group;
+bool plan_share_options(struct options *options, struct group *group, struct error *error);
+
 /* Starts the plan with the checks that need no input data: options that exclude each other, and
  * files that do not exist or may not be used. Waits only for the list of --files0-from, after the
  * checks that do not depend on it. The caller calls plan_free, also if this fails. */

@@ -13,6 +13,92 @@
 /* Read at a time, to find and count lines. */
 #define READ_BYTES ((size_t)1 << 20)
 
+/* ---- Options ---- */
+
+/* The options by which ranks decide on collective calls, until they compare their plans. */
+enum {
+    OPTION_ACTION,
+    OPTION_ORDERED, /* -c, -C, -m */
+    OPTION_INPUTS,
+    OPTION_LIST,
+    OPTION_RANK_INPUTS,
+    OPTION_RANK_OUTPUT,
+    OPTION_VERIFY,
+    OPTION_TRACE,
+    OPTIONS
+};
+
+static bool refuse_difference(const char *what, struct error *error)
+{
+    return error_set(error,
+                     "%s: not as rank 0 has it: all ranks must name the same files and options; if "
+                     "each rank sorts a file of its own, unset OMPI_COMM_WORLD_SIZE, PMI_SIZE or "
+                     "PMIX_RANK",
+                     what);
+}
+
+/* Collective. */
+static bool compare_options(const struct options *options, struct group *group, struct error *error)
+{
+    const uint64_t own[OPTIONS] = {
+        [OPTION_ACTION] = options->action,
+        [OPTION_ORDERED] = options->check != CHECK_NO || options->merge,
+        [OPTION_INPUTS] = options->input_count,
+        [OPTION_LIST] = options->input_list != NULL,
+        [OPTION_RANK_INPUTS] = options->has_rank_inputs,
+        [OPTION_RANK_OUTPUT] = options->has_rank_output,
+        [OPTION_VERIFY] = options->verify,
+        [OPTION_TRACE] = options->trace != NULL,
+    };
+    uint64_t first[OPTIONS];
+    memcpy(first, own, sizeof first);
+    return group_broadcast(group, first, sizeof first, error) &&
+           group_agree(group,
+                       memcmp(first, own, sizeof first) == 0 ||
+                           refuse_difference("the command line", error),
+                       error);
+}
+
+/* Writes the names of the list, each with its NUL. */
+static char *join_names(const struct file_list *list, uint64_t *bytes)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *const stream = open_memstream(&text, &length);
+    if (!stream)
+        return NULL;
+    for (size_t i = 0; i < list->count; i++)
+        fwrite(list->names[i], 1, strlen(list->names[i]) + 1, stream);
+    const bool ok = fclose(stream) == 0;
+    *bytes = length;
+    return ok ? text : NULL;
+}
+
+/* Collective: gives the list of inputs, which may be standard input, from rank 0 to all. */
+static bool share_list(struct options *options, struct group *group, struct error *error)
+{
+    const bool is_first = group->rank == 0;
+    char *text = NULL;
+    uint64_t bytes = 0;
+    bool ok = !is_first || options_read_list(options, error);
+    if (ok && is_first)
+        ok = (text = join_names(&options->list, &bytes)) || error_set(error, "out of memory");
+    ok = group_agree(group, ok, error) && group_broadcast(group, &bytes, sizeof bytes, error);
+    if (ok && !is_first)
+        text = malloc(bytes);
+    ok = ok && group_agree(group, text || error_set(error, "out of memory"), error) &&
+         group_broadcast(group, text, bytes, error) &&
+         group_agree(group, is_first || options_take_list(options, text, bytes, error), error);
+    free(text);
+    return ok;
+}
+
+bool plan_share_options(struct options *options, struct group *group, struct error *error)
+{
+    return compare_options(options, group, error) &&
+           (!options->input_list || share_list(options, group, error));
+}
+
 /* ---- What is refused ---- */
 
 /* Returns what ranks cannot share, or NULL. */
@@ -155,11 +241,7 @@ static bool compare_facts(struct plan *plan, struct error *error)
     if (!group_broadcast(group, first, sizeof first, error))
         return false;
     const bool is_same = memcmp(first, facts, sizeof facts) == 0 ||
-                         error_set(error,
-                                   "%s: not as rank 0 has it: all ranks must name the same files "
-                                   "and options; if each rank sorts a file of its own, unset "
-                                   "OMPI_COMM_WORLD_SIZE, PMI_SIZE or PMIX_RANK",
-                                   source_name(plan->job.readers[0].source));
+                         refuse_difference(source_name(plan->job.readers[0].source), error);
     return group_agree(group, is_same, error);
 }
 

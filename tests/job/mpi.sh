@@ -148,6 +148,8 @@ if [ -z "$is_sanitized" ]; then
         'ranks 3 -s -k2,2n - more-rows <rows'
     ok_output 'five ranks: lines, compressed' sorted.txt -- ranks 5 -s -k2,2n rows.zst more-rows
     ok_says 'two ranks: no bytes from a pipe' '^0$' -- eval ': | ranks 2 -n | wc -c'
+    printf '%s\0' rows more-rows | ranks 3 -s -k2,2n --files0-from=- -o got.txt || true
+    ok_same_bytes 'three ranks: the names of the inputs, from standard input' got.txt sorted.txt
     mkfifo named-pipe
     ok_output 'three ranks: a named pipe without bytes is opened once' sorted.txt -- eval \
         '{ : >named-pipe & ranks 3 -s -k2,2n rows named-pipe more-rows; }'
@@ -229,6 +231,7 @@ chmod 640 one.u32
 cp -p one.u32 kept.u32
 ok_says 'the mode of the file that is replaced stays' '^640$' -- eval \
     'ranks 2 four.u32 -o kept.u32 && stat -c %a kept.u32'
+ok_says 'three ranks print one version' '^1$' -- eval 'ranks 3 --version | grep -c "^gpusort "'
 ok_says '--explain is of all ranks, printed by one' '^1$' -- eval \
     'ranks 2 --explain four.u32 -o out | grep -c "^ranks  *2, of which 2 on this host"'
 
@@ -270,6 +273,13 @@ refused 'a line that is no number is counted in all lines' "no-number:60001: .*\
     ranks 3 no-number -o "$target"
 refused 'a line that is no number is counted in the whole text' \
     "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
+for option in --verify --explain --trace=trace.json more.u32; do
+    refused "one rank has another option: $option" 'the command line: not as rank 0 has it' -- \
+        eval '(program=sh; ranks 2 -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && set -- '"$option"'
+            exec $GPUSORT \$@ four.u32 -o $target")'
+done
+refused 'a trace that cannot be written: one message' 'trace=/dev/full: No space left' -- \
+    ranks 2 --trace=/dev/full four.u32 -o more.u32
 cp four.u32 four.0.u32
 cp four.u32 four.1.u32
 refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
