@@ -10,7 +10,7 @@
 #include "cli/report/report.h"
 #include "cli/report/trace_file.h"
 #include "core/ending.h"
-#include "core/trace.h"
+#include "core/trace_ranks.h"
 #include "job/pipeline.h"
 
 #include <errno.h>
@@ -164,7 +164,8 @@ static bool sort_as_planned(struct options *options, struct group *group, struct
     struct trace_file trace;
     if (!trace_start(options->trace != NULL, error)) /* planning reads from the inputs */
         return false;
-    bool ok = make_plan(options, group, &trace, &progress, &plan, error);
+    bool ok = (!group || trace_ranks_share(group, progress_is_wanted(options), error)) &&
+              make_plan(options, group, &trace, &progress, &plan, error);
     const bool has_begun = ok && options->action == ACTION_SORT;
     if (has_begun)
         ok = run_planned_job(options, &plan, &progress, outcome, error);

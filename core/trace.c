@@ -50,12 +50,25 @@ static struct {
     struct span *spans; /* NULL: nothing is recorded */
     uint64_t start_ns;
     atomic_size_t span_count; /* including spans without room */
-    atomic_uint_least64_t bytes[TRACE_LANE_COUNT];
+    trace_counter own_bytes[TRACE_LANE_COUNT];
+    trace_counter *bytes; /* NULL: own_bytes */
     atomic_uint_least64_t expected_bytes, device_bytes, stage_begin_ns;
     _Atomic(const char *) stage, strategy, strategy_reason;
 } trace;
 
 static _Thread_local char thread_mark;
+
+static trace_counter *counters(void)
+{
+    return trace.bytes ? trace.bytes : trace.own_bytes;
+}
+
+void trace_count_in(trace_counter *bytes)
+{
+    for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
+        atomic_store(&bytes[i], atomic_load(&counters()[i]));
+    trace.bytes = bytes;
+}
 
 bool trace_is_recording(void)
 {
@@ -70,7 +83,7 @@ uint64_t trace_begin(void)
 static void record(enum trace_lane lane, uintptr_t owner, const char *name, uint64_t begin_ns,
                    uint64_t end_ns, uint64_t bytes)
 {
-    atomic_fetch_add_explicit(&trace.bytes[lane], bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&counters()[lane], bytes, memory_order_relaxed);
     if (!trace.spans)
         return;
     const size_t place = atomic_fetch_add_explicit(&trace.span_count, 1, memory_order_relaxed);
@@ -134,15 +147,16 @@ void trace_look(struct trace_view *view)
     view->strategy = atomic_load_explicit(&trace.strategy, memory_order_relaxed);
     view->strategy_reason = atomic_load_explicit(&trace.strategy_reason, memory_order_relaxed);
     for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
-        view->bytes[i] = atomic_load_explicit(&trace.bytes[i], memory_order_relaxed);
+        view->bytes[i] = atomic_load_explicit(&counters()[i], memory_order_relaxed);
 }
 
 /* ---- a trace ---- */
 
 bool trace_start(bool is_recorded, struct error *error)
 {
+    trace.bytes = NULL;
     for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
-        atomic_store(&trace.bytes[i], 0);
+        atomic_store(&counters()[i], 0);
     atomic_store(&trace.expected_bytes, 0);
     atomic_store(&trace.device_bytes, 0);
     atomic_store(&trace.stage, NULL);

@@ -9,6 +9,7 @@
  */
 #include "cli/plan/plan.h"
 
+#include "core/trace.h"
 #include "formats/codec/codec.h"
 #include "formats/io/input_file.h"
 #include "formats/io/spill.h"
@@ -64,6 +65,7 @@ static bool store_input(struct options *options, struct plan *plan, struct plan_
         (piece || error_set(error, "out of memory")) && begin_run(options, plan, spool, error);
     spool->original = *source;
     *source = NULL;
+    (void)trace_stage(stage_names[STAGE_READ]);
     while (ok && got == PIECE_BYTES)
         ok = source_read(spool->original, piece, PIECE_BYTES, &got, error) &&
              spill_append(&spool->run, piece, got, error);

@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 #include "core/ending.h"
-#include "core/trace.h"
+#include "core/trace_ranks.h"
 #include "formats/codec/codec.h"
 
 #include <errno.h>
@@ -123,13 +123,21 @@ static bool has_more_parts(const struct outlook *outlook, const struct trace_vie
            strcmp(view->stage, stage_names[STAGE_READ]) != 0;
 }
 
+/* Looks at the counters of this process, or of all ranks that rank 0 can see. */
+static void look(const struct progress *progress, struct trace_view *view)
+{
+    trace_look(view);
+    (void)trace_ranks_look(view);
+    view->bytes[TRACE_READ] -= progress->outlook.read_before;
+}
+
 static struct estimate estimate_now(struct progress *progress)
 {
     struct outlook *const outlook = &progress->outlook;
     struct trace_view view;
     struct estimate estimate = {.share = -1, .seconds_left = -1};
     const uint64_t now_ns = clock_now_ns(), ran_ns = now_ns - progress->start_ns;
-    trace_look(&view);
+    look(progress, &view);
     const uint64_t begin_ns = view.stage ? view.stage_begin_ns : progress->start_ns;
     const double seconds = seconds_of(now_ns > begin_ns ? now_ns - begin_ns : 0);
     if (!view.stage) {
@@ -332,11 +340,11 @@ static bool is_typed(const struct options *options)
     return false;
 }
 
-static bool is_wanted(const struct options *options, bool on_terminal)
+bool progress_is_wanted(const struct options *options)
 {
     if (options->quiet || options->progress == PROGRESS_OFF)
         return false;
-    return options->progress == PROGRESS_ON || (on_terminal && !is_typed(options));
+    return options->progress == PROGRESS_ON || (isatty(STDERR_FILENO) == 1 && !is_typed(options));
 }
 
 /* Returns the unread bytes of an input if it is a regular file; else, or if it does not exist,
@@ -379,7 +387,7 @@ void progress_start(struct progress *progress, const struct options *options)
 {
     *progress = (struct progress){.on_terminal = isatty(STDERR_FILENO) == 1,
                                   .outlook = {.sort_seconds = -1}};
-    if (!is_wanted(options, progress->on_terminal))
+    if (!progress_is_wanted(options))
         return;
     progress->outlook.read_bytes = count_file_bytes(options);
     if (progress->outlook.read_bytes < READ_BYTES_MIN)
@@ -419,6 +427,25 @@ static bool is_piped(const char *path)
            !S_ISREG(status.st_mode);
 }
 
+/* Ranks read their parts after the plan, and all are decoded by then. The parts are about equal, so
+ * those of the ranks that are counted tell of all. */
+static void tell_ranks(struct progress *progress, const struct plan *plan)
+{
+    struct outlook *const outlook = &progress->outlook;
+    struct trace_view view;
+    trace_look(&view);
+    const unsigned counted = trace_ranks_look(&view);
+    const double share =
+        plan->job.has_rank_inputs ? counted : (double)counted / plan->job.group->size;
+    outlook->read_before = view.bytes[TRACE_READ];
+    outlook->write_bytes = (uint64_t)((double)outlook->write_bytes * share);
+    if (plan->input_bytes != SIZE_UNKNOWN)
+        outlook->read_bytes = (uint64_t)((double)plan->input_bytes * share);
+    if (outlook->read_bytes != SIZE_UNKNOWN && outlook->read_bytes > SOURCE_PEEK_MAX)
+        outlook->read_bytes -= SOURCE_PEEK_MAX; /* rank 0 has the first bytes of its part */
+    progress->start_ns = clock_now_ns();
+}
+
 /* If only some of the input is written, or something else, the size becomes known when writing
  * begins. */
 void progress_tell_plan(struct progress *progress, const struct plan *plan)
@@ -429,15 +456,12 @@ void progress_tell_plan(struct progress *progress, const struct plan *plan)
                              job->output_format == job->input_format;
     if (!progress->is_running)
         return;
-    /* Ranks have equal parts and work at about the same pace, so that of rank 0 shows all. */
-    const struct group *const group = job->group;
-    const unsigned parts = group && !job->has_rank_inputs ? group->size : 1;
     pthread_mutex_lock(&progress->lock);
     take_away(progress);
-    if (progress->outlook.read_bytes != SIZE_UNKNOWN)
-        progress->outlook.read_bytes /= parts;
     if (writes_same && plan->input_bytes != SIZE_UNKNOWN)
-        progress->outlook.write_bytes = plan->input_bytes / parts;
+        progress->outlook.write_bytes = plan->input_bytes;
+    if (job->group)
+        tell_ranks(progress, plan);
     progress->outlook.sort_seconds = estimate_sort(plan);
     progress->outlook.is_piped = job->action != JOB_CHECK && is_piped(job->output.path);
     progress->outlook.is_encoded = job->output.codec != &codecs[0];

@@ -23,6 +23,7 @@ struct outlook {
     bool is_encoded;      /* the output is compressed */
     double sort_seconds;  /* estimate of the model; below 0: not known */
     bool is_piped;        /* the output goes to a pipe or a device */
+    uint64_t read_before; /* bytes that ranks read for the plan, which do not count */
 };
 
 struct progress {
@@ -37,6 +38,9 @@ struct progress {
     uint64_t read_took_ns; /* time until everything was read */
     int shown;             /* columns of the current line */
 };
+
+/* Returns true if the options request progress. */
+bool progress_is_wanted(const struct options *options);
 
 /* Starts to show progress, if the options request it and the job may take long. If the thread
  * cannot be started, nothing is shown. The caller ends this with progress_stop(). */
