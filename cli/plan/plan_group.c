@@ -154,8 +154,13 @@ enum {
     FACT_LEVEL,
     FACT_NAMES,
     FACT_LINES,
+    FACT_CONTENT,
     FACTS
 };
+
+/* Places in an input whose bytes are compared, from its first to its last ones, and their bytes. */
+#define SAMPLE_COUNT 5
+#define SAMPLE_BYTES ((size_t)1 << 10)
 
 /* Adds a name and its end to the hash, by FNV-1a. */
 static void hash_name(uint64_t *hash, const char *name)
@@ -210,6 +215,37 @@ static uint64_t hash_lines(const struct job *job)
     return hash;
 }
 
+/* Hashes samples of the input: a file on a disk of each host may have the same name and size. */
+static bool hash_content(const struct source *source, uint64_t *hash, struct error *error)
+{
+    unsigned char bytes[SAMPLE_BYTES];
+    const uint64_t size = source_bytes_left(source);
+    const uint64_t last = size > SAMPLE_BYTES ? size - SAMPLE_BYTES : 0;
+    for (uint64_t i = 0; i < SAMPLE_COUNT; i++) {
+        size_t got;
+        if (!source_read_at(source, last / (SAMPLE_COUNT - 1) * i, bytes, sizeof bytes, &got,
+                            error))
+            return false;
+        for (size_t k = 0; k < got; k++)
+            hash_number(hash, bytes[k]);
+    }
+    return true;
+}
+
+/* Hashes samples of all inputs that each rank reads for itself, and that all share. */
+static bool hash_contents(const struct plan *plan, uint64_t *hash, struct error *error)
+{
+    const struct job *const job = &plan->job;
+    *hash = 0;
+    for (size_t i = 0; i < job->reader_count && !job->has_rank_inputs; i++) {
+        const struct source *const source = job->readers[i].source;
+        if (source_bytes_left(source) > 0 && !plan_is_spooled(plan, i) &&
+            !hash_content(source, hash, error))
+            return false;
+    }
+    return true;
+}
+
 static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
 {
     const struct job *const job = &plan->job;
@@ -237,6 +273,8 @@ static bool compare_facts(struct plan *plan, struct error *error)
     struct group *const group = plan->job.group;
     uint64_t facts[FACTS], first[FACTS];
     list_facts(plan, facts);
+    if (!group_agree(group, hash_contents(plan, &facts[FACT_CONTENT], error), error))
+        return false;
     memcpy(first, facts, sizeof first);
     if (!group_broadcast(group, first, sizeof first, error))
         return false;

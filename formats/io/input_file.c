@@ -233,12 +233,18 @@ bool input_file_read(struct input_file *input, void *data, size_t bytes, struct 
 bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
                         size_t *got, struct error *error)
 {
-    int cause;
-    *got = parallel_read(input->file, data, bytes, (off_t)offset, 1, NULL, &cause);
+    struct input_file own = *input; /* if it is parked, its file is open for this call */
+    int cause = 0;
+    *got = 0;
+    bool ok = !input->is_parked || open_again(&own, error);
+    if (ok)
+        *got = parallel_read(own.file, data, bytes, (off_t)offset, 1, NULL, &cause);
+    if (input->is_parked)
+        close_file(&own);
     errno = cause;
-    if (*got < bytes && cause != 0)
-        return error_set_errno(error, "%s", input->name);
-    return *got == bytes || input_file_check_whole(input, offset + *got, error);
+    if (ok && *got < bytes && cause != 0)
+        ok = error_set_errno(error, "%s", input->name);
+    return ok && (*got == bytes || input_file_check_whole(input, offset + *got, error));
 }
 
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes)

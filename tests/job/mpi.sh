@@ -170,6 +170,12 @@ if [ -z "$is_sanitized" ]; then
     ok_shared 'three ranks: the first lines' 3 -g --top=1000 decimals
     ok_shared 'two ranks: lines in parts, which are on disk' 2 -S 1M -k1 decimals rows
     ok_shared 'six ranks: two lines' 6 lines
+    mkdir many
+    (cd many && split -l 100 ../rows)
+    files=$(ulimit -S -n)
+    ulimit -S -n 256
+    ok_shared 'three ranks: more inputs than may be open' 3 -k1 many/*
+    ulimit -S -n "$files"
     gpusort -k1 rows -o sorted.txt
     ok_says 'three ranks: lines, compressed' '^same$' -- eval \
         'ranks 3 -k1 rows -o rows.zst && zstd -dc rows.zst | cmp - sorted.txt && echo same'
@@ -280,6 +286,11 @@ for option in --verify --explain --trace=trace.json more.u32; do
 done
 refused 'a trace that cannot be written: one message' 'trace=/dev/full: No space left' -- \
     ranks 2 --trace=/dev/full four.u32 -o more.u32
+mkdir host0 host1
+cp finite.f64 host0/input.f64
+gpusort finite.f64 -o host1/input.f64
+refused 'the input of one rank has the same name and size, and other bytes' 'input\.f64: not as rank 0 has it' -- \
+    eval '(program=sh; ranks 2 -c "cd host\$OMPI_COMM_WORLD_RANK; exec $(realpath $GPUSORT) input.f64 -o $(realpath -s $target)")'
 cp four.u32 four.0.u32
 cp four.u32 four.1.u32
 refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
