@@ -19,11 +19,11 @@
  */
 #include "formats/check/lines_check.h"
 
+#include "core/counter.h"
 #include "formats/check/decimal_run.h"
 #include "formats/lines/line_compare.h"
 #include "formats/lines/line_error.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,10 +138,8 @@ struct checking {
     pthread_mutex_t reading; /* protects `taken` and `is_read`, and a source without positions */
     uint64_t taken;          /* number of pieces */
     bool is_read;            /* a source without positions was read to its end or to an error */
-    pthread_mutex_t joining; /* protects the fields below */
-    pthread_cond_t is_joined;
-    uint64_t joined;        /* number of pieces */
-    _Atomic bool has_ended; /* no more is joined after the end, a disorder or an error */
+    struct counter joined;   /* number of pieces; the thread of the next one may use the rest */
+    _Atomic bool has_ended;  /* no more is joined after the end, a disorder or an error */
     struct seam seam;
     struct lines_check *check;
     struct error *error;
@@ -323,14 +321,10 @@ static bool join(struct checking *checking, const struct piece *piece)
 /* Waits for the piece's turn and joins it. Returns false if no more pieces are needed. */
 static bool join_in_turn(struct checking *checking, const struct piece *piece)
 {
-    pthread_mutex_lock(&checking->joining);
-    while (checking->joined != piece->number)
-        pthread_cond_wait(&checking->is_joined, &checking->joining);
-    checking->has_ended = checking->has_ended || !join(checking, piece);
-    const bool has_ended = checking->has_ended;
-    checking->joined++;
-    pthread_cond_broadcast(&checking->is_joined);
-    pthread_mutex_unlock(&checking->joining);
+    counter_await(&checking->joined, piece->number);
+    const bool has_ended = checking->has_ended || !join(checking, piece);
+    checking->has_ended = has_ended;
+    counter_raise(&checking->joined, piece->number + 1);
     return !has_ended;
 }
 
@@ -353,17 +347,13 @@ bool lines_check(struct source *source, const struct line_order *order, uint64_t
                                 .order = order,
                                 .lines_before = lines_before,
                                 .has_places = source_has_places(source),
+                                .reading = PTHREAD_MUTEX_INITIALIZER,
                                 .check = check,
                                 .error = error};
-    pthread_mutex_init(&checking.reading, NULL); /* none of these can fail on Linux */
-    pthread_mutex_init(&checking.joining, NULL);
-    pthread_cond_init(&checking.is_joined, NULL);
+    counter_start(&checking.joined);
     *check = (struct lines_check){0};
 #pragma omp parallel num_threads((int)(pieces < threads ? pieces : threads))
     check_pieces(&checking);
-    pthread_cond_destroy(&checking.is_joined);
-    pthread_mutex_destroy(&checking.joining);
-    pthread_mutex_destroy(&checking.reading);
     free(checking.seam.text);
     return !error->is_set;
 }

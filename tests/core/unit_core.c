@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_core.c - the ring between two threads; the work that threads report, which is counted and
- * recorded in bounded memory; and the table of "auto", whose model agrees with measurements from
- * file to file (docs/performance.md).
+/* unit_core.c - the ring between two threads; a counter that threads wait for; the work that
+ * threads report, which is counted and recorded in bounded memory; and the table of "auto", whose
+ * model agrees with measurements from file to file (docs/performance.md).
  */
 #include "core/auto_table.h"
+#include "core/counter.h"
 #include "core/ring.h"
 #include "core/trace.h"
 
@@ -100,6 +101,73 @@ static void the_end_of_a_ring_wakes_threads(void **state)
         assert_null(result);
         ring_free(ring);
     }
+}
+
+/* ---- The counter ---- */
+
+enum { TAKERS = 4, TURNS = 2000 };
+
+struct line {
+    struct counter turn;
+    unsigned char order[TAKERS * TURNS]; /* which thread had each turn; written in turn only */
+    size_t length;
+};
+
+struct taker {
+    struct line *line;
+    unsigned char number;
+};
+
+static void *take_turns(void *opaque)
+{
+    const struct taker *const taker = opaque;
+    struct line *const line = taker->line;
+    for (uint64_t turn = taker->number; turn < TAKERS * TURNS; turn += TAKERS) {
+        counter_await(&line->turn, turn);
+        line->order[line->length++] = taker->number;
+        counter_raise(&line->turn, turn + 1);
+    }
+    return NULL;
+}
+
+static void a_counter_gives_turns_in_order(void **state)
+{
+    static struct line line;
+    pthread_t threads[TAKERS];
+    struct taker takers[TAKERS];
+    (void)state;
+    counter_start(&line.turn);
+    for (unsigned i = 0; i < TAKERS; i++) {
+        takers[i] = (struct taker){&line, (unsigned char)i};
+        assert_int_equal(pthread_create(&threads[i], NULL, take_turns, &takers[i]), 0);
+    }
+    for (unsigned i = 0; i < TAKERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(line.length, TAKERS * TURNS);
+    for (size_t i = 0; i < line.length; i++)
+        assert_int_equal(line.order[i], i % TAKERS);
+}
+
+static void *await_ten(void *counter)
+{
+    return counter_await(counter, 10) == 7 ? counter : NULL;
+}
+
+static void a_stopped_counter_ends_waiting(void **state)
+{
+    struct counter counter;
+    pthread_t waiter;
+    void *result;
+    (void)state;
+    counter_start(&counter);
+    assert_int_equal(pthread_create(&waiter, NULL, await_ten, &counter), 0);
+    counter_raise(&counter, 7);
+    counter_raise(&counter, 3); /* no effect */
+    counter_stop(&counter);
+    pthread_join(waiter, &result);
+    assert_ptr_equal(result, &counter);
+    assert_int_equal(counter_await(&counter, 5), 7);
+    assert_int_equal(counter_await(&counter, 100), 7);
 }
 
 /* ---- The trace ---- */
@@ -348,6 +416,8 @@ int main(void)
         cmocka_unit_test(a_ring_keeps_the_order_between_threads),
         cmocka_unit_test(a_ring_ends),
         cmocka_unit_test(the_end_of_a_ring_wakes_threads),
+        cmocka_unit_test(a_counter_gives_turns_in_order),
+        cmocka_unit_test(a_stopped_counter_ends_waiting),
         cmocka_unit_test(work_is_counted_without_a_trace),
         cmocka_unit_test(spans_beyond_the_memory_are_counted),
         cmocka_unit_test(spans_of_a_row_do_not_overlap),
