@@ -12,13 +12,16 @@
  * with the caller, and a file of many frames by all. The slots are a ring: their number, and the
  * limits of a slot (BATCH_CONTENT_MAX, PIECE_BYTES), bound the memory for decoding ahead.
  *
- *   used, taken <= filled <= used + slot_count
+ *   used <= filled <= used + slot_count
  *
- * Slots before `used` have been read by the caller. Slots before `taken` have been taken by
- * workers, which skip pieces. Slots before `filled` have been filled by the cutter.
+ * Slots before `used` have been read by the caller. Slots before `filled` have been filled by the
+ * cutter, which puts those with frames into a queue for the workers. The caller waits for the slot
+ * that it reads next.
  */
 #include "formats/codec/frame_reader.h"
 
+#include "core/counter.h"
+#include "core/ring.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 #include "formats/descriptor.h"
@@ -26,7 +29,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -353,7 +356,8 @@ struct frame_slot {
     struct frame_batch batch;
     unsigned char *content; /* `capacity` bytes, reused */
     size_t capacity, bytes, consumed;
-    bool is_decoded; /* or has failed */
+    struct counter decoded; /* above the number of the slot if it is decoded, or has failed */
+    bool is_end;            /* it has no content, and no slot follows */
     struct error error;
 };
 
@@ -367,13 +371,9 @@ struct frame_reader {
     unsigned worker_count; /* workers started by the cutter */
     struct frame_slot *slots;
     size_t slot_count;
-    pthread_mutex_t lock;     /* protects the fields below, and is_decoded of the slots */
-    pthread_cond_t is_filled; /* or filling has ended */
-    pthread_cond_t is_decoded;
-    pthread_cond_t is_used;
-    uint64_t used, taken, filled;
-    bool has_ended;  /* the cutter fills no more slots */
-    bool is_stopped; /* the caller reads no more */
+    struct ring *batches; /* slots that workers decode: `bytes` of an entry is the slot's number */
+    struct counter used;
+    atomic_bool is_stopped; /* the caller reads no more */
 };
 
 static struct frame_slot *slot_at(const struct frame_reader *reader, uint64_t number)
@@ -397,10 +397,7 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
                                            .window_log = spec->window_log,
                                            .waker = -1,
                                            .keeps_head = spec->threads > 1};
-    pthread_mutex_init(&reader->lock, NULL); /* none of these can fail on Linux */
-    pthread_cond_init(&reader->is_filled, NULL);
-    pthread_cond_init(&reader->is_decoded, NULL);
-    pthread_cond_init(&reader->is_used, NULL);
+    counter_start(&reader->used);
     if (!frame_stream_open(&reader->stream, head, head_bytes, capacity, error)) {
         frame_reader_close(reader);
         return NULL;
@@ -434,58 +431,24 @@ static void decode_batch(const struct frame_reader *reader, struct frame_slot *s
     trace_end(TRACE_DECODE, begin_ns, slot->bytes);
 }
 
-/* Returns the next slot with frames to decode; NULL at the end. */
-static struct frame_slot *take_batch(struct frame_reader *reader)
-{
-    struct frame_slot *slot = NULL;
-    pthread_mutex_lock(&reader->lock);
-    while (!slot && !reader->is_stopped) {
-        if (reader->taken < reader->used) /* these were pieces, and have been read */
-            reader->taken = reader->used;
-        if (reader->taken < reader->filled) {
-            struct frame_slot *const next = slot_at(reader, reader->taken++);
-            slot = next->is_decoded ? NULL : next;
-        } else if (reader->has_ended) {
-            break;
-        } else {
-            pthread_cond_wait(&reader->is_filled, &reader->lock);
-        }
-    }
-    pthread_mutex_unlock(&reader->lock);
-    return slot;
-}
-
 static void *worker_main(void *opaque)
 {
     struct frame_reader *reader = opaque;
     const struct codec *const codec = reader->stream.codec;
     void *decoder = codec->decoder_open(reader->stream.window_log);
-    struct frame_slot *slot;
+    struct ring_entry entry;
     bool is_well = true;
-    while (is_well && (slot = take_batch(reader))) {
+    while (is_well && ring_pop(reader->batches, &entry)) {
+        struct frame_slot *const slot = slot_at(reader, entry.bytes);
         decode_batch(reader, slot, decoder);
         is_well = !slot->error.is_set; /* the slot may be filled again once it is decoded */
-        pthread_mutex_lock(&reader->lock);
-        slot->is_decoded = true;
-        pthread_cond_signal(&reader->is_decoded);
-        pthread_mutex_unlock(&reader->lock);
+        counter_raise(&slot->decoded, entry.bytes + 1);
     }
     codec->decoder_close(decoder);
     return NULL;
 }
 
 /* ---- The cutter ---- */
-
-/* Waits for a free slot. NULL: no more slots are filled. */
-static struct frame_slot *free_slot(struct frame_reader *reader)
-{
-    pthread_mutex_lock(&reader->lock);
-    while (reader->filled - reader->used == reader->slot_count && !reader->is_stopped)
-        pthread_cond_wait(&reader->is_used, &reader->lock);
-    struct frame_slot *slot = reader->is_stopped ? NULL : slot_at(reader, reader->filled);
-    pthread_mutex_unlock(&reader->lock);
-    return slot;
-}
 
 /* Starts another worker, if allowed and possible. Returns false if there is no worker. */
 static bool add_worker(struct frame_reader *reader)
@@ -513,49 +476,40 @@ static bool decode_piece(struct frame_reader *reader, struct frame_slot *slot)
     return true;
 }
 
-/* Fills the slot with the next frames, piece or error. Returns false at the end. */
-static bool fill_slot(struct frame_reader *reader, struct frame_slot *slot)
+/* Fills the slot with the next frames, piece, error or end, and has it decoded. Returns false if no
+ * slot follows. */
+static bool fill_slot(struct frame_reader *reader, uint64_t number)
 {
+    struct frame_slot *const slot = slot_at(reader, number);
     bool is_cut = false;
     slot->bytes = slot->consumed = 0;
-    slot->is_decoded = true;
-    if (!reader->stream.frame_open &&
-        !frame_stream_cut(&reader->stream, &slot->batch, &is_cut, &slot->error))
-        return true;
-    if (!is_cut)
-        return !decode_piece(reader, slot) || slot->bytes > 0;
-    slot->is_decoded = !add_worker(reader);
-    if (slot->is_decoded)
+    bool ok = reader->stream.frame_open ||
+              frame_stream_cut(&reader->stream, &slot->batch, &is_cut, &slot->error);
+    if (is_cut && add_worker(reader))
+        return ring_push(reader->batches, (struct ring_entry){NULL, number});
+    if (is_cut)
         decode_batch(reader, slot, reader->stream.decoder);
-    return true;
-}
-
-/* Publishes the slot if is_filled, otherwise the end. Returns false if no more slots will be
- * filled. */
-static bool put_slot(struct frame_reader *reader, const struct frame_slot *slot, bool is_filled)
-{
-    const bool goes_on = is_filled && !slot->error.is_set;
-    pthread_mutex_lock(&reader->lock);
-    reader->filled += is_filled;
-    reader->has_ended = !goes_on;
-    if (reader->has_ended)
-        pthread_cond_broadcast(&reader->is_filled);
     else
-        pthread_cond_signal(&reader->is_filled);
-    pthread_cond_signal(&reader->is_decoded);
-    pthread_mutex_unlock(&reader->lock);
+        ok = ok && decode_piece(reader, slot);
+    ok = ok && !slot->error.is_set;
+    slot->is_end = ok && slot->bytes == 0 && !is_cut;
+    const bool goes_on = ok && !slot->is_end;
+    counter_raise(&slot->decoded, number + 1); /* from here on the slot is the caller's */
     return goes_on;
 }
 
 static void *cutter_main(void *opaque)
 {
     struct frame_reader *reader = opaque;
-    struct frame_slot *slot;
+    bool goes_on = true;
     if (frame_stream_rewind(&reader->stream))
         reader->skipped = reader->delivered;
-    do
-        slot = free_slot(reader);
-    while (slot && put_slot(reader, slot, fill_slot(reader, slot)));
+    for (uint64_t number = 0; goes_on; number++) {
+        if (number >= reader->slot_count) /* its memory is in use */
+            counter_await(&reader->used, number + 1 - reader->slot_count);
+        goes_on = !reader->is_stopped && fill_slot(reader, number);
+    }
+    ring_close(reader->batches);
     return NULL;
 }
 
@@ -577,35 +531,14 @@ bool frame_reader_start(struct frame_reader *reader, struct error *error)
         return true;
     reader->slot_count = reader->threads + SPARE_SLOTS;
     reader->slots = calloc(reader->slot_count, sizeof *reader->slots);
-    if (!reader->slots)
+    reader->batches = ring_create(reader->slot_count);
+    if (!reader->slots || !reader->batches)
         return error_set(error, "%s: no memory to decompress it", reader->stream.name);
+    for (size_t i = 0; i < reader->slot_count; i++)
+        counter_start(&reader->slots[i].decoded);
     reader->is_ahead = open_waker(&reader->stream) &&
                        pthread_create(&reader->cutter, NULL, cutter_main, reader) == 0;
     return true;
-}
-
-/* Waits for the next slot to read; NULL at the end. */
-static struct frame_slot *next_slot(struct frame_reader *reader)
-{
-    struct frame_slot *slot = NULL;
-    pthread_mutex_lock(&reader->lock);
-    for (;;) {
-        if (reader->used < reader->filled && slot_at(reader, reader->used)->is_decoded)
-            slot = slot_at(reader, reader->used);
-        if (slot || (reader->used == reader->filled && reader->has_ended))
-            break;
-        pthread_cond_wait(&reader->is_decoded, &reader->lock);
-    }
-    pthread_mutex_unlock(&reader->lock);
-    return slot;
-}
-
-static void release_slot(struct frame_reader *reader)
-{
-    pthread_mutex_lock(&reader->lock);
-    reader->used++;
-    pthread_cond_signal(&reader->is_used);
-    pthread_mutex_unlock(&reader->lock);
 }
 
 static size_t smaller(uint64_t a, size_t b)
@@ -616,9 +549,13 @@ static size_t smaller(uint64_t a, size_t b)
 static bool read_ahead(struct frame_reader *reader, void *data, size_t bytes, size_t *got,
                        struct error *error)
 {
-    struct frame_slot *slot;
     *got = 0;
-    while (*got == 0 && (slot = next_slot(reader))) {
+    while (*got == 0) {
+        const uint64_t number = reader->used.value; /* only this thread changes it */
+        struct frame_slot *const slot = slot_at(reader, number);
+        counter_await(&slot->decoded, number + 1);
+        if (slot->is_end)
+            break;
         if (slot->error.is_set) {
             error_merge(error, &slot->error);
             return false;
@@ -631,7 +568,7 @@ static bool read_ahead(struct frame_reader *reader, void *data, size_t bytes, si
             memcpy(data, slot->content + slot->consumed, *got);
         slot->consumed += *got;
         if (slot->consumed == slot->bytes)
-            release_slot(reader);
+            counter_raise(&reader->used, number + 1);
     }
     return true;
 }
@@ -651,11 +588,9 @@ bool frame_reader_read(struct frame_reader *reader, void *data, size_t bytes, si
 
 static void stop(struct frame_reader *reader)
 {
-    pthread_mutex_lock(&reader->lock);
     reader->is_stopped = true;
-    pthread_cond_broadcast(&reader->is_filled);
-    pthread_cond_broadcast(&reader->is_used);
-    pthread_mutex_unlock(&reader->lock);
+    ring_stop(reader->batches);
+    counter_stop(&reader->used);
     if (reader->stream.waker >= 0)
         (void)eventfd_write(reader->stream.waker, 1); /* cannot fail: the counter is 0 */
     pthread_join(reader->cutter, NULL);
@@ -677,9 +612,6 @@ void frame_reader_close(struct frame_reader *reader)
     }
     free(reader->slots);
     frame_stream_close(&reader->stream);
-    pthread_cond_destroy(&reader->is_used);
-    pthread_cond_destroy(&reader->is_decoded);
-    pthread_cond_destroy(&reader->is_filled);
-    pthread_mutex_destroy(&reader->lock);
+    ring_free(reader->batches);
     free(reader);
 }

@@ -17,11 +17,11 @@
  */
 #include "formats/codec/frame_writer.h"
 
+#include "core/counter.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 
-#include <pthread.h>
-#include <stdint.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,13 +53,12 @@ struct frame_writer {
     struct frame_job *jobs;
     size_t job_count;
     pthread_t workers[WORKERS_MAX];
-    unsigned worker_count; /* workers started by the caller */
-    pthread_mutex_t lock;  /* protects the fields below */
-    pthread_cond_t is_put; /* or the workers must end */
-    pthread_cond_t is_written;
-    uint64_t put, taken, written;
-    bool is_closed;
+    unsigned worker_count;      /* workers started by the caller */
+    atomic_uint_fast64_t taken; /* jobs that a worker runs or waits for */
+    struct counter put;
+    struct counter written; /* the thread of the next job may write the frame and set the error */
     struct error error;
+    atomic_bool has_failed; /* `error` is set, or the writer is closed */
 };
 
 static struct frame_job *job_at(const struct frame_writer *writer, uint64_t number)
@@ -75,9 +74,8 @@ struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
     writer->spec = *spec;
     if (writer->spec.threads > WORKERS_MAX)
         writer->spec.threads = WORKERS_MAX;
-    pthread_mutex_init(&writer->lock, NULL); /* none of these can fail on Linux */
-    pthread_cond_init(&writer->is_put, NULL);
-    pthread_cond_init(&writer->is_written, NULL);
+    counter_start(&writer->put);
+    counter_start(&writer->written);
     writer->job_count = (size_t)writer->spec.threads + SPARE_JOBS;
     writer->jobs = calloc(writer->job_count, sizeof *writer->jobs);
     if (!writer->jobs) {
@@ -87,8 +85,7 @@ struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
     return writer;
 }
 
-/* ---- compression
- * -------------------------------------------------------------------------------- */
+/* ---- Compression ---- */
 
 static bool maker_open(const struct frame_writer *writer, struct frame_maker *maker,
                        struct error *error)
@@ -125,111 +122,69 @@ static bool make_frame(const struct frame_writer *writer, const struct frame_job
     return true;
 }
 
-/* Waits for the job's turn. Returns false after a failure. */
-static bool wait_for_turn(struct frame_writer *writer, uint64_t number)
-{
-    pthread_mutex_lock(&writer->lock);
-    while (writer->written != number)
-        pthread_cond_wait(&writer->is_written, &writer->lock);
-    const bool is_well = !writer->error.is_set;
-    pthread_mutex_unlock(&writer->lock);
-    return is_well;
-}
-
-static void end_turn(struct frame_writer *writer, const struct error *error)
-{
-    pthread_mutex_lock(&writer->lock);
-    error_merge(&writer->error, error);
-    writer->written++;
-    pthread_cond_broadcast(&writer->is_written);
-    pthread_mutex_unlock(&writer->lock);
-}
-
-static bool has_failed(struct frame_writer *writer)
-{
-    pthread_mutex_lock(&writer->lock);
-    const bool failed = writer->error.is_set;
-    pthread_mutex_unlock(&writer->lock);
-    return failed;
-}
-
 static void run_job(struct frame_writer *writer, uint64_t number, struct frame_maker *maker)
 {
     struct error error = {0};
     size_t bytes = 0;
-    const bool made =
-        !has_failed(writer) && make_frame(writer, job_at(writer, number), maker, &bytes, &error);
-    if (wait_for_turn(writer, number) && made)
-        writer->spec.write(writer->spec.context, maker->frame, bytes, &error);
-    end_turn(writer, &error);
-}
-
-/* Waits for a job. Returns false at the end. */
-static bool take_job(struct frame_writer *writer, uint64_t *number)
-{
-    pthread_mutex_lock(&writer->lock);
-    while (writer->taken == writer->put && !writer->is_closed)
-        pthread_cond_wait(&writer->is_put, &writer->lock);
-    const bool taken = !writer->is_closed;
-    if (taken)
-        *number = writer->taken++;
-    pthread_mutex_unlock(&writer->lock);
-    return taken;
+    bool ok =
+        !writer->has_failed && make_frame(writer, job_at(writer, number), maker, &bytes, &error);
+    counter_await(&writer->written, number);
+    if (!writer->has_failed) {
+        ok = ok && writer->spec.write(writer->spec.context, maker->frame, bytes, &error);
+        writer->error = error;
+        writer->has_failed = !ok;
+    }
+    counter_raise(&writer->written, number + 1);
 }
 
 static void *worker_main(void *opaque)
 {
     struct frame_writer *writer = opaque;
     struct frame_maker maker = {0};
-    uint64_t number;
-    while (take_job(writer, &number))
+    for (;;) {
+        const uint64_t number = atomic_fetch_add(&writer->taken, 1);
+        if (counter_await(&writer->put, number + 1) <= number)
+            break;
         run_job(writer, number, &maker);
+    }
     maker_close(writer, &maker);
     return NULL;
 }
 
-/* ---- the caller ------------------------------------------------------------------------------ */
+/* ---- The caller ---- */
 
 /* Waits until at most `pending` jobs are unwritten. */
 static bool wait_for_jobs(struct frame_writer *writer, uint64_t pending, struct error *error)
 {
-    pthread_mutex_lock(&writer->lock);
-    while (writer->put - writer->written > pending)
-        pthread_cond_wait(&writer->is_written, &writer->lock);
-    error_merge(error, &writer->error);
-    const bool is_well = !writer->error.is_set;
-    pthread_mutex_unlock(&writer->lock);
-    return is_well;
+    const uint64_t put = writer->put.value; /* only this thread changes it */
+    counter_await(&writer->written, put > pending ? put - pending : 0);
+    if (writer->has_failed)
+        error_merge(error, &writer->error);
+    return !writer->has_failed;
 }
 
 /* Waits until the next job to put is free. */
 static bool next_job(struct frame_writer *writer, struct frame_job **job, struct error *error)
 {
-    *job = job_at(writer, writer->put);
+    *job = job_at(writer, writer->put.value);
     return wait_for_jobs(writer, writer->job_count - 1, error);
-}
-
-/* Runs the job that was just put, the only one. */
-static void run_here(struct frame_writer *writer)
-{
-    struct frame_maker maker = {0};
-    run_job(writer, writer->taken++, &maker);
-    maker_close(writer, &maker);
 }
 
 /* Publishes a job. Unless it is the last one, starts another worker if allowed and possible. */
 static void put_job(struct frame_writer *writer, bool is_last)
 {
-    pthread_mutex_lock(&writer->lock);
-    writer->put++;
-    pthread_cond_signal(&writer->is_put);
-    pthread_mutex_unlock(&writer->lock);
+    const uint64_t number = writer->put.value;
+    counter_raise(&writer->put, number + 1);
     writer->filled = 0;
     if (!is_last && writer->worker_count < writer->spec.threads &&
         pthread_create(&writer->workers[writer->worker_count], NULL, worker_main, writer) == 0)
         writer->worker_count++;
-    if (writer->worker_count == 0)
-        run_here(writer);
+    if (writer->worker_count > 0)
+        return;
+    struct frame_maker maker = {0}; /* it is the only job, or no thread can be started */
+    run_job(writer, number, &maker);
+    writer->taken = number + 1;
+    maker_close(writer, &maker);
 }
 
 /* Copies bytes to the next job, up to its room. */
@@ -287,7 +242,7 @@ bool frame_writer_write(struct frame_writer *writer, const void *data, size_t by
 bool frame_writer_finish(struct frame_writer *writer, struct error *error)
 {
     struct byte_reader nothing = {.data = (const unsigned char *)""};
-    if (writer->filled > 0 || writer->put == 0) {
+    if (writer->filled > 0 || writer->put.value == 0) {
         if (!fill_job(writer, &nothing, error))
             return false;
         put_job(writer, true);
@@ -299,17 +254,12 @@ void frame_writer_close(struct frame_writer *writer)
 {
     if (!writer)
         return;
-    pthread_mutex_lock(&writer->lock);
-    writer->is_closed = true;
-    pthread_cond_broadcast(&writer->is_put);
-    pthread_mutex_unlock(&writer->lock);
+    writer->has_failed = true; /* jobs that have not begun are dropped */
+    counter_stop(&writer->put);
     for (unsigned i = 0; i < writer->worker_count; i++)
         pthread_join(writer->workers[i], NULL);
     for (size_t i = 0; writer->jobs && i < writer->job_count; i++)
         free(writer->jobs[i].buffer);
     free(writer->jobs);
-    pthread_cond_destroy(&writer->is_written);
-    pthread_cond_destroy(&writer->is_put);
-    pthread_mutex_destroy(&writer->lock);
     free(writer);
 }
