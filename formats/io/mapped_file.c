@@ -14,6 +14,7 @@
  */
 #include "formats/io/mapped_file.h"
 
+#include "core/counter.h"
 #include "core/ending.h"
 #include "core/trace.h"
 
@@ -329,12 +330,9 @@ struct file_space {
     pthread_t thread;
     atomic_bool is_halted; /* no more is allocated */
     atomic_bool is_taking; /* set before is_halted is checked */
-    pthread_mutex_t lock;  /* protects the fields below */
-    pthread_cond_t has_taken;
-    pthread_cond_t has_wanted;
-    size_t wanted; /* bytes requested */
-    size_t taken;  /* bytes allocated, from the start */
-    int cause;     /* errno of a failed allocation; 0: none */
+    struct counter wanted; /* bytes requested; stopped when the space is closed */
+    struct counter taken;  /* bytes allocated, from the start; stopped by a failure */
+    int cause;             /* errno of that failure */
 };
 
 /* Allocates the space of bytes [begin, end). Returns 0, or errno. */
@@ -357,30 +355,18 @@ static int take_window(struct file_space *space, size_t begin, size_t end)
     return cause;
 }
 
-/* Waits for a request, and sets *end to the end of its next window. Returns false if allocation has
- * ended. */
-static bool wait_for_work(struct file_space *space, size_t *end)
-{
-    pthread_mutex_lock(&space->lock);
-    while (!space->is_halted && !space->cause && space->taken >= space->wanted)
-        pthread_cond_wait(&space->has_wanted, &space->lock);
-    const size_t left = space->wanted - space->taken;
-    const bool goes_on = !space->is_halted && !space->cause;
-    *end = space->taken + (left < WINDOW_BYTES ? left : WINDOW_BYTES);
-    pthread_mutex_unlock(&space->lock);
-    return goes_on;
-}
-
 static void *take_space(void *opaque)
 {
     struct file_space *const space = opaque;
-    for (size_t begin = 0, end; wait_for_work(space, &end); begin = end) {
-        const int cause = take_window(space, begin, end);
-        pthread_mutex_lock(&space->lock);
-        space->cause = cause;
-        space->taken = cause ? begin : end;
-        pthread_cond_broadcast(&space->has_taken);
-        pthread_mutex_unlock(&space->lock);
+    for (size_t begin = 0, wanted; (wanted = counter_await(&space->wanted, begin + 1)) > begin;) {
+        const size_t end = wanted - begin < WINDOW_BYTES ? wanted : begin + WINDOW_BYTES;
+        space->cause = take_window(space, begin, end);
+        if (space->cause) {
+            counter_stop(&space->taken);
+            break;
+        }
+        counter_raise(&space->taken, end);
+        begin = end;
     }
     return NULL;
 }
@@ -404,9 +390,8 @@ struct file_space *file_space_open(int file)
     if (!space)
         return NULL;
     space->file = file;
-    pthread_mutex_init(&space->lock, NULL); /* none of these can fail on Linux */
-    pthread_cond_init(&space->has_taken, NULL);
-    pthread_cond_init(&space->has_wanted, NULL);
+    counter_start(&space->wanted);
+    counter_start(&space->taken);
     if (start_thread(space))
         return space;
     free(space);
@@ -415,20 +400,12 @@ struct file_space *file_space_open(int file)
 
 void file_space_want(struct file_space *space, size_t bytes)
 {
-    pthread_mutex_lock(&space->lock);
-    space->wanted = bytes > space->wanted ? bytes : space->wanted;
-    pthread_cond_signal(&space->has_wanted);
-    pthread_mutex_unlock(&space->lock);
+    counter_raise(&space->wanted, bytes);
 }
 
 int file_space_wait(struct file_space *space, size_t bytes)
 {
-    pthread_mutex_lock(&space->lock);
-    while (space->taken < bytes && !space->cause)
-        pthread_cond_wait(&space->has_taken, &space->lock);
-    const int cause = space->taken < bytes ? space->cause : 0;
-    pthread_mutex_unlock(&space->lock);
-    return cause;
+    return counter_await(&space->taken, bytes) < bytes ? space->cause : 0;
 }
 
 void file_space_halt(struct file_space *space)
@@ -443,12 +420,7 @@ void file_space_close(struct file_space *space)
     if (!space)
         return;
     file_space_halt(space);
-    pthread_mutex_lock(&space->lock); /* the thread is waiting by now, or will see is_halted */
-    pthread_cond_signal(&space->has_wanted);
-    pthread_mutex_unlock(&space->lock);
+    counter_stop(&space->wanted);
     pthread_join(space->thread, NULL);
-    pthread_cond_destroy(&space->has_wanted);
-    pthread_cond_destroy(&space->has_taken);
-    pthread_mutex_destroy(&space->lock);
     free(space);
 }

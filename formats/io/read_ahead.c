@@ -2,11 +2,12 @@
 /* read_ahead.c - see read_ahead.h. */
 #include "formats/io/read_ahead.h"
 
+#include "core/counter.h"
 #include "core/shared_copy.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -25,14 +26,10 @@ struct read_ahead {
     size_t taken, given_back;
     int waker; /* an eventfd that is written to end the thread */
     pthread_t thread;
-    bool is_running;      /* not joined yet */
-    struct error error;   /* of the thread until it is joined */
-    pthread_mutex_t lock; /* protects the fields below */
-    pthread_cond_t has_more;
-    size_t filled;
-    bool is_stopped; /* the thread must end */
-    bool is_done;    /* no more is read */
-    bool has_ended;  /* the input has ended or failed */
+    bool is_running;       /* not joined yet */
+    struct error error;    /* of the thread until it is joined */
+    struct counter filled; /* bytes read; stopped when no more are read */
+    atomic_bool has_ended; /* the input has ended or failed */
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -46,38 +43,25 @@ static bool wait_for_input(const struct read_ahead *ahead)
 {
     struct pollfd files[] = {{.fd = ahead->spec.file, .events = POLLIN},
                              {.fd = ahead->waker, .events = POLLIN}};
-    if (ahead->spec.file >= 0)
-        while (poll(files, 2, -1) < 0 && errno == EINTR)
-            ;
+    while (poll(files, 2, ahead->spec.file >= 0 ? -1 : 0) < 0 && errno == EINTR)
+        ;
     return files[1].revents == 0;
-}
-
-/* Updates the counters after a read. Returns false if no more must be read. */
-static bool note_read(struct read_ahead *ahead, size_t got, bool has_ended)
-{
-    pthread_mutex_lock(&ahead->lock);
-    ahead->filled += got;
-    ahead->has_ended = has_ended;
-    ahead->is_done = has_ended || ahead->is_stopped || ahead->filled == ahead->spec.most;
-    const bool goes_on = !ahead->is_done;
-    pthread_cond_signal(&ahead->has_more);
-    pthread_mutex_unlock(&ahead->lock);
-    return goes_on;
 }
 
 static void *reader_main(void *opaque)
 {
     struct read_ahead *const ahead = opaque;
     const struct read_ahead_spec *const spec = &ahead->spec;
-    size_t at = 0, got = 0;
-    bool goes_on = wait_for_input(ahead);
-    while (goes_on) {
-        const bool is_read = spec->read(spec->context, ahead->data + at,
-                                        smaller(PIECE_BYTES, spec->most - at), &got, &ahead->error);
-        at += is_read ? got : 0;
-        goes_on =
-            note_read(ahead, is_read ? got : 0, !is_read || got == 0) && wait_for_input(ahead);
+    size_t at = 0, got;
+    while (at < spec->most && !ahead->has_ended && wait_for_input(ahead)) {
+        if (!spec->read(spec->context, ahead->data + at, smaller(PIECE_BYTES, spec->most - at),
+                        &got, &ahead->error))
+            got = 0;
+        at += got;
+        ahead->has_ended = got == 0;
+        counter_raise(&ahead->filled, at);
     }
+    counter_stop(&ahead->filled);
     return NULL;
 }
 
@@ -91,8 +75,7 @@ struct read_ahead *read_ahead_start(const struct read_ahead_spec *spec)
     void *const data = mmap(NULL, spec->most, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ahead->data = data == MAP_FAILED ? NULL : data;
-    pthread_mutex_init(&ahead->lock, NULL); /* neither can fail on Linux */
-    pthread_cond_init(&ahead->has_more, NULL);
+    counter_start(&ahead->filled);
     if (ahead->data)
         (void)madvise(ahead->data, spec->most, MADV_HUGEPAGE); /* a hint */
     ahead->is_running = ahead->data && ahead->waker >= 0 &&
@@ -105,32 +88,25 @@ struct read_ahead *read_ahead_start(const struct read_ahead_spec *spec)
 
 size_t read_ahead_await(struct read_ahead *ahead, size_t want, bool *ended)
 {
-    pthread_mutex_lock(&ahead->lock);
-    while (!ahead->is_done && ahead->filled < want)
-        pthread_cond_wait(&ahead->has_more, &ahead->lock);
-    const size_t filled = ahead->filled;
+    const size_t filled = counter_await(&ahead->filled, want);
     *ended = ahead->has_ended;
-    pthread_mutex_unlock(&ahead->lock);
     return filled;
 }
 
 size_t read_ahead_stop(struct read_ahead *ahead)
 {
     if (ahead->is_running) {
-        pthread_mutex_lock(&ahead->lock);
-        ahead->is_stopped = true;
-        pthread_mutex_unlock(&ahead->lock);
         (void)eventfd_write(ahead->waker, 1); /* cannot fail: the counter is 0 */
         pthread_join(ahead->thread, NULL);
     }
     ahead->is_running = false;
-    return ahead->filled - ahead->taken;
+    return ahead->filled.value - ahead->taken;
 }
 
 bool read_ahead_take(struct read_ahead *ahead, void *data, size_t bytes, unsigned threads,
                      size_t *got, struct error *error)
 {
-    *got = smaller(bytes, ahead->filled - ahead->taken);
+    *got = smaller(bytes, ahead->filled.value - ahead->taken);
     if (*got == 0 && ahead->error.is_set) {
         error_merge(error, &ahead->error);
         return false;
@@ -153,7 +129,5 @@ void read_ahead_close(struct read_ahead *ahead)
         munmap(ahead->data, ahead->spec.most);
     if (ahead->waker >= 0)
         close(ahead->waker);
-    pthread_cond_destroy(&ahead->has_more);
-    pthread_mutex_destroy(&ahead->lock);
     free(ahead);
 }
