@@ -5,7 +5,7 @@
 #ifndef BENCH_UNPROVED_NO_ITEMS_H
 #define BENCH_UNPROVED_NO_ITEMS_H
 
-#include "core/check/check_hash.h"
+#include "core/check/check_kernels.h"
 
 #define check_bind_pair(key, index) 0
 

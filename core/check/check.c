@@ -3,7 +3,6 @@
 #include "core/check/check.h"
 
 #include "core/backend.h"
-#include "core/check/check_hash.h"
 #include "core/check/check_kernels.h"
 #include "core/check/tap.h"
 

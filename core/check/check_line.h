@@ -6,7 +6,6 @@
 #ifndef CORE_CHECK_LINE_H
 #define CORE_CHECK_LINE_H
 
-#include "core/check/check_hash.h"
 #include "core/check/check_kernels.h"
 #include "core/check/tap.h"
 #include "core/line/line_key.h"

@@ -9,7 +9,7 @@
 #ifndef CUDA_GATHER_CHECK_CUH
 #define CUDA_GATHER_CHECK_CUH
 
-#include "core/check/check_hash.h"
+#include "core/check/check_kernels.h"
 #include "cuda/text/lines_measure.cuh"
 
 #include <stdint.h>

@@ -17,10 +17,10 @@
  */
 #include "formats/lines/lines.h"
 
-#include "core/check/check_hash.h"
+#include "core/check/check_kernels.h"
 #include "core/trace.h"
-#include "formats/lines/line_error.h"
 #include "formats/lines/line_compare.h"
+#include "formats/lines/line_error.h"
 #include "formats/lines/lines_row.h"
 #include "formats/lines/lines_text.h"
 

@@ -4,7 +4,6 @@
  */
 #include "core/argsort.h"
 #include "core/check/check.h"
-#include "core/check/check_hash.h"
 #include "core/check/check_kernels.h"
 #include "core/check/check_line.h"
 
