@@ -46,12 +46,16 @@ static int ending_signal(size_t i)
 
 enum ending_state { ENDING_IDLE, ENDING_CHANGING, ENDING_NOW, ENDING_DONE };
 
-/* Static, because a signal handler takes no arguments. Written only in the state CHANGING. */
+/* All that a signal handler works on: static, because it takes no arguments. Written only in the
+ * state CHANGING. */
 static struct {
     atomic_int state;
-    void (*tasks[ENDING_TASK_COUNT])(void); /* NULL: nothing to do */
-    bool is_held;                           /* signals wait for ending_release */
-    atomic_int held_signal;                 /* the first signal held; 0: none */
+    struct {
+        void (*run)(void *context); /* NULL: nothing to do */
+        void *context;
+    } tasks[ENDING_TASK_COUNT];
+    bool is_held;           /* signals wait for ending_release */
+    atomic_int held_signal; /* the first signal held; 0: none */
     struct sigaction old_actions[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
     bool is_caught[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
 } ending;
@@ -93,8 +97,8 @@ static bool do_tasks(int signal_number)
     if (signal_number && keep_signal(signal_number))
         return false;
     for (size_t i = 0; i < ENDING_TASK_COUNT; i++)
-        if (ending.tasks[i])
-            ending.tasks[i]();
+        if (ending.tasks[i].run)
+            ending.tasks[i].run(ending.tasks[i].context);
     atomic_store(&ending.state, ENDING_DONE);
     return true;
 }
@@ -126,7 +130,7 @@ static bool has_task(void)
     if (ending.is_held)
         return true;
     for (size_t i = 0; i < ENDING_TASK_COUNT; i++)
-        if (ending.tasks[i])
+        if (ending.tasks[i].run)
             return true;
     return false;
 }
@@ -200,9 +204,10 @@ void ending_wait_if_ending(void)
     ending_end_change(&old_mask);
 }
 
-void ending_set_task(enum ending_task task, void (*run)(void))
+void ending_set_task(enum ending_task task, void (*run)(void *context), void *context)
 {
-    ending.tasks[task] = run;
+    ending.tasks[task].run = run;
+    ending.tasks[task].context = context;
 }
 
 void ending_do_tasks(void)

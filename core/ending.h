@@ -35,9 +35,9 @@ void ending_release(void);
 /* Does not return if the process is ending. For an error that may be only a consequence of that. */
 void ending_wait_if_ending(void);
 
-/* Sets the function of the task, which must be async-signal-safe; NULL: none. Call it within a
- * change. */
-void ending_set_task(enum ending_task task, void (*run)(void));
+/* Sets the task, which must be async-signal-safe and gets `context`, the memory that it works on;
+ * NULL: none. Call it within a change. */
+void ending_set_task(enum ending_task task, void (*run)(void *context), void *context);
 
 /* Does the tasks now, for a library that ends the process itself. The process counts as ending
  * then. */

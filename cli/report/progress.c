@@ -211,19 +211,15 @@ static bool is_in_foreground(void)
     return foreground < 0 || foreground == getpgrp();
 }
 
-/* The progress whose line a signal handler erases. Static, because a signal handler takes no
- * arguments. NULL: there is no line. */
-static struct progress *line_owner;
-
 /* Erases the line. Async-signal-safe. Does nothing if the terminal accepts no output: it may be
  * stopped. */
-static void take_away_now(void)
+static void take_away_now(void *context)
 {
+    struct progress *const progress = context;
     char text[LINE_BYTES + 2];
     struct pollfd terminal = {.fd = STDERR_FILENO, .events = POLLOUT};
-    const struct progress *const progress = line_owner;
     const int shown = __atomic_load_n(&progress->shown, __ATOMIC_RELAXED);
-    __atomic_store_n(&line_owner, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&progress->may_draw, false, __ATOMIC_RELAXED);
     if (shown == 0 || !is_in_foreground() || poll(&terminal, 1, 0) <= 0)
         return;
     memset(text, ' ', sizeof text);
@@ -231,12 +227,12 @@ static void take_away_now(void)
     put(text, (size_t)shown + 2);
 }
 
-static void set_line_owner(struct progress *progress)
+static void set_may_draw(struct progress *progress, bool may_draw)
 {
     sigset_t old_mask;
     ending_begin_change(&old_mask);
-    line_owner = progress;
-    ending_set_task(ENDING_PROGRESS, progress ? take_away_now : NULL);
+    progress->may_draw = may_draw;
+    ending_set_task(ENDING_PROGRESS, may_draw ? take_away_now : NULL, progress);
     ending_end_change(&old_mask);
 }
 
@@ -248,7 +244,7 @@ static void redraw(struct progress *progress, const char *line)
     const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
                             ? size.ws_col
                             : COLUMNS_DEFAULT;
-    if (!is_in_foreground() || !__atomic_load_n(&line_owner, __ATOMIC_RELAXED))
+    if (!is_in_foreground() || !__atomic_load_n(&progress->may_draw, __ATOMIC_RELAXED))
         return;
     int shown = (int)strlen(line);
     shown = shown < columns ? shown : columns - 1; /* some terminals wrap after the last column */
@@ -400,10 +396,10 @@ void progress_start(struct progress *progress, const struct options *options)
     pthread_mutex_init(&progress->lock, NULL);
     progress->start_ns = clock_now_ns();
     if (progress->on_terminal)
-        set_line_owner(progress);
+        set_may_draw(progress, true);
     progress->is_running = start_thread(progress);
     if (progress->on_terminal && !progress->is_running)
-        set_line_owner(NULL);
+        set_may_draw(progress, false);
 }
 
 /* Returns the time of the sort without reading and writing; below 0: not known. */
@@ -483,7 +479,7 @@ void progress_stop(struct progress *progress)
     pthread_mutex_unlock(&progress->lock);
     pthread_join(progress->thread, NULL);
     if (progress->on_terminal)
-        set_line_owner(NULL);
+        set_may_draw(progress, false);
     pthread_cond_destroy(&progress->has_stopped);
     pthread_mutex_destroy(&progress->lock);
     progress->is_running = false;

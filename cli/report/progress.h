@@ -37,6 +37,7 @@ struct progress {
     struct outlook outlook;
     uint64_t read_took_ns; /* time until everything was read */
     int shown;             /* columns of the current line */
+    bool may_draw;         /* false once a signal handler has erased the line */
 };
 
 /* Returns true if the options request progress. */

@@ -111,14 +111,11 @@ static bool cut_off(const struct output_file *output, uint64_t bytes)
            (output->shared == 0 || lseek(output->shared, (off_t)bytes, SEEK_SET) >= 0);
 }
 
-/* The one standard output that other processes may continue. Static, because a signal handler takes
- * no arguments. It is written only within a change (core/ending.h). */
-static const struct output_file *unfinished;
-
-/* Truncates the output when a signal ends the process. Threads that still copy beyond the new end
- * wait for the end of the process (mapped_file.c). */
-static void cut_off_unfinished(void)
+/* Truncates an output that other processes may continue, when a signal ends the process. Threads
+ * that still copy beyond the new end wait for the end of the process (mapped_file.c). */
+static void cut_off_unfinished(void *context)
 {
+    const struct output_file *const unfinished = context;
     struct file_space *const space = __atomic_load_n(&unfinished->space, __ATOMIC_ACQUIRE);
     const struct mapped_file *const mapped = __atomic_load_n(&unfinished->mapped, __ATOMIC_ACQUIRE);
     const off_t at = lseek(unfinished->file, 0, SEEK_CUR);
@@ -127,10 +124,10 @@ static void cut_off_unfinished(void)
     (void)cut_off(unfinished, mapped ? mapped_file_whole(mapped) : (uint64_t)at);
 }
 
-static void set_unfinished(const struct output_file *output)
+static void set_unfinished(struct output_file *output, bool is_unfinished)
 {
-    unfinished = output;
-    ending_set_task(ENDING_OUTPUT, output ? cut_off_unfinished : NULL);
+    output->is_unfinished = is_unfinished;
+    ending_set_task(ENDING_OUTPUT, is_unfinished ? cut_off_unfinished : NULL, output);
 }
 
 /* Claims the first `bytes` bytes of the file, so that no other process writes there. Returns false
@@ -144,7 +141,7 @@ static bool claim_file(struct output_file *output, uint64_t bytes)
     const bool is_ours = open_anew(output, bytes);
     if (is_ours) {
         output->expected = bytes;
-        set_unfinished(output);
+        set_unfinished(output, true);
     }
     ending_end_change(&old_mask);
     return is_ours;
@@ -191,7 +188,7 @@ static void give_back_file(struct output_file *output)
         output->file = output->shared;
         output->shared = 0;
         output->expected = 0;
-        set_unfinished(NULL);
+        set_unfinished(output, false);
     }
     ending_end_change(&old_mask);
     file_space_close(space);
@@ -222,7 +219,7 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
         if (!choose_writers(output, bytes, threads) || !is_new_file(output))
             return;
         ending_begin_change(&old_mask);
-        set_unfinished(output);
+        set_unfinished(output, true);
         ending_end_change(&old_mask);
     }
     if ((output->space || choose_writers(output, bytes, threads)) && open_space(output))
@@ -416,17 +413,17 @@ static bool settle(struct output_file *output)
 {
     const uint64_t begin_ns = trace_begin();
     sigset_t old_mask;
-    if (output->expected == 0 && !output->space && unfinished != output)
+    if (output->expected == 0 && !output->space && !output->is_unfinished)
         return true;
     if (output->space)
         file_space_halt(output->space);
-    const bool is_shown = unfinished == output; /* a signal handler may truncate it too */
+    const bool is_shown = output->is_unfinished; /* a signal handler may truncate it too */
     if (is_shown)
         ending_begin_change(&old_mask);
     bool settled =
         (output->expected == 0 && !output->space) || cut_off(output, whole_bytes(output));
     if (is_shown) {
-        set_unfinished(NULL);
+        set_unfinished(output, false);
         ending_end_change(&old_mask);
     }
     const int cause = errno;

@@ -43,6 +43,7 @@ struct output_file {
     uint64_t expected;          /* announced bytes; 0: none were announced */
     uint64_t claimed;           /* bytes claimed, which is the position of the next ones */
     uint64_t lost;        /* 1 + the first position that was claimed but not written; 0: none */
+    bool is_unfinished;   /* a signal handler truncates it (core/ending.h) */
     bool is_preallocated; /* for write(2): the space for `expected` was requested */
 };
 

@@ -26,8 +26,7 @@
 #define RANDOM_LETTERS 6
 #define ATTEMPTS 100
 
-/* Static, because a signal handler takes no arguments. While has_name is set, it is written within
- * a change only. */
+/* The one temporary of the process. While has_name is set, it is written within a change only. */
 static struct {
     bool exists;
     bool has_name;
@@ -40,11 +39,17 @@ static void remove_now(void)
     unlinkat(temporary.directory, temporary.name, 0);
 }
 
+static void remove_on_signal(void *context)
+{
+    (void)context;
+    remove_now();
+}
+
 /* Sets the task that removes the file. Call it within a change. */
 static void note_name(bool has_name)
 {
     temporary.has_name = has_name;
-    ending_set_task(ENDING_TEMPORARY, has_name ? remove_now : NULL);
+    ending_set_task(ENDING_TEMPORARY, has_name ? remove_on_signal : NULL, NULL);
 }
 
 static bool fill_random_letters(char *letters)
