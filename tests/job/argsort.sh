@@ -6,7 +6,7 @@
 need_numpy
 data() { "$numpy" "$tests_dir/make_data.py" argsort . "$@"; }
 
-large=$(full_or_small 70001 9001)
+large=$(full_or_small 20011 9001)
 problem=$(gpu_problem) || true
 mapfile -t devices < <(list_devices)
 
@@ -28,7 +28,7 @@ permutes() {
 permutes_each_way() {
     local type=$1 count=$2 endian base=$1.$2 rule
     for endian in little big; do
-        if [ "$endian.$(bytes_of_type "$type")" = big.1 ]; then continue; fi
+        [ "$endian" = little ] || { [ "$count" -ge 1000 ] && [ "$(bytes_of_type "$type")" != 1 ]; } || continue
         permutes "$type" "$count" "$endian" "$base.up"
         permutes "$type" "$count" "$endian" "$base.down" -r
         for rule in first last; do
@@ -46,9 +46,9 @@ for type in $(list_types); do
     done
 done
 
-# Every type of input to every output format, as indices of 64 and 32 bits, in both directions; from
+# Keys of each width to every output format, as indices of 64 and 32 bits, in both directions; from
 # files, pipes and zstd.
-for type in $(list_types); do
+for type in $(those_of u8 bf16 f32 datetime64); do
     raw=$type.1000.little.in.raw
     as_type=(--format=raw --type="$type")
     for direction in up down; do
@@ -155,7 +155,7 @@ done
 if [ "$test_size" = full ]; then
     "$numpy" -c "
 import numpy
-for name, count in ('many', 5000011), ('some', 1200007):
+for name, count in ('many', 2500011), ('some', 1200007):
     numbers = numpy.random.default_rng(count).integers(-400000, 400000, count)
     numbers.astype('<f8').tofile(name + '.f64')
     numpy.argsort(numbers, kind='stable').astype('<u8').tofile(name + '.u64')
