@@ -6,6 +6,7 @@
 #include "core/check/check.h"
 #include "core/check/check_kernels.h"
 #include "core/check/check_line.h"
+#include "tests/random_next.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,13 +19,11 @@
 #define BLOCK_BYTES ((size_t)4096)
 #define KEYS_BYTES (3 * BLOCK_BYTES + 1000)
 
-static uint64_t random_state = 88172645463325252u;
+static uint64_t random_state;
 
 static uint64_t draw(void)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    return random_state ^= random_state << 17;
+    return random_next(&random_state);
 }
 
 static uint64_t load(const unsigned char *keys, size_t i, unsigned width)
@@ -77,25 +76,35 @@ static void test_hash(void **state)
 
 static int compare_sums(const void *a, const void *b)
 {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
-/* Changing one or two bytes changes any sum: no two pairs of bytes have the same sum. */
-static void test_bytes(void **state)
+/* Checks that the upper halves of the numbers are all different. */
+static void assert_apart(uint64_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        numbers[i] >>= 32;
+    qsort(numbers, count, sizeof *numbers, compare_sums);
+    for (size_t i = 1; i < count; i++)
+        assert_int_not_equal(numbers[i - 1], numbers[i]);
+}
+
+/* Changing one or two bytes, or a key of two bytes, changes any sum: no two pairs of bytes have the
+ * same sum, and no two keys of two bytes the same hash. */
+static void test_short_keys(void **state)
 {
     (void)state;
-    enum { COUNT = 256 * 257 / 2 };
-    uint32_t *const sums = malloc(COUNT * sizeof *sums);
+    enum { PAIRS = 256 * 257 / 2, WORDS = 1 << 16 };
+    static uint64_t sums[PAIRS], hashes[WORDS];
     size_t count = 0;
     for (unsigned a = 0; a < 256; a++)
         for (unsigned b = a; b < 256; b++)
-            sums[count++] =
-                (uint32_t)((check_mix_byte((uint8_t)a) + check_mix_byte((uint8_t)b)) >> 32);
-    qsort(sums, COUNT, sizeof *sums, compare_sums);
-    for (size_t i = 1; i < COUNT; i++)
-        assert_int_not_equal(sums[i - 1], sums[i]);
-    free(sums);
+            sums[count++] = check_mix_byte((uint8_t)a) + check_mix_byte((uint8_t)b);
+    for (unsigned word = 0; word < WORDS; word++)
+        hashes[word] = check_mix_word((uint16_t)word);
+    assert_apart(sums, PAIRS);
+    assert_apart(hashes, WORDS);
 }
 
 static uint64_t mix(uint64_t key, unsigned width)
@@ -127,20 +136,6 @@ static void test_exchanged_bits(void **state)
     }
 }
 
-/* Changing a key of two bytes always changes the sum: no two keys have the same hash. */
-static void test_words(void **state)
-{
-    (void)state;
-    enum { COUNT = 1 << 16 };
-    uint32_t *const hashes = malloc(COUNT * sizeof *hashes);
-    for (unsigned a = 0; a < COUNT; a++)
-        hashes[a] = (uint32_t)(check_mix_word((uint16_t)a) >> 32);
-    qsort(hashes, COUNT, sizeof *hashes, compare_sums);
-    for (size_t i = 1; i < COUNT; i++)
-        assert_int_not_equal(hashes[i - 1], hashes[i]);
-    free(hashes);
-}
-
 /* Pairs: their sum, and their order by key, then by index. */
 static void test_pairs(void **state)
 {
@@ -149,6 +144,10 @@ static void test_pairs(void **state)
     struct key_index pairs[COUNT];
     const struct key_order order = key_order_identity();
     uint64_t sum = 0;
+    /* An exclusive or would not detect these changes. */
+    const uint64_t equal[] = {7, 7, 9}, lost[] = {8, 8, 9}, twice[] = {9, 9, 9};
+    assert_int_not_equal(check_hash_keys(8, equal, 3), check_hash_keys(8, lost, 3));
+    assert_int_not_equal(check_hash_keys(8, equal, 3), check_hash_keys(8, twice, 3));
     for (size_t i = 0; i < COUNT; i++) {
         pairs[i] =
             (struct key_index){.index = i * 3 + 1, .key = i / 7 + 1 + (i > 600 ? 1ull << 63 : 0)};
@@ -169,15 +168,6 @@ static void test_pairs(void **state)
         assert_int_equal(find_disorder(sizeof kept, order, here - 1, here, COUNT - i), COUNT - i);
         assert_int_equal(find_disorder(sizeof kept, order, here, here - 1, COUNT - i), 0);
     }
-}
-
-/* An exclusive or would not detect these changes. */
-static void test_pairs_of_equal_keys(void **state)
-{
-    (void)state;
-    const uint64_t before[] = {7, 7, 9}, lost[] = {8, 8, 9}, twice[] = {9, 9, 9};
-    assert_int_not_equal(check_hash_keys(8, before, 3), check_hash_keys(8, lost, 3));
-    assert_int_not_equal(check_hash_keys(8, before, 3), check_hash_keys(8, twice, 3));
 }
 
 /* Blocks of equal keys, which are not checked key by key, and blocks in which one key differs. */
@@ -475,20 +465,12 @@ static void test_indices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hash),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_exchanged_bits),
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_equal_keys),
-        cmocka_unit_test(test_pairs_of_equal_keys),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_gathered_lines),
-        cmocka_unit_test(test_line_items),
-        cmocka_unit_test(test_keys_that_rise),
-        cmocka_unit_test(test_open_lines),
+        cmocka_unit_test(test_hash),           cmocka_unit_test(test_short_keys),
+        cmocka_unit_test(test_exchanged_bits), cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_equal_keys),     cmocka_unit_test(test_order),
+        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_gathered_lines), cmocka_unit_test(test_line_items),
+        cmocka_unit_test(test_keys_that_rise), cmocka_unit_test(test_open_lines),
         cmocka_unit_test(test_indices),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_group.c - cuts of sorted runs and their exchange (job/external_cuts.h,
- * job/external_exchange.h), with ranks that are threads: what all ranks write is what qsort(3) makes
- * of all items, whatever the items, with messages of 1 KiB; and each function of the group fails
- * once. tests/job/mpi.sh has processes, and lines. */
+ * job/external_exchange.h), with ranks that are threads: what all ranks write is what qsort(3)
+ * makes of all items, whatever the items, with messages of 1 KiB; and each function of the group
+ * fails once. tests/job/mpi.sh has processes, and lines. */
 #include "job/external_cuts.h"
 #include "job/external_exchange.h"
 
