@@ -25,7 +25,7 @@ endians() { if [ "$(bytes_of_type "$1")" = 1 ]; then echo little; else echo litt
 
 sorts_each_way() {
     local type=$1 count=$2 endian base rule
-    for endian in $([ "$count" -lt 1000 ] && echo little || endians "$type"); do
+    for endian in $(if [ "$count" -lt 1000 ]; then echo little; else endians "$type"; fi); do
         base=$type.$count.$endian
         sorts "$type" "$count" "$endian" "$base.up"
         sorts "$type" "$count" "$endian" "$base.down" -r
