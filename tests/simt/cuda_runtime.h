@@ -22,10 +22,11 @@
  *   SIMT_SHARED_BYTES=N[,N...]              maximum shared memory of a block that opts in, as
  *                                           SIMT_MEMORY_BYTES; the default is 227 KiB
  *   SIMT_FAIL=NAME:K[:ERROR][,...]          the K-th call of the API function NAME fails with that
- *                                           error; after cudaErrorLaunchFailure all other calls
- * fail too. kernel:K: the K-th kernel fails, not its launch SIMT_CALLS=FILE at exit, writes a line
- * for each function: name, calls SIMT_TRACE=FILE                         writes a line for each
- * kernel: name, blocks, threads
+ *                                           error; NAME@N:K: the K-th for device N. After
+ *                                           cudaErrorLaunchFailure all calls for that device fail
+ *   SIMT_FAIL=kernel:K                      the K-th kernel fails, not its launch
+ *   SIMT_CALLS=FILE                         at exit, writes a line for each function: name, calls
+ *   SIMT_TRACE=FILE                         writes a line for each kernel: name, blocks, threads
  *
  * cudaError is [[nodiscard]] here: an unchecked call is a warning. A copy whose device side is not
  * within one device allocation fails with cudaErrorInvalidValue.

@@ -105,7 +105,7 @@ static bool is_device(int device)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    return api_call("cudaGetDeviceCount", cudaErrorNoDevice).run([&] {
+    return api_call("cudaGetDeviceCount", cudaErrorNoDevice).run_without_device([&] {
         *count = device_count();
         count_call("shown:" + std::to_string(*count));
         return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
@@ -114,9 +114,11 @@ cudaError_t cudaGetDeviceCount(int *count)
 
 cudaError_t cudaSetDevice(int device)
 {
-    return api_call("cudaSetDevice").run([&] {
+    return api_call("cudaSetDevice").run_without_device([&] {
         if (!is_device(device))
             return cudaErrorInvalidDevice;
+        if (is_lost(device))
+            return cudaErrorLaunchFailure;
         current_device = device;
         return cudaSuccess;
     });
@@ -124,7 +126,7 @@ cudaError_t cudaSetDevice(int device)
 
 cudaError_t cudaGetDevice(int *device)
 {
-    return api_call("cudaGetDevice").run([&] {
+    return api_call("cudaGetDevice").run_without_device([&] {
         *device = current_device;
         return cudaSuccess;
     });
@@ -144,7 +146,7 @@ cudaError_t cudaSetDeviceFlags(unsigned)
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
-    return api_call("cudaGetDeviceProperties").run([&] {
+    return api_call("cudaGetDeviceProperties").run_without_device([&] {
         if (!is_device(device))
             return cudaErrorInvalidDevice;
         *properties = {};
@@ -179,7 +181,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
-    return api_call("cudaDeviceGetAttribute").run([&] {
+    return api_call("cudaDeviceGetAttribute").run_without_device([&] {
         const auto found = attributes.find(attribute);
         if (!is_device(device))
             return cudaErrorInvalidDevice;
@@ -225,7 +227,7 @@ std::set<std::pair<int, int>> peers_enabled;
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 {
-    return api_call("cudaDeviceCanAccessPeer").run([&] {
+    return api_call("cudaDeviceCanAccessPeer").run_without_device([&] {
         if (!is_device(device) || !is_device(peer))
             return cudaErrorInvalidDevice;
         *can = are_peers(device, peer);
@@ -258,7 +260,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *name, int room, int device)
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    return api_call("cudaDriverGetVersion").run([&] {
+    return api_call("cudaDriverGetVersion").run_without_device([&] {
         *version = CUDART_VERSION;
         return cudaSuccess;
     });
@@ -266,7 +268,7 @@ cudaError_t cudaDriverGetVersion(int *version)
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
-    return api_call("cudaRuntimeGetVersion").run([&] {
+    return api_call("cudaRuntimeGetVersion").run_without_device([&] {
         *version = CUDART_VERSION;
         return cudaSuccess;
     });
@@ -327,10 +329,10 @@ cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
                                            config->blockDim, config->dynamicSmemBytes};
         if (work_of(config->stream)->device != current_device)
             return cudaErrorInvalidResourceHandle;
-        give_work(work_of(config->stream), [launch] {
-            if (order_for_call("kernel", cudaErrorLaunchFailure) != cudaSuccess)
-                device_is_lost = true;
-            if (!device_is_lost)
+        give_work(work_of(config->stream), [launch, device = current_device] {
+            if (order_for_call("kernel", cudaErrorLaunchFailure, device) != cudaSuccess)
+                lose(device);
+            if (!is_lost(device))
                 simt_run_kernel(launch);
         });
         return cudaSuccess;

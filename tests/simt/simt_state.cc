@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <set>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +69,17 @@ unsigned long count_call(const std::string &name)
     return calls_counted.add(name);
 }
 
-bool device_is_lost = false;
+static std::set<int> lost_devices;
+
+bool is_lost(int device)
+{
+    return lost_devices.count(device) > 0;
+}
+
+void lose(int device)
+{
+    lost_devices.insert(device);
+}
 
 static cudaError_t error_named(const std::string &name)
 {
@@ -81,11 +92,9 @@ static cudaError_t error_named(const std::string &name)
     abort();
 }
 
-cudaError_t order_for_call(const char *name, cudaError_t fault)
+/* Counts this call, and returns its error by the order. */
+static cudaError_t order_for_name(const char *order, const std::string &name, cudaError_t fault)
 {
-    const char *order = getenv("SIMT_FAIL");
-    if (order == nullptr && getenv("SIMT_CALLS") == nullptr)
-        return cudaSuccess;
     const unsigned long call = count_call(name);
     if (order == nullptr)
         return cudaSuccess;
@@ -96,6 +105,17 @@ cudaError_t order_for_call(const char *name, cudaError_t fault)
             return *end == ':' ? error_named(std::string(end + 1, strcspn(end + 1, ","))) : fault;
     }
     return cudaSuccess;
+}
+
+cudaError_t order_for_call(const char *name, cudaError_t fault, int device)
+{
+    const char *const order = getenv("SIMT_FAIL");
+    if (order == nullptr && getenv("SIMT_CALLS") == nullptr)
+        return cudaSuccess;
+    const cudaError_t error = order_for_name(order, name, fault);
+    if (error != cudaSuccess || order == nullptr || strchr(order, '@') == nullptr)
+        return error;
+    return order_for_name(order, std::string(name) + "@" + std::to_string(device), fault);
 }
 
 /* ---- devices ---- */

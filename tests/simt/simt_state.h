@@ -31,15 +31,21 @@ cudaError_t remember(cudaError_t error);
 
 /* ---- injected faults ---- */
 
-/* A kernel died, or SIMT_FAIL simulates it: all later calls return this error. */
-extern bool device_is_lost;
+/* A kernel died on the device, or SIMT_FAIL simulates it: all later calls for it return this error,
+ * and those for other devices do not. */
+bool is_lost(int device);
+void lose(int device);
+
+/* The device of cudaSetDevice. */
+extern thread_local int current_device;
 
 /* Counts a call for SIMT_CALLS, which is written at exit. Returns the number of calls so far. */
 unsigned long count_call(const std::string &name);
 
 /* Returns the error of this call of `name`: as SIMT_FAIL sets it, or `fault` if that sets none.
- * cudaSuccess: the call must not fail. */
-cudaError_t order_for_call(const char *name, cudaError_t fault);
+ * cudaSuccess: the call must not fail. SIMT_FAIL=NAME:3 is the third call of all, NAME@1:3 the
+ * third while device 1 is current. */
+cudaError_t order_for_call(const char *name, cudaError_t fault, int device = current_device);
 
 /* The beginning of each API function: takes the lock, and fails if SIMT_FAIL requests it. */
 class api_call
@@ -48,14 +54,21 @@ class api_call
     explicit api_call(const char *name, cudaError_t fault = cudaErrorUnknown)
         : lock_(device_lock), fault_(order_for_call(name, fault))
     {
-        device_is_lost = device_is_lost || fault_ == cudaErrorLaunchFailure;
+        if (fault_ == cudaErrorLaunchFailure)
+            lose(current_device);
     }
     /* Returns the error of the call: the injected fault, or the result of `work`. */
     template <class F>
     cudaError_t run(F work) const
     {
-        const bool is_done = fault_ == cudaSuccess && !device_is_lost;
+        const bool is_done = fault_ == cudaSuccess && !is_lost(current_device);
         return result(is_done ? work() : fault_);
+    }
+    /* As `run`, for a call that does not use the current device. */
+    template <class F>
+    cudaError_t run_without_device(F work) const
+    {
+        return remember(fault_ == cudaSuccess ? work() : fault_);
     }
     /* As `run`, but does the work in any case, so that memory is always released. */
     template <class F>
@@ -68,7 +81,7 @@ class api_call
   private:
     static cudaError_t result(cudaError_t error)
     {
-        return remember(device_is_lost ? cudaErrorLaunchFailure : error);
+        return remember(is_lost(current_device) ? cudaErrorLaunchFailure : error);
     }
     const std::lock_guard<std::recursive_mutex> lock_;
     const cudaError_t fault_;
@@ -79,9 +92,6 @@ class api_call
 /* Returns the number of devices. Reads SIMT_DEVICES and CUDA_VISIBLE_DEVICES on the first call, as
  * CUDA does. */
 int device_count();
-
-/* The device of cudaSetDevice. */
-extern thread_local int current_device;
 
 /* Returns the device's number in the list in the environment variable `name`, whose last number is
  * for the other devices; `otherwise` if that is not set. */
