@@ -93,16 +93,17 @@ static void report_assumption(const struct plan *plan)
         }
 }
 
-/* Runs the job, and ends its progress. Fills *outcome, also after a failure. */
-static bool run_planned_job(const struct options *options, struct plan *plan,
-                            struct progress *progress, struct outcome *outcome, struct error *error)
+/* Runs the plan once, and ends its progress. Fills *outcome, also after a failure. *is_undone: it
+ * has failed, and may run again. */
+static bool run_once(const struct options *options, struct plan *plan, struct progress *progress,
+                     struct outcome *outcome, bool *is_undone, struct error *error)
 {
     struct job_report report = {0};
     const bool is_verbose = options->verbose && !options->quiet;
     progress_tell_plan(progress, plan);
     if (is_verbose)
         report_plan(stderr, "gpusort: ", plan);
-    else if (!options->quiet && isatty(STDERR_FILENO) == 1)
+    else if (!options->quiet && !plan->failed_devices && isatty(STDERR_FILENO) == 1)
         report_assumption(plan);
     progress_go_on(progress);
     is_exit_trouble = true;
@@ -113,6 +114,8 @@ static bool run_planned_job(const struct options *options, struct plan *plan,
         report_times(stderr, "gpusort: ", plan, &report);
     if (ok && options->stats == STATS_TEXT)
         stats_print_text(stderr, plan, &report);
+    free(outcome->members);
+    outcome->members = NULL;
     if (options->stats == STATS_JSON) /* printed at the end, with the error */
         outcome->members = stats_make_members(plan, &report, ok);
     if (ok && report.disorder.is_found) {
@@ -123,9 +126,40 @@ static bool run_planned_job(const struct options *options, struct plan *plan,
                 outcome->status = EXIT_TROUBLE;
         }
     }
+    *is_undone = report.is_undone;
     free(report.disorder.text);
     free(report.ranks);
     return ok;
+}
+
+/* After a failure of a GPU, makes a plan without it, if that can be done. */
+static bool begin_again(struct options *options, struct plan *plan, struct progress *progress,
+                        const struct error *error)
+{
+    trace_restart();
+    if (!plan_again(options, plan, error))
+        return false;
+    progress_start(progress, options);
+    if (options->verbose && !options->quiet) {
+        fputs("gpusort: ", stderr);
+        quote_print(stderr, error->message);
+        fputs("; the job begins again\n", stderr);
+    }
+    return true;
+}
+
+/* Runs the job. If a GPU fails that the user has not named, and no harm is done, the plan is
+ * replaced by one without it, and runs. */
+static bool run_planned_job(struct options *options, struct plan *plan, struct progress *progress,
+                            struct outcome *outcome, struct error *error)
+{
+    bool is_undone;
+    while (!run_once(options, plan, progress, outcome, &is_undone, error)) {
+        if (!is_undone || !begin_again(options, plan, progress, error))
+            return false;
+        *error = (struct error){0};
+    }
+    return true;
 }
 
 /* ---- From options to the exit status ---- */

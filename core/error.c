@@ -24,6 +24,21 @@ bool error_set(struct error *error, const char *format, ...)
     return false;
 }
 
+bool error_set_of_device(struct error *error, unsigned device, const char *format, ...)
+{
+    if (!error->is_set) {
+        const int length = snprintf(error->message, sizeof error->message, "device %u: ", device);
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->message + length, sizeof error->message - (size_t)length, format,
+                  arguments);
+        va_end(arguments);
+        error->is_set = error->is_of_device = true;
+        error->device = device;
+    }
+    return false;
+}
+
 bool error_set_errno(struct error *error, const char *format, ...)
 {
     const int cause = errno;

@@ -15,12 +15,18 @@ extern "C" {
 
 struct error {
     bool is_set;
+    bool is_of_device;  /* a GPU has failed, or has no room: the job may be done without it */
+    unsigned device;    /* which one, if is_of_device */
     char message[5120]; /* "FILE:LINE: what is wrong; what to do", no newline at the end */
 };
 
 /* Sets *error to the formatted message unless it is already set. Always returns false, so that a
  * caller can write `return error_set(...)`. */
 bool error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As error_set(), with "device N: " before the message, for an error with is_of_device. */
+bool error_set_of_device(struct error *error, unsigned device, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* As error_set(), with ": " and the text of errno after the message. */
 bool error_set_errno(struct error *error, const char *format, ...)

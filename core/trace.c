@@ -152,7 +152,7 @@ void trace_look(struct trace_view *view)
 
 /* ---- a trace ---- */
 
-bool trace_start(bool is_recorded, struct error *error)
+void trace_restart(void)
 {
     trace.bytes = NULL;
     for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
@@ -161,6 +161,11 @@ bool trace_start(bool is_recorded, struct error *error)
     atomic_store(&trace.device_bytes, 0);
     atomic_store(&trace.stage, NULL);
     atomic_store(&trace.strategy, NULL);
+}
+
+bool trace_start(bool is_recorded, struct error *error)
+{
+    trace_restart();
     atomic_store(&trace.span_count, 0);
     trace.start_ns = clock_now_ns();
     /* Unused pages take no memory. */

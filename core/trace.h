@@ -10,8 +10,8 @@
  * argument.
  *
  * The cost is an atomic addition per chunk of at least some KiB, and the clock is not read while
- * nothing is recorded. Any thread may call these functions, except trace_start(), trace_write_*()
- * and trace_stop().
+ * nothing is recorded. Any thread may call these functions, except trace_start(), trace_restart(),
+ * trace_write_*() and trace_stop().
  */
 #ifndef CORE_TRACE_H
 #define CORE_TRACE_H
@@ -91,6 +91,9 @@ void trace_look(struct trace_view *view);
 /* Resets all counters for a new job, and starts recording if is_recorded. Recording takes at most
  * 24 MiB: spans beyond that are dropped, and trace_write_head() writes their number. */
 bool trace_start(bool is_recorded, struct error *error);
+
+/* Resets all counters for a job that starts again. What is recorded stays. */
+void trace_restart(void);
 
 /* Write the recorded spans as JSON, Chrome's trace event format, with times in microseconds since
  * trace_start(): first the head, then each process, by its own trace_write_process(), then the end.

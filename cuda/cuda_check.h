@@ -8,15 +8,15 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
-/* Returns true if `status` is success. Otherwise sets the error "device N: CALL: CUDA's message"
- * and clears CUDA's last error, so that a later call does not report it again. */
+/* Returns true if `status` is success. Otherwise sets the error "device N: CALL: CUDA's message",
+ * as of the device, and clears CUDA's last error, so that a later call does not report it again. */
 static inline bool cuda_check(cudaError_t status, unsigned device, const char *call,
                               struct error *error)
 {
     if (status == cudaSuccess)
         return true;
     (void)cudaGetLastError();
-    return error_set(error, "device %u: %s: %s", device, call, cudaGetErrorString(status));
+    return error_set_of_device(error, device, "%s: %s", call, cudaGetErrorString(status));
 }
 
 /* Returns true if a number that the device returned is at most `most`. The host calls it before it

@@ -208,6 +208,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
 done:
     if (!ok && run.sink && sink_is_overwriting(run.sink))
         tell_damage(error);
+    report->is_undone = !ok && run.sink && sink_is_unused(run.sink);
     free(run.header.text);
     sink_discard(run.sink);
     run_close_engine(&run);

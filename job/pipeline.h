@@ -119,6 +119,7 @@ struct job_report {
     uint64_t item_bytes;    /* bytes of the numbers, or of the text */
     uint64_t read_bytes;    /* bytes of the inputs, as their files hold them; without those read by
                                --verify */
+    bool is_undone;         /* the job has failed, and nothing of its output is left */
     struct disorder disorder;  /* of JOB_CHECK */
     struct error spare_reason; /* set if the spare backend sorted: why */
     struct proof_report proof;

@@ -570,3 +570,49 @@ void plan_free(struct plan *plan)
     free(plan->job.readers);
     free(plan->job.line_order.keys);
 }
+
+bool plan_can_read_again(const struct options *options)
+{
+    struct error ignored = {0};
+    struct stat status;
+    for (size_t i = 0; i < options->input_count; i++)
+        if (!source_check(options->inputs[i], &status, &ignored) || !S_ISREG(status.st_mode))
+            return false;
+    return true;
+}
+
+/* Moves back to where standard input began, if it is one of the inputs. */
+static bool rewind_standard_input(const struct options *options, const struct plan *plan)
+{
+    for (size_t i = 0; i < options->input_count; i++)
+        if (strcmp(options->inputs[i], "-") == 0)
+            return lseek(STDIN_FILENO, plan->input_place, SEEK_SET) >= 0;
+    return true;
+}
+
+bool plan_note_failure(struct plan *plan, const struct error *error)
+{
+    const uint64_t device = UINT64_C(1) << error->device % BACKEND_DEVICES_MOST;
+    if (!error->is_of_device || (plan->failed_devices & device))
+        return false;
+    plan->failed_devices |= device;
+    plan->failure = *error;
+    return true;
+}
+
+bool plan_again(struct options *options, struct plan *plan, const struct error *error)
+{
+    const bool is_named = options->backend || options->algorithm;
+    struct plan next;
+    struct error ignored = {0};
+    if (is_named || plan->job.group || !plan_note_failure(plan, error) ||
+        !plan_can_read_again(options) || !rewind_standard_input(options, plan))
+        return false;
+    const bool has_begun = plan_begin(options, &next, &ignored);
+    next.input_place = plan->input_place;
+    next.failed_devices = plan->failed_devices;
+    next.failure = plan->failure;
+    plan_free(plan);
+    *plan = next;
+    return has_begun && plan_make(options, plan, &ignored);
+}

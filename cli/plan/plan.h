@@ -11,6 +11,8 @@
 #include "formats/io/spill.h"
 #include "job/pipeline.h"
 
+#include <sys/types.h>
+
 /* Of an input that cannot be read from any position: see plan_spool.c. */
 struct plan_spool {
     struct spill *spill; /* NULL: the input can be read from any position */
@@ -36,6 +38,9 @@ struct plan {
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.c */
     uint64_t plan_ns;              /* time spent on planning: reading headers, starting a GPU */
+    off_t input_place;             /* of standard input, if that is a regular file */
+    uint64_t failed_devices;       /* bits of the GPUs that have failed and are not used */
+    struct error failure;          /* of the last of them */
     char format_reason[256];       /* why job.input_format */
     char output_reason[256];       /* why job.output_format and the codec */
     char device_reason[256 + sizeof((struct error *)0)->message]; /* why job.backend */
@@ -57,6 +62,18 @@ bool plan_begin(struct options *options, struct plan *plan, struct error *error)
  * plan_begin(), shares the job: the plan is then for the part of this rank, and this call is
  * collective. */
 bool plan_make(struct options *options, struct plan *plan, struct error *error);
+
+/* Called after the job of the plan has failed with *error and was undone. If a GPU that the user
+ * has not named caused the error, and the inputs can be read again, replaces the plan by one
+ * without this GPU. Otherwise, or if that fails, returns false; *error is not changed. */
+bool plan_again(struct options *options, struct plan *plan, const struct error *error);
+
+/* Records that a GPU is not to be used, if the error is its own and it was not recorded before;
+ * otherwise returns false. */
+bool plan_note_failure(struct plan *plan, const struct error *error);
+
+/* Returns true if all inputs are regular files, so that they can be read again. */
+bool plan_can_read_again(const struct options *options);
 
 /* Collective, called after the plan was made, or was not: returns true if all ranks have one. */
 bool plan_agree(struct plan *plan, bool is_made, struct error *error);

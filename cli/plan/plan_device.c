@@ -313,11 +313,21 @@ static struct devices named_devices(const struct options *options, const struct 
     return devices;
 }
 
+/* Returns up to `count` devices that have not failed, of the first `shown` devices. */
+static struct devices working_devices(const struct plan *plan, unsigned shown, unsigned count)
+{
+    struct devices devices = {0};
+    for (unsigned i = 0; i < shown && devices.count < count; i++)
+        if (!(plan->failed_devices >> i & 1))
+            devices.numbers[devices.count++] = i;
+    return devices;
+}
+
 /* Returns why several devices are not used together; NULL: they are. */
 static const char *why_one_device(const struct plan *plan)
 {
-    return is_text_for_gpu(plan)          ? "text is sorted on one GPU"
-           : is_selection(plan)           ? "one GPU finds the few that are kept"
+    return is_text_for_gpu(plan)          ? "text is sorted on one GPU, the first"
+           : is_selection(plan)           ? "one GPU, the first, finds the few that are kept"
            : plan->job.action != JOB_SORT ? "nothing is sorted"
                                           : NULL;
 }
@@ -365,16 +375,27 @@ static bool examine_devices(const struct options *options, struct plan *plan,
     return true;
 }
 
+/* Shows the devices to CUDA, and checks that they exist. */
+static bool show_devices(const struct backend *backend, const struct devices *devices,
+                         struct error *error)
+{
+    struct device_facts facts;
+    unsigned most = 0;
+    for (unsigned i = 0; i < devices->count; i++)
+        most = devices->numbers[i] > most ? devices->numbers[i] : most;
+    (void)backend->count(most + 1);
+    for (unsigned i = 0; i < devices->count; i++)
+        if (!backend->look(devices->numbers[i], &facts, error))
+            return false;
+    return true;
+}
+
 /* Examines devices that will sort together. The free memory is known only of a device that has been
  * started. That is left to the engine if there is no doubt that the memory suffices. */
 static bool probe_several(const struct options *options, struct plan *plan,
                           const struct backend *backend, const struct devices *devices,
                           struct error *error)
 {
-    unsigned most = 0;
-    for (unsigned i = 0; i < devices->count; i++)
-        most = devices->numbers[i] > most ? devices->numbers[i] : most;
-    (void)backend->count(most + 1); /* shows them */
     return examine_devices(options, plan, devices, backend->look, error) &&
            (sort_spec_is_small(&plan->job.sort) ||
             examine_devices(options, plan, devices, backend->probe, error));
@@ -410,7 +431,8 @@ static bool probe_backend(const struct options *options, struct plan *plan,
 {
     const struct devices devices = named_devices(options, plan, backend);
     const char *const why_one = devices.count > 1 ? why_one_device(plan) : NULL;
-    if (!probe_devices(options, plan, backend, &devices, error))
+    if ((devices.count > 1 && !show_devices(backend, &devices, error)) ||
+        !probe_devices(options, plan, backend, &devices, error))
         return false;
     if (why_one)
         note_reason(plan, "; ", why_one);
@@ -438,11 +460,15 @@ static uint64_t device_bytes(const struct plan *plan)
 #define SEVERAL_BYTES_MIN ((uint64_t)30 << 30)
 
 /* Returns how many GPUs are shown to CUDA, for it starts all of them. More than one are if the data
- * may need them. */
-static unsigned shown_devices(const struct plan *plan, const struct backend *gpu)
+ * may need them. With a limit of memory there are about twice as many, because one may fail. */
+static unsigned shown_devices(const struct options *options, const struct plan *plan,
+                              const struct backend *gpu)
 {
-    const uint64_t wanted = (device_bytes(plan) - 1) / SEVERAL_BYTES_MIN + 1;
-    if (device_bytes(plan) <= SEVERAL_BYTES_MIN || plan->job.group || why_one_device(plan))
+    const struct memory_size *const limit = &options->memory.device;
+    const bool is_limited = limit->is_said && limit->bytes / 2 < SEVERAL_BYTES_MIN;
+    const uint64_t least = is_limited ? limit->bytes / 2 + 1 : SEVERAL_BYTES_MIN;
+    const uint64_t wanted = (device_bytes(plan) - 1) / least + 1;
+    if (device_bytes(plan) <= least || plan->job.group || why_one_device(plan))
         return 1;
     return gpu->count(wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST);
 }
@@ -455,13 +481,17 @@ static bool has_room(const struct plan *plan)
     return (plan->job.keep_lines ? bytes : bytes / 16 * 15) >= device_bytes(plan);
 }
 
-/* Takes as few GPUs as have room for the data. */
+/* Takes as few GPUs as have room for the data, of those that have not failed. */
 static bool probe_fewest(const struct options *options, struct plan *plan,
                          const struct backend *gpu, struct error *error)
 {
-    const unsigned shown = shown_devices(plan, gpu);
+    const unsigned shown = shown_devices(options, plan, gpu);
     for (unsigned count = 1; count <= shown || count == 1; count++) {
-        const struct devices devices = first_devices(count);
+        const struct devices devices = working_devices(plan, shown > 0 ? shown : 1, count);
+        if (devices.count < count && plan->failed_devices) {
+            error_merge(error, &plan->failure);
+            return false;
+        }
         if (plan->job.group ? !probe_backend(options, plan, gpu, error)
                             : !probe_devices(options, plan, gpu, &devices, error))
             return false;
@@ -474,6 +504,21 @@ static bool probe_fewest(const struct options *options, struct plan *plan,
     return error_set(error, plan->job.keep_lines ? "the text does not fit the GPU's memory"
                             : shown > 1 ? "the data does not fit the memory of the GPUs twice"
                                         : "the data does not fit the GPU's memory twice");
+}
+
+/* As probe_fewest(), without GPUs that turn out not to work. */
+static bool probe_working(const struct options *options, struct plan *plan,
+                          const struct backend *gpu, struct error *error)
+{
+    struct error cause = {0};
+    while (!probe_fewest(options, plan, gpu, &cause)) {
+        if (!plan_note_failure(plan, &cause)) {
+            error_merge(error, &cause);
+            return false;
+        }
+        cause = (struct error){0};
+    }
+    return true;
 }
 
 /* Without --device, takes the backend that the model chooses if it can be used, otherwise the CPU,
@@ -490,7 +535,9 @@ static bool choose_backend_by_size(const struct options *options, struct plan *p
     else if (backend == backends[0])
         (void)probe_backend(options, plan, backend, &unusable);
     else
-        (void)probe_fewest(options, plan, backend, &unusable);
+        (void)probe_working(options, plan, backend, &unusable);
+    if (!unusable.is_set && plan->failed_devices)
+        note_reason(plan, "; without ", plan->failure.message);
     if (!unusable.is_set)
         return true;
     snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", choice.reason,
@@ -572,13 +619,14 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
 
 /* Sets the CPU as the spare backend, unless the user names a device or a path. It sorts lines if
  * reading them shows that the GPU has no room for them, and all data if the GPU fails before
- * anything is read. */
+ * anything is read. If one of several fails, the others may have room: see plan_again(). */
 static void choose_spare(const struct options *options, struct plan *plan)
 {
     struct job *job = &plan->job;
     struct device_facts facts;
     struct error error = {0};
     if (options->backend || options->algorithm || job->backend == backends[0] ||
+        (job->sort.device_count > 1 && plan_can_read_again(options)) ||
         !backends[0]->probe(0, &facts, &error))
         return;
     const struct auto_row *row =

@@ -8,9 +8,9 @@
 static bool memory_is_out(unsigned device, size_t bytes, size_t free_bytes, struct error *error)
 {
     constexpr double mebibyte = 1 << 20;
-    return error_set(error, "device %u: out of memory: %.1f MiB needed, %.1f MiB free", device,
-                     static_cast<double>(bytes) / mebibyte,
-                     static_cast<double>(free_bytes) / mebibyte);
+    return error_set_of_device(error, device, "out of memory: %.1f MiB needed, %.1f MiB free",
+                               static_cast<double>(bytes) / mebibyte,
+                               static_cast<double>(free_bytes) / mebibyte);
 }
 
 bool cuda_memory_free_bytes(unsigned device, size_t *bytes, struct error *error)

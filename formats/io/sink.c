@@ -418,6 +418,12 @@ bool sink_replaces(const struct sink *sink)
     return sink->output.is_temporary;
 }
 
+bool sink_is_unused(const struct sink *sink)
+{
+    const bool is_written = sink->content_begun > 0 || sink->writer.buffers;
+    return sink_replaces(sink) || sink_is_trial(sink) || (sink->output.is_given && !is_written);
+}
+
 bool sink_is_trial(const struct sink *sink)
 {
     return sink->output.is_trial;

@@ -61,6 +61,10 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
 /* Returns true if commit renames a temporary onto the target. */
 bool sink_replaces(const struct sink *sink);
 
+/* Returns true if the sink can be discarded and opened again as if it had never been: a file that
+ * is still as it was, or standard output that nothing was written to. */
+bool sink_is_unused(const struct sink *sink);
+
 /* Returns true if the sink is to overwrite a file and sink_end_trial() has not been called yet.
  * Until then the sink only counts the bytes and shows them to the tap. So all of the output is
  * verified before the first byte is overwritten. */

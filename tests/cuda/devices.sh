@@ -71,13 +71,13 @@ for top in 10 $((large - 5)); do
     head -c $((8 * top)) "$up" >top
     ok_writes "the first $top" top -- "${sorts[@]}" --top="$top" "$in"
 done
-ok_says 'few are found by one device' 'one GPU finds the few that are kept' -- \
-    gpusort "${sorts[@]}" --top=10 -v -o got "$in"
+ok_says 'few are found by one device' '^gpusort: device     gpu:1: .*one GPU, the first, finds the few' -- \
+    gpusort --device=gpu:1,0 --format=raw --type=f64 --top=10 -v -o got "$in"
 
 make_data lines "$(full_or_small 20000 3000)" >lines
 sort -g lines >lines.up
 ok_writes 'lines as sort -g' lines.up -- --device=gpu:0,1 -g lines
-ok_says 'lines are sorted by one device' 'gpu: .*text is sorted on one GPU' -- \
+ok_says 'lines are sorted by one device' 'gpu: .*text is sorted on one GPU, the first' -- \
     gpusort --device=gpu:0,1 -g -v -o got lines
 gpusort --device=cpu -g --argsort lines -o lines.indices
 ok_writes 'indices of lines' lines.indices -- --device=gpu:0,1 -g --argsort lines
@@ -88,8 +88,17 @@ refused 'a device given twice' 'device number 1 is given twice' -- \
     gpusort --device=gpu:1,0,1 -o "$target" "$in"
 refused 'a device that there is not' "no device 900: $devices found" -- \
     "$GPUSORT" --device=gpu:0,900 --format=raw --type=f64 -o "$target" "$in"
+refused 'a device that there is not, of which only the first would be used' \
+    "no device 900: $devices found" -- \
+    "$GPUSORT" --device=gpu:0,900 --top=3 --format=raw --type=f64 -o "$target" "$in"
+refused 'the same for lines' "no device 900: $devices found" -- \
+    "$GPUSORT" --device=gpu:0,900 -g -o "$target" lines
 refused 'a device without a number' "invalid device number ''" -- \
     gpusort --device=gpu:0, -o "$target" "$in"
+for list in '' ,0 0,,1 '0, 1' ' 0' 0-1 -1 0x1 1025 99999999999999999999 all,0 0,all cpu; do
+    refused "the devices '$list'" "^gpusort: invalid device number '" -- \
+        gpusort --device="gpu:$list" -o "$target" "$in"
+done
 for path in bitonic rank; do
     refused "several devices by $path" "path '$path' sorts on one GPU" -- \
         gpusort --device=gpu:0,1 -a $path --format=raw --type=f64 -o "$target" \
@@ -146,6 +155,53 @@ assert bytes <= int(sys.argv[1]), bytes
     ok 'the devices after the last one given are hidden from CUDA' grep -q '^shown:3 ' calls
     refused 'a bit that changes between two devices' 'the proof failed' -- \
         env SIMT_FLIP=peer "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 -o "$target" "$in"
+
+    # Without --device, the job goes on without a GPU that fails.
+    "$numpy" -c '
+import numpy
+many = numpy.random.default_rng(1).integers(0, 2**32, 36_000_000, "u4") # enough for a GPU
+many.tofile("many.u32")
+numpy.sort(many).tofile("many.up")
+'
+    # goes_on NAME CALLS ARGUMENT...: CALLS fail, and the CPU sorts.
+    goes_on() {
+        echo 'the old output' >got
+        ok_says "$1, the CPU sorts" '^gpusort: device     cpu: .*; but device' -- \
+            env SIMT_DEVICES=4 SIMT_FAIL="$2" "$GPUSORT" --parallel=1 -v "${@:3}" -o got many.u32
+        ok_same_bytes "$1: the output" got many.up
+    }
+    goes_on 'after a failed copy' cudaMemcpyAsync:1
+    goes_on 'after a failed launch' cudaLaunchKernelEx:1
+    goes_on 'after a lost device' kernel:1
+    goes_on 'after two that failed' cudaMemcpyAsync@1:1,cudaMemcpyAsync@2:1 --device-memory=200M
+    goes_on 'without the one that has no memory' cudaMalloc@1:1,kernel:1 --device-memory=200M
+    goes_on 'without one that cannot be used' cudaMemGetInfo@1:1,kernel:1 --device-memory=200M
+    ok_says '-v says that it begins again' '^gpusort: device 0: .*; the job begins again$' -- \
+        env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 -v -o got many.u32
+    ok_output 'from standard input to a pipe' many.up -- \
+        env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 <many.u32
+    cp many.u32 place.u32
+    ok 'in place' env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --in-place place.u32
+    ok_same_bytes 'in place: the output' place.u32 many.up
+    # Numbers in order, which the stand-in sorts soon.
+    cp many.up many.sorted.u32
+    echo 'the old output' >got
+    ok_says 'on the devices that are left' '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
+        env SIMT_DEVICES=4 SIMT_FAIL=kernel@1:1 "$GPUSORT" --parallel=1 -v --device-memory=200M \
+        -o got many.sorted.u32
+    ok_same_bytes 'on the devices that are left: the output' got many.up
+    echo 'the old output' >got
+    ok 'after a failed download' \
+        env SIMT_FAIL=cudaEventSynchronize:6 "$GPUSORT" --parallel=1 -o got many.sorted.u32
+    ok_same_bytes 'after a failed download: the output' got many.up
+    ok_fails_with 'a failed download after some of it was written' 2 '^gpusort: device 0: ' -- \
+        env SIMT_FAIL=cudaEventSynchronize:6 "$GPUSORT" --parallel=1 many.sorted.u32
+    refused 'a failure after some of a pipe is read' '^gpusort: device 0: ' -- \
+        env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 \
+        -o "$target" < <(cat many.u32)
+    refused 'a failure of the GPU that --device names' '^gpusort: device 0: ' -- \
+        env SIMT_FAIL=kernel:1 "$GPUSORT" --device=gpu -o "$target" many.u32
+    rm many.* place.u32
 
     # auto takes as few devices as have room for the data twice and for a sixteenth more, so that no
     # parts are put aside, and the CPU if all have not.
