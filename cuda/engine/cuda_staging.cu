@@ -9,6 +9,7 @@
 #include "cuda/engine/nvtx_range.h"
 
 #include <algorithm>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -118,6 +119,29 @@ bool staging_prepare(struct staging *staging, size_t count, struct error *error)
     return true;
 }
 
+/* Keeps memory that CUDA could not unpin, as the device is lost, until the process ends: other
+ * devices would take whatever is at its address later for pinned memory. Each piece has the address
+ * of the one before it. */
+static void keep_memory(void *memory)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static void *last;
+    pthread_mutex_lock(&lock);
+    *static_cast<void **>(memory) = last;
+    last = memory;
+    pthread_mutex_unlock(&lock);
+}
+
+static void slot_release(struct staging_slot *slot)
+{
+    if (slot->is_registered && cudaHostUnregister(slot->memory) == cudaSuccess)
+        free(slot->memory);
+    else if (slot->is_registered)
+        keep_memory(slot->memory);
+    else if (slot->memory)
+        (void)cudaFreeHost(slot->memory);
+}
+
 void staging_close(struct staging *staging)
 {
     for (struct staging_slot &slot : staging->slots) {
@@ -125,12 +149,7 @@ void staging_close(struct staging *staging)
             (void)cudaEventDestroy(slot.copy_finished);
         if (slot.copy_started)
             (void)cudaEventDestroy(slot.copy_started);
-        if (slot.is_registered) {
-            (void)cudaHostUnregister(slot.memory);
-            free(slot.memory);
-        } else if (slot.memory) {
-            (void)cudaFreeHost(slot.memory);
-        }
+        slot_release(&slot);
         slot = {};
     }
 }
