@@ -38,7 +38,8 @@ void error_add(struct error *error, const char *text);
 /* Copies source to *error if source is set and *error is not. For errors from other threads. */
 void error_merge(struct error *error, const struct error *source);
 
-/* Jumps to the function's `done:` label if a step fails. */
+/* Jumps to the function's `done:` label if a step fails, for functions that clean up there. Others
+ * return false at once, or return `step && step`. */
 #define TRY(step)                                                                                  \
     do {                                                                                           \
         if (!(step))                                                                               \
