@@ -30,7 +30,7 @@
 /* ---- Lines in memory ----
  *
  *   from a line on -> decimal_run: plain decimals are compared by their bytes -> it stops
- *   from there on, and with any other order: some lines are ranked and compared -> decimal_run
+ *   from there on, and with any other order: some lines are compared by images -> decimal_run
  *   again
  */
 
@@ -46,8 +46,8 @@ struct line_run {
     size_t offset; /* offset of the first line out of order, or of one that is not a number */
 };
 
-/* Maximum number of lines that are ranked before plain decimals are tried again. It begins with
- * one, and doubles each time that decimal_run finds none. */
+/* Maximum number of lines that are compared by images before plain decimals are tried again. It
+ * begins with one, and doubles each time that decimal_run finds none. */
 #define RANKED_LINES_MAX 64
 
 /* Returns the length of the line at the offset, without the terminator. */
@@ -68,22 +68,22 @@ struct walk {
 };
 
 /* Checks at most `most` lines. Returns false at a line that is not in order. */
-static bool walk_ranked(struct walk *walk, size_t most)
+static bool walk_images(struct walk *walk, size_t most)
 {
     const struct line_order *const order = walk->order;
-    const int highest = order->unique ? -1 : 0; /* greatest result of line_rank_compare in order */
-    struct ranked_line lines[2] = {{0}};
+    const int highest = order->unique ? -1 : 0; /* greatest result of line_image_compare in order */
+    struct line_with_image lines[2] = {{0}};
     struct line_run *const run = &walk->run;
     if (run->offset > 0)
-        (void)line_rank(order, walk->text + walk->previous, run->offset - walk->previous - 1,
-                        &lines[1]);
+        (void)line_image_make(order, walk->text + walk->previous, run->offset - walk->previous - 1,
+                              &lines[1]);
     for (unsigned i = 0; most > 0 && run->offset < walk->bytes; most--, i = !i) {
         const size_t length = line_run_length(order, walk->text, walk->bytes, run->offset);
-        if (!line_rank(order, walk->text + run->offset, length, &lines[i])) {
+        if (!line_image_make(order, walk->text + run->offset, length, &lines[i])) {
             run->state = LINE_RUN_NO_NUMBER;
             return false;
         }
-        if (run->offset > 0 && line_rank_compare(order, &lines[!i], &lines[i]) > highest) {
+        if (run->offset > 0 && line_image_compare(order, &lines[!i], &lines[i]) > highest) {
             run->state = LINE_RUN_DISORDER;
             return false;
         }
@@ -105,7 +105,7 @@ static struct line_run line_run_check(const struct line_order *order, const char
     if (is_first_known && bytes > 0)
         walk.run.offset = line_run_length(order, text, bytes, 0) + 1;
     size_t most = may_be_decimals ? 1 : SIZE_MAX;
-    while (walk.run.offset < bytes && walk_ranked(&walk, most)) {
+    while (walk.run.offset < bytes && walk_images(&walk, most)) {
         if (!may_be_decimals)
             continue;
         const size_t lines = decimal_run_walk(order, text, bytes, &walk.previous, &walk.run.offset);

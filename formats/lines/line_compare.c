@@ -66,7 +66,7 @@ static int compare_general(struct line_span a, struct line_span b)
     return (x.value > y.value) - (x.value < y.value);
 }
 
-/* ---- Lines without a rank ---- */
+/* ---- Lines without an image ---- */
 
 static int compare_spans(enum line_kind kind, struct line_span a, struct line_span b)
 {
@@ -109,85 +109,87 @@ int line_compare_last(const struct line_order *order, const char *a, size_t a_le
 
 /* ---- Ranks ---- */
 
-static bool rank_strict(const struct line_order *order, const char *text, size_t length,
-                        uint64_t *rank, bool *is_exact)
+static bool image_of_strict(const struct line_order *order, const char *text, size_t length,
+                            uint64_t *image, bool *is_exact)
 {
     (void)order;
-    return number_line_key(text, length, rank, is_exact);
+    return number_line_image(text, length, image, is_exact);
 }
 
-static bool rank_general(const struct line_order *order, const char *text, size_t length,
-                         uint64_t *rank, bool *is_exact)
+static bool image_of_general(const struct line_order *order, const char *text, size_t length,
+                             uint64_t *image, bool *is_exact)
 {
     (void)order;
-    number_prefix_key(text, length, rank, is_exact);
+    number_prefix_image(text, length, image, is_exact);
     return true;
 }
 
-static bool rank_numeric(const struct line_order *order, const char *text, size_t length,
-                         uint64_t *rank, bool *is_exact)
+static bool image_of_numeric(const struct line_order *order, const char *text, size_t length,
+                             uint64_t *image, bool *is_exact)
 {
     (void)order;
-    *rank = decimal_key(text, length);
-    *is_exact = decimal_word_is_last(*rank, 0);
+    *image = decimal_image(text, length);
+    *is_exact = decimal_word_is_last(*image, 0);
     return true;
 }
 
-static bool rank_human(const struct line_order *order, const char *text, size_t length,
-                       uint64_t *rank, bool *is_exact)
+static bool image_of_human(const struct line_order *order, const char *text, size_t length,
+                           uint64_t *image, bool *is_exact)
 {
     (void)order;
-    *rank = decimal_suffix_key(text, length);
-    *is_exact = decimal_word_is_last(*rank, 0);
+    *image = decimal_suffix_image(text, length);
+    *is_exact = decimal_word_is_last(*image, 0);
     return true;
 }
 
-/* Ranks by the first 7 bytes, then by the length, where 8 means more than 7. lines_refine.c relies
+/* The first 7 bytes, then the length, where 8 means more than 7. lines_refine.c relies
  * on this. */
-static bool rank_bytes(const struct line_order *order, const char *text, size_t length,
-                       uint64_t *rank, bool *is_exact)
+static bool image_of_bytes(const struct line_order *order, const char *text, size_t length,
+                           uint64_t *image, bool *is_exact)
 {
     (void)order;
     uint64_t word = 0;
     *is_exact = length <= 7;
     memcpy(&word, text, *is_exact ? length : 7);
-    *rank = __builtin_bswap64(word) | (*is_exact ? length : 8);
+    *image = __builtin_bswap64(word) | (*is_exact ? length : 8);
     return true;
 }
 
-static line_ranker *const rankers[] = {
-    [LINE_STRICT] = rank_strict, [LINE_GENERAL] = rank_general, [LINE_NUMERIC] = rank_numeric,
-    [LINE_HUMAN] = rank_human,   [LINE_BYTES] = rank_bytes,
+static line_image_maker *const makers[] = {
+    [LINE_STRICT] = image_of_strict,   [LINE_GENERAL] = image_of_general,
+    [LINE_NUMERIC] = image_of_numeric, [LINE_HUMAN] = image_of_human,
+    [LINE_BYTES] = image_of_bytes,
 };
 
-/* Ranks a key that must be found in the line. */
-static bool rank_part(const struct line_order *order, const char *text, size_t length,
-                      uint64_t *rank, bool *is_exact)
+/* Of a key that must be found in the line. */
+static bool image_of_part(const struct line_order *order, const char *text, size_t length,
+                          uint64_t *image, bool *is_exact)
 {
     const struct line_key *const key = &order->keys[0];
     const struct line_span span = line_key_find(order->separator, key, text, length);
-    return rankers[key->kind](order, span.text, span.length, rank, is_exact);
+    return makers[key->kind](order, span.text, span.length, image, is_exact);
 }
 
-line_ranker *line_ranker_of(const struct line_order *order)
+line_image_maker *line_image_maker_of(const struct line_order *order)
 {
     const struct line_key *const key = &order->keys[0];
-    return line_key_is_whole(key) ? rankers[key->kind] : rank_part;
+    return line_key_is_whole(key) ? makers[key->kind] : image_of_part;
 }
 
-bool line_rank(const struct line_order *order, const char *text, size_t length,
-               struct ranked_line *line)
+bool line_image_make(const struct line_order *order, const char *text, size_t length,
+                     struct line_with_image *line)
 {
     line->text = text;
     line->length = length;
-    const bool is_ranked = line_ranker_of(order)(order, text, length, &line->rank, &line->is_exact);
+    const bool has_image =
+        line_image_maker_of(order)(order, text, length, &line->image, &line->is_exact);
     if (order->keys[0].reverse)
-        line->rank = ~line->rank;
-    return is_ranked;
+        line->image = ~line->image;
+    return has_image;
 }
 
-int line_rank_compare_equal(const struct line_order *order, const struct ranked_line *a,
-                            const struct ranked_line *b)
+int line_image_compare_equal(const struct line_order *order, const struct line_with_image *a,
+                             const struct line_with_image *b)
 {
     if (a->text == b->text || (a->length == b->length && memcmp(a->text, b->text, a->length) == 0))
         return 0; /* without reading their numbers, which may take long */

@@ -13,7 +13,7 @@
  * random reads of lines_write cheaper. A line belongs to the block with its terminator. There is no
  * table of lines, because each item has the position of its line. Because the number of terminators
  * before each block is known, many threads can key any range of lines, each writing directly to
- * their items. A key is the line's rank; see line_compare.h.
+ * their items. A key is the line's image; see line_compare.h.
  */
 #include "formats/lines/lines.h"
 
@@ -355,7 +355,7 @@ struct keying {
     struct key_index *items; /* items[0] is that of line `first` */
     struct check_sum *made;  /* sum of the items */
     size_t first, end;
-    line_ranker *ranker;
+    line_image_maker *make_image;
     size_t bad_line;   /* the first line that is not a number, so far; SIZE_MAX if none */
     size_t bad_offset; /* its offset */
 };
@@ -398,7 +398,7 @@ static void key_block(struct keying *keying, size_t block)
             uint64_t image;
             bool exact;
             const size_t offset = (size_t)(p - lines->text);
-            if (!keying->ranker(order, p, (size_t)(line_end - p), &image, &exact)) {
+            if (!keying->make_image(order, p, (size_t)(line_end - p), &image, &exact)) {
                 note_bad_line(keying, line, offset);
                 return;
             }
@@ -460,7 +460,7 @@ bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, si
         .made = &lines->made,
         .first = lines->keyed,
         .end = lines->keyed + *count,
-        .ranker = line_ranker_of(lines->order),
+        .make_image = line_image_maker_of(lines->order),
         .bad_line = SIZE_MAX,
     };
     const size_t first = block_of_line(lines, keying.first);
@@ -481,7 +481,7 @@ bool lines_key_items(const struct lines *lines, struct key_index *items, size_t 
                      struct error *error)
 {
     const struct line_order *const order = lines->order;
-    line_ranker *const ranker = line_ranker_of(order);
+    line_image_maker *const make_image = line_image_maker_of(order);
     const uint64_t complement = order->keys[0].reverse ? UINT64_MAX : 0;
     size_t bad_item = SIZE_MAX; /* the first line that is not a number */
 #pragma omp parallel for schedule(dynamic, ITEMS_COUNT) num_threads((int)lines->threads)           \
@@ -489,8 +489,8 @@ bool lines_key_items(const struct lines *lines, struct key_index *items, size_t 
               : bad_item) if (count > ITEMS_COUNT)
     for (size_t i = 0; i < count; ++i) {
         bool exact;
-        if (ranker(order, line_text(lines, items[i]), line_length(lines, items[i]), &items[i].key,
-                   &exact)) {
+        if (make_image(order, line_text(lines, items[i]), line_length(lines, items[i]),
+                       &items[i].key, &exact)) {
             items[i].index = line_index(line_offset(items[i]), exact);
             items[i].key ^= complement;
         } else if (i < bad_item) {

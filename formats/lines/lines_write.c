@@ -60,28 +60,30 @@ static inline unsigned char *copy_line(const char *line, char terminator, unsign
 
 /* ---- Checks ---- */
 
-static struct ranked_line ranked_line_of(const struct gather *gather, size_t i)
+static struct line_with_image line_with_image_of(const struct gather *gather, size_t i)
 {
     const struct key_index item = gather->items[i];
-    return (struct ranked_line){line_text(gather->lines, item), line_length(gather->lines, item),
-                                item.key, line_is_exact(item)};
+    return (struct line_with_image){line_text(gather->lines, item),
+                                    line_length(gather->lines, item), item.key,
+                                    line_is_exact(item)};
 }
 
 /* Returns line k of the gathered ones, from its copy, which is in the cache and has a known
  * length. */
-static struct ranked_line gathered_line(struct key_index item, const struct check_lines *gathered,
-                                        size_t k, const unsigned char *buffer)
+static struct line_with_image gathered_line(struct key_index item,
+                                            const struct check_lines *gathered, size_t k,
+                                            const unsigned char *buffer)
 {
     const size_t begin = gathered->bounds[k], end = gathered->bounds[k + 1];
-    return (struct ranked_line){(const char *)buffer + begin, end - begin - 1, item.key,
-                                line_is_exact(item)};
+    return (struct line_with_image){(const char *)buffer + begin, end - begin - 1, item.key,
+                                    line_is_exact(item)};
 }
 
 /* Returns true if `line` may follow `previous`. */
-static bool is_in_order(const struct line_order *order, struct ranked_line previous,
-                        struct ranked_line line)
+static bool is_in_order(const struct line_order *order, struct line_with_image previous,
+                        struct line_with_image line)
 {
-    return line_rank_compare(order, &previous, &line) <= (order->unique ? -1 : 0);
+    return line_image_compare(order, &previous, &line) <= (order->unique ? -1 : 0);
 }
 
 /* Checks the order of the gathered lines, from `first` on, where keys alone do not decide. */
@@ -98,9 +100,9 @@ static void check_order(const struct gather *gather, size_t first, struct check_
                                 order->reverse, buffer, SINK_BUFFER_BYTES);
     for (; open != 0; open &= open - 1) {
         const size_t k = (size_t)__builtin_ctzll(open);
-        const struct ranked_line previous =
+        const struct line_with_image previous =
             k > 0 ? gathered_line(items[k - 1], gathered, k - 1, buffer)
-                  : ranked_line_of(gather, first - 1);
+                  : line_with_image_of(gather, first - 1);
         if (!is_in_order(order, previous, gathered_line(items[k], gathered, k, buffer)))
             first_place_note(&gather->written->disorder, first + k);
     }
@@ -234,8 +236,8 @@ static bool write_long_line(const struct gather *gather, size_t i, struct sink *
     const struct key_index item = gather->items[i];
     const char *const line = line_text(gather->lines, item);
     const size_t length = line_length(gather->lines, item);
-    if (i > 0 && !is_in_order(gather->lines->order, ranked_line_of(gather, i - 1),
-                              ranked_line_of(gather, i)))
+    if (i > 0 && !is_in_order(gather->lines->order, line_with_image_of(gather, i - 1),
+                              line_with_image_of(gather, i)))
         first_place_note(&gather->written->disorder, i);
     check_sum_add(&gather->written->items,
                   (struct check_sum){1, check_bind_pair(item.key, item.index)});

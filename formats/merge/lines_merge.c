@@ -248,7 +248,7 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
         .last_key = merge->are_sorted ? merger->last_key : 0,
     };
     if (merger->has_last)
-        (void)line_rank(merge->order, merger->last_text, merger->last_length, &round.last);
+        (void)line_image_make(merge->order, merger->last_text, merger->last_length, &round.last);
     const bool ok = merge_round_run(&round, sink, error);
     merger->last_key = round.last_key;
     check_sum_add(&merger->passed, round.passed);

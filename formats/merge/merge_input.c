@@ -237,7 +237,7 @@ static void place_lines(const struct merge_inputs *inputs, struct piece *pieces,
 /* The parameters for making items. */
 struct item_maker {
     const struct merge_inputs *inputs;
-    line_ranker *ranker;
+    line_image_maker *make_image;
     uint64_t complement;
 };
 
@@ -254,15 +254,15 @@ static void make_items(const struct item_maker *maker, struct piece *piece)
         const char *const end =
             memchr(text + from, input->block.terminator, input->block.bytes - from);
         const size_t length = (size_t)(end - line);
-        uint64_t rank = 0;
+        uint64_t image = 0;
         bool is_exact = false;
-        if (!maker->ranker(inputs->texts.order, line, length, &rank, &is_exact)) {
+        if (!maker->make_image(inputs->texts.order, line, length, &image, &is_exact)) {
             piece->bad_item = piece->first + k;
             piece->text_end = offset;
             return;
         }
         items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length, is_exact,
-                              rank ^ maker->complement);
+                              image ^ maker->complement);
         offset += length + 1;
         from = offset;
     }
@@ -328,12 +328,12 @@ static void append_items(const struct merge_inputs *inputs, struct merge_input *
         return;
     }
     /* The line that others follow is measured once: it may be long, and they may be many. */
-    struct ranked_line last = {0};
+    struct line_with_image last = {0};
     if (input->item_count > 0)
-        last = merge_item_ranked(&inputs->texts, end[-1]);
+        last = merge_item_with_image(&inputs->texts, end[-1]);
     for (size_t i = 0; i < piece->count; i++) {
-        const struct ranked_line line = merge_item_ranked(&inputs->texts, items[i]);
-        if (input->item_count > 0 && line_rank_compare(inputs->texts.order, &last, &line) > 0) {
+        const struct line_with_image line = merge_item_with_image(&inputs->texts, items[i]);
+        if (input->item_count > 0 && line_image_compare(inputs->texts.order, &last, &line) > 0) {
             input->items[input->item_count - 1].index |= MERGE_IS_FOLLOWED;
             continue;
         }
@@ -376,7 +376,7 @@ static bool check_offsets(const struct merge_inputs *inputs, struct error *error
 
 static bool make_pieces(struct merge_inputs *inputs, struct error *error)
 {
-    const struct item_maker maker = {inputs, line_ranker_of(inputs->texts.order),
+    const struct item_maker maker = {inputs, line_image_maker_of(inputs->texts.order),
                                      inputs->texts.order->keys[0].reverse ? UINT64_MAX : 0};
     const size_t count = count_pieces(inputs);
     struct piece *const pieces = calloc(count + 1, sizeof *pieces);

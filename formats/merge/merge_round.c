@@ -34,8 +34,8 @@ struct merge_part {
     size_t count, next;
     size_t passed_bytes; /* bytes of the next item's lines already passed, with a unique order */
     struct key_index first_item, last_item; /* if there are any */
-    bool is_block;           /* all items are of one text, and all lines are written */
-    struct ranked_line last; /* the last line written, with a unique order */
+    bool is_block;               /* all items are of one text, and all lines are written */
+    struct line_with_image last; /* the last line written, with a unique order */
     bool has_last;
     bool has_written;
     bool is_disordered;      /* out: a key is less than that of the line before it */
@@ -171,20 +171,20 @@ static void merge_part_start(struct merge_part *part, const struct merge_texts *
 /* ---- Output of a part ---- */
 
 /* Returns the next lines to write as a unit: with a unique order one line, because the next one may
- * be left out, otherwise a line and the lines that follow it, without a rank. */
-static inline struct ranked_line next_line(const struct merge_part *part)
+ * be left out, otherwise a line and the lines that follow it, without an image. */
+static inline struct line_with_image next_line(const struct merge_part *part)
 {
     const struct merge_texts *const texts = part->texts;
     const struct key_index item = part->items[part->next];
-    struct ranked_line line;
+    struct line_with_image line;
     if (!texts->order->unique)
-        return (struct ranked_line){.text = merge_item_line(texts, item),
-                                    .length = merge_item_bytes(texts, item) - 1};
+        return (struct line_with_image){.text = merge_item_line(texts, item),
+                                        .length = merge_item_bytes(texts, item) - 1};
     if (part->passed_bytes == 0)
-        return merge_item_ranked(texts, item);
+        return merge_item_with_image(texts, item);
     const char *const text = merge_item_line(texts, item) + part->passed_bytes;
     const char *const end = rawmemchr(text, texts->order->terminator);
-    (void)line_rank(texts->order, text, (size_t)(end - text), &line);
+    (void)line_image_make(texts->order, text, (size_t)(end - text), &line);
     return line;
 }
 
@@ -193,7 +193,7 @@ static inline uint64_t next_place(const struct merge_part *part)
     return merge_item_place(part->texts, part->items[part->next]) + part->passed_bytes;
 }
 
-static inline void step_over(struct merge_part *part, const struct ranked_line *line)
+static inline void step_over(struct merge_part *part, const struct line_with_image *line)
 {
     if (part->texts->order->unique) {
         part->passed_bytes += line->length + 1;
@@ -204,7 +204,7 @@ static inline void step_over(struct merge_part *part, const struct ranked_line *
     part->next++;
 }
 
-static inline void note_written(struct merge_part *part, const struct ranked_line *line)
+static inline void note_written(struct merge_part *part, const struct line_with_image *line)
 {
     part->has_written = true;
     if (!part->texts->order->unique)
@@ -214,7 +214,7 @@ static inline void note_written(struct merge_part *part, const struct ranked_lin
 }
 
 /* Steps over a line without a copy of it. */
-static void pass_over(struct merge_part *part, const struct ranked_line *line)
+static void pass_over(struct merge_part *part, const struct line_with_image *line)
 {
     part->passed.count += line->length + 1;
     part->passed.hash += check_sum_line(next_place(part), (const unsigned char *)line->text,
@@ -222,9 +222,9 @@ static void pass_over(struct merge_part *part, const struct ranked_line *line)
     step_over(part, line);
 }
 
-static bool is_duplicate(const struct merge_part *part, const struct ranked_line *line)
+static bool is_duplicate(const struct merge_part *part, const struct line_with_image *line)
 {
-    return part->has_last && line_rank_compare(part->texts->order, &part->last, line) == 0;
+    return part->has_last && line_image_compare(part->texts->order, &part->last, line) == 0;
 }
 
 /* Copies contiguous lines of a text. */
@@ -265,7 +265,7 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
     while (gathered->count < CHECK_LINES_MAX && part->next < part->count) {
         if (part->count - part->next > LINES_AHEAD)
             __builtin_prefetch(merge_item_line(texts, part->items[part->next + LINES_AHEAD]));
-        const struct ranked_line line = next_line(part);
+        const struct line_with_image line = next_line(part);
         if (texts->order->unique && is_duplicate(part, &line)) {
             pass_over(part, &line);
             continue;
@@ -291,7 +291,7 @@ static size_t fill_sources(struct merge_part *part, unsigned char *buffer, size_
     const struct merge_texts *const texts = part->texts;
     size_t bytes = 0;
     while (part->next < part->count && room - bytes >= sizeof(uint32_t)) {
-        const struct ranked_line line = next_line(part);
+        const struct line_with_image line = next_line(part);
         uint32_t source = (uint32_t)merge_item_text(texts->text_shift, part->items[part->next]);
         if (texts->order->unique && is_duplicate(part, &line))
             source |= LINES_MERGE_LEFT_OUT;
@@ -328,9 +328,9 @@ static size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, si
 /* Returns the next line together with the lines that follow it, terminators included, and counts
  * them as written. The caller adds them to the checksum, from *place in the source on. At least one
  * line must be left. */
-static struct ranked_line merge_part_take(struct merge_part *part, uint64_t *place)
+static struct line_with_image merge_part_take(struct merge_part *part, uint64_t *place)
 {
-    const struct ranked_line line = next_line(part);
+    const struct line_with_image line = next_line(part);
     *place = next_place(part);
     note_written(part, &line);
     step_over(part, &line);
@@ -366,7 +366,7 @@ static bool write_line(struct merge_part *part, struct sink *sink, struct error 
 {
     uint64_t place;
     struct text_check passed;
-    const struct ranked_line line = merge_part_take(part, &place);
+    const struct line_with_image line = merge_part_take(part, &place);
     text_check_start(&passed);
     text_check_begin_chunk(&passed, line.text, place);
     const bool written = sink_write_seen(sink, line.text, line.length + 1, &passed.tap, error);

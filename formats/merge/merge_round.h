@@ -27,7 +27,7 @@ struct merge_round {
     size_t part_bytes;               /* of text and items, that a thread merges at once */
     /* For a unique order, in and out: the last line written. Its text is the caller's, or in
      * `texts`. */
-    struct ranked_line last;
+    struct line_with_image last;
     bool has_last;
     uint64_t last_key;  /* in and out: key of the last line of the round before; 0 at first */
     bool is_disordered; /* out: items are not in order */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merge_texts.h - the lines to merge, from several texts in memory, with an item for each.
  *
- * An item's key is the rank of its line (line_compare.h). Its index has, from the top: the line's
+ * An item's key is the image of its line (line_compare.h). Its index has, from the top: the line's
  * text, its offset there, its approximate length, whether other lines follow it, and whether its
  * key is inexact. So the items of a text are in the order of its lines, and of equal keys the items
  * of the first text come first.
@@ -70,7 +70,7 @@ static inline size_t merge_offset_max(unsigned text_shift)
 }
 
 static inline struct key_index merge_item(unsigned text_shift, size_t text, size_t offset,
-                                          size_t length, bool is_exact, uint64_t rank)
+                                          size_t length, bool is_exact, uint64_t image)
 {
     uint64_t threes = 0;
     for (; length >> MERGE_LENGTH_BITS != 0; length >>= 3)
@@ -78,7 +78,7 @@ static inline struct key_index merge_item(unsigned text_shift, size_t text, size
     return (struct key_index){
         (uint64_t)text << text_shift | (uint64_t)offset << MERGE_OFFSET_SHIFT |
             (length << MERGE_THREES_BITS | threes) << MERGE_LENGTH_SHIFT | !is_exact,
-        rank};
+        image};
 }
 
 static inline size_t merge_item_text(unsigned text_shift, struct key_index item)
@@ -123,21 +123,22 @@ static inline size_t merge_item_length(const struct merge_texts *texts, struct k
     return (size_t)((const char *)rawmemchr(near_end, texts->order->terminator) - line);
 }
 
-static inline struct ranked_line merge_item_ranked(const struct merge_texts *texts,
-                                                   struct key_index item)
+static inline struct line_with_image merge_item_with_image(const struct merge_texts *texts,
+                                                           struct key_index item)
 {
-    return (struct ranked_line){merge_item_line(texts, item), merge_item_length(texts, item),
-                                item.key, merge_item_is_exact(item)};
+    return (struct line_with_image){merge_item_line(texts, item), merge_item_length(texts, item),
+                                    item.key, merge_item_is_exact(item)};
 }
 
-/* As line_rank_compare(), for the lines of two items. */
+/* As line_image_compare(), for the lines of two items. */
 static inline int merge_item_compare(const struct merge_texts *texts, struct key_index a,
                                      struct key_index b)
 {
     if (a.key != b.key)
         return a.key < b.key ? -1 : 1;
-    const struct ranked_line x = merge_item_ranked(texts, a), y = merge_item_ranked(texts, b);
-    return line_rank_compare_equal(texts->order, &x, &y);
+    const struct line_with_image x = merge_item_with_image(texts, a),
+                                 y = merge_item_with_image(texts, b);
+    return line_image_compare_equal(texts->order, &x, &y);
 }
 
 /* Returns the offset of item k of the text; k may be the number of items. */

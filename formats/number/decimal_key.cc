@@ -188,7 +188,7 @@ uint64_t first_word(struct decimal_text *decimal)
 /* Returns word 0. If it holds all digits, they are read eight at once; other numbers take the
  * careful path. */
 template <bool has_suffix>
-inline uint64_t key_of(const char *text, size_t length)
+inline uint64_t image_of(const char *text, size_t length)
 {
     constexpr ptrdiff_t most = has_suffix ? DECIMAL_SUFFIX_DIGITS : DECIMAL_DIGITS;
     const char *const end = text + length;
@@ -259,12 +259,12 @@ size_t decimal_common_words(const struct decimal_text *a, const struct decimal_t
     return common > first ? 1 + (common - first) / WORD_DIGITS : 1;
 }
 
-uint64_t decimal_key(const char *text, size_t length)
+uint64_t decimal_image(const char *text, size_t length)
 {
-    return key_of<false>(text, length);
+    return image_of<false>(text, length);
 }
 
-uint64_t decimal_suffix_key(const char *text, size_t length)
+uint64_t decimal_suffix_image(const char *text, size_t length)
 {
-    return key_of<true>(text, length);
+    return image_of<true>(text, length);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number_key.cc - the key by which a line is sorted, and the value from which it is made.
+/* number_key.cc - the image by which a line is sorted, and the value from which it is made.
  *
  *   text -> value: the long double that strtold(3) returns -> the double nearest to it -> ordered
  *   bits
  *
- * `sort -g` compares long doubles. The key is a monotone function of the long double alone. So
- * equal values have equal keys, in all spellings, and the order of keys never contradicts the order
- * of values. (The double nearest to the text itself would not do: two texts on either side of the
- * middle between two doubles can have the same long double, and would get different keys.)
+ * `sort -g` compares long doubles. The image is a monotone function of the long double alone. So
+ * equal values have equal images, in all spellings, and the order of images never contradicts the
+ * order of values. (The double nearest to the text itself would not do: two texts on either side of
+ * the middle between two doubles can have the same long double, and would get different images.)
  *
  * Four methods find the value, from the fastest and most frequent to the slowest and rarest:
  *
@@ -18,15 +18,15 @@
  *   3. a hexadecimal number of up to 16 digits: exact;
  *   4. strtold(3) on a bounded spelling of the number.
  *
- * Exact keys. `exact` is set for decimals of at most 15 significant digits, not counting zeros at
+ * Exact images. `exact` is set for decimals of at most 15 significant digits, not counting zeros at
  * their end (and for hexadecimal integers that have such a decimal), well inside a double's range.
- * It depends on the decimal and the key alone, not on the method. Two different such numbers, a <
- * b, never share a key d. Both are multiples of the last of a's 15 places, so b - a > a * 10^-15.
- * Numbers that share a key differ by at most (1 + 2^-10) units in the last place of d (the nearest
- * double of the nearest long double is at most 1/2 + 2^-12 units away), and such a unit is at most
- * d * 2^-52 < a * 2.3e-16. Zero and the infinities are exact too; numbers that get their keys by
- * underflow or overflow are not. NaNs are equal except for their sign, as in the newest sort(1); a
- * payload is compared only as text.
+ * It depends on the decimal and the image alone, not on the method. Two different such numbers, a <
+ * b, never share an image d. Both are multiples of the last of a's 15 places, so b - a > a *
+ * 10^-15. Numbers that share an image differ by at most (1 + 2^-10) units in the last place of d
+ * (the nearest double of the nearest long double is at most 1/2 + 2^-12 units away), and such a
+ * unit is at most d * 2^-52 < a * 2.3e-16. Zero and the infinities are exact too; numbers that get
+ * their images by underflow or overflow are not. NaNs are equal except for their sign, as in the
+ * newest sort(1); a payload is compared only as text.
  */
 #include "formats/number/number_key.h"
 
@@ -208,21 +208,21 @@ inline uint64_t bits_of(double magnitude)
     return bits;
 }
 
-/* Makes the key of any number that fast_key() does not take: hexadecimal numbers, words, many
+/* Makes the image of any number that fast_image() does not take: hexadecimal numbers, words, many
  * digits, great exponents. */
-void careful_key(const struct number_scan *scan, uint64_t *key, bool *exact)
+void careful_image(const struct number_scan *scan, uint64_t *image, bool *exact)
 {
     *exact = true;
     if (scan->form == FORM_NAN) {
-        *key = scan->negative ? NUMBER_IMAGE_NEGATIVE_NAN : NUMBER_IMAGE_POSITIVE_NAN;
+        *image = scan->negative ? NUMBER_IMAGE_NEGATIVE_NAN : NUMBER_IMAGE_POSITIVE_NAN;
         return;
     }
     if (scan->form == FORM_INFINITY) {
-        *key = number_image(NUMBER_BITS_INFINITY, scan->negative);
+        *image = number_image(NUMBER_BITS_INFINITY, scan->negative);
         return;
     }
     if (scan->first == nullptr) {
-        *key = number_image(0, false);
+        *image = number_image(0, false);
         return;
     }
     struct decimal decimal;
@@ -238,12 +238,12 @@ void careful_key(const struct number_scan *scan, uint64_t *key, bool *exact)
     }
     if (is_short)
         *exact = !decimal.is_cut && number_image_is_exact(decimal.mantissa, bits_of(magnitude));
-    *key = number_image(bits_of(magnitude), scan->negative);
+    *image = number_image(bits_of(magnitude), scan->negative);
 }
 
-/* Makes the key of a common spelling; returns false for all others. */
+/* Makes the image of a common spelling; returns false for all others. */
 template <reading mode>
-inline bool fast_key(const char *text, size_t length, uint64_t *key, bool *exact)
+inline bool fast_image(const char *text, size_t length, uint64_t *image, bool *exact)
 {
     struct decimal decimal;
     long double wide;
@@ -255,33 +255,33 @@ inline bool fast_key(const char *text, size_t length, uint64_t *key, bool *exact
     else if (!bounded_decimal(&decimal, &magnitude))
         return false;
     const uint64_t bits = bits_of(magnitude);
-    *key = number_image(bits, decimal.negative);
+    *image = number_image(bits, decimal.negative);
     *exact = number_image_is_exact(decimal.mantissa, bits);
     return true;
 }
 
 } // namespace
 
-bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact)
+bool number_line_image(const char *text, size_t length, uint64_t *image, bool *exact)
 {
     struct number_scan scan;
-    if (fast_key<reading::whole>(text, length, key, exact))
+    if (fast_image<reading::whole>(text, length, image, exact))
         return true;
     if (!number_scan_text(text, length, &scan))
         return false;
-    careful_key(&scan, key, exact);
+    careful_image(&scan, image, exact);
     return true;
 }
 
-void number_prefix_key(const char *text, size_t length, uint64_t *key, bool *exact)
+void number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact)
 {
     struct number_scan scan;
-    if (fast_key<reading::prefix>(text, length, key, exact))
+    if (fast_image<reading::prefix>(text, length, image, exact))
         return;
     if (number_scan_prefix(text, length, &scan)) {
-        careful_key(&scan, key, exact);
+        careful_image(&scan, image, exact);
     } else {
-        *key = NUMBER_IMAGE_NONE;
+        *image = NUMBER_IMAGE_NONE;
         *exact = true;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number_key.h - the numbers that order lines of text: a 64-bit key, and the exact order if the key
- * does not decide. number_key.cc has those of `sort -g`, decimal_key.cc those of `sort -n` and
- * `sort -h`.
+/* number_key.h - the numbers that order lines of text: a 64-bit image, and the exact order if the
+ * image does not decide. number_key.cc has those of `sort -g`, decimal_key.cc those of `sort -n`
+ * and `sort -h`.
  */
 #ifndef FORMATS_NUMBER_KEY_H
 #define FORMATS_NUMBER_KEY_H
@@ -19,13 +19,13 @@ extern "C" {
 /* ---- -g: a long double ---- */
 
 /* Sets a monotone image (core/line/line_key.h) of the value of text[0..length): a < b in the
- * order of `sort -g` implies key(a) <= key(b). Returns false if the text is not a number. *exact:
- * two lines with equal keys, both exact, have equal values. */
-bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact);
+ * order of `sort -g` implies image(a) <= image(b). Returns false if the text is not a number.
+ * *exact: two lines with equal images, both exact, have equal values. */
+bool number_line_image(const char *text, size_t length, uint64_t *image, bool *exact);
 
-/* As number_line_key(), for the number that the text begins with; the least of all keys if there is
- * none. */
-void number_prefix_key(const char *text, size_t length, uint64_t *key, bool *exact);
+/* As number_line_image(), for the number that the text begins with; the least of all images if
+ * there is none. */
+void number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact);
 
 /* Sets the value that strtold(3) reads at the start of text[0..length). Returns false if there is
  * no number. */
@@ -34,7 +34,7 @@ bool number_prefix_value(const char *text, size_t length, long double *value);
 /* ---- -n and -h: decimals of any length, exactly ----
  *
  *   text -> decimal_scan -> sign, suffix, positions of the digits -> decimal_word 0, 1, 2, ...
- *   text -> decimal_key: only word 0, in a fast path
+ *   text -> decimal_image: only word 0, in a fast path
  *
  * The syntax is [blanks][-]digits[.digits], and for -h a suffix; other text is 0. Bytes 0x80 before
  * the point are skipped, but no suffix counts after them: GNU sort(1) uses this byte, as a marker
@@ -71,8 +71,8 @@ uint64_t decimal_word(struct decimal_text *decimal, size_t index);
 size_t decimal_common_words(const struct decimal_text *a, const struct decimal_text *b);
 
 /* Return word 0 of a text, without and with suffixes. */
-uint64_t decimal_key(const char *text, size_t length);
-uint64_t decimal_suffix_key(const char *text, size_t length);
+uint64_t decimal_image(const char *text, size_t length);
+uint64_t decimal_suffix_image(const char *text, size_t length);
 
 #ifdef __cplusplus
 }

@@ -141,11 +141,11 @@ static struct expected expect_items(const struct line_order *order, const std::s
     struct expected expected;
     for (size_t begin = 0; begin < text.size();) {
         const size_t end = text.find(order->terminator, begin);
-        struct ranked_line line = {};
-        const bool is_ranked = line_rank(order, text.data() + begin, end - begin, &line);
-        line.is_exact |= !is_ranked; /* whatever it is, it is not flagged */
-        expected.items.push_back({(uint64_t)begin << 1 | !line.is_exact, line.rank});
-        expected.is_refused.push_back(!is_ranked);
+        struct line_with_image line = {};
+        const bool has_image = line_image_make(order, text.data() + begin, end - begin, &line);
+        line.is_exact |= !has_image; /* whatever it is, it is not flagged */
+        expected.items.push_back({(uint64_t)begin << 1 | !line.is_exact, line.image});
+        expected.is_refused.push_back(!has_image);
         begin = end + 1;
     }
     return expected;

@@ -98,9 +98,9 @@ static void grammar_is_that_of_strtold(void **state)
         const double value = strtod(text, &end);
         const bool expected = end != text && end[strspn(end, " \t\n\r\v\f")] == 0;
         const enum number_status status = number_parse(type_of(KEY_TYPE_f64), text, length, &bits);
-        const bool keyed = number_line_key(text, length, &key, &exact);
+        const bool keyed = number_line_image(text, length, &key, &exact);
         if ((status != NUMBER_MALFORMED) != expected || keyed != expected)
-            fail_msg("'%s': strtod says %d, number_parse %d, number_line_key %d", text, expected,
+            fail_msg("'%s': strtod says %d, number_parse %d, number_line_image %d", text, expected,
                      (int)status, keyed);
         if (expected && status == NUMBER_OK && bits != bits_of_double(value))
             fail_msg("'%s' is read as %a, not as %a", text, double_of_bits(bits), value);
@@ -221,7 +221,7 @@ static void keys_are_monotone_and_exact_as_they_say(void **state)
         for (int i = 0; i < 2; ++i) {
             adversarial_text(&seed, text[i]);
             value[i] = strtold(text[i], NULL);
-            if (!number_line_key(text[i], strlen(text[i]), &key[i], &exact[i]))
+            if (!number_line_image(text[i], strlen(text[i]), &key[i], &exact[i]))
                 fail_msg("'%s' is not keyed", text[i]);
             if (compare_values(value_of(text[i], strlen(text[i])), value[i]) != 0)
                 fail_msg("'%s' has the value %La", text[i], value[i]);

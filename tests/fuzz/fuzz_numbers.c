@@ -278,26 +278,26 @@ static void check_order(enum line_kind kind, bool reverse, struct fuzz_text a, s
 {
     struct line_key key = {.kind = kind, .reverse = reverse};
     const struct line_order order = {&key, 1, LINE_SEPARATOR_BLANKS, '\n', false, true, false};
-    struct ranked_line x, y;
+    struct line_with_image x, y;
     const int expected = sign(model_compare_lines(&order, (struct model_span){a.data, a.length},
                                                   (struct model_span){b.data, b.length}));
-    const bool a_is_ranked = line_rank(&order, a.data, a.length, &x);
-    const bool b_is_ranked = line_rank(&order, b.data, b.length, &y);
-    if (a_is_ranked && b_is_ranked) {
-        const bool ranks_are_right = expected == 0
-                                         ? x.rank == y.rank
-                                         : (expected < 0 ? x.rank <= y.rank : x.rank >= y.rank) &&
-                                               (x.rank != y.rank || !x.is_exact || !y.is_exact);
-        if (!ranks_are_right || sign(line_rank_compare(&order, &x, &y)) != expected)
-            fuzz_fail("kind %d: ranks of '%.*s', %#llx, and '%.*s', %#llx; expected %d", (int)kind,
-                      (int)a.length, a.data, (unsigned long long)x.rank, (int)b.length, b.data,
-                      (unsigned long long)y.rank, expected);
+    const bool a_has_image = line_image_make(&order, a.data, a.length, &x);
+    const bool b_has_image = line_image_make(&order, b.data, b.length, &y);
+    if (a_has_image && b_has_image) {
+        const bool images_are_right =
+            expected == 0 ? x.image == y.image
+                          : (expected < 0 ? x.image <= y.image : x.image >= y.image) &&
+                                (x.image != y.image || !x.is_exact || !y.is_exact);
+        if (!images_are_right || sign(line_image_compare(&order, &x, &y)) != expected)
+            fuzz_fail("kind %d: images of '%.*s', %#llx, and '%.*s', %#llx; expected %d", (int)kind,
+                      (int)a.length, a.data, (unsigned long long)x.image, (int)b.length, b.data,
+                      (unsigned long long)y.image, expected);
     }
     const int found = sign(line_compare_keys(&order, 0, a.data, a.length, b.data, b.length));
     if (found != expected)
         fuzz_fail("kind %d: '%.*s' and '%.*s' compare as %d, expected %d", (int)kind, (int)a.length,
                   a.data, (int)b.length, b.data, found, expected);
-    if (kind != LINE_STRICT && !(a_is_ranked && b_is_ranked))
+    if (kind != LINE_STRICT && !(a_has_image && b_has_image))
         fuzz_fail("kind %d refuses a line", (int)kind);
 }
 
@@ -305,7 +305,7 @@ static void check_strict(struct fuzz_text text, const char *terminated, bool is_
 {
     uint64_t key;
     bool exact;
-    if (number_line_key(text.data, text.length, &key, &exact) != is_one_number)
+    if (number_line_image(text.data, text.length, &key, &exact) != is_one_number)
         fuzz_fail("whether '%s' is one number", terminated);
 }
 
