@@ -17,7 +17,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
-for_the_stand_in=(argsort cli completions device devices external faults input pipes proof soak stats text_device top)
+for_the_stand_in=(argsort cli completions device devices external faults input pipes proof soak stats text_device text_ties
+    top)
 for_aarch64=(types text zstd)
 for_any_device=(fuzz sort_cases_numbers sort_cases_keys sort_cases_lines)
 
@@ -25,28 +26,26 @@ for_any_device=(fuzz sort_cases_numbers sort_cases_keys sort_cases_lines)
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
 
 # path_largest PATH: prints the largest array of the device matrix for slow builds: the stand-in and
-# the sanitizers. radix partitions only arrays larger than 4096, and twice from about 90,000 on with
-# tiles of 256. A kernel that differs only inside a tile needs few arrays of more than one.
+# the sanitizers, which take its quick part. radix partitions only arrays larger than 4096, and twice
+# from about 90,000 on with tiles of 256. A kernel that differs only inside a tile needs few arrays of
+# more than one.
 path_largest() {
     case $1 in
     radix) full_or_small 100003 5000 ;;
-    segmented-merge) full_or_small 65537 1100 ;; # merges more than two runs at a time from here on
-    column*) full_or_small 2049 300 ;;
-    rank | heap) full_or_small 5000 520 ;;
-    *) full_or_small 5000 1100 ;;
+    segmented-merge) full_or_small 65537 5000 ;; # merges more than two runs at a time from here on
+    column*) full_or_small 2049 600 ;;
+    rank | heap) full_or_small 5000 600 ;;
+    top) full_or_small 20011 8193 ;;
+    *) echo 5000 ;;
     esac
 }
 
-# matrix_largest NAME: prints the same for another matrix, or nothing if the matrix has no such
-# argument.
-matrix_largest() {
+# matrix_size NAME: prints the same for another matrix.
+matrix_size() {
     case $1 in
     radix_matrix) full_or_small 3 17 ;; # every third or every 17th of its arrays
-    counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
-    tiles_matrix) full_or_small 1 5 ;;
-    top_matrix) full_or_small 20011 8193 ;;
+    radix_parts_matrix) full_or_small 3 17 ;; # of its cases
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
-    runs_matrix) full_or_small 3100 33 ;; # and some of 1500 lines
     esac
 }
 
@@ -76,7 +75,7 @@ add_test() {
 }
 
 add_tests() {
-    local program test name path largest server
+    local program test name path server quick
     for program in "$build"/tests/unit_* "$build"/simt/simt_selftest; do
         if [ -f "$program" ] && [ -x "$program" ]; then
             add_test "$(basename "$program")" CMOCKA_MESSAGE_OUTPUT=TAP "$program"
@@ -85,12 +84,12 @@ add_tests() {
     for program in "$build"/simt/*_matrix; do
         name=$(basename "$program")
         if [ "$name" = device_matrix ]; then # a test for each path, as it takes a while
-            for path in $(gpu_paths "$build/simt/gpusort"); do
-                add_test "$name-$path" "$program" "$(path_largest "$path")" "$path"
+            for path in $(gpu_paths "$build/simt/gpusort") top; do
+                read -ra quick <<<"$(full_or_small '' --quick)"
+                add_test "$name-$path" "$program" "${quick[@]}" "$(path_largest "$path")" "$path"
             done
         elif [ -x "$program" ]; then
-            read -ra largest <<<"$(matrix_largest "$name")"
-            add_test "$name" "$program" "${largest[@]}"
+            add_test "$name" "$program" "$(matrix_size "$name")"
         fi
     done
     for test in tests/*.sh tests/*/*.sh; do
@@ -155,22 +154,16 @@ add_gpu_tests() {
                 "$build/tests/device_matrix" --quick "$(path_largest "$path")" "$path"
         done
     done
-    add_test gather_matrix "$build/tests/gather_matrix"
-    add_sanitizer_test memcheck gather "$build/tests/gather_matrix" --quick
-    add_sanitizer_test racecheck gather "$build/tests/gather_matrix" --quick
+    add_test device_matrix-top "$build/tests/device_matrix" 5000011 top
     add_test radix_matrix "$build/tests/radix_matrix"
-    add_test tiles_matrix "$build/tests/tiles_matrix"
-    add_test counting_matrix "$build/tests/counting_matrix"
-    add_test failed_matrix "$build/tests/failed_matrix"
-    add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
-    add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
+    add_test radix_parts_matrix "$build/tests/radix_parts_matrix"
+    add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_sanitizer_test memcheck radix_matrix "$build/tests/radix_matrix" 5
     add_sanitizer_test racecheck radix_matrix "$build/tests/radix_matrix" 25
-    add_sanitizer_test memcheck tiles "$build/tests/tiles_matrix"
-    add_sanitizer_test racecheck tiles "$build/tests/tiles_matrix" 17
-    add_test top_matrix "$build/tests/top_matrix" 300007
-    add_test lines_matrix "$build/tests/lines_matrix" 200000
-    add_test runs_matrix "$build/tests/runs_matrix"
+    add_sanitizer_test memcheck radix_parts "$build/tests/radix_parts_matrix" 5
+    add_sanitizer_test racecheck radix_parts "$build/tests/radix_parts_matrix" 17
+    add_sanitizer_test memcheck lines "$build/tests/lines_matrix" 0
+    add_sanitizer_test racecheck lines "$build/tests/lines_matrix" 0
     for type in $("$build/gpusort" --list | awk '/^[^ ]/ { on = /^types/ } on && /^  / { print $1 }'); do
         add_test "device-$type" "GPUSORT=$build/gpusort" "$server" TEST_TYPES="$type" TEST_TILES=no \
             bash "$(script_of device)"
@@ -178,6 +171,7 @@ add_gpu_tests() {
             TEST_TYPES="$type" TEST_SIZE=small bash "$(script_of types)"
     done
     add_test text_device "GPUSORT=$build/gpusort" "$server" bash tests/cuda/text_device.sh
+    add_test text_ties "GPUSORT=$build/gpusort" "$server" bash tests/cuda/text_ties.sh
     add_test devices "GPUSORT=$build/gpusort" "$server" bash tests/cuda/devices.sh
     add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults/faults.sh
     for cases in sort_cases_numbers sort_cases_keys sort_cases_lines; do

@@ -1,34 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device_matrix.cu - every path of the backend "gpu" x tile x width x count x shape, through struct
- * backend as the pipeline calls it, compared byte by byte with std::sort.
+ * backend as the pipeline calls it, compared byte by byte with std::sort; the first items alone;
+ * and what the backend refuses.
  *
  *   device_matrix [--quick] [LARGEST [PATH]]
  *                                    prints TAP, a line for each width and path, or for one path;
  *                                    exits 1 on a mismatch. Counts above LARGEST are left out.
- *                                    --quick: a few counts and shapes, the least and the greatest
- *                                    tile, for tools under which kernels take a hundred times as
- *                                    long
+ *                                    PATH "top": the first items, and nothing else. --quick: a few
+ *                                    counts and shapes, the least and the greatest tile, for tools
+ *                                    under which kernels take a hundred times as long
  *
  * The reference sorts ordered bits (core/key_order.h, which has its own test) with the standard
  * library and decodes them. It is made once for each array and serves all paths and tiles.
  */
 #include "core/auto_table.h"
+#include "cuda/engine/cuda_paths.h"
 #include "tests/cuda/device_shapes.h"
 #include "tests/cuda/matrix_common.h"
 
-#include <algorithm>
 #include <set>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <string_view>
-#include <vector>
 
 extern "C" const struct backend cuda_backend;
-
-__extension__ typedef unsigned __int128 u128;
-
-static const size_t default_largest = ((size_t)1 << 24) + 1;
 
 /* The stand-in for a GPU takes less of what takes long there and says little new. */
 #ifdef __CUDACC__
@@ -38,15 +32,13 @@ static const bool is_stand_in = true;
 #endif
 
 /* What of the matrix is wanted. */
-struct selection {
-    size_t largest;   /* counts above it are left out */
-    const char *path; /* the others are left out; NULL: none is */
-    bool is_quick;
-};
+static size_t largest = ((size_t)1 << 24) + 1; /* counts above it are left out */
+static const char *wanted_path;                /* the others are left out; NULL: none is */
+static bool is_quick;
 
-static bool selection_has(const struct selection &selection, const struct algorithm *algorithm)
+static bool is_wanted_path(const char *name)
 {
-    return !selection.path || strcmp(selection.path, algorithm->name) == 0;
+    return !wanted_path || strcmp(wanted_path, name) == 0;
 }
 
 /* ---- the engine, as the pipeline drives it ---- */
@@ -112,6 +104,7 @@ struct tally {
     size_t cases;
     size_t failures;
 };
+static std::vector<struct tally> tallies; /* of each path */
 
 struct array_facts {
     const char *name;
@@ -119,11 +112,12 @@ struct array_facts {
     size_t announced; /* spec.count */
 };
 
-/* One array through one path with one tile size. The first failures of a line are described. */
+/* One array through one path with one tile size; `top`: only the first items, SIZE_MAX: all. The
+ * first failures of a line are described. */
 template <typename K>
 static void check_case(const struct algorithm *algorithm, size_t tile_size,
                        const struct array_facts &facts, const std::vector<K> &items,
-                       const std::vector<K> &expected, struct tally *tally)
+                       const std::vector<K> &expected, size_t top, struct tally *tally)
 {
     struct sort_spec spec = {};
     spec.item_bytes = sizeof(K);
@@ -133,11 +127,13 @@ static void check_case(const struct algorithm *algorithm, size_t tile_size,
     spec.algorithm = algorithm;
     spec.tile_size = tile_size;
     spec.threads = 1;
+    spec.is_top = top != SIZE_MAX;
+    spec.top = top;
     struct error error = {};
     std::vector<unsigned char> output;
     tally->cases++;
     const bool ran = sort_through(&spec, items.data(), items.size(), &output, &error);
-    const size_t bytes = items.size() * sizeof(K);
+    const size_t bytes = std::min(items.size(), top) * sizeof(K);
     if (ran && output.size() == bytes &&
         (bytes == 0 || memcmp(output.data(), expected.data(), bytes) == 0))
         return;
@@ -156,120 +152,108 @@ static void check_case(const struct algorithm *algorithm, size_t tile_size,
         printf("%s\n", error.message);
 }
 
-/* Of short keys radix heeds no tiles. */
+/* With all tiles, or the least and the greatest. Of short keys radix heeds no tiles. */
 template <typename K>
 static void check_array(const struct array_facts &facts, const std::vector<K> &items,
-                        const struct selection &selection, struct tally *tallies)
+                        bool has_few_tiles)
 {
     const std::vector<K> expected = sorted_copy(facts.order, items);
     for (size_t i = 0; i < cuda_backend.algorithm_count; i++) {
         const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
-        if (!selection_has(selection, algorithm))
-            continue;
-        if (items.size() > algorithm->count_max)
+        if (!is_wanted_path(algorithm->name) || items.size() > algorithm->count_max)
             continue; /* check_limit sees that it is refused */
-        if (selection.is_quick && algorithm->count_max != SIZE_MAX && items.size() > 5000)
+        if (has_few_tiles && algorithm->count_max != SIZE_MAX && items.size() > 5000)
             continue; /* it takes n^2 steps */
         static const size_t no_tiles[] = {0};
         const size_t *tile_size = algorithm->tile_sizes ? algorithm->tile_sizes : no_tiles;
         const bool heeds_tiles = sizeof(K) > 2 || strcmp(algorithm->name, "radix") != 0;
         do
             if (tile_size == algorithm->tile_sizes ||
-                (heeds_tiles && (!selection.is_quick || !tile_size[1])))
-                check_case(algorithm, *tile_size, facts, items, expected, &tallies[i]);
+                (heeds_tiles && (!has_few_tiles || !tile_size[1])))
+                check_case(algorithm, *tile_size, facts, items, expected, SIZE_MAX, &tallies[i]);
         while (*tile_size && *++tile_size);
     }
+}
+
+template <typename K>
+static std::vector<K> make_items(uint64_t (*key)(size_t, size_t), size_t count,
+                                 struct key_order order = key_order_identity())
+{
+    std::vector<K> items(count);
+    for (size_t i = 0; i < count; i++)
+        items[i] = item_of<K>(order, key(i, count), scattered_index(i));
+    return items;
 }
 
 /* Items of 8 and 16 bytes that radix sorts by models: all shapes of these are sorted on a device.
  */
 static const size_t models_count = ((size_t)1 << 22) + 5;
 
-static bool is_for_models(const struct selection &selection, size_t count, size_t item_bytes)
+static std::vector<size_t> matrix_counts()
 {
-    return count == models_count && item_bytes >= 8 && selection.path &&
-           strcmp(selection.path, "radix") == 0;
-}
-
-static std::vector<size_t> matrix_counts(const struct selection &selection)
-{
-    const size_t largest = selection.largest;
     std::vector<size_t> counts = {0,   1,   2,   3,    31,   32,   33,   255,  256,  257,
                                   511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 100003};
     for (size_t power = 4096; power <= (size_t)1 << 24; power *= power < 65536 ? 4 : 16)
         counts.insert(counts.end(), {power - 1, power + 1});
-    if (largest >= models_count)
-        counts.push_back(models_count);
-    if (selection.is_quick)
-        counts = {1, 257, 4099, 70001};
-    counts.erase(std::remove_if(counts.begin(), counts.end(),
-                                [largest](size_t count) { return count > largest; }),
-                 counts.end());
+    counts.push_back(models_count);
+    if (is_quick)
+        counts = {1, 31, 257, 513, 4099, 70001};
+    counts.erase(
+        std::remove_if(counts.begin(), counts.end(), [](size_t count) { return count > largest; }),
+        counts.end());
     return counts;
 }
 
-/* What of it --quick takes. */
-static bool is_quick_shape(const struct shape &shape)
+/* --quick takes a few shapes, and the stand-in of the counts above `large`: radix_matrix.cu has
+ * all. */
+static bool is_wanted_shape(const struct shape &shape, size_t count, size_t item_bytes)
 {
-    return shape.key == shape_random || shape.key == shape_all_equal ||
-           shape.key == shape_hot_bytes<2> || shape.key == shape_periodic;
-}
-
-/* The stand-in has a few shapes of the counts above `large`: radix_matrix.cu has all. */
-static bool is_wanted(const struct selection &selection, const struct shape &shape, size_t count,
-                      size_t item_bytes)
-{
-    if (count < shape.least ||
-        (count > shape.largest && !is_for_models(selection, count, item_bytes)))
+    const bool is_for_models = count == models_count && item_bytes >= 8 && wanted_path &&
+                               strcmp(wanted_path, "radix") == 0;
+    if (count < shape.least || (count > shape.largest && !is_for_models))
         return false;
     const bool has_few = is_stand_in && count >= large;
-    return is_quick_shape(shape) ||
-           (!selection.is_quick && (!has_few || shape.key == shape_reversed));
+    return shape.key == shape_random || shape.key == shape_all_equal ||
+           shape.key == shape_hot_bytes<2> || shape.key == shape_periodic ||
+           (!is_quick && (!has_few || shape.key == shape_reversed));
 }
 
 /* Shapes that differ in bytes alone that a width does not have are one array, which is sorted once.
  */
 template <typename K>
-static void check_shapes(const struct selection &selection, struct tally *tallies)
+static void check_shapes()
 {
-    for (const size_t count : matrix_counts(selection)) {
-        struct selection tiles = selection;
-        tiles.is_quick = selection.is_quick || (is_stand_in && count >= large);
+    for (const size_t count : matrix_counts()) {
         std::set<size_t> taken; /* hashes */
         for (const struct shape &shape : shapes) {
-            if (!is_wanted(selection, shape, count, sizeof(K)))
+            if (!is_wanted_shape(shape, count, sizeof(K)))
                 continue;
-            std::vector<K> items(count);
-            for (size_t i = 0; i < count; i++)
-                items[i] =
-                    item_of<K>(key_order_identity(), shape.key(i, count), scattered_index(i));
+            const std::vector<K> items = make_items<K>(shape.key, count);
             const std::string_view bytes((const char *)items.data(), count * sizeof(K));
             if (taken.insert(std::hash<std::string_view>()(bytes)).second)
-                check_array<K>({shape.name, key_order_identity(), count}, items, tiles, tallies);
+                check_array<K>({shape.name, key_order_identity(), count}, items,
+                               is_quick || (is_stand_in && count >= large));
         }
     }
 }
 
 /* Keys that many items share, each shape with each payload: then it is the payload that orders. Of
  * many items, each shape with the first payload, and one shape with all of them. */
-static void check_payloads(const struct selection &selection, struct tally *tallies)
+static void check_payloads()
 {
     static uint64_t (*const keys[])(size_t, size_t) = {
         shape_random,   shape_all_equal, shape_two_values,  shape_few_distinct, shape_zipf,
         shape_sawtooth, shape_exponents, shape_even_values, shape_hot_bytes<7>};
-    const struct selection two_tiles = {selection.largest, selection.path, true};
     for (const size_t count : {(size_t)4099, (size_t)70001})
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
             for (const struct payload &payload : payloads) {
                 const bool is_chosen = i == 4 || &payload == &payloads[0];
-                if (count > selection.largest || (selection.is_quick && i != 4) ||
-                    (count > 4099 && !is_chosen))
+                if (count > largest || (is_quick && i != 4) || (count > 4099 && !is_chosen))
                     continue;
                 std::vector<u128> items(count);
                 for (size_t j = 0; j < count; j++)
                     items[j] = (u128)keys[i](j, count) << 64 | payload.index(j, count);
-                check_array<u128>({payload.name, key_order_identity(), count}, items, two_tiles,
-                                  tallies);
+                check_array<u128>({payload.name, key_order_identity(), count}, items, true);
             }
 }
 
@@ -278,96 +262,146 @@ static void check_payloads(const struct selection &selection, struct tally *tall
 template <typename K>
 static K mixed_bits(size_t i)
 {
-    static const int kinds = 6;
     const uint64_t random = random_bits(i);
     const unsigned bits = 8 * sizeof(K);
     const uint64_t sign = 1ull << (bits - 1);
-    const uint64_t exponents[kinds] = {0,
-                                       sign - 1,
-                                       0x7ff0000000000000u >> (64 - bits),
-                                       0x7f80000000000000u >> (64 - bits),
-                                       1,
-                                       (0x7c00000000000000u >> (64 - bits))};
+    const uint64_t exponents[] = {0,
+                                  sign - 1,
+                                  0x7ff0000000000000u >> (64 - bits),
+                                  0x7f80000000000000u >> (64 - bits),
+                                  1,
+                                  (0x7c00000000000000u >> (64 - bits))};
     if (i % 4)
         return (K)random;
-    return (K)(exponents[random % kinds] + (random >> 8) % 2 + (random >> 9) % 2 * sign);
+    return (K)(exponents[random % 6] + (random >> 8) % 2 + (random >> 9) % 2 * sign);
 }
 
 /* An order is for what loads and stores a tile: the stand-in takes the least and the greatest. */
 template <typename K>
-static void check_orders(const struct selection &selection, struct tally *tallies)
+static void check_orders()
 {
-    struct selection tiles = selection;
-    tiles.is_quick = selection.is_quick || is_stand_in;
     for (const size_t count : {(size_t)1, (size_t)257, (size_t)2049, (size_t)5003}) {
-        if (count > selection.largest || (selection.is_quick && count != 257))
+        if (count > largest || (is_quick && count != 257))
             continue;
         std::vector<K> items(count);
         for (size_t i = 0; i < count; i++)
             items[i] = mixed_bits<K>(i);
-        for (size_t type = 0; type < KEY_TYPE_COUNT; type++) {
-            if (key_types[type].bytes != sizeof(K))
-                continue;
-            for (unsigned variant = 0; variant < 4; variant++) {
+        for (size_t type = 0; type < KEY_TYPE_COUNT; type++)
+            for (unsigned variant = 0; variant < 4 && key_types[type].bytes == sizeof(K);
+                 variant++) {
                 const enum key_endian endian = variant & 1 ? ENDIAN_BIG : ENDIAN_LITTLE;
                 const enum nan_rule nan = variant == 3 ? NAN_FIRST : NAN_GREATEST;
                 const struct key_order order =
                     key_order_make(&key_types[type], endian, nan, variant == 1 || variant == 2);
-                check_array<K>({key_types[type].name, order, count}, items, tiles, tallies);
+                check_array<K>({key_types[type].name, order, count}, items,
+                               is_quick || is_stand_in);
             }
-        }
     }
 }
 
 /* Pipes: nobody knows how many will come. The largest one fills more than one segment. */
 template <typename K>
-static void check_unknown_counts(const struct selection &selection, struct tally *tallies)
+static void check_unknown_counts()
 {
-    for (const size_t count : {(size_t)0, (size_t)1, (size_t)2049, ((size_t)3 << 24) / sizeof(K)}) {
-        if (count > selection.largest || (selection.is_quick && count != 2049))
-            continue;
-        std::vector<K> items(count);
-        for (size_t i = 0; i < count; i++)
-            items[i] = item_of<K>(key_order_identity(), random_bits(i), scattered_index(i));
-        check_array<K>({"unknown count", key_order_identity(), COUNT_UNKNOWN}, items, selection,
-                       tallies);
-    }
-}
-
-/* The lines printed so far. */
-struct tap_output {
-    size_t number;
-    size_t failed;
-};
-
-static void tap_print(struct tap_output *tap, bool passed, const char *claim, const char *detail)
-{
-    printf("%s %zu - %s%s\n", passed ? "ok" : "not ok", ++tap->number, claim, detail);
-    fflush(stdout);
-    tap->failed += !passed;
+    for (const size_t count : {(size_t)0, (size_t)1, (size_t)2049, ((size_t)3 << 24) / sizeof(K)})
+        if (count <= largest && (!is_quick || count == 2049))
+            check_array<K>({"unknown count", key_order_identity(), COUNT_UNKNOWN},
+                           make_items<K>(shape_random, count), is_quick);
 }
 
 template <typename K>
-static void check_width(const struct selection &selection, struct tap_output *tap)
+static void check_width(struct tap_output *tap)
 {
-    std::vector<struct tally> tallies(cuda_backend.algorithm_count);
-    check_shapes<K>(selection, tallies.data());
+    tallies.assign(cuda_backend.algorithm_count, {});
+    check_shapes<K>();
     if constexpr (sizeof(K) < 16)
-        check_orders<K>(selection, tallies.data());
+        check_orders<K>();
     else
-        check_payloads(selection, tallies.data());
-    check_unknown_counts<K>(selection, tallies.data());
+        check_payloads();
+    check_unknown_counts<K>();
     for (size_t i = 0; i < tallies.size(); i++) {
-        if (!selection_has(selection, &cuda_backend.algorithms[i]))
+        if (!is_wanted_path(cuda_backend.algorithms[i].name))
             continue;
-        char claim[160], detail[80];
-        snprintf(claim, sizeof claim, "%s sorts items of %zu bytes",
-                 cuda_backend.algorithms[i].name, sizeof(K));
-        snprintf(detail, sizeof detail, " (%zu of %zu arrays)",
-                 tallies[i].cases - tallies[i].failures, tallies[i].cases);
-        tap_print(tap, tallies[i].failures == 0, claim, detail);
+        char claim[160];
+        snprintf(claim, sizeof claim, "%s sorts %zu arrays, but for %zu",
+                 cuda_backend.algorithms[i].name, tallies[i].cases, tallies[i].failures);
+        tap_print(tap, tallies[i].failures == 0, claim, sizeof(K), {});
     }
 }
+
+/* ---- the first items ---- */
+
+/* True for the places that a selection samples (cuda/top/top_select.cuh). */
+static bool is_sampled(size_t i, size_t n)
+{
+    unsigned bits = 63 - (unsigned)__builtin_clzll(n) - TOP_SAMPLE_RARITY_BITS;
+    bits = std::min(std::max(bits, TOP_SAMPLE_BITS_LEAST), TOP_SAMPLE_BITS_MOST);
+    if (n >> bits == 0)
+        return false;
+    const size_t sample = (size_t)((((u128)(i + 1) << bits) - 1) / n); /* its stride holds i */
+    const size_t begin = (size_t)((u128)sample * n >> bits);
+    const size_t stride = (size_t)((u128)(sample + 1) * n >> bits) - begin;
+    uint64_t place = sample + n;
+    place = (place ^ place >> 30) * 0xbf58476d1ce4e5b9u;
+    place = (place ^ place >> 27) * 0x94d049bb133111ebu;
+    return i - begin == (place ^ place >> 31) % stride;
+}
+
+/* The sample has the greatest keys, and nearly all are below the bound. */
+static uint64_t shape_great_sample(size_t i, size_t n)
+{
+    return random_bits(i) >> 1 | (uint64_t)is_sampled(i, n) << 63;
+}
+
+/* The sample has the least keys, and few are below the bound. */
+static uint64_t shape_small_sample(size_t i, size_t n)
+{
+    return random_bits(i) >> 1 | (uint64_t)!is_sampled(i, n) << 63;
+}
+
+/* By the path that auto chooses, of a known number of items, and a few times of an unknown one. */
+template <typename K>
+static void check_first(struct tap_output *tap, const struct device_class *device_class)
+{
+    static const struct {
+        const char *name;
+        uint64_t (*key)(size_t i, size_t n);
+    } top_shapes[] = {{"random", shape_random},
+                      {"reversed", shape_reversed},
+                      {"all equal", shape_all_equal},
+                      {"two values", shape_two_values},
+                      {"zipf", shape_zipf},
+                      {"exponents", shape_exponents},
+                      {"a sample of the greatest", shape_great_sample},
+                      {"a sample of the smallest", shape_small_sample}};
+    const enum key_type_id types[] = {KEY_TYPE_i8, KEY_TYPE_f16, KEY_TYPE_f32, KEY_TYPE_f64};
+    struct tally tally = {};
+    for (const auto &shape : top_shapes)
+        for (const size_t count : {(size_t)1, TOP_COUNT_LEAST, TOP_COUNT_LEAST + 1, (size_t)20011,
+                                   (size_t)131071, (size_t)131072, (size_t)5000011}) {
+            if (count > largest ||
+                (is_quick && shape.key != shape_zipf && shape.key != shape_small_sample))
+                continue;
+            const bool is_odd = count % 2 == 1;
+            struct key_order order = key_order_identity();
+            if constexpr (sizeof(K) < 16)
+                order = key_order_make(&key_types[types[__builtin_ctzll(sizeof(K))]],
+                                       is_odd ? ENDIAN_BIG : ENDIAN_LITTLE, NAN_GREATEST, is_odd);
+            const std::vector<K> items = make_items<K>(shape.key, count, order);
+            const std::vector<K> expected = sorted_copy(order, items);
+            const struct auto_row *const row = auto_find_row(device_class, sizeof(K), count);
+            for (const size_t top : {(size_t)0, (size_t)1, (size_t)1000, count / 100, count / 7,
+                                     count / 2, count - 1, count + 1}) {
+                const bool is_unknown = top == 1000 && shape.key == shape_zipf && count % 2 == 1;
+                check_case<K>(backend_find_algorithm(&cuda_backend, row->path), row->tile_size,
+                              {shape.name, order, is_unknown ? COUNT_UNKNOWN : count}, items,
+                              expected, top, &tally);
+            }
+        }
+    tap_print(tap, tally.failures == 0, "the first items", sizeof(K), {});
+}
+
+/* ---- the contract ---- */
 
 /* An engine refuses what its contract says it refuses, and says why. */
 static void check_refusals(struct tap_output *tap)
@@ -380,13 +414,13 @@ static void check_refusals(struct tap_output *tap)
     spec.threads = 1;
     struct engine *engine = NULL;
     struct error error = {};
-    tap_print(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set,
-              "a tile size that no path has is refused: ", error.message);
+    tap_claim(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set,
+              "a tile size that no path has is refused", error);
     spec.tile_size = 256;
     spec.count = SIZE_MAX / 16;
     error = {};
-    tap_print(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set,
-              "more than memory holds is refused: ", error.message);
+    tap_claim(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set,
+              "more than memory holds is refused", error);
     spec.count = 5;
     error = {};
     struct chunk chunk = {};
@@ -397,8 +431,8 @@ static void check_refusals(struct tap_output *tap)
         chunk.count = 5;
         filled = cuda_backend.keys->take(engine, chunk, &error);
     }
-    tap_print(tap, filled && !cuda_backend.keys->lend(engine, 1, &chunk, &error) && error.is_set,
-              "more items than announced are refused: ", error.message);
+    tap_claim(tap, filled && !cuda_backend.keys->lend(engine, 1, &chunk, &error) && error.is_set,
+              "more items than announced are refused", error);
     cuda_backend.keys->close(engine);
 }
 
@@ -407,28 +441,24 @@ static void check_refusals(struct tap_output *tap)
 static void check_limit(const struct algorithm *algorithm, struct tap_output *tap)
 {
     const size_t beyond = algorithm->count_max + 1;
+    const std::vector<unsigned char> items(beyond);
     struct sort_spec spec = {};
     spec.item_bytes = 1;
     spec.count = beyond;
+    spec.most = SIZE_MAX;
     spec.algorithm = algorithm;
     spec.tile_size = algorithm->tile_sizes ? algorithm->tile_sizes[0] : 0;
     spec.threads = 1;
     struct engine *engine = NULL;
     struct error error = {};
-    char claim[160];
-    snprintf(claim, sizeof claim, "%s refuses %zu items: ", algorithm->name, beyond);
-    tap_print(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set, claim,
-              error.message);
+    const bool is_refused = !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set;
     spec.count = COUNT_UNKNOWN;
-    spec.most = SIZE_MAX;
     error = {};
-    const std::vector<unsigned char> items(beyond);
     const bool is_filled = cuda_backend.keys->open(&spec, &engine, &error) &&
                            send_items(engine, items.data(), beyond, 1, &error);
-    snprintf(claim, sizeof claim, "%s refuses %zu items of an unknown count: ", algorithm->name,
-             beyond);
-    tap_print(tap, is_filled && !cuda_backend.keys->sort(engine, &error) && error.is_set, claim,
-              error.message);
+    tap_claim(tap,
+              is_refused && is_filled && !cuda_backend.keys->sort(engine, &error) && error.is_set,
+              "more items than a path sorts are refused", error);
     cuda_backend.keys->close(engine);
 }
 
@@ -445,64 +475,89 @@ static void check_table(struct tap_output *tap)
         const struct algorithm *const algorithm = backend_find_algorithm(&cuda_backend, row->path);
         if (!algorithm || algorithm_find_tile_size(algorithm, row->tile_size) != row->tile_size ||
             algorithm->count_max < row->up_to)
-            (void)error_set(&error, ": %s has no path %s with tiles of %zu for so many",
+            (void)error_set(&error, "%s has no path %s with tiles of %zu for so many",
                             row->device_class, row->path, row->tile_size);
     }
-    tap_print(tap, rows > 0 && !error.is_set, "what auto may choose is there",
-              error.is_set ? error.message : "");
+    tap_claim(tap, rows > 0 && !error.is_set, "what auto may choose is there", error);
 }
 
-static bool has_limit(const struct selection &selection, const struct algorithm *algorithm)
+/* The workspace of a path for an array serves any smaller one, as engines sort parts in it. */
+static void check_workspace(const struct algorithm *algorithm, struct tap_output *tap)
 {
-    return selection_has(selection, algorithm) && algorithm->count_max != SIZE_MAX;
+    struct error error = {};
+    std::vector<size_t> counts = {0};
+    for (size_t power = 1; power <= (size_t)1 << 40; power *= 2)
+        for (size_t eighth = 0; eighth < 8; eighth++) {
+            const size_t count = power + power / 8 * eighth;
+            counts.insert(counts.end(), {count - 1, count, count + 1,
+                                         count + random_bits(counts.size()) % power});
+        }
+    std::sort(counts.begin(), counts.end());
+    for (const size_t *tile_size = algorithm->tile_sizes; *tile_size != 0; tile_size++)
+        for (const unsigned item_bytes : {1u, 2u, 4u, 8u, 16u}) {
+            size_t before = 0;
+            for (const size_t count : counts) {
+                const size_t bytes =
+                    cuda_path_find(algorithm)->workspace_bytes(count, *tile_size, item_bytes);
+                if (bytes < before)
+                    (void)error_set(&error, "%u bytes an item, tile %zu: %zu bytes for %zu items",
+                                    item_bytes, *tile_size, bytes, count);
+                before = bytes;
+            }
+        }
+    tap_claim(tap, !error.is_set, "a path asks for no more workspace for fewer items", error);
 }
 
-static size_t limited_algorithms(const struct selection &selection)
-{
-    size_t limited = 0;
-    for (size_t i = 0; i < cuda_backend.algorithm_count; i++)
-        limited += has_limit(selection, &cuda_backend.algorithms[i]);
-    return limited;
-}
-
-static int run_matrix(const struct selection &selection)
+static bool run_matrix()
 {
     struct device_facts facts = {};
     struct error error = {};
+    struct tap_output tap = {};
     if (!cuda_backend.probe(0, &facts, &error)) {
         printf("1..0 # SKIP %s\n", error.message);
-        return 0;
+        return true;
     }
-    printf("# %s, %u multiprocessors, counts up to %zu\n", facts.name, facts.units,
-           selection.largest);
-    const size_t paths = selection.path ? 1 : cuda_backend.algorithm_count;
-    printf("1..%zu\n", 5 * paths + 4 + 2 * limited_algorithms(selection));
-    struct tap_output tap = {};
-    check_width<uint8_t>(selection, &tap);
-    check_width<uint16_t>(selection, &tap);
-    check_width<uint32_t>(selection, &tap);
-    check_width<uint64_t>(selection, &tap);
-    check_width<u128>(selection, &tap);
-    check_refusals(&tap);
-    check_table(&tap);
-    for (size_t i = 0; i < cuda_backend.algorithm_count; i++)
-        if (has_limit(selection, &cuda_backend.algorithms[i]))
-            check_limit(&cuda_backend.algorithms[i], &tap);
-    return tap.failed ? 1 : 0;
+    printf("# %s, %u multiprocessors, counts up to %zu\n", facts.name, facts.units, largest);
+    if (!wanted_path || strcmp(wanted_path, "top") != 0) {
+        check_width<uint8_t>(&tap);
+        check_width<uint16_t>(&tap);
+        check_width<uint32_t>(&tap);
+        check_width<uint64_t>(&tap);
+        check_width<u128>(&tap);
+        check_refusals(&tap);
+        check_table(&tap);
+    }
+    for (size_t i = 0; i < cuda_backend.algorithm_count; i++) {
+        const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
+        if (!is_wanted_path(algorithm->name))
+            continue;
+        check_workspace(algorithm, &tap);
+        if (algorithm->count_max != SIZE_MAX)
+            check_limit(algorithm, &tap);
+    }
+    if (is_wanted_path("top")) {
+        const struct device_class *const device_class = auto_find_class(&cuda_backend, &facts);
+        check_first<uint8_t>(&tap, device_class);
+        check_first<uint16_t>(&tap, device_class);
+        check_first<uint32_t>(&tap, device_class);
+        check_first<uint64_t>(&tap, device_class);
+        check_first<u128>(&tap, device_class);
+    }
+    printf("1..%zu\n", tap.number);
+    return tap.failed == 0;
 }
 
 int main(int argc, char **argv)
 {
-    const bool is_quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    is_quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
     const int argument = is_quick ? 2 : 1;
-    struct selection selection = {default_largest, NULL, is_quick};
     if (argc > argument + 1)
-        selection.path = argv[argument + 1];
-    if (argc > argument + 2 ||
-        (argc > argument && !parse_count(argv[argument], &selection.largest)) ||
-        (selection.path && !backend_find_algorithm(&cuda_backend, selection.path))) {
+        wanted_path = argv[argument + 1];
+    if (argc > argument + 2 || (argc > argument && !parse_count(argv[argument], &largest)) ||
+        (wanted_path && strcmp(wanted_path, "top") != 0 &&
+         !backend_find_algorithm(&cuda_backend, wanted_path))) {
         fprintf(stderr, "usage: device_matrix [--quick] [LARGEST [PATH]]\n");
         return 2;
     }
-    return run_matrix(selection);
+    return run_matrix() ? 0 : 1;
 }

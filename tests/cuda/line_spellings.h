@@ -45,10 +45,15 @@ __attribute__((format(printf, 2, 3))) static inline void append(std::string *lin
     line->append(text);
 }
 
-template <size_t N>
-static inline const char *draw_one(struct spelling_source *source, const char *const (&words)[N])
+/* One of `words`, which have '|' between them. */
+static inline std::string draw_one(struct spelling_source *source, const char *words)
 {
-    return words[draw(source, N)];
+    size_t count = 1;
+    for (const char *at = words; *at; at++)
+        count += *at == '|';
+    for (size_t left = draw(source, count); left > 0; left--)
+        words = strchr(words, '|') + 1;
+    return std::string(words, strcspn(words, "|"));
 }
 
 static inline void append_digits(std::string *line, struct spelling_source *source, size_t count)
@@ -57,10 +62,9 @@ static inline void append_digits(std::string *line, struct spelling_source *sour
         line->push_back((char)('0' + draw(source, 10)));
 }
 
-static inline const char *draw_sign(struct spelling_source *source)
+static inline std::string draw_sign(struct spelling_source *source)
 {
-    static const char *const signs[] = {"", "", "", "-", "-", "+"};
-    return draw_one(source, signs);
+    return draw_one(source, "|||-|-|+");
 }
 
 /* ---- ordinary lines ---- */
@@ -87,14 +91,12 @@ static void spell_double(struct spelling_source *source, std::string *line)
 /* Words and numbers, like in a log or a table. */
 static void spell_fields(struct spelling_source *source, std::string *line)
 {
-    static const char *const gaps[] = {" ", "\t", "  ", ".", "e", "1 ", " -"};
-    static const char *const words[] = {"", "a", "name", "x.y", "0x", "-"};
     for (size_t left = draw(source, 5); left > 0; left--) {
         if (draw(source, 3) == 0)
-            line->append(draw_one(source, words));
+            line->append(draw_one(source, "|a|name|x.y|0x|-"));
         else
             append(line, draw(source, 2) == 0 ? "%.0f" : "%.3f", (double)draw(source, 20000) / 8);
-        line->append(draw_one(source, gaps));
+        line->append(draw_one(source, " |\t|  |.|e|1 | -"));
     }
 }
 
@@ -140,7 +142,6 @@ static void spell_wide_tie(struct spelling_source *source, std::string *line)
 /* More digits than are kept, with zeros at either end. */
 static void spell_many_digits(struct spelling_source *source, std::string *line)
 {
-    static const char *const tails[] = {"", "", "e5", "e-7", "e+20", "e-40", "x", " "};
     line->append(draw_sign(source));
     line->append(draw(source, 3) == 0 ? draw(source, 30) : 0, '0');
     append_digits(line, source, draw(source, 30));
@@ -151,72 +152,21 @@ static void spell_many_digits(struct spelling_source *source, std::string *line)
         append_digits(line, source, draw(source, 30));
         line->append(draw(source, 3) == 0 ? draw(source, 30) : 0, '0');
     }
-    line->append(draw_one(source, tails));
+    line->append(draw_one(source, "||e5|e-7|e+20|e-40|x| "));
 }
 
 /* Numbers, texts that are nearly numbers, and text after them. */
 static void spell_odd(struct spelling_source *source, std::string *line)
 {
-    static const char *const before[] = {"", "", "", " ", "\t", "\v \f", "\r", "  \t ", "x"};
-    static const char *const words[] = {"inf",
-                                        "INF",
-                                        "Infinity",
-                                        "infinit",
-                                        "infi",
-                                        "nan",
-                                        "NaN",
-                                        "nan(",
-                                        "nan(12)",
-                                        "nan(a",
-                                        "na",
-                                        "in",
-                                        "0x",
-                                        "0x.",
-                                        "0x.p1",
-                                        "0x1",
-                                        "0Xf",
-                                        "0x1p",
-                                        "0x1p3",
-                                        "0xg",
-                                        "0x.8",
-                                        "0x1.8p",
-                                        ".",
-                                        "..",
-                                        "",
-                                        "e",
-                                        "e5",
-                                        ".e5",
-                                        "0",
-                                        "0.0",
-                                        "00",
-                                        "0e",
-                                        "0e99999",
-                                        "1e",
-                                        "1e+",
-                                        "1e-",
-                                        "1ee",
-                                        "1e5x",
-                                        "1e5.5",
-                                        "1e00007",
-                                        "5.",
-                                        ".5",
-                                        "5..5",
-                                        "5.5.5",
-                                        "1e99999",
-                                        "12",
-                                        "1,5",
-                                        "1_5",
-                                        "1e-99999",
-                                        "1e00000000000000001",
-                                        "9007199254740993",
-                                        "1000000000000000000",
-                                        "10000000000000000000000",
-                                        "1000000000000000000x"};
-    static const char *const after[] = {"", "", "", " ", "\r", " 7", "e", "k", "\t\v", "abc", "-"};
-    line->append(draw_one(source, before));
+    line->append(draw_one(source, "||| |\t|\v \f|\r|  \t |x"));
     line->append(draw_sign(source));
-    line->append(draw_one(source, words));
-    line->append(draw_one(source, after));
+    line->append(draw_one(
+        source, "inf|INF|Infinity|infinit|infi|nan|NaN|nan(|nan(12)|nan(a|na|in|0x|0x.|0x.p1|0x1|"
+                "0Xf|0x1p|0x1p3|0xg|0x.8|0x1.8p|.|..||e|e5|.e5|0|0.0|00|0e|0e99999|1e|1e+|1e-|1ee|"
+                "1e5x|1e5.5|1e00007|5.|.5|5..5|5.5.5|1e99999|12|1,5|1_5|1e-99999|"
+                "1e00000000000000001|9007199254740993|1000000000000000000|"
+                "10000000000000000000000|1000000000000000000x"));
+    line->append(draw_one(source, "||| |\r| 7|e|k|\t\v|abc|-"));
 }
 
 /* ---- lines for all orders ---- */
@@ -233,12 +183,8 @@ static void spell_soup(struct spelling_source *source, std::string *line)
 
 static void spell_decimal(struct spelling_source *source, std::string *line)
 {
-    static const char *const before[] = {"", "", "", " ", "\t ", "\n", "\r", "+"};
-    static const char *const signs[] = {"", "", "-", "-", "--", "- "};
-    static const char *const after[] = {"",  "",  "k", "K", "M",  "G",  "T", "P",  "E",    "Z",
-                                        "Y", "R", "Q", "m", "Ki", " K", ".", ".5", "\x80", "\x80K"};
-    line->append(draw_one(source, before));
-    line->append(draw_one(source, signs));
+    line->append(draw_one(source, "||| |\t |\n|\r|+"));
+    line->append(draw_one(source, "||-|-|--|- "));
     line->append(draw(source, 4), '0');
     append_digits(line, source, draw(source, draw(source, 4) == 0 ? 45 : 18));
     line->append(draw(source, 6) == 0 ? draw(source, 25) : 0, '0');
@@ -250,7 +196,7 @@ static void spell_decimal(struct spelling_source *source, std::string *line)
         append_digits(line, source, draw(source, 20));
         line->append(draw(source, 3) == 0 ? draw(source, 25) : 0, '0');
     }
-    line->append(draw_one(source, after));
+    line->append(draw_one(source, "||k|K|M|G|T|P|E|Z|Y|R|Q|m|Ki| K|.|.5|\x80|\x80K"));
 }
 
 /* As many digits as begin a new step in the layout of the image, most of them 0. */
@@ -288,7 +234,6 @@ static const struct spelling spellings[] = {
     {"long decimals", spell_long_decimal, 50, false},
     {"any bytes", spell_soup, 1, false},
 };
-static const size_t spelling_count = sizeof spellings / sizeof *spellings;
 
 /* Returns a text of `lines` lines, or more if a spelling contains terminators. */
 static inline std::string spellings_make(const struct spelling &spelling, char terminator,

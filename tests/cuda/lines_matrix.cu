@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_matrix.cu - the items that the device makes of lines (cuda/engine/cuda_lines.h): kind x
- * part of the line x terminator x direction x spellings, compared with those of the host,
- * formats/lines/line_compare.h, which makes them by code of its own.
+/* lines_matrix.cu - lines of text on the device:
+ *
+ *   items (cuda/engine/cuda_lines.h): kind x part of the line x terminator x direction x spellings,
+ *   compared with those of the host, formats/lines/line_compare.h, which makes them by code of its
+ * own. An item may be flagged, but not one of an ordinary spelling. Flagged items go out and come
+ * back as the engine does it;
+ *
+ *   the output (cuda/engine/cuda_gather.h): lengths of lines x order of the items x pieces of the
+ *   output, compared with the lines put one after the other on the host.
  *
  *   lines_matrix [LINES]
- *     prints TAP, a line for each order and sort of text; exits 1 on a mismatch. Texts of random
- *     lines have so many.
- *
- * An item may be flagged, but not one of an ordinary spelling. Those that are go out and come back
- * as the engine does it.
+ *     prints TAP, a line for each order and kind of text; exits 1 on a mismatch. Texts of random
+ *     lines have LINES lines. 0: only the output, in one order, for tools under which kernels take
+ *     a hundred times as long.
  */
 #include "core/line/line_key.h"
 #include "cuda/engine/cuda_lines.h"
+#include "cuda/text/lines_measure.cuh"
 #include "formats/lines/line_compare.h"
 #include "tests/cuda/line_spellings.h"
 #include "tests/cuda/matrix_common.h"
 
-#include <algorithm>
-#include <stdio.h>
-#include <stdlib.h>
+#include <numeric>
 #include <string.h>
-#include <vector>
 
 /* ---- orders ---- */
 
@@ -35,101 +37,71 @@ struct matrix_order {
 };
 
 #define WHOLE line_begin, LINE_END_OF_LINE, line_begin
+#define BLANKS LINE_SEPARATOR_BLANKS
+/* clang-format off */
 static const struct matrix_order orders[] = {
-    {"numbers, strictly", {LINE_STRICT, false, WHOLE}, LINE_SEPARATOR_BLANKS, '\n'},
-    {"-g", {LINE_GENERAL, false, WHOLE}, LINE_SEPARATOR_BLANKS, '\n'},
-    {"-g -r -z", {LINE_GENERAL, true, WHOLE}, LINE_SEPARATOR_BLANKS, '\0'},
-    {"-n", {LINE_NUMERIC, false, WHOLE}, LINE_SEPARATOR_BLANKS, '\n'},
-    {"-n -z", {LINE_NUMERIC, false, WHOLE}, LINE_SEPARATOR_BLANKS, '\0'},
-    {"-h", {LINE_HUMAN, false, WHOLE}, LINE_SEPARATOR_BLANKS, '\n'},
-    {"-h -r", {LINE_HUMAN, true, WHOLE}, LINE_SEPARATOR_BLANKS, '\n'},
-    {"bytes", {LINE_BYTES, false, WHOLE}, LINE_SEPARATOR_BLANKS, '\n'},
-    {"bytes -r -z", {LINE_BYTES, true, WHOLE}, LINE_SEPARATOR_BLANKS, '\0'},
-    {"-k2g",
-     {LINE_GENERAL, false, {1, 0, false}, LINE_END_OF_LINE, line_begin},
-     LINE_SEPARATOR_BLANKS,
-     '\n'},
-    {"-t. -k2,2n",
-     {LINE_NUMERIC, false, {1, 0, false}, LINE_END_OF_FIELD, {1, 0, false}},
-     '.',
-     '\n'},
-    {"-k1.3b,2.5br",
-     {LINE_BYTES, true, {0, 2, true}, LINE_END_AT_PLACE, {1, 5, true}},
-     LINE_SEPARATOR_BLANKS,
-     '\n'},
-    {"-te -k1,1h -z",
-     {LINE_HUMAN, false, {0, 1, false}, LINE_END_OF_FIELD, {0, 0, false}},
-     'e',
-     '\0'},
+    {"numbers, strictly", {LINE_STRICT, false, WHOLE}, BLANKS, '\n'},
+    {"-g", {LINE_GENERAL, false, WHOLE}, BLANKS, '\n'},
+    {"-g -r -z", {LINE_GENERAL, true, WHOLE}, BLANKS, '\0'},
+    {"-n", {LINE_NUMERIC, false, WHOLE}, BLANKS, '\n'},
+    {"-n -z", {LINE_NUMERIC, false, WHOLE}, BLANKS, '\0'},
+    {"-h", {LINE_HUMAN, false, WHOLE}, BLANKS, '\n'},
+    {"-h -r", {LINE_HUMAN, true, WHOLE}, BLANKS, '\n'},
+    {"bytes", {LINE_BYTES, false, WHOLE}, BLANKS, '\n'},
+    {"bytes -r -z", {LINE_BYTES, true, WHOLE}, BLANKS, '\0'},
+    {"-k2g", {LINE_GENERAL, false, {1, 0, false}, LINE_END_OF_LINE, line_begin}, BLANKS, '\n'},
+    {"-t. -k2,2n", {LINE_NUMERIC, false, {1, 0, false}, LINE_END_OF_FIELD, {1, 0, false}}, '.', '\n'},
+    {"-k1.3b,2.5br", {LINE_BYTES, true, {0, 2, true}, LINE_END_AT_PLACE, {1, 5, true}}, BLANKS, '\n'},
+    {"-te -k1,1h -z", {LINE_HUMAN, false, {0, 1, false}, LINE_END_OF_FIELD, {0, 0, false}}, 'e', '\0'},
     {"-t1 -k3,2", {LINE_BYTES, false, {2, 0, false}, LINE_END_OF_FIELD, {1, 0, false}}, '1', '\n'},
-    {"-k2.2, strictly",
-     {LINE_STRICT, true, {1, 1, true}, LINE_END_OF_LINE, line_begin},
-     LINE_SEPARATOR_BLANKS,
-     '\n'},
+    {"-k2.2, strictly", {LINE_STRICT, true, {1, 1, true}, LINE_END_OF_LINE, line_begin}, BLANKS, '\n'},
 };
+/* clang-format on */
 #undef WHOLE
+#undef BLANKS
 
 /* ---- the device ---- */
 
-static bool check(cudaError_t status, struct error *error)
-{
-    return status == cudaSuccess || error_set(error, "%s", cudaGetErrorString(status));
-}
-
-/* A text on the device, and all that making items of it takes. */
+/* A text on the device, with the memory of all that is done with it. */
 struct bench {
     struct cuda_text text;
-    void *memory; /* of the text */
-    void *workspace;
+    unsigned char *memory; /* of the text */
+    unsigned char *workspace;
     struct key_index *items;
     struct cuda_flagged taken;
+    struct cuda_gather gather;
+    unsigned char *target;
 };
 
-template <typename T>
-static bool allocate(T **memory, size_t count, struct error *error)
-{
-    return check(cudaMalloc((void **)memory, std::max<size_t>(count, 1) * sizeof(T)), error);
-}
-
-static bool bench_open(struct bench *bench, struct cuda_line_order order, size_t bytes, size_t room,
+/* The bytes after the text are terminators. */
+static bool bench_open(struct bench *bench, struct cuda_line_order order, const std::string &text,
                        struct error *error)
 {
-    unsigned char *text = NULL, *workspace = NULL;
+    const std::string with_slack = text + std::string(CUDA_TEXT_SLACK_BYTES, order.terminator);
     *bench = {};
-    const bool is_open = allocate(&text, bytes + CUDA_TEXT_SLACK_BYTES, error) &&
-                         allocate(&workspace, cuda_lines_workspace_bytes(bytes), error) &&
-                         allocate(&bench->taken.items, room, error) &&
-                         allocate(&bench->taken.lines, room, error) &&
-                         check(cudaMemset(text + bytes, '\n', CUDA_TEXT_SLACK_BYTES), error) &&
-                         check(cudaStreamCreate(&bench->text.stream), error);
-    bench->text.text = text;
-    bench->text.bytes = bytes;
+    if (!allocate(&bench->memory, with_slack.size(), error) ||
+        !check(
+            cudaMemcpy(bench->memory, with_slack.data(), with_slack.size(), cudaMemcpyHostToDevice),
+            error) ||
+        !check(cudaStreamCreate(&bench->text.stream), error))
+        return false;
+    bench->text.text = bench->memory;
+    bench->text.bytes = text.size();
     bench->text.order = order;
-    bench->memory = text;
-    bench->workspace = workspace;
-    bench->taken.room = room;
-    return is_open;
+    return true;
 }
 
 static void bench_close(struct bench *bench)
 {
     if (bench->text.stream != NULL)
         (void)cudaStreamDestroy(bench->text.stream);
-    (void)cudaFree(bench->taken.lines);
-    (void)cudaFree(bench->taken.items);
-    (void)cudaFree(bench->items);
-    (void)cudaFree(bench->workspace);
-    (void)cudaFree(bench->memory);
+    for (void *const memory :
+         {(void *)bench->target, (void *)bench->taken.lines, (void *)bench->taken.items,
+          (void *)bench->items, (void *)bench->workspace, (void *)bench->memory})
+        (void)cudaFree(memory);
 }
 
-template <typename T>
-static bool fetch(std::vector<T> *to, const T *from, size_t count, struct error *error)
-{
-    to->resize(count);
-    return check(cudaMemcpy(to->data(), from, count * sizeof(T), cudaMemcpyDeviceToHost), error);
-}
-
-/* ---- what is expected ---- */
+/* ---- items: what is expected ---- */
 
 struct expected {
     std::vector<struct key_index> items;
@@ -198,8 +170,8 @@ static bool replace_flagged(const struct bench *bench, const std::vector<struct 
         if (!cuda_lines_take_flagged(&bench->text, bench->workspace, bench->items, first,
                                      &bench->taken, error) ||
             !check(cudaStreamSynchronize(bench->text.stream), error) ||
-            !fetch(&taken, bench->taken.items, count, error) ||
-            !fetch(&lines, bench->taken.lines, count, error))
+            !download(&taken, bench->taken.items, count, error) ||
+            !download(&lines, bench->taken.lines, count, error))
             return false;
         for (size_t i = 0; i < count; i++, next++) {
             while (next < items.size() && !line_item_is_flagged(items[next]))
@@ -208,45 +180,40 @@ static bool replace_flagged(const struct bench *bench, const std::vector<struct 
                 return error_set(error, "flagged line %zu is not taken", next);
             taken[i] = expected.items[next];
         }
-        if (!check(cudaMemcpy(bench->taken.items, taken.data(), count * sizeof taken[0],
-                              cudaMemcpyHostToDevice),
-                   error) ||
+        if (!upload(bench->taken.items, taken, error) ||
             !cuda_lines_put_flagged(&bench->text, &bench->taken, count, bench->items, error))
             return false;
     }
     return check(cudaStreamSynchronize(bench->text.stream), error);
 }
 
-/* ---- the matrix ---- */
-
-constexpr size_t GUARD = 4; /* items behind the last one, which are to be left alone */
+constexpr size_t GUARD = 4; /* items after the last one, which must not change */
 
 static bool run_text(struct bench *bench, const struct expected &expected, const std::string &text,
-                     size_t *flagged, struct error *error)
+                     size_t room, size_t *flagged, struct error *error)
 {
     const size_t count = expected.items.size();
-    const char terminator = bench->text.order.terminator;
     const std::vector<struct key_index> guard(GUARD, {0x5555, 0xaaaa});
     std::vector<struct key_index> items;
-    size_t told = 0;
-    if (!check(cudaMemcpy(bench->memory, text.data(), text.size(), cudaMemcpyHostToDevice),
-               error) ||
+    size_t reported = 0;
+    bench->taken.room = room;
+    if (!allocate(&bench->workspace, cuda_lines_workspace_bytes(text.size()), error) ||
+        !allocate(&bench->taken.items, room, error) ||
+        !allocate(&bench->taken.lines, room, error) ||
         !cuda_lines_count(&bench->text, bench->workspace, error))
         return false;
     if (bench->text.count != count)
         return error_set(error, "%zu lines, not %zu", bench->text.count, count);
     if (!allocate(&bench->items, count + GUARD, error) ||
-        !check(cudaMemcpy(bench->items + count, guard.data(), GUARD * sizeof guard[0],
-                          cudaMemcpyHostToDevice),
-               error) ||
-        !cuda_lines_key(&bench->text, bench->workspace, bench->items, &told, error) ||
-        !fetch(&items, bench->items, count, error) ||
-        !check_items(items, expected, text, terminator, flagged, error))
+        !upload(bench->items + count, guard, error) ||
+        !cuda_lines_key(&bench->text, bench->workspace, bench->items, &reported, error) ||
+        !download(&items, bench->items, count, error) ||
+        !check_items(items, expected, text, bench->text.order.terminator, flagged, error))
         return false;
-    if (told != *flagged)
-        return error_set(error, "%zu lines are flagged, and %zu said to be", *flagged, told);
+    if (reported != *flagged)
+        return error_set(error, "%zu lines are flagged, and %zu reported", *flagged, reported);
     if (!replace_flagged(bench, items, expected, *flagged, error) ||
-        !fetch(&items, bench->items, count + GUARD, error))
+        !download(&items, bench->items, count + GUARD, error))
         return false;
     for (size_t i = 0; i < count + GUARD; i++)
         if (!same_item(items[i], i < count ? expected.items[i] : guard[i - count]))
@@ -254,59 +221,52 @@ static bool run_text(struct bench *bench, const struct expected &expected, const
     return true;
 }
 
-/* Adds to *flagged; prints what is wrong and returns false. */
+/* Adds to *flagged. */
 static bool check_text(const struct matrix_order &row, const std::string &text, size_t room,
-                       size_t *flagged)
+                       size_t *flagged, struct error *error)
 {
     struct line_key key = row.key;
     const struct line_order order = {&key, 1, row.separator, row.terminator, false, false, false};
-    struct error error = {};
     struct bench bench;
     size_t found = 0;
-    const bool passed =
-        bench_open(&bench, cuda_line_order_make(&order), text.size(), room, &error) &&
-        run_text(&bench, expect_items(&order, text), text, &found, &error);
+    const bool passed = bench_open(&bench, cuda_line_order_make(&order), text, error) &&
+                        run_text(&bench, expect_items(&order, text), text, room, &found, error);
     bench_close(&bench);
-    if (!passed)
-        printf("# %s, %zu bytes: %s\n", row.name, text.size(), error.message);
     *flagged += found;
-    return passed;
+    return passed || error_set(error, "%s, %zu bytes", row.name, text.size());
 }
 
-static void print_claim(bool passed, size_t *claims, const char *order, const char *what)
+static void print_claim(struct tap_output *tap, bool passed, const char *order, const char *what,
+                        const struct error &error)
 {
-    printf("%sok %zu - %s: %s\n", passed ? "" : "not ", ++*claims, order, what);
-    fflush(stdout);
+    tap_claim(tap, passed, (std::string(order) + ": " + what).c_str(), error);
 }
 
-static bool check_spellings(const struct matrix_order &row, const struct spelling &spelling,
-                            size_t lines, size_t *claims)
+static void check_spellings(const struct matrix_order &row, const struct spelling &spelling,
+                            size_t lines, struct tap_output *tap)
 {
     struct spelling_source source = {};
+    struct error error = {};
     const std::string text = spellings_make(spelling, row.terminator, lines, &source);
     size_t flagged = 0;
-    bool passed = check_text(row, text, lines / 20 + 1, &flagged);
+    bool passed = check_text(row, text, lines / 20 + 1, &flagged, &error);
     const bool is_strict_part = row.key.kind == LINE_STRICT && !line_key_is_whole(&row.key);
-    if (spelling.is_ordinary && !is_strict_part && flagged > 0) {
-        printf("# %zu lines are left to the host\n", flagged);
-        passed = false;
-    }
-    char what[128];
-    snprintf(what, sizeof what, "%s, %zu of %zu for the host", spelling.name, flagged, lines);
-    print_claim(passed, claims, row.name, what);
-    return passed;
+    if (spelling.is_ordinary && !is_strict_part && flagged > 0)
+        passed = error_set(&error, "%zu lines are left to the host", flagged);
+    print_claim(tap, passed, row.name, spelling.name, error);
 }
 
-/* Texts whose lines stand at odd places of the tiles; orders take turns with them, if texts are to
+/* Texts whose lines are at odd positions of the tiles; orders take turns with them, if texts are to
  * have few lines. */
 constexpr size_t FEW_LINES = 100000;
 
-static bool check_edges(const struct matrix_order &row, size_t lines, size_t *claims)
+static void check_edges(const struct matrix_order &row, size_t lines, struct tap_output *tap)
 {
     const size_t turns = lines < FEW_LINES ? 3 : 1;
     const char end = row.terminator;
     size_t flagged = 0;
     bool passed = true;
+    struct error error = {};
     std::vector<std::string> texts;
     struct spelling_source source = {};
     for (size_t bytes = 0; bytes <= 70; bytes++)
@@ -324,36 +284,249 @@ static bool check_edges(const struct matrix_order &row, size_t lines, size_t *cl
         texts.push_back(std::string(bytes, ' ') + "inf" + end);
     }
     texts.push_back(long_line + end + end + long_line + ".5" + end);
-    for (size_t i = (size_t)(&row - orders) % turns; i < texts.size(); i += turns)
-        passed = check_text(row, texts[i], 3 + texts[i].size() / 100, &flagged) && passed;
-    print_claim(passed, claims, row.name, "edges of tiles");
+    for (size_t i = (size_t)(&row - orders) % turns; passed && i < texts.size(); i += turns)
+        passed = check_text(row, texts[i], 3 + texts[i].size() / 100, &flagged, &error);
+    print_claim(tap, passed, row.name, "edges of tiles", error);
+}
+
+/* ---- the output: texts ---- */
+
+/* Bytes of line i, its terminator included. */
+template <size_t BYTES>
+static size_t length_fixed(size_t)
+{
+    return BYTES;
+}
+
+template <size_t MEAN>
+static size_t length_random(size_t i)
+{
+    return 1 + random_bits(i) % (2 * MEAN - 1);
+}
+
+/* Around all that the kernels count by. */
+static size_t length_of_limits(size_t i)
+{
+    const size_t limits[] = {1,
+                             4,
+                             GATHER_WORD_BYTES,
+                             2 * GATHER_WORD_BYTES,
+                             GATHER_SHORT_BYTES,
+                             GATHER_PIECE_BYTES,
+                             GATHER_WALK_WORDS * GATHER_WORD_BYTES,
+                             GATHER_MARK_BYTES,
+                             2 * GATHER_MARK_BYTES,
+                             GATHER_TILE_BYTES,
+                             GATHER_MARK_BYTES * GATHER_MARK_BITS};
+    const uint64_t bits = random_bits(i);
+    const size_t rare = bits % 16 ? 3 : 0; /* the long ones */
+    return limits[(bits >> 8) % (sizeof limits / sizeof *limits - rare)] + (bits >> 32) % 3;
+}
+
+static size_t length_mixed(size_t i)
+{
+    return i % 5003 == 77 ? 1000003 : length_random<11>(i);
+}
+
+/* A mark that stands lower in its word than the one that the search begins with, 1 MiB on. */
+static size_t length_of_turns(size_t i)
+{
+    return i % 2 ? ((size_t)1 << 20) - 10 * GATHER_MARK_BYTES : 20 * GATHER_MARK_BYTES;
+}
+
+static size_t length_of_two(size_t i)
+{
+    return i == 0 ? 2500000 : 1;
+}
+
+static const struct length {
+    const char *name;
+    size_t (*bytes)(size_t i);
+    size_t count;
+} lengths[] = {
+    {"no lines", length_fixed<1>, 0},
+    {"one empty line", length_fixed<1>, 1},
+    {"empty lines", length_fixed<1>, 40000},
+    {"lines of 1 byte", length_fixed<2>, 5 * GATHER_GROUP_LINES},
+    {"lines of 10 bytes", length_fixed<11>, 3 * GATHER_GROUP_LINES - 1},
+    {"lines of 0 to 20 bytes", length_random<11>, 9001},
+    {"lines of 0 to 100 bytes", length_random<51>, 3000},
+    {"lines of 99 bytes", length_fixed<100>, 1500},
+    {"lines of 0 to 2000 bytes", length_random<1000>, 700},
+    {"lines of 63 to 16,386 bytes, and more", length_of_limits, 500},
+    {"short lines and some of 1,000,002 bytes", length_mixed, 6000},
+    {"lines of 20 KiB and 1,014 KiB", length_of_turns, 3},
+    {"an empty line and one of 2.5 MB", length_of_two, 2},
+    {"one line of 3 MB", length_fixed<3000000>, 1},
+};
+
+/* The bytes differ from the terminator in one bit or by one. */
+static std::string make_text(const struct length &length, std::vector<size_t> *begins)
+{
+    const int terminator = length.count % 2 ? '\n' : '\0';
+    std::string text;
+    *begins = {0};
+    for (size_t i = 0; i < length.count; i++) {
+        for (size_t left = length.bytes(i) - 1; left > 0; left--) {
+            const uint64_t bits = random_bits(text.size());
+            const int others[] = {1 << (bits >> 8) % 8, 0xff, (int)(bits >> 16 & 0xff) | 1};
+            text.push_back((char)(terminator ^ others[bits % 3]));
+        }
+        text.push_back((char)terminator);
+        begins->push_back(text.size());
+    }
+    return text;
+}
+
+/* ---- orders: which line is at which position of the output ---- */
+
+enum arrangement { AS_IT_IS, REVERSED, AT_RANDOM, HALF_AT_RANDOM, ARRANGEMENTS };
+
+static std::vector<size_t> arrange(enum arrangement arrangement, size_t count)
+{
+    std::vector<size_t> order(count);
+    std::iota(order.begin(), order.end(), (size_t)0);
+    if (arrangement == REVERSED)
+        std::reverse(order.begin(), order.end());
+    for (size_t i = count; i > 1 && arrangement >= AT_RANDOM; i--)
+        std::swap(order[i - 1], order[random_bits(i) % i]);
+    if (arrangement == HALF_AT_RANDOM)
+        order.resize((count + 1) / 2);
+    return order;
+}
+
+/* ---- pieces ---- */
+
+static const size_t red_zone = 32; /* bytes before and after a target */
+static const unsigned char untouched = 0xe7;
+
+/* One piece, to a target `shift` bytes after an aligned one; nothing around it is written. */
+static bool check_piece(const struct bench &bench, const std::string &expected, size_t begin,
+                        size_t end, size_t shift, struct error *error)
+{
+    const size_t bytes = end - begin, before = GATHER_WORD_BYTES + shift;
+    const size_t all = bytes + 2 * red_zone;
+    std::vector<unsigned char> got;
+    if (!check(cudaMemsetAsync(bench.target, untouched, all, bench.text.stream), error) ||
+        !cuda_gather_copy(&bench.gather, begin, end, bench.target + before, error) ||
+        !check(cudaStreamSynchronize(bench.text.stream), error) ||
+        !download(&got, bench.target, all, error))
+        return false;
+    for (size_t i = 0; i < all; i++) {
+        const bool is_inside = i >= before && i - before < bytes;
+        if (got[i] != (is_inside ? (unsigned char)expected[begin + i - before] : untouched))
+            return error_set(error, "bytes %zu to %zu of %zu, shifted by %zu: byte %td is 0x%02x",
+                             begin, end, expected.size(), shift, (ptrdiff_t)i - (ptrdiff_t)before,
+                             got[i]);
+    }
+    return true;
+}
+
+/* The whole output at once; in pieces of one size; each byte alone; ends around those of tiles. */
+static bool check_pieces(const struct bench &bench, const std::string &expected,
+                         struct error *error)
+{
+    const size_t all = expected.size(), size = all < 100 ? 1 : all / 3 + 1;
+    bool passed = check_piece(bench, expected, 0, all, 0, error) &&
+                  check_piece(bench, expected, 0, all, 5, error) &&
+                  check_piece(bench, expected, all, all, 1, error);
+    for (size_t begin = 0; passed && begin < all; begin += size)
+        passed =
+            check_piece(bench, expected, begin, std::min(begin + size, all), begin % 16, error);
+    for (size_t i = 0; passed && all > 0 && i < 24; i++) {
+        const size_t tile = random_bits(i) % (all / GATHER_TILE_BYTES + 1);
+        const size_t begin =
+            std::min(tile * GATHER_TILE_BYTES + random_bits(~i) % 3, all) - (i % 2);
+        const size_t bytes = random_bits(i + 99) % (i < 12 ? 20 : 3 * GATHER_TILE_BYTES);
+        passed = begin >= all ||
+                 check_piece(bench, expected, begin, std::min(begin + bytes, all), i % 16, error);
+    }
     return passed;
 }
 
-static int run_matrix(size_t lines)
+static bool check_arrangement(const std::string &text, const std::vector<size_t> &begins,
+                              enum arrangement arrangement, struct error *error)
 {
-    size_t claims = 0;
-    bool passed = true;
-    printf("1..%zu\n", (sizeof orders / sizeof *orders) * (spelling_count + 1));
-    for (const struct matrix_order &row : orders) {
-        for (size_t i = 0; i < spelling_count; i++)
-            passed = check_spellings(row, spellings[i], lines, &claims) && passed;
-        passed = check_edges(row, lines, &claims) && passed;
+    const std::vector<size_t> order = arrange(arrangement, begins.size() - 1);
+    const size_t count = order.size();
+    std::vector<struct key_index> items(count);
+    std::string expected;
+    for (size_t i = 0; i < count; i++) {
+        const size_t begin = begins[order[i]];
+        items[i] = {line_index(begin, i % 3 != 0), random_bits(i)};
+        expected.append(text, begin, begins[order[i] + 1] - begin);
     }
-    return passed ? 0 : 1;
+    struct bench bench;
+    struct cuda_line_order line_order = {};
+    line_order.terminator = text.empty() ? '\n' : text.back();
+    bool passed =
+        bench_open(&bench, line_order, text, error) &&
+        allocate(&bench.target, text.size() + 2 * red_zone, error) &&
+        allocate(&bench.items, count, error) && upload(bench.items, items, error) &&
+        allocate(&bench.workspace, cuda_gather_workspace_bytes(text.size(), count), error);
+    bench.text.count = bench.gather.count = count;
+    bench.gather.text = &bench.text;
+    bench.gather.items = bench.items;
+    bench.gather.workspace = bench.workspace;
+    passed = passed && cuda_gather_measure(&bench.gather, error);
+    if (passed && bench.gather.bytes != expected.size())
+        passed = error_set(error, "%zu bytes, not %zu", bench.gather.bytes, expected.size());
+    passed = passed && check_pieces(bench, expected, error);
+    bench_close(&bench);
+    return passed || error_set(error, "order %d", (int)arrangement);
+}
+
+/* The scan over groups of lines, more than there are in the texts above. */
+
+static bool check_scan(size_t count, struct error *error)
+{
+    std::vector<uint64_t> bytes(count), expected(count + 1), got;
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = random_bits(i) >> 20;
+    std::partial_sum(bytes.begin(), bytes.end(), expected.begin() + 1);
+    struct gather_view view = {};
+    uint64_t *memory = NULL;
+    const struct launch launch = {"gather_scan_kernel", 1, GATHER_SCAN_THREADS, 0, NULL};
+    bool passed = allocate(&memory, count + 1, error) && upload(memory, bytes, error);
+    view.groups = memory;
+    view.group_count = count;
+    view.bytes = memory + count;
+    passed = passed && launch_kernel(launch, error, gather_scan_kernel, view) &&
+             check(cudaStreamSynchronize(NULL), error) && download(&got, memory, count + 1, error);
+    (void)cudaFree(memory);
+    return passed && (got == expected || error_set(error, "the scan of %zu groups", count));
 }
 
 int main(int argc, char **argv)
 {
     size_t lines = 1000000;
-    if (argc > 2 || (argc > 1 && !parse_count(argv[1], &lines)) || lines == 0) {
-        fprintf(stderr, "usage: lines_matrix [LINES]\n");
-        return 2;
+    int status = 0;
+    if (!tap_start(argc, argv, &lines, &status))
+        return status;
+    struct tap_output tap = {};
+    for (const struct matrix_order &row : orders) {
+        if (lines == 0)
+            break;
+        for (const struct spelling &spelling : spellings)
+            check_spellings(row, spelling, lines, &tap);
+        check_edges(row, lines, &tap);
     }
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-        printf("1..0 # SKIP no CUDA device\n");
-        return 0;
+    for (const struct length &length : lengths) {
+        struct error error = {};
+        std::vector<size_t> begins;
+        const std::string text = make_text(length, &begins);
+        bool passed = true;
+        for (int i = 0; i < ARRANGEMENTS; i++)
+            if (lines > 0 || i == AT_RANDOM)
+                passed = passed && check_arrangement(text, begins, (enum arrangement)i, &error);
+        tap_claim(&tap, passed, length.name, error);
     }
-    return run_matrix(lines);
+    constexpr size_t at_once = GATHER_SCAN_THREADS * GATHER_SCAN_SUMS;
+    struct error error = {};
+    bool scans = true;
+    for (const size_t count : {(size_t)1, at_once - 1, at_once, at_once + 1, 5 * at_once + 7})
+        scans = scans && check_scan(count, &error);
+    tap_claim(&tap, scans, "sums over many groups of lines", error);
+    printf("1..%zu\n", tap.number);
+    return tap.failed ? 1 : 0;
 }

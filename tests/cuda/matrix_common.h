@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matrix_common.h - shared by the matrices: a count from the command line, items of any width, and
- * the results of std::sort.
+/* matrix_common.h - shared by the matrices: a count from the command line, items of any width, the
+ * results of std::sort, memory of the device, and claims.
  */
 #ifndef TESTS_MATRIX_COMMON_H
 #define TESTS_MATRIX_COMMON_H
 
+#include "core/error.h"
 #include "core/key_order.h"
+#include "tests/key_shapes.h"
 
 #include <algorithm>
+#include <cuda_runtime.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <vector>
 
-/* Returns false if the text is not a number. */
-static inline bool parse_count(const char *text, size_t *count)
-{
-    char *end = NULL;
-    *count = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && *end == '\0';
-}
+__extension__ typedef unsigned __int128 u128;
+
+/* ---- items ---- */
 
 /* Indices that do not order the items and are all different, as the factor is odd. */
 static inline uint64_t scattered_index(size_t i)
@@ -47,6 +47,86 @@ static std::vector<K> sorted_copy(struct key_order order, std::vector<K> items)
         for (K &item : items)
             item = (K)key_order_decode(order, 8 * sizeof(K), item);
     return items;
+}
+
+/* ---- the device ---- */
+
+static inline bool check(cudaError_t status, struct error *error)
+{
+    return status == cudaSuccess || error_set(error, "%s", cudaGetErrorString(status));
+}
+
+template <typename T>
+static bool allocate(T **memory, size_t count, struct error *error)
+{
+    return check(cudaMalloc((void **)memory, std::max<size_t>(count, 1) * sizeof(T)), error);
+}
+
+template <typename T>
+static bool upload(T *to, const std::vector<T> &values, struct error *error)
+{
+    return values.empty() ||
+           check(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
+                 error);
+}
+
+template <typename T>
+static bool download(std::vector<T> *to, const T *from, size_t count, struct error *error)
+{
+    to->resize(count);
+    return check(cudaMemcpy(to->data(), from, count * sizeof(T), cudaMemcpyDeviceToHost), error);
+}
+
+/* ---- claims ---- */
+
+struct tap_output {
+    size_t number;
+    size_t failed;
+};
+
+static inline void tap_claim(struct tap_output *tap, bool passed, const char *claim,
+                             const struct error &error)
+{
+    printf("%s %zu - %s\n", passed ? "ok" : "not ok", ++tap->number, claim);
+    if (!passed)
+        printf("# %s\n", error.message);
+    fflush(stdout);
+    tap->failed += !passed;
+}
+
+static inline void tap_print(struct tap_output *tap, bool passed, const char *claim,
+                             size_t item_bytes, const struct error &error)
+{
+    char text[200];
+    snprintf(text, sizeof text, "%s, items of %zu bytes", claim, item_bytes);
+    tap_claim(tap, passed, text, error);
+}
+
+/* For a claim about more items than are to be sorted. */
+static inline void tap_skip(struct tap_output *tap, const char *claim, size_t item_bytes)
+{
+    printf("ok %zu - %s, items of %zu bytes # SKIP small arrays only\n", ++tap->number, claim,
+           item_bytes);
+}
+
+/* Returns false if the text is not a number. */
+static inline bool parse_count(const char *text, size_t *count)
+{
+    char *end = NULL;
+    *count = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0';
+}
+
+/* Reads the words [NUMBER]; false: nothing is to be run, and the process ends with *status. */
+static inline bool tap_start(int argc, char **argv, size_t *number, int *status)
+{
+    int devices = 0;
+    *status = argc > 2 || (argc > 1 && !parse_count(argv[1], number)) ? 2 : 0;
+    if (*status)
+        fprintf(stderr, "usage: %s [NUMBER]\n", argv[0]);
+    else if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+        printf("1..0 # SKIP no GPU\n");
+    return devices > 0;
 }
 
 #endif

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_cases.h - what the matrices of radix's parts have in common: shapes of arrays, items and
- * their orders, what the host makes of them, and arrays on the device.
+/* radix_cases.h - shared by the matrices of radix's parts: shapes and orders, and arrays on the
+ * device.
  */
 #ifndef TESTS_RADIX_CASES_H
 #define TESTS_RADIX_CASES_H
 
-#include "core/key_order.h"
 #include "cuda/block/thread_key.cuh"
 #include "cuda/cuda_sort.h"
 #include "tests/cuda/matrix_common.h"
-#include "tests/key_shapes.h"
-
-#include <algorithm>
-#include <stdio.h>
-#include <stdlib.h>
-#include <vector>
 
 /* ---- arrays ---- */
 
@@ -22,15 +15,6 @@ struct key_shape {
     const char *name;
     uint64_t (*key)(size_t i, size_t n);
 };
-
-template <typename K>
-static K encoded(struct key_order order, K item)
-{
-    if constexpr (sizeof(K) == 16)
-        return item;
-    else
-        return (K)key_order_encode(order, 8 * sizeof(K), item);
-}
 
 template <typename K>
 static std::vector<struct key_order> orders_of()
@@ -46,11 +30,6 @@ static std::vector<struct key_order> orders_of()
 }
 
 /* ---- the device ---- */
-
-static bool check(cudaError_t status, struct error *error)
-{
-    return status == cudaSuccess || error_set(error, "%s", cudaGetErrorString(status));
-}
 
 /* Room for a sort of `count` items, whose scratch is all `scratch_byte`. What was made is freed by
  * sort_close, also after an error. */
@@ -81,62 +60,19 @@ static inline void sort_close(struct cuda_sort *sort)
 template <typename K>
 static bool send(const struct cuda_sort &sort, const std::vector<K> &items, struct error *error)
 {
-    return check(
-        cudaMemcpy(sort.items, items.data(), items.size() * sizeof(K), cudaMemcpyHostToDevice),
-        error);
+    return upload(static_cast<K *>(sort.items), items, error);
 }
 
 template <typename K>
 static bool holds(const struct cuda_sort &sort, const std::vector<K> &expected, struct error *error)
 {
-    std::vector<K> got(expected.size());
-    if (!check(cudaMemcpy(got.data(), sort.items, got.size() * sizeof(K), cudaMemcpyDeviceToHost),
-               error))
+    std::vector<K> got;
+    if (!download(&got, static_cast<const K *>(sort.items), expected.size(), error))
         return false;
     for (size_t i = 0; i < got.size(); i++)
         if (got[i] != expected[i])
             return error_set(error, "item %zu of %zu differs", i, got.size());
     return true;
-}
-
-/* ---- claims ---- */
-
-struct tap_output {
-    size_t number;
-    size_t failed;
-};
-
-static void tap_print(struct tap_output *tap, bool passed, const char *claim, size_t item_bytes,
-                      const struct error &error)
-{
-    printf("%s %zu - %s, items of %zu bytes\n", passed ? "ok" : "not ok", ++tap->number, claim,
-           item_bytes);
-    if (!passed)
-        printf("# %s\n", error.message);
-    fflush(stdout);
-    tap->failed += !passed;
-}
-
-/* For a claim about more items than are to be sorted. */
-static inline void tap_skip(struct tap_output *tap, const char *claim, size_t item_bytes)
-{
-    printf("ok %zu - %s, items of %zu bytes # SKIP small arrays only\n", ++tap->number, claim,
-           item_bytes);
-}
-
-/* Reads the words [NUMBER]; false: nothing is to be run, and the process ends with *status. */
-static inline bool tap_start(int argc, char **argv, size_t *largest, int *status)
-{
-    char *end = NULL;
-    if (argc > 1)
-        *largest = strtoull(argv[1], &end, 10);
-    *status = argc > 2 || (argc > 1 && (*argv[1] < '0' || *argv[1] > '9' || *end)) ? 2 : 0;
-    int devices = 0;
-    if (*status)
-        fprintf(stderr, "usage: %s [NUMBER]\n", argv[0]);
-    else if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-        printf("1..0 # SKIP no GPU\n");
-    return devices > 0;
 }
 
 #endif
