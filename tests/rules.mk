@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/rules.mk - the programs that test, and the stand-in for a GPU; included by the Makefile.
 .PHONY: check check-gpu simt fuzz
-simt_selftest_sources := $(wildcard tests/simt/simt_selftest*.cc)
-simt_sources := $(filter-out $(simt_selftest_sources),$(wildcard tests/simt/*.cc))
+simt_sources := $(filter-out %/simt_selftest.cc,$(wildcard tests/simt/*.cc))
 unit_sources := $(wildcard tests/unit_*.c tests/*/unit_*.c)
 matrices := $(basename $(notdir $(wildcard tests/cuda/*_matrix.cu)))
 unit_programs := $(addprefix $(BUILD)/tests/,$(basename $(notdir $(unit_sources))))
@@ -24,7 +23,7 @@ $(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/cuda/%_matrix.cu.o $(host_objects) $
 $(BUILD)/simt/bench_sort: $(bench_objects) $(host_objects) $(simt_objects) \
 		$(call objects,$(BUILD)/simt,$(bench_cuda_sources) bench/no_peers.cu)
 	$(link) -o $@ $^ $(libraries)
-$(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,$(simt_selftest_sources) $(simt_sources))
+$(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selftest.cc $(simt_sources))
 	$(link) -o $@ $^ $(libraries)
 
 $(BUILD)/simt/%.cu.o: %.cu $(BUILD)/flags
@@ -36,7 +35,7 @@ $(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 
 # Code that runs at each barrier of the stand-in is not sanitized, as that takes half of the time.
 # It informs the address sanitizer about the stacks.
-simt_switching := $(patsubst %,$(BUILD)/simt/tests/simt/simt_%.cc.o,fiber launch death)
+simt_switching := $(patsubst %,$(BUILD)/simt/tests/simt/simt_%.cc.o,fiber launch)
 $(simt_switching): SANITIZE_FLAGS = $(if $(findstring address,$(SANITIZE)),-DSIMT_ADDRESS_SANITIZER)
 
 $(BUILD)/tests/many_runs: $(many_objects) $(host_objects) $(backend_objects)

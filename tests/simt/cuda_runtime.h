@@ -5,7 +5,7 @@
  *   g++ -std=c++17 -x c++ -Itests/simt -I. -Wno-unknown-pragmas -c cuda/FILE.cu
  *
  * (-Wno-unknown-pragmas is for `#pragma unroll`; __CUDACC__ stays undefined.) Link the result with
- * all simt_*.cc except simt_selftest*.cc. The "device" is host memory, filled with 0xa5 so that
+ * all simt_*.cc except simt_selftest.cc. The "device" is host memory, filled with 0xa5 so that
  * reads of unwritten memory are noticed. Kernels run on fibers; simt_device.h has the CUDA that
  * kernels use.
  *
@@ -85,83 +85,34 @@ typedef enum cudaError cudaError_t;
 const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
-cudaError_t cudaPeekAtLastError();
 
 /* ---- devices ---- */
 
+/* The facts and attributes that are used. */
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem;
-    size_t sharedMemPerBlock;
     size_t sharedMemPerBlockOptin;
-    size_t sharedMemPerMultiprocessor;
-    size_t reservedSharedMemPerBlock;
-    size_t totalConstMem;
-    int regsPerBlock;
-    int regsPerMultiprocessor;
-    int warpSize;
-    int maxThreadsPerBlock;
-    int maxThreadsPerMultiProcessor;
-    int maxBlocksPerMultiProcessor;
-    int maxThreadsDim[3];
-    int maxGridSize[3];
-    int major, minor;
     int multiProcessorCount;
     int l2CacheSize;
-    int persistingL2CacheMaxSize;
-    int memoryBusWidth;
-    int asyncEngineCount;
-    int unifiedAddressing;
-    int integrated;
-    int canMapHostMemory;
-    int concurrentKernels;
-    int cooperativeLaunch;
-    int pageableMemoryAccess;
-    int pciDomainID, pciBusID, pciDeviceID;
 };
 
 enum cudaDeviceAttr {
-    cudaDevAttrMaxThreadsPerBlock = 1,
-    cudaDevAttrMaxSharedMemoryPerBlock = 8,
-    cudaDevAttrWarpSize = 10,
-    cudaDevAttrClockRate = 13,
     cudaDevAttrMultiProcessorCount = 16,
-    cudaDevAttrMemoryClockRate = 36,
-    cudaDevAttrGlobalMemoryBusWidth = 37,
-    cudaDevAttrL2CacheSize = 38,
-    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
     cudaDevAttrComputeCapabilityMajor = 75,
     cudaDevAttrComputeCapabilityMinor = 76,
-    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
-    cudaDevAttrMaxRegistersPerMultiprocessor = 82,
-    cudaDevAttrCooperativeLaunch = 95,
-    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-    cudaDevAttrMaxBlocksPerMultiprocessor = 106,
-    cudaDevAttrReservedSharedMemoryPerBlock = 111,
-    cudaDevAttrMemoryPoolsSupported = 115
-};
-
-enum {
-    cudaDeviceScheduleAuto = 0,
-    cudaDeviceScheduleSpin = 1,
-    cudaDeviceScheduleYield = 2,
-    cudaDeviceScheduleBlockingSync = 4
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
 
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
-cudaError_t cudaGetDevice(int *device);
-cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags);
-cudaError_t cudaSetDeviceFlags(unsigned flags);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize();
-cudaError_t cudaDeviceReset();
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 cudaError_t cudaDeviceGetPCIBusId(char *name, int room, int device);
 cudaError_t cudaDriverGetVersion(int *version);
-cudaError_t cudaRuntimeGetVersion(int *version);
 
 /* ---- streams and events ---- */
 
@@ -169,26 +120,14 @@ struct CUstream_st;
 struct CUevent_st;
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
-typedef void (*cudaHostFn_t)(void *);
-
-enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
-enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data);
 cudaError_t cudaEventCreate(cudaEvent_t *event);
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
-cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
-cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 
@@ -202,26 +141,12 @@ enum cudaMemcpyKind {
     cudaMemcpyDefault = 4
 };
 
-enum {
-    cudaHostAllocDefault = 0,
-    cudaHostAllocPortable = 1,
-    cudaHostAllocMapped = 2,
-    cudaHostAllocWriteCombined = 4
-};
-enum {
-    cudaHostRegisterDefault = 0,
-    cudaHostRegisterPortable = 1,
-    cudaHostRegisterMapped = 2,
-    cudaHostRegisterReadOnly = 8
-};
+enum { cudaHostAllocDefault = 0, cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1 };
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 cudaError_t cudaMalloc(void **pointer, size_t bytes);
 cudaError_t cudaFree(void *pointer);
-cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream);
-cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream);
 cudaError_t cudaMallocHost(void **pointer, size_t bytes, unsigned flags = cudaHostAllocDefault);
-cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *pointer);
 cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *pointer);
@@ -240,67 +165,26 @@ inline cudaError_t cudaMalloc(T **pointer, size_t bytes)
 }
 
 template <class T>
-inline cudaError_t cudaMallocAsync(T **pointer, size_t bytes, cudaStream_t stream)
-{
-    return cudaMallocAsync((void **)pointer, bytes, stream);
-}
-
-template <class T>
 inline cudaError_t cudaMallocHost(T **pointer, size_t bytes, unsigned flags = cudaHostAllocDefault)
 {
     return cudaMallocHost((void **)pointer, bytes, flags);
 }
 
-template <class T>
-inline cudaError_t cudaHostAlloc(T **pointer, size_t bytes, unsigned flags)
-{
-    return cudaHostAlloc((void **)pointer, bytes, flags);
-}
-
 /* ---- kernels ---- */
 
-enum cudaFuncAttribute {
-    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-    cudaFuncAttributePreferredSharedMemoryCarveout = 9
-};
-
-enum {
-    cudaSharedmemCarveoutDefault = -1,
-    cudaSharedmemCarveoutMaxL1 = 0,
-    cudaSharedmemCarveoutMaxShared = 100
-};
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 
 struct cudaFuncAttributes {
-    size_t sharedSizeBytes;
-    size_t constSizeBytes;
-    size_t localSizeBytes;
-    int maxThreadsPerBlock;
-    int numRegs;
     int ptxVersion;
-    int maxDynamicSharedSizeBytes;
 };
 
-enum cudaLaunchAttributeID {
-    cudaLaunchAttributeIgnore = 0,
-    cudaLaunchAttributeCooperative = 2,
-    cudaLaunchAttributeClusterDimension = 4,
-    cudaLaunchAttributeProgrammaticStreamSerialization = 6,
-    cudaLaunchAttributePriority = 8
-};
-
-union cudaLaunchAttributeValue {
-    char pad[64];
-    int cooperative;
-    struct {
-        unsigned x, y, z;
-    } clusterDim;
-    int programmaticStreamSerializationAllowed;
-    int priority;
-};
+enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
 
 struct cudaLaunchAttribute {
     cudaLaunchAttributeID id;
-    cudaLaunchAttributeValue val;
+    union {
+        int programmaticStreamSerializationAllowed;
+    } val;
 };
 
 struct cudaLaunchConfig_t {
@@ -319,8 +203,7 @@ cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
  * the stream's. */
 bool simt_is_foreign(const void *argument, size_t bytes, cudaStream_t stream);
 cudaError_t simt_function_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value);
-cudaError_t simt_function_get_attributes(cudaFuncAttributes *attributes, const void *kernel);
-cudaError_t simt_occupancy(int *blocks, int block_threads, size_t dynamic_shared_bytes);
+cudaError_t simt_function_get_attributes(cudaFuncAttributes *attributes);
 
 /* Checks the launch and runs all blocks, now or when the stream reaches it. */
 template <class... P, class... A>
@@ -347,43 +230,9 @@ inline cudaError_t cudaFuncSetAttribute(T *kernel, cudaFuncAttribute attribute, 
 }
 
 template <class T>
-inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, T *kernel)
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, T *)
 {
-    return simt_function_get_attributes(attributes, (const void *)kernel);
-}
-
-template <class T>
-inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *,
-                                                                 int block_threads,
-                                                                 size_t dynamic_shared_bytes)
-{
-    return simt_occupancy(blocks, block_threads, dynamic_shared_bytes);
-}
-
-/* ---- device variables ---- */
-
-template <class T>
-inline cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t offset = 0,
-                                      cudaMemcpyKind = cudaMemcpyHostToDevice)
-{
-    if (offset > sizeof(symbol) || bytes > sizeof(symbol) - offset)
-        return cudaErrorInvalidValue;
-    if (const cudaError_t error = cudaDeviceSynchronize())
-        return error;
-    memcpy((char *)&symbol + offset, from, bytes);
-    return cudaSuccess;
-}
-
-template <class T>
-inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
-                                        cudaMemcpyKind = cudaMemcpyDeviceToHost)
-{
-    if (offset > sizeof(symbol) || bytes > sizeof(symbol) - offset)
-        return cudaErrorInvalidValue;
-    if (const cudaError_t error = cudaDeviceSynchronize())
-        return error;
-    memcpy(to, (const char *)&symbol + offset, bytes);
-    return cudaSuccess;
+    return simt_function_get_attributes(attributes);
 }
 
 #endif

@@ -13,11 +13,6 @@ inline int __popc(unsigned x)
     return __builtin_popcount(x);
 }
 
-inline int __popcll(unsigned long long x)
-{
-    return __builtin_popcountll(x);
-}
-
 inline int __clz(int x)
 {
     return x == 0 ? 32 : __builtin_clz((unsigned)x);
@@ -38,19 +33,6 @@ inline int __ffsll(long long x)
     return __builtin_ffsll(x);
 }
 
-inline unsigned long long __brevll(unsigned long long x)
-{
-    x = (x & 0x5555555555555555u) << 1 | (x >> 1 & 0x5555555555555555u);
-    x = (x & 0x3333333333333333u) << 2 | (x >> 2 & 0x3333333333333333u);
-    x = (x & 0x0f0f0f0f0f0f0f0fu) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0fu);
-    return __builtin_bswap64(x);
-}
-
-inline unsigned __brev(unsigned x)
-{
-    return (unsigned)(__brevll(x) >> 32);
-}
-
 /* Nibble i of the selector selects byte i of the result from the 8 bytes of high:low. */
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
 {
@@ -66,31 +48,9 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
     return result;
 }
 
-inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum)
-{
-    for (unsigned shift = 0; shift < 32; shift += 8)
-        sum += (a >> shift & 0xff) * (b >> shift & 0xff);
-    return sum;
-}
-
-inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift)
-{
-    return (unsigned)(((uint64_t)high << 32 | low) << (shift & 31) >> 32);
-}
-
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
 {
     return (unsigned)(((uint64_t)high << 32 | low) >> (shift & 31));
-}
-
-inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift)
-{
-    return (unsigned)(((uint64_t)high << 32 | low) << (shift < 32 ? shift : 32) >> 32);
-}
-
-inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift)
-{
-    return (unsigned)(((uint64_t)high << 32 | low) >> (shift < 32 ? shift : 32));
 }
 
 inline unsigned __umulhi(unsigned a, unsigned b)
@@ -103,43 +63,18 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 
-template <class To, class From>
-inline To simt_bit_cast(From from)
-{
-    static_assert(sizeof(To) == sizeof(From), "the same bits");
-    To to;
-    memcpy(&to, &from, sizeof(to));
-    return to;
-}
-
 inline unsigned __float_as_uint(float x)
 {
-    return simt_bit_cast<unsigned>(x);
-}
-
-inline int __float_as_int(float x)
-{
-    return simt_bit_cast<int>(x);
-}
-
-inline float __uint_as_float(unsigned x)
-{
-    return simt_bit_cast<float>(x);
-}
-
-inline float __int_as_float(int x)
-{
-    return simt_bit_cast<float>(x);
+    unsigned bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
 }
 
 inline long long __double_as_longlong(double x)
 {
-    return simt_bit_cast<long long>(x);
-}
-
-inline double __longlong_as_double(long long x)
-{
-    return simt_bit_cast<double>(x);
+    long long bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
 }
 
 /* ---- min and max, with CUDA's overloads for mixed signs ---- */

@@ -11,10 +11,8 @@
  * Differences that a kernel may notice:
  *  - dynamic shared memory is simt_dynamic_shared(), because `extern __shared__` cannot be
  * compiled;
- *  - __activemask() returns only the calling lane, which CUDA allows;
  *  - a shuffle from a lane that does not take part returns poison (0xa5 bytes);
- *  - a loop that spins on memory until another thread of the block writes it must call
- *    __nanosleep, which lets the others run; blocks run one after the other, in any order.
+ *  - blocks run one after the other, in any order, and a loop that spins on memory never ends.
  */
 #ifndef SIMT_DEVICE_H
 #define SIMT_DEVICE_H
@@ -31,65 +29,29 @@
 #define __host__
 #define __device__
 #define __global__
-#define __constant__
-#define __managed__
-#define __grid_constant__
 #define __shared__ static
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
-#define __cluster_dims__(...)
 #define __align__(n) __attribute__((aligned(n)))
 
 /* ---- vector types and built-in variables ---- */
 
-#define SIMT_VECTORS(X)                                                                            \
-    X(char, signed char, 1)                                                                        \
-    X(uchar, unsigned char, 1)                                                                     \
-    X(short, short, 2)                                                                             \
-    X(ushort, unsigned short, 2)                                                                   \
-    X(int, int, 4)                                                                                 \
-    X(uint, unsigned, 4)                                                                           \
-    X(longlong, long long, 8)                                                                      \
-    X(ulonglong, unsigned long long, 8)                                                            \
-    X(float, float, 4)                                                                             \
-    X(double, double, 8)
-
-#define X(name, type, bytes)                                                                       \
-    struct name##1                                                                                 \
-    {                                                                                              \
-        type x;                                                                                    \
-    };                                                                                             \
-    struct alignas(2 * bytes) name##2                                                              \
-    {                                                                                              \
-        type x, y;                                                                                 \
-    };                                                                                             \
-    struct name##3                                                                                 \
-    {                                                                                              \
-        type x, y, z;                                                                              \
-    };                                                                                             \
-    struct alignas(4 * bytes <= 16 ? 4 * bytes : 16) name##4                                       \
-    {                                                                                              \
-        type x, y, z, w;                                                                           \
-    };                                                                                             \
-    inline name##1 make_##name##1(type x)                                                          \
-    {                                                                                              \
-        return {x};                                                                                \
-    }                                                                                              \
-    inline name##2 make_##name##2(type x, type y)                                                  \
-    {                                                                                              \
-        return {x, y};                                                                             \
-    }                                                                                              \
-    inline name##3 make_##name##3(type x, type y, type z)                                          \
-    {                                                                                              \
-        return {x, y, z};                                                                          \
-    }                                                                                              \
-    inline name##4 make_##name##4(type x, type y, type z, type w)                                  \
-    {                                                                                              \
-        return {x, y, z, w};                                                                       \
-    }
-SIMT_VECTORS(X)
-#undef X
-#undef SIMT_VECTORS
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct uint3 {
+    unsigned x, y, z;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(16) ulonglong2 {
+    unsigned long long x, y;
+};
+inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y)
+{
+    return {x, y};
+}
 
 struct dim3 {
     unsigned x, y, z;
@@ -126,7 +88,7 @@ struct simt_site {
 };
 
 /* How a block barrier combines the predicates of its threads. */
-enum simt_barrier { SIMT_BARRIER_COUNT, SIMT_BARRIER_AND, SIMT_BARRIER_OR };
+enum simt_barrier { SIMT_BARRIER_COUNT, SIMT_BARRIER_OR };
 
 /* Kinds of warp primitives. */
 enum simt_warp_kind { SIMT_WARP_SYNC, SIMT_WARP_SHUFFLE, SIMT_WARP_BALLOT, SIMT_WARP_MATCH };
@@ -147,9 +109,6 @@ simt_value simt_warp_meet(simt_warp_kind kind, unsigned mask, simt_value value,
 
 /* Ends the process with the message, the kernel, the block and the thread. */
 [[noreturn]] void simt_fail(const char *message, simt_site site);
-
-/* Lets the other threads of the block run. */
-void simt_yield();
 
 /* Returns the lane of this thread in its warp. */
 unsigned simt_lane();
@@ -172,11 +131,6 @@ inline int __syncthreads_count(int predicate, SIMT_SITE_PARAMETER)
     return simt_block_barrier(SIMT_BARRIER_COUNT, predicate != 0, site);
 }
 
-inline int __syncthreads_and(int predicate, SIMT_SITE_PARAMETER)
-{
-    return simt_block_barrier(SIMT_BARRIER_AND, predicate != 0, site);
-}
-
 inline int __syncthreads_or(int predicate, SIMT_SITE_PARAMETER)
 {
     return simt_block_barrier(SIMT_BARRIER_OR, predicate != 0, site);
@@ -187,37 +141,11 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_SITE_PARAMETER)
     simt_warp_meet(SIMT_WARP_SYNC, mask, {}, 0, site);
 }
 
-inline void __threadfence_block()
-{
-}
-
 inline void __threadfence()
 {
 }
 
-inline void __threadfence_system()
-{
-}
-
-inline void __nanosleep(unsigned)
-{
-    simt_yield();
-}
-
-[[noreturn]] inline void __trap(SIMT_SITE_PARAMETER)
-{
-    simt_fail("__trap", site);
-}
-
 long long clock64();
-
-inline void cudaGridDependencySynchronize()
-{
-}
-
-inline void cudaTriggerProgrammaticLaunchCompletion()
-{
-}
 
 /* ---- shuffles and votes ---- */
 
@@ -305,47 +233,5 @@ inline unsigned __match_any_sync(unsigned mask, T key, SIMT_SITE_PARAMETER)
                   "a match compares numbers of 4 or 8 bytes");
     return (unsigned)simt_warp_meet(SIMT_WARP_MATCH, mask, simt_value_of(key), 0, site).words[0];
 }
-
-template <class T>
-inline unsigned __match_all_sync(unsigned mask, T key, int *predicate, SIMT_SITE_PARAMETER)
-{
-    const bool same = __all_sync(mask, __match_any_sync(mask, key, site) == mask, site);
-    *predicate = same;
-    return same ? mask : 0;
-}
-
-inline unsigned __activemask()
-{
-    return 1u << simt_lane();
-}
-
-/* Each lane reads all the others, one after the other. */
-#define SIMT_REDUCTIONS(X)                                                                         \
-    X(add, unsigned, a + b)                                                                        \
-    X(add, int, (int)((unsigned)a + (unsigned)b))                                                  \
-    X(min, unsigned, a < b ? a : b)                                                                \
-    X(min, int, a < b ? a : b)                                                                     \
-    X(max, unsigned, a > b ? a : b)                                                                \
-    X(max, int, a > b ? a : b)                                                                     \
-    X(and, unsigned, a &b)                                                                         \
-    X(or, unsigned, a | b)                                                                         \
-    X(xor, unsigned, a ^ b)
-
-#define X(name, type, expression)                                                                  \
-    inline type __reduce_##name##_sync(unsigned mask, type value, SIMT_SITE_PARAMETER)             \
-    {                                                                                              \
-        const unsigned present = __ballot_sync(mask, 1, site);                                     \
-        unsigned lane = (unsigned)__builtin_ctz(present);                                          \
-        type a = simt_shuffle(mask, value, lane, site);                                            \
-        for (lane++; lane < 32; lane++) {                                                          \
-            const type b = simt_shuffle(mask, value, lane, site);                                  \
-            if (present >> lane & 1)                                                               \
-                a = expression;                                                                    \
-        }                                                                                          \
-        return a;                                                                                  \
-    }
-SIMT_REDUCTIONS(X)
-#undef X
-#undef SIMT_REDUCTIONS
 
 #endif

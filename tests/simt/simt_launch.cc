@@ -18,21 +18,25 @@
  */
 #include "simt_launch.h"
 
-#include "simt_death.h"
 #include "simt_fiber.h"
-#include "simt_order.h"
-#include "simt_shared.h"
 #include "simt_symbols.h"
 
 #include <algorithm>
 #include <map>
 #include <new>
+#include <numeric>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <string>
 #include <time.h>
 #include <tuple>
+#include <vector>
+
+#if defined(SIMT_ADDRESS_SANITIZER)
+#    include <sanitizer/common_interface_defs.h>
+#endif
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -40,11 +44,179 @@ dim3 blockDim, gridDim;
 namespace
 {
 
-constexpr unsigned max_threads = simt_threads_most, lanes = 32, max_warps = max_threads / lanes;
+constexpr unsigned max_threads = 1024, lanes = 32, max_warps = max_threads / lanes;
+constexpr unsigned char simt_poison = 0xa5;
 
-/* Maximum number of consecutive yields with no other event; after that, a loop is assumed to spin
- * forever. */
-constexpr unsigned max_yields = 1u << 22;
+/* ---- the order of threads and blocks ---- */
+
+enum order_kind { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
+
+/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016. */
+class random_source
+{
+  public:
+    void seed(uint64_t seed)
+    {
+        state_ = (seed + 1) * 0x9e3779b97f4a7c15u | 1;
+    }
+    /* Returns a number below n, which is at least 1. */
+    unsigned below(unsigned n)
+    {
+        state_ ^= state_ >> 12;
+        state_ ^= state_ << 25;
+        state_ ^= state_ >> 27;
+        return (unsigned)((state_ * 0x2545f4914f6cdd1du >> 32) * n >> 32);
+    }
+
+  private:
+    uint64_t state_ = 1;
+};
+
+struct simt_order {
+    order_kind kind;
+    uint64_t seed;
+};
+
+/* Returns the order of SIMT_ORDER, or random:1 if it is not set. Ends the process if it is invalid.
+ */
+struct simt_order order_read()
+{
+    const char *text = getenv("SIMT_ORDER");
+    const std::string word = text == nullptr ? "random:1" : text;
+    char *end = nullptr;
+    if (word == "forward")
+        return {ORDER_FORWARD, 0};
+    if (word == "reverse")
+        return {ORDER_REVERSE, 0};
+    if (word.rfind("random:", 0) == 0 && word.size() > 7) {
+        const uint64_t seed = strtoull(word.c_str() + 7, &end, 10);
+        if (*end == '\0')
+            return {ORDER_RANDOM, seed};
+    }
+    fprintf(stderr, "simt: SIMT_ORDER is '%s', not forward, reverse or random:SEED\n",
+            word.c_str());
+    abort();
+}
+
+/* The order of `count` blocks. Block i of it is start + i * stride mod count; all are different,
+ * because stride and count have no common divisor. */
+class block_order
+{
+  public:
+    block_order(struct simt_order order, class random_source *dice, uint64_t count) : count_(count)
+    {
+        if (order.kind == ORDER_REVERSE) {
+            start_ = count - 1;
+            stride_ = count - 1;
+        } else if (order.kind == ORDER_RANDOM) {
+            const unsigned limit = (unsigned)std::min<uint64_t>(count, 0xffffffffu);
+            start_ = dice->below(limit);
+            do
+                stride_ = 1 + dice->below(limit);
+            while (std::gcd(stride_, count) != 1);
+        }
+    }
+    uint64_t at(uint64_t i) const
+    {
+        return (uint64_t)((start_ + (unsigned __int128)i * stride_) % count_);
+    }
+
+  private:
+    uint64_t count_, start_ = 0, stride_ = 1;
+};
+
+/* The ready threads, in the order in which they will run. A ring is large enough, because each
+ * thread is in it at most once. */
+class ready_queue
+{
+  public:
+    bool is_empty() const
+    {
+        return count_ == 0;
+    }
+    void push_back(unsigned thread)
+    {
+        ring_[(first_ + count_++) % max_threads] = (uint16_t)thread;
+    }
+    void push_front(unsigned thread)
+    {
+        first_ = (first_ + max_threads - 1) % max_threads;
+        ring_[first_] = (uint16_t)thread;
+        count_++;
+    }
+    /* Returns the thread after `others` others; any thread if there are fewer. */
+    unsigned peek(unsigned others) const
+    {
+        return ring_[(first_ + others) % max_threads];
+    }
+    unsigned pop_front()
+    {
+        const unsigned thread = ring_[first_];
+        first_ = (first_ + 1) % max_threads;
+        count_--;
+        return thread;
+    }
+
+  private:
+    unsigned first_ = 0, count_ = 0;
+    uint16_t ring_[max_threads] = {};
+};
+
+/* ---- shared memory ---- */
+
+/* Keeps shared memory poisoned: before each block, poisons the variables that the previous block
+ * may have written. The variables that a kernel writes are looked up after its blocks 0, 1, 3, 7,
+ * ..., counted over all its launches. A look at all variables of the program after each block would
+ * cost more than most blocks. */
+class shared_poisoner
+{
+  public:
+    shared_poisoner()
+    {
+        for (const simt_variable &variable : variables_)
+            memset(variable.data, simt_poison, variable.bytes);
+    }
+    /* dynamic_shared has dynamic_bytes bytes. */
+    void before_block(void *dynamic_shared, size_t dynamic_bytes)
+    {
+        if (last_ != nullptr)
+            for (const simt_variable *variable : last_->written)
+                memset(variable->data, simt_poison, variable->bytes);
+        if (dynamic_bytes > 0)
+            memset(dynamic_shared, simt_poison, dynamic_bytes);
+    }
+    void after_block(const void *function)
+    {
+        last_ = &kernels_[function];
+        last_->blocks_done++;
+        if ((last_->blocks_done & (last_->blocks_done - 1)) == 0)
+            find_written(&last_->written);
+    }
+
+  private:
+    struct kernel_blocks {
+        size_t blocks_done = 0;
+        std::vector<const simt_variable *> written;
+    };
+
+    static bool is_written(const simt_variable &variable)
+    {
+        return variable.bytes > 0 &&
+               (variable.data[0] != simt_poison ||
+                memcmp(variable.data, variable.data + 1, variable.bytes - 1) != 0);
+    }
+    void find_written(std::vector<const simt_variable *> *written) const
+    {
+        for (const simt_variable &variable : variables_)
+            if (is_written(variable) &&
+                std::find(written->begin(), written->end(), &variable) == written->end())
+                written->push_back(&variable);
+    }
+
+    const std::vector<simt_variable> &variables_ = simt_shared_variables();
+    std::map<const void *, kernel_blocks> kernels_;
+    struct kernel_blocks *last_ = nullptr; /* the kernel of the previous block */
+};
 
 /* ---- the state of the running block ---- */
 
@@ -74,7 +246,7 @@ uint64_t launches = 0;
 
 const struct simt_kernel *kernel = nullptr; /* NULL: no kernel is running */
 unsigned thread_count, ended, running;      /* of the block; the index of the running thread */
-unsigned at_barrier, yields;
+unsigned at_barrier;
 int barrier_true; /* number of threads with a true predicate */
 int barrier_result;
 void *dynamic_shared = nullptr;
@@ -109,6 +281,41 @@ void tell_death()
     failure_told = true;
     tell_place();
     fprintf(stderr, ": died here\n");
+}
+
+#if !defined(SIMT_ADDRESS_SANITIZER)
+unsigned char signal_stack[64 * 1024];
+#endif
+
+void on_deadly_signal(int number)
+{
+    tell_death();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* Handles deadly signals on a separate stack, because the fiber's stack may have overflowed.
+ * AddressSanitizer handles all but SIGABRT itself and then calls back. The undefined behaviour
+ * sanitizer calls back only with UBSAN_OPTIONS=abort_on_error=1. */
+void catch_death()
+{
+    static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    size_t caught = sizeof(signals) / sizeof(signals[0]);
+#if defined(SIMT_ADDRESS_SANITIZER)
+    __sanitizer_set_death_callback(tell_death);
+    caught = 1;
+#else
+    stack_t stack = {};
+    stack.ss_sp = signal_stack;
+    stack.ss_size = sizeof(signal_stack);
+    sigaltstack(&stack, nullptr);
+#endif
+    for (size_t i = 0; i < caught; i++) {
+        struct sigaction action = {};
+        action.sa_handler = on_deadly_signal;
+        action.sa_flags = SA_ONSTACK | SA_RESETHAND;
+        sigaction(signals[i], &action, nullptr);
+    }
 }
 
 /* Reports where threads wait, if none can run or if threads of a block are at two barriers. */
@@ -201,7 +408,6 @@ void make_ready(unsigned *list, unsigned count, bool keep_place)
     }
     for (unsigned i = 0; i < count; i++)
         threads[list[i]].state = THREAD_READY;
-    yields = 0;
 }
 
 /* ---- warps ---- */
@@ -321,7 +527,6 @@ void run_round()
     kernel->run_thread();
     threads[running].state = THREAD_ENDED;
     ended++;
-    yields = 0;
     warp_end_lane(running);
     if (ended == thread_count) {
         fiber_return();
@@ -393,8 +598,8 @@ void trace_launch()
 void simt_run_kernel(const struct simt_kernel &kernel_to_run)
 {
     if (launches == 0)
-        simt_catch_death(tell_death);
-    order = simt_order_read();
+        catch_death();
+    order = order_read();
     dice.seed(order.seed + launches++ * 0x10001);
     /* Allocated with the exact size, so that AddressSanitizer notices accesses past the end. */
     if (kernel_to_run.dynamic_shared_bytes > 0 &&
@@ -420,8 +625,6 @@ int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site)
         barrier_release();
     run_others();
     /* No thread can complete the next barrier before this thread has reached it. */
-    if (kind == SIMT_BARRIER_AND)
-        return barrier_result == (int)thread_count;
     return kind == SIMT_BARRIER_OR ? barrier_result > 0 : barrier_result;
 }
 
@@ -449,17 +652,6 @@ void simt_fail(const char *message, simt_site site)
     tell_place();
     fprintf(stderr, ": %s:%d: %s\n", site.file, site.line, message);
     fail();
-}
-
-void simt_yield()
-{
-    if (++yields > max_yields) {
-        tell_place();
-        fprintf(stderr, ": spins on memory that no thread of the block will write\n");
-        fail();
-    }
-    ready.push_back(running);
-    run_others();
 }
 
 unsigned simt_lane()

@@ -167,8 +167,6 @@ cudaError_t allocate_device(void **pointer, size_t bytes)
         return cudaSuccess;
     const size_t total = device_bytes_total(current_device);
     device_memory &memory = devices[current_device];
-    if (memory.bytes_used > total || bytes > total - memory.bytes_used)
-        run_device(current_device); /* a cudaFreeAsync may be pending */
     if (memory.bytes_used > total || bytes > total - memory.bytes_used ||
         posix_memalign(pointer, device_alignment, bytes) != 0)
         return cudaErrorMemoryAllocation;
@@ -236,38 +234,9 @@ cudaError_t cudaFree(void *pointer)
     });
 }
 
-cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t)
-{
-    return api_call("cudaMallocAsync", cudaErrorMemoryAllocation).run([&] {
-        return allocate_device(pointer, bytes);
-    });
-}
-
-cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
-{
-    return api_call("cudaFreeAsync").run([&] {
-        if (pointer != nullptr && device_of(pointer, 1) < 0)
-            return cudaErrorInvalidValue;
-        give_work(work_of(stream), [pointer] {
-            if (release_device(pointer) != cudaSuccess) {
-                fprintf(stderr, "simt: cudaFreeAsync of what is not, or no longer, allocated\n");
-                abort();
-            }
-        });
-        return cudaSuccess;
-    });
-}
-
 cudaError_t cudaMallocHost(void **pointer, size_t bytes, unsigned)
 {
     return api_call("cudaMallocHost", cudaErrorMemoryAllocation).run([&] {
-        return allocate_host(pointer, bytes);
-    });
-}
-
-cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned)
-{
-    return api_call("cudaHostAlloc", cudaErrorMemoryAllocation).run([&] {
         return allocate_host(pointer, bytes);
     });
 }

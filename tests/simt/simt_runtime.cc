@@ -1,24 +1,266 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_runtime.cc - the host's part of the stand-in: errors, devices, launches. Memory is in
- * simt_memory.cc, streams and events in simt_streams.cc, and the shared part in simt_state.cc.
+/* simt_runtime.cc - the host's part of the stand-in: faults, errors, devices, streams, events,
+ * launches. Memory is in simt_memory.cc.
+ *
+ * A stream is a queue of closures. With SIMT_STREAMS=lazy none of them runs until a call waits for
+ * it. So a buffer that is reused or read too early holds the wrong bytes every time, instead of now
+ * and then. Work runs only in a wait for a position of a stream, which runs just that stream and
+ * the streams it waits for.
  */
 #include "simt_launch.h"
 #include "simt_state.h"
 
 #include <algorithm>
-#include <map>
+#include <ctype.h>
 #include <set>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+namespace simt
+{
+
+size_t number_from(const char *name, size_t otherwise)
+{
+    const char *const text = getenv(name);
+    return text == nullptr ? otherwise : strtoull(text, nullptr, 10);
+}
+
+std::recursive_mutex device_lock;
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t remember(cudaError_t error)
+{
+    if (error != cudaSuccess && error != cudaErrorNotReady)
+        last_error = error;
+    return error;
+}
+
+/* ---- injected faults ---- */
+
+namespace
+{
+
+/* Counts the calls of each function. Writes SIMT_CALLS at exit. */
+class call_counts
+{
+  public:
+    unsigned long add(const std::string &name)
+    {
+        return ++counts_[name];
+    }
+    ~call_counts()
+    {
+        const char *path = getenv("SIMT_CALLS");
+        FILE *file = path == nullptr ? nullptr : fopen(path, "w");
+        if (file == nullptr)
+            return;
+        for (const auto &[name, count] : counts_)
+            fprintf(file, "%s %lu\n", name.c_str(), count);
+        fclose(file);
+    }
+
+  private:
+    std::map<std::string, unsigned long> counts_;
+};
+call_counts calls_counted;
+
+} // namespace
+
+unsigned long count_call(const std::string &name)
+{
+    return calls_counted.add(name);
+}
+
+static std::set<int> lost_devices;
+
+bool is_lost(int device)
+{
+    return lost_devices.count(device) > 0;
+}
+
+void lose(int device)
+{
+    lost_devices.insert(device);
+}
+
+static cudaError_t error_named(const std::string &name)
+{
+#define X(error, value, text)                                                                      \
+    if (name == #error)                                                                            \
+        return error;
+    SIMT_ERRORS(X)
+#undef X
+    fprintf(stderr, "simt: SIMT_FAIL: there is no error '%s'\n", name.c_str());
+    abort();
+}
+
+/* Counts this call, and returns its error by the order. */
+static cudaError_t order_for_name(const char *order, const std::string &name, cudaError_t fault)
+{
+    const unsigned long call = count_call(name);
+    if (order == nullptr)
+        return cudaSuccess;
+    const std::string list = std::string(",") + order + ",", key = std::string(",") + name + ":";
+    for (size_t at = list.find(key); at != std::string::npos; at = list.find(key, at + 1)) {
+        char *end;
+        if (strtoul(list.c_str() + at + key.size(), &end, 10) == call)
+            return *end == ':' ? error_named(std::string(end + 1, strcspn(end + 1, ","))) : fault;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t order_for_call(const char *name, cudaError_t fault, int device)
+{
+    const char *const order = getenv("SIMT_FAIL");
+    if (order == nullptr && getenv("SIMT_CALLS") == nullptr)
+        return cudaSuccess;
+    const cudaError_t error = order_for_name(order, name, fault);
+    if (error != cudaSuccess || order == nullptr || strchr(order, '@') == nullptr)
+        return error;
+    return order_for_name(order, std::string(name) + "@" + std::to_string(device), fault);
+}
+
+/* ---- devices ---- */
+
+thread_local int current_device = 0;
+
+static int read_device_count()
+{
+    const char *const count = getenv("SIMT_DEVICES"), *const names = getenv("CUDA_VISIBLE_DEVICES");
+    if (count == nullptr)
+        return 1;
+    const int all = atoi(count);
+    if (names == nullptr)
+        return all;
+    /* The devices after a number that does not exist are hidden. */
+    int shown = 0;
+    for (const char *name = names; *name != '\0'; shown++) {
+        if (isdigit((unsigned char)*name) && atoi(name) >= all)
+            break;
+        name += strcspn(name, ",");
+        name += *name == ',';
+    }
+    return shown;
+}
+
+int device_count()
+{
+    static const int count = read_device_count();
+    return count;
+}
+
+size_t number_of_device(const char *name, int device, size_t otherwise)
+{
+    size_t number = otherwise;
+    const char *text = getenv(name);
+    for (int i = 0; text != nullptr && i <= device; i++) {
+        char *end;
+        number = strtoull(text, &end, 10);
+        text = *end == ',' ? end + 1 : nullptr;
+    }
+    return number;
+}
+
+size_t device_bytes_total(int device)
+{
+    return number_of_device("SIMT_MEMORY_BYTES", device, (size_t)4 << 30);
+}
+
+/* ---- streams ---- */
+
+std::vector<work_pointer> streams;
+
+const work_pointer &default_work(int device)
+{
+    static std::map<int, work_pointer> works;
+    work_pointer &work = works[device];
+    if (work == nullptr) {
+        work = std::make_shared<stream_work>();
+        work->device = device;
+    }
+    return work;
+}
+
+void run_until(stream_work &stream, uint64_t position)
+{
+    while (stream.done < position) {
+        const std::function<void()> work = std::move(stream.queue.front());
+        stream.queue.pop_front();
+        work();
+        stream.done++;
+    }
+}
+
+void run_all(stream_work &stream)
+{
+    run_until(stream, stream.given);
+}
+
+/* Consumers tend to be created after producers, so the last stream runs first: an order that was
+ * right only by luck fails. */
+void run_device(int device)
+{
+    for (size_t i = streams.size(); i-- > 0;)
+        if (streams[i]->device == device)
+            run_all(*streams[i]);
+    run_all(*default_work(device));
+}
+
+static bool is_eager()
+{
+    const char *text = getenv("SIMT_STREAMS");
+    if (text == nullptr || strcmp(text, "lazy") == 0)
+        return false;
+    if (strcmp(text, "eager") == 0)
+        return true;
+    fprintf(stderr, "simt: SIMT_STREAMS is '%s', not lazy or eager\n", text);
+    abort();
+}
+
+/* The rule of the default stream: its work waits for all earlier work of other streams, and theirs
+ * waits for its own. */
+static std::function<void()> work_in_turn(const work_pointer &stream, std::function<void()> work)
+{
+    std::vector<std::pair<work_pointer, uint64_t>> before;
+    const work_pointer &first = default_work(stream->device);
+    if (stream == first) {
+        for (const work_pointer &other : streams)
+            if (other->device == stream->device && other->done < other->given)
+                before.emplace_back(other, other->given);
+    } else if (first->done < first->given) {
+        before.emplace_back(first, first->given);
+    }
+    if (before.empty())
+        return work;
+    return [before, work] {
+        for (const auto &[other, position] : before)
+            run_until(*other, position);
+        work();
+    };
+}
+
+void give_work(const work_pointer &stream, std::function<void()> work)
+{
+    stream->queue.push_back(work_in_turn(stream, std::move(work)));
+    stream->given++;
+    if (is_eager())
+        run_all(*stream);
+}
+
+const work_pointer &work_of(cudaStream_t stream)
+{
+    return (uintptr_t)stream <= 2 ? default_work(current_device) : stream->work;
+}
+
+} // namespace simt
 
 using namespace simt;
 
 namespace
 {
 
-constexpr int max_shared_bytes = 48 * 1024;
-constexpr int shared_bytes_per_multiprocessor = 228 * 1024, reserved_shared_bytes = 1024;
-constexpr int max_block_threads = 1024, max_resident_threads = 2048, max_resident_blocks = 32;
+constexpr int max_shared_bytes = 48 * 1024, max_block_threads = 1024;
 
 /* Few and small, so that small inputs already fill the device and overflow its cache. */
 constexpr int multiprocessors = 4, l2_cache_bytes = 1 << 20;
@@ -68,35 +310,7 @@ cudaError_t cudaGetLastError()
     return error;
 }
 
-cudaError_t cudaPeekAtLastError()
-{
-    return last_error;
-}
-
 /* ---- devices ---- */
-
-namespace
-{
-const std::map<cudaDeviceAttr, int> attributes = {
-    {cudaDevAttrMaxThreadsPerBlock, max_block_threads},
-    {cudaDevAttrMaxSharedMemoryPerBlock, max_shared_bytes},
-    {cudaDevAttrWarpSize, warpSize},
-    {cudaDevAttrClockRate, 1000000},
-    {cudaDevAttrMultiProcessorCount, multiprocessors},
-    {cudaDevAttrMemoryClockRate, 1000000},
-    {cudaDevAttrGlobalMemoryBusWidth, 64},
-    {cudaDevAttrL2CacheSize, l2_cache_bytes},
-    {cudaDevAttrMaxThreadsPerMultiProcessor, max_resident_threads},
-    {cudaDevAttrComputeCapabilityMajor, capability() / 10},
-    {cudaDevAttrComputeCapabilityMinor, capability() % 10},
-    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, shared_bytes_per_multiprocessor},
-    {cudaDevAttrMaxRegistersPerMultiprocessor, 64 * 1024},
-    {cudaDevAttrCooperativeLaunch, 0},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, 0}, /* depends on the device */
-    {cudaDevAttrMaxBlocksPerMultiprocessor, max_resident_blocks},
-    {cudaDevAttrReservedSharedMemoryPerBlock, reserved_shared_bytes},
-    {cudaDevAttrMemoryPoolsSupported, 1}};
-} // namespace
 
 static bool is_device(int device)
 {
@@ -124,26 +338,6 @@ cudaError_t cudaSetDevice(int device)
     });
 }
 
-cudaError_t cudaGetDevice(int *device)
-{
-    return api_call("cudaGetDevice").run_without_device([&] {
-        *device = current_device;
-        return cudaSuccess;
-    });
-}
-
-cudaError_t cudaInitDevice(int device, unsigned, unsigned)
-{
-    return api_call("cudaInitDevice").run([&] {
-        return is_device(device) ? cudaSuccess : cudaErrorInvalidDevice;
-    });
-}
-
-cudaError_t cudaSetDeviceFlags(unsigned)
-{
-    return api_call("cudaSetDeviceFlags").run([] { return cudaSuccess; });
-}
-
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
     return api_call("cudaGetDeviceProperties").run_without_device([&] {
@@ -152,29 +346,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         *properties = {};
         snprintf(properties->name, sizeof(properties->name), "SIMT stand-in");
         properties->totalGlobalMem = device_bytes_total(device);
-        properties->sharedMemPerBlock = max_shared_bytes;
         properties->sharedMemPerBlockOptin = (size_t)max_shared_optin_bytes(device);
-        properties->sharedMemPerMultiprocessor = shared_bytes_per_multiprocessor;
-        properties->reservedSharedMemPerBlock = reserved_shared_bytes;
-        properties->totalConstMem = 64 * 1024;
-        properties->regsPerBlock = properties->regsPerMultiprocessor = 64 * 1024;
-        properties->warpSize = warpSize;
-        properties->maxThreadsPerBlock = max_block_threads;
-        properties->maxThreadsPerMultiProcessor = max_resident_threads;
-        properties->maxBlocksPerMultiProcessor = max_resident_blocks;
-        properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = max_block_threads;
-        properties->maxThreadsDim[2] = 64;
-        properties->maxGridSize[0] = 0x7fffffff;
-        properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-        properties->major = capability() / 10;
-        properties->minor = capability() % 10;
         properties->multiProcessorCount = multiprocessors;
         properties->l2CacheSize = l2_cache_bytes;
-        properties->memoryBusWidth = 64;
-        properties->asyncEngineCount = 2;
-        properties->unifiedAddressing = 1;
-        properties->canMapHostMemory = 1;
-        properties->concurrentKernels = 1;
         return cudaSuccess;
     });
 }
@@ -182,14 +356,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
     return api_call("cudaDeviceGetAttribute").run_without_device([&] {
-        const auto found = attributes.find(attribute);
         if (!is_device(device))
             return cudaErrorInvalidDevice;
-        if (found == attributes.end())
-            return cudaErrorInvalidValue;
-        *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
-                     ? max_shared_optin_bytes(device)
-                     : found->second;
+        *value = attribute == cudaDevAttrMultiProcessorCount      ? multiprocessors
+                 : attribute == cudaDevAttrComputeCapabilityMajor ? capability() / 10
+                 : attribute == cudaDevAttrComputeCapabilityMinor ? capability() % 10
+                                                                  : max_shared_optin_bytes(device);
         return cudaSuccess;
     });
 }
@@ -202,10 +374,114 @@ cudaError_t cudaDeviceSynchronize()
     });
 }
 
-cudaError_t cudaDeviceReset()
+/* ---- streams and events ---- */
+
+/* A position in a stream. */
+struct simt_event_record {
+    work_pointer stream;
+    uint64_t position;
+    long long time_ns;
+};
+
+struct CUevent_st {
+    int device;
+    std::shared_ptr<simt_event_record> record; /* NULL: never recorded */
+};
+
+static bool is_reached(const simt_event_record &record)
 {
-    return api_call("cudaDeviceReset").run([] {
-        run_device(current_device);
+    return record.stream->done >= record.position;
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+    return api_call("cudaStreamCreate").run([&] {
+        *stream = new CUstream_st{std::make_shared<stream_work>()};
+        (*stream)->work->device = current_device;
+        streams.push_back((*stream)->work);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    return api_call("cudaStreamDestroy").run_anyway([&] {
+        if ((uintptr_t)stream <= 2)
+            return cudaErrorInvalidResourceHandle;
+        run_all(*stream->work);
+        streams.erase(std::find(streams.begin(), streams.end(), stream->work));
+        delete stream;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    return api_call("cudaStreamSynchronize").run([&] {
+        run_all(*work_of(stream));
+        return cudaSuccess;
+    });
+}
+
+/* Returns "not ready" once, as a device would, and then runs the work, so that a loop of queries
+ * ends. */
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    return api_call("cudaStreamQuery").run([&] {
+        stream_work &work = *work_of(stream);
+        if (work.done == work.given)
+            return cudaSuccess;
+        run_all(work);
+        return cudaErrorNotReady;
+    });
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    return api_call("cudaEventCreate").run([&] {
+        *event = new CUevent_st{current_device, nullptr};
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    return api_call("cudaEventRecord").run([&] {
+        const work_pointer &work = work_of(stream);
+        if (event->device != work->device)
+            return cudaErrorInvalidResourceHandle;
+        event->record =
+            std::make_shared<simt_event_record>(simt_event_record{work, work->given + 1, 0});
+        give_work(work, [record = event->record] { record->time_ns = clock64(); });
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    return api_call("cudaEventSynchronize").run([&] {
+        if (event->record != nullptr)
+            run_until(*event->record->stream, event->record->position);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
+{
+    return api_call("cudaEventElapsedTime").run([&] {
+        if (start->record == nullptr || end->record == nullptr || start->device != end->device)
+            return cudaErrorInvalidResourceHandle;
+        if (!is_reached(*start->record) || !is_reached(*end->record))
+            return cudaErrorNotReady;
+        *milliseconds = (float)(end->record->time_ns - start->record->time_ns) * 1e-6f;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    return api_call("cudaEventDestroy").run_anyway([&] {
+        delete event;
         return cudaSuccess;
     });
 }
@@ -266,14 +542,6 @@ cudaError_t cudaDriverGetVersion(int *version)
     });
 }
 
-cudaError_t cudaRuntimeGetVersion(int *version)
-{
-    return api_call("cudaRuntimeGetVersion").run_without_device([&] {
-        *version = CUDART_VERSION;
-        return cudaSuccess;
-    });
-}
-
 /* ---- kernels ---- */
 
 namespace
@@ -305,15 +573,6 @@ cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel)
         return cudaErrorInvalidConfiguration;
     if (config.dynamicSmemBytes > (size_t)shared_limit(kernel))
         return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < config.numAttrs; i++) {
-        const cudaLaunchAttribute &attribute = config.attrs[i];
-        const auto &cluster = attribute.val.clusterDim;
-        if (attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative != 0)
-            return cudaErrorNotSupported;
-        if (attribute.id == cudaLaunchAttributeClusterDimension &&
-            (cluster.x != 1 || cluster.y != 1 || cluster.z != 1))
-            return cudaErrorNotSupported;
-    }
     return cudaSuccess;
 }
 
@@ -339,40 +598,20 @@ cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
     });
 }
 
-cudaError_t simt_function_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value)
+cudaError_t simt_function_set_attribute(const void *kernel, cudaFuncAttribute, int value)
 {
     return api_call("cudaFuncSetAttribute").run([&] {
-        if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
-            return value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
-        if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
-            value > max_shared_optin_bytes(current_device))
+        if (value < 0 || value > max_shared_optin_bytes(current_device))
             return cudaErrorInvalidValue;
         shared_bytes_allowed[{current_device, kernel}] = value;
         return cudaSuccess;
     });
 }
 
-cudaError_t simt_function_get_attributes(cudaFuncAttributes *attributes, const void *kernel)
+cudaError_t simt_function_get_attributes(cudaFuncAttributes *attributes)
 {
     return api_call("cudaFuncGetAttributes").run([&] {
-        *attributes = {};
-        attributes->maxThreadsPerBlock = max_block_threads;
-        attributes->numRegs = 32;
         attributes->ptxVersion = 90;
-        attributes->maxDynamicSharedSizeBytes = shared_limit(kernel);
-        return cudaSuccess;
-    });
-}
-
-cudaError_t simt_occupancy(int *blocks, int block_threads, size_t dynamic_shared_bytes)
-{
-    return api_call("cudaOccupancyMaxActiveBlocksPerMultiprocessor").run([&] {
-        if (block_threads < 1)
-            return cudaErrorInvalidValue;
-        const size_t by_shared = (size_t)shared_bytes_per_multiprocessor /
-                                 (dynamic_shared_bytes + (size_t)reserved_shared_bytes);
-        *blocks = std::min({max_resident_threads / block_threads, max_resident_blocks,
-                            (int)std::min(by_shared, (size_t)max_resident_blocks)});
         return cudaSuccess;
     });
 }

@@ -1,21 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_selftest.cc - tests the stand-in for CUDA itself, before other tests rely on it. TAP.
+/* simt_selftest.cc - tests that the stand-in for CUDA finds errors and refuses what CUDA refuses.
+ * TAP. That shuffles, votes, atomics and the like are right is tested by the matrices, whose
+ * kernels use them.
  *
- * Expected results follow the CUDA programming guide, and are computed here by plain loops over
- * lanes. Cases that must fail, or depend on the environment, run in a child process, whose standard
+ * Cases that must fail, or depend on the environment, run in a child process, whose standard
  * error is read.
  */
-#include "simt_selftest.h"
+#include "cuda_runtime.h"
 
-struct tap_output tap;
+#include <algorithm>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
 
-void check(bool is_right, const char *claim)
+namespace
 {
-    printf("%s %u - %s\n", is_right ? "ok" : "not ok", ++tap.tests, claim);
+
+struct tap_output {
+    unsigned tests = 0, failed = 0;
+} tap;
+
+void check(bool is_right, const std::string &claim)
+{
+    printf("%s %u - %s\n", is_right ? "ok" : "not ok", ++tap.tests, claim.c_str());
     tap.failed += !is_right;
 }
 
-void must(cudaError_t error, int line)
+/* Checks an API call of the test itself that must succeed. */
+void must(cudaError_t error, int line = __builtin_LINE())
 {
     if (error == cudaSuccess)
         return;
@@ -28,7 +43,8 @@ bool contains(const std::string &text, const char *part)
     return text.find(part) != std::string::npos;
 }
 
-cudaLaunchConfig_t shape(dim3 grid, dim3 block, size_t dynamic_shared_bytes, cudaStream_t stream)
+cudaLaunchConfig_t shape(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
+                         cudaStream_t stream = nullptr)
 {
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
@@ -38,41 +54,580 @@ cudaLaunchConfig_t shape(dim3 grid, dim3 block, size_t dynamic_shared_bytes, cud
     return config;
 }
 
-namespace
+template <class... P, class... A>
+cudaError_t start(const cudaLaunchConfig_t &config, void (*kernel)(P...), A... arguments)
 {
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
 
-__global__ void barriers_kernel(unsigned crossings)
+struct outcome {
+    int status; /* the exit status; -1 if a signal ended it */
+    std::string errors;
+};
+
+/* Runs `body` in a child with NAME=VALUE in its environment. The result of `body` is the exit
+ * status. */
+template <class F>
+outcome in_child(const char *name, const char *value, F body)
 {
-    for (unsigned i = 0; i < crossings; i++)
+    int ends[2];
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        exit(1);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], 2);
+        setenv(name, value, 1);
+        const bool is_right = body();
+        _exit(is_right ? 0 : 1);
+    }
+    close(ends[1]);
+    outcome outcome = {-1, ""};
+    char buffer[4096];
+    for (ssize_t got; (got = read(ends[0], buffer, sizeof(buffer))) > 0;)
+        outcome.errors.append(buffer, (size_t)got);
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status))
+        outcome.status = WEXITSTATUS(status);
+    return outcome;
+}
+
+template <class T>
+class device_array
+{
+  public:
+    explicit device_array(size_t count) : count_(count)
+    {
+        must(cudaMalloc(&data_, count * sizeof(T)));
+    }
+    explicit device_array(const std::vector<T> &values) : device_array(values.size())
+    {
+        must(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice));
+    }
+    ~device_array()
+    {
+        must(cudaFree(data_));
+    }
+    device_array(const device_array &) = delete;
+    device_array &operator=(const device_array &) = delete;
+
+    T *data() const
+    {
+        return data_;
+    }
+    std::vector<T> read() const
+    {
+        std::vector<T> values(count_);
+        must(cudaMemcpy(values.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost));
+        return values;
+    }
+
+  private:
+    T *data_ = nullptr;
+    size_t count_;
+};
+
+/* ---- barriers ---- */
+
+/* Batcher's bitonic network, one key per thread. */
+template <class K>
+__global__ void bitonic_kernel(K *keys)
+{
+    __shared__ K tile[1024];
+    const unsigned i = threadIdx.x;
+    tile[i] = keys[i];
+    __syncthreads();
+    for (unsigned size = 2; size <= blockDim.x; size *= 2)
+        for (unsigned stride = size / 2; stride > 0; stride /= 2) {
+            const unsigned other = i ^ stride;
+            if (other > i && (tile[i] > tile[other]) == ((i & size) == 0))
+                std::swap(tile[i], tile[other]);
+            __syncthreads();
+        }
+    keys[i] = tile[i];
+}
+
+template <class K>
+bool bitonic_sorts()
+{
+    std::vector<K> keys(1024);
+    for (size_t i = 0; i < keys.size(); i++)
+        keys[i] = (K)(i * 0x9e3779b97f4a7c15u >> 20);
+    device_array<K> device_keys(keys);
+    must(start(shape(1, 1024), bitonic_kernel<K>, device_keys.data()));
+    std::sort(keys.begin(), keys.end());
+    return device_keys.read() == keys;
+}
+
+enum scope { BLOCK, WARP, NOTHING };
+
+/* Each thread reads what its neighbours wrote, which is correct only with the barrier. */
+template <scope RING, scope BARRIER>
+__global__ void rotate_kernel(unsigned *out)
+{
+    __shared__ unsigned written[256];
+    const unsigned size = RING == WARP ? 32 : 256, place = threadIdx.x % size;
+    const unsigned *const ring = written + threadIdx.x - place;
+    written[threadIdx.x] = threadIdx.x;
+    if (BARRIER == BLOCK)
+        __syncthreads();
+    if (BARRIER == WARP)
+        __syncwarp();
+    out[threadIdx.x] = ring[(place + 1) % size] + ring[(place + size - 1) % size];
+}
+
+bool rotation_is_right(void (*kernel)(unsigned *), unsigned ring)
+{
+    device_array<unsigned> out(256);
+    std::vector<unsigned> expected(256);
+    for (unsigned i = 0; i < 256; i++)
+        expected[i] = 2 * (i / ring * ring) + (i + 1) % ring + (i + ring - 1) % ring;
+    must(start(shape(1, 256), kernel, out.data()));
+    return out.read() == expected;
+}
+
+/* ---- warps ---- */
+
+/* Lanes diverge, synchronize under their own masks, some exit, and the rest synchronize again. */
+__global__ void parted_kernel(unsigned *out)
+{
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned odd = 0xaaaaaaaau;
+    unsigned result;
+    if (lane % 2)
+        result = __ballot_sync(odd, lane > 10) ^ (unsigned)__all_sync(odd, lane > 0);
+    else
+        result = __ballot_sync(~odd, lane < 10) ^ (unsigned)__any_sync(~odd, lane > 30);
+    out[threadIdx.x] = result;
+    if (lane >= 20)
+        return;
+    out[threadIdx.x] += __ballot_sync(0xffffffffu, 1);
+}
+
+bool parted_lanes_meet()
+{
+    std::vector<unsigned> expected(64);
+    for (unsigned i = 0; i < 64; i++) {
+        unsigned votes = 0;
+        for (unsigned lane = i % 2; lane < 32; lane += 2)
+            votes |= (unsigned)(i % 2 ? lane > 10 : lane < 10) << lane;
+        expected[i] = (votes ^ i % 2) + (i % 32 < 20 ? 0xfffffu : 0);
+    }
+    device_array<unsigned> out(64);
+    must(start(shape(1, 64), parted_kernel, out.data()));
+    return out.read() == expected;
+}
+
+/* ---- reports of divergent threads, and of threads that die ---- */
+
+__global__ void divergent_kernel(unsigned *out)
+{
+    if (threadIdx.x < 10)
+        return;
+    __syncthreads();
+    out[threadIdx.x] = 0;
+}
+
+__global__ void two_barriers_kernel(unsigned *out)
+{
+    if (threadIdx.x % 64 < 32)
+        __syncthreads();
+    else
+        __syncthreads();
+    out[threadIdx.x] = 0;
+}
+
+__global__ void divergent_warp_kernel(unsigned *out)
+{
+    if (threadIdx.x != 3)
+        out[threadIdx.x] = __ballot_sync(0xffffffffu, 1);
+    else
         __syncthreads();
 }
 
-double barriers_per_second()
+__global__ void stranger_kernel(unsigned *out)
 {
-    cudaEvent_t begin, end;
-    float milliseconds = 0;
-    const unsigned crossings = 2000, threads = 256;
-    must(cudaEventCreate(&begin));
-    must(cudaEventCreate(&end));
-    must(cudaEventRecord(begin));
-    must(start(shape(1, threads), barriers_kernel, crossings));
-    must(cudaEventRecord(end));
-    must(cudaEventSynchronize(end));
-    must(cudaEventElapsedTime(&milliseconds, begin, end));
-    must(cudaEventDestroy(begin));
-    must(cudaEventDestroy(end));
-    return crossings * threads / (milliseconds / 1000);
+    out[threadIdx.x] = __ballot_sync(0xfffffffeu, 1);
+}
+
+__global__ void dying_kernel(unsigned *out)
+{
+    if (threadIdx.x == 5)
+        abort();
+    out[threadIdx.x] = 0;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+__attribute__((no_sanitize("undefined"))) /* it would report first */
+__global__ void
+overflowing_kernel(unsigned *out)
+{
+    __shared__ unsigned tile[64];
+    tile[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = tile[threadIdx.x + 1];
+}
+#endif
+
+/* Returns true if the kernel dies and the report contains both strings. */
+bool dies_with(void (*kernel)(unsigned *), const char *name, const char *words)
+{
+    const outcome outcome = in_child("SIMT_ORDER", "forward", [&] {
+        device_array<unsigned> out(64);
+        must(start(shape(1, 64), kernel, out.data()));
+        must(cudaDeviceSynchronize());
+        return true;
+    });
+    const bool is_told = outcome.status != 0 && contains(outcome.errors, name) &&
+                         contains(outcome.errors, words) &&
+                         contains(outcome.errors, "block (0,0,0)");
+    if (!is_told)
+        printf("# status %d, %s\n", outcome.status, outcome.errors.c_str());
+    return is_told;
+}
+
+/* ---- poison ---- */
+
+__global__ void read_unwritten_kernel(unsigned *out)
+{
+    __shared__ unsigned tile[16];
+    unsigned *dynamic = (unsigned *)simt_dynamic_shared();
+    out[2 * (blockIdx.x * 16 + threadIdx.x)] = tile[threadIdx.x];
+    out[2 * (blockIdx.x * 16 + threadIdx.x) + 1] = dynamic[threadIdx.x];
+    tile[threadIdx.x] = dynamic[threadIdx.x] = 1;
+}
+
+template <class T>
+__global__ void read_unwritten_template_kernel(T *out)
+{
+    __shared__ T tile[16];
+    out[blockIdx.x * 16 + threadIdx.x] = tile[threadIdx.x];
+    tile[threadIdx.x] = 1;
+}
+
+bool shared_memory_is_poisoned()
+{
+    device_array<unsigned> out(2 * 16 * 40), template_out(16 * 40);
+    must(start(shape(40, 16, 64), read_unwritten_kernel, out.data()));
+    must(start(shape(40, 16), read_unwritten_template_kernel<unsigned>, template_out.data()));
+    return out.read() == std::vector<unsigned>(2 * 16 * 40, 0xa5a5a5a5u) &&
+           template_out.read() == std::vector<unsigned>(16 * 40, 0xa5a5a5a5u);
+}
+
+bool memory_is_poisoned()
+{
+    device_array<unsigned> device(100);
+    unsigned *pinned;
+    must(cudaMallocHost(&pinned, 400));
+    const bool is_right =
+        pinned[99] == 0xa5a5a5a5u && device.read() == std::vector<unsigned>(100, 0xa5a5a5a5u);
+    must(cudaFreeHost(pinned));
+    return is_right;
+}
+
+/* ---- the API ---- */
+
+__global__ void increment_kernel(unsigned *number)
+{
+    *number += 1;
+}
+
+bool memory_has_a_limit()
+{
+    const outcome outcome = in_child("SIMT_MEMORY_BYTES", "1000000", [] {
+        char *first = nullptr, *second = nullptr;
+        size_t free_bytes = 0, total_bytes = 0;
+        must(cudaMalloc(&first, 600000));
+        must(cudaMemGetInfo(&free_bytes, &total_bytes));
+        const bool is_refused = cudaMalloc(&second, 400001) == cudaErrorMemoryAllocation &&
+                                cudaGetLastError() == cudaErrorMemoryAllocation;
+        must(cudaFree(first));
+        must(cudaMalloc(&second, 1000000));
+        must(cudaFree(second));
+        must(cudaMalloc(&first, 1000000));
+        return is_refused && free_bytes == 400000 && total_bytes == 1000000;
+    });
+    return outcome.status == 0;
+}
+
+bool faults_come_on_order()
+{
+    const char *order =
+        "cudaMalloc:2,cudaStreamCreate:1:cudaErrorMemoryAllocation,cudaLaunchKernelEx:2";
+    const outcome outcome = in_child("SIMT_FAIL", order, [] {
+        char *pointer;
+        cudaStream_t stream;
+        const bool first = cudaMalloc(&pointer, 1) == cudaSuccess;
+        const bool second = cudaMalloc(&pointer, 1) == cudaErrorMemoryAllocation;
+        const bool third = cudaMalloc(&pointer, 1) == cudaSuccess;
+        const bool created = cudaStreamCreate(&stream) != cudaErrorMemoryAllocation;
+        device_array<unsigned> out(256);
+        const bool started = start(shape(1, 256), increment_kernel, out.data()) == cudaSuccess;
+        const bool failed =
+            start(shape(1, 256), increment_kernel, out.data()) == cudaErrorLaunchOutOfResources;
+        return first && second && third && !created && started && failed;
+    });
+    return outcome.status == 0;
+}
+
+/* The launch succeeds, as on a device. The next wait returns the error, and so does every later
+ * call. */
+bool a_kernel_that_fails_takes_the_device()
+{
+    const outcome outcome = in_child("SIMT_FAIL", "kernel:2", [] {
+        unsigned *out = nullptr;
+        must(cudaMalloc(&out, 256 * sizeof *out));
+        must(start(shape(1, 256), increment_kernel, out));
+        must(cudaDeviceSynchronize());
+        must(start(shape(1, 256), increment_kernel, out));
+        const bool is_told = cudaDeviceSynchronize() == cudaErrorLaunchFailure;
+        const bool is_lost = cudaMemset(out, 0, 1) == cudaErrorLaunchFailure &&
+                             cudaFree(out) == cudaErrorLaunchFailure;
+        return is_told && is_lost;
+    });
+    return outcome.status == 0;
+}
+
+bool bad_launches_are_refused()
+{
+    device_array<unsigned> out(256);
+    void (*const kernel)(unsigned *) = increment_kernel;
+    const auto result = [&](dim3 grid, dim3 block, size_t shared) {
+        return start(shape(grid, block, shared), kernel, out.data());
+    };
+    bool is_right = result(1, 1025, 0) == cudaErrorInvalidConfiguration &&
+                    result(1, dim3(32, 32, 2), 0) == cudaErrorInvalidConfiguration &&
+                    result(0, 256, 0) == cudaErrorInvalidConfiguration &&
+                    result(dim3(1, 65536), 256, 0) == cudaErrorInvalidConfiguration &&
+                    result(1, 256, 227 * 1024 + 1) == cudaErrorInvalidConfiguration &&
+                    result(1, 256, 100000) == cudaErrorInvalidValue;
+    must(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000));
+    is_right = is_right && result(1, 256, 100000) == cudaSuccess &&
+               cudaGetLastError() == cudaErrorInvalidValue && cudaGetLastError() == cudaSuccess;
+    return is_right;
+}
+
+bool bad_copies_are_refused()
+{
+    char host[16] = {};
+    device_array<char> device(16);
+    char *data = device.data();
+    return cudaMemcpy(data, host, 17, cudaMemcpyHostToDevice) == cudaErrorInvalidValue &&
+           cudaMemcpy(host, data, 16, cudaMemcpyHostToDevice) == cudaErrorInvalidValue &&
+           cudaMemcpy(data + 8, host, 9, cudaMemcpyHostToDevice) == cudaErrorInvalidValue &&
+           cudaMemset(host, 0, 1) == cudaErrorInvalidValue &&
+           cudaMemcpy(data + 8, host, 8, cudaMemcpyHostToDevice) == cudaSuccess &&
+           cudaMemset(data, 0, 16) == cudaSuccess && cudaFree(data + 1) == cudaErrorInvalidValue;
+}
+
+/* Uploads two numbers through one pinned buffer. `waits`: waits between them, as is required. */
+std::vector<unsigned> upload_through_one_buffer(bool waits)
+{
+    cudaStream_t stream;
+    cudaEvent_t is_free;
+    unsigned *pinned;
+    device_array<unsigned> device(2);
+    must(cudaStreamCreate(&stream));
+    must(cudaEventCreate(&is_free));
+    must(cudaMallocHost(&pinned, sizeof(*pinned)));
+    for (unsigned i = 0; i < 2; i++) {
+        *pinned = i + 1;
+        must(cudaMemcpyAsync(device.data() + i, pinned, sizeof(*pinned), cudaMemcpyHostToDevice,
+                             stream));
+        must(cudaEventRecord(is_free, stream));
+        if (waits)
+            must(cudaEventSynchronize(is_free));
+    }
+    must(cudaStreamSynchronize(stream));
+    must(cudaFreeHost(pinned));
+    must(cudaEventDestroy(is_free));
+    must(cudaStreamDestroy(stream));
+    return device.read();
+}
+
+/* Sets a number on one stream and increments it on another, which does not wait. */
+unsigned increment_across_streams()
+{
+    cudaStream_t setter, incrementer;
+    device_array<unsigned> number(1);
+    must(cudaStreamCreate(&setter));
+    must(cudaStreamCreate(&incrementer));
+    must(cudaMemsetAsync(number.data(), 0, sizeof(unsigned), setter));
+    must(start(shape(1, 1, 0, incrementer), increment_kernel, number.data()));
+    must(cudaDeviceSynchronize());
+    must(cudaStreamDestroy(setter));
+    must(cudaStreamDestroy(incrementer));
+    return number.read()[0];
+}
+
+/* Work of the default stream is ordered with the work of other streams. */
+bool default_stream_takes_turns()
+{
+    cudaStream_t stream;
+    device_array<unsigned> number(1);
+    must(cudaStreamCreate(&stream));
+    must(cudaMemsetAsync(number.data(), 0, sizeof(unsigned), stream));
+    must(start(shape(1, 1), increment_kernel, number.data()));
+    must(cudaMemsetAsync(number.data(), 0xff, 1, stream));
+    must(start(shape(1, 1), increment_kernel, number.data()));
+    const bool is_busy = cudaStreamQuery(nullptr) == cudaErrorNotReady;
+    const bool is_done = cudaStreamQuery(nullptr) == cudaSuccess;
+    must(cudaStreamDestroy(stream));
+    return is_busy && is_done && number.read()[0] == 0x100;
+}
+
+bool streams_are_lazy()
+{
+    const outcome eager = in_child("SIMT_STREAMS", "eager", [] {
+        return upload_through_one_buffer(false) == std::vector<unsigned>{1, 2} &&
+               increment_across_streams() == 1;
+    });
+    return upload_through_one_buffer(false) == std::vector<unsigned>{2, 2} &&
+           increment_across_streams() == 0 && eager.status == 0;
+}
+
+/* ---- several devices ---- */
+
+bool devices_have_their_own_memory()
+{
+    const outcome outcome = in_child("SIMT_DEVICES", "2", [] {
+        setenv("SIMT_MEMORY_BYTES", "5000,1000", 1);
+        char *first = nullptr, *second = nullptr;
+        size_t free_bytes = 0, total_bytes = 0;
+        int count = 0;
+        must(cudaGetDeviceCount(&count));
+        must(cudaMalloc(&first, 4000));
+        must(cudaSetDevice(1));
+        const bool is_limited = cudaMalloc(&second, 1001) == cudaErrorMemoryAllocation;
+        must(cudaMalloc(&second, 600));
+        must(cudaMemGetInfo(&free_bytes, &total_bytes));
+        const bool is_own = free_bytes == 400 && total_bytes == 1000;
+        return count == 2 && is_limited && is_own && cudaSetDevice(2) == cudaErrorInvalidDevice;
+    });
+    return outcome.status == 0;
+}
+
+/* A copy or a kernel of device 1 that uses memory of device 0, and an event of the other device. */
+bool other_devices_are_out_of_reach()
+{
+    const outcome outcome = in_child("SIMT_DEVICES", "2", [] {
+        unsigned *number = nullptr, host = 0;
+        cudaStream_t stream;
+        cudaEvent_t event;
+        must(cudaMalloc(&number, sizeof *number));
+        must(cudaEventCreate(&event));
+        must(cudaSetDevice(1));
+        must(cudaStreamCreate(&stream));
+        unsigned *own = nullptr;
+        must(cudaMalloc(&own, sizeof *own));
+        return cudaMemcpyAsync(&host, number, sizeof host, cudaMemcpyDeviceToHost, stream) ==
+                   cudaErrorInvalidValue &&
+               start(shape(1, 1, 0, stream), increment_kernel, number) == cudaErrorIllegalAddress &&
+               start(shape(1, 1, 0, stream), increment_kernel, own) == cudaSuccess &&
+               cudaEventRecord(event, stream) == cudaErrorInvalidResourceHandle;
+    });
+    return outcome.status == 0;
+}
+
+/* Copies from device 0 to device 1. Returns true if the copy arrives, and access is as said. */
+bool copy_to_peer(bool has_access)
+{
+    unsigned *from = nullptr, *to = nullptr, host = 7;
+    int can = -1;
+    must(cudaMalloc(&from, sizeof *from));
+    must(cudaMemcpy(from, &host, sizeof host, cudaMemcpyHostToDevice));
+    must(cudaSetDevice(1));
+    must(cudaMalloc(&to, sizeof *to));
+    must(cudaDeviceCanAccessPeer(&can, 1, 0));
+    const cudaError_t enabled = cudaDeviceEnablePeerAccess(0, 0);
+    must(cudaMemcpyPeerAsync(to, 1, from, 0, sizeof *to));
+    host = 0;
+    must(cudaMemcpy(&host, to, sizeof host, cudaMemcpyDeviceToHost));
+    return host == 7 && can == has_access &&
+           enabled == (has_access ? cudaSuccess : cudaErrorPeerAccessUnsupported);
+}
+
+bool peers_copy()
+{
+    const outcome with = in_child("SIMT_DEVICES", "2", [] { return copy_to_peer(true); });
+    const outcome without = in_child("SIMT_DEVICES", "2", [] {
+        setenv("SIMT_PEERS", "0", 1);
+        return copy_to_peer(false);
+    });
+    return with.status == 0 && without.status == 0;
+}
+
+void check_orders()
+{
+    for (const char *order : {"forward", "reverse", "random:1", "random:2"}) {
+        const bool shows = strcmp(order, "forward") != 0;
+        const outcome with = in_child("SIMT_ORDER", order, [] {
+            return bitonic_sorts<uint8_t>() && bitonic_sorts<uint64_t>() &&
+                   rotation_is_right(rotate_kernel<BLOCK, BLOCK>, 256) &&
+                   rotation_is_right(rotate_kernel<WARP, WARP>, 32) && parted_lanes_meet();
+        });
+        const outcome without = in_child("SIMT_ORDER", order, [] {
+            return !rotation_is_right(rotate_kernel<BLOCK, NOTHING>, 256) &&
+                   !rotation_is_right(rotate_kernel<WARP, NOTHING>, 32);
+        });
+        check(with.status == 0 && (!shows || without.status == 0),
+              std::string("barriers work, and missing ones show, order ") + order);
+    }
+    const outcome unknown = in_child("SIMT_ORDER", "sideways", bitonic_sorts<uint8_t>);
+    check(unknown.status == -1 && contains(unknown.errors, "sideways"),
+          "an unknown order is an error");
+}
+
+void check_reports()
+{
+    static const struct {
+        void (*kernel)(unsigned *);
+        const char *name, *words, *claim;
+    } deaths[] = {
+        {divergent_kernel, "divergent_kernel", "divergent barrier: 54 threads wait",
+         "a barrier that ended threads miss is reported"},
+        {two_barriers_kernel, "two_barriers_kernel", "divergent barrier: 32 threads wait",
+         "threads at two barriers are reported"},
+        {divergent_warp_kernel, "divergent_warp_kernel", "(mask ffffffff)",
+         "a warp primitive that a lane misses is reported"},
+        {stranger_kernel, "stranger_kernel", "leaves out the lane",
+         "a mask without the caller is reported"},
+        {dying_kernel, "dying_kernel", "thread (5,0,0): died here",
+         "an abort in a kernel names the thread"},
+#if defined(__SANITIZE_ADDRESS__)
+        {overflowing_kernel, "overflowing_kernel", "global-buffer-overflow",
+         "AddressSanitizer watches shared memory"},
+#endif
+    };
+    for (const auto &death : deaths)
+        check(dies_with(death.kernel, death.name, death.words), death.claim);
 }
 
 } // namespace
 
 int main()
 {
-    check_devices(); /* first, because the number of devices is read once */
-    check_model();
+    /* The devices come first, because their number is read once. */
+    check(devices_have_their_own_memory(), "each device has its own memory");
+    check(other_devices_are_out_of_reach(), "memory and events of other devices are refused");
+    check(peers_copy(), "devices copy to each other, with access and without");
+    check(parted_lanes_meet(),
+          "lanes that part vote under masks of their own; ended ones are left out");
     check_orders();
     check_reports();
-    check_memory_and_api();
-    printf("1..%u\n# %.1f million barriers a second\n", tap.tests, barriers_per_second() / 1e6);
+    check(shared_memory_is_poisoned(), "shared memory is poison in every block");
+    check(memory_is_poisoned(), "new memory is poison");
+    check(memory_has_a_limit(), "memory has a limit");
+    check(bad_launches_are_refused(), "launches that no device takes are refused");
+    check(bad_copies_are_refused(), "copies beyond an allocation are refused");
+    check(faults_come_on_order(), "SIMT_FAIL makes the k-th call fail");
+    check(a_kernel_that_fails_takes_the_device(), "SIMT_FAIL makes the k-th kernel fail");
+    check(upload_through_one_buffer(true) == std::vector<unsigned>{1, 2},
+          "an event frees a buffer");
+    check(default_stream_takes_turns(), "the default stream takes turns with other streams");
+    check(streams_are_lazy(), "missing waits show");
+    printf("1..%u\n", tap.tests);
     return tap.failed != 0;
 }

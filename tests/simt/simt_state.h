@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_state.h - shared by the stand-in's host functions in simt_runtime.cc, simt_memory.cc and
- * simt_streams.cc: the lock, injected faults, and the work of streams.
+/* simt_state.h - shared by the stand-in's host functions in simt_runtime.cc and simt_memory.cc: the
+ * lock, injected faults, and the work of streams.
  *
  * One lock serializes all calls. "The device" runs on the thread that waits.
  */
@@ -105,7 +105,6 @@ size_t device_bytes_total(int device);
 struct stream_work {
     std::deque<std::function<void()>> queue;
     uint64_t given = 0, done = 0; /* pieces of work since the stream was created */
-    bool is_blocking = true;      /* is ordered with the default stream */
     int device = 0;
 };
 typedef std::shared_ptr<stream_work> work_pointer;
