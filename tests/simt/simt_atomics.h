@@ -34,6 +34,7 @@ SIMT_ATOMIC(atomicMax, unsigned long long, old > value ? old : value)
 SIMT_ATOMIC(atomicOr, unsigned, old | value)
 SIMT_ATOMIC(atomicOr, unsigned long long, old | value)
 SIMT_ATOMIC(atomicXor, unsigned, old ^ value)
+SIMT_ATOMIC(atomicXor, unsigned long long, old ^ value)
 SIMT_ATOMIC_CAS(unsigned)
 SIMT_ATOMIC_CAS(unsigned long long)
 #undef SIMT_ATOMIC
