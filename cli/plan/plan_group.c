@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Read at a time, to find and count lines. */
 #define READ_BYTES ((size_t)1 << 20)
@@ -613,6 +614,14 @@ static bool share_own_files(struct job *job, struct error *error)
                   argsort_check_count(&job->argsort, job->group_count, error));
 }
 
+/* Returns true if the path is not standard output, a pipe or a device. */
+static bool is_regular_output(const char *path)
+{
+    struct stat status;
+    return path && strcmp(path, "-") != 0 &&
+           (stat(path, &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
+}
+
 bool plan_share(struct plan *plan, struct error *error)
 {
     struct job *const job = &plan->job;
@@ -623,9 +632,11 @@ bool plan_share(struct plan *plan, struct error *error)
         return false;
     job->sort.is_given_twice =
         !job->keep_lines; /* the array of the CPU's engine is kept for the messages */
-    const bool is_file = job->output.path && strcmp(job->output.path, "-") != 0;
+    bool is_file = job->has_rank_output || is_regular_output(job->output.path);
+    if (!plan_tell(plan, &is_file, error))
+        return false;
     job->output.group = is_file && !job->has_rank_output ? job->group : NULL;
-    if (!is_file && job->group->rank > 0) /* standard output is rank 0's */
+    if (!is_file && job->group->rank > 0) /* the output is rank 0's */
         job->output.path = "/dev/null";
     if (job->has_rank_inputs)
         return share_own_files(job, error);

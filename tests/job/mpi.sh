@@ -13,10 +13,12 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export ASAN_OPTIONS=detect_leaks=0 # MPI leaves memory behind
 if grep -q __asan_init "$GPUSORT"; then is_sanitized=yes; else is_sanitized=; fi
 
-# ranks N ARGUMENT...: gpusort in N ranks; mpirun's own messages are dropped.
+# ranks N ARGUMENT...: gpusort in N ranks; mpirun's own messages are dropped. After a failure mpirun
+# sends SIGTERM to the ranks and, $kill_after seconds later, SIGKILL, even if they have ended.
 ranks() {
     local status=0
     timeout 60 mpirun --oversubscribe --mca btl_base_warn_component_unused 0 \
+        --mca odls_base_sigkill_timeout "${kill_after:-0}" \
         ${preload:+-x "LD_PRELOAD=$preload" -x "MPI_FAULT=$fault"} -n "$1" \
         "${program:-$GPUSORT}" "${@:2}" 2>"$work/log/mpirun" || status=$?
     grep -e '^gpusort: ' -e '^{' "$work/log/mpirun" >&2 || true
@@ -190,6 +192,9 @@ if [ -z "$is_sanitized" ]; then
     awk '{ print NR - 1 "\t" $0 }' decimals | LC_ALL=C sort -s -t "$tab" -k2,2gr | cut -f 1 >sorted.txt
     ok_output 'two ranks: indices of lines, as sort(1) has them' sorted.txt -- \
         ranks 2 --argsort -s -g -r decimals
+    mkfifo output
+    ok_output 'two ranks: the same, written to a named pipe' sorted.txt -- eval \
+        '{ cat output & ranks 2 --argsort -s -g -r decimals -o output && wait $!; }'
     ok_shared 'five ranks: indices of lines after a header, in more parts than are merged at once' 5 \
         --argsort=i32 -S 1M --header=1 -t, -k2,2n named named-too
     ok_shared 'three ranks: indices of the first lines' 3 --argsort --top=1000 -g decimals
@@ -368,7 +373,9 @@ done
 for call in Bcast:1 Allreduce:4 Bcast:2 Allreduce:70 Isend:1 Testany:3; do
     ok_undone "a rank is killed in MPI_${call/:/ call }" "1:MPI_$call:kill" finite.f64
 done
+ok_undone 'a rank is killed while indices of lines are sent' 1:MPI_Isend:2:kill --argsort -k1 rows
 export MPI_FAULT_NAMED=yes # mpirun hands it on to ranks of its own host
+kill_after=1               # the ranks remove the temporary when they get SIGTERM
 for call in 0:MPI_Irecv:1 1:MPI_Irecv:1 1:MPI_Allreduce:12; do
     ok_undone "a rank is killed while the temporary has a name: $call" "$call:kill" finite.f64
 done
