@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* byte_words.h - finds bytes in 8-byte words: a given byte, in portable code for host and device,
- * and the first difference of two texts.
+ * how often a text has it, and the first difference of two texts.
  */
 #ifndef CORE_BYTE_WORDS_H
 #define CORE_BYTE_WORDS_H
@@ -45,6 +45,28 @@ static inline size_t bytes_common(const char *a, const char *b, size_t most)
     while (i < most && a[i] == b[i])
         ++i;
     return i;
+}
+
+/* Returns how often the byte occurs in text[0..bytes). */
+static inline size_t bytes_count(const char *text, size_t bytes, char byte)
+{
+    const uint64_t all = byte_in_all(byte);
+    size_t count = 0, i = 0;
+    while (bytes - i >= 8) {
+        /* Each byte of the sums can count to 255. */
+        const size_t words = (bytes - i) / 8 < 255 ? (bytes - i) / 8 : 255;
+        uint64_t sums = 0;
+        for (size_t k = 0; k < words; ++k, i += 8) {
+            uint64_t word;
+            memcpy(&word, text + i, 8);
+            sums += byte_mask(word, all) >> 7;
+        }
+        const uint64_t pairs = (sums & 0x00ff00ff00ff00ffu) + (sums >> 8 & 0x00ff00ff00ff00ffu);
+        count += pairs * 0x0001000100010001u >> 48;
+    }
+    for (; i < bytes; ++i)
+        count += text[i] == byte;
+    return count;
 }
 
 #endif

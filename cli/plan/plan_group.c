@@ -2,9 +2,9 @@
 /* plan_group.c - see plan.h: the plan of a job that several ranks share. */
 #include "cli/plan/plan.h"
 
+#include "core/byte_words.h"
 #include "formats/codec/codec.h"
 #include "formats/io/output_path.h"
-#include "formats/lines/newlines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

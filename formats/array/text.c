@@ -9,11 +9,11 @@
  * sorted as text, and keeps its bytes, is in lines.h.)
  */
 #include "core/backend.h"
+#include "core/byte_words.h"
 #include "core/trace.h"
 #include "formats/array/format.h"
 #include "formats/io/piece_writer.h"
 #include "formats/lines/line_error.h"
-#include "formats/lines/newlines.h"
 #include "formats/number/number_text.h"
 
 #include <omp.h>
@@ -102,7 +102,7 @@ static bool take_lines(const struct reader *reader, size_t room, struct block *b
                          reader->keys_before + reader->keys_read + block->lines + 1);
     const bool is_cut = newline == NULL;
     size_t take = is_cut ? bytes : (size_t)(newline - text) + 1;
-    size_t lines = is_cut ? 1 : newlines_count(text, take);
+    size_t lines = is_cut ? 1 : bytes_count(text, take, '\n');
     if (lines > room) {
         lines = room;
         take = bytes_of_lines(text, take, room);
@@ -201,7 +201,7 @@ static bool parse_block(const struct reader *reader, const struct block *block,
 #pragma omp parallel for schedule(static, 1) num_threads((int)count)
     for (size_t i = 0; i < count; ++i)
         pieces[i].first_line =
-            newlines_count(pieces[i].begin, (size_t)(pieces[i].end - pieces[i].begin));
+            bytes_count(pieces[i].begin, (size_t)(pieces[i].end - pieces[i].begin), '\n');
     for (size_t i = 0, line = 0; i < count; ++i) {
         const size_t lines = pieces[i].first_line;
         pieces[i].first_line = line;

@@ -5,10 +5,10 @@
 #ifndef FORMATS_LINES_TEXT_H
 #define FORMATS_LINES_TEXT_H
 
+#include "core/byte_words.h"
 #include "core/check/check.h"
 #include "core/line/line_key.h"
 #include "formats/lines/lines.h"
-#include "formats/lines/newlines.h"
 
 /* Readable bytes after the text; their values do not matter. */
 #define TEXT_SLACK_BYTES ((size_t)64)

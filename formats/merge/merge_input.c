@@ -2,8 +2,8 @@
 /* merge_input.c - see merge_input.h. */
 #include "formats/merge/merge_input.h"
 
+#include "core/byte_words.h"
 #include "formats/lines/line_error.h"
-#include "formats/lines/newlines.h"
 
 #include <stdlib.h>
 #include <string.h>
