@@ -9,9 +9,7 @@
  */
 #include "formats/merge/lines_merge.h"
 
-#include "formats/merge/merge_cut.h"
-#include "formats/merge/merge_input.h"
-#include "formats/merge/merge_round.h"
+#include "formats/merge/merge_steps.h"
 
 #include <stdlib.h>
 #include <string.h>

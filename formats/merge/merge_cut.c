@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_cut.c - see merge_cut.h. */
-#include "formats/merge/merge_cut.h"
+/* merge_cut.c - see merge_steps.h. */
+#include "formats/merge/merge_steps.h"
 
 #include <stdlib.h>
 #include <string.h>

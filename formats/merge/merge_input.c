@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_input.c - see merge_input.h. */
-#include "formats/merge/merge_input.h"
+/* merge_input.c - see merge_steps.h. */
+#include "formats/merge/merge_steps.h"
 
 #include "core/byte_words.h"
 #include "formats/lines/line_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_round.c - see merge_round.h.
+/* merge_round.c - see merge_steps.h.
  *
  *   texts -> merge_cut: parts -> each thread:
  *     items of the part, one array per text -> merged pairwise (item_merge.h)
@@ -9,13 +9,12 @@
  * So a line is read only when it is copied, and when keys do not decide. If only one text has lines
  * in a part, as with inputs that follow one another, the lines are copied as a block.
  */
-#include "formats/merge/merge_round.h"
+#include "formats/merge/merge_steps.h"
 
 #include "core/check/check.h"
 #include "core/check/check_line.h"
 #include "core/item_merge.h"
 #include "formats/io/piece_writer.h"
-#include "formats/merge/merge_cut.h"
 
 #include <omp.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 #include "formats/io/sink.h"
 #include "formats/io/spill.h"
 #include "formats/lines/lines.h"
-#include "formats/merge/merge_cut.h"
+#include "formats/merge/merge_steps.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
