@@ -491,10 +491,7 @@ bool external_merge_run(const struct external_merge *merge, struct error *error)
                             .left = merge->wanted};
     TRY(allocate(&merger, error));
     errno = pthread_create(&thread, NULL, merge_main, &merger);
-    if (errno != 0) {
-        error_set_errno(error, "cannot start a thread to merge runs");
-        goto done;
-    }
+    TRY(errno == 0 || error_set_errno(error, "cannot start a thread to merge runs"));
     ok = write_groups(&merger, error);
     ring_stop(merger.idle);
     ring_stop(merger.filled);

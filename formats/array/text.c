@@ -226,10 +226,8 @@ static bool text_read_keys(struct reader *reader, void *items, size_t capacity, 
     struct block block = {malloc(BLOCK_BYTES + 1), 0, 0};
     struct piece *pieces = malloc(threads * sizeof *pieces);
     bool is_read = false;
-    if (block.text == NULL || pieces == NULL) {
-        error_set(error, "%s: no memory to read it", source_name(reader->source));
-        goto done;
-    }
+    TRY((block.text && pieces) ||
+        error_set(error, "%s: no memory to read it", source_name(reader->source)));
     TRY(fill_block(reader, capacity, &block, error));
     size_t useful = block.bytes / PIECE_BYTES + 1;
     useful = useful < threads ? useful : threads;
