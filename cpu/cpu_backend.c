@@ -264,8 +264,8 @@ static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struc
         return error_set(error, "cpu: the only algorithm is radix, without tiles");
     TRY(spec_check(spec, error));
     opened = calloc(1, sizeof *opened);
-    TRY(opened || error_set(error, "out of memory: %zu bytes are needed for the engine",
-                            sizeof *opened));
+    TRY(opened ||
+        error_set(error, "out of memory: %zu bytes are needed for the engine", sizeof *opened));
     opened->spec = *spec;
     opened->spec.sample = NULL; /* owned by the caller */
     opened->spec.threads = spec_threads(spec);
