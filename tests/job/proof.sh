@@ -147,64 +147,54 @@ ok_fails_with '--verify: -c writes nothing' 2 '--verify is for what is written' 
 
 flips=$(dirname "$GPUSORT")/tests/gpusort_flips
 
-# caught NAME STAGE ARGUMENT...: a bit is flipped at that stage, and the proof fails.
+# caught STAGE ARGUMENT...: a bit is flipped at that stage, and the proof fails.
 caught() {
-    local name=$1 stage=$2
-    shift 2
-    refused "a bit is turned over: $name" "out: the proof failed: .* is left as it was" -- \
-        env FLIP="$stage" "$flips" "$@" -o "$target"
+    refused "a flipped bit: $*" "out: the proof failed: .* is left as it was" -- \
+        env FLIP="$1" "$flips" "${@:2}" -o "$target"
 }
 
 if [ -x "$flips" ]; then
     for name in f8 u4 i2 u1; do
-        caught "${types[$name]}: before the sort" read "$name.npy"
-        caught "${types[$name]}: after the sort" sort "$name.npy"
-        caught "${types[$name]}: before it is written" write "$name.npy"
-        caught "${types[$name]}: before it is compressed" write --zstd "$name.npy"
-        caught "${types[$name]}: as text, after the sort" sort --output-format=text "$name.npy"
-        caught "${types[$name]}: in the text" buffer --output-format=text "$name.npy"
-        caught "${types[$name]}: in the file" file --verify "$name.npy"
-        caught "${types[$name]}: in the text in the file" file --verify --output-format=text \
-            "$name.npy"
-        for stage in keys items read sort buffer; do
-            caught "${types[$name]}: indices, $stage" $stage --argsort "$name.npy"
+        for words in read sort write 'buffer --output-format=text' 'file --verify' 'write --zstd'; do
+            # shellcheck disable=SC2086 # several words
+            caught $words $name.npy
         done
-        caught "${types[$name]}: indices in the file" file --verify --argsort "$name.npy"
+        caught sort --output-format=text $name.npy
+        caught file --verify --output-format=text $name.npy
+        for stage in keys items read sort buffer; do caught $stage --argsort $name.npy; done
+        caught file --verify --argsort $name.npy
     done
-    if [ $has_large = yes ]; then
-        caught 'u32: before they are parted' read:3 large.u32
-        caught 'u32: in a part of what was sorted' sort:3 large.u32
-        caught 'u8: in a piece of what was counted' sort:2 --parallel=2 counted.u1.npy
-        caught 'i16: in a piece of what was counted' sort:2 --parallel=2 counted.i2.npy
-    fi
-    caught 'f64: in a part on disk' spill -S $memory f8.npy
-    caught 'f64: in the last part on disk' spill:2 -S $memory f8.npy
-    caught 'f64: indices, in a part on disk' spill --argsort -S $memory f8.npy
-    caught 'lines: in a part on disk' spill -n -S 1M parts.txt
-    caught 'lines: in the last part on disk' spill:2 -g -S 1M parts.txt
-    caught 'lines: of a part, before they are sorted' text -n -S 1M parts.txt
-    caught 'lines: of a part, before they are gathered' gather:2 -n -S 1M parts.txt
-    caught 'merge: when lines are merged' buffer -m -n sorted.txt sorted.txt
-    for arguments in '-m -n odd.txt even.txt' '-n -S 6M shuffled.txt'; do
-        # shellcheck disable=SC2086 # several words
-        caught "merge: between parts: $arguments" cut $arguments
-    done
-    caught 'merge: between what is in memory at a time' bound -n -S 6M shuffled.txt
-    caught 'merge: in the file' file -m -n --verify sorted.txt sorted.txt
     for order in -n -g '-n -r' '-k 2n -k 1n'; do
-        # shellcheck disable=SC2086 # several words
-        {
-            caught "lines $order: before they are sorted" text $order lines.txt
-            caught "lines $order: before they are gathered" gather $order lines.txt
-            caught "lines $order: items, before they are sorted" read $order lines.txt
-            caught "lines $order: when they are gathered" buffer $order lines.txt
-            caught "lines $order: in the file" file --verify $order lines.txt
-        }
+        for stage in text gather read buffer 'file --verify'; do
+            # shellcheck disable=SC2086 # several words
+            caught $stage $order lines.txt
+        done
     done
     for order in -n -g '-n -r' '-k 1,1n' '-k 1,1nr' '-k 1,1n -k 2'; do
         # shellcheck disable=SC2086 # several words
-        caught "lines $order: equal values, in each other's place" ties $order spelled.txt
+        caught ties $order spelled.txt # equal values that are exchanged
     done
+    while read -r -a words; do
+        [ "${words[0]}" = all ] || [ $has_large = yes ] || continue
+        caught "${words[@]:1}"
+    done <<END
+large read:3 large.u32
+large sort:3 large.u32
+large sort:2 --parallel=2 counted.u1.npy
+large sort:2 --parallel=2 counted.i2.npy
+all spill -S $memory f8.npy
+all spill:2 -S $memory f8.npy
+all spill --argsort -S $memory f8.npy
+all spill -n -S 1M parts.txt
+all spill:2 -g -S 1M parts.txt
+all text -n -S 1M parts.txt
+all gather:2 -n -S 1M parts.txt
+all buffer -m -n sorted.txt sorted.txt
+all cut -m -n odd.txt even.txt
+all cut -n -S 6M shuffled.txt
+all bound -n -S 6M shuffled.txt
+all file -m -n --verify sorted.txt sorted.txt
+END
 elif [ "$stand_in" = no ]; then
     skip 'bits turned over' "no $flips (make check builds it)"
 fi
@@ -215,12 +205,12 @@ if [ "$stand_in" = yes ]; then
     flips=$GPUSORT
     for way in upload download; do
         export SIMT_FLIP=$way
-        caught "f64: $way" no --device=gpu f8.npy
-        caught "u8: $way" no --device=gpu u1.npy
-        caught "f64: indices, $way" no --device=gpu --argsort f8.npy
-        caught "f64: parts, $way" no --device=gpu --device-memory=$memory f8.npy
-        caught "lines -n: $way" no --device=gpu -n lines.txt
-        caught "lines -n: parts, $way" no --device=gpu --device-memory=1M -n parts.txt
+        caught no --device=gpu f8.npy
+        caught no --device=gpu u1.npy
+        caught no --device=gpu --argsort f8.npy
+        caught no --device=gpu --device-memory=$memory f8.npy
+        caught no --device=gpu -n lines.txt
+        caught no --device=gpu --device-memory=1M -n parts.txt
     done
     # Counts, lengths and positions that the device returns, one after the other.
     for i in {1..400}; do
