@@ -199,14 +199,14 @@ else
     zstd -q many -o many.zst
     # within FLAG KIB COMMAND...: runs COMMAND with `ulimit FLAG KIB`.
     within() { bash -c 'ulimit "$1" "$2" && exec "${@:3}"' - "$@"; }
-    for limit in '-v 50000' '-d 50000'; do
-        for threads in 1 16; do
-            read -ra limited <<<"within $limit $GPUSORT --device=cpu --parallel=$threads"
-            while IFS='|' read -r name expected words; do
-                read -ra words <<<"$words"
-                ok_output "$name by $threads threads, ulimit $limit" "$expected" -- \
-                    "${limited[@]}" "${words[@]}"
-            done <<'END'
+    for limits in '1 -v 50000' '16 -v 50000' '16 -d 50000'; do
+        threads=${limits%% *} limit=${limits#* }
+        read -ra limited <<<"within $limit $GPUSORT --device=cpu --parallel=$threads"
+        while IFS='|' read -r name expected words; do
+            read -ra words <<<"$words"
+            ok_output "$name by $threads threads, ulimit $limit" "$expected" -- \
+                "${limited[@]}" "${words[@]}"
+        done <<'END'
 lines|many.up|-n many
 numbers|many.up|--output-format=text many.f64
 numbers made of text|many.up|--type=u32 many
@@ -215,16 +215,15 @@ indices of lines|indices|-n --argsort many
 all of the first ones|many.up|--top=2000000 --output-format=text many.f64
 a -S that is more|many.up|-n -S 1G many
 END
-            # Each thread that decompresses takes 12 MiB.
-            [ "$threads" = 1 ] || limited[2]=100000
-            ok_output "what is decompressed by $threads threads, ulimit ${limited[*]:1:2}" many.up -- \
-                "${limited[@]}" -n many.zst
-            limited[2]=${limit#* }
-            ok_output "lines of a pipe by $threads threads, ulimit $limit" many.up -- \
-                "${limited[@]}" -n < <(cat many)
-            ok_output "the first numbers of a pipe by $threads threads, ulimit $limit" many.first -- \
-                "${limited[@]}" --type=f64 --format=raw --top=1000000 --output-format=text < <(cat many.f64)
-        done
+        # Each thread that decompresses takes 12 MiB.
+        [ "$threads" = 1 ] || limited[2]=100000
+        ok_output "what is decompressed by $threads threads, ulimit ${limited[*]:1:2}" many.up -- \
+            "${limited[@]}" -n many.zst
+        limited[2]=${limit#* }
+        ok_output "lines of a pipe by $threads threads, ulimit $limit" many.up -- \
+            "${limited[@]}" -n < <(cat many)
+        ok_output "the first numbers of a pipe by $threads threads, ulimit $limit" many.first -- \
+            "${limited[@]}" --type=f64 --format=raw --top=1000000 --output-format=text < <(cat many.f64)
     done
     sort -m -n many.up many.up >expected
     for limit in 100000 60000; do

@@ -144,7 +144,7 @@ static void *feed_main(void *opaque)
     for (size_t done = 0; done < feed->frames->packed_bytes;) {
         const size_t left = feed->frames->packed_bytes - done;
         const ssize_t written =
-            write(feed->file, feed->frames->packed + done, left < 7777 ? left : 7777);
+            write(feed->file, feed->frames->packed + done, left < 77777 ? left : 77777);
         if (written < 0)
             break;
         done += (size_t)written;

@@ -108,17 +108,16 @@ for top in 1 3000 5000 $((count - 1)) $((count + 1)); do
 done
 
 # Runs that are merged in one pass, and more of them: the fan-in is about 400 with little memory.
-if [ "$test_size" = small ]; then
-    skip '20 parts' 'a slow build'
-    skip '300 parts' 'a slow build'
-    skip '800 parts, in passes' 'a slow build'
-else
-    "$numpy" - <<'END'
+"$numpy" - "$(full_or_small 1700000 300000)" <<'END'
+import sys
 import numpy as np
-numbers = np.random.default_rng(8).integers(-2**62, 2**62, 1_700_000)
+numbers = np.random.default_rng(8).integers(-2**62, 2**62, int(sys.argv[1]))
 numbers.tofile("many.i64")
 np.sort(numbers).tofile("many.up")
 END
+if [ "$test_size" = small ]; then
+    ok_parts '90 parts' 70 many.up -- -S 64K many.i64
+else
     ok_parts '20 parts' 20 many.up -- -S 2600K many.i64
     ok_parts '300 parts' 300 many.up -- -S 170K many.i64
     ok_parts '800 parts, in passes' 800 many.up -- -S 64K many.i64
