@@ -23,11 +23,14 @@ fi
 patterns=$(printf '%s\n' "${@:-.}")
 mapfile -t rows < <(grep -v '^#' scripts/mutants.txt | grep -E -e "$patterns")
 
-# Copies the files whose content differs, so that make builds no more than needed.
-git ls-files -z | while IFS= read -r -d '' file; do
-    [ ! -f "$file" ] || cmp -s "$file" "$copy/$file" || cp --parents "$file" "$copy"
-done
+# Copies the files whose content differs, so that make builds no more than needed, and removes those
+# that are no longer in the tree.
+mkdir -p "$copy/build"
+git ls-files | while IFS= read -r file; do
+    [ ! -f "$file" ] || { cmp -s "$file" "$copy/$file" || cp --parents "$file" "$copy"; echo "$file"; }
+done | sort >"$copy/build/files"
 cd "$copy"
+find . -path ./build -prune -o -type f -printf '%P\n' | sort | comm -23 - build/files | xargs -r rm
 export CCACHE_NOHASHDIR=yes CCACHE_BASEDIR=$copy
 compilers=()
 ! command -v ccache >/dev/null || compilers=(CC='ccache gcc' CXX='ccache g++')
@@ -53,14 +56,14 @@ targets_of() {
 build() {
     local targets
     mapfile -t targets < <(targets_of "$@" | sort -u)
-    make -s -j"$(nproc)" CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 "${compilers[@]}" "${targets[@]}" >build.log 2>&1
+    make -s -j"$(nproc)" CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 "${compilers[@]}" "${targets[@]}" >build/make.log 2>&1
 }
 
 # tests_fail TEST...: each of the tests fails.
 tests_fail() {
     local test
     for test in "$@"; do
-        ! BUILD=build TEST_SIZE=small timeout 600 tests/run.sh "$test" >"test.log" 2>&1 || return 1
+        ! BUILD=build TEST_SIZE=small timeout 600 tests/run.sh "$test" >build/test.log 2>&1 || return 1
     done
 }
 
@@ -79,24 +82,24 @@ report() {
 mutate() {
     local name=$1 file=$2 command=$3
     shift 3
-    cp "$file" original
+    cp "$file" build/original
     sed -i -E "$command" "$file"
-    if cmp -s original "$file"; then
+    if cmp -s build/original "$file"; then
         report 1 "$name" "the command changes nothing in $file"
     elif ! build "$@"; then
-        report 1 "$name" "it does not compile: $(grep -m 1 'error' build.log)"
+        report 1 "$name" "it does not compile: $(grep -m 1 'error' build/make.log)"
     elif tests_fail "$@"; then
         report 0 "$name" "$(grep -m 1 '^not ok' "build/results/${*: -1}.tap" || echo 'the test did not end well')"
     else
         report 1 "$name" "a test of '$*' passes"
     fi
-    cp original "$file"
+    cp build/original "$file"
 }
 
 # Without a change every test passes.
 mapfile -t tests < <(printf '%s\n' "${rows[@]##* | }" | tr ' ' '\n' | sort -u)
-build "${tests[@]}" || { tail -n 20 build.log; exit 1; }
-BUILD=build TEST_SIZE=small tests/run.sh "${tests[@]}" >test.log 2>&1 || { tail -n 40 test.log; exit 1; }
+build "${tests[@]}" || { tail -n 20 build/make.log; exit 1; }
+BUILD=build TEST_SIZE=small tests/run.sh "${tests[@]}" >build/test.log 2>&1 || { tail -n 40 build/test.log; exit 1; }
 for row in "${rows[@]}"; do
     rest=${row#* | }
     command=${rest#* | }
