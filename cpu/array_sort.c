@@ -20,7 +20,6 @@
 #include "core/backend.h"
 #include "core/vector_units.h"
 #include "cpu/counting_sort.h"
-#include "cpu/few_values.h"
 #include "cpu/items/item_kernels.h"
 #include "cpu/partition/bucket_partition.h"
 #include "cpu/vector/vector_sort.h"
@@ -77,7 +76,8 @@ static void finish_range(const struct sort_job *job, struct item_range range,
 #define ORDER_BLOCK ((size_t)16 << 10)
 
 /* Minimum keys per member for a value table, for which the scratch has room. A member first
- * counts PREVIEW_COUNT keys (two blocks of few_values.c) in each of up to STRETCHES_MAX stretches.
+ * counts PREVIEW_COUNT keys (two blocks of value_table_count) in each of up to STRETCHES_MAX
+ * stretches.
  */
 #define TABLE_COUNT_MIN ((size_t)64 << 10)
 #define STRETCHES_MAX ((size_t)128)

@@ -8,6 +8,9 @@
  */
 #include "cpu/counting_sort.h"
 
+#include "core/vector_units.h"
+#include "cpu/items/item_access.h"
+#include "cpu/items/item_kernels.h"
 #include "cpu/team.h"
 
 #include <stdbool.h>
@@ -23,6 +26,8 @@
 
 /* Keys stored per step even if fewer are needed, to avoid a mispredicted loop exit. */
 #define STEP_WORDS ((size_t)16)
+
+/* ---- Keys of 8 and 16 bits ---- */
 
 static size_t value_count(unsigned key_bytes)
 {
@@ -229,4 +234,332 @@ void dense_keys_write(unsigned width, uint32_t *counts, size_t values, uint64_t 
         write_keys(4, counts, lowest, order, keys, count);
     else
         write_keys(8, counts, lowest, order, keys, count);
+}
+
+/* ---- Up to 8 values ---- */
+
+/* Keys sampled. Random ones exceed FEW_VALUES_MAX values soon. */
+#define FEW_SAMPLES 256
+
+/* Keys that are compared with each value while they are in L1. */
+#define FEW_BLOCK_COUNT ((size_t)1024)
+
+/* Returns false if the table is full. */
+static bool add_value(struct few_values *values, unsigned width, uint64_t stored,
+                      struct key_order order)
+{
+    const uint64_t key = key_order_encode(order, 8 * width, stored);
+    unsigned place = values->count;
+    for (unsigned v = 0; v < values->count; v++)
+        if (values->stored[v] == stored)
+            return true;
+    if (values->count == FEW_VALUES_MAX)
+        return false;
+    for (; place > 0; place--) {
+        const uint64_t before = values->stored[place - 1];
+        if (key_order_encode(order, 8 * width, before) < key)
+            break;
+        values->stored[place] = before;
+    }
+    values->stored[place] = stored;
+    values->count++;
+    return true;
+}
+
+bool few_values_find(struct few_values *values, unsigned width, const void *keys, size_t count,
+                     struct key_order order)
+{
+    values->count = 0;
+    const size_t stretch = count / FEW_SAMPLES;
+    for (size_t i = 0; i < FEW_SAMPLES; i++) {
+        const size_t place = stretch * i + i * 61 % stretch;
+        if (!add_value(values, width, load_item(keys, place, width).key, order))
+            return false;
+    }
+    return true;
+}
+
+/* The compiler vectorises this for the target of the calling function. */
+static inline __attribute__((always_inline)) bool count_few_values(const struct few_values *values,
+                                                                   unsigned width, const void *keys,
+                                                                   size_t begin, size_t end,
+                                                                   size_t *counts)
+{
+    memset(counts, 0, values->count * sizeof *counts);
+    for (size_t stop; begin < end; begin = stop) {
+        size_t seen = 0;
+        stop = end - begin > FEW_BLOCK_COUNT ? begin + FEW_BLOCK_COUNT : end;
+        for (unsigned v = 0; v < values->count; v++) {
+            const uint64_t stored = values->stored[v];
+            uint64_t found = 0;
+            if (width == 8) {
+#pragma omp simd reduction(+ : found)
+                for (size_t i = begin; i < stop; i++)
+                    found += ((const uint64_t *)keys)[i] == stored;
+            } else {
+                uint32_t found_32 = 0;
+#pragma omp simd reduction(+ : found_32)
+                for (size_t i = begin; i < stop; i++)
+                    found_32 += ((const uint32_t *)keys)[i] == (uint32_t)stored;
+                found = found_32;
+            }
+            counts[v] += found;
+            seen += found;
+        }
+        if (seen < stop - begin)
+            return false;
+    }
+    return true;
+}
+
+#ifdef HAVE_VECTOR_CODE
+VECTOR_CODE static bool vector_count_few_values(const struct few_values *values, unsigned width,
+                                                const void *keys, size_t begin, size_t end,
+                                                size_t *counts)
+{
+    return width == 8 ? count_few_values(values, 8, keys, begin, end, counts)
+                      : count_few_values(values, 4, keys, begin, end, counts);
+}
+#endif
+
+bool few_values_count(const struct few_values *values, unsigned width, const void *keys,
+                      size_t begin, size_t end, size_t *counts)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        return vector_count_few_values(values, width, keys, begin, end, counts);
+#endif
+    return width == 8 ? count_few_values(values, 8, keys, begin, end, counts)
+                      : count_few_values(values, 4, keys, begin, end, counts);
+}
+
+static inline __attribute__((always_inline)) void write_few_values(const struct few_values *values,
+                                                                   unsigned width, void *keys,
+                                                                   size_t begin, size_t end,
+                                                                   const size_t *ends)
+{
+    for (unsigned v = 0; v < values->count && begin < end; v++) {
+        const size_t stop = ends[v] < end ? ends[v] : end;
+        fill_keys(keys, begin, stop, values->stored[v], width);
+        begin = stop > begin ? stop : begin;
+    }
+}
+
+#ifdef HAVE_VECTOR_CODE
+VECTOR_CODE static void vector_write_few_values(const struct few_values *values, unsigned width,
+                                                void *keys, size_t begin, size_t end,
+                                                const size_t *ends)
+{
+    write_few_values(values, width, keys, begin, end, ends);
+}
+#endif
+
+void few_values_write(const struct few_values *values, unsigned width, void *keys, size_t begin,
+                      size_t end, const size_t *ends)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units()) {
+        vector_write_few_values(values, width, keys, begin, end, ends);
+        return;
+    }
+#endif
+    write_few_values(values, width, keys, begin, end, ends);
+}
+
+/* ---- Up to 2048 values ---- */
+
+/* Keys sampled, and how many must repeat: of 128 keys with 1000 values, eight repeat an earlier
+ * one. */
+#define TABLE_SAMPLES ((size_t)128)
+#define REPEATS_MIN 3
+#define SAMPLE_BITS 16
+
+/* Gives up when more keys of a block, after the first one, are new. In the second 512 keys, 230
+ * are new with 1000 values, 290 with 1500, and 350 with a million values of decreasing
+ * frequency. */
+#define TABLE_BLOCK_COUNT ((size_t)512)
+#define NEW_MAX (TABLE_BLOCK_COUNT * 5 / 8)
+
+/* Gives up when more keys of a block are outside of their home line, as these are searched one
+ * by one. */
+#define DISPLACED_MAX (TABLE_BLOCK_COUNT / 8)
+
+/* Lines that may hold a value. A limit, because an input could be made so that all its values
+ * share a line. */
+#define PROBES_MAX 4
+
+#define LINES ((size_t)1 << VALUE_TABLE_BITS)
+#define LINE_VALUES ((size_t)4)
+
+/* Multiplicative hash (Knuth): the upper bits depend on all bits of the key. */
+INLINE size_t hash_value(uint64_t stored, unsigned bits)
+{
+    return (size_t)(stored * 0x9e3779b97f4a7c15u >> (64 - bits));
+}
+
+bool value_table_suits(unsigned width, const void *keys, size_t count)
+{
+    uint64_t hashes[(1 << SAMPLE_BITS) / 64] = {0};
+    const size_t stretch = count / TABLE_SAMPLES;
+    unsigned repeats = 0;
+    for (size_t sample = 0; sample < TABLE_SAMPLES; sample++) {
+        const size_t place = stretch * sample + sample * 61 % stretch;
+        const size_t bit = hash_value(load_item(keys, place, width).key, SAMPLE_BITS);
+        repeats += hashes[bit / 64] >> bit % 64 & 1;
+        hashes[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+    return repeats >= REPEATS_MIN;
+}
+
+/* Clears the table. An empty slot holds a value of another line, so that one comparison decides. */
+void value_table_clear(struct value_table *table)
+{
+    struct value_line *const home_of_0 = &table->lines[hash_value(0, VALUE_TABLE_BITS)];
+    memset(table->lines, 0, sizeof table->lines);
+    for (size_t i = 0; i < LINE_VALUES; i++)
+        home_of_0->stored[i] = 1;
+    table->values = table->displaced = 0;
+}
+
+/* Adds `count` keys of a value; false if it has no slot. */
+static bool add(struct value_table *table, uint64_t stored, uint64_t count)
+{
+    const size_t home = hash_value(stored, VALUE_TABLE_BITS);
+    for (size_t place = 0; place < PROBES_MAX * LINE_VALUES; place++) {
+        struct value_line *const line = &table->lines[(home + place / LINE_VALUES) % LINES];
+        const size_t i = place % LINE_VALUES;
+        if (line->counts[i] == 0) {
+            if (table->values++ == VALUE_TABLE_VALUES_MAX)
+                return false;
+            line->stored[i] = stored;
+        }
+        if (line->stored[i] == stored) {
+            table->displaced += place >= LINE_VALUES ? count : 0;
+            line->counts[i] += count;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds keys[begin..end) of one block; false as value_table_count. */
+typedef bool block_adder(struct value_table *table, unsigned width, const void *keys, size_t begin,
+                         size_t end);
+
+static bool add_block(struct value_table *table, unsigned width, const void *keys, size_t begin,
+                      size_t end)
+{
+    for (size_t i = begin; i < end; i++)
+        if (!add(table, load_item(keys, i, width).key, 1))
+            return false;
+    return true;
+}
+
+#ifdef HAVE_VECTOR_CODE
+/* Compares all slots of a line at once, without a branch on which of them matches. */
+VECTOR_INLINE bool vector_add_keys(struct value_table *table, unsigned width, const void *keys,
+                                   size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++) {
+        const uint64_t stored = load_item(keys, i, width).key;
+        struct value_line *const line = &table->lines[hash_value(stored, VALUE_TABLE_BITS)];
+        const __m256i values = _mm256_loadu_si256((const __m256i *)line->stored);
+        const unsigned equal =
+            _mm256_cmpeq_epi64_mask(values, _mm256_set1_epi64x((long long)stored));
+        if (equal != 0)
+            line->counts[__builtin_ctz(equal)]++;
+        else if (!add(table, stored, 1))
+            return false;
+    }
+    return true;
+}
+
+VECTOR_CODE static bool vector_add_block(struct value_table *table, unsigned width,
+                                         const void *keys, size_t begin, size_t end)
+{
+    return width == 8 ? vector_add_keys(table, 8, keys, begin, end)
+                      : vector_add_keys(table, 4, keys, begin, end);
+}
+#endif
+
+bool value_table_count(struct value_table *table, unsigned width, const void *keys, size_t begin,
+                       size_t end)
+{
+    block_adder *adder = add_block;
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        adder = vector_add_block;
+#endif
+    const size_t first = begin;
+    for (size_t stop; begin < end; begin = stop) {
+        const size_t values = table->values, displaced = table->displaced;
+        stop = end - begin > TABLE_BLOCK_COUNT ? begin + TABLE_BLOCK_COUNT : end;
+        if (!adder(table, width, keys, begin, stop) ||
+            (begin > first &&
+             (table->values - values > NEW_MAX || table->displaced - displaced > DISPLACED_MAX)))
+            return false;
+    }
+    return true;
+}
+
+bool value_table_merge(struct value_table *table, const struct value_table *other)
+{
+    for (size_t i = 0; i < LINES * LINE_VALUES; i++) {
+        const struct value_line *const line = &other->lines[i / LINE_VALUES];
+        const uint64_t count = line->counts[i % LINE_VALUES];
+        if (count > 0 && !add(table, line->stored[i % LINE_VALUES], count))
+            return false;
+    }
+    return true;
+}
+
+void value_table_sort(struct value_table *table, unsigned width, struct key_order order)
+{
+    size_t found = 0, sum = 0;
+    for (size_t i = 0; i < LINES * LINE_VALUES; i++) {
+        const struct value_line *const line = &table->lines[i / LINE_VALUES];
+        if (line->counts[i % LINE_VALUES] > 0)
+            table->room[0][found++] = (struct key_index){
+                .key = key_order_encode(order, 8 * width, line->stored[i % LINE_VALUES]),
+                .index = line->counts[i % LINE_VALUES]};
+    }
+    struct key_index *const sorted =
+        lsd_radix_sort(sizeof(struct key_index), table->room[0], table->room[1], found);
+    for (size_t i = 0; i < found; i++)
+        sorted[i].index = sum += sorted[i].index;
+    table->ends = sorted;
+}
+
+INLINE void write_table_keys(const struct value_table *table, unsigned width,
+                             struct key_order order, void *keys, size_t begin, size_t end)
+{
+    const struct key_index *ends = table->ends;
+    while (begin < end && ends->index <= begin)
+        ends++;
+    for (; begin < end; ends++) {
+        const size_t stop = ends->index < end ? ends->index : end;
+        fill_keys(keys, begin, stop, key_order_decode(order, 8 * width, ends->key), width);
+        begin = stop;
+    }
+}
+
+#ifdef HAVE_VECTOR_CODE
+VECTOR_CODE static void vector_write_table_keys(const struct value_table *table, unsigned width,
+                                                struct key_order order, void *keys, size_t begin,
+                                                size_t end)
+{
+    write_table_keys(table, width, order, keys, begin, end);
+}
+#endif
+
+void value_table_write(const struct value_table *table, unsigned width, struct key_order order,
+                       void *keys, size_t begin, size_t end)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units()) {
+        vector_write_table_keys(table, width, order, keys, begin, end);
+        return;
+    }
+#endif
+    write_table_keys(table, width, order, keys, begin, end);
 }

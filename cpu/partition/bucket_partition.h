@@ -12,7 +12,7 @@
 #define CPU_BUCKET_PARTITION_H
 
 #include "core/key_order.h"
-#include "cpu/few_values.h"
+#include "cpu/counting_sort.h"
 #include "cpu/items/item_access.h"
 #include "cpu/partition/bucket_model.h"
 #include "cpu/team.h"
@@ -50,7 +50,7 @@ struct quicksort_part {
 struct partition_workspace {
     struct bucket_model model;
     uint64_t lowest, highest;            /* range of the keys of the part */
-    size_t value_counts[FEW_VALUES_MAX]; /* counts of the part, for few_values.h */
+    size_t value_counts[FEW_VALUES_MAX]; /* counts of the part, for few_values_count */
     struct quicksort_part quicksort;     /* for the team quicksort */
     /* Indexed by bucket: */
     size_t *positions;
