@@ -440,19 +440,16 @@ static bool probe_backend(const struct options *options, struct plan *plan,
 }
 
 /* Returns the bytes that the GPU's memory must hold: items and scratch, and for a selection some
- * batches more. Lines need more than their text, by an amount that depends on their number. An
- * unknown size is taken to fit: if it does not, numbers are sorted in parts, and lines by the spare
- * backend. */
+ * batches more. Lines need more than their text, by an amount that depends on their number. Of an
+ * unknown size, as many bytes must fit as the GPU pays for: if more come, numbers are sorted in
+ * parts, and lines by the spare backend. */
 static uint64_t device_bytes(const struct plan *plan)
 {
-    uint64_t bytes;
-    if (!is_size_known(plan))
-        return 0;
+    const uint64_t input = is_size_known(plan) ? plan->input_bytes : gpu_pays_from(plan);
+    uint64_t bytes = is_size_known(plan) ? engine_bytes(plan) : item_bytes_of(plan, input);
     if (plan->job.keep_lines)
-        return plan->input_bytes;
-    return __builtin_mul_overflow(engine_bytes(plan), is_selection(plan) ? 8u : 2u, &bytes)
-               ? UINT64_MAX
-               : bytes;
+        return input;
+    return __builtin_mul_overflow(bytes, is_selection(plan) ? 8u : 2u, &bytes) ? UINT64_MAX : bytes;
 }
 
 /* GPUs of which several sort together have room for at least so much. A host with smaller ones uses

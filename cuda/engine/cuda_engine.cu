@@ -196,14 +196,18 @@ static bool engine_sort_top(struct engine *engine, struct error *error)
 
 /* ---- open ---- */
 
-/* Allocates all memory whose size is known before the first item. */
+/* Allocates all memory whose size is known before the first item. For an unknown count that is the
+ * first segment, so that a device without memory fails before anything is read. */
 static bool engine_allocate(struct engine *engine, struct error *error)
 {
+    struct store_segment *segment = NULL;
     if (sort_spec_selects(&engine->spec) && !engine_choose_batch(engine, error))
         return false;
     if (engine->batch > 0)
         return engine_allocate_batch(engine, error);
-    return engine->spec.count == COUNT_UNKNOWN || engine_allocate_known(engine, error);
+    if (engine->spec.count != COUNT_UNKNOWN)
+        return engine_allocate_known(engine, error);
+    return engine->store.limit == 0 || store_reserve(&engine->store, &segment, error);
 }
 
 static bool engine_open(const struct sort_spec *spec, struct engine **result, struct error *error)

@@ -196,6 +196,10 @@ numpy.sort(many).tofile("many.up")
     ok_same_bytes 'after a failed download: the output' got many.up
     ok_fails_with 'a failed download after some of it was written' 2 '^gpusort: device 0: ' -- \
         env SIMT_FAIL=cudaEventSynchronize:6 "$GPUSORT" --parallel=1 many.sorted.u32
+    for env in SIMT_MEMORY_BYTES=100000000 SIMT_FAIL=cudaMalloc:1; do
+        ok_output "numbers of a pipe, with $env" many.up -- \
+            env $env "$GPUSORT" --parallel=1 --format=raw --type=u32 < <(cat many.u32)
+    done
     refused 'a failure after some of a pipe is read' '^gpusort: device 0: ' -- \
         env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 \
         -o "$target" < <(cat many.u32)
