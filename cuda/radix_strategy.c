@@ -12,7 +12,6 @@ const struct radix_tuning radix_tuning_default = {
     .values_least = (size_t)1 << 25,
     .models_least = (size_t)1 << 22,
     .part_most = (size_t)1 << 30,
-    .small_tiles_most = (size_t)1 << 19,
     .portion = (size_t)1 << 28,
     .digits_most = 4,
     .roughness_most = 48,

@@ -24,7 +24,6 @@ struct radix_tuning {
     size_t models_least;     /* below this count digits are faster than learning a model */
     size_t part_most;        /* above it buckets of two partitions are too large for a tile: the
                                 array is sorted in parts */
-    size_t small_tiles_most; /* up to this count a pass of a digit has small tiles */
     size_t portion;          /* items of one launch of a digit's pass */
     unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */

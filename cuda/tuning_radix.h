@@ -96,42 +96,19 @@ __host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)
 constexpr unsigned RADIX_ITEM_BLOCKS = 2;
 
 /* LSD radix sort (radix_digits.cuh): threads per block, blocks per multiprocessor, and keys that a
- * thread holds in registers (of items, their keys). A thread has 64 registers, and a block 53 to 94
- * KiB of shared memory (nvcc 13.0, sm_90).
- *
- * A wave is one tile in each resident block, and the last wave takes as long as any other. So
- * `other` keys per thread are used where the waves take less than nine tenths of the time of those
- * with `usual` keys. Measured on an H200, 2026-11-22, in ms:
- *
- *   keys                             count       keys per thread: time
- *   f64 `hot-digits`                 2,000,000   13: 0.254, 15: 0.246
- *   f64 `hot-digits`                 3,000,000   13: 0.308, 15: 0.322
- *   4 bytes above index, `hidden`    1e8         15: 2.434, 18: 2.372, 19: 2.358
- *   4 bytes above index, organ pipe  3,000,000   15: 0.158, 18: 0.177
- *   few: f32 `hot-digits`            500,000     8: 0.051, 12: 0.045, 20: 0.047
- *   few: f64                         1,000,000   6: 0.150, 8: 0.138
- *   few: pairs                       500,000     6: 0.136, 8: 0.126 */
+ * thread holds in registers (of items, their keys). A thread has 64 registers, and a block 61 to
+ * 100 KiB of shared memory. With 16 keys of 8 bytes, 32 bytes of registers spill: `zipf` f64 took
+ * 1.09 times as long as with 14, and 1.35 times with 18. Items with 12 and 14 keys took 1.01 and
+ * 1.10 times as long as with 13 (H100, 2026-11-25). */
 constexpr unsigned RADIX_DIGIT_THREADS = 512;
 constexpr unsigned RADIX_DIGIT_BLOCKS = 2;
-struct radix_keys_choice {
-    unsigned usual, other;
-    unsigned few; /* for small arrays: radix_tuning.small_tiles_most */
-};
-__host__ __device__ constexpr struct radix_keys_choice radix_digit_keys(size_t item_bytes,
-                                                                        bool is_above_index)
+__host__ __device__ constexpr unsigned radix_digit_keys(size_t item_bytes)
 {
-    return item_bytes <= 4  ? radix_keys_choice{20, 20, 12}
-           : item_bytes > 8 ? radix_keys_choice{12, 12, 8}
-           : is_above_index ? radix_keys_choice{19, 15, 12}
-                            : radix_keys_choice{13, 15, 8};
+    return item_bytes <= 4 ? 20 : item_bytes == 8 ? 14 : 13;
 }
-/* Tiles whose state a thread reads at once in decoupled look-back; each read waits for the L2
- * cache. With 1 instead of 4, 1e8 doubles took 7.0 ms instead of 6.4; with 8, 6.4. */
-constexpr unsigned RADIX_LOOK_TILES = 4;
 
-/* In passes that count digits before ranking (radix_digits_early.cuh), a thread does one step of
- * look-back after each of its keys: 1.760 ms for 1e8 f32. Two steps after every second key took
- * 1.791, one step after every second key 1.844.
+/* In a pass a thread does one step of look-back after each of its keys: 1.760 ms for 1e8 f32. Two
+ * steps after every second key took 1.791, one step after every second key 1.844.
  *
  * A warp whose first row of keys has at most RADIX_EARLY_FEW_DIGITS distinct digits finds the lanes
  * of each digit by __match_any_sync, which takes a step per digit. For u32+u32 `hidden` it takes

@@ -8,8 +8,11 @@
  * pass reads and writes each key once. A tile counts its keys of each digit value and publishes the
  * counts. It then looks back from tile to tile, adding their counts, until it reaches a tile that
  * has published the sum of all tiles up to it. A counter numbers the tiles as their blocks start.
- * So the tiles before a tile have started, and do not wait for it. Keys of 4 bytes have their own
- * kernel for a pass (radix_digits_early.cuh).
+ * So the tiles before a tile have started, and do not wait for it.
+ *
+ * A tile counts its keys before it ranks them, so that other tiles need not wait for its ranks. It
+ * ranks its keys while it waits for the counts of others, and puts each key to its index in the
+ * tile at once. The limit is the registers of a thread.
  *
  * The device determines the digits to sort by, and the kernels of surplus passes return at once. A
  * digit that is equal in all keys needs no pass. The index in the low half of 8-byte items needs no
@@ -27,12 +30,9 @@
 #include "cuda/block/dynamic_shared.cuh"
 #include "cuda/radix/radix_digit_plan.cuh"
 
-/* Number of keys per thread, and per tile of the usual size. */
-template <typename K, bool HAS_INDICES>
-constexpr struct radix_keys_choice
-    RADIX_DIGIT_KEYS = radix_digit_keys(sizeof(K), HAS_INDICES && !RADIX_HAS_PLACES<K>);
-template <typename K, bool HAS_INDICES = false>
-constexpr unsigned RADIX_DIGIT_TILE = RADIX_DIGIT_THREADS *RADIX_DIGIT_KEYS<K, HAS_INDICES>.usual;
+/* Number of keys per thread. */
+template <typename K>
+constexpr unsigned RADIX_DIGIT_KEYS = radix_digit_keys(sizeof(K));
 constexpr unsigned RADIX_DIGIT_WARPS = RADIX_DIGIT_THREADS / THREADS_PER_WARP;
 static_assert(RADIX_DIGIT_THREADS >= RADIX_DIGIT_VALUES, "a thread for each value of a digit");
 
@@ -59,18 +59,16 @@ struct radix_digit_pass {
     struct key_order order;
 };
 
-/* Shared memory of a block whose tile has KEYS keys per thread. Count: the type of target indices.
- * It has 32 bits if all indices are below 2^32, as that takes fewer instructions. */
-template <typename K, unsigned KEYS, typename Count>
+/* Shared memory of a block. Count: the type of target indices. It has 32 bits if all indices are
+ * below 2^32, as that takes fewer instructions. */
+template <typename K, typename Count>
 struct radix_digit_shared {
-    static constexpr unsigned tile_keys = RADIX_DIGIT_THREADS * KEYS;
-    typedef typename radix_digit_word<K>::type word;
-    union {
-        /* Number of keys of each value in each warp; later their first index in the tile. */
-        unsigned warp_counts[RADIX_DIGIT_WARPS][RADIX_DIGIT_VALUES];
-        word words[tile_keys];
-    };
+    static constexpr unsigned tile_keys = RADIX_DIGIT_THREADS * RADIX_DIGIT_KEYS<K>;
+    /* Number of keys of each value in each warp; later the index in the tile of the next one. */
+    unsigned warp_counts[RADIX_DIGIT_WARPS][RADIX_DIGIT_VALUES];
+    typename radix_digit_word<K>::type words[tile_keys]; /* ordered by digit */
     uint32_t places[RADIX_HAS_PLACES<K> ? tile_keys : 1];
+    unsigned counts[RADIX_DIGIT_VALUES]; /* number of keys of each value in the tile */
     Count targets[RADIX_DIGIT_VALUES]; /* target index of a value's key minus its index in words */
     unsigned warp_sums[THREADS_PER_WARP];
     unsigned tile;
@@ -187,51 +185,85 @@ __device__ __forceinline__ unsigned warp_digit_peers(unsigned digit)
     return peers;
 }
 
-/* Sets ranks[i] to the number of keys of the warp before words[i] that have the same digit. Sets
- * counts[], which belongs to the warp and must be 0, to the number of its keys of each digit. */
-template <typename Digit, typename W, unsigned N>
-__device__ __forceinline__ void warp_rank_digits(const W (&words)[N], const Digit &digit_of,
-                                                 unsigned *counts, unsigned (&ranks)[N])
+/* Returns true, for the whole warp, if its lanes have at most RADIX_EARLY_FEW_DIGITS digits. */
+__device__ __forceinline__ bool warp_has_few_digits(unsigned digit)
+{
+    const unsigned peers = __match_any_sync(ALL_LANES, digit);
+    const bool is_first = (peers & ((1u << thread_lane()) - 1)) == 0;
+    return __popc(__ballot_sync(ALL_LANES, is_first)) <= static_cast<int>(RADIX_EARLY_FEW_DIGITS);
+}
+
+/* Calls put(i, index in the tile) for each of the thread's words. indices[digit], which belongs to
+ * the warp, is the index of its next word of the digit; it is advanced. ARE_FEW: the warp finds
+ * lanes of equal digit with a step for each digit, instead of a step for each bit. */
+template <bool ARE_FEW, typename W, unsigned N, typename Put>
+__device__ __forceinline__ void warp_index_words(const W (&words)[N], unsigned shift,
+                                                 unsigned *indices, const Put &put)
 {
     const unsigned below = (1u << thread_lane()) - 1;
 #pragma unroll
     for (unsigned i = 0; i < N; i++) {
-        const unsigned digit = digit_of(words[i]);
-        const unsigned peers = warp_digit_peers(digit);
-        const unsigned before = static_cast<unsigned>(__popc(peers & below));
-        ranks[i] = counts[digit] + before;
+        const unsigned digit = thread_digit(words[i], shift);
+        const unsigned peers =
+            ARE_FEW ? __match_any_sync(ALL_LANES, digit) : warp_digit_peers(digit);
+        const unsigned index = indices[digit] + static_cast<unsigned>(__popc(peers & below));
         __syncwarp();
         if ((peers & ~below) == 1u << thread_lane()) /* the last lane with this digit */
-            counts[digit] = ranks[i] + 1;
+            indices[digit] = index + 1;
         __syncwarp();
+        put(i, index);
     }
 }
 
-/* Returns the number of keys of the thread's value in all tiles of the portion before `tile`.
- * Publishes that number plus `own`, the number in this tile. `states` points to the state of the
- * value in the first tile; states of consecutive tiles are RADIX_DIGIT_VALUES words apart. */
-__device__ __forceinline__ unsigned thread_look_back(volatile unsigned *states, unsigned tile,
-                                                     unsigned own)
+/* Look-back of a thread: it sums the keys of its digit value in all tiles of the portion before its
+ * own. A load that is started is in flight while the thread does other work. */
+struct radix_look_back {
+    unsigned before; /* number of tiles whose keys are not in the sum; 0: done */
+    unsigned sum;    /* keys of the value in the tiles from `before` to the one before its own */
+    unsigned seen;   /* loaded state of tile before - 1 */
+};
+
+/* Returns the address of the state of `tile` for the thread's value (RADIX_LOOK_OWN). */
+template <typename K>
+__device__ __forceinline__ volatile unsigned *
+thread_look_state(const struct radix_digit_pass<K> &pass, unsigned tile)
 {
-    unsigned sum = 0;
-    for (unsigned before = tile; before > 0;) {
-        unsigned seen[RADIX_LOOK_TILES]; /* loaded at the same time */
-#pragma unroll
-        for (unsigned i = 0; i < RADIX_LOOK_TILES; i++) {
-            seen[i] = RADIX_LOOK_ALL;
-            if (i < before)
-                seen[i] = states[static_cast<size_t>(before - 1 - i) * RADIX_DIGIT_VALUES];
-        }
-        bool is_known = true;
-#pragma unroll
-        for (unsigned i = 0; i < RADIX_LOOK_TILES; i++) {
-            is_known = is_known && seen[i] != 0 && before > 0;
-            sum += is_known ? seen[i] & RADIX_LOOK_COUNT : 0;
-            before = !is_known ? before : seen[i] & RADIX_LOOK_ALL ? 0 : before - 1;
-        }
-    }
-    states[static_cast<size_t>(tile) * RADIX_DIGIT_VALUES] = RADIX_LOOK_ALL | (sum + own);
-    return sum;
+    return pass.states + tile * RADIX_DIGIT_VALUES + threadIdx.x;
+}
+
+/* Starts to load the state of the next tile, if any is left. */
+template <typename K>
+__device__ __forceinline__ void thread_look_ask(const struct radix_digit_pass<K> &pass,
+                                                struct radix_look_back &look)
+{
+    look.seen = RADIX_LOOK_ALL;
+    if (look.before > 0)
+        look.seen = *thread_look_state(pass, look.before - 1);
+}
+
+/* Adds the loaded state to the sum, if the tile has published it. */
+__device__ __forceinline__ void thread_look_take(struct radix_look_back &look)
+{
+    if (look.seen == 0)
+        return;
+    look.sum += look.seen & RADIX_LOOK_COUNT;
+    look.before = look.seen & RADIX_LOOK_ALL ? 0 : look.before - 1;
+}
+
+/* Does one step of the look-back: takes the loaded state, and starts the next load. Publishes the
+ * sum of all tiles up to this one when it is complete. */
+template <typename K, typename Shared>
+__device__ __forceinline__ void thread_look_on(const struct radix_digit_pass<K> &pass,
+                                               unsigned tile, const Shared &shared,
+                                               struct radix_look_back &look)
+{
+    if (look.before == 0)
+        return;
+    thread_look_take(look);
+    if (look.before > 0)
+        thread_look_ask(pass, look);
+    else
+        *thread_look_state(pass, tile) = RADIX_LOOK_ALL | (look.sum + shared.counts[threadIdx.x]);
 }
 
 /* The tile's keys of the thread's digit value. Threads from RADIX_DIGIT_VALUES on have no value. */
@@ -241,11 +273,11 @@ struct radix_digit_own {
 };
 
 /* Turns the warps' counts into indices in the tile ordered by digit, and publishes the tile's
- * counts. `state`: of this tile and the thread's value. Begins after a barrier and ends with one.
- */
+ * counts as `published`. `state`: of this tile and the thread's value. Begins after a barrier and
+ * ends with one. */
 __device__ __forceinline__ struct radix_digit_own
 block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sums,
-                 volatile unsigned *state)
+                 volatile unsigned *state, unsigned published)
 {
     const bool has_value = threadIdx.x < RADIX_DIGIT_VALUES;
     struct radix_digit_own own = {0, 0};
@@ -253,7 +285,7 @@ block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sum
     if (has_value) {
         for (unsigned warp = 0; warp < RADIX_DIGIT_WARPS; warp++)
             own.count += warp_counts[warp][threadIdx.x];
-        *state = RADIX_LOOK_OWN | own.count;
+        *state = published | own.count;
     }
     own.begin = block_exclusive_scan<RADIX_DIGIT_THREADS>(own.count, warp_sums, &all);
     if (has_value) {
@@ -267,6 +299,30 @@ block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sum
     __syncthreads();
     return own;
 }
+
+/* Returns `value`, but hides from the compiler that it is the same. So the compiler computes the
+ * digits again, instead of keeping one in a register for each key. */
+__device__ __forceinline__ unsigned thread_hide(unsigned value)
+{
+#ifdef __CUDACC__
+    asm volatile("" : "+r"(value));
+#endif
+    return value;
+}
+
+/* Indices in the tile of a thread's words: two of 16 bits in each element. */
+template <unsigned N>
+struct radix_put_indices {
+    unsigned pairs[(N + 1) / 2];
+    __device__ __forceinline__ void set(unsigned i, unsigned index)
+    {
+        pairs[i / 2] = i % 2 == 0 ? index : pairs[i / 2] | index << 16;
+    }
+    __device__ __forceinline__ unsigned operator[](unsigned i) const
+    {
+        return pairs[i / 2] >> i % 2 * 16 & 0xffff;
+    }
+};
 
 /* Reads the positions of the thread's keys; in the first pass, computes them. */
 template <typename K, unsigned N>
@@ -284,24 +340,42 @@ __device__ __forceinline__ void thread_load_places(const struct radix_digit_side
         places[i] = static_cast<uint32_t>(tile.first) + first_index + i * THREADS_PER_WARP;
 }
 
-/* Sets targets[] (struct radix_digit_shared) for the tile's keys of each value, after looking back.
+/* Completes targets[] for the thread's value, which is set as if no tile were before this one.
+ * `before`: number of keys of that value in the portion's tiles before this one, which has `count`.
  * The last tile of the portion also sets firsts[] for the next portion. Each tile clears its states
  * of the next pass, if that is requested. */
 template <typename K, typename Count>
 __device__ __forceinline__ void
-block_find_targets(const struct radix_digit_pass<K> &pass, const struct radix_digit_tile &tile,
-                   const struct radix_digit_own &own, radix_count (*firsts)[RADIX_DIGIT_VALUES],
+thread_find_target(const struct radix_digit_pass<K> &pass, const struct radix_digit_tile &tile,
+                   unsigned before, unsigned count, radix_count (*firsts)[RADIX_DIGIT_VALUES],
                    Count *targets)
 {
-    if (threadIdx.x >= RADIX_DIGIT_VALUES)
-        return;
-    const radix_count first = firsts[pass.portion % 2][threadIdx.x] +
-                              thread_look_back(pass.states + threadIdx.x, tile.number, own.count);
-    targets[threadIdx.x] = static_cast<Count>(first - own.begin);
+    targets[threadIdx.x] += before;
     if (tile.is_last)
-        firsts[(pass.portion + 1) % 2][threadIdx.x] = first + own.count;
+        firsts[(pass.portion + 1) % 2][threadIdx.x] =
+            firsts[pass.portion % 2][threadIdx.x] + before + count;
     if (pass.next_states)
         pass.next_states[tile.number * RADIX_DIGIT_VALUES + threadIdx.x] = 0;
+}
+
+/* Starts to load a cache line into the L2 cache. */
+__device__ __forceinline__ void thread_prefetch(const void *address)
+{
+#ifdef __CUDACC__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#else
+    (void)address;
+#endif
+}
+
+/* Loads the positions of the tile's keys, which are needed much later, into the L2 cache. */
+template <typename K>
+__device__ __forceinline__ void block_prefetch_places(const struct radix_digit_side<K> &source,
+                                                      const struct radix_digit_tile &tile)
+{
+    constexpr unsigned line = 128 / sizeof(uint32_t);
+    if (!source.is_items && threadIdx.x * line < tile.count)
+        thread_prefetch(source.places + tile.first + threadIdx.x * line);
 }
 
 /* Calls write(word, index in the tile, target index) for the first `count` keys of the tile, which
@@ -356,68 +430,93 @@ block_write_words(const Shared &shared, const struct radix_digit_side<K> &target
     }
 }
 
-/* Sorts one tile by the digit of the pass and writes it. digit_of(word) returns that digit. */
-template <typename K, typename Shared, typename Digit>
-__device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K> &pass,
-                                                 struct radix_digit_plan *plan, Shared &shared,
-                                                 const Digit &digit_of)
+/* Stores the tile's words in shared memory, ordered by digit, and sets targets[]. Thread 0 must
+ * have set shared.tile; a barrier precedes its first use here. Ends with a barrier. */
+template <typename K, typename Count>
+__device__ __forceinline__ struct radix_digit_tile
+block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan *plan,
+                 unsigned digit, struct radix_digit_shared<K, Count> &shared)
 {
-    const unsigned passes = plan->passes, digit = plan->digits[pass.index];
-    const bool is_odd = pass.index % 2 != 0;
-    const struct radix_digit_side<K> source = thread_digit_side(pass, is_odd, pass.index == 0);
-    const struct radix_digit_side<K> target =
-        thread_digit_side(pass, !is_odd, pass.index + 1 == passes);
+    constexpr unsigned keys = RADIX_DIGIT_KEYS<K>;
+    const unsigned shift = digit * RADIX_DIGIT_BITS;
+    const bool has_value = threadIdx.x < RADIX_DIGIT_VALUES;
     unsigned *const own_counts = shared.warp_counts[threadIdx.x / THREADS_PER_WARP];
     for (unsigned i = thread_lane(); i < RADIX_DIGIT_VALUES; i += THREADS_PER_WARP)
         own_counts[i] = 0;
     __syncthreads();
-    const struct radix_digit_tile tile = thread_find_tile<Shared::tile_keys>(pass, shared.tile);
-    constexpr unsigned keys = Shared::tile_keys / RADIX_DIGIT_THREADS;
+    const struct radix_digit_tile tile =
+        thread_find_tile<RADIX_DIGIT_THREADS * keys>(pass, shared.tile);
+    const struct radix_digit_side<K> source =
+        thread_digit_side(pass, pass.index % 2 != 0, pass.index == 0);
     typename radix_digit_word<K>::type words[keys];
-    unsigned ranks[keys];
+    const Count first =
+        has_value ? static_cast<Count>(plan->firsts[digit][pass.portion % 2][threadIdx.x]) : 0;
     thread_load_words(source, tile, pass.order, words);
-    warp_rank_digits(words, digit_of, own_counts, ranks);
+    if constexpr (RADIX_HAS_PLACES<K>)
+        block_prefetch_places(source, tile);
+#pragma unroll
+    for (unsigned i = 0; i < keys; i++)
+        atomicAdd(&own_counts[thread_digit(words[i], shift)], 1u);
     __syncthreads();
     const struct radix_digit_own own =
-        block_sum_digits(shared.warp_counts, shared.warp_sums,
-                         pass.states + tile.number * RADIX_DIGIT_VALUES + threadIdx.x);
-#pragma unroll
-    for (unsigned i = 0; i < keys; i++)
-        ranks[i] += own_counts[digit_of(words[i])];
-    __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < keys; i++)
-        shared.words[ranks[i]] = words[i];
+        block_sum_digits(shared.warp_counts, shared.warp_sums, thread_look_state(pass, tile.number),
+                         tile.number == 0 ? RADIX_LOOK_ALL : RADIX_LOOK_OWN);
+    if (has_value) {
+        shared.counts[threadIdx.x] = own.count;
+        shared.targets[threadIdx.x] = first - own.begin;
+    }
+    struct radix_look_back look = {};
+    look.before = has_value ? tile.number : 0;
+    thread_look_ask(pass, look);
+    struct radix_put_indices<keys> indices;
+    const auto put = [&](unsigned i, unsigned index) {
+        shared.words[index] = words[i];
+        if constexpr (RADIX_HAS_PLACES<K>)
+            indices.set(i, index);
+        thread_look_on(pass, tile.number, shared, look);
+    };
+    const unsigned same_shift = thread_hide(shift);
+    if (warp_has_few_digits(thread_digit(words[0], shift)))
+        warp_index_words<true>(words, same_shift, own_counts, put);
+    else
+        warp_index_words<false>(words, same_shift, own_counts, put);
     if constexpr (RADIX_HAS_PLACES<K>) {
-        uint32_t places[keys]; /* loaded while the block looks back */
+        uint32_t places[keys];
         thread_load_places(source, tile, places);
-        block_find_targets(pass, tile, own, plan->firsts[digit], shared.targets);
 #pragma unroll
         for (unsigned i = 0; i < keys; i++)
-            shared.places[ranks[i]] = places[i];
-    } else {
-        block_find_targets(pass, tile, own, plan->firsts[digit], shared.targets);
+            shared.places[indices[i]] = places[i];
     }
+    while (look.before > 0)
+        thread_look_on(pass, tile.number, shared, look);
+    if (has_value)
+        thread_find_target(pass, tile, look.sum, shared.counts[threadIdx.x], plan->firsts[digit],
+                           shared.targets);
     __syncthreads();
-    block_write_words(shared, target, tile, digit_of, plan->first_index, pass.order);
+    return tile;
 }
 
 /* Does a pass over a portion, with one block per tile. Does nothing if the plan has fewer passes.
  * Needs a struct radix_digit_shared of dynamic shared memory. */
-template <typename K, unsigned KEYS, typename Count>
+template <typename K, typename Count>
 __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     radix_digit_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
 {
     thread_wait_for_grid();
     typedef typename radix_digit_word<K>::type W;
-    struct radix_digit_shared<K, KEYS, Count> &shared =
-        *reinterpret_cast<struct radix_digit_shared<K, KEYS, Count> *>(block_dynamic_shared());
-    if (pass.index >= plan->passes)
+    struct radix_digit_shared<K, Count> &shared =
+        *reinterpret_cast<struct radix_digit_shared<K, Count> *>(block_dynamic_shared());
+    const unsigned passes = plan->passes;
+    if (pass.index >= passes)
         return;
     if (threadIdx.x == 0)
         shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
-    const unsigned shift = plan->digits[pass.index] * RADIX_DIGIT_BITS;
-    block_sort_digit(pass, plan, shared, [=](W word) { return thread_digit(word, shift); });
+    const unsigned digit = plan->digits[pass.index];
+    const struct radix_digit_tile tile = block_order_tile(pass, plan, digit, shared);
+    const unsigned shift = thread_hide(digit * RADIX_DIGIT_BITS);
+    block_write_words(
+        shared, thread_digit_side(pass, pass.index % 2 == 0, pass.index + 1 == passes), tile,
+        [=](W word) { return thread_digit(word, shift); }, plan->first_index, pass.order);
 }
 
 /* Copies scratch to items if the plan has an odd number of passes. Any number of blocks. */

@@ -8,8 +8,7 @@
  *   in order: none        reverse: radix_reverse_kernel
  *   count:    radix_few_count_kernel, radix_few_runs_kernel, counting_fill_kernel
  *   digits:   radix_digit_count_kernel, radix_digit_plan_kernel, then a pass for each digit:
- *             radix_digit_early_kernel (4 bytes, and 4 above an index) or radix_digit_kernel;
- *             radix_digit_copy_kernel after an odd number of passes
+ *             radix_digit_kernel; radix_digit_copy_kernel after an odd number of passes
  *   models:   radix_whole_kernel, and for the whole array
  *             radix_learn_kernel        a model: key -> position in the sorted order
  *             radix_count_kernel        items of each bucket
@@ -283,9 +282,7 @@ static bool radix_reverse(const struct radix_run<K> &run, struct error *error)
 template <typename K>
 static bool radix_digits(const struct radix_run<K> &run, bool is_above_index, struct error *error)
 {
-    const struct radix_digit_task task = {is_above_index, run.work.other,
-                                          run.tuning->small_tiles_most, run.tuning->portion};
-    return radix_digit_sort(&run.sort, &task, error);
+    return radix_digit_sort(&run.sort, is_above_index, run.tuning->portion, run.work.other, error);
 }
 
 template <typename K>

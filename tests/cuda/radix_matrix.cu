@@ -24,7 +24,6 @@ static struct radix_tuning small_tuning()
     struct radix_tuning tuning = radix_tuning_default;
     tuning.merge_most = 4096;
     tuning.values_least = tuning.models_least = 5000;
-    tuning.small_tiles_most = 0;
     tuning.portion = 20480;
     return tuning;
 }
