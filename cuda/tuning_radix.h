@@ -149,7 +149,7 @@ constexpr unsigned RADIX_FEW_MOST = RADIX_FEW_SLOTS / 2;
 constexpr unsigned RADIX_FEW_PROBES = 128;
 constexpr unsigned RADIX_FEW_THREADS = 1024;
 constexpr unsigned RADIX_FEW_BLOCKS = 2; /* per multiprocessor */
-constexpr unsigned RADIX_FEW_RUN_THREADS = 1024;
+constexpr unsigned RADIX_FEW_RUN_THREADS = 128;
 
 /* Up to this count of 1- and 2-byte keys, segmented-merge is faster: it needs fewer launches. */
 constexpr size_t RADIX_COUNT_LEAST = 4096;

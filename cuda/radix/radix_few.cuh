@@ -178,12 +178,11 @@ __global__ void __launch_bounds__(RADIX_FEW_THREADS,
 
 /* ---- runs ---- */
 
-/* Values as ordered bits, with their counts. */
+/* Values as ordered bits, with their counts, in any order. */
 template <typename K>
 struct few_list {
     K keys[RADIX_FEW_MOST];
     value_count counts[RADIX_FEW_MOST];
-    value_count warp_sums[THREADS_PER_WARP];
     unsigned count;
 };
 
@@ -209,62 +208,40 @@ __device__ __forceinline__ void block_list_few(const struct few_values<K> *value
     __syncthreads();
 }
 
-/* A bitonic sort of any count: each stage begins with mirror images, so that what there would be
- * behind the end never moves. Begins and ends with a barrier. */
-template <typename K>
-__device__ __forceinline__ void block_sort_few(struct few_list<K> &list)
-{
-    const unsigned count = list.count;
-    for (unsigned run = 2; run < 2 * count; run *= 2)
-        for (unsigned distance = run - 1; distance > 0;
-             distance = distance == run - 1 ? run / 4 : distance / 2) {
-            for (unsigned i = threadIdx.x; i < count; i += RADIX_FEW_RUN_THREADS) {
-                const unsigned other = i ^ distance;
-                if (other <= i || other >= count || list.keys[i] <= list.keys[other])
-                    continue;
-                const K key = list.keys[i];
-                const value_count own = list.counts[i];
-                list.keys[i] = list.keys[other];
-                list.counts[i] = list.counts[other];
-                list.keys[other] = key;
-                list.counts[other] = own;
-            }
-            __syncthreads();
-        }
-}
-
-/* values -> their runs; with no room for all of them none, and *note says so. One block; a
- * struct few_list of dynamic shared memory. */
+/* values -> their runs; with no room for all of them none, and *note says so. A thread for each
+ * slot, which compares its value with all others; a struct few_list of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
     radix_few_runs_kernel(struct few_values<K> *values, struct key_order order,
                           struct sort_note *note)
 {
     thread_wait_for_grid();
-    constexpr unsigned own_runs = RADIX_FEW_MOST / RADIX_FEW_RUN_THREADS;
     struct few_list<K> &list = *reinterpret_cast<struct few_list<K> *>(block_dynamic_shared());
     struct counting_runs<K> &runs = values->runs;
+    const unsigned slot = blockIdx.x * RADIX_FEW_RUN_THREADS + threadIdx.x;
     if (values->is_full != 0) { /* runs.count is 0 */
-        if (threadIdx.x == 0)
+        if (slot == 0)
             note->is_refused = true;
         return;
     }
     block_list_few(values, order, list);
-    block_sort_few(list);
-    const unsigned first = threadIdx.x * own_runs, count = list.count;
-    value_count own = 0, all = 0;
-    for (unsigned i = first; i < first + own_runs && i < count; i++)
-        own += list.counts[i];
-    value_count start = block_exclusive_scan<RADIX_FEW_RUN_THREADS>(own, list.warp_sums, &all);
-    for (unsigned i = first; i < first + own_runs && i < count; i++) {
-        runs.starts[i] = start;
-        runs.keys[i] = thread_decode_key(order, list.keys[i]);
-        start += list.counts[i];
+    if (slot == 0) {
+        runs.count = list.count;
+        runs.starts[list.count] = ALL_KEYS;
     }
-    if (threadIdx.x == 0) {
-        runs.count = count;
-        runs.starts[count] = ALL_KEYS;
+    if (values->counts[slot] == 0)
+        return;
+    K keys[1] = {values->keys[slot]};
+    thread_encode_keys(order, keys);
+    unsigned run = 0;
+    value_count start = 0;
+    for (unsigned i = 0; i < list.count; i++) {
+        const bool is_before = list.keys[i] < keys[0];
+        run += is_before ? 1 : 0;
+        start += is_before ? list.counts[i] : 0;
     }
+    runs.starts[run] = start;
+    runs.keys[run] = values->keys[slot];
 }
 
 /* Starts to sort keys of up to RADIX_FEW_MOST values. If they have more, or many values share slots
@@ -287,7 +264,8 @@ static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *v
                                    RADIX_FEW_THREADS, sizeof(struct few_table<K, RADIX_FEW_SLOTS>)),
                          error, radix_few_count_kernel<K>, static_cast<const K *>(sort.items),
                          sort.count, values) &&
-           launch_kernel(launch_at(site, "radix_few_runs_kernel", 1, RADIX_FEW_RUN_THREADS,
+           launch_kernel(launch_at(site, "radix_few_runs_kernel",
+                                   RADIX_FEW_SLOTS / RADIX_FEW_RUN_THREADS, RADIX_FEW_RUN_THREADS,
                                    sizeof(struct few_list<K>)),
                          error, radix_few_runs_kernel<K>, values, sort.order, sort.note) &&
            counting_start_fill<K>(sort, site, &values->runs, error);
