@@ -39,7 +39,7 @@ struct cuda_sort {
 struct sort_note {
     size_t open;     /* ranges that they could not sort; where these are, the workspace says */
     bool is_refused; /* radix's digits cannot sort such items, and have moved none */
-    size_t crowd;    /* items of one bucket of radix's models that holds most of them, or 0 */
+    bool is_crowded; /* one bucket of radix's model has most items, of several keys */
     struct radix_facts facts;
 };
 

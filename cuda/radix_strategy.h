@@ -79,11 +79,10 @@ struct radix_decision radix_decide(const struct radix_tuning *tuning,
                                    const struct radix_facts *facts, size_t count,
                                    unsigned item_bytes);
 
-/* Chooses again between models and digits when the first partition's buckets are counted and no
- * item has moved. `crowd` is the count of a bucket that has more than half of the items, of several
- * keys; 0: there is none. */
-struct radix_decision radix_decide_counted(const struct radix_facts *facts, size_t count,
-                                           unsigned item_bytes, size_t crowd);
+/* Chooses again between models and digits when the first model is learned and no item has moved.
+ * `is_crowded`: one of its buckets has most of the items, by far, of several keys. */
+struct radix_decision radix_decide_learned(const struct radix_facts *facts, size_t count,
+                                           unsigned item_bytes, bool is_crowded);
 
 #ifdef __cplusplus
 }

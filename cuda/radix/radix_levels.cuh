@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* radix_levels.cuh - from counts to what the next kernels work on.
  *
- *   counts of the first --radix_crowd_kernel--> whether the model follows the keys
- *                       --radix_scan_kernel--> cursors; its buckets as segments of the next one
+ *   model of the first --radix_crowd_kernel--> whether it follows the keys
+ *   counts of the first --radix_scan_kernel--> cursors; its buckets as segments of the next one
  *   counts of the last --radix_pack_kernel--> cursors; its buckets as packs and ranges
- *   ranges left open --radix_reopen_kernel--> segments of one more partition
+ *   the array, its parts, ranges left open --radix_open_kernel--> segments of a partition
  *
  * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
  * cost a tile each. A range is a bucket that fits no tile: one value, or keys to part once more.
@@ -45,10 +45,10 @@ struct radix_range {
     unsigned differs;     /* not 0 if another key of the range does */
 };
 
-/* A part of the array, or a range whose keys differ. */
+/* Parts of the array, or ranges whose keys differ. */
 struct radix_open {
-    size_t first;
-    size_t count;
+    radix_count *first; /* index of the first key of each */
+    radix_count *keys;
 };
 
 /* How much of all is there so far. */
@@ -87,18 +87,6 @@ __device__ __forceinline__ void block_set_segments(struct radix_segments *segmen
         segments->tiles[RADIX_SEGMENTS] = tiles;
 }
 
-/* The whole array as one segment, and totals of nothing. One block. */
-template <typename K>
-__global__ void __launch_bounds__(RADIX_SEGMENTS)
-    radix_whole_kernel(size_t count, struct radix_segments *whole, struct radix_totals *totals)
-{
-    thread_wait_for_grid();
-    __shared__ unsigned warp_sums[THREADS_PER_WARP];
-    block_set_segments<K>(whole, 0, threadIdx.x == 0 ? count : 0, warp_sums);
-    if (threadIdx.x == 0)
-        *totals = {};
-}
-
 /* counts of the only segment's buckets -> cursors, and the buckets as segments. An empty segment
  * has no counts. One block. */
 template <typename K>
@@ -117,55 +105,58 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     block_set_segments<K>(segments, first, count, tile_sums);
 }
 
-/* Writes to *crowd the count of a bucket that has more than half of all items, if these are of
- * several keys: the sample that the model was learned from has missed them. Else 0. A sample of
- * other places shows whether the bucket's keys differ. One block. */
+/* Sets *is_crowded if a bucket of the model has most of the items, by far, and these are of several
+ * keys: the sample that the model was learned from has missed them. A sample of other places shows
+ * it. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
     radix_crowd_kernel(const K *source, size_t count, const struct radix_model<K> *model,
-                       struct key_order encoding, const radix_count *counts, size_t *crowd)
+                       struct key_order encoding, bool *is_crowded)
 {
     thread_wait_for_grid();
     __shared__ struct radix_model<K> shared;
-    __shared__ unsigned bucket;
-    __shared__ unsigned long long least, most; /* of its sampled keys */
-    if (threadIdx.x == 0) {
-        bucket = RADIX_WAYS;
-        least = UINT64_MAX;
-        most = 0;
-        *crowd = 0;
-    }
-    __syncthreads();
-    if (counts[threadIdx.x] > count / 2)
-        bucket = threadIdx.x;
-    block_load_model<K, RADIX_WAYS>(model, shared);
-    __syncthreads();
-    if (bucket == RADIX_WAYS)
-        return;
+    __shared__ unsigned counts[RADIX_WAYS];    /* sampled keys of each bucket */
+    __shared__ unsigned long long least, most; /* of those of the crowded bucket */
     K keys[1] = {source[thread_scramble_below(threadIdx.x, count)]};
     uint32_t positions[1];
+    counts[threadIdx.x] = 0;
+    if (threadIdx.x == 0) {
+        least = UINT64_MAX;
+        most = 0;
+    }
+    block_load_model<K, RADIX_WAYS>(model, shared);
+    __syncthreads();
     thread_encode_keys(encoding, keys);
     thread_radix_positions(thread_lookup(shared), keys, positions);
-    if (positions[0] >> RADIX_FRACTION_BITS == bucket) {
+    const unsigned bucket = positions[0] >> RADIX_FRACTION_BITS;
+    atomicAdd(&counts[bucket], 1u);
+    __syncthreads();
+    if (counts[bucket] > RADIX_WAYS / 4 * 3) {
         const unsigned long long key = thread_upper_key(keys[0]);
         atomicMin(&least, key);
         atomicMax(&most, key);
     }
     __syncthreads();
-    if (threadIdx.x == 0 && least < most)
-        *crowd = counts[bucket];
+    if (threadIdx.x == 0)
+        *is_crowded = least < most;
 }
 
-/* open[0..count) as segments; the packs so far are done with. One block. */
+/* The segments of the next partition: the `count` of `open`, or the whole array, of `all` items.
+ * The packs so far are done with; if `is_first`, so is all that the totals count. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_SEGMENTS)
-    radix_reopen_kernel(const struct radix_open *open, unsigned count, bool is_first,
-                        struct radix_segments *segments, struct radix_totals *totals)
+    radix_open_kernel(struct radix_open open, unsigned count, size_t all, bool is_first,
+                      struct radix_segments *segments, struct radix_totals *totals)
 {
     thread_wait_for_grid();
     __shared__ unsigned warp_sums[THREADS_PER_WARP];
-    const struct radix_open range = threadIdx.x < count ? open[threadIdx.x] : radix_open{0, 0};
-    block_set_segments<K>(segments, range.first, range.count, warp_sums);
+    const bool is_listed = open.keys && threadIdx.x < count;
+    const bool is_whole = !open.keys && threadIdx.x == 0;
+    block_set_segments<K>(segments, is_listed ? open.first[threadIdx.x] : 0,
+                          is_listed  ? open.keys[threadIdx.x]
+                          : is_whole ? all
+                                     : 0,
+                          warp_sums);
     if (threadIdx.x == 0) {
         if (is_first)
             *totals = {};

@@ -9,41 +9,171 @@
  *   count:    radix_few_count_kernel, radix_few_runs_kernel, counting_fill_kernel
  *   digits:   radix_digit_count_kernel, radix_digit_plan_kernel, then a pass for each digit:
  *             radix_digit_kernel; radix_digit_copy_kernel after an odd number of passes
- *   models:   radix_whole_kernel, and for the whole array
+ *   models:   radix_open_kernel, and for the whole array
  *             radix_learn_kernel        a model: key -> position in the sorted order
+ *             radix_crowd_kernel        whether it follows the keys; the host waits, and may decide
+ *                                       for digits
  *             radix_count_kernel        items of each bucket
- *             radix_crowd_kernel        whether the model follows the keys; the host waits, and may
- *                                       decide for digits
  *             radix_scan_kernel, radix_partition_kernel       items -> scratch, in buckets
- *                                       (of more than part_most items radix_part_kernel and
- *                                       radix_reopen_kernel: these are parts, and each is sorted as
- *                                       the whole array is otherwise)
+ *                                       (of more than part_most items these are parts; each starts
+ *                                       with radix_open_kernel and is sorted as the whole array is
+ *                                       otherwise)
  *             then for all buckets together
  *             radix_learn_kernel, radix_count_kernel, radix_pack_kernel, radix_partition_kernel
  *                                       scratch -> items, in buckets of buckets
  *             radix_items_kernel        packs of items of 16 bytes, sorted by words
  *             radix_tiles_kernel        other packs, sorted in shared memory
  *             radix_ranges_kernel       what fits no tile is copied, and listed if its keys differ
- *   What is listed is parted once more, by radix_reopen_kernel and the second half of the above,
- *   once the engine has waited for all this (radix_finish); after RADIX_ROUNDS all is merge sorted.
- *
- * Sources: T. Kraska et al., "The Case for Learned Index Structures", and A. Kristo et al., "The
- * Case for a Learned Sorting Algorithm" (SIGMOD 2018 and 2020), for the map; E. Stehle and H.-A.
- * Jacobsen, "A Memory Bandwidth-Efficient Hybrid Radix Sort on GPUs" (SIGMOD 2017), for most
- * digits first and tiles that end in shared memory.
+ *   What is listed is parted once more, by radix_open_kernel and the second half of the above, once
+ *   the engine has waited for all this (radix_finish); after RADIX_ROUNDS all is merge sorted.
  */
 #include "core/trace.h"
 #include "cuda/block/launch.cuh"
 #include "cuda/radix/radix_digit_sort.h"
+#include "cuda/radix/radix_few.cuh"
 #include "cuda/radix/radix_items.cuh"
 #include "cuda/radix/radix_learn.cuh"
 #include "cuda/radix/radix_look.cuh"
-#include "cuda/radix/radix_plan.cuh"
 #include "cuda/radix/radix_tiles.cuh"
 
 #include <algorithm>
+#include <cmath>
 
-/* A sort on its way. */
+/* ---- how many buckets; workspace ---- */
+
+/* Keys of 4 bytes have no models: digits are as fast. */
+template <typename K>
+constexpr bool RADIX_HAS_MODELS = sizeof(K) >= sizeof(uint64_t);
+
+/* The few values of items of 16 bytes are not counted: these are of several indices each. */
+template <typename K>
+constexpr bool RADIX_HAS_FEW = sizeof(K) <= sizeof(uint64_t);
+
+struct radix_plan {
+    size_t part_keys;         /* keys of a part, if there are several */
+    size_t first_bucket_keys; /* keys of a bucket of the first partition */
+    size_t bucket_keys;       /* keys of a bucket of the second one */
+    unsigned aim;             /* keys of a pack */
+    unsigned segments;        /* the most that a partition can have, each with a model */
+};
+
+/* Memory for models and counts is one 32nd of the items', and at least enough for five segments, as
+ * a model has four buckets at least. */
+constexpr size_t RADIX_MODEL_RARITY = 32;
+
+template <typename K>
+static unsigned radix_segments_at_most(size_t count)
+{
+    const size_t segment_bytes = sizeof(struct radix_model<K>) + RADIX_WAYS * sizeof(radix_count);
+    const size_t fit = count * sizeof(K) / RADIX_MODEL_RARITY / segment_bytes;
+    return static_cast<unsigned>(std::clamp<size_t>(fit, 5, RADIX_SEGMENTS));
+}
+
+/* Thin buckets make packs that are even. Where two partitions cannot make so many, a bucket is a
+ * pack, fat, but with room in a tile for half as many keys again as it is meant to have; those that
+ * are larger still are parted once more. */
+template <typename K>
+static struct radix_plan radix_plan_make(size_t all, size_t tile_size, size_t part_most)
+{
+    /* Parts have room for a third more than they are meant to have. */
+    const size_t parts = launch_blocks(all, part_most - part_most / 4);
+    const size_t count = std::min(all, part_most);
+    constexpr size_t ways = RADIX_WAYS - 1;
+    const size_t aim = std::min<size_t>(tile_size, RADIX_TILE_ROOM * 3 / 4);
+    const size_t thin = aim / 4, fat = aim * 15 / 16;
+    const size_t least = launch_blocks(count, ways * ways);
+    struct radix_plan plan = {};
+    plan.part_keys = launch_blocks(all, std::max<size_t>(parts, 1));
+    plan.aim = static_cast<unsigned>(aim);
+    plan.segments = radix_segments_at_most<K>(count);
+    plan.bucket_keys = least <= thin ? thin : std::max(least, fat);
+    const size_t buckets = launch_blocks(count, plan.bucket_keys);
+    const size_t root = static_cast<size_t>(std::sqrt(static_cast<double>(buckets))) + 1;
+    plan.first_bucket_keys =
+        launch_blocks(count, std::min({root, ways, static_cast<size_t>(plan.segments) - 1}));
+    return plan;
+}
+
+/* Ranges that fit no tile. */
+static size_t radix_open_most(size_t count)
+{
+    return count / RADIX_TILE_ROOM + 1;
+}
+
+/* Strategies share memory: no two are at work at a time. */
+template <typename K>
+struct radix_workspace {
+    struct radix_facts *facts;
+    void *other; /* for digits, or the tables of few values */
+    /* For models: */
+    struct radix_totals *totals;
+    struct radix_segments *whole;
+    struct radix_open open;       /* ranges */
+    struct radix_segments *parts; /* buckets of the first partition, if these are parts */
+    radix_count *first_counts;    /* of the first partition */
+    radix_count *counts;          /* of the second one */
+    struct radix_model<K> *models;
+    struct radix_segments *segments;
+    struct radix_pack *packs;
+    struct radix_pack *left_packs; /* of items; else NULL */
+    struct radix_range<K> *ranges;
+    size_t bytes;
+};
+
+/* The next `count` of the workspace, aligned for any type. */
+template <typename T>
+static T *workspace_take(void *memory, size_t *used, size_t count)
+{
+    unsigned char *const base = static_cast<unsigned char *>(memory);
+    T *const part = base ? reinterpret_cast<T *>(base + *used) : NULL;
+    *used += (count * sizeof(T) + 255) / 256 * 256;
+    return part;
+}
+
+template <typename K>
+static void radix_workspace_lay_models(const struct radix_plan &plan, size_t count, void *memory,
+                                       struct radix_workspace<K> *work)
+{
+    const size_t buckets = static_cast<size_t>(plan.segments) * RADIX_WAYS;
+    const size_t packs = std::min(buckets, radix_packs_at_most(count, plan.aim, plan.segments));
+    const size_t ranges = radix_open_most(count);
+    size_t used = 0;
+    work->facts = workspace_take<struct radix_facts>(memory, &used, 1);
+    work->totals = workspace_take<struct radix_totals>(memory, &used, 1);
+    work->whole = workspace_take<struct radix_segments>(memory, &used, 1);
+    work->open.first = workspace_take<radix_count>(memory, &used, ranges);
+    work->open.keys = workspace_take<radix_count>(memory, &used, ranges);
+    work->parts = workspace_take<struct radix_segments>(memory, &used, 1);
+    work->first_counts = workspace_take<radix_count>(memory, &used, RADIX_WAYS);
+    work->counts = workspace_take<radix_count>(memory, &used, buckets);
+    work->models = workspace_take<struct radix_model<K>>(memory, &used, plan.segments);
+    work->segments = workspace_take<struct radix_segments>(memory, &used, 1);
+    work->packs = workspace_take<struct radix_pack>(memory, &used, packs);
+    if (RADIX_IS_ITEM<K>)
+        work->left_packs = workspace_take<struct radix_pack>(memory, &used, packs);
+    work->ranges = workspace_take<struct radix_range<K>>(memory, &used, ranges);
+    work->bytes = std::max(work->bytes, used);
+}
+
+/* Lays the workspace out from `memory` on; with NULL, only its size is of use. */
+template <typename K>
+static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &plan, size_t count,
+                                                     void *memory) {
+    struct radix_workspace<K> work = {
+    };
+    size_t used = 0;
+    work.facts = workspace_take<struct radix_facts>(memory, &used, 1);
+    work.other = workspace_take<unsigned char>(memory, &used, 0);
+    work.bytes = used + radix_digit_bytes(count, sizeof(K));
+    if constexpr (RADIX_HAS_FEW<K>)
+        work.bytes = std::max(work.bytes, used + sizeof(struct few_values<K>));
+    if constexpr (RADIX_HAS_MODELS<K>)
+        radix_workspace_lay_models(plan, count, memory, &work);
+    return work;
+}
+
+/* ---- a sort on its way ---- */
+
 template <typename K>
 struct radix_run {
     struct cuda_sort sort;
@@ -85,27 +215,42 @@ struct radix_step {
     radix_count *counts; /* then cursors */
 };
 
-/* Learns the models of the segments, and counts the keys of their buckets. */
+/* The segments of a partition: the `count` of `open`, or the whole array. */
+template <typename K>
+static bool radix_open_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                            const struct radix_open &open, size_t count, bool is_first,
+                            struct error *error)
+{
+    return launch_kernel(launch_at(run.site, "radix_open_kernel", 1, RADIX_SEGMENTS), error,
+                         radix_open_kernel<K>, open, static_cast<unsigned>(count), run.sort.count,
+                         is_first, step.segments, run.work.totals);
+}
+
+/* Learns the models of the segments. */
+template <typename K>
+static bool radix_learn_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                             struct error *error)
+{
+    /* The buckets of one segment become segments themselves. */
+    const unsigned buckets_most = step.segment_count == 1 ? run.plan.segments - 1 : RADIX_WAYS - 1;
+    return launch_kernel(launch_at(run.site, "radix_learn_kernel", step.segment_count,
+                                   LEARN_THREADS, sizeof(struct radix_learn_shared<K>)),
+                         error, radix_learn_kernel<K>, step.source, step.segments, step.bucket_keys,
+                         buckets_most, step.root_rarity_bits, step.encoding, run.work.models,
+                         step.counts);
+}
+
+/* Counts the keys of the segments' buckets. */
 template <typename K>
 static bool radix_count_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
                              struct error *error)
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
-    /* The buckets of one segment become segments themselves. */
-    const unsigned buckets_most = step.segment_count == 1 ? run.plan.segments - 1 : RADIX_WAYS - 1;
-    return launch_kernel(launch_at(run.site, "radix_learn_kernel", step.segment_count,
-                                   LEARN_THREADS, sizeof(struct radix_learn_shared<K>)),
-                         error, radix_learn_kernel<K>, step.source,
-                         static_cast<const struct radix_segments *>(step.segments),
-                         step.bucket_keys, buckets_most, step.root_rarity_bits, step.encoding,
-                         run.work.models, step.counts) &&
-           launch_kernel(launch_at(run.site, "radix_count_kernel",
+    return launch_kernel(launch_at(run.site, "radix_count_kernel",
                                    launch_resident(run.site, RADIX_COUNT_BLOCKS, tiles),
                                    RADIX_PARTITION_THREADS),
-                         error, radix_count_kernel<K>, step.source,
-                         static_cast<const struct radix_segments *>(step.segments),
-                         static_cast<const struct radix_model<K> *>(run.work.models), step.encoding,
-                         step.counts);
+                         error, radix_count_kernel<K>, step.source, step.segments, run.work.models,
+                         step.encoding, step.counts);
 }
 
 template <typename K>
@@ -113,13 +258,12 @@ static bool radix_partition_step(const struct radix_run<K> &run, const struct ra
                                  struct error *error)
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
-    return launch_kernel(
-        launch_at(run.site, "radix_partition_kernel",
-                  launch_resident(run.site, RADIX_PARTITION_BLOCKS, tiles), RADIX_PARTITION_THREADS,
-                  sizeof(struct radix_partition_shared<K>)),
-        error, radix_partition_kernel<K>, step.source, step.target,
-        static_cast<const struct radix_segments *>(step.segments),
-        static_cast<const struct radix_model<K> *>(run.work.models), step.encoding, step.counts);
+    return launch_kernel(launch_at(run.site, "radix_partition_kernel",
+                                   launch_resident(run.site, RADIX_PARTITION_BLOCKS, tiles),
+                                   RADIX_PARTITION_THREADS,
+                                   sizeof(struct radix_partition_shared<K>)),
+                         error, radix_partition_kernel<K>, step.source, step.target, step.segments,
+                         run.work.models, step.encoding, step.counts);
 }
 
 /* source -> items: all packs. */
@@ -133,9 +277,8 @@ static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_
         if (!launch_kernel(launch_at(run.site, "radix_items_kernel",
                                      launch_resident(run.site, RADIX_ITEM_BLOCKS, packs),
                                      RADIX_TILE_THREADS, sizeof(struct radix_item_shared)),
-                           error, radix_items_kernel, move,
-                           static_cast<const struct radix_model<K> *>(run.work.models),
-                           run.work.totals, tile_packs, run.work.left_packs))
+                           error, radix_items_kernel, move, run.work.models, run.work.totals,
+                           tile_packs, run.work.left_packs))
             return false;
         pack_count = &run.work.totals->left;
         tile_packs = run.work.left_packs;
@@ -143,27 +286,24 @@ static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_
     return launch_kernel(launch_at(run.site, "radix_tiles_kernel",
                                    launch_resident(run.site, radix_tile_blocks(sizeof(K)), packs),
                                    RADIX_TILE_THREADS, sizeof(struct radix_tile_shared<K>)),
-                         error, radix_tiles_kernel<K>, move,
-                         static_cast<const struct radix_model<K> *>(run.work.models),
-                         static_cast<const struct radix_totals *>(run.work.totals), pack_count,
-                         tile_packs, run.work.ranges);
+                         error, radix_tiles_kernel<K>, move, run.work.models, run.work.totals,
+                         pack_count, tile_packs, run.work.ranges);
 }
 
 /* The last partition and the packs: step.source -> step.target -> items. What fits no tile is added
  * to the ranges. */
 template <typename K>
-static bool radix_sort_counted(const struct radix_run<K> &run, const struct radix_step<K> &step,
-                               struct error *error)
+static bool radix_sort_last(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                            struct error *error)
 {
     const struct radix_move<K> move = {
         step.target, static_cast<K *>(run.sort.items), run.sort.order
     };
     const size_t packs = launch_blocks(run.sort.count, run.plan.aim) + step.segment_count;
-    return launch_kernel(launch_at(run.site, "radix_pack_kernel", step.segment_count, RADIX_WAYS),
-                         error, radix_pack_kernel<K>, step.counts,
-                         static_cast<const struct radix_segments *>(step.segments),
-                         static_cast<const struct radix_model<K> *>(run.work.models), run.plan.aim,
-                         run.work.totals, run.work.packs, run.work.ranges) &&
+    return radix_learn_step(run, step, error) && radix_count_step(run, step, error) &&
+           launch_kernel(launch_at(run.site, "radix_pack_kernel", step.segment_count, RADIX_WAYS),
+                         error, radix_pack_kernel<K>, step.counts, step.segments, run.work.models,
+                         run.plan.aim, run.work.totals, run.work.packs, run.work.ranges) &&
            radix_partition_step(run, step, error) && radix_sort_packs(run, move, packs, error);
 }
 
@@ -182,35 +322,19 @@ static bool radix_finish_ranges(const struct radix_run<K> &run, const K *source,
                          run.work.open, run.sort.note);
 }
 
-/* Counts the buckets of the first partition, and looks whether the model follows the keys. */
+/* one.source -> one.target, in buckets, which become the next segments. Its model is learned. */
 template <typename K>
-static bool radix_start_models(const struct radix_run<K> &run, const struct radix_step<K> &step,
-                               struct error *error)
+static bool radix_partition_one(const struct radix_run<K> &run, const struct radix_step<K> &one,
+                                struct radix_segments *next, struct error *error)
 {
-    return launch_kernel(launch_at(run.site, "radix_whole_kernel", 1, RADIX_SEGMENTS), error,
-                         radix_whole_kernel<K>, run.sort.count, run.work.whole, run.work.totals) &&
-           radix_count_step(run, step, error) &&
-           launch_kernel(launch_at(run.site, "radix_crowd_kernel", 1, RADIX_WAYS), error,
-                         radix_crowd_kernel<K>, step.source, run.sort.count,
-                         static_cast<const struct radix_model<K> *>(run.work.models), step.encoding,
-                         static_cast<const radix_count *>(step.counts), &run.sort.note->crowd) &&
-           radix_wait(run.sort, error);
-}
-
-/* one.source -> one.target, in buckets. They are counted. */
-template <typename K>
-static bool radix_partition_counted(const struct radix_run<K> &run, const struct radix_step<K> &one,
-                                    struct error *error)
-{
-    return launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
-                         radix_scan_kernel<K>,
-                         static_cast<const struct radix_segments *>(one.segments), one.counts,
-                         run.work.segments) &&
+    return radix_count_step(run, one, error) &&
+           launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
+                         radix_scan_kernel<K>, one.segments, one.counts, next) &&
            radix_partition_step(run, one, error);
 }
 
-/* Both partitions, the first of which is counted, and the tiles: one.source -> one.target -> target
- * -> items. */
+/* Both partitions, the first of which has its model, and the tiles: one.source -> one.target ->
+ * target -> items. */
 template <typename K>
 static bool radix_sort_by_two(const struct radix_run<K> &run, const struct radix_step<K> &one,
                               K *target, struct error *error)
@@ -219,44 +343,28 @@ static bool radix_sort_by_two(const struct radix_run<K> &run, const struct radix
         one.target, target, run.work.segments, run.plan.segments, run.plan.bucket_keys,
             RADIX_LAST_ROOT_RARITY_BITS, key_order_identity(), run.work.counts
     };
-    return radix_partition_counted(run, one, error) && radix_count_step(run, two, error) &&
-           radix_sort_counted(run, two, error);
+    return radix_partition_one(run, one, run.work.segments, error) &&
+           radix_sort_last(run, two, error);
 }
 
-/* The first `count` segments as parts. One block. */
-static __global__ void __launch_bounds__(RADIX_SEGMENTS)
-    radix_part_kernel(const struct radix_segments *segments, unsigned count,
-                      struct radix_open *parts)
-{
-    thread_wait_for_grid();
-    if (threadIdx.x < count)
-        parts[threadIdx.x] = {segments->first[threadIdx.x], segments->keys[threadIdx.x]};
-}
-
-/* Sorts an array that is too large for two partitions: items -> scratch in parts, which are
- * counted; then each by itself. */
+/* Sorts an array that is too large for two partitions: items -> scratch in parts; then each by
+ * itself. */
 template <typename K>
 static bool radix_sort_parts(const struct radix_run<K> &run, const struct radix_step<K> &parting,
                              struct error *error)
 {
     K *const items = static_cast<K *>(run.sort.items), *const scratch = parting.target;
-    const unsigned parts =
-        static_cast<unsigned>(launch_blocks(run.sort.count, parting.bucket_keys)) + 2;
+    const size_t parts = launch_blocks(run.sort.count, parting.bucket_keys) + 2;
     const struct radix_step<K> one = {
         scratch, items, run.work.whole, 1, run.plan.first_bucket_keys, RADIX_FIRST_ROOT_RARITY_BITS,
             key_order_identity(), run.work.first_counts
     };
-    if (!radix_partition_counted(run, parting, error) ||
-        !launch_kernel(
-            launch_at(run.site, "radix_part_kernel", 1, RADIX_SEGMENTS), error, radix_part_kernel,
-            static_cast<const struct radix_segments *>(run.work.segments), parts, run.work.parts))
+    if (!radix_partition_one(run, parting, run.work.parts, error))
         return false;
-    for (unsigned part = 0; part < parts; part++)
-        if (!launch_kernel(launch_at(run.site, "radix_reopen_kernel", 1, RADIX_SEGMENTS), error,
-                           radix_reopen_kernel<K>,
-                           static_cast<const struct radix_open *>(run.work.parts + part), 1u,
-                           part == 0, run.work.whole, run.work.totals) ||
-            !radix_count_step(run, one, error) || !radix_sort_by_two(run, one, scratch, error))
+    for (size_t part = 0; part < parts; part++)
+        if (!radix_open_step(run, one, {run.work.parts->first + part, run.work.parts->keys + part},
+                             1, part == 0, error) ||
+            !radix_learn_step(run, one, error) || !radix_sort_by_two(run, one, scratch, error))
             return false;
     return radix_finish_ranges<K>(run, scratch, error);
 }
@@ -296,10 +404,14 @@ static bool radix_models(const struct radix_run<K> &run, struct error *error)
             1, has_parts ? run.plan.part_keys : run.plan.first_bucket_keys,
             RADIX_FIRST_ROOT_RARITY_BITS, sort.order, run.work.first_counts
     };
-    if (!radix_start_models(run, first, error))
+    if (!radix_open_step(run, first, {}, 1, true, error) || !radix_learn_step(run, first, error) ||
+        !launch_kernel(launch_at(run.site, "radix_crowd_kernel", 1, RADIX_WAYS), error,
+                       radix_crowd_kernel<K>, first.source, sort.count, run.work.models,
+                       first.encoding, &sort.note->is_crowded) ||
+        !radix_wait(sort, error))
         return false;
     const struct radix_decision decision =
-        radix_decide_counted(&sort.note->facts, sort.count, sizeof(K), sort.note->crowd);
+        radix_decide_learned(&sort.note->facts, sort.count, sizeof(K), sort.note->is_crowded);
     trace_note_strategy(radix_strategy_name(decision.strategy), decision.reason);
     if (decision.strategy == RADIX_STRATEGY_DIGITS)
         return radix_digits(run, false, error);
@@ -375,15 +487,6 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
            radix_wait(sort, error);
 }
 
-template <typename K>
-static bool radix_start(const struct cuda_sort &sort, const struct radix_tuning &tuning,
-                        struct error *error)
-{
-    struct radix_run<K> run;
-    return radix_prepare(sort, tuning, &run, error) && radix_look(run, error) &&
-           radix_start_decided(run, error);
-}
-
 /* ---- what is left undone ---- */
 
 /* After a strategy has refused the items, and moved none: the facts say why, and another one has
@@ -420,24 +523,25 @@ static bool radix_start_round(const struct cuda_sort &sort, const struct radix_t
     };
     for (size_t first = 0; first < count; first += run.plan.segments) {
         const size_t segments = std::min<size_t>(count - first, run.plan.segments);
-        if (!launch_kernel(launch_at(run.site, "radix_reopen_kernel", 1, RADIX_SEGMENTS), error,
-                           radix_reopen_kernel<K>,
-                           static_cast<const struct radix_open *>(run.work.open + first),
-                           static_cast<unsigned>(segments), first == 0, run.work.segments,
-                           run.work.totals) ||
-            !radix_count_step(run, step, error) || !radix_sort_counted(run, step, error))
+        if (!radix_open_step(run, step, {run.work.open.first + first, run.work.open.keys + first},
+                             segments, first == 0, error) ||
+            !radix_sort_last(run, step, error))
             return false;
     }
     return radix_finish_ranges<K>(run, step.target, error);
 }
 
+/* ---- the path ---- */
+
+/* Starts the first round, or what the rounds before, as `before` says, have left undone. */
 template <typename K>
-static bool radix_go_on(const struct cuda_sort &sort, const struct radix_tuning &tuning,
-                        struct error *error)
+static bool radix_start(const struct cuda_sort &sort, const struct radix_tuning &tuning,
+                        unsigned round, const struct sort_note &before, struct error *error)
 {
-    const struct sort_note before = *sort.note;
-    sort.note->open = 0;
-    sort.note->is_refused = false;
+    struct radix_run<K> run;
+    if (round == 0)
+        return radix_prepare(sort, tuning, &run, error) && radix_look(run, error) &&
+               radix_start_decided(run, error);
     if (before.is_refused)
         return radix_start_again<K>(sort, tuning, error);
     if constexpr (RADIX_HAS_MODELS<K>)
@@ -445,12 +549,23 @@ static bool radix_go_on(const struct cuda_sort &sort, const struct radix_tuning 
     return error_set(error, "device %u: keys of 4 bytes have open ranges", sort.device);
 }
 
-/* ---- the path ---- */
-
-static bool radix_refuse_width(const struct cuda_sort &sort, struct error *error)
+static bool radix_start_width(const struct cuda_sort &sort, const struct radix_tuning &tuning,
+                              unsigned round, struct error *error)
 {
-    return error_set(error, "device %u: no path sorts items of %u bytes", sort.device,
-                     sort.item_bytes);
+    const struct sort_note before = *sort.note;
+    sort.note->open = 0;
+    sort.note->is_refused = false;
+    switch (sort.item_bytes) {
+    case 4:
+        return radix_start<uint32_t>(sort, tuning, round, before, error);
+    case 8:
+        return radix_start<uint64_t>(sort, tuning, round, before, error);
+    case 16:
+        return radix_start<key_u128>(sort, tuning, round, before, error);
+    default:
+        return error_set(error, "device %u: no path sorts items of %u bytes", sort.device,
+                         sort.item_bytes);
+    }
 }
 
 bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
@@ -459,18 +574,8 @@ bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *t
     *sort->note = {};
     if (sort->item_bytes <= 2 && sort->count > RADIX_COUNT_LEAST)
         return counting_sort(sort, SIZE_MAX, error);
-    if (sort->count <= tuning->merge_most)
-        return radix_merge(*sort, error);
-    switch (sort->item_bytes) {
-    case 4:
-        return radix_start<uint32_t>(*sort, *tuning, error);
-    case 8:
-        return radix_start<uint64_t>(*sort, *tuning, error);
-    case 16:
-        return radix_start<key_u128>(*sort, *tuning, error);
-    default:
-        return radix_refuse_width(*sort, error);
-    }
+    return sort->count <= tuning->merge_most ? radix_merge(*sort, error)
+                                             : radix_start_width(*sort, *tuning, 0, error);
 }
 
 bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
@@ -480,20 +585,10 @@ bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning 
     *is_done = note->open == 0 && !note->is_refused;
     if (*is_done)
         return true;
-    if (round > RADIX_ROUNDS) {
-        *sort->note = {};
-        return radix_merge(*sort, error);
-    }
-    switch (sort->item_bytes) {
-    case 4:
-        return radix_go_on<uint32_t>(*sort, *tuning, error);
-    case 8:
-        return radix_go_on<uint64_t>(*sort, *tuning, error);
-    case 16:
-        return radix_go_on<key_u128>(*sort, *tuning, error);
-    default:
-        return radix_refuse_width(*sort, error);
-    }
+    if (round <= RADIX_ROUNDS)
+        return radix_start_width(*sort, *tuning, round, error);
+    *sort->note = {};
+    return radix_merge(*sort, error);
 }
 
 bool radix_sort(const struct cuda_sort *sort, struct error *error)

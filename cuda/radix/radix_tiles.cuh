@@ -467,12 +467,12 @@ __device__ __forceinline__ unsigned thread_find_range(const struct radix_range<K
     return from;
 }
 
-/* Copies and decodes the ranges. Lists the ranges that hold different keys in open[], and stores
+/* Copies and decodes the ranges. Lists the ranges that hold different keys in `open`, and stores
  * their number in note->open. The grid may have any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     radix_ranges_kernel(struct radix_move<K> move, struct radix_totals *totals,
-                        struct radix_range<K> *ranges, struct radix_open *open,
+                        struct radix_range<K> *ranges, struct radix_open open,
                         struct sort_note *note)
 {
     thread_wait_for_grid();
@@ -483,8 +483,11 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
         const struct radix_range<K> range = ranges[index];
         const size_t first = static_cast<size_t>(piece - range.first_piece) * RADIX_PIECE;
         if (block_copy_piece(move, range, first) && threadIdx.x == 0 &&
-            atomicExch(&ranges[index].differs, 1u) == 0)
-            open[atomicAdd(&totals->open, 1u)] = {range.first, range.count};
+            atomicExch(&ranges[index].differs, 1u) == 0) {
+            const unsigned place = atomicAdd(&totals->open, 1u);
+            open.first[place] = range.first;
+            open.keys[place] = range.count;
+        }
     }
     if (threadIdx.x > 0)
         return;

@@ -185,12 +185,11 @@ static void a_sample_that_missed_most_keys_is_not_believed(void **state)
 {
     (void)state;
     const struct radix_facts facts = item_facts(), scattered = smooth_facts();
-    assert_int_equal(radix_decide_counted(&facts, MANY, 16, 0).strategy, RADIX_STRATEGY_MODELS);
-    assert_int_equal(radix_decide_counted(&facts, MANY, 16, MANY / 2 + 1).strategy,
+    assert_int_equal(radix_decide_learned(&facts, MANY, 16, false).strategy, RADIX_STRATEGY_MODELS);
+    assert_int_equal(radix_decide_learned(&facts, MANY, 16, true).strategy, RADIX_STRATEGY_DIGITS);
+    assert_int_equal(radix_decide_learned(&scattered, MANY, 8, true).strategy,
                      RADIX_STRATEGY_DIGITS);
-    assert_int_equal(radix_decide_counted(&scattered, MANY, 8, MANY).strategy,
-                     RADIX_STRATEGY_DIGITS);
-    assert_int_equal(radix_decide_counted(&scattered, MANY, 16, MANY).strategy,
+    assert_int_equal(radix_decide_learned(&scattered, MANY, 16, true).strategy,
                      RADIX_STRATEGY_MODELS);
 }
 
