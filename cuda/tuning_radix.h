@@ -82,8 +82,7 @@ __host__ __device__ constexpr unsigned radix_bin_limit(size_t item_bytes)
 }
 constexpr unsigned RADIX_TILE_ROUNDS = 8;
 
-/* Maximum keys of a full bin that a warp sorts, if few bins are full. With 512 keys it takes 30
- * us. */
+/* Maximum items of a full bin whose words a warp sorts, if few bins are full. */
 constexpr unsigned RADIX_SPAN_MOST = 128;
 
 __host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)

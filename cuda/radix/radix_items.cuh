@@ -17,6 +17,9 @@
 #include "cuda/block/async_copy.cuh"
 #include "cuda/radix/radix_tiles.cuh"
 
+/* The most items of a bin that is not full. */
+constexpr unsigned RADIX_ITEM_LIMIT = radix_bin_limit(sizeof(key_u128));
+
 /* The bits of a word below its position: the item's place in the pack. */
 constexpr unsigned RADIX_PLACE_BITS = 13;
 static_assert(RADIX_TILE_ROOM <= 1u << RADIX_PLACE_BITS, "a word has room for a place");
@@ -96,7 +99,7 @@ __device__ __forceinline__ bool block_find_items(struct radix_item_shared &share
         const unsigned rank =
             atomicAdd(&shared.bins[thread_position_bin(pack.bins, position, shift)], 1u);
         found[i] = rank << RADIX_POSITION_BITS | position;
-        is_full |= rank >= radix_bin_limit(sizeof(key_u128));
+        is_full |= rank >= RADIX_ITEM_LIMIT;
     }
     return is_full;
 }
@@ -132,17 +135,100 @@ __device__ __forceinline__ unsigned thread_word_position(uint64_t word)
     return static_cast<unsigned>(word >> RADIX_PLACE_BITS);
 }
 
+/* ---- full bins ---- */
+
+/* The items of a bin, as indices in the tile: begin..end, without end. */
+struct radix_bin_span {
+    unsigned begin;
+    unsigned end;
+};
+
+__device__ __forceinline__ unsigned radix_span_count(const struct radix_bin_span &span)
+{
+    return span.end - span.begin;
+}
+
+/* Returns the span of `bin` in a tile of `count` items. starts[] holds the first index of each
+ * bin. */
+__device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned *starts,
+                                                                 unsigned bin, unsigned count)
+{
+    const struct radix_bin_span span = {starts[bin],
+                                        bin + 1 < RADIX_TILE_BINS ? starts[bin + 1] : count};
+    return span;
+}
+
+constexpr unsigned RADIX_TILE_WARPS = RADIX_TILE_THREADS / THREADS_PER_WARP;
+
+/* Returns, in all threads, whether few bins are full and none holds more than RADIX_SPAN_MOST keys,
+ * so that warps can sort the full ones quickly. "Few" means that at most RADIX_TILE_WARPS threads
+ * find a full bin. Neighbouring bins, which are usually full together, are checked by different
+ * threads. Call it after a barrier; it ends with one. */
+__device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigned count)
+{
+    bool has_full = false, has_more = false;
+    for (unsigned bin = threadIdx.x; bin < RADIX_TILE_BINS; bin += RADIX_TILE_THREADS) {
+        const unsigned own = radix_span_count(thread_bin_span(bins, bin, count));
+        has_full |= own > RADIX_ITEM_LIMIT;
+        has_more |= own > RADIX_SPAN_MOST;
+    }
+    const int full = __syncthreads_count(has_full);
+    return !__syncthreads_or(has_more) && full <= static_cast<int>(RADIX_TILE_WARPS);
+}
+
+/* Sorts a span of the words by one warp with the network of block_network_sort. Sorting in
+ * registers took as long and left fewer of them for the rest of the kernel. */
+__device__ __forceinline__ void warp_sort_span(uint64_t *words, const struct radix_bin_span &span)
+{
+    const unsigned count = radix_span_count(span);
+    for (unsigned run = 1; run < count; run *= 2)
+        for (unsigned stride = run; stride > 0; stride /= 2) {
+            for (unsigned pair = thread_lane();; pair += THREADS_PER_WARP) {
+                const unsigned i = 2 * (pair & ~(stride - 1)) | (pair & (stride - 1));
+                const unsigned partner = stride == run ? i ^ (2 * run - 1) : i ^ stride;
+                if (i >= count)
+                    break;
+                if (partner < count)
+                    thread_compare_exchange(words[tile_slot<uint64_t>(span.begin + i)],
+                                            words[tile_slot<uint64_t>(span.begin + partner)]);
+            }
+            __syncwarp();
+        }
+}
+
+/* Sorts the words of each full bin, one warp per bin. Neighbouring bins go to different
+ * warps. Each lane checks bins of its own stretch of bins[], in an order that lets the lanes of a
+ * warp read from different banks. Call it after a barrier; it ends with one. Not inlined: few packs
+ * need this code, and it should not take registers from the common path. */
+static __device__ __attribute__((noinline)) void
+block_sort_full_bins(const unsigned *bins, unsigned count, uint64_t *words)
+{
+    constexpr unsigned rows = RADIX_TILE_BINS / THREADS_PER_WARP;
+    static_assert(rows % THREADS_PER_WARP == 0, "each lane has each of its bins once");
+    for (unsigned row = threadIdx.x / THREADS_PER_WARP; row < rows; row += RADIX_TILE_WARPS) {
+        const unsigned bin = thread_lane() * rows + (row ^ thread_lane());
+        const struct radix_bin_span own = thread_bin_span(bins, bin, count);
+        unsigned full = __ballot_sync(ALL_LANES, radix_span_count(own) > RADIX_ITEM_LIMIT);
+        for (; full != 0; full &= full - 1) {
+            const int lane = __ffs(static_cast<int>(full)) - 1;
+            const struct radix_bin_span span = {__shfl_sync(ALL_LANES, own.begin, lane),
+                                                __shfl_sync(ALL_LANES, own.end, lane)};
+            warp_sort_span(words, span);
+        }
+    }
+    __syncthreads();
+}
+
 /* Sorts the words of full bins; false if more of them share a position than a bin has that is not
  * full, as those are compared one by one. So many are of a full bin, and side by side once it is
  * sorted. Begins after a barrier and ends with one. */
 __device__ __forceinline__ bool block_settle_words(struct radix_item_shared &shared, unsigned count)
 {
-    constexpr unsigned limit = radix_bin_limit(sizeof(key_u128));
-    block_sort_full_bins(shared.bins, count, sizeof(key_u128), shared.words);
+    block_sort_full_bins(shared.bins, count, shared.words);
     bool is_crowded = false;
-    for (unsigned i = threadIdx.x + limit; i < count; i += RADIX_TILE_THREADS)
+    for (unsigned i = threadIdx.x + RADIX_ITEM_LIMIT; i < count; i += RADIX_TILE_THREADS)
         is_crowded |= thread_word_position(shared.words[tile_slot<uint64_t>(i)]) ==
-                      thread_word_position(shared.words[tile_slot<uint64_t>(i - limit)]);
+                      thread_word_position(shared.words[tile_slot<uint64_t>(i - RADIX_ITEM_LIMIT)]);
     return !__syncthreads_or(is_crowded);
 }
 
@@ -258,7 +344,7 @@ __device__ __forceinline__ bool block_sort_items(struct radix_item_shared &share
     const unsigned shift = thread_position_shift(pack.bins);
     const bool own_full = block_find_items(shared, source, pack, shift, found);
     const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
-    bool is_left = is_full && !block_has_few_full(shared.bins, pack.count, sizeof(key_u128));
+    bool is_left = is_full && !block_has_few_full(shared.bins, pack.count);
     if (!is_left) {
         block_place_words(shared, pack, shift, found);
         is_left = is_full && !block_settle_words(shared, pack.count);

@@ -16,8 +16,7 @@
  *
  * The fallbacks, for fuller bins:
  *
- *   - If a few bins are slightly fuller, the windows are sorted a few more times.
- *   - If only a few bins are full (see radix_bin_limit), a warp sorts each of these bins first.
+ *   - If some bins are fuller, the windows are sorted a few more times.
  *   - If the model is wrong at this small scale (for example, one value a thousand times among
  *     others), splitters from the tile define new bins, with a separate bin for the keys equal to
  *     each splitter.
@@ -41,29 +40,6 @@ struct radix_move {
 static_assert(RADIX_TILE_BINS <= 1u << RADIX_RANK_SHIFT, "a place has room for a bin");
 static_assert(RADIX_TILE_ROOM <= 1u << RADIX_RANK_SHIFT, "a place has room for a rank");
 static_assert(RADIX_THREAD_BINS % 4 == 0, "bins are scanned by fours");
-
-/* The items of a bin, as indices in the tile: begin..end, without end. */
-struct radix_bin_span {
-    unsigned begin;
-    unsigned end;
-};
-
-__device__ __forceinline__ unsigned radix_span_count(const struct radix_bin_span &span)
-{
-    return span.end - span.begin;
-}
-
-/* Returns the span of `bin` in a tile of `count` items. starts[] holds the first index of each
- * bin. */
-__device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned *starts,
-                                                                 unsigned bin, unsigned count)
-{
-    const struct radix_bin_span span = {starts[bin],
-                                        bin + 1 < RADIX_TILE_BINS ? starts[bin + 1] : count};
-    return span;
-}
-
-constexpr unsigned RADIX_TILE_WARPS = RADIX_TILE_THREADS / THREADS_PER_WARP;
 
 /* Windows begin at multiples of RADIX_WINDOW (8); shifted windows begin half a window later. */
 constexpr unsigned RADIX_WINDOW = KEYS_PER_THREAD;
@@ -257,76 +233,6 @@ __device__ __attribute__((noinline)) void block_network_sort(K *tile, unsigned c
         }
 }
 
-/* Returns, in all threads, whether few bins are full and none holds more than RADIX_SPAN_MOST keys,
- * so that warps can sort the full ones quickly. "Few" means that at most RADIX_TILE_WARPS threads
- * find a full bin. Neighbouring bins, which are usually full together, are checked by different
- * threads. Call it after a barrier; it ends with one. */
-__device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigned count,
-                                                   size_t item_bytes)
-{
-    bool has_full = false, has_more = false;
-    for (unsigned bin = threadIdx.x; bin < RADIX_TILE_BINS; bin += RADIX_TILE_THREADS) {
-        const unsigned own = radix_span_count(thread_bin_span(bins, bin, count));
-        has_full |= own > radix_bin_limit(item_bytes);
-        has_more |= own > RADIX_SPAN_MOST;
-    }
-    const int full = __syncthreads_count(has_full);
-    return !__syncthreads_or(has_more) && full <= static_cast<int>(RADIX_TILE_WARPS);
-}
-
-/* Sorts a span of the tile by one warp with the network of block_network_sort. Returns early if all
- * keys are equal. Sorting in registers took as long and left fewer of them for the rest of the
- * kernel. */
-template <typename K>
-__device__ __forceinline__ void warp_sort_span(K *tile, const struct radix_bin_span &span)
-{
-    const unsigned count = radix_span_count(span);
-    bool differs = false;
-    for (unsigned i = thread_lane(); i < count; i += THREADS_PER_WARP)
-        differs |= tile[tile_slot<K>(span.begin + i)] != tile[tile_slot<K>(span.begin)];
-    if (!__any_sync(ALL_LANES, differs))
-        return;
-    __syncwarp(); /* all lanes have read the span: a vote does not order memory accesses */
-    for (unsigned run = 1; run < count; run *= 2)
-        for (unsigned stride = run; stride > 0; stride /= 2) {
-            for (unsigned pair = thread_lane();; pair += THREADS_PER_WARP) {
-                const unsigned i = 2 * (pair & ~(stride - 1)) | (pair & (stride - 1));
-                const unsigned partner = stride == run ? i ^ (2 * run - 1) : i ^ stride;
-                if (i >= count)
-                    break;
-                if (partner < count)
-                    thread_compare_exchange(tile[tile_slot<K>(span.begin + i)],
-                                            tile[tile_slot<K>(span.begin + partner)]);
-            }
-            __syncwarp();
-        }
-}
-
-/* Sorts the keys of each full bin of the tile, one warp per bin. Neighbouring bins go to different
- * warps. Each lane checks bins of its own stretch of bins[], in an order that lets the lanes of a
- * warp read from different banks. Call it after a barrier; it ends with one. Not inlined: few tiles
- * need this code, and it should not take registers from the common path. */
-template <typename K>
-__device__ __attribute__((noinline)) void block_sort_full_bins(const unsigned *bins, unsigned count,
-                                                               size_t item_bytes, K *tile)
-{
-    constexpr unsigned rows = RADIX_TILE_BINS / THREADS_PER_WARP;
-    static_assert(rows % THREADS_PER_WARP == 0, "each lane has each of its bins once");
-    for (unsigned row = threadIdx.x / THREADS_PER_WARP; row < rows; row += RADIX_TILE_WARPS) {
-        const unsigned bin = thread_lane() * rows + (row ^ thread_lane());
-        const struct radix_bin_span own = thread_bin_span(bins, bin, count);
-        unsigned full =
-            __ballot_sync(ALL_LANES, radix_span_count(own) > radix_bin_limit(item_bytes));
-        for (; full != 0; full &= full - 1) {
-            const int lane = __ffs(static_cast<int>(full)) - 1;
-            const struct radix_bin_span span = {__shfl_sync(ALL_LANES, own.begin, lane),
-                                                __shfl_sync(ALL_LANES, own.end, lane)};
-            warp_sort_span(tile, span);
-        }
-    }
-    __syncthreads();
-}
-
 /* Chooses RADIX_SPLITTERS keys of the tile at even distances as splitters, and sorts them. Call it
  * after a barrier; it ends with one. Not inlined: few tiles need this code, and it should not take
  * registers from the common path. */
@@ -362,9 +268,8 @@ __device__ __forceinline__ bool block_sort_bins(unsigned *bins, K *tile, unsigne
 /* Sorts the pack into shared.keys. On entry the bins must be zero, and a barrier must have followed
  * their clearing; the same holds on return.
  *
- * If too many of the model's bins are full for block_sort_full_bins, only one round of windows is
- * tried. One round shows whether the full bins hold equal keys; if not, it is better to choose
- * splitters at once. */
+ * If a bin of the model is full (radix_bin_limit), only one round of windows is tried. One round
+ * shows whether the full bins hold equal keys; if not, it is better to choose splitters at once. */
 template <typename K>
 __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &shared,
                                                 const K *source, const struct radix_pack &pack)
@@ -374,12 +279,8 @@ __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &sha
         const bool own_full = block_bin_keys(shared, source, pack, is_split, places);
         const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
         block_place_keys(source, pack.count, shared.bins, places, shared.keys);
-        bool has_many = is_full && !is_split;
-        if (has_many && block_has_few_full(shared.bins, pack.count, sizeof(K))) {
-            block_sort_full_bins(shared.bins, pack.count, sizeof(K), shared.keys);
-            has_many = false;
-        }
-        if (block_sort_bins(shared.bins, shared.keys, pack.count, has_many ? 1 : RADIX_TILE_ROUNDS))
+        const unsigned rounds = is_full && !is_split ? 1 : RADIX_TILE_ROUNDS;
+        if (block_sort_bins(shared.bins, shared.keys, pack.count, rounds))
             return;
         if (is_split)
             break;
