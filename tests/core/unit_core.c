@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_core.c - the ring between two threads; a counter that threads wait for; the work that
- * threads report, which is counted and recorded in bounded memory; and the table of "auto", whose
- * model agrees with measurements from file to file (docs/performance.md).
+ * threads report, which is counted and recorded in bounded memory, also by ranks; and the table of
+ * "auto", whose model agrees with measurements from file to file (docs/performance.md).
  */
 #include "core/auto_table.h"
 #include "core/counter.h"
 #include "core/ring.h"
-#include "core/trace.h"
+#include "core/trace_ranks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -290,6 +291,84 @@ static void spans_of_a_row_do_not_overlap(void **state)
     assert_false(trace_is_recording());
 }
 
+/* ---- The trace of ranks ---- */
+
+/* What rank 0 broadcasts goes through this pipe to rank 1. */
+static int tube[2];
+static void (*change)(void *data); /* NULL, or changes what rank 1 receives */
+
+static const char *send_all(void *context, void *data, size_t bytes)
+{
+    (void)context;
+    return write(tube[1], data, bytes) == (ssize_t)bytes ? NULL : "cannot send";
+}
+
+static const char *receive_all(void *context, void *data, size_t bytes)
+{
+    (void)context;
+    if (read(tube[0], data, bytes) != (ssize_t)bytes)
+        return "cannot receive";
+    if (change)
+        change(data);
+    return NULL;
+}
+
+/* Rank 1 counts 5 and 7 bytes, which rank 0 should see or not. Returns what it sees. The ranks are
+ * processes. */
+static uint64_t count_in_child(bool is_wanted, unsigned *ranks)
+{
+    static const struct group_functions first = {.broadcast = send_all},
+                                        second = {.broadcast = receive_all};
+    struct error error = {0};
+    struct trace_view view;
+    int status;
+    struct group group = {.rank = 0, .size = 2, .functions = &first};
+    assert_int_equal(pipe(tube), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        group = (struct group){.rank = 1, .size = 2, .functions = &second};
+        trace_start(false, &error);
+        trace_end(TRACE_READ, 0, 5);
+        if (!trace_ranks_share(&group, false, &error))
+            _exit(1);
+        trace_end(TRACE_READ, 0, 7);
+        trace_look(&view);
+        _exit(view.bytes[TRACE_READ] == 12 ? 0 : 2);
+    }
+    assert_true(trace_start(false, &error));
+    trace_end(TRACE_READ, 0, 100);
+    assert_true(trace_ranks_share(&group, is_wanted, &error));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    trace_end(TRACE_READ, 0, 1);
+    trace_look(&view);
+    assert_int_equal(view.bytes[TRACE_READ], 101);
+    *ranks = trace_ranks_look(&view);
+    return view.bytes[TRACE_READ];
+}
+
+/* The mark is the last member. */
+static void change_mark(void *data)
+{
+    ((unsigned char *)data)[sizeof(int) * 2] ^= 1;
+}
+
+/* Files that are not the memory of rank 0 are left alone. */
+static void a_rank_reads_the_bytes_of_another(void **state)
+{
+    (void)state;
+    unsigned ranks;
+    assert_int_equal(count_in_child(false, &ranks), 101);
+    assert_int_equal(ranks, 1);
+    change = change_mark;
+    assert_int_equal(count_in_child(true, &ranks), 101);
+    assert_int_equal(ranks, 1);
+    change = NULL;
+    assert_int_equal(count_in_child(true, &ranks), 113);
+    assert_int_equal(ranks, 2);
+}
+
 /* ---- The table of "auto" ---- */
 
 static const unsigned widths[] = {1, 2, 4, 8, 16};
@@ -421,6 +500,7 @@ int main(void)
         cmocka_unit_test(work_is_counted_without_a_trace),
         cmocka_unit_test(spans_beyond_the_memory_are_counted),
         cmocka_unit_test(spans_of_a_row_do_not_overlap),
+        cmocka_unit_test(a_rank_reads_the_bytes_of_another),
         cmocka_unit_test(devices_have_classes),
         cmocka_unit_test(every_class_has_rows_to_the_end),
         cmocka_unit_test(the_model_agrees_with_the_measured),

@@ -53,16 +53,16 @@ static uint64_t shape_neighbours(size_t i, size_t)
     return ((uint64_t)5 << 48) + ((uint64_t)(i / 7 % 2) << 63);
 }
 
-/* The last ones have values that come very often. */
+/* Of the last ones a block has the most keys of one value, and of two that share a word. */
 static const struct key_shape shapes[] = {
-    {"random", shape_random},          {"sorted", shape_sorted},
-    {"reversed", shape_reversed},      {"zipf", shape_zipf},
-    {"exponents", shape_exponents},    {"runs", shape_runs},
-    {"all equal", shape_all_equal},    {"two values", shape_two_values},
-    {"far apart", shape_apart},        {"one far apart", shape_one_apart},
+    {"random", shape_random},           {"sorted", shape_sorted},
+    {"reversed", shape_reversed},       {"zipf", shape_zipf},
+    {"exponents", shape_exponents},     {"runs", shape_runs},
+    {"two values", shape_two_values},   {"far apart", shape_apart},
+    {"one far apart", shape_one_apart}, {"all equal", shape_all_equal},
     {"of one word", shape_neighbours},
 };
-constexpr size_t shape_count = sizeof shapes / sizeof *shapes, first_frequent = 6;
+constexpr size_t shape_count = sizeof shapes / sizeof *shapes, first_frequent = 9;
 
 template <typename K>
 static bool check_counted(const struct key_shape &shape, struct key_order order, size_t count,
@@ -106,7 +106,7 @@ static void check_counting(bool is_quick, size_t shared_most, const char *claim,
     bool passed =
         check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), &error);
     for (const size_t count : {(size_t)0, (size_t)1, word - 1, word, word + 1, row - 1, row,
-                               row + 1, 8 * row, block - 1, block + 1, (size_t)100003})
+                               row + 1, 8 * row, block - 1, block + 1, (size_t)40003})
         if (count <= 20000 || !is_quick)
             passed = passed && check_shapes<K>(0, count, shared_most, &error);
     if (!is_quick)

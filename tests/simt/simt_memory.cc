@@ -8,6 +8,7 @@
 #include "simt_state.h"
 
 #include <algorithm>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,10 @@ namespace
 {
 
 constexpr unsigned char poison = 0xa5;
+
+/* Freed memory is kept and used again, because new pages take as long as most small sorts. */
+const bool keeps_memory =
+    mallopt(M_MMAP_THRESHOLD, 1 << 30) != 0 && mallopt(M_TRIM_THRESHOLD, 1 << 30) != 0;
 constexpr size_t device_alignment = 256;
 
 /* Disjoint ranges of memory, by address. Addresses are stored complemented, so that
