@@ -76,19 +76,25 @@ add_test() {
 
 add_tests() {
     local program test name path server quick
-    for program in "$build"/tests/unit_* "$build"/simt/simt_selftest; do
-        if [ -f "$program" ] && [ -x "$program" ]; then
+    # By the names of sources, as programs of other sources may be left in $build.
+    for name in tests/unit_*.c tests/*/unit_*.c; do
+        program=$build/tests/$(basename "$name" .c)
+        if [ -x "$program" ]; then
             add_test "$(basename "$program")" CMOCKA_MESSAGE_OUTPUT=TAP "$program"
         fi
     done
-    for program in "$build"/simt/*_matrix; do
-        name=$(basename "$program")
-        if [ "$name" = device_matrix ]; then # a test for each path, as it takes a while
+    if [ -x "$build/simt/simt_selftest" ]; then add_test simt_selftest "$build/simt/simt_selftest"; fi
+    for name in tests/cuda/*_matrix.cu; do
+        name=$(basename "$name" .cu)
+        program=$build/simt/$name
+        if [ ! -x "$program" ]; then
+            continue
+        elif [ "$name" = device_matrix ]; then # a test for each path, as it takes a while
             for path in $(gpu_paths "$build/simt/gpusort") top; do
                 read -ra quick <<<"$(full_or_small '' --quick)"
                 add_test "$name-$path" "$program" "${quick[@]}" "$(path_largest "$path")" "$path"
             done
-        elif [ -x "$program" ]; then
+        else
             add_test "$name" "$program" "$(matrix_size "$name")"
         fi
     done
