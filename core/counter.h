@@ -2,8 +2,8 @@
 /* counter.h - a number that only grows, and that threads wait for: turns that are over, bytes that
  * are ready, slots that are free again.
  *
- * What a thread wrote before it raised the counter is seen by a thread that has waited for that
- * value. A counter has nothing to release; no thread may wait when its memory is freed.
+ * A thread that has waited for a value sees all that was written before the counter was raised to
+ * it. A counter has nothing to release. No thread may wait when its memory is freed.
  */
 #ifndef CORE_COUNTER_H
 #define CORE_COUNTER_H
