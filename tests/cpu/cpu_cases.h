@@ -92,7 +92,7 @@ static uint64_t value_at_first(struct draw *d)
     return d->i < d->n / 10 * 9 ? value_key(d) : random_key(d);
 }
 
-/* Multiples of the inverse of the factor by which value_table.c hashes: they hash to 0. */
+/* Multiples of the inverse of the factor by which counting_sort.c hashes values: they hash to 0. */
 static uint64_t alike_key(struct draw *d)
 {
     return random_next(&d->random) % d->values * 0xf1de83e19937733du;
