@@ -257,6 +257,7 @@ static bool merge_indices(const struct external_lines *external, size_t first, s
         runs[i] = (struct item_run){.spilled = *run, .count = run->bytes / sizeof(uint64_t)};
     }
     const struct line_indices task = {
+        .run = external->run,
         .sources = sources,
         .runs = runs,
         .run_count = count,
@@ -401,8 +402,9 @@ static bool count_merged(const struct external_lines *external, const struct spi
                          uint64_t *kept, struct error *error)
 {
     uint64_t *const counts = calloc(external->run_count + 1, sizeof *counts);
-    const bool ok = (counts || error_set(error, "out of memory")) &&
-                    line_indices_count(sources, external->run_count, counts, kept, error);
+    const bool ok =
+        (counts || error_set(error, "out of memory")) &&
+        line_indices_count(external->run, sources, external->run_count, counts, kept, error);
     free(counts);
     return ok;
 }

@@ -20,6 +20,7 @@
 /* ---- The numbers of the runs ---- */
 
 struct source_reader {
+    const struct run *run;
     const struct spill_run *sources;
     uint32_t *numbers; /* owned: STEP_COUNT */
     size_t count;
@@ -42,7 +43,8 @@ static bool read_numbers(struct source_reader *reader, struct error *error)
     reader->done += bytes;
     return reader->done < reader->sources->bytes ||
            check_sum_equal(reader->found, reader->sources->content) ||
-           error_set(error, "%s does not hold what was put in it", reader->sources->name);
+           proof_fail(reader->run, error, "%s does not hold what was put in it",
+                      reader->sources->name);
 }
 
 /* Finds the run of the number. */
@@ -52,19 +54,19 @@ static bool find_run(uint32_t number, size_t run_count, size_t *run, struct erro
     return *run < run_count || error_set(error, "a merged line is of none of %zu runs", run_count);
 }
 
-bool line_indices_count(const struct spill_run *sources, size_t run_count, uint64_t *counts,
-                        uint64_t *kept, struct error *error)
+bool line_indices_count(const struct run *run, const struct spill_run *sources, size_t run_count,
+                        uint64_t *counts, uint64_t *kept, struct error *error)
 {
-    struct source_reader reader = {.sources = sources,
-                                   .numbers = malloc(STEP_COUNT * sizeof *reader.numbers)};
+    struct source_reader reader = {
+        .run = run, .sources = sources, .numbers = malloc(STEP_COUNT * sizeof *reader.numbers)};
     bool ok = reader.numbers || error_set(error, "out of memory");
     *kept = 0;
     memset(counts, 0, run_count * sizeof *counts);
     while (ok && (ok = read_numbers(&reader, error)) && reader.count > 0)
-        for (size_t i = 0, run; ok && i < reader.count; i++) {
-            ok = find_run(reader.numbers[i], run_count, &run, error);
+        for (size_t i = 0, source; ok && i < reader.count; i++) {
+            ok = find_run(reader.numbers[i], run_count, &source, error);
             if (ok)
-                counts[run]++;
+                counts[source]++;
             *kept += (reader.numbers[i] & LINES_MERGE_LEFT_OUT) == 0;
         }
     free(reader.numbers);
@@ -77,7 +79,8 @@ bool line_indices_count(const struct spill_run *sources, size_t run_count, uint6
 struct window {
     uint64_t *indices;
     size_t next, count;
-    uint64_t done; /* indices read */
+    uint64_t done;          /* indices read */
+    struct check_sum found; /* of their bytes, in a run of this process */
 };
 
 struct merger {
@@ -89,13 +92,20 @@ struct merger {
     struct key_index *items; /* STEP_COUNT */
 };
 
-static bool read_run(const struct item_run *run, uint64_t first, uint64_t *indices, size_t count,
-                     struct error *error)
+/* Reads the next indices of the run. If it is of this process, it must be as it was written. */
+static bool read_run(const struct line_indices *task, const struct item_run *run,
+                     struct window *window, struct error *error)
 {
+    const uint64_t place = window->done * sizeof *window->indices;
+    const size_t bytes = window->count * sizeof *window->indices;
     if (run->read)
-        return run->read(run->context, first, indices, count, error);
-    return spill_read(&run->spilled, first * sizeof *indices, indices, count * sizeof *indices,
-                      error);
+        return run->read(run->context, window->done, window->indices, window->count, error);
+    if (!spill_read(&run->spilled, place, window->indices, bytes, error))
+        return false;
+    check_sum_add(&window->found, text_check_sum(place, window->indices, bytes));
+    return place + bytes < run->spilled.bytes ||
+           check_sum_equal(window->found, run->spilled.content) ||
+           proof_fail(task->run, error, "%s does not hold what was put in it", run->spilled.name);
 }
 
 static bool fill_window(const struct merger *merger, size_t i, struct error *error)
@@ -107,7 +117,7 @@ static bool fill_window(const struct merger *merger, size_t i, struct error *err
         return error_set(error, "a run has fewer indices than lines");
     window->next = 0;
     window->count = left < merger->window_count ? (size_t)left : merger->window_count;
-    if (!read_run(run, window->done, window->indices, window->count, error))
+    if (!read_run(merger->task, run, window, error))
         return false;
     window->done += window->count;
     return true;
@@ -150,7 +160,7 @@ static bool make_items(struct merger *merger, uint64_t most, size_t *count, stru
 
 bool line_indices_write(const struct line_indices *task, struct error *error)
 {
-    struct merger merger = {.task = task, .reader = {.sources = task->sources}};
+    struct merger merger = {.task = task, .reader = {.run = task->run, .sources = task->sources}};
     bool ok = allocate(&merger, error);
     for (uint64_t left = task->wanted; ok && left > 0;) {
         size_t count = 0;

@@ -25,7 +25,8 @@ static bool find_ranges(struct writer *writer, uint64_t *counts, struct error *e
     const size_t runs = writer->numbered.count, row = runs + 1; /* counts, and how many are kept */
     uint64_t *const own = counts + group->rank * row;
     uint64_t kept = 0;
-    if (!group_agree(group, line_indices_count(task->sources, runs, own, &own[runs], error),
+    if (!group_agree(group,
+                     line_indices_count(task->run, task->sources, runs, own, &own[runs], error),
                      error) ||
         !group_sum(group, counts, group->size * row, error))
         return false;
@@ -75,6 +76,7 @@ static bool merge_range(void *context, struct item_run *runs, size_t count, stru
 {
     struct writer *const writer = context;
     const struct line_indices indices = {
+        .run = writer->task->run,
         .sources = writer->task->sources,
         .runs = runs,
         .run_count = count,

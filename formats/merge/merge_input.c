@@ -3,6 +3,7 @@
 #include "formats/merge/merge_steps.h"
 
 #include "core/byte_words.h"
+#include "core/check/check_line.h"
 #include "formats/lines/line_error.h"
 
 #include <stdlib.h>
@@ -295,9 +296,11 @@ static void make_all_items(const struct item_maker *maker, struct piece *pieces,
     for (size_t i = 0; i < count; i++) {
         struct piece *const piece = &pieces[i];
         make_items(maker, piece);
-        if (!inputs->are_sorted && piece->bad_item == SIZE_MAX)
-            piece->is_disordered = has_disorder(
-                &inputs->texts, inputs->inputs[piece->input].items + piece->first, piece->count);
+        const struct key_index *const items = inputs->inputs[piece->input].items + piece->first;
+        if (piece->bad_item == SIZE_MAX)
+            piece->is_disordered = inputs->are_sorted
+                                       ? !check_keys_rise(items, piece->count)
+                                       : has_disorder(&inputs->texts, items, piece->count);
     }
 }
 
@@ -314,14 +317,18 @@ static bool refuse_line(const struct merge_inputs *inputs, const struct piece *p
 }
 
 /* Appends the items of the piece to the items of the input, except lines that follow another one.
- * If all items before are merged, the piece begins a new sequence. */
+ * If all items before are merged, the piece begins a new sequence. Of inputs that are known to be
+ * in order the keys alone are compared: a run may have changed on disk, and item_merge() relies on
+ * the order of its arrays. The proof fails then. */
 static void append_items(const struct merge_inputs *inputs, struct merge_input *input,
                          const struct piece *piece)
 {
     const struct key_index *const items = input->items + piece->first;
     struct key_index *const end = input->items + input->item_count; /* at most `items` */
-    const bool goes_on = piece->first == 0 || inputs->are_sorted ||
-                         merge_item_compare(&inputs->texts, end[-1], items[0]) <= 0;
+    const bool goes_on =
+        piece->first == 0 ||
+        (inputs->are_sorted ? end[-1].key <= items[0].key
+                            : merge_item_compare(&inputs->texts, end[-1], items[0]) <= 0);
     if (goes_on && !piece->is_disordered) {
         memmove(end, items, piece->count * sizeof *items);
         input->item_count += piece->count;

@@ -467,6 +467,17 @@ static bool allocate(struct merging *merging, struct error *error)
            error_set(error, "no memory to merge %zu inputs", texts->count);
 }
 
+/* Returns false if a part ends before it begins. Texts that should be in order are not then: a run
+ * may have changed on disk. */
+static bool are_cuts_in_order(const struct merging *merging)
+{
+    const size_t count = merging->round->texts.active_count;
+    for (size_t i = 0; i < merging->part_count * count; i++)
+        if (merging->cuts[i] > merging->cuts[i + count])
+            return false;
+    return true;
+}
+
 /* Reserves memory for the largest part, for each thread. Finds the first part with items. */
 static bool reserve_scratches(struct merging *merging, struct error *error)
 {
@@ -493,6 +504,10 @@ bool merge_round_run(struct merge_round *round, struct sink *sink, struct error 
     struct merging merging = {.round = round};
     TRY(allocate(&merging, error));
     TRY(merge_cut_evenly(&round->texts, merging.part_count, merging.cuts, round->threads, error));
+    if (!are_cuts_in_order(&merging)) {
+        round->is_disordered = ok = true;
+        goto done;
+    }
     TRY(reserve_scratches(&merging, error));
     const struct piece_maker maker = {
         .context = &merging,

@@ -187,6 +187,11 @@ all spill:2 -S $memory f8.npy
 all spill --argsort -S $memory f8.npy
 all spill -n -S 1M parts.txt
 all spill:2 -g -S 1M parts.txt
+all spill:9 -n -S 1M --parallel=2 parts.txt
+all spill:2 -n --argsort -S 1M parts.txt
+all spill:17 -n --argsort -S 1M --parallel=2 parts.txt
+all spill:18 -n -u --argsort -S 1M --parallel=2 parts.txt
+all spill:19 -n --argsort -S 1M --parallel=2 parts.txt
 all text -n -S 1M parts.txt
 all gather:2 -n -S 1M parts.txt
 all buffer -m -n sorted.txt sorted.txt
