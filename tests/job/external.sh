@@ -108,7 +108,7 @@ for top in 1 3000 5000 $((count - 1)) $((count + 1)); do
 done
 
 # Runs that are merged in one pass, and more of them: the fan-in is about 400 with little memory.
-"$numpy" - "$(full_or_small 1700000 300000)" <<'END'
+"$numpy" - "$(full_or_small 1700000 1000000)" <<'END'
 import sys
 import numpy as np
 numbers = np.random.default_rng(8).integers(-2**62, 2**62, int(sys.argv[1]))
@@ -116,7 +116,7 @@ numbers.tofile("many.i64")
 np.sort(numbers).tofile("many.up")
 END
 if [ "$test_size" = small ]; then
-    ok_parts '90 parts' 70 many.up -- -S 64K many.i64
+    ok_parts '30 parts, larger than their windows' 30 many.up -- -S 1M many.i64
 else
     ok_parts '20 parts' 20 many.up -- -S 2600K many.i64
     ok_parts '300 parts' 300 many.up -- -S 170K many.i64
