@@ -188,7 +188,7 @@ struct bench_effort {
     size_t batch;    /* sorts per run; 0: several if one is too short to time */
 };
 
-/* Counts drawn at random, their logarithms uniformly, so that nobody can tune for them. */
+/* Counts drawn at random, with uniform logarithms, so that no tuning can fit them. */
 struct bench_random {
     unsigned long long seed;
     double least, most; /* 0: counts are as said */

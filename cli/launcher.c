@@ -91,8 +91,7 @@ static bool find_plugin(char path[PATH_MAX])
     return false;
 }
 
-/* The symbols are visible to what the plugin loads: components of Open MPI need those of its
- * library. */
+/* RTLD_GLOBAL: components of Open MPI that the plugin loads need the symbols of its library. */
 static bool open_plugin(const char *path, struct group *group, struct error *error)
 {
     void *const library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -123,7 +122,7 @@ static bool join(const struct launcher *launcher, unsigned long size, struct gro
         return true;
     if (size == 0)
         return error_set(error,
-                         "the launcher does not say how many ranks it started, and the MPI of %s "
+                         "the launcher does not state how many ranks it started, and the MPI of %s "
                          "finds one: use the mpirun of that MPI, or srun --mpi=pmix; if it is the "
                          "only one, unset %s",
                          path, launcher->mark);

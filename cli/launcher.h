@@ -22,9 +22,9 @@ bool launcher_find_rank(unsigned *rank);
 /* Lets rank 0 alone write to standard output: that of other ranks is /dev/null from now on. */
 void launcher_leave_output(void);
 
-/* Called before an error is printed on which the ranks have not agreed. Of ranks that fail alike,
- * one should print: so a rank other than 0 waits here for some time, in which it is ended if
- * rank 0 has failed. */
+/* Called before an error is printed on which the ranks have not agreed. If several ranks fail in
+ * the same way, only one should print. So a rank other than 0 waits here for some time, and is
+ * ended in that time if rank 0 has failed. */
 void launcher_let_rank_0_print(bool has_joined);
 
 #endif

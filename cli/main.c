@@ -215,7 +215,8 @@ static bool sort_as_planned(struct options *options, struct group *group, struct
 }
 
 /* Prints the error, if there is one. With --stats=json it is in the object, so that standard error
- * holds nothing else. Of ranks that have agreed to fail, one prints it; the object is rank 0's. */
+ * holds nothing else. If ranks have agreed to fail, one of them prints it, and rank 0 prints the
+ * object. */
 static void report_outcome(const struct options *options, const struct group *group,
                            const struct outcome *outcome, bool ok, const struct error *error)
 {

@@ -45,7 +45,7 @@ bool argsort_check_count(const struct argsort *argsort, size_t count, struct err
     const bool is_signed = type->kind == KEY_SIGNED;
     if (type->bytes == sizeof(uint32_t) && count > (is_signed ? INT32_MAX : UINT32_MAX))
         return error_set(error,
-                         "--argsort=%s counts up to %" PRIu32 " numbers, and there are more: say "
+                         "--argsort=%s counts up to %" PRIu32 " numbers, and there are more: use "
                          "--argsort=%s",
                          type->name, is_signed ? (uint32_t)INT32_MAX : UINT32_MAX,
                          is_signed ? "i64" : "u64");

@@ -15,8 +15,8 @@ bool group_check(struct group *group, const char *failure, struct error *error)
     return error_set(error, "the ranks of the job lost each other: %s", failure);
 }
 
-/* Of a group that is broken, the error is set already; other ranks wait for this one in vain until
- * it ends them. */
+/* If the group is broken, the error is set already. Other ranks wait until this rank ends the job.
+ */
 static bool is_whole(const struct group *group, struct error *error)
 {
     return !group->is_broken || error_set(error, "the ranks of the job lost each other");

@@ -91,9 +91,9 @@ bool group_send(struct group *group, const void *data, size_t bytes, unsigned to
 bool group_receive(struct group *group, void *data, size_t bytes, unsigned from,
                    struct error *error);
 
-/* Collective: returns true if `ok` is true on all ranks. Else returns false, and *error is that of
- * the lowest rank that failed, on all ranks; group->speaks is true on that rank. Once the ranks
- * have agreed to fail, it returns false at once. */
+/* Collective: returns true if `ok` is true on all ranks. Otherwise returns false, and sets *error
+ * on all ranks to the error of the lowest rank that failed; group->speaks is true on that rank.
+ * Once the ranks have agreed to fail, it returns false at once. */
 bool group_agree(struct group *group, bool ok, struct error *error);
 
 /* Leaves the group; if the job failed, and not by group_agree(), ends all ranks and does not

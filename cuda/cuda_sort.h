@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_sort.h - between the engine and the paths: what a path is asked to sort, and with what.
+/* cuda_sort.h - the interface between the engine and the paths: the task of a path, and its memory.
  *
  * A path sorts items[0..count) on one device: stored bits in, stored bits out, in place as seen
  * from outside. It starts kernels on the stream and returns; it does not allocate. radix waits for
  * its first kernels, which find the facts that it chooses its strategy by. The engine owns all
  * memory.
  *
- * A path that cannot know beforehand how much work there is has a status block in pinned memory:
- * its kernels write there what they have left undone, and the engine, which waits for them anyway,
- * then lets the path start more. So a sort that leaves nothing undone waits once, as all others do.
+ * A path that cannot know the amount of work beforehand has a status block in pinned memory. Its
+ * kernels write there which work remains, and the engine, which waits for them anyway, then lets
+ * the path start more kernels. So a sort without remaining work waits once, as all others do.
  */
 #ifndef CUDA_CUDA_SORT_H
 #define CUDA_CUDA_SORT_H
@@ -35,10 +35,10 @@ struct cuda_sort {
         *note; /* pinned, and written by kernels too; NULL for a path without `finish` */
 };
 
-/* What the kernels of a path tell the host. */
+/* The status block: results that the kernels of a path publish for the host. */
 struct sort_note {
-    size_t open;     /* ranges that they could not sort; where these are, the workspace says */
-    bool is_refused; /* radix's digits cannot sort such items, and have moved none */
+    size_t open;     /* ranges that they could not sort, listed in the workspace */
+    bool is_refused; /* radix cannot sort these items by the strategy, and has moved none */
     bool is_crowded; /* one bucket of radix's model has most items, of several keys */
     struct radix_facts facts;
 };
@@ -55,11 +55,11 @@ bool column_min_sort(const struct cuda_sort *sort, struct error *error);
 bool column_pairs_sort(const struct cuda_sort *sort, struct error *error);
 bool column_block_sort(const struct cuda_sort *sort, struct error *error);
 
-/* Starts what the kernels so far, which are done, have left undone; sets *is_done if that is
- * nothing. `round` counts the calls from 1. */
+/* Called when all kernels so far are done. Starts kernels for the items that they have not sorted;
+ * sets *is_done if there are none. `round` counts the calls from 1. */
 bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error);
 
-/* The same with other constants than radix_tuning_default; the workspace serves all. */
+/* As radix_sort(), with other constants than radix_tuning_default. The same workspace is enough. */
 bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
                       struct error *error);
 bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,

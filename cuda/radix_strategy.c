@@ -75,7 +75,7 @@ unsigned radix_repeats_sample(size_t count)
     return sample;
 }
 
-/* If each key is that of m items, two of them are the same with a probability of m / count. */
+/* If m items have each key, two drawn keys are equal with a probability of m / count. */
 static bool shares_keys(const struct radix_tuning *tuning, const struct radix_facts *facts,
                         size_t count)
 {
@@ -83,8 +83,8 @@ static bool shares_keys(const struct radix_tuning *tuning, const struct radix_fa
     return 2.0 * facts->repeats * (double)count > tuning->shared_most * sample * sample;
 }
 
-/* Chooses between models and digits by a sample. A model makes too large buckets of frequent values
- * among many rare ones, and too full bins of items that share keys. */
+/* Chooses between models and digits by a sample. A model makes too large buckets if some values are
+ * frequent among many rare ones, and too full bins if items share keys. */
 static struct radix_decision decide_by_sample(const struct radix_tuning *tuning,
                                               const struct radix_facts *facts, size_t count,
                                               unsigned item_bytes)

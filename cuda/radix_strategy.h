@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* Constants that depend on the scale of the data. They are arguments, so that tests sort small
- * arrays by every strategy. */
+/* Constants that depend on the scale of the data. They are passed as arguments, so that tests can
+ * sort small arrays by every strategy. */
 struct radix_tuning {
     size_t merge_most;       /* up to this count segmented-merge is faster: it needs few launches */
     size_t values_least;     /* below this count values are not counted */
@@ -28,7 +28,7 @@ struct radix_tuning {
     unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */
     unsigned shared_most;    /* items of 16 bytes that share a key, as a mean over the items */
-    unsigned heavy_most;     /* sampled values that come 16 times, beside others that come once */
+    unsigned heavy_most;     /* sampled values that occur 16 times, among others that occur once */
     unsigned values_most;    /* sampled values, if they are to be counted */
 };
 
@@ -40,20 +40,20 @@ struct radix_facts {
     unsigned falls;          /* not 0: an item is less than the one before it */
     unsigned no_index;       /* not 0: the low halves of sampled items are no indices */
     unsigned no_counting;    /* not 0: there are more values than are counted */
-    unsigned sampled;        /* keys of the sample that all below is about; 0: there is none */
-    unsigned values;         /* different keys in it */
-    unsigned once, twice;    /* keys that the sample has once, and twice */
-    unsigned heavy;          /* keys that it has 16 times or more */
+    unsigned sampled;        /* size of the sample that the fields below describe; 0: no sample */
+    unsigned values;         /* number of different keys in it */
+    unsigned once, twice;    /* keys that occur once in it, and twice */
+    unsigned heavy;          /* keys that occur 16 times or more */
     unsigned gaps;           /* pairs of neighbouring gaps, neither of which is 0 */
-    unsigned roughness;      /* sum over these of |log2| of their ratio, in sixteenths */
-    unsigned long long bits; /* that are not the same in all sampled keys */
-    unsigned repeats;        /* of radix_repeats_sample() keys: those that were drawn before */
+    unsigned roughness;      /* sum of |log2| of their ratios, in sixteenths */
+    unsigned long long bits; /* bits that differ among the sampled keys */
+    unsigned repeats;        /* keys of radix_repeats_sample() that were drawn more than once */
 };
 
 enum radix_strategy {
     RADIX_STRATEGY_NONE,         /* nothing is done */
-    RADIX_STRATEGY_REVERSE,      /* the array is turned round */
-    RADIX_STRATEGY_COUNT,        /* few values are counted, and written anew */
+    RADIX_STRATEGY_REVERSE,      /* the array is reversed */
+    RADIX_STRATEGY_COUNT,        /* few values are counted, and their runs are written */
     RADIX_STRATEGY_DIGITS,       /* stable passes over all digits that vary, the least one first */
     RADIX_STRATEGY_UPPER_DIGITS, /* the same for the upper half of 8 bytes, above an index */
     RADIX_STRATEGY_MODELS,       /* two partitions by models, then tiles */

@@ -15,7 +15,7 @@ struct search {
     item_bits trial;
 };
 
-/* Of a run and a cut: where the trial values so far have put the cut, at least and at most. */
+/* The bounds of a cut in a run, as found by the trial values so far. */
 struct bounds {
     uint64_t low, high;
     uint64_t trial; /* items that are less than the last trial value */

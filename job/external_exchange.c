@@ -175,7 +175,8 @@ static void cut_stream(struct stream *stream, size_t number)
         stream->count = number + DEPTH;
 }
 
-/* Tells the merge, if it waits, and the messages to come. */
+/* Marks the exchange as failed, which ends the merge and the messages, and wakes threads that wait.
+ */
 static void note_failure(struct exchange *exchange)
 {
     pthread_mutex_lock(&exchange->lock);

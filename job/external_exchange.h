@@ -41,7 +41,7 @@ struct external_exchange {
     uint64_t sent_bytes, received_bytes; /* set here */
 };
 
-/* Returns the bytes of a message with so much memory for the buffers of `streams` streams. */
+/* Returns the bytes of a message if the buffers of `streams` streams have `memory_bytes` bytes. */
 size_t external_exchange_message_bytes(size_t memory_bytes, size_t streams, unsigned item_bytes);
 
 /* Collective: merges the range of this rank. Fails if a run cannot be read, `merge` fails, or

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a run that are read at a time, to find the ends of lines. */
+/* Bytes of a run that are read at once to find the ends of lines. */
 #define READ_BYTES ((size_t)4 << 10)
 
 /* A line that was read from a run, and where it is there. */
@@ -107,7 +107,7 @@ static int compare(const struct line_order *order, const char *a, size_t a_lengt
 
 /* ---- Pivots ---- */
 
-/* Chooses the run that has the middle byte of those that are in doubt; all_runs if none is. */
+/* Chooses the run that has the middle of the remaining bytes; all_runs if no bytes remain. */
 static size_t choose_run(const struct bounds *bounds, size_t all_runs)
 {
     uint64_t open = 0, before = 0;

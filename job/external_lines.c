@@ -187,7 +187,7 @@ static bool check_runs(const struct external_lines *external, size_t first, size
 {
     for (size_t i = 0; i < count; i++)
         if (!check_sum_equal(external->runs[first + i].content, read[i]))
-            return proof_fail(external->run, error, "%s does not hold what was put in it",
+            return proof_fail(external->run, error, "%s was changed after it was written",
                               external->runs[first + i].name);
     return true;
 }

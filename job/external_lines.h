@@ -21,7 +21,7 @@ struct external_lines {
 /* Fills *external. The caller calls external_lines_close(), also after a failure. */
 bool external_lines_open(struct run *run, struct external_lines *external, struct error *error);
 
-/* Makes runs of the lines and of those that the inputs still have. *lines is replaced for each
+/* Makes runs of the lines, and of the lines that the inputs still have. *lines is replaced for each
  * part; the caller frees the last one. */
 bool external_lines_sort(struct external_lines *external, struct lines **lines,
                          struct error *error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* external_runs.c - see external_runs.h.
  *
- * While a run is made, the input is read on into memory that nothing else needs then. A run stays
- * in memory where that has room for it besides the engine, as it has when the limit is the GPU's.
+ * While a run is made, reading continues into memory that is free at that time. A run stays in
+ * memory where that has room for it besides the engine, as it has when the limit is the GPU's.
  *
  *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ...
  *        -> external_merge.h -> format -> sink
@@ -159,7 +159,7 @@ static struct item_run *add_run(struct external_runs *external, struct error *er
     return run;
 }
 
-/* Makes room for a run in memory, if there is any to spare: as much again is left for merging. */
+/* Allocates memory for a run, if as much memory again remains free for merging. */
 static void keep_in_memory(struct external_runs *external, struct item_run *run, size_t bytes)
 {
     const size_t left = external_runs_memory_left(external);
@@ -170,7 +170,7 @@ static void keep_in_memory(struct external_runs *external, struct item_run *run,
     void *items;
     if (posix_memalign(&items, LARGE_PAGE_BYTES, bytes) != 0)
         return;
-    madvise(items, bytes, MADV_HUGEPAGE); /* only a wish: it is filled sooner */
+    madvise(items, bytes, MADV_HUGEPAGE); /* a hint: it is filled faster */
     run->items = items;
     external->kept_bytes += bytes;
 }
@@ -190,9 +190,9 @@ static bool append(struct external_runs *external, struct item_run *run, const s
     return true;
 }
 
-/* Lets the input be read on while a part of so many bytes is put aside. The CPU's engine lets go of
- * as much scratch with its last chunk; with a GPU's there is what is left, and half of it for the
- * next run. */
+/* Reads the input ahead while a part of `bytes` bytes is stored. The CPU's engine releases as much
+ * scratch with its last chunk. With a GPU, half of the remaining memory is used, and the other half
+ * is for the next run. */
 static void read_on(struct external_runs *external, size_t bytes)
 {
     const struct run *const run = external->run;

@@ -43,7 +43,7 @@ static bool read_numbers(struct source_reader *reader, struct error *error)
     reader->done += bytes;
     return reader->done < reader->sources->bytes ||
            check_sum_equal(reader->found, reader->sources->content) ||
-           proof_fail(reader->run, error, "%s does not hold what was put in it",
+           proof_fail(reader->run, error, "%s was changed after it was written",
                       reader->sources->name);
 }
 
@@ -105,7 +105,7 @@ static bool read_run(const struct line_indices *task, const struct item_run *run
     check_sum_add(&window->found, text_check_sum(place, window->indices, bytes));
     return place + bytes < run->spilled.bytes ||
            check_sum_equal(window->found, run->spilled.content) ||
-           proof_fail(task->run, error, "%s does not hold what was put in it", run->spilled.name);
+           proof_fail(task->run, error, "%s was changed after it was written", run->spilled.name);
 }
 
 static bool fill_window(const struct merger *merger, size_t i, struct error *error)

@@ -52,7 +52,7 @@ static bool open_output(struct run *run, struct error *error)
     const bool is_shown = sink_is_terminal(run->sink) && !job->group;
     if (is_binary && is_shown && !job->binary_to_terminal)
         return error_set(error,
-                         "%s: binary data is not written to a terminal: say -o FILE, %s or --force",
+                         "%s: binary data is not written to a terminal: use -o FILE, %s or --force",
                          sink_name(run->sink), is_packed ? "--no-zstd" : "--output-format=text");
     return proof_check_verify(run, error);
 }

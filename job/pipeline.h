@@ -97,7 +97,7 @@ struct disorder {
     size_t length;
 };
 
-/* What a rank did of a job that a group shared. */
+/* The work of one rank in a job of several ranks. */
 enum rank_figure {
     RANK_READ_BYTES,
     RANK_SENT_BYTES, /* of sorted runs, to other ranks */

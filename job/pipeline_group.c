@@ -191,7 +191,7 @@ static void encode_key(const struct group_keys *keys, const unsigned char *key, 
     words[1] = pair.index;
 }
 
-/* What a rank tells the others of what it wrote. */
+/* A rank's report to the other ranks about its output. */
 enum { RANK_COUNT, RANK_FIRST, RANK_LAST = RANK_FIRST + 2, RANK_WORDS = RANK_LAST + 2 };
 
 /* Finds the rank whose first key should be before the last key of a rank before it; `size` if there

@@ -308,7 +308,7 @@ static bool check_runs(struct group_lines *lines, struct error *error)
     }
     for (size_t i = 0; ok && i < count; i++)
         ok = check_sum_equal(sums[i], written[i]) ||
-             proof_fail(lines->run, error, "a run of rank %u does not hold what was put in it",
+             proof_fail(lines->run, error, "a run of rank %u was changed after it was written",
                         lines->numbered.owners[i]);
     free(sums);
     return ok;

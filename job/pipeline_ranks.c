@@ -106,7 +106,7 @@ bool ranks_exchange(const struct run *run, const struct rank_runs *runs, size_t 
 
 #define COPY_BYTES ((size_t)4 << 20)
 
-/* A part of the output in a run, while it is copied, and what was found of it. */
+/* A part of the output in a run, while it is copied, and its checksum. */
 struct copy {
     const struct spill_run *run;
     unsigned char *buffer;

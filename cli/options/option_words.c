@@ -134,7 +134,7 @@ bool option_words_set_argsort(const char *word, struct options *options, struct 
         return error_set(error, "unknown type of indices '%s': it is u32, u64, i32 or i64", word);
     if (endian == ENDIAN_BIG)
         return error_set(error,
-                         "--argsort=%s: for big-endian indices, say --argsort=%s --endian=big",
+                         "--argsort=%s: for big-endian indices, use --argsort=%s --endian=big",
                          word, type->name);
     options->index_type = type;
     return true;

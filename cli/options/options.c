@@ -50,64 +50,62 @@ enum { /* long options without a letter */
 
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "Input and output:", 1},
-    {"input", 'i', "FILE", 0, "Sort FILE (as FILE without the option; may be repeated)", 0},
+    {"input", 'i', "FILE", 0, "Sort FILE (may be repeated)", 0},
     {"files0-from", KEY_FILES0_FROM, "F", 0,
      "Sort the files whose names, each ended by a NUL, are in F (- is standard input)", 0},
     {"output", 'o', "FILE", 0, "Write to FILE, which may be an input, instead of standard output",
      0},
     {"in-place", KEY_IN_PLACE, NULL, 0,
-     "Overwrite the one FILE with its sorted content, without a second copy of it; if the machine "
-     "or the process dies meanwhile, FILE is damaged",
+     "Overwrite FILE with its sorted content, without a second copy of it; a crash during the "
+     "write damages FILE",
      0},
-    {"force", KEY_FORCE, NULL, 0, "Write binary data to a terminal", 0},
+    {"force", KEY_FORCE, NULL, 0, "Write binary data even to a terminal", 0},
     {"verify", KEY_VERIFY, NULL, 0,
-     "Read the file back that was written, and prove it again, before it takes the place of the "
-     "old "
-     "one",
-     0},
+     "Read the written file back, and check it again before it replaces the old one", 0},
     {NULL, 0, NULL, 0, "Data:", 2},
     {"format", KEY_FORMAT, "FORMAT[:CODEC]", 0,
-     "The input is of FORMAT (default auto: by first bytes, name, content), in zstd or plain if "
-     "CODEC says so (default: by first bytes): auto,",
-     0},
+     "Format and compression of the input (default auto: detected; CODEC: plain, zstd): auto,", 0},
     {"output-format", KEY_OUTPUT_FORMAT, "FORMAT", 0,
-     "Write FORMAT (default: by the output's name where that says text or npy, else same): same,",
-     0},
+     "Format of the output (default: by its name if it is text or .npy, otherwise same): same,", 0},
     {"type", KEY_TYPE, "TYPE", 0,
-     "The numbers are of TYPE, here or as NumPy spells it (<f8, float64):", 0},
+     "Type of the numbers, also as NumPy spells it (<f8, float64):", 0},
     {"endian", KEY_ENDIAN, "ORDER", 0, "Raw numbers are little or big endian (default little)", 0},
     {"zstd", KEY_ZSTD, "LEVEL", OPTION_ARG_OPTIONAL, "Compress the output", 0},
-    {"no-zstd", KEY_NO_ZSTD, NULL, 0,
-     "Do not compress the output (default: by the output's name; input is recognised)", 0},
+    {"no-zstd", KEY_NO_ZSTD, NULL, 0, "Do not compress the output (default: by its name)", 0},
     {"long", KEY_LONG, "WINDOWLOG", OPTION_ARG_OPTIONAL,
      "Decompress zstd data with windows of up to 2^WINDOWLOG bytes, 10 to 31 (default 27)", 0},
     {NULL, 0, NULL, 0, "Order:", 3},
-    {"reverse", 'r', NULL, 0, "Descending", 0},
+    {"reverse", 'r', NULL, 0, "Sort in descending order", 0},
     {"nan", KEY_NAN, "RULE", 0,
-     "NaNs in binary data go first or last, or are an error (default: they are greatest)", 0},
+     "Write NaNs of binary data first or last, or treat them as an error (default: they are "
+     "greatest)",
+     0},
     {"argsort", KEY_ARGSORT, "TYPE", OPTION_ARG_OPTIONAL,
-     "Write the sorted order as indices (0-based) instead of the numbers, as u32, u64, i32 or i64 "
-     "(default u64); equal numbers in the order of the input",
+     "Write the sorted order as indices (0-based) instead of the numbers, as u32, u64, i32 or "
+     "i64 (default u64); equal numbers stay in the order of the input",
      0},
     {"top", KEY_TOP, "K", 0,
-     "Write only the first K in the wanted order, sorted (K may be written as 5000, 5e3 or 5K)", 0},
-    {NULL, 0, NULL, 0, "Order of lines, as LC_ALL=C sort has it:", 4},
-    {"general-numeric-sort", 'g', NULL, 0, "By the number that strtold(3) reads, NaN first", 0},
-    {"numeric-sort", 'n', NULL, 0, "By the decimal number, exact at any length", 0},
-    {"human-numeric-sort", 'h', NULL, 0, "By the number with its suffix (2K, 1G)", 0},
-    {"sort", KEY_SORT, "WORD", 0, "general-numeric (-g), numeric (-n) or human-numeric (-h)", 0},
+     "Write only the first K of the sorted output (K may be 5000, 5e3 or 5K)", 0},
+    {NULL, 0, NULL, 0, "Order of lines, as in LC_ALL=C sort:", 4},
+    {"general-numeric-sort", 'g', NULL, 0, "Sort by the number that strtold(3) reads, NaN first",
+     0},
+    {"numeric-sort", 'n', NULL, 0, "Sort by the decimal number, exact at any length", 0},
+    {"human-numeric-sort", 'h', NULL, 0, "Sort by the number with its suffix (2K, 1G)", 0},
+    {"sort", KEY_SORT, "WORD", 0,
+     "Sort by WORD: general-numeric (-g), numeric (-n) or human-numeric (-h)", 0},
     {"key", 'k', "KEYDEF", 0,
-     "By the key F[.C][LETTERS][,F[.C][LETTERS]]: from field F, character C, to the end of the "
-     "line, or to the second; LETTERS of bghnr are for this key alone (may be repeated)",
+     "Sort by the key F[.C][LETTERS][,F[.C][LETTERS]]: from field F, character C, to the end "
+     "of the line, or to the second; LETTERS of bghnr apply to this key alone (may be "
+     "repeated)",
      0},
     {"field-separator", 't', "SEP", 0, "Fields end at SEP (default: before blanks)", 0},
-    {"ignore-leading-blanks", 'b', NULL, 0, "A key, or a place in it, begins behind its blanks", 0},
-    {"stable", 's', NULL, 0, "Leave lines with equal keys in the order of the input", 0},
-    {"unique", 'u', NULL, 0, "Keep only the first of lines with equal keys", 0},
+    {"ignore-leading-blanks", 'b', NULL, 0, "Ignore leading blanks of fields", 0},
+    {"stable", 's', NULL, 0, "Keep lines with equal keys in the order of the input", 0},
+    {"unique", 'u', NULL, 0, "Write only the first of lines with equal keys", 0},
     {"zero-terminated", 'z', NULL, 0, "Lines end with NUL, not newline", 0},
     {"header", KEY_HEADER, "N", OPTION_ARG_OPTIONAL,
-     "The first N lines (default 1) of each input, the same in all, are not sorted; write them "
-     "first",
+     "Write the first N lines (default 1) of each input first, unsorted; they must be the same "
+     "in all inputs",
      0},
     {"dictionary-order", 'd', NULL, OPTION_HIDDEN, NULL, 0},
     {"ignore-case", 'f', NULL, OPTION_HIDDEN, NULL, 0},
@@ -115,58 +113,57 @@ static const struct argp_option option_table[] = {
     {"month-sort", 'M', NULL, OPTION_HIDDEN, NULL, 0},
     {"random-sort", 'R', NULL, OPTION_HIDDEN, NULL, 0},
     {"version-sort", 'V', NULL, OPTION_HIDDEN, NULL, 0},
-    {NULL, 0, NULL, 0, "Instead of a sort, for lines:", 5},
-    {NULL, 'c', NULL, 0, "Check the order: show the first line that is out of it", 0},
-    {NULL, 'C', NULL, 0, "Check the order, and say nothing", 0},
+    {NULL, 0, NULL, 0, "Check or merge lines:", 5},
+    {NULL, 'c', NULL, 0, "Check the order, and print the first line out of order", 0},
+    {NULL, 'C', NULL, 0, "Check the order, and print nothing", 0},
     {"check", KEY_CHECK, "HOW", OPTION_ARG_OPTIONAL,
-     "As -c (diagnose-first, the default) or as -C (quiet, silent)", 0},
+     "Check as -c (diagnose-first, the default) or as -C (quiet, silent)", 0},
     {"merge", 'm', NULL, 0, "Merge inputs that are sorted already", 0},
-    {NULL, 0, NULL, 0, "How it is done:", 6},
-    {"algorithm", 'a', "PATH[:TILE]", 0, "Sort by PATH, in tiles of TILE numbers (default auto)",
-     0},
+    {NULL, 0, NULL, 0, "Device, threads and memory:", 6},
+    {"algorithm", 'a', "PATH[:TILE]", 0,
+     "Sort by the algorithm PATH, in tiles of TILE numbers (default auto)", 0},
     {"device", KEY_DEVICE, "DEVICE", 0, "Sort on auto, cpu, gpu, gpu:N,N or gpu:all (default auto)",
      0},
     {"parallel", KEY_PARALLEL, "N", 0, "Use at most N threads", 0},
     {"buffer-size", 'S', "SIZE", 0,
-     "Take at most SIZE of memory, in KiB or with one of b % K M G T P E Z Y (default: most of "
-     "what "
-     "is free); sort what is larger in parts",
+     "Use at most SIZE of memory, in KiB or with a unit of b % K M G T P E Z Y (default: most "
+     "of the free memory); sort larger data in parts",
      0},
-    {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "Take at most SIZE of the GPU's memory", 0},
+    {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "Use at most SIZE of the GPU's memory", 0},
     {"temporary-directory", 'T', "DIR", 0,
-     "Put sorted parts in DIR (default $TMPDIR, else /tmp, or /var/tmp where that is in memory; "
-     "may be repeated, to use several)",
+     "Store temporary files in DIR (default $TMPDIR, else /tmp, or /var/tmp if that is in "
+     "memory; may be repeated, to use several)",
      0},
-    {"batch-size", KEY_BATCH_SIZE, "N", 0, "Taken for sort(1)'s sake; has no effect", 0},
-    {"compress-program", KEY_COMPRESS_PROGRAM, "PROG", 0, "Taken for sort(1)'s sake; has no effect",
+    {"batch-size", KEY_BATCH_SIZE, "N", 0, "Ignored, for compatibility with sort(1)", 0},
+    {"compress-program", KEY_COMPRESS_PROGRAM, "PROG", 0, "Ignored, for compatibility with sort(1)",
      0},
     {"random-source", KEY_RANDOM_SOURCE, "FILE", OPTION_HIDDEN, NULL, 0},
     {"debug", KEY_DEBUG, NULL, OPTION_HIDDEN, NULL, 0},
-    {NULL, 0, NULL, 0, "What it tells:", 7},
-    {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and the reasons for it; sort nothing", 0},
+    {NULL, 0, NULL, 0, "Reports:", 7},
+    {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and its reasons, and do not sort", 0},
     {"list", KEY_LIST, NULL, 0, "List types, formats, codecs, devices and paths", 0},
     {"verbose", 'v', NULL, 0, "Print the plan and the time of each stage on standard error", 0},
     {"quiet", 'q', NULL, 0, "Print only errors (and --stats, if requested)", 0},
     {"progress", KEY_PROGRESS, NULL, 0,
-     "Show on standard error how far it is, once a second has passed (default: on a terminal)", 0},
-    {"no-progress", KEY_NO_PROGRESS, NULL, 0, "Do not show how far it is", 0},
+     "Show progress on standard error after a second (default: on a terminal)", 0},
+    {"no-progress", KEY_NO_PROGRESS, NULL, 0, "Do not show progress", 0},
     {"stats", KEY_STATS, "FORM", OPTION_ARG_OPTIONAL,
      "Print timings and byte counts to standard error when done, as text or json (default text)",
      0},
     {"trace", KEY_TRACE, "FILE", 0,
-     "Write to FILE what each thread and the GPU did when; Perfetto shows it", 0},
+     "Write a timeline of the threads and the GPU to FILE, for Perfetto", 0},
     {"version", KEY_VERSION, NULL, 0, "Print the version, the build and the license", -1},
     {0},
 };
 
 static const char documentation[] =
-    "Sort numbers: raw binary, NumPy .npy or text, plain or zstd, on the GPU or the CPU. And lines "
-    "of text, as sort(1) does.\v"
+    "Sort numbers (raw binary, NumPy .npy or text, plain or zstd) or lines of text, as "
+    "sort(1) does, on the GPU or on the CPU.\v"
     "With no FILE, or when FILE is -, read standard input. Text is kept line by line. Without -g, "
     "-n, -h and -k it is ordered as LC_ALL=C sort -g orders it, but a line that is not one number "
     "is an error.\n\n"
-    "Exit status: 0 done, 1 -c or -C found a line out of order, 2 any error. On an error a file "
-    "named by -o stays as it was.";
+    "Exit status: 0 success, 1 -c or -C found a line out of order, 2 error. After an error, "
+    "the old file named by -o is unchanged.";
 
 /* The state of argp's parser. */
 struct parse {
@@ -212,7 +209,7 @@ static bool parse_sort_option(int key, const char *word, struct options *options
         return option_words_set_once(word, "random sources", &options->random_source, error);
     case KEY_DEBUG:
         return error_set(error, "--debug: gpusort does not mark keys (--debug of sort(1)): "
-                                "--explain tells how they are read");
+                                "--explain prints how they are read");
     case KEY_IGNORE_NONPRINTING:
         return !order_letter_refuse('i', "--ignore-nonprinting", error);
     }

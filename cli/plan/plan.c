@@ -269,13 +269,13 @@ static void suggest_words(const struct options *options, const struct plan *plan
     const bool is_index =
         named && (named->kind == KEY_UNSIGNED || named->kind == KEY_SIGNED) && named->bytes >= 4;
     if (options->index_type && is_index)
-        snprintf(words, 96, "say --argsort=%s%s%s", named->name,
+        snprintf(words, 96, "use --argsort=%s%s%s", named->name,
                  is_raw ? "" : " or --output-format=", is_raw ? "" : job->output_format->name);
     else if (named && is_type_unsaid(options, job))
-        snprintf(words, 96, "say --type=%s%s", named->name,
+        snprintf(words, 96, "use --type=%s%s", named->name,
                  is_raw ? "" : " --output-format=raw, or --output-format=text");
     else if (!named || named == output_type(plan))
-        snprintf(words, 96, "say --output-format=raw, or --output-format=%s",
+        snprintf(words, 96, "use --output-format=raw, or --output-format=%s",
                  job->output_format->name);
     else
         snprintf(words, 96, "name it .%s",

@@ -103,8 +103,8 @@ bool plan_is_spooled(const struct plan *plan, size_t i);
 /* Bytes of the header of an input that other ranks have. */
 #define PLAN_SPOOL_HEAD_BYTES SOURCE_PEEK_MAX
 
-/* Collective: narrows reader i to `bytes` bytes, `place` bytes after the position of its source. Of
- * a spooled input, other ranks than 0 receive them. */
+/* Collective: narrows reader i to `bytes` bytes, `place` bytes after the position of its source.
+ * Other ranks than 0 receive the bytes of a spooled input. */
 bool plan_take_part(struct plan *plan, size_t i, uint64_t place, uint64_t bytes,
                     struct error *error);
 

@@ -159,7 +159,7 @@ static bool check_line_operands(const struct options *options, struct error *err
     if (check && options->output)
         return error_set(error, "options '-%so' are incompatible", check + 1);
     if (check && options->verify)
-        return error_set(error, "--verify is for what is written, and %s writes nothing", check);
+        return error_set(error, "--verify checks the output, but %s writes none", check);
     return true;
 }
 
@@ -174,7 +174,7 @@ static bool check_line_action(const struct options *options, struct error *error
                                 : options->backend && strcmp(options->backend, "cpu") != 0
                                     ? "--device=gpu"
                                     : NULL;
-    return !refused || error_set(error, "%s is for sorting, and %s sorts nothing", refused, action);
+    return !refused || error_set(error, "%s is for sorting, but %s does not sort", refused, action);
 }
 
 /* Makes the checks that need no file. */
@@ -206,7 +206,7 @@ bool line_words_refuse(const struct options *options, const struct format *input
     if (options->type)
         return error_set(error, "%s is for lines of text, and --type makes numbers of them", word);
     return error_set(error,
-                     "%s is for lines of text, and %s output would not keep them: say "
+                     "%s is for lines of text, and %s output would not keep them: use "
                      "--output-format=text",
                      word, output_format->name);
 }

@@ -452,8 +452,8 @@ static uint64_t device_bytes(const struct plan *plan)
     return __builtin_mul_overflow(bytes, is_selection(plan) ? 8u : 2u, &bytes) ? UINT64_MAX : bytes;
 }
 
-/* GPUs of which several sort together have room for at least so much. A host with smaller ones uses
- * several only if they are named. So data of up to half of it never starts a second GPU. */
+/* Minimum memory of each GPU if several sort together. A host with smaller ones uses several only
+ * if they are named. So data of up to half of it never starts a second GPU. */
 #define SEVERAL_BYTES_MIN ((uint64_t)30 << 30)
 
 /* Returns how many GPUs are shown to CUDA, for it starts all of them. More than one are if the data

@@ -292,16 +292,16 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
     swap_words(&swapped);
     const char *const other = find_fitting(&swapped);
     const char *const own = are_usual_doubles(&swapped) ? NULL : find_fitting(&sample);
-    return error_set(
-        error,
-        "%s: no type is said, and these are hardly f64: say --type=%s%s, or --type=f64 if they are",
-        source_name(source),
-        own     ? own
-        : other ? other
-                : "TYPE (gpusort --list has the types)",
-        own || !other          ? ""
-        : endian == ENDIAN_BIG ? " with --endian=little"
-                               : " with --endian=big");
+    return error_set(error,
+                     "%s: no type is given, and these are hardly f64: use --type=%s%s, or "
+                     "--type=f64 if they are",
+                     source_name(source),
+                     own     ? own
+                     : other ? other
+                             : "TYPE (gpusort --list has the types)",
+                     own || !other          ? ""
+                     : endian == ENDIAN_BIG ? " with --endian=little"
+                                            : " with --endian=big");
 }
 
 /* ---- Raw data: names that NumPy gives to other types ---- */
@@ -347,14 +347,14 @@ static bool raw_content_check_name(struct source *source, const struct key_type 
         return false;
     if (is_byte && (are_small_words(&sample) || are_times(&sample)))
         return error_set(error,
-                         "%s: %s is one byte here, and these look like NumPy's %s of 8 bytes: say "
+                         "%s: %s is one byte here, and these look like NumPy's %s of 8 bytes: use "
                          "--type=%s64, or --type=%s for bytes",
                          source_name(source), type->name, type->name,
                          type->kind == KEY_SIGNED ? "i" : "u", type->numpy_name);
     return is_byte || !are_long_doubles(&sample) ||
            error_set(error,
                      "%s: f16 is 2 bytes here, and these look like NumPy's f16 of 16 bytes, which "
-                     "is not sorted: say --type=float16 if they are of 2 bytes",
+                     "is not sorted: use --type=float16 if they are of 2 bytes",
                      source_name(source));
 }
 
@@ -440,7 +440,7 @@ static bool may_be_text(const struct probe *probe, const struct key_type *type)
 
 static bool refuse_doubtful(const char *name, const struct key_type *type, struct error *error)
 {
-    return error_set(error, "%s: this may be text or raw %s: say --format=text or --format=raw",
+    return error_set(error, "%s: this may be text or raw %s: use --format=text or --format=raw",
                      name, type->name);
 }
 
@@ -460,10 +460,10 @@ static bool detect_by_content(const struct options *options, const struct probe 
         return true;
     }
     if (foreign && !options->input_codec)
-        return refuse_foreign(foreign, name, type ? ": or else say --format=raw" : "", error);
+        return refuse_foreign(foreign, name, type ? ": or else use --format=raw" : "", error);
     if (!type)
         return error_set(
-            error, "%s: neither .npy nor text, nor named as raw data: say --type, or --format",
+            error, "%s: neither .npy nor text, nor named as raw data: use --type, or --format",
             name);
     *format = &format_raw;
     snprintf(reason, 256, "neither .npy nor text, and --type says of what");
@@ -488,12 +488,12 @@ static bool check_named(const struct options *options, const struct format *name
         if (type->bytes == 1 ||
             (is_short && !format_text.recognises(probe->head, probe->bytes, probe->whole)))
             return refuse_doubtful(name, type, error);
-        return error_set(error, "%s: named as raw data, and this is text: say --format=text", name);
+        return error_set(error, "%s: named as raw data, but it is text: use --format=text", name);
     }
     if (!foreign || options->input_codec || is_printable(probe))
         return true;
     return refuse_foreign(foreign, name,
-                          is_raw && options->type ? ": or else say --format=raw" : "", error);
+                          is_raw && options->type ? ": or else use --format=raw" : "", error);
 }
 
 /* Finds the format by --format, else by magic, else by the name, else by the content. */
@@ -597,7 +597,7 @@ static bool check_content(struct source *source, struct error *error)
             return true;
     }
     return error_set(error,
-                     "%s: this is %s data inside %s data, to be unpacked first: or else say "
+                     "%s: this is %s data inside %s data, to be unpacked first: or else use "
                      "--format=FORMAT:%s",
                      source_name(source), inner->decode ? inner->name : foreign->name, codec,
                      codec);
@@ -620,13 +620,13 @@ static bool check_codec(const struct options *options, const char *path, struct 
         return false;
     const struct foreign *const foreign = foreign_find_by_magic(probe.head, probe.bytes);
     const bool is_text = format == &format_text && is_printable(&probe);
-    snprintf(otherwise, sizeof otherwise, ": or else say --format=%s:plain", format->name);
+    snprintf(otherwise, sizeof otherwise, ": or else use --format=%s:plain", format->name);
     if (foreign && !is_text)
         return refuse_foreign(foreign, source_name(source), otherwise, error);
     const bool may_be_text = is_text || (format == &format_text && options->order.zero_terminated);
     return (may_be_text && probe.bytes > 0) ||
            error_set(error,
-                     "%s: named as %s data, and is none: say --format=%s:plain to read it so",
+                     "%s: named as %s data, but it is not: use --format=%s:plain to read it so",
                      source_name(source), named->name, format->name);
 }
 
@@ -642,7 +642,7 @@ static bool check_raw_type(const struct options *options, struct reader *reader,
     if (!layout->type) {
         layout->type = &key_types[KEY_TYPE_f64];
         reader->is_type_assumed = true;
-        snprintf(reason + strlen(reason), 256 - strlen(reason), "; f64, as no type is said");
+        snprintf(reason + strlen(reason), 256 - strlen(reason), "; f64, as no type is given");
         return raw_content_check_doubles(reader->source, options->endian, error);
     }
     return !is_spelled_as_ours ||

@@ -138,7 +138,7 @@ static bool check_shared(const struct plan *plan, struct error *error)
     return true;
 }
 
-/* What must be the same on all ranks. */
+/* Facts that must be equal on all ranks. */
 enum {
     FACT_COUNT,
     FACT_FILE_BYTES,
@@ -430,7 +430,7 @@ static bool find_begins(const struct group *group, const struct text *text, uint
 }
 
 /* Collective: narrows text i to the lines of this rank, and counts them if their numbers are
- * needed. Of a spooled text, rank 0 alone finds the lines. */
+ * needed. In a spooled text, rank 0 finds the lines. */
 static bool narrow_text(struct plan *plan, size_t i, uint64_t before, uint64_t all, char *buffer,
                         uint64_t *begins, struct error *error)
 {
@@ -497,7 +497,7 @@ static bool number_lines(struct job *job, struct error *error)
     return ok;
 }
 
-/* Collective: takes the headers. Of a spooled input, other ranks than 0 have its first bytes alone.
+/* Collective: takes the headers. Other ranks than 0 have only the first bytes of a spooled input.
  */
 static bool share_headers(struct plan *plan, struct error *error)
 {

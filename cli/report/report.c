@@ -126,7 +126,7 @@ static void print_begin(FILE *stream, const struct line_place *begin)
         fprintf(stream, "character %zu of ", begin->character + 1);
     fprintf(stream, "field %zu", begin->field + 1);
     if (begin->skip_blanks)
-        fprintf(stream, " behind its blanks");
+        fprintf(stream, " after its blanks");
 }
 
 /* The end of a field is printed only if it is not the default. */
@@ -138,7 +138,7 @@ static void print_end(FILE *stream, const struct line_key *key)
     } else if (key->end_kind == LINE_END_AT_PLACE) {
         fprintf(stream, " to character %zu of field %zu", end->character, end->field + 1);
         if (end->skip_blanks)
-            fprintf(stream, " behind its blanks");
+            fprintf(stream, " after its blanks");
     } else if (end->field != key->begin.field) {
         fprintf(stream, " to field %zu", end->field + 1);
     } else if (key->begin.character > 0) {

@@ -2,8 +2,8 @@
 /* item_kernels.h - the inner loops of the CPU sort.
  *
  * A kernel runs in one thread, owns nothing and allocates nothing. Every kernel is stable. width:
- * bytes per item: 2, 4 or 8 (keys), or 16 (struct key_index). Of items only the key is compared:
- * as the indices of equal keys ascend in the input, the result is in order of key and index.
+ * bytes per item: 2, 4 or 8 (keys), or 16 (struct key_index). Items are compared by their key
+ * alone: as the indices of equal keys ascend in the input, the result is in order of key and index.
  */
 #ifndef CPU_ITEM_KERNELS_H
 #define CPU_ITEM_KERNELS_H

@@ -336,10 +336,10 @@ struct model_input sample_for_model(unsigned width, struct item_range range,
                                 .highest = sample[count - 1 - outliers]};
 }
 
-/* True if the range has nearly all items of its parent, so that the sample of the parent may
- * have been misleading. Then the cells cover the exact range and stay apart, so that each bucket
- * is at most 1/512 as wide. Of two levels one resolves 9 bits of the keys or an eighth of the
- * items, which bounds the recursion. */
+/* True if the range has nearly all items of its parent, so that the sample of the parent may have
+ * been misleading. Then the cells cover the exact range and stay apart, so that each bucket is at
+ * most 1/512 as wide. One of two levels resolves 9 bits of the keys or an eighth of the items,
+ * which bounds the recursion. */
 static bool sample_misled(struct item_range range)
 {
     return range.count > range.parent_count / 8 * 7;

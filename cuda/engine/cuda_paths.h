@@ -18,8 +18,8 @@ struct cuda_path {
 /* Returns NULL if the algorithm is not a row of this backend. */
 const struct cuda_path *cuda_path_find(const struct algorithm *algorithm);
 
-/* Sorts by the path, and waits until nothing is left over. After a failure, too, none of its
- * kernels is on its way: they would write to the note of the next sort. */
+/* Sorts by the path, and waits until all work is done. Also after a failure none of its kernels is
+ * running, because it would write to the status block of the next sort. */
 static inline bool cuda_path_sort(const struct cuda_path *path, const struct cuda_sort *sort,
                                   struct error *error)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_few.cuh - keys of 4 and 8 bytes that have few values are counted and written anew, as those
- * of 1 and 2 bytes always are (counting_keys.cu).
+/* radix_few.cuh - counts keys of 4 and 8 bytes that have few values, and writes their runs, as
+ * counting_keys.cu does for keys of 1 and 2 bytes.
  *
  *   items --radix_few_count_kernel, a table in each block--> table of all: a value, how often
  *         --radix_few_runs_kernel--> runs: a key, and where it starts
  *         --counting_fill.cuh--> items
  *
- * The tables are hash tables: a value is stored where its bits say, or in a slot close behind. They
- * take values as these come. If a table has no room, there are more values than the sample showed;
- * nothing has been moved by then, and the keys are sorted in another way.
+ * The tables are hash tables with linear probing, which accept values as they occur. If a table is
+ * full, there are more values than the sample showed. No key has been moved by then, and another
+ * strategy sorts the keys.
  */
 #ifndef CUDA_RADIX_FEW_CUH
 #define CUDA_RADIX_FEW_CUH
@@ -20,17 +20,17 @@
 
 /* ---- a table ---- */
 
-/* What atomic operations take. */
+/* The type of atomic operations on keys. */
 template <typename K>
 using few_word = std::conditional_t<sizeof(K) == sizeof(unsigned), unsigned, unsigned long long>;
 
-/* What is in a slot without a value; no table has room for this key. All its bytes are the same,
- * and it is no number that one would write. */
+/* Marks an empty slot. A key with this value is counted as if the table were full. All its bytes
+ * are equal, so that memset can write it, and it is unlikely in real data. */
 constexpr int FEW_NONE_BYTE = 0x5b;
 template <typename K>
 constexpr K FEW_NONE = static_cast<K>(0x5b5b5b5b5b5b5b5bu);
 
-/* The slot where a key belongs, of a power of two. */
+/* Returns the first slot to probe for a key. SLOTS is a power of two. */
 template <unsigned SLOTS, typename K>
 __device__ __forceinline__ unsigned thread_few_slot(K key)
 {
@@ -40,8 +40,9 @@ __device__ __forceinline__ unsigned thread_few_slot(K key)
     return bits * 0x9e3779b1u / (UINT32_MAX / SLOTS + 1);
 }
 
-/* The key's slot, which it gets now if it has none; SLOTS if there is no room for one more value
- * than `most`, or not where it belongs. `values`: how many there are. Any threads at once. */
+/* Returns the slot of the key, and claims one if it has none. Returns SLOTS if the table has `most`
+ * values, or if RADIX_FEW_PROBES slots are occupied. `values`: the number of values so far. Any
+ * threads at once. */
 template <unsigned SLOTS, typename K>
 __device__ __forceinline__ unsigned thread_claim_slot(K *keys, unsigned *values, unsigned most,
                                                       K key)
@@ -107,8 +108,8 @@ struct few_values {
     struct counting_runs<K> runs;
 };
 
-/* Counts the keys of a thread's word: most of them where they belong, before any other is looked
- * for. */
+/* Counts the keys of a thread's word: first all keys that are in the first slot to probe, which are
+ * most, then the others. */
 template <typename K>
 __device__ __forceinline__ void thread_count_few(struct few_table<K, RADIX_FEW_SLOTS> &table,
                                                  const union key_word<K> &word, unsigned n,
@@ -131,7 +132,7 @@ __device__ __forceinline__ void thread_count_few(struct few_table<K, RADIX_FEW_S
             *is_full = 1;
 }
 
-/* Adds what the block has counted. */
+/* Adds the counts of the block. */
 template <typename K>
 __device__ __forceinline__ void block_give_few(const struct few_table<K, RADIX_FEW_SLOTS> &table,
                                                struct few_values<K> *values)
@@ -148,7 +149,7 @@ __device__ __forceinline__ void block_give_few(const struct few_table<K, RADIX_F
     }
 }
 
-/* Adds the keys to the values, until these have no room. Any number of blocks, each of which gets
+/* Adds the keys to the values, until the table is full. Any number of blocks, each of which gets
  * fewer than 2^32 keys; a struct few_table of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_THREADS,
@@ -208,8 +209,9 @@ __device__ __forceinline__ void block_list_few(const struct few_values<K> *value
     __syncthreads();
 }
 
-/* values -> their runs; with no room for all of them none, and *note says so. A thread for each
- * slot, which compares its value with all others; a struct few_list of dynamic shared memory. */
+/* values -> their runs. If the table was full, there are no runs, and *note is set. A thread for
+ * each slot, which compares its value with all others; a struct few_list of dynamic shared memory.
+ */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
     radix_few_runs_kernel(struct few_values<K> *values, struct key_order order,
@@ -244,8 +246,8 @@ __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
     runs.keys[run] = values->keys[slot];
 }
 
-/* Starts to sort keys of up to RADIX_FEW_MOST values. If they have more, or many values share slots
- * of a table, they stay as they are, and the kernels set sort.note->is_refused. */
+/* Starts to sort keys of up to RADIX_FEW_MOST values. If there are more values, or too many of them
+ * collide in a table, no key is moved, and the kernels set sort.note->is_refused. */
 template <typename K>
 static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *values,
                            struct error *error)

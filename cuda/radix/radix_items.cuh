@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_items.cuh - the last pass for items (key above index): a pack is sorted by words that stand
- * for its items, and the items are moved once.
+/* radix_items.cuh - the last pass for items (key above index): a pack is sorted as short words, one
+ * for each item, and then the items are moved once.
  *
  *   pack --read--> position and rank of each item --scan of the bins-->
  *   words (position above place in the pack) in order of bins --windows, until sorted-->
  *   words --equal positions: by the items--> places of the items --read again--> items
  *
- * A word is a few bytes where an item has 16: so two blocks share a multiprocessor, and the windows
- * take a fraction of the time. The model's positions are some hundred times finer than its keys as
- * a rule, so that few items share one; these are compared in full. Few full bins are sorted by a
- * warp each; a pack with many, or with many items of one position, is left for radix_tiles.cuh.
+ * A word has 8 bytes and an item 16, so two blocks share a multiprocessor, and sorting the windows
+ * takes less time. The model's positions are some hundred times finer than its keys as a rule, so
+ * that few items share one; these are compared in full. Few full bins are sorted by a warp each; a
+ * pack with many full bins, or with many items of one position, is sorted by radix_tiles.cuh.
  */
 #ifndef CUDA_RADIX_ITEMS_CUH
 #define CUDA_RADIX_ITEMS_CUH
@@ -29,7 +29,7 @@ static_assert(RADIX_TILE_ROOM <= 1u << RADIX_PLACE_BITS, "a word has room for a 
 constexpr unsigned RADIX_POSITION_BITS = 24;
 static_assert(RADIX_SPAN_MOST <= 1u << (32 - RADIX_POSITION_BITS), "a rank has room");
 
-/* Of the items that a thread writes, so many wait in shared memory and the others in registers. */
+/* Number of a thread's items that wait in shared memory; the others wait in registers. */
 constexpr unsigned RADIX_STAGED_ITEMS = 8;
 
 struct radix_item_shared {
@@ -47,8 +47,8 @@ struct radix_item_shared {
     unsigned warp_sums[THREADS_PER_WARP];
 };
 
-/* How many of the low bits of a position in the pack are left out. The bins have 2^32 positions in
- * `scale` of them, so there are fewer positions than 2^(13 + leading zeros). */
+/* Returns the number of low bits of a position in the pack that are dropped. The bins have 2^32
+ * positions in `scale` of them, so there are fewer positions than 2^(13 + leading zeros). */
 __device__ __forceinline__ unsigned thread_position_shift(const struct radix_bins &bins)
 {
     static_assert(RADIX_TILE_BINS == 1u << 12, "bins for 2^32 positions");
@@ -63,8 +63,8 @@ __device__ __forceinline__ unsigned thread_position_bin(const struct radix_bins 
     return __umulhi(position << shift, bins.scale);
 }
 
-/* Starts the way of the thread's first items to shared memory, index after index; the others are
- * read when they are wanted. */
+/* Starts copying the thread's first items to shared memory, in the order of their indices. The
+ * others are read when they are needed. */
 __device__ __forceinline__ void block_fetch_items(struct radix_item_shared &shared,
                                                   const key_u128 *source, unsigned count)
 {
@@ -76,9 +76,9 @@ __device__ __forceinline__ void block_fetch_items(struct radix_item_shared &shar
     }
 }
 
-/* found[i]: the rank of the thread's item i in its bin, above its position. True if the thread has
- * met a full bin. One item after the other: more at a time would take more registers than there
- * are, and those that wait in shared memory are soon there. */
+/* Sets found[i] to the rank of the thread's item i in its bin, above its position. Returns true if
+ * a bin of the thread is full. Handles one item after another: more at once need more registers
+ * than there are. */
 __device__ __forceinline__ bool block_find_items(struct radix_item_shared &shared,
                                                  const key_u128 *source,
                                                  const struct radix_pack &pack, unsigned shift,
@@ -104,7 +104,7 @@ __device__ __forceinline__ bool block_find_items(struct radix_item_shared &share
     return is_full;
 }
 
-/* Puts the words to their places, and infinity behind them. Ends with a barrier. */
+/* Stores the words at their positions, and infinity after them. Ends with a barrier. */
 __device__ __forceinline__ void block_place_words(struct radix_item_shared &shared,
                                                   const struct radix_pack &pack, unsigned shift,
                                                   const unsigned (&found)[RADIX_TILE_KEYS])
@@ -219,9 +219,9 @@ block_sort_full_bins(const unsigned *bins, unsigned count, uint64_t *words)
     __syncthreads();
 }
 
-/* Sorts the words of full bins; false if more of them share a position than a bin has that is not
- * full, as those are compared one by one. So many are of a full bin, and side by side once it is
- * sorted. Begins after a barrier and ends with one. */
+/* Sorts the words of full bins. Returns false if too many of them share a position: such words are
+ * compared one by one, so their number is limited to the size of a bin that is not full. Begins
+ * after a barrier and ends with one. */
 __device__ __forceinline__ bool block_settle_words(struct radix_item_shared &shared, unsigned count)
 {
     block_sort_full_bins(shared.bins, count, shared.words);
@@ -260,8 +260,8 @@ __device__ __forceinline__ unsigned thread_list_places(struct radix_item_shared 
     return left < RADIX_WINDOW ? equals & ((1u << left) - 1) : equals;
 }
 
-/* Lists an item anew whose word is at `index` among the sorted ones and has the position of others:
- * of one position there are no more than a bin has that is not full (block_settle_words). */
+/* Finds the final place of an item whose word, at `index` of the sorted words, has the same
+ * position as others. block_settle_words() has limited the number of words of one position. */
 __device__ __forceinline__ void thread_list_by_item(struct radix_item_shared &shared,
                                                     unsigned index, unsigned count,
                                                     const key_u128 *source)
@@ -334,8 +334,8 @@ __device__ __forceinline__ void block_move_items(struct radix_item_shared &share
     }
 }
 
-/* Sorts the pack to target, which may be the source; false, with nothing moved, if that takes
- * another way. Begins and ends with bins that are clear. */
+/* Sorts the pack to target, which may be the source. Returns false, and moves nothing, if the pack
+ * cannot be sorted by words. Begins and ends with bins that are clear. */
 __device__ __forceinline__ bool block_sort_items(struct radix_item_shared &shared,
                                                  const key_u128 *source,
                                                  const struct radix_pack &pack, key_u128 *target)
@@ -361,8 +361,8 @@ __device__ __forceinline__ bool block_sort_items(struct radix_item_shared &share
     return true;
 }
 
-/* Sorts the packs from move.source to move.target; those that it cannot sort go to left[]. Any
- * number of blocks; a struct radix_item_shared of dynamic shared memory. */
+/* Sorts the packs from move.source to move.target, and lists the packs that it cannot sort in
+ * left[]. Any number of blocks; a struct radix_item_shared of dynamic shared memory. */
 static __global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_ITEM_BLOCKS)
     radix_items_kernel(struct radix_move<key_u128> move, const struct radix_model<key_u128> *models,
                        struct radix_totals *totals, const struct radix_pack *packs,

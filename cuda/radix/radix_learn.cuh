@@ -4,11 +4,11 @@
  *
  *   keys --sample--> its least and greatest key -> the root's cells, weighed
  *        --heavy and uneven cells cut and weighed, level by level--> tree
- *        --positions given out in proportion to weight, in the order of the keys--> model
+ *        --positions assigned in proportion to weight, in the order of the keys--> model
  *
  * A cell in which the sample has one value only, as often as two buckets have keys, gets a bucket
- * of its own: these keys need no sorting, and would make the bucket too large for their neighbours.
- * Items that share a key do need it: they make a range, which is parted by their indices.
+ * of its own: these keys need no sorting, and would make a shared bucket too large. Items that
+ * share a key do need sorting: they make a range, which is partitioned by their indices.
  */
 #ifndef CUDA_RADIX_LEARN_CUH
 #define CUDA_RADIX_LEARN_CUH
@@ -17,7 +17,7 @@
 #include "cuda/block/thread_scramble.cuh"
 #include "cuda/radix/radix_levels.cuh"
 
-/* What is asked of a segment's model. */
+/* The wanted size of a segment's model. */
 struct radix_wish {
     size_t count;         /* keys of the segment */
     unsigned sample_bits; /* the sample has 2^sample_bits keys, at most `count` */
@@ -25,8 +25,8 @@ struct radix_wish {
     unsigned buckets;     /* the model has one more at most */
 };
 
-/* At most buckets_most buckets of `bucket_keys` or more, of which three are the fewest that can
- * part one value from what is below and above it. */
+/* Wants at most buckets_most buckets of `bucket_keys` keys or more, and at least three: one for a
+ * frequent value, and one on each side of it. */
 __device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size_t bucket_keys,
                                                               unsigned buckets_most,
                                                               unsigned sample_bits_most,
@@ -64,8 +64,8 @@ struct radix_sample {
     unsigned rows;  /* the most that a thread of the block has */
 };
 
-/* The key of that number in the sample: each stride of the segment gives one, at a place that has
- * nothing to do with its number. */
+/* Returns the key with that number in the sample: one of each stride of the segment, at a
+ * pseudo-random position. */
 template <typename K>
 __device__ __forceinline__ K thread_sample_item(const K *segment, const struct radix_wish &wish,
                                                 size_t number)
@@ -119,7 +119,7 @@ __device__ __forceinline__ unsigned radix_tree_nodes(const struct radix_tree &tr
     return tree.nodes < RADIX_NODES ? tree.nodes : RADIX_NODES;
 }
 
-/* The first cell of a node; of the one behind the last, the end. */
+/* Returns the first cell of a node; for the node after the last one, the end of all cells. */
 __device__ __forceinline__ unsigned radix_tree_cell(const struct radix_tree &tree, unsigned node)
 {
     return tree.root_cells + node * RADIX_NODE_CELLS;
@@ -130,7 +130,7 @@ __device__ __forceinline__ unsigned radix_tree_end(const struct radix_tree &tree
     return radix_tree_cell(tree, radix_tree_nodes(tree));
 }
 
-/* The least `key` of the threads of a warp, for all of them. */
+/* Returns the least `key` of all threads of the warp, in each of them. */
 template <typename K>
 __device__ __forceinline__ K warp_least(K key)
 {
@@ -149,7 +149,7 @@ __device__ __forceinline__ K warp_least(K key)
     return key;
 }
 
-/* Bits above the topmost one of `range`; all but one for 0. */
+/* Returns the number of leading zeros of `range`, at most 63. */
 __device__ __forceinline__ unsigned thread_leading_zeros(uint64_t range)
 {
     const int zeros = __clzll(static_cast<long long>(range));
@@ -162,7 +162,7 @@ struct radix_ends {
     K greatest;
 };
 
-/* The ends of those of all threads. A barrier. */
+/* Returns the least and greatest key of all threads. Contains a barrier. */
 template <typename K>
 __device__ __forceinline__ struct radix_ends<K> block_find_ends(struct radix_ends<K> own,
                                                                 struct radix_ends<K> *warp_ends) {
@@ -237,7 +237,7 @@ block_find_range(const struct radix_sample<K> &sample, const struct radix_wish &
     return lookup;
 }
 
-/* Finds where in the root the range ends. */
+/* Finds the last cell of the root within the range. */
 template <typename K>
 __device__ __forceinline__ void thread_set_last_cell(struct radix_tree &tree,
                                                      const struct radix_lookup<K> &lookup)
@@ -257,7 +257,7 @@ __device__ __forceinline__ void thread_widen(struct radix_tree &tree, unsigned c
         atomicMax(&tree.most[cell], top);
 }
 
-/* The cell that the thread's key i of the sample ends in; RADIX_ENTRIES where there is none. */
+/* Returns the cell of the thread's key i of the sample; RADIX_ENTRIES if it has no such key. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_sample_cell(const struct radix_sample<K> &sample,
                                                        const struct radix_lookup<K> &lookup,
@@ -269,7 +269,7 @@ __device__ __forceinline__ unsigned thread_sample_cell(const struct radix_sample
                : RADIX_ENTRIES;
 }
 
-/* The path after its first `bits` bits. */
+/* Returns the path without its first `bits` bits. */
 __device__ __forceinline__ radix_path thread_path_rest(radix_path path, unsigned bits)
 {
     return bits < RADIX_PATH_BITS ? path << bits : 0;
@@ -297,7 +297,8 @@ block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
     }
 }
 
-/* True if all keys of the sample in the cell are one, as far as can be seen. */
+/* Returns true if all keys of the sample in the cell have the same bits, as far as the tree has
+ * stored them. */
 __device__ __forceinline__ bool thread_has_one_value(const struct radix_tree &tree, unsigned cell)
 {
     return tree.least[cell] == tree.most[cell];
@@ -309,10 +310,10 @@ __device__ __forceinline__ unsigned thread_cell_weight(const struct radix_tree &
     return quarters[0] + quarters[1] + quarters[2] + quarters[3];
 }
 
-/* True if the cell is heavy and its parts still have keys enough to tell their weights, or if its
- * quarters differ by more than chance makes likely: Pearson's sum of squares over their mean is
- * above 25 for even keys once in 60,000 cells. The last cell of the root is cut by the end of the
- * range already. */
+/* Returns true if the cell is heavy and has enough sample keys to weigh its parts, or if its
+ * quarters differ more than chance makes likely: Pearson's sum of squares over their mean is above
+ * 25 for even keys once in 60,000 cells. The last cell of the root is cut by the end of the range
+ * already. */
 __device__ __forceinline__ bool thread_wants_cut(const struct radix_tree &tree, unsigned cell,
                                                  unsigned sample_bits)
 {
@@ -367,10 +368,9 @@ block_grow_tree(struct radix_tree &tree, const struct radix_sample<K> &sample, u
 
 /* ---- from the tree to the model ---- */
 
-/* Turns weights into positions. Each cell has a quarter of a sample key for nothing: where the
- * sample has none, there are positions to tell keys apart nevertheless. A cell with a bucket of its
- * own takes two whole buckets, of which one or two halves are left to its neighbours; it weighs at
- * least as much. */
+/* Turns weights into positions. Each cell gets a quarter of a sample key in addition, so that keys
+ * in a cell without a sample key have different positions too. A cell with a bucket of its own
+ * takes two whole buckets, parts of which belong to its neighbours. */
 __device__ __forceinline__ void block_share_positions(struct radix_tree &tree,
                                                       const struct radix_wish &wish)
 {
@@ -388,7 +388,7 @@ __device__ __forceinline__ void block_share_positions(struct radix_tree &tree,
     }
 }
 
-/* Which cells of a level's nodes a thread has: one of a node's, of every LEARN_THREADS. */
+/* The cells of a level that a thread handles: each LEARN_THREADS-th one. */
 struct radix_level_walk {
     unsigned cell;
     unsigned end; /* of the level's cells */
@@ -402,7 +402,8 @@ __device__ __forceinline__ struct radix_level_walk thread_walk_level(const struc
     return walk;
 }
 
-/* The sum of `value` over this and the cells before it in its node. All lanes call it. */
+/* Returns the sum of `value` over this cell and the cells before it in its node. All lanes call it.
+ */
 __device__ __forceinline__ uint32_t warp_scan_nodes(uint32_t value)
 {
 #pragma unroll
@@ -419,8 +420,8 @@ __device__ __forceinline__ unsigned radix_node_of(const struct radix_tree &tree,
     return (cell - tree.root_cells) / RADIX_NODE_CELLS;
 }
 
-/* A cut cell has the positions of its node's cells, from the deepest level up. A level has at most
- * LEARN_THREADS cells. */
+/* Gives each cut cell as many positions as its node's cells have, from the deepest level up. A
+ * level has at most LEARN_THREADS cells. */
 static_assert(RADIX_NODES * RADIX_NODE_CELLS <= LEARN_THREADS, "one step walks a level");
 __device__ __forceinline__ void block_sum_nodes(struct radix_tree &tree)
 {
@@ -434,8 +435,8 @@ __device__ __forceinline__ void block_sum_nodes(struct radix_tree &tree)
     }
 }
 
-/* Positions that the keys of an uncut cell are spread over, in 2^-32 of its width; the last cell of
- * the root is as wide as the range leaves it. */
+/* Returns the positions of an uncut cell per 2^-32 of its width. The last cell of the root ends
+ * with the range. */
 __device__ __forceinline__ uint32_t thread_cell_scale(const struct radix_tree &tree, unsigned cell,
                                                       uint32_t weight)
 {
@@ -459,7 +460,7 @@ __device__ __forceinline__ void thread_place_cell(struct radix_tree &tree, unsig
                   thread_cell_scale(tree, cell, tree.weights[cell])};
 }
 
-/* The cells of all nodes, once the root's are placed. */
+/* Gives the cells of all nodes their first positions, after the root's cells have theirs. */
 __device__ __forceinline__ void block_place_nodes(struct radix_tree &tree)
 {
     for (unsigned level = 0; level < tree.level_count; level++) {
@@ -474,7 +475,7 @@ __device__ __forceinline__ void block_place_nodes(struct radix_tree &tree)
     }
 }
 
-/* What a learning block has in shared memory. */
+/* The shared memory of a learning block. */
 template <typename K>
 struct radix_learn_shared {
     struct radix_tree tree;
@@ -497,7 +498,7 @@ __device__ __forceinline__ void block_clear_tree(struct radix_tree &tree, unsign
     }
 }
 
-/* Gives all cells their positions; returns where they end. */
+/* Gives all cells their positions. Returns the end of the last one. */
 __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree, uint32_t *warp_sums)
 {
     __syncthreads();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_levels.cuh - from counts to what the next kernels work on.
+/* radix_levels.cuh - turns counts into the input of the next kernels.
  *
  *   model of the first --radix_crowd_kernel--> whether it follows the keys
  *   counts of the first --radix_scan_kernel--> cursors; its buckets as segments of the next one
@@ -7,7 +7,8 @@
  *   the array, its parts, ranges left open --radix_open_kernel--> segments of a partition
  *
  * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
- * cost a tile each. A range is a bucket that fits no tile: one value, or keys to part once more.
+ * cost a tile each. A range is a bucket that fits no tile: one value, or keys to partition once
+ * more.
  */
 #ifndef CUDA_RADIX_LEVELS_CUH
 #define CUDA_RADIX_LEVELS_CUH
@@ -18,12 +19,12 @@
 /* Keys that a tile has room for. */
 constexpr unsigned RADIX_TILE_ROOM = RADIX_TILE_THREADS * RADIX_TILE_KEYS;
 
-/* Keys of a range that a block copies at a time. */
+/* Number of keys of a range that a block copies at once. */
 constexpr unsigned RADIX_PIECE = 16 * THREADS_PER_BLOCK;
 
 constexpr unsigned RADIX_TILE_BINS = RADIX_TILE_THREADS * RADIX_THREAD_BINS;
 
-/* From the positions of a pack to the bins of its tile. */
+/* The map from the positions of a pack to the bins of its tile. */
 struct radix_bins {
     uint32_t first; /* position */
     uint32_t scale; /* bins for 2^32 positions */
@@ -51,7 +52,7 @@ struct radix_open {
     radix_count *keys;
 };
 
-/* How much of all is there so far. */
+/* The numbers of packs, ranges and pieces so far. */
 struct radix_totals {
     unsigned packs;
     unsigned left; /* packs of items that their words do not sort */
@@ -87,8 +88,8 @@ __device__ __forceinline__ void block_set_segments(struct radix_segments *segmen
         segments->tiles[RADIX_SEGMENTS] = tiles;
 }
 
-/* counts of the only segment's buckets -> cursors, and the buckets as segments. An empty segment
- * has no counts. One block. */
+/* Turns the counts of the only segment's buckets into cursors, and the buckets into segments. An
+ * empty segment has no counts. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
     radix_scan_kernel(const struct radix_segments *only, radix_count *counts,
@@ -176,8 +177,9 @@ __device__ __forceinline__ bool thread_starts_pack(radix_count start, radix_coun
     return start / aim != (start - count_before) / aim;
 }
 
-/* The most packs of so many keys in so many segments: the first of each segment, one for each
- * multiple of `aim`, and one at and one behind each bucket that could make a pack too large. */
+/* Returns the maximum number of packs for `count` keys in `segments` segments: the first of each
+ * segment, one for each multiple of `aim`, and one at and one after each bucket that could make a
+ * pack too large. */
 static inline size_t radix_packs_at_most(size_t count, size_t aim, size_t segments)
 {
     return segments + count / aim + 2 * (count / (RADIX_TILE_ROOM - aim + 1));
@@ -194,8 +196,8 @@ __device__ __forceinline__ void thread_add_range(struct radix_totals *totals,
                                              static_cast<unsigned>(before >> 32), 0};
 }
 
-/* The bins of buckets begin..end of a model whose keys have positions up to `last`: if there are
- * keys in these buckets, some position is. */
+/* Returns the bins of buckets begin..end of a model whose keys have positions up to `last`. If
+ * these buckets have keys, they have positions. */
 __device__ __forceinline__ struct radix_bins thread_make_bins(unsigned begin, unsigned end,
                                                               uint32_t last)
 {

@@ -57,8 +57,8 @@ __device__ __forceinline__ unsigned thread_compare_pairs(const struct key_order 
     return found;
 }
 
-/* RADIX_NO_INDEX, unless the low halves of two items, `distance` apart, can be indices: those of 16
- * bytes rise by the distance, and those of 8 bytes, in the identical order, do not fall. */
+/* Returns RADIX_NO_INDEX unless the low halves of two items, `distance` apart, can be indices. For
+ * 16 bytes they rise by the distance; for 8 bytes, in the identical order, they do not fall. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_compare_indices(const struct key_order &encoding,
                                                            K before, K behind, size_t distance)

@@ -30,10 +30,10 @@
 
 /* ---- a model: a monotone map from keys to positions in the sorted order ----
  *
- * A plain radix digit splits the range of the keys into equal widths; real keys (doubles above all)
- * crowd into few of them. Here a tree of cells follows the keys: the root cuts the range into equal
- * cells, a cell whose keys crowd is cut again, and within a cell positions grow evenly. So a lookup
- * is a subtraction, a shift and, nearly always, one load:
+ * A plain radix digit splits the range of the keys into equal widths; real keys, especially
+ * doubles, are concentrated in few of them. Here a tree of cells follows the keys: the root cuts
+ * the range into equal cells, a cell with many keys is cut again, and within a cell positions grow
+ * evenly. So a lookup is a subtraction, a shift and, nearly always, one load:
  *
  *   key - lowest, its top bit shifted to the top --> root cell [--> cell of a node ...]
  *   position = first of the cell + rest of the bits * positions of the cell
@@ -67,7 +67,7 @@ struct __align__(8) radix_entry
     uint32_t scale; /* positions in the cell */
 };
 
-/* What the tree looks at, the top bits first: a key's offset from the lowest one. */
+/* The path of a key in the tree, from the top bits down: its offset from the lowest key. */
 typedef uint64_t radix_path;
 constexpr unsigned RADIX_PATH_BITS = 64;
 
@@ -81,15 +81,16 @@ __device__ __forceinline__ uint64_t thread_upper_key(key_u128 item)
     return static_cast<uint64_t>(item >> 64);
 }
 
-/* The keys that are looked up: those whose offset is at most `range`. */
+/* Only keys whose offset is at most `range` are looked up. */
 template <typename K>
 struct radix_bounds {
     K lowest;
     K range;
 };
 
-/* Of items (key above index) it is the key that counts, so that they cost no more than their keys;
- * or the index, if those of the sample share one key: items with another are outside. */
+/* Items (key above index) are looked up by their key, which costs as much as a lookup of keys. If
+ * all items of the sample have the same key, they are looked up by their index, and items with
+ * another key are out of bounds. */
 template <>
 struct radix_bounds<key_u128> {
     uint64_t lowest;
@@ -159,7 +160,7 @@ __device__ __forceinline__ uint32_t thread_path_top(radix_path path)
     return static_cast<uint32_t>(path >> 32);
 }
 
-/* The cell at which the path ends, and in *rest what is left of the path. */
+/* Returns the cell at which the path ends. Sets *rest to the remaining bits of the path. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_radix_cell(const struct radix_lookup<K> &lookup,
                                                       radix_path path, radix_path *rest)
@@ -175,7 +176,7 @@ __device__ __forceinline__ unsigned thread_radix_cell(const struct radix_lookup<
     return cell;
 }
 
-/* The cells that the paths end at below the root, for those that do. They go down together, so that
+/* Finds the cells of the paths that continue below the root. All paths descend together, so that
  * their loads do not wait for each other. */
 template <typename K, unsigned N>
 __device__ __forceinline__ void thread_descend(const struct radix_lookup<K> &lookup,
@@ -237,8 +238,8 @@ __device__ __forceinline__ void thread_radix_positions(const struct radix_lookup
 /* Keys that are looked up together, as registers allow. */
 constexpr unsigned RADIX_BATCH = 4;
 
-/* A thread's part of a model on its way to shared memory: one word of those that most models are
- * made of. */
+/* A thread's part of a model while it is copied to shared memory: one word. Most models have at
+ * most one word per thread. */
 struct radix_model_word {
     uint2 word;
     unsigned entry_count;
@@ -260,8 +261,8 @@ thread_fetch_model(const struct radix_model<K> *model)
     return part;
 }
 
-/* Puts what all THREADS threads have fetched, and what more there is, to shared memory; it is there
- * after a barrier. */
+/* Stores the words that all THREADS threads have fetched, and the rest of a larger model, in shared
+ * memory. They are visible after a barrier. */
 template <typename K, unsigned THREADS>
 __device__ __forceinline__ void block_store_model(const struct radix_model_word &part,
                                                   const struct radix_model<K> *model,

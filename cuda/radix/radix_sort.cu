@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_sort.cu - sorts by the strategy that the facts of an array ask for. The kernels, in the
- * order of their launches:
+/* radix_sort.cu - sorts by the strategy that radix_decide() chooses. The kernels, in the order of
+ * their launches:
  *
  *   up to merge_most items: those of segmented_merge_sort.cu; of 1 and 2 bytes: counting_keys.cu
  *   radix_look_kernel     what is in order, and a sample; the host waits for it and decides
@@ -24,8 +24,9 @@
  *             radix_items_kernel        packs of items of 16 bytes, sorted by words
  *             radix_tiles_kernel        other packs, sorted in shared memory
  *             radix_ranges_kernel       what fits no tile is copied, and listed if its keys differ
- *   What is listed is parted once more, by radix_open_kernel and the second half of the above, once
- *   the engine has waited for all this (radix_finish); after RADIX_ROUNDS all is merge sorted.
+ *   Listed buckets are partitioned once more by radix_open_kernel and the kernels from the second
+ *   radix_learn_kernel on, after the engine has waited for the first round (radix_finish). After
+ *   RADIX_ROUNDS rounds they are merge sorted.
  */
 #include "core/trace.h"
 #include "cuda/block/launch.cuh"
@@ -45,7 +46,7 @@
 template <typename K>
 constexpr bool RADIX_HAS_MODELS = sizeof(K) >= sizeof(uint64_t);
 
-/* The few values of items of 16 bytes are not counted: these are of several indices each. */
+/* Items of 16 bytes are not counted, because their indices differ. */
 template <typename K>
 constexpr bool RADIX_HAS_FEW = sizeof(K) <= sizeof(uint64_t);
 
@@ -57,8 +58,8 @@ struct radix_plan {
     unsigned segments;        /* the most that a partition can have, each with a model */
 };
 
-/* Memory for models and counts is one 32nd of the items', and at least enough for five segments, as
- * a model has four buckets at least. */
+/* Models and counts take at most a 32nd of the items' memory, but there is always room for five
+ * segments, because a model has at least four buckets. */
 constexpr size_t RADIX_MODEL_RARITY = 32;
 
 template <typename K>
@@ -69,13 +70,13 @@ static unsigned radix_segments_at_most(size_t count)
     return static_cast<unsigned>(std::clamp<size_t>(fit, 5, RADIX_SEGMENTS));
 }
 
-/* Thin buckets make packs that are even. Where two partitions cannot make so many, a bucket is a
- * pack, fat, but with room in a tile for half as many keys again as it is meant to have; those that
- * are larger still are parted once more. */
+/* Small buckets make packs of even sizes. If two partitions cannot make buckets small enough, each
+ * bucket is a pack, and a tile has room for 1.5 times its expected size. Larger buckets are
+ * partitioned once more. */
 template <typename K>
 static struct radix_plan radix_plan_make(size_t all, size_t tile_size, size_t part_most)
 {
-    /* Parts have room for a third more than they are meant to have. */
+    /* A part has room for a third more than its expected size. */
     const size_t parts = launch_blocks(all, part_most - part_most / 4);
     const size_t count = std::min(all, part_most);
     constexpr size_t ways = RADIX_WAYS - 1;
@@ -100,7 +101,7 @@ static size_t radix_open_most(size_t count)
     return count / RADIX_TILE_ROOM + 1;
 }
 
-/* Strategies share memory: no two are at work at a time. */
+/* Strategies share memory, because only one runs. */
 template <typename K>
 struct radix_workspace {
     struct radix_facts *facts;
@@ -120,7 +121,7 @@ struct radix_workspace {
     size_t bytes;
 };
 
-/* The next `count` of the workspace, aligned for any type. */
+/* Takes the next `count` elements of the workspace, aligned for any type. */
 template <typename T>
 static T *workspace_take(void *memory, size_t *used, size_t count)
 {
@@ -155,7 +156,7 @@ static void radix_workspace_lay_models(const struct radix_plan &plan, size_t cou
     work->bytes = std::max(work->bytes, used);
 }
 
-/* Lays the workspace out from `memory` on; with NULL, only its size is of use. */
+/* Lays out the workspace from `memory` on. With NULL, only the size is valid. */
 template <typename K>
 static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &plan, size_t count,
                                                      void *memory) {
@@ -290,8 +291,8 @@ static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_
                          pack_count, tile_packs, run.work.ranges);
 }
 
-/* The last partition and the packs: step.source -> step.target -> items. What fits no tile is added
- * to the ranges. */
+/* The last partition and the packs: step.source -> step.target -> items. Buckets that fit no tile
+ * are added to the ranges. */
 template <typename K>
 static bool radix_sort_last(const struct radix_run<K> &run, const struct radix_step<K> &step,
                             struct error *error)
@@ -307,7 +308,7 @@ static bool radix_sort_last(const struct radix_run<K> &run, const struct radix_s
            radix_partition_step(run, step, error) && radix_sort_packs(run, move, packs, error);
 }
 
-/* source -> items: copies what fits no tile and is therefore still there. */
+/* source -> items: copies the buckets that fit no tile. */
 template <typename K>
 static bool radix_finish_ranges(const struct radix_run<K> &run, const K *source,
                                 struct error *error)
@@ -489,8 +490,8 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
 
 /* ---- what is left undone ---- */
 
-/* After a strategy has refused the items, and moved none: the facts say why, and another one has
- * its turn. */
+/* Called after a strategy has refused the items and moved none. The facts then exclude it, and
+ * another strategy is chosen. */
 template <typename K>
 static bool radix_start_again(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                               struct error *error)
@@ -505,7 +506,7 @@ static bool radix_start_again(const struct cuda_sort &sort, const struct radix_t
     return radix_prepare(sort, tuning, &run, error) && radix_start_decided(run, error);
 }
 
-/* Partitions the `count` open ranges once more, as many at a time as there are models, and sorts
+/* Partitions the `count` open ranges once more, as many at once as there are models, and sorts
  * their tiles. */
 template <typename K>
 static bool radix_start_round(const struct cuda_sort &sort, const struct radix_tuning &tuning,

@@ -140,7 +140,7 @@ static bool parse_descr(struct header *header)
     const bool is_bf16 = layout->type->id == KEY_TYPE_bf16;
     if (is_bf16 && wanted != layout->type && memchr(dtype.data, 'V', dtype.bytes))
         return error_set(header->error,
-                         "%s: dtype '%.*s' says 2 bytes of no type; if they are bfloat16, say "
+                         "%s: dtype '%.*s' means 2 bytes of no type; if they are bfloat16, use "
                          "--type=bf16",
                          header->file, shown, dtype.data);
     if (is_bf16 || layout->type->kind == KEY_TIME)

@@ -29,7 +29,7 @@ static bool raw_read_header(struct reader *reader, struct error *error)
 {
     struct layout *layout = &reader->layout;
     if (!layout->type)
-        return error_set(error, "%s: raw numbers do not tell their type; name it with --type",
+        return error_set(error, "%s: raw numbers have no type; use --type",
                          source_name(reader->source));
     const uint64_t bytes = source_bytes_left(reader->source);
     layout->count = COUNT_UNKNOWN;

@@ -65,7 +65,7 @@
 /* An error in the header of the first frame may mean that the data is not compressed: plain data
  * can begin with the magic of a codec. */
 #define HEADER_BYTES_MAX 18
-#define HOW_TO_READ_AS_IT_IS "; if it is not compressed, say --format=FORMAT:plain"
+#define HOW_TO_READ_AS_IT_IS "; if it is not compressed, use --format=FORMAT:plain"
 
 struct frame_stream {
     const char *name; /* of the file, for messages; borrowed, like the next two fields */

@@ -23,7 +23,7 @@ struct frame_writer;
 struct frame_writer_spec {
     const char *name; /* for messages; borrowed, as the context and the codec are */
 
-    /* Writes a frame behind the one before it. Called by any thread, one at a time. */
+    /* Writes a frame after the one before it. Called by any thread, but never by two at once. */
     bool (*write)(void *context, const void *frame, size_t bytes, struct error *error);
     void *context;
     const struct codec *codec; /* one that encodes */

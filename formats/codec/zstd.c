@@ -171,7 +171,7 @@ static bool explain_failure(const struct zstd_decoder *decoder, size_t result, s
         return error_set(error, "this zstd data needs a dictionary, which is not read here; "
                                 "decompress it first (zstd -dc -D DICTIONARY)");
     case ZSTD_error_prefix_unknown: /* the first frame was found by its magic */
-        return error_set(error, "corrupt zstd data: garbage behind the last frame");
+        return error_set(error, "corrupt zstd data: garbage after the last frame");
     default:
         return error_set(error, "corrupt zstd data: %s", ZSTD_getErrorName(result));
     }

@@ -65,7 +65,7 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes);
 
 /* Narrows a regular file whose size is known to its bytes [begin, end): only these are read from
- * now on, and only these it is said to have. */
+ * now on, and its size becomes end - begin. */
 bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error);
 
 /* Call at the end of the file, `end`. It is an error if the file has become shorter since it was

@@ -395,7 +395,7 @@ bool output_file_end_trial(struct output_file *output, const char *name, struct 
     if (output->claimed != bytes)
         return error_set(error,
                          "%s: sorted it has %" PRIu64 " bytes, not %" PRIu64
-                         ", and --in-place keeps the size: leave it out, and say -o",
+                         ", and --in-place keeps the size: leave it out, and use -o",
                          name, output->claimed, bytes);
     if (!take_space(output, name, error))
         return false;

@@ -98,8 +98,8 @@ void output_file_lose(struct output_file *output, uint64_t place);
  * written afterwards. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error);
 
-/* Of an output that ranks share: the next bytes go to `place`. The size of the file at commit must
- * be the place after all bytes. */
+/* For an output that ranks share: the next bytes are written at `place`. At commit, the size of the
+ * file must be the end of all bytes. */
 void output_file_move(struct output_file *output, uint64_t place);
 
 /* Closes the file with all checks. Then gives the temporary the name of the target, with the owner,

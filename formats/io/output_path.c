@@ -179,25 +179,22 @@ static bool check_replaceable(const struct output_path *found, const char *name,
     static const char advice[] = "write another file and copy it here with cp";
     const uint64_t attributes = attributes_of(found->file);
     if (attributes & STATX_ATTR_MOUNT_ROOT)
-        return error_set(error, "%s: it is a mount point, so that no file can take its place: %s",
-                         name, advice);
+        return error_set(error, "%s: it is a mount point, so it cannot be replaced: %s", name,
+                         advice);
     if (attributes & STATX_ATTR_APPEND)
         return error_set(
-            error, "%s: it is append-only, so that no file can take its place: write another one",
-            name);
+            error, "%s: it is append-only, so it cannot be replaced: write another one", name);
     if (found->status.st_nlink > 1)
         return error_set(error,
                          "%s: it has %lu hard links, and the others would keep the old content: %s",
                          name, (unsigned long)found->status.st_nlink, advice);
     if (attributes_of(found->directory) & STATX_ATTR_APPEND)
-        return error_set(error,
-                         "%s: its directory is append-only, so that no file can take its place: %s",
+        return error_set(error, "%s: its directory is append-only, so it cannot be replaced: %s",
                          name, advice);
     if (faccessat(found->directory, ".", W_OK | X_OK, AT_EACCESS) != 0)
-        return error_set(
-            error,
-            "%s: its directory may not be written (%s), so that no file can take its place: %s",
-            name, strerror(errno), advice);
+        return error_set(error,
+                         "%s: its directory may not be written (%s), so it cannot be replaced: %s",
+                         name, strerror(errno), advice);
     return true;
 }
 

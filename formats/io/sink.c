@@ -410,7 +410,7 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
         return error_set(error, "%s: the proof failed: %s", name, what);
     if (sink_replaces(sink) || sink_is_trial(sink))
         return error_set(error, "%s: the proof failed: %s; %s is left as it was", name, what, name);
-    return error_set(error, "%s: the proof failed: %s; what was written is of no use", name, what);
+    return error_set(error, "%s: the proof failed: %s; the data written is of no use", name, what);
 }
 
 bool sink_replaces(const struct sink *sink)

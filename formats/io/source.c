@@ -214,7 +214,7 @@ static bool read_frames(struct source *source, void *data, size_t bytes, size_t 
         error_set(&cause, "%s: skippable %s frames, and no others", source->name,
                   source->codec->name);
     if (cause.is_set && source->is_unproven)
-        return error_set(error, "%s; say --format=FORMAT:plain if it is not compressed",
+        return error_set(error, "%s; use --format=FORMAT:plain if it is not compressed",
                          cause.message);
     error_merge(error, &cause);
     source->is_unproven = false;
@@ -444,7 +444,7 @@ void source_park(struct source *source)
         input_file_park(&source->input);
 }
 
-/* Creates a source of so many bytes that are not in a file. Returns NULL if memory runs out. */
+/* Creates a source of `bytes` bytes that are not in a file. Returns NULL if memory runs out. */
 static struct source *create_run(const char *name, uint64_t bytes, struct error *error)
 {
     struct source *const source = source_create(name, 1, error);

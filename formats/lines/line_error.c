@@ -39,7 +39,7 @@ static bool is_blank_line(const char *line, size_t bytes)
 static const struct mark {
     const char *bytes, *remedy;
 } marks[] = {
-    {"\xef\xbb\xbf", "a byte order mark (UTF-8) stands before the text: take it away (tail -c +4)"},
+    {"\xef\xbb\xbf", "the text begins with a byte order mark (UTF-8): remove it (tail -c +4)"},
     {"\xff\xfe", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
     {"\xfe\xff", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
 };
@@ -202,7 +202,7 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
                          quote, type->name);
     if (status == NUMBER_ROUNDED)
         return error_set(error,
-                         "%s:%zu: %s is not exact as %s: say --type=i64 or u64, or %s to round it",
+                         "%s:%zu: %s is not exact as %s: use --type=i64 or u64, or %s to round it",
                          file, line_number, quote, type->name, type->name);
     if (status == NUMBER_MALFORMED)
         find_remedy(line, bytes, line_number, type == NULL, &remedy);

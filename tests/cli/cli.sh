@@ -14,7 +14,7 @@ for option in input output force files0-from format output-format type endian zs
     compress-program explain list verbose quiet progress no-progress stats trace version; do
     ok_says "--help has --$option" "--$option\b" -- gpusort --help
 done
-ok_says '--help tells the exit status' 'Exit status: 0 done, 1 -c or -C found a line out of order, 2 any' -- gpusort --help
+ok_says '--help tells the exit status' 'Exit status: 0 success, 1 -c or -C found a line out of order, 2 error' -- gpusort --help
 ok_says '--usage' '^Usage: ' -- gpusort --usage
 ok_says '--version' '^gpusort [0-9]+\.[0-9]+\.[0-9]+$' -- gpusort --version
 case $(gpusort --list) in

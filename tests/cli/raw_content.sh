@@ -37,7 +37,7 @@ for name in glob.glob("doubles-*-5000.bin"):
         status=0
         gpusort "$file" -o "$file" 2>"$work/log/said" || status=$?
         [ $status -eq 2 ] || echo "$file: status $status"
-        echo "gpusort: $file: no type is said, and these are hardly f64: say --type=$words, or --type=f64 if they are" |
+        echo "gpusort: $file: no type is given, and these are hardly f64: use --type=$words, or --type=f64 if they are" |
             diff - "$work/log/said" || :
         cmp "$file" kept || :
         status=0
@@ -51,7 +51,7 @@ numbers() { "$numpy" -c 'import numpy, sys
 numpy.array(sys.argv[2:], dtype=float).astype(sys.argv[1]).tofile(sys.stdout.buffer)' "$@"; }
 numbers i8 30 -10 20 >data.bin
 numbers f8 2 1 >good.bin
-hardly='^gpusort: [^:]*: no type is said, and these are hardly f64: say --type=i64 or u64, or --type=f64 if they are$'
+hardly='^gpusort: [^:]*: no type is given, and these are hardly f64: use --type=i64 or u64, or --type=f64 if they are$'
 refused 'a few i64 in .bin' "$hardly" -- gpusort data.bin -o "$target"
 refused 'i64 in a second input' "$hardly" -- gpusort good.bin data.bin -o "$target"
 refused 'i64 on a pipe' "$hardly" -- gpusort --format=raw -o "$target" < <(cat data.bin)
@@ -70,7 +70,7 @@ numpy.concatenate([numpy.random.default_rng(1).random(100000), numpy.arange(9000
 refused 'integers behind the first MiB' 'hardly f64' -- gpusort late.bin -o "$target"
 numbers '>f8' 3 1 2 2.5 >big.bin
 refused 'little-endian integers with --endian=big' \
-    'hardly f64: say --type=i64 or u64 with --endian=little, or --type=f64 if they are$' -- \
+    'hardly f64: use --type=i64 or u64 with --endian=little, or --type=f64 if they are$' -- \
     gpusort --endian=big others/i64.0.5000.bin -o "$target"
 "$numpy" -c 'import numpy
 numpy.sort(numpy.fromfile("others/i64+big.29.5000.bin", ">i8")).tofile("sorted.big")
@@ -81,7 +81,7 @@ ok_writes 'the hint for big-endian f32 sorts them' single.big -- \
     --type=f32 --endian=big others/f32+big.39.5000.bin
 ok_writes 'big-endian doubles with --endian=big' <(numbers '>f8' 1 2 2.5 3) -- --endian=big big.bin
 
-ok_says '--explain says that f64 is assumed' '^input .*\(by its name; f64, as no type is said\)$' -- \
+ok_says '--explain says that f64 is assumed' '^input .*\(by its name; f64, as no type is given\)$' -- \
     gpusort --explain good.bin
 on_terminal() { "$numpy" "$tests_dir/on_terminal.py" --stderr "$GPUSORT" "$@"; }
 note='^gpusort: good.bin: read as f64 \(--type names another\)'
@@ -114,7 +114,7 @@ numpy.full(4096, -1, "i1").tofile("ones.i8")'
 for file in few.i8 signed.i8 large.u8 time.i8 constant.u8 constant.i8; do
     name=${file#*.}
     letter=${name%8}
-    said="^gpusort: .*: $name is one byte here, and these look like NumPy's $name of 8 bytes: say --type=${letter}64, "
+    said="^gpusort: .*: $name is one byte here, and these look like NumPy's $name of 8 bytes: use --type=${letter}64, "
     cp "$file" nameless
     refused "64-bit integers named $file" "$said" -- gpusort "$file" -o "$target"
     refused "64-bit integers with --type=$name, as $file" "$said" -- \
@@ -178,20 +178,20 @@ for name in x.bin x.raw x.f64 x.u32 x.i16 x.BIN; do
         cp $content $name
         zstd -qf $name
         for file in $name $name.zst; do
-            refused "$content named $file" "^gpusort: $file: named as raw data, and this is text: say --format=text$" -- \
+            refused "$content named $file" "^gpusort: $file: named as raw data, but it is text: use --format=text$" -- \
                 gpusort "$file" -o "$target"
         done
     done
 done
 cp text x.bin
-refused 'text named .bin, with --type' 'this is text: say --format=text$' -- gpusort --type=u16 x.bin -o "$target"
-refused 'text in a second input' 'x.bin: named as raw data, and this is text' -- gpusort good.bin x.bin -o "$target"
+refused 'text named .bin, with --type' 'but it is text: use --format=text$' -- gpusort --type=u16 x.bin -o "$target"
+refused 'text in a second input' 'x.bin: named as raw data, but it is text' -- gpusort good.bin x.bin -o "$target"
 cp text x.u8
 printf -- '-1-1G\n' >few.i16
 refused 'a few numbers that look like a word may be either' \
-    '^gpusort: few.i16: this may be text or raw i16: say --format=text or --format=raw$' -- \
+    '^gpusort: few.i16: this may be text or raw i16: use --format=text or --format=raw$' -- \
     gpusort few.i16 -o few.i16
-refused 'text named .u8 may be either' 'x.u8: this may be text or raw u8: say --format' -- gpusort x.u8 -o x.u8
+refused 'text named .u8 may be either' 'x.u8: this may be text or raw u8: use --format' -- gpusort x.u8 -o x.u8
 ok 'text named .bin is sorted in place when told so' gpusort --format=text x.bin -o x.bin
 ok_prints 'text named .bin is sorted in place when told so' '5\n7\n10\n11\n20\n30\n' -- cat x.bin
 
@@ -220,7 +220,7 @@ for file in w.*.bin; do
     refused "$name named .bin" "^gpusort: $file: this is $name data, to be (unpacked|converted to .npy or text) first[^:]*$" -- \
         gpusort "$file" -o "$target"
     refused "$name named .f64" "this is $name data" -- gpusort copy.f64 -o "$target"
-    refused "$name with --type" "this is $name data, .*: or else say --format=raw$" -- \
+    refused "$name with --type" "this is $name data, .*: or else use --format=raw$" -- \
         gpusort --type=u32 "$file" -o "$target"
     ok "$name when told that it is raw" gpusort --format=raw --type=u8 "$file" -o got
 done

@@ -249,13 +249,13 @@ orders "field 2 to field 1 as bytes; $by_bytes" -k2,1
 orders "character 3 of field 2 to its end as bytes; $by_bytes" -k2.3,2
 orders "character 3 of field 2 to the end of the line as bytes; $by_bytes" -k2.3
 orders "field 2 to character 4 of field 3 as bytes; $by_bytes" -k2,3.4
-orders "field 2 behind its blanks to character 4 of field 3 as bytes; $by_bytes" -k2b,3.4
-orders "field 2 to character 4 of field 3 behind its blanks as bytes; $by_bytes" -k2,3.4b
-orders "field 2 behind its blanks to character 4 of field 3 behind its blanks as bytes; $by_bytes" \
+orders "field 2 after its blanks to character 4 of field 3 as bytes; $by_bytes" -k2b,3.4
+orders "field 2 to character 4 of field 3 after its blanks as bytes; $by_bytes" -k2,3.4b
+orders "field 2 after its blanks to character 4 of field 3 after its blanks as bytes; $by_bytes" \
     -b -k2,3.4
-orders "character 2 of field 1 behind its blanks to the end of the line as number (-n); $by_bytes" \
+orders "character 2 of field 1 after its blanks to the end of the line as number (-n); $by_bytes" \
     -k1.2bn
-orders "field 1 behind its blanks to the end of the line as bytes; $by_bytes" -k1b
+orders "field 1 after its blanks to the end of the line as bytes; $by_bytes" -k1b
 orders "field 18446744073709551615 to the end of the line as bytes; $by_bytes" -k99999999999999999999999
 orders "field 1 to character 18446744073709551615 of field 1 as bytes; $by_bytes" \
     -k1,1.99999999999999999999999
@@ -265,7 +265,7 @@ orders "field 2 as number (-n); field 1 as bytes, descending; field 3 to the end
 # A key without letters takes all letters of the options; a key with any letter takes none.
 orders "field 2 as number (-n), descending; field 1 as bytes, descending; $by_bytes, descending" \
     -nr -k2,2 -k1,1r
-orders "field 2 as number (-n), descending; field 1 behind its blanks to character 2 of field 1 as bytes; $by_bytes, descending" \
+orders "field 2 as number (-n), descending; field 1 after its blanks to character 2 of field 1 as bytes; $by_bytes, descending" \
     -nr -k2,2 -k1b,1.2
 orders "field 2 as general number (-g); field 1 as number (-n); $by_bytes, descending" \
     -hr -k2,2g -k1,1n
@@ -354,7 +354,7 @@ refused '--nan with lines' '^gpusort: --nan is for numbers' -- \
 for action in -c -C -m; do
     for word in --top=1 --argsort --algorithm=radix; do
         ok_fails_with "$action $word" 2 \
-            "^gpusort: ${word%=*} is for sorting, and $action sorts nothing$" -- \
+            "^gpusort: ${word%=*} is for sorting, but $action does not sort$" -- \
             gpusort $action $word two
     done
 done

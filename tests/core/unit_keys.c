@@ -382,7 +382,7 @@ static void indices_count_up_to_their_greatest(void **state)
         if (counts[i].indices == KEY_TYPE_i32)
             assert_string_equal(error.message,
                                 "--argsort=i32 counts up to 2147483647 numbers, and there are "
-                                "more: say --argsort=i64");
+                                "more: use --argsort=i64");
     }
 }
 

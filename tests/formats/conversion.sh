@@ -125,7 +125,7 @@ ok_writes 'what f64 holds, or looks like no integer of 64 bits, is f64' rounded.
 for word in 9007199254740993 -9007199254740993 ' +9223372036854775807' 18446744073709551615; do
     printf '1\n%s\n' "$word" >ids
     refused "$word is not rounded without a word" \
-        "^gpusort: ids:2:  ?[^ ]* is not exact as f64: say --type=i64 or u64, or f64 to round it$" -- \
+        "^gpusort: ids:2:  ?[^ ]* is not exact as f64: use --type=i64 or u64, or f64 to round it$" -- \
         gpusort --output-format=npy ids -o "$target"
     "$numpy" -c 'import numpy; numpy.save("ids", numpy.sort(numpy.loadtxt("ids")))'
     ok_writes "$word is rounded when told so" ids.npy -- --type=f64 --output-format=npy ids
@@ -144,13 +144,13 @@ refused 'lines in an output called .u32.zst' 'out.u32.zst: named as raw u32.*--o
     gpusort three -o "$target_dir/out.u32.zst"
 printf '2\n1\n' >two
 refused 'text in an output called .u32' \
-    'out.u32: .* but text would be written: say --type=u32 --output-format=raw, or --output-format=text$' -- \
+    'out.u32: .* but text would be written: use --type=u32 --output-format=raw, or --output-format=text$' -- \
     gpusort two -o "$target_dir/out.u32"
 refused 'text of the type that the output is called after' \
-    'out.u32: .* but text would be written: say --output-format=raw, or --output-format=text$' -- \
+    'out.u32: .* but text would be written: use --output-format=raw, or --output-format=text$' -- \
     gpusort --type=u32 two -o "$target_dir/out.u32"
 refused 'doubles for want of a type in an output called .u32' \
-    'out.u32: named as raw u32, but raw f64 would be written: say --type=u32$' -- \
+    'out.u32: named as raw u32, but raw f64 would be written: use --type=u32$' -- \
     gpusort --output-format=raw two -o "$target_dir/out.u32"
 ok_prints 'with it they are u32' '1\n2\n' -- bash -c '
     "$0" --type=u32 --output-format=raw two -o two.u32 && "$0" --output-format=text two.u32' "$GPUSORT"
@@ -209,14 +209,14 @@ for extension in csv tsv tab log jsonl TXT; do
     ok_prints "an output called .$extension is text" '-2000\n1.5\n3\n' -- cat by_name.$extension
 done
 for extension in bin raw; do
-    lies x.$extension 'raw numbers, but text would be written: say --output-format=raw, or --output-format=text$' three
-    lies x.$extension 'raw numbers, but npy f64 would be written: say --output-format=raw, or --output-format=npy$' three.npy
+    lies x.$extension 'raw numbers, but text would be written: use --output-format=raw, or --output-format=text$' three
+    lies x.$extension 'raw numbers, but npy f64 would be written: use --output-format=raw, or --output-format=npy$' three.npy
     ok "raw numbers in an output called .$extension" gpusort eight.f64 -o x.$extension
     ok_same_bytes "raw numbers in an output called .$extension" x.$extension eight.sorted
 done
 for name in x.float64 x.F64 x.float64.zst; do
-    lies $name 'raw f64, but text would be written: say --type=f64 --output-format=raw, or --output-format=text$' three
-    lies $name 'raw f64, but npy f64 would be written: say --output-format=raw, or ' three.npy
+    lies $name 'raw f64, but text would be written: use --type=f64 --output-format=raw, or --output-format=text$' three
+    lies $name 'raw f64, but npy f64 would be written: use --output-format=raw, or ' three.npy
     ok "doubles in an output called $name" gpusort --no-zstd eight.f64 -o $name
     ok_same_bytes "doubles in an output called $name" $name eight.sorted
 done

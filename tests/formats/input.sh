@@ -77,7 +77,7 @@ for type in u8 i16 f32 f64; do
     for file in sentence titled; do
         cat $file $file $file $file >copy
         cp copy kept
-        refused "words or $type? is asked: $file" "^gpusort: copy: this may be text or raw $type: say --format" -- \
+        refused "words or $type? is asked: $file" "^gpusort: copy: this may be text or raw $type: use --format" -- \
             gpusort --type=$type copy -o copy
         ok_same_bytes "words or $type? is asked, the file stays: $file" copy kept
     done

@@ -104,10 +104,10 @@ ok_writes 'truth values of text' truth.up.npy -- --type=bool --output-format=npy
 
 for name in native void big; do
     ok_writes "bf16 keeps its header: $name" bf16.$name.up.npy -- --type=bf16 bf16.$name.npy
-    refused "2 bytes of no type: $name" "dtype '[<|>]V2' says 2 bytes of no type; .* --type=bf16$" -- \
+    refused "2 bytes of no type: $name" "dtype '[<|>]V2' means 2 bytes of no type; .* --type=bf16$" -- \
         gpusort bf16.$name.npy -o "$target"
 done
-refused '2 bytes of no type with another --type' 'say --type=bf16$' -- \
+refused '2 bytes of no type with another --type' 'use --type=bf16$' -- \
     gpusort --type=f16 bf16.native.npy -o "$target"
 ok_writes 'bf16 to .npy has the header of ml_dtypes' bf16.native.up.npy -- \
     --format=raw --type=bf16 --output-format=npy bf16.raw

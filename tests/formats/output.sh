@@ -228,9 +228,9 @@ rm numbers
 
 if command -v python3 >/dev/null; then
     on_terminal() { python3 "$tests_dir/on_terminal.py" "$@"; }
-    refused 'binary data to a terminal' 'standard output: .*terminal: say .*--output-format=text or --force$' -- \
+    refused 'binary data to a terminal' 'standard output: .*terminal: use .*--output-format=text or --force$' -- \
         on_terminal "$GPUSORT" reversed.u64
-    refused 'compressed data to a terminal' 'standard output: .*terminal: say .*--no-zstd or --force$' -- \
+    refused 'compressed data to a terminal' 'standard output: .*terminal: use .*--no-zstd or --force$' -- \
         on_terminal "$GPUSORT" --zstd shuffled
     ok_prints 'text to a terminal' '1\r\n2\r\n' -- on_terminal "$GPUSORT" --format=text <<<$'2\n1'
     printf '21' >two

@@ -296,7 +296,7 @@ if [ $is_root = yes ]; then
     rm -rf closed && mkdir closed
     install -m 666 /dev/null closed/out
     refused_early 'a directory that may not be written' \
-        "^gpusort: closed/out: its directory may not be written \(Permission denied\), so that no file can take its place: $copy_it" \
+        "^gpusort: closed/out: its directory may not be written \(Permission denied\), so it cannot be replaced: $copy_it" \
         closed/out "${as_nobody[@]}" "$GPUSORT"
     refused_early 'a new file there' '^gpusort: closed/new: Permission denied$' closed/new "${as_nobody[@]}" "$GPUSORT"
     install -m 644 /dev/null closed/roots
@@ -355,7 +355,7 @@ mkdir grows
 if chattr +a grows 2>/dev/null; then
     : >grows/out
     refused_early 'a file in a directory that only grows' \
-        "^gpusort: grows/out: its directory is append-only, so that no file can take its place: $copy_it" grows/out "$GPUSORT"
+        "^gpusort: grows/out: its directory is append-only, so it cannot be replaced: $copy_it" grows/out "$GPUSORT"
     ok 'a new file in a directory that only grows' "$GPUSORT" -n input -o grows/new
     ok_prints 'nothing else is left there' 'new\nout\n' -- ls -A grows
     if [ $has_faults = yes ]; then
@@ -377,7 +377,7 @@ else
 fi
 cp input mounted
 if unshare --map-root-user --mount mount --bind input mounted 2>/dev/null; then
-    refused_early 'a mount point' "^gpusort: mounted: it is a mount point, so that no file can take its place: $copy_it" \
+    refused_early 'a mount point' "^gpusort: mounted: it is a mount point, so it cannot be replaced: $copy_it" \
         mounted unshare --map-root-user --mount bash -c 'mount --bind input mounted && exec "$0" "$@"' "$GPUSORT"
     # Without /proc, descriptors have no paths: no function that is needed is lost.
     [ $is_sanitized = yes ] || ok 'without /proc' unshare --map-root-user --mount bash -c '

@@ -43,7 +43,7 @@ for magic in '\x28\xb5\x2f\xfd' '\x50\x2a\x4d\x18'; do
 done
 printf '\x28\xb5\x2f\xfd\1\2\3\4' >number.u32
 refused 'a number that is a magic of zstd: the message says what to do' \
-    '^gpusort: number.u32: .*; if it is not compressed, say --format=FORMAT:plain$' -- \
+    '^gpusort: number.u32: .*; if it is not compressed, use --format=FORMAT:plain$' -- \
     gpusort --format=raw number.u32 -o "$target"
 ok_writes '--format=text:zstd' up -- --format=text:zstd misnamed
 refused '--format=auto:zstd of what is not' 'lines: this is no zstd data$' -- \
@@ -57,12 +57,12 @@ ok_prints 'text that is named as compressed and is not' '1\n2\n' -- gpusort plai
 printf 'numbers!' >numbers.f64.zst
 for words in --type=f64 --format=raw; do
     refused "numbers that are named as compressed and are not: $words" \
-        '^gpusort: numbers.f64.zst: named as zstd data, and is none: say --format=raw:plain to read it so$' -- \
+        '^gpusort: numbers.f64.zst: named as zstd data, but it is not: use --format=raw:plain to read it so$' -- \
         gpusort $words numbers.f64.zst -o "$target"
 done
 zstd -qc plain.txt.zst | tr '\050' '\051' >damaged.txt.zst
 refused 'lines whose first byte is damaged' \
-    '^gpusort: damaged.txt.zst: named as zstd data, and is none: say --format=text:plain to read it so$' -- \
+    '^gpusort: damaged.txt.zst: named as zstd data, but it is not: use --format=text:plain to read it so$' -- \
     gpusort -n damaged.txt.zst -o "$target"
 ok_output 'lines whose first byte is damaged: --format=text:plain' <(sort -n damaged.txt.zst) -- \
     gpusort -n --format=text:plain damaged.txt.zst
@@ -232,12 +232,12 @@ ok_output 'numbers that are a skippable frame' \
 for bytes in '\0\0\0\0numbers!' '\377\377\377\0numbers!' '\0\0\0'; do
     printf 'P*M\030'"$bytes" >skipped.u8
     refused "numbers that begin as a skippable frame: $bytes" \
-        '; say --format=FORMAT:plain if it is not compressed$' -- gpusort skipped.u8 -o "$target"
-    refused "through a pipe: $bytes" '; say --format=FORMAT:plain if it is not compressed$' -- \
+        '; use --format=FORMAT:plain if it is not compressed$' -- gpusort skipped.u8 -o "$target"
+    refused "through a pipe: $bytes" '; use --format=FORMAT:plain if it is not compressed$' -- \
         gpusort --type=u8 -o "$target" < <(cat skipped.u8)
 done
 refused 'numbers, all of them a skippable frame that is too long to be looked through' \
-    ': skippable zstd frames, and no others; say --format=FORMAT:plain' -- gpusort --type=u8 -o "$target" \
+    ': skippable zstd frames, and no others; use --format=FORMAT:plain' -- gpusort --type=u8 -o "$target" \
     < <(printf 'P*M\030\0\0\100\0' && head -c 4194304 /dev/zero)
 
 # These are compressed.
@@ -329,7 +329,7 @@ for stem in none none.f64; do
     for words in '' -n --type=f64; do
         # shellcheck disable=SC2086 # words
         refused "an empty file that is named as zstd data, $words" \
-            "^gpusort: $stem.zst: named as zstd data, and is none: " -- gpusort $words $stem.zst -o "$target"
+            "^gpusort: $stem.zst: named as zstd data, but it is not: " -- gpusort $words $stem.zst -o "$target"
     done
 done
 refused 'one beside another input' '^gpusort: none.zst: named as zstd data' -- \
@@ -358,7 +358,7 @@ for at in 8 $((size / 2)) $((size - 2)); do
         gpusort --format=text -o "$target" corrupt.zst
 done
 { cat lines.zst; echo garbage; } >garbage.zst
-refused 'garbage behind the last frame' 'garbage.zst: .*garbage' -- \
+refused 'garbage after the last frame' 'garbage.zst: .*garbage' -- \
     gpusort --format=text -o "$target" garbage.zst
 # A broken header, and after it the magic of a frame of version 0.7, which libzstd would decode.
 printf '\x28\xb5\x2f\xfd\x5d\x27\xb5\x2f\xfd\x17\0\0\0\0\0\0\0\0' >header.zst

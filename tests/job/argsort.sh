@@ -124,9 +124,9 @@ ok_same_bytes 'are in the file of that name' named.i64 <("$numpy" -c "
 import numpy as np, sys
 x = np.fromfile('place.in.f64')
 sys.stdout.buffer.write(np.argsort(x, kind='stable').tobytes())")
-refused 'a name of another type of indices says which to ask for' 'say --argsort=i32$' -- \
+refused 'a name of another type of indices says which to ask for' 'use --argsort=i32$' -- \
     gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i32"
-refused 'big-endian indices are asked for by --endian' 'say --argsort=i64 --endian=big$' -- \
+refused 'big-endian indices are asked for by --endian' 'use --argsort=i64 --endian=big$' -- \
     gpusort --argsort='>i8' place.in.f64 -o "$target"
 for word in i16 u8 f64 float64 bool datetime64 '<M8' '' I64; do
     refused "--argsort=$word" "^gpusort: unknown type of indices '$word': it is u32, u64, i32 or i64" -- \
@@ -288,7 +288,7 @@ refused 'u32 for the 2^32 numbers that a header in a pipe claims' 'argsort=u32 c
     "$GPUSORT" - --argsort=u32 --output-format=raw -o "$target" \
     < <(cat claims.npy)
 refused 'a name that says another type' \
-    'named as raw u32, but raw u64 would be written: say --argsort=u32$' -- \
+    'named as raw u32, but raw u64 would be written: use --argsort=u32$' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.u32"
 printf '30\n10\n20\n' >three.txt
 "$numpy" -c 'import numpy
@@ -309,7 +309,7 @@ done
 ok 'lines by a key, too' gpusort --argsort=u32 -n three.txt -o order.u32
 ok_same_bytes 'lines by a key, too' order.u32 three.u4
 refused 'a name that says another type than the indices of lines' \
-    'named as raw u32, but text would be written: say --argsort=u32 or --output-format=text$' -- \
+    'named as raw u32, but text would be written: use --argsort=u32 or --output-format=text$' -- \
     gpusort --argsort three.txt -o "$target_dir/x.u32"
 refused 'the name of the input, which says another type' 'named as raw f64, but raw u64' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.f64"
