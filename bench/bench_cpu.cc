@@ -62,7 +62,8 @@ struct timed {
 
 /* ---- data ---- */
 
-/* x in [0, 1) of the shapes that make sense here; a negative number for the others. */
+/* Returns the position in [0, 1) of key `i` of the shape, or a negative number if this benchmark
+ * does not have the shape. */
 static double shape_position(enum bench_shape_id shape, size_t i, size_t count)
 {
     const uint64_t random = bench_random_bits(i);

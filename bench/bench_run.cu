@@ -148,8 +148,8 @@ static struct cuda_sort path_sort(const struct sorter *sorter, const struct benc
     return sort;
 }
 
-/* Starts the steps that paths leave until after a wait, as the engine does: one wait for all
- * lanes. Their time is included. */
+/* Calls the path's `finish` for all lanes until each is done, with one wait per round, as the
+ * engine does. This time counts. */
 static bool finish_path(const struct sorter *sorter, const struct bench_case *bench,
                         const struct bench_memory *memory, struct error *error)
 {
@@ -198,7 +198,7 @@ struct bench_state {
     std::vector<std::vector<double>> times_ms; /* of each sorter's runs; the first is the warm-up */
 };
 
-/* Returns the sorts per run, so that a run sorts some millions of items: a few hundred
+/* Returns the number of sorts that are timed together: some millions of items, a few hundred
  * microseconds. */
 static size_t choose_batch(const struct bench_case *bench, const struct bench_effort *effort)
 {

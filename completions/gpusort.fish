@@ -17,7 +17,7 @@ complete -c gpusort -l nan -r -f -a 'first last error' -d 'Write NaNs of binary 
 complete -c gpusort -s 'r' -l reverse -d 'Sort in descending order'
 complete -c gpusort -l top -r -f -d 'Write only the first K of the sorted output (K may be 5000, 5e3 or 5K)'
 complete -c gpusort -s 'b' -l ignore-leading-blanks -d 'Ignore leading blanks of fields'
-complete -c gpusort -s 'g' -l general-numeric-sort -d 'Sort by the number that strtold(3) reads, NaN first'
+complete -c gpusort -s 'g' -l general-numeric-sort -d 'Sort by the number that strtold(3) reads; no number first, then NaNs'
 complete -c gpusort -l header -f -d 'Write the first N lines (default 1) of each input first, unsorted; they must be the same in all inputs'
 complete -c gpusort -s 'h' -l human-numeric-sort -d 'Sort by the number with its suffix (2K, 1G)'
 complete -c gpusort -s 'k' -l key -r -f -d 'Sort by the key F[.C][LETTERS][,F[.C][LETTERS]]: from field F, character C, to the end of the line, or to the second; LETTERS of bghnr apply to this key alone (may be repeated)'

@@ -26,8 +26,8 @@ struct key_order key_order_make(const struct key_type *type, enum key_endian end
                               .complement = descending ? mask : 0};
     if (type->kind == KEY_FLOAT) {
         const uint64_t ordered_minus_infinity = mask ^ (key_type_infinity(type) | sign);
-        const uint64_t behind_plus_infinity = (key_type_infinity(type) ^ sign) + 1;
-        order.bias = nan_lowest ? behind_plus_infinity : ordered_minus_infinity;
+        const uint64_t after_plus_infinity = (key_type_infinity(type) ^ sign) + 1;
+        order.bias = nan_lowest ? after_plus_infinity : ordered_minus_infinity;
     } else if (type->kind == KEY_TIME) {
         order.bias = nan_lowest ? 0 : 1;
     }

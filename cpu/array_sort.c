@@ -266,8 +266,8 @@ static bool sort_by_shortcut(struct sort_job *job, struct item_range input,
  * were not measured. */
 #define QUICKSORT_THREADS_MAX 4
 
-/* True if `count` items of `width` bytes are faster sorted this way by `threads` threads, and
- * AVX-512 is available. */
+/* Returns true if the team quicksort is fastest for `count` items of `width` bytes with `threads`
+ * threads, and AVX-512 is available. */
 static bool team_quicksort_suits(unsigned width, size_t count, unsigned threads)
 {
     return width > 2 && count <= QUICKSORT_BYTES_MAX / width && threads <= QUICKSORT_THREADS_MAX &&

@@ -47,8 +47,8 @@ static bool sort_runs(struct group_keys *keys, struct error *error)
            external_runs_keep(&keys->runs, error) && external_runs_keep_rest(&keys->runs, error);
 }
 
-/* Divides the output among the ranks. Compressed, it is cut where one process begins a frame, so
- * that the frames are the same. */
+/* Divides the output among the ranks. Compressed output is divided only where a single process
+ * would begin a frame, so that the frames are the same. */
 static void choose_targets(struct group_keys *keys)
 {
     const struct group *const group = keys->group;
@@ -250,7 +250,7 @@ static bool prove(struct group_keys *keys, struct error *error)
     return ok;
 }
 
-/* ---- All of it ---- */
+/* ---- A job of numbers, from parts to output ---- */
 
 /* Sorts this rank's part of the input. Sets the layout of the whole output. */
 static bool sort_part(struct group_keys *keys, struct error *error)

@@ -80,7 +80,7 @@ bool option_words_set_input_format(char *word, struct options *options, struct e
         *colon = '\0';
     options->input_codec = colon ? codec_find(colon + 1) : NULL;
     if (colon && !options->input_codec)
-        return error_set(error, "unknown codec '%s': it is plain or zstd", colon + 1);
+        return error_set(error, "unknown codec '%s': --list names the codecs", colon + 1);
     return option_words_set_format(word, "auto", &options->input_format, error);
 }
 

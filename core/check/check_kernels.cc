@@ -196,7 +196,8 @@ VECTOR_CODE static uint64_t hash_by_vectors(unsigned width, const void *block)
     }
 }
 
-/* The key after the last key of the block is replaced by one that is always in order. */
+/* Compares each key of the block with the next one. The last key is compared with the greatest
+ * value (FALLS: the least), which is always in order. */
 template <typename Key, bool FALLS>
 VECTOR_INLINE bool look(const unsigned char *block, uint64_t *hash)
 {
@@ -541,7 +542,7 @@ FOR_ALL_VECTORS static bool pairs_are_in_order(const void *memory)
     return wrong == 0;
 }
 
-/* Returns a key as it is compared: a pair, or ordered bits without an index. */
+/* Returns the key as keys are compared: a pair as it is stored, or ordered bits with index 0. */
 static struct key_index comparable(unsigned width, struct key_order order, const unsigned char *key)
 {
     struct key_index pair = {0, 0};

@@ -90,8 +90,8 @@ VECTOR_INLINE bool measure_lines(const struct check_lines *lines, size_t k,
     return is_short;
 }
 
-/* Adds the sums of the first `count` lines, except lines with more words. PAIR_WORDS words are
- * readable from the beginning of each. */
+/* Adds the sums of those of the first `count` lines that have at most PAIR_WORDS words. From the
+ * beginning of each line, PAIR_WORDS words are readable. */
 VECTOR_INLINE __m512i add_short_lines(__m512i sum, const struct short_lines *lines, size_t count,
                                       const unsigned char *text)
 {

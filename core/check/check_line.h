@@ -75,8 +75,8 @@ static inline void check_lines_add(struct check_lines *lines, size_t end, uint64
     lines->bounds[lines->count] = end;
 }
 
-/* Returns the checksum of the lines in text[0..room), all of which is readable; its count is in
- * bytes. */
+/* Returns the checksum of the lines in text[0..room), all of which is readable. Its `count` is the
+ * number of bytes. */
 struct check_sum check_sum_lines(const struct check_lines *lines, const unsigned char *text,
                                  size_t room);
 

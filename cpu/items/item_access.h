@@ -74,8 +74,6 @@ load_encoded(const void *items, size_t index, struct key_order order, unsigned w
 
 /* ---- Stores that bypass the caches, for data that is not read again soon ---- */
 
-/* Stores that bypass the caches, for data that is not read again soon. */
-
 #ifdef __SSE2__
 #    include <emmintrin.h>
 #endif

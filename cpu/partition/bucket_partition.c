@@ -210,8 +210,8 @@ static void scatter_count(unsigned width, const struct scatter_part *part)
     }
 }
 
-/* Writes the bucket's buffered items up to `position`, for a line that is not complete or is the
- * bucket's first: positions before `first` belong to another part. */
+/* Writes the bucket's buffered items up to `position`. Called for lines that are not full, and for
+ * the bucket's first line, whose positions before `first` belong to another part. */
 static inline __attribute__((always_inline)) void
 write_partial_line(const struct scatter_part *part, size_t bucket, size_t line_begin,
                    size_t position, unsigned width)

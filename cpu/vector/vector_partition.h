@@ -49,10 +49,10 @@ VECTOR_INLINE __m128i load_lane_order(uint32_t mask)
     return _mm_loadl_epi64(reinterpret_cast<const __m128i *>(first_lanes.lanes[mask]));
 }
 
-/* ---- Items as they lie in eight lanes ---- */
+/* ---- Layouts of items in vectors of eight lanes ---- */
 
-/* below: mask of the lanes whose item has a key below the pivot. bring: moves the lanes of a
- * mask to the front. */
+/* `below` returns the mask of the lanes whose key is less than the pivot. `bring` moves the lanes
+ * of a mask to the front. */
 struct packed_u32 {
     using item = uint32_t;
     using vector = __m256i;

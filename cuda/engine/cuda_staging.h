@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_staging.h - a ring of pinned buffers through which items are copied to the device and back.
  *
- *   up:    staging_lend -> the caller fills -> staging_take: the copy starts, while the next slot
- * is lent down:  copies start into all slots; staging_give waits for the oldest
+ *   up:    staging_lend -> the caller fills -> staging_take: the copy starts
+ *          (the next slot is lent meanwhile)
+ *
+ *   down:  copies start into all slots; staging_give waits for the oldest
  *          -> the caller reads -> staging_take_back: the next copy starts into the slot
  *
  * A slot is held by the caller or idle (in_flight false), or a copy to or from it was started and

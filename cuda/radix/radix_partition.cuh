@@ -54,7 +54,7 @@ constexpr unsigned RADIX_ENTRIES = RADIX_ROOT_CELLS + RADIX_NODES * RADIX_NODE_C
 template <typename K>
 constexpr bool RADIX_IS_ITEM = sizeof(K) > sizeof(uint64_t);
 
-/* The bits of a position that count within a bucket; a position has 31 bits. */
+/* A position has 31 bits. The low ones are the place within a bucket, those above the bucket. */
 constexpr unsigned RADIX_FRACTION_BITS = 31 - RADIX_WAYS_BITS;
 
 /* Set in `first` of a cell that is cut again; the other bits then say where its node's entries
@@ -88,9 +88,8 @@ struct radix_bounds {
     K range;
 };
 
-/* Items (key above index) are looked up by their key, which costs as much as a lookup of keys. If
- * all items of the sample have the same key, they are looked up by their index, and items with
- * another key are out of bounds. */
+/* For items, the model uses only the key. If all sampled keys are equal, it uses the index instead,
+ * and items with another key are out of bounds. */
 template <>
 struct radix_bounds<key_u128> {
     uint64_t lowest;

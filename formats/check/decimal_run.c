@@ -217,7 +217,7 @@ struct walk {
     size_t lines;             /* checked so far, except the first */
 };
 
-/* ---- one by one ---- */
+/* ---- Two neighbouring lines, compared by their digits ---- */
 
 static size_t significant_digits(const struct walk *walk, struct mantissa number)
 {

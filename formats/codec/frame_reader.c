@@ -63,7 +63,7 @@
 #define BATCH_BYTES_MAX (BATCH_CONTENT_MAX + ((size_t)1 << 20))
 
 /* An error in the header of the first frame may mean that the data is not compressed: plain data
- * can begin with the magic of a codec. */
+ * can begin with the magic of a codec. The longest header is that of zstd. */
 #define HEADER_BYTES_MAX 18
 #define HOW_TO_READ_AS_IT_IS "; if it is not compressed, use --format=FORMAT:plain"
 

@@ -72,7 +72,7 @@ struct source {
 #define HEAD_BYTES ((size_t)16 << 10)
 
 /* Bytes that show whether data that begins like compressed data is compressed: more than a block of
- * zstd. */
+ * any codec (128 KiB for zstd), because a whole one is decoded. */
 #define LOOK_BYTES ((size_t)256 << 10)
 
 /* The first bytes of the file, already read. */

@@ -42,7 +42,7 @@ struct spill *spill_create(const char *const *directories, size_t count);
  * until this one is ended. */
 bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error);
 
-/* Appends data to the run. Fails with errno, for example if all directories are full. */
+/* Appends data to the run. Fails, for example, if all directories are full. */
 bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct error *error);
 
 /* Ends the run, and sets run->bytes. */

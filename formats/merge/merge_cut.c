@@ -15,8 +15,8 @@ static size_t count_before(const struct merge_texts *texts, size_t i, size_t beg
 {
     const struct merge_text *const text = &texts->texts[i];
     size_t step = 1;
-    /* Steps double until one is too far, because the cuts of a text follow each other; then
-     * bisection. */
+    /* The cuts of a text are searched in ascending order, so steps double until one passes the cut.
+     * Then comes bisection. */
     while (begin < end) {
         const size_t at = end - begin > step ? begin + step - 1 : begin + (end - begin) / 2;
         const int found = merge_item_compare(texts, text->items[at], splitter);

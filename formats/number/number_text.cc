@@ -6,9 +6,10 @@
  * by strtod(3) or strtof(3) from a bounded spelling of the same value: hexadecimal numbers,
  * infinities, NaNs, and the edges of the range, where from_chars does not distinguish overflow from
  * underflow. An integer is read from its digits, without a float. f16 and bf16 are rounded from a
- * double. That is correct unless the double is halfway between two of them and is not the number
- * itself. Then a double rounded to odd is on the number's side (Boldo, Melquiond, "Emulation of FMA
- * and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", 2008).
+ * double. To round twice is wrong only if the double is halfway between two values of the type, but
+ * the number is not. Then the double is rounded to odd instead, which keeps it on the number's side
+ * (Boldo, Melquiond, "Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding
+ * to Odd", 2008).
  *
  * Writing. std::to_chars gives the shortest digits of f32 and f64 (Adams, "Ryu: fast
  * float-to-string conversion", PLDI 2018). f16 and bf16 have at most 5 and 4 digits, which are

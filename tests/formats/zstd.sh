@@ -48,7 +48,7 @@ refused 'a number that is a magic of zstd: the message says what to do' \
 ok_writes '--format=text:zstd' up -- --format=text:zstd misnamed
 refused '--format=auto:zstd of what is not' 'lines: this is no zstd data$' -- \
     gpusort --format=auto:zstd lines -o "$target"
-refused '--format=auto:gzip' "unknown codec 'gzip': it is plain or zstd$" -- \
+refused '--format=auto:gzip' "unknown codec 'gzip': --list names the codecs$" -- \
     gpusort --format=auto:gzip lines -o "$target"
 
 # With damaged first bytes, compressed data could be read as numbers. Text is recognized as text.
