@@ -14,12 +14,13 @@
 /* The variables that each launcher sets. PMIx has none for the number of ranks, so Slurm's is
  * used. */
 static const struct launcher {
-    const char *mark; /* the launcher is in use if this variable is set */
-    const char *size, *rank;
+    const char *mark; /* the launcher is in use if this variable is set, and `other` is not */
+    const char *size, *rank, *other;
 } launchers[] = {
-    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-    {"PMI_SIZE", "PMI_SIZE", "PMI_RANK"},
-    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK"},
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL},
+    {"PMI_SIZE", "PMI_SIZE", "PMI_RANK", NULL},
+    /* Open MPI sets PMIX_RANK too; a user unsets OMPI_COMM_WORLD_SIZE alone. */
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"},
 };
 
 /* How long a rank waits for the launcher to end it, after rank 0 has failed: mpirun of Open MPI
@@ -35,13 +36,18 @@ static unsigned long read_number(const char *name)
     return value ? strtoul(value, NULL, 10) : 0;
 }
 
+static bool is_in_use(const struct launcher *launcher)
+{
+    return getenv(launcher->mark) && !(launcher->other && getenv(launcher->other));
+}
+
 /* Returns the launcher of this process and the number of ranks that it started, 0 if that is not
  * known; NULL if there is none, or one rank alone. */
 static const struct launcher *find_launcher(unsigned long *size)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
         const struct launcher *const launcher = &launchers[i];
-        if (!getenv(launcher->mark))
+        if (!is_in_use(launcher))
             continue;
         *size = read_number(launcher->size);
         return *size != 1 || read_number(launcher->rank) > 0 ? launcher : NULL;
@@ -52,7 +58,7 @@ static const struct launcher *find_launcher(unsigned long *size)
 bool launcher_find_rank(unsigned *rank)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
-        if (getenv(launchers[i].mark)) {
+        if (is_in_use(&launchers[i])) {
             *rank = (unsigned)read_number(launchers[i].rank);
             return true;
         }

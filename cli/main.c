@@ -136,7 +136,6 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
 static bool begin_again(struct options *options, struct plan *plan, struct progress *progress,
                         const struct error *error)
 {
-    trace_restart();
     if (!plan_again(options, plan, error))
         return false;
     progress_start(progress, options);

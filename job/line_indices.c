@@ -48,10 +48,12 @@ static bool read_numbers(struct source_reader *reader, struct error *error)
 }
 
 /* Finds the run of the number. */
-static bool find_run(uint32_t number, size_t run_count, size_t *run, struct error *error)
+static bool find_run(const struct source_reader *reader, uint32_t number, size_t run_count,
+                     size_t *run, struct error *error)
 {
     *run = number & ~LINES_MERGE_LEFT_OUT;
-    return *run < run_count || error_set(error, "a merged line is of none of %zu runs", run_count);
+    return *run < run_count || proof_fail(reader->run, error, "%s was changed after it was written",
+                                          reader->sources->name);
 }
 
 bool line_indices_count(const struct run *run, const struct spill_run *sources, size_t run_count,
@@ -64,7 +66,7 @@ bool line_indices_count(const struct run *run, const struct spill_run *sources, 
     memset(counts, 0, run_count * sizeof *counts);
     while (ok && (ok = read_numbers(&reader, error)) && reader.count > 0)
         for (size_t i = 0, source; ok && i < reader.count; i++) {
-            ok = find_run(reader.numbers[i], run_count, &source, error);
+            ok = find_run(&reader, reader.numbers[i], run_count, &source, error);
             if (ok)
                 counts[source]++;
             *kept += (reader.numbers[i] & LINES_MERGE_LEFT_OUT) == 0;
@@ -114,7 +116,7 @@ static bool fill_window(const struct merger *merger, size_t i, struct error *err
     struct window *const window = &merger->windows[i];
     const uint64_t left = run->count - window->done;
     if (left == 0)
-        return error_set(error, "a run has fewer indices than lines");
+        return proof_fail(merger->task->run, error, "a run has fewer indices than lines");
     window->next = 0;
     window->count = left < merger->window_count ? (size_t)left : merger->window_count;
     if (!read_run(merger->task, run, window, error))
@@ -146,7 +148,7 @@ static bool make_items(struct merger *merger, uint64_t most, size_t *count, stru
     for (size_t i = 0; i < merger->reader.count && *count < most; i++) {
         const uint32_t number = merger->reader.numbers[i];
         size_t run;
-        if (!find_run(number, merger->task->run_count, &run, error))
+        if (!find_run(&merger->reader, number, merger->task->run_count, &run, error))
             return false;
         struct window *const window = &merger->windows[run];
         if (window->next == window->count && !fill_window(merger, run, error))

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/host_limits.h"
+#include "core/trace.h"
 #include "formats/array/format.h"
 #include "formats/codec/codec.h"
 #include "formats/io/output_path.h"
@@ -606,13 +607,14 @@ bool plan_again(struct options *options, struct plan *plan, const struct error *
     struct plan next;
     struct error ignored = {0};
     if (is_named || plan->job.group || !plan_note_failure(plan, error) ||
-        !plan_can_read_again(options) || !rewind_standard_input(options, plan))
+        !plan_can_read_again(options))
         return false;
     const bool has_begun = plan_begin(options, &next, &ignored);
     next.input_place = plan->input_place;
     next.failed_devices = plan->failed_devices;
     next.failure = plan->failure;
-    plan_free(plan);
+    plan_free(plan); /* ends its reading threads, which move standard input and count bytes */
     *plan = next;
-    return has_begun && plan_make(options, plan, &ignored);
+    trace_restart();
+    return has_begun && rewind_standard_input(options, plan) && plan_make(options, plan, &ignored);
 }

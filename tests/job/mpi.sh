@@ -300,6 +300,10 @@ cp four.u32 four.0.u32
 cp four.u32 four.1.u32
 refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
     eval '(program=sh; ranks 2 -c "exec $GPUSORT four.\$OMPI_COMM_WORLD_RANK.u32 -o $target")'
+ok 'without the variable each rank sorts a file of its own' eval '(program=sh;
+    ranks 2 -c "unset OMPI_COMM_WORLD_SIZE PMI_SIZE
+        exec $GPUSORT four.\$OMPI_COMM_WORLD_RANK.u32 -o own.\$OMPI_COMM_WORLD_RANK.u32")
+    gpusort four.u32 -o alone.u32 && cmp own.0.u32 alone.u32 && cmp own.1.u32 alone.u32'
 head -c 100000 finite.f64.zst >cut.f64.zst
 refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- \
     ranks 3 cut.f64.zst -o "$target"
