@@ -140,7 +140,7 @@ printf '\1\2\3\4\0\0\0\0' >eight.u64
 ok_fails_with "--verify: a named pipe, by the $device" 2 'fifo: --verify reads back' -- \
     timeout 20 "$GPUSORT" --device=$device --verify eight.u64 -o fifo
 wait "$reader"
-ok_fails_with '--verify: -c writes nothing' 2 '--verify is for what is written' -- \
+ok_fails_with '--verify: -c writes nothing' 2 '--verify checks the output, but -c writes none' -- \
     gpusort --verify -c lines.txt
 
 # ---- flipped bits --------------------------------------------------------------------------------
