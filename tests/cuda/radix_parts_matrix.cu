@@ -267,8 +267,9 @@ static bool memory_open(struct memory<K> *memory, const struct packs<K> &packs,
     model[0].bounds.range = std::numeric_limits<decltype(model[0].bounds.range)>::max();
     model[0].root_bits = 1;
     model[0].entry_count = 2;
-    model[0].entries[0] = {0, half};
-    model[0].entries[1] = {half, half};
+    model[0].entries[0].first = 0;
+    model[0].entries[1].first = half;
+    model[0].entries[0].scale = model[0].entries[1].scale = half;
     totals[0].packs = (unsigned)packs.list.size();
     return upload_new(&memory->source, packs.items, error) &&
            upload_new(&memory->target, std::vector<K>(packs.items.size(), 0x5c), error) &&
