@@ -48,12 +48,12 @@ struct stream {
 
 struct exchange {
     struct external_exchange *task;
-    struct stream *streams; /* those that are sent, then those that are received */
+    struct stream *streams; /* sent_count that are sent, then the received ones */
     size_t sent_count, count;
     unsigned char *buffers;
     struct item_run *runs; /* the range of this rank in each run */
     struct error *error;   /* of the messages */
-    pthread_mutex_t lock;  /* over the received streams' messages, and what follows */
+    pthread_mutex_t lock;  /* protects the messages of received streams, and the fields below */
     pthread_cond_t has_come;
     bool has_failed;  /* on this rank or another one */
     bool is_given_up; /* the merge, after such a failure */
@@ -131,7 +131,7 @@ static void *merge_main(void *opaque)
     struct exchange *const exchange = opaque;
     const struct external_exchange *const task = exchange->task;
     struct error error = {0};
-    omp_set_num_threads((int)task->threads); /* of what `merge` starts: it is each thread's own */
+    omp_set_num_threads((int)task->threads); /* for `merge`: OpenMP keeps this number per thread */
     const bool ok = task->merge(task->context, exchange->runs, task->all_runs, &error);
     pthread_mutex_lock(&exchange->lock);
     exchange->merge_error = error;

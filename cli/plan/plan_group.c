@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Read at a time, to find and count lines. */
+/* Bytes that are read at a time, to find and count lines. */
 #define READ_BYTES ((size_t)1 << 20)
 
 /* ---- Options ---- */
@@ -173,7 +173,7 @@ static void hash_name(uint64_t *hash, const char *name)
     }
 }
 
-/* The names of all inputs and of the output, except those of a rank's own files. */
+/* Returns a hash of the names of all inputs and of the output, without a rank's own files. */
 static uint64_t hash_names(const struct job *job)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

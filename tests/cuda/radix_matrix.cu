@@ -46,7 +46,7 @@ static struct radix_tuning models_tuning()
     return tuning;
 }
 
-/* The same in parts. */
+/* Constants with which arrays are sorted in parts. */
 static struct radix_tuning parts_tuning()
 {
     struct radix_tuning tuning = models_tuning();
@@ -87,7 +87,7 @@ static bool check_sort(const std::vector<K> &items, struct key_order order, size
     return passed;
 }
 
-/* The same, by the strategy that is named. */
+/* As check_sort(), by the strategy that is named. */
 template <typename K>
 static bool check_sort_by(const char *name, const std::vector<K> &items, struct key_order order,
                           const struct radix_tuning &tuning, struct error *error)
@@ -213,7 +213,7 @@ static uint64_t shape_low_order(size_t i, size_t)
     return (random_bits(i) % 100 << 32) + i;
 }
 
-/* One of few values, but for a key that no table has room for. */
+/* Keys of few values, and one other key, for which the table has no room. */
 template <typename K>
 static std::vector<K> make_few(size_t count)
 {
