@@ -193,6 +193,12 @@ struct engine_functions {
      * called for. Returns NULL, and keeps *most, if the items must stay. `take` follows as usual;
      * chunk.count is then the number of items that the tap observed. */
     struct tap *(*taker)(struct engine *engine, size_t *most);
+
+    /* May be NULL. Checks the sorted items where the engine keeps them, before the first one is
+     * given: as if all were given, *sum is their sum (core/check/check.h), and *disorder the first
+     * item, from 1, that belongs before the one before it; 0: none. */
+    bool (*check)(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
+                  struct error *error);
 };
 
 struct backend {

@@ -132,7 +132,7 @@ bool key_counts_write(const struct key_counts *counts, struct key_order order, u
 
 /* Maximum host memory that an engine takes for each GPU: its pinned ring (STAGING_SLOTS and
  * STAGING_SLOT_BYTES of cuda/tuning.h). */
-#define STAGING_BYTES ((size_t)256 << 20)
+#define STAGING_BYTES ((size_t)128 << 20)
 
 /* Runs in memory begin at a multiple of it. */
 #define LARGE_PAGE_BYTES ((size_t)2 << 20)

@@ -20,6 +20,7 @@
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_memory.h"
+#include "cuda/engine/cuda_proof.h"
 #include "cuda/engine/cuda_staging.h"
 #include "cuda/engine/cuda_store.h"
 #include "cuda/engine/cuda_top.h"
@@ -369,6 +370,16 @@ static bool engine_rewind(struct engine *engine, struct error *error)
     return true;
 }
 
+static bool engine_check(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
+                         struct error *error)
+{
+    const struct nvtx_range range("check");
+    struct cuda_sort sort = engine_make_sort(engine);
+    sort.count = sort_spec_given(&engine->spec, engine->store.count);
+    return cuda_device_use(engine->spec.device, error) &&
+           cuda_proof_items(&sort, sum, disorder, error);
+}
+
 static void engine_get_times(const struct engine *engine, struct engine_times *times)
 {
     *times = engine->times;
@@ -388,5 +399,5 @@ void cuda_engine_set_items(struct engine *engine, void *items, void *scratch)
 
 const struct engine_functions cuda_keys = {
     engine_open,      engine_lend,  engine_take,    engine_sort,   engine_give, engine_take_back,
-    engine_get_times, engine_close, engine_restart, engine_rewind, NULL,
+    engine_get_times, engine_close, engine_restart, engine_rewind, NULL,        engine_check,
 };

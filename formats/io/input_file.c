@@ -17,7 +17,7 @@
 
 /* The range of a parallel read is cut into pieces that the threads take in ascending order, so that
  * the kernel's read-ahead works, and no thread waits for a slow one. */
-#define PIECE_BYTES ((size_t)2 << 20)
+#define PIECE_BYTES ((size_t)1 << 20)
 
 /* Reads one piece completely, if possible. Returns the bytes read. */
 static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offset, struct tap *tap,

@@ -39,7 +39,7 @@
  * this many zeros and unfinished bytes. */
 #define STEP_BYTES ((size_t)64 << 20)
 
-/* Bytes of a piece that a thread copies: each of 16 threads has four pieces of a chunk of 64 MiB
+/* Bytes of a piece that a thread copies: each of 16 threads has two pieces of a chunk of 32 MiB
  * from a GPU. */
 #define PIECE_BYTES ((size_t)1 << 20)
 

@@ -434,6 +434,11 @@ bool sink_is_overwriting(const struct sink *sink)
     return sink->output.is_in_place && !sink->output.is_trial;
 }
 
+void sink_skip(struct sink *sink, size_t bytes)
+{
+    (void)output_file_claim(&sink->output, bytes);
+}
+
 bool sink_end_trial(struct sink *sink, struct error *error)
 {
     if (!writer_check(sink, true, error) ||

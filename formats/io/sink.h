@@ -73,6 +73,9 @@ bool sink_is_trial(const struct sink *sink);
 /* Returns true if a file is being overwritten, so that a failure leaves it neither old nor new. */
 bool sink_is_overwriting(const struct sink *sink);
 
+/* Counts the next `bytes` bytes of a trial, whose content is checked elsewhere, as written. */
+void sink_skip(struct sink *sink, size_t bytes);
+
 /* Ends the trial. The caller has written all of the output, and now writes the same bytes again,
  * which overwrite the file. Fails, and leaves the file unchanged, if its size would change, if it
  * was changed or replaced since it was opened, or if there is no space for its holes. From here on,

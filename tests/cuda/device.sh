@@ -42,6 +42,13 @@ done
 for type in $(list_types); do
     keys "$type" 3001
     number=$(cksum <<<"$type" | cut -d ' ' -f 1)
+    for direction in up down; do
+        cp "$type.3001.little.in.raw" place
+        reverse=${direction%up} reverse=${reverse:+-r}
+        # shellcheck disable=SC2086 # no word, or one
+        gpusort --device=gpu --format=raw --type="$type" $reverse --in-place place
+        ok "$type: in place, $direction" cmp place "$type.3001.little.$direction.raw"
+    done
     for turn in 0 1 2; do
         path=${plain_paths[(number + 3 * turn) % ${#plain_paths[@]}]}
         sorts "$path" "$type" 3001 up

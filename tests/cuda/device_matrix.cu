@@ -6,7 +6,8 @@
  *   device_matrix [--quick] [LARGEST [PATH]]
  *                                    prints TAP, a line for each width and path, or for one path;
  *                                    exits 1 on a mismatch. Counts above LARGEST are left out.
- *                                    PATH "top": the first items, and nothing else. --quick: a few
+ *                                    PATH "top": the first items and the check of sorted items,
+ *                                    and nothing else. --quick: a few
  *                                    counts and shapes, the least and the greatest tile, for tools
  *                                    under which kernels take a hundred times as long
  *
@@ -14,7 +15,9 @@
  * library and decodes them. It is made once for each array and serves all paths and tiles.
  */
 #include "core/auto_table.h"
+#include "core/check/check_kernels.h"
 #include "cuda/engine/cuda_paths.h"
+#include "cuda/engine/cuda_proof.h"
 #include "tests/cuda/device_shapes.h"
 #include "tests/cuda/matrix_common.h"
 
@@ -401,6 +404,58 @@ static void check_first(struct tap_output *tap, const struct device_class *devic
     tap_print(tap, tally.failures == 0, "the first items", sizeof(K), {});
 }
 
+/* ---- the check of sorted items ---- */
+
+/* Checks items on the device, and compares the result with that of the host's check. */
+static bool proves_as_host(const void *items, size_t count, unsigned item_bytes,
+                           struct key_order order, struct error *error)
+{
+    struct cuda_sort sort = {};
+    sort.count = count;
+    sort.item_bytes = item_bytes;
+    sort.order = order;
+    struct check_sum sum = {};
+    uint64_t disorder = 0, hash = 0;
+    const bool is_checked =
+        cuda_check(cudaMalloc(&sort.items, count * item_bytes), 0, "cudaMalloc", error) &&
+        cuda_check(cudaMemcpy(sort.items, items, count * item_bytes, cudaMemcpyHostToDevice), 0,
+                   "cudaMemcpy", error) &&
+        cuda_proof_items(&sort, &sum, &disorder, error);
+    (void)cudaFree(sort.items);
+    const size_t found = check_find_disorder(item_bytes, order, NULL, items, count, &hash);
+    return is_checked && sum.count == count && sum.hash == hash &&
+           disorder == (found == count ? 0 : found + 1);
+}
+
+/* Sorted items of each type and order, and the same with a pair exchanged in one or two places. */
+template <typename K>
+static void check_proof(struct tap_output *tap)
+{
+    struct error error = {};
+    size_t failures = 0, cases = 0;
+    for (const size_t count : {(size_t)1, (size_t)2, (size_t)257, (size_t)100003}) {
+        for (size_t type = 0; type < KEY_TYPE_COUNT; type++) {
+            struct key_order order = key_order_identity();
+            if (sizeof(K) < 16 && key_types[type].bytes != sizeof(K))
+                continue;
+            if (sizeof(K) < 16)
+                order = key_order_make(&key_types[type], type % 2 ? ENDIAN_BIG : ENDIAN_LITTLE,
+                                       NAN_GREATEST, type % 3 == 0);
+            std::vector<K> items = sorted_copy(order, make_items<K>(shape_random, count, order));
+            failures += !proves_as_host(items.data(), count, sizeof(K), order, &error);
+            for (const size_t at : {count - 1, count / 3}) {
+                std::swap(items[at], items[at / 2]);
+                failures += !proves_as_host(items.data(), count, sizeof(K), order, &error);
+            }
+            cases += 3;
+        }
+    }
+    char claim[96];
+    snprintf(claim, sizeof claim, "the check agrees with the host's, for %zu of %zu arrays",
+             cases - failures, cases);
+    tap_print(tap, failures == 0, claim, sizeof(K), error);
+}
+
 /* ---- the contract ---- */
 
 /* An engine refuses what its contract says it refuses, and says why. */
@@ -542,6 +597,11 @@ static bool run_matrix()
         check_first<uint32_t>(&tap, device_class);
         check_first<uint64_t>(&tap, device_class);
         check_first<u128>(&tap, device_class);
+        check_proof<uint8_t>(&tap);
+        check_proof<uint16_t>(&tap);
+        check_proof<uint32_t>(&tap);
+        check_proof<uint64_t>(&tap);
+        check_proof<u128>(&tap);
     }
     printf("1..%zu\n", tap.number);
     return tap.failed == 0;

@@ -217,6 +217,12 @@ if [ "$stand_in" = yes ]; then
         caught no --device=gpu -n lines.txt
         caught no --device=gpu --device-memory=1M -n parts.txt
     done
+    cp f8.npy place.npy
+    export SIMT_FLIP=upload
+    refused 'in place: a bit is flipped on the way to the GPU' \
+        'place.npy: the proof failed: .* is left as it was' -- \
+        env "$GPUSORT" --device=gpu --in-place place.npy
+    ok 'in place: the file is as it was' cmp place.npy f8.npy
     # Counts, lengths and positions that the device returns, one after the other.
     for i in {1..400}; do
         echo "a common beginning $((i % 40))"

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_proof.cu - see cuda_proof.h. */
+#include "cuda/engine/cuda_proof.h"
+
+#include "core/check/check_kernels.h"
+#include "cuda/block/dispatch.cuh"
+#include "cuda/block/launch.cuh"
+#include "cuda/engine/cuda_memory.h"
+
+constexpr unsigned PROOF_THREADS = 256;
+constexpr unsigned PROOF_BLOCKS = 8; /* of a multiprocessor */
+
+/* What the kernel found; all zero before. The types are those of CUDA's atomics. */
+struct proof_figures {
+    unsigned long long hash;
+    unsigned long long unordered; /* complement of the first index out of order; 0: none is */
+};
+
+__device__ static uint64_t proof_hash(uint8_t key)
+{
+    return check_mix_byte(key);
+}
+
+__device__ static uint64_t proof_hash(uint16_t key)
+{
+    return check_mix_word(key);
+}
+
+__device__ static uint64_t proof_hash(uint32_t key)
+{
+    return check_mix(key);
+}
+
+__device__ static uint64_t proof_hash(uint64_t key)
+{
+    return check_mix(key);
+}
+
+__device__ static uint64_t proof_hash(key_u128 item)
+{
+    return check_mix_pair(static_cast<uint64_t>(item >> 64), static_cast<uint64_t>(item));
+}
+
+/* Each thread hashes every N-th item, and compares it with the item before it. */
+template <typename K>
+__global__ void __launch_bounds__(PROOF_THREADS)
+    proof_kernel(const K *items, size_t count, struct key_order order,
+                 struct proof_figures *figures)
+{
+    const size_t step = static_cast<size_t>(gridDim.x) * PROOF_THREADS;
+    uint64_t hash = 0;
+    size_t i = static_cast<size_t>(blockIdx.x) * PROOF_THREADS + threadIdx.x;
+    for (; i < count; i += step) {
+        K pair[2] = {items[i > 0 ? i - 1 : 0], items[i]};
+        hash += proof_hash(pair[1]);
+        thread_encode_keys(order, pair);
+        if (pair[1] < pair[0])
+            atomicMax(&figures->unordered, ~static_cast<unsigned long long>(i));
+    }
+    atomicAdd(&figures->hash, static_cast<unsigned long long>(hash));
+}
+
+namespace
+{
+
+template <typename K>
+struct proof_path {
+    static bool run(const struct cuda_sort *sort, struct error *error,
+                    struct proof_figures *const &figures)
+    {
+        struct launch_site site;
+        if (!launch_site_find(sort->device, sort->stream, &site, error))
+            return false;
+        const size_t blocks =
+            launch_resident(site, PROOF_BLOCKS, launch_blocks(sort->count, PROOF_THREADS));
+        return launch_kernel(launch_at(site, "proof_kernel", blocks, PROOF_THREADS), error,
+                             proof_kernel<K>, static_cast<const K *>(sort->items), sort->count,
+                             sort->order, figures);
+    }
+};
+
+/* Starts the kernel and waits for its figures, which it puts into `memory`. */
+bool find_figures(const struct cuda_sort *sort, void *memory, struct proof_figures *figures,
+                  struct error *error)
+{
+    struct proof_figures *const on_device = static_cast<struct proof_figures *>(memory);
+    return cuda_check(cudaMemsetAsync(on_device, 0, sizeof *on_device, sort->stream), sort->device,
+                      "cudaMemsetAsync", error) &&
+           dispatch_width<proof_path>(sort, error, on_device) &&
+           cuda_check(cudaMemcpyAsync(figures, on_device, sizeof *figures, cudaMemcpyDeviceToHost,
+                                      sort->stream),
+                      sort->device, "cudaMemcpyAsync", error) &&
+           cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "cudaStreamSynchronize",
+                      error);
+}
+
+} // namespace
+
+bool cuda_proof_items(const struct cuda_sort *sort, struct check_sum *sum, uint64_t *disorder,
+                      struct error *error)
+{
+    struct proof_figures figures = {};
+    void *memory = NULL;
+    const bool is_found = cuda_memory_allocate(sort->device, sizeof figures, &memory, error) &&
+                          find_figures(sort, memory, &figures, error);
+    if (memory)
+        (void)cudaFree(memory);
+    *sum = {sort->count, figures.hash};
+    *disorder = figures.unordered ? ~figures.unordered + 1 : 0;
+    return is_found;
+}
