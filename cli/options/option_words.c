@@ -261,6 +261,18 @@ bool option_words_set_algorithm(char *word, struct options *options, struct erro
     return true;
 }
 
+#define DEVICE_NUMBER_MOST 1023
+
+/* Parses the number of a device, which is a name and not a quantity: digits only. */
+static bool parse_device(const char *word, unsigned long *device, struct error *error)
+{
+    *device = strtoul(word, NULL, 10);
+    if (*word == '\0' || word[strspn(word, "0123456789")] != '\0' || *device > DEVICE_NUMBER_MOST)
+        return error_set(error, "invalid device number '%s': it is a whole number from 0 to %d",
+                         word, DEVICE_NUMBER_MOST);
+    return true;
+}
+
 /* Parses the device numbers after "gpu:", which commas separate, or the word "all". */
 static bool parse_devices(char *word, struct options *options, struct error *error)
 {
@@ -268,7 +280,7 @@ static bool parse_devices(char *word, struct options *options, struct error *err
     for (char *next = word; next && !options->all_devices;) {
         char *const number = strsep(&next, ",");
         unsigned long device;
-        if (!parse_count(number, "device number", 0, 1023, &device, error))
+        if (!parse_device(number, &device, error))
             return false;
         if (options->device_count == BACKEND_DEVICES_MOST)
             return error_set(error, "more than %d device numbers", BACKEND_DEVICES_MOST);

@@ -95,7 +95,7 @@ refused 'the same for lines' "no device 900: $devices found" -- \
     "$GPUSORT" --device=gpu:0,900 -g -o "$target" lines
 refused 'a device without a number' "invalid device number ''" -- \
     gpusort --device=gpu:0, -o "$target" "$in"
-for list in '' ,0 0,,1 '0, 1' ' 0' 0-1 -1 0x1 1025 99999999999999999999 all,0 0,all cpu; do
+for list in '' ,0 0,,1 '0, 1' ' 0' 0-1 -1 0x1 1e0 1K 1.0 1025 99999999999999999999 all,0 0,all cpu; do
     refused "the devices '$list'" "^gpusort: invalid device number '" -- \
         gpusort --device="gpu:$list" -o "$target" "$in"
 done
