@@ -173,8 +173,10 @@ static bool exchange_seats(struct table *table, struct error *error)
     uint64_t ignored_ns = 0;
     if (table->seats.size() < 2)
         return true;
-    for (struct seat &seat : table->seats)
-        parts.push_back({&seat.worker, seat_sort(table, &seat)});
+    for (struct seat &seat : table->seats) {
+        const struct cuda_sort sort = seat_sort(table, &seat);
+        parts.push_back({&seat.worker, sort, sort.count});
+    }
     if (!gpus_exchange(parts.data(), parts.size(), &ignored_ns, error))
         return false;
     for (size_t i = 0; i < parts.size(); i++) {

@@ -117,16 +117,19 @@ static inline bool sort_spec_selects(const struct sort_spec *spec)
     return spec->is_top && spec->top < spec->count - spec->count / 2;
 }
 
-/* Returns true if the items and as much scratch take at most a quarter of the memory of several
- * devices. Then these are expected to have room, so they may be started while items are read. */
+/* Returns true if the arrays take at most a quarter of the memory of several devices: the items and
+ * as much scratch, or for a selection eight times the wanted items on each device. Then these are
+ * expected to have room, so they may be started while items are read. */
 static inline bool sort_spec_is_small(const struct sort_spec *spec)
 {
+    const bool selects = sort_spec_selects(spec);
+    const size_t count = selects ? spec->top : spec->count;
+    const size_t arrays = selects ? (size_t)8 * spec->device_count : 2;
     size_t quarter = 0, bytes;
     for (unsigned i = 0; i < spec->device_count; i++)
         quarter += spec->devices[i].bytes / 4;
-    return spec->count != COUNT_UNKNOWN &&
-           !__builtin_mul_overflow(spec->count, (size_t)2 * spec->item_bytes, &bytes) &&
-           bytes <= quarter;
+    return count != COUNT_UNKNOWN &&
+           !__builtin_mul_overflow(count, arrays * spec->item_bytes, &bytes) && bytes <= quarter;
 }
 
 /* Checksums of an engine of lines for the proof of output (core/check/check.h), valid after it gave

@@ -327,7 +327,6 @@ static struct devices working_devices(const struct plan *plan, unsigned shown, u
 static const char *why_one_device(const struct plan *plan)
 {
     return is_text_for_gpu(plan)          ? "text is sorted on one GPU, the first"
-           : is_selection(plan)           ? "one GPU, the first, finds the few that are kept"
            : plan->job.action != JOB_SORT ? "nothing is sorted"
                                           : NULL;
 }
@@ -457,7 +456,8 @@ static uint64_t device_bytes(const struct plan *plan)
 #define SEVERAL_BYTES_MIN ((uint64_t)30 << 30)
 
 /* Returns how many GPUs are shown to CUDA, for it starts all of them. More than one are if the data
- * may need them. With a limit of memory there are about twice as many, because one may fail. */
+ * may need them. A selection does not, because each GPU must have room for the first items. With a
+ * limit of memory there are about twice as many, because one may fail. */
 static unsigned shown_devices(const struct options *options, const struct plan *plan,
                               const struct backend *gpu)
 {
@@ -465,7 +465,8 @@ static unsigned shown_devices(const struct options *options, const struct plan *
     const bool is_limited = limit->is_said && limit->bytes / 2 < SEVERAL_BYTES_MIN;
     const uint64_t least = is_limited ? limit->bytes / 2 + 1 : SEVERAL_BYTES_MIN;
     const uint64_t wanted = (device_bytes(plan) - 1) / least + 1;
-    if (device_bytes(plan) <= least || plan->job.group || why_one_device(plan))
+    if (device_bytes(plan) <= least || plan->job.group || is_selection(plan) ||
+        why_one_device(plan))
         return 1;
     return gpu->count(wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST);
 }

@@ -51,14 +51,27 @@ bool plan_choose_directories(struct options *options, struct memory_limits *memo
     return true;
 }
 
+/* Returns how many of `count` items the device with the least memory has room for, if all devices
+ * together have room for `count`. */
+static size_t least_of_devices(const struct sort_spec *sort, size_t count)
+{
+    size_t least = SIZE_MAX, all = 0;
+    for (unsigned i = 0; i < sort->device_count; i++) {
+        all += sort->devices[i].bytes;
+        least = sort->devices[i].bytes < least ? sort->devices[i].bytes : least;
+    }
+    return sort->device_count > 1 ? (size_t)((double)count / (double)all * (double)least) : count;
+}
+
 /* Returns true if the engine can do --top by keeping only the first items: it must have room for
  * them and for the next items. A GPU's engine takes three batches of twice as many (cuda_top.h),
- * and some workspace. It uses the free memory and ignores a limit of the user, so with a limit it
- * gets parts. */
+ * and some workspace; of several GPUs, each one. It uses the free memory and ignores a limit of the
+ * user, so with a limit it gets parts. */
 static bool keeps_few(const struct job *job, bool is_host)
 {
     const size_t room =
-        is_host ? job->part_count / 2 : job->part_count / 8 * job->sort.algorithm->buffers;
+        is_host ? job->part_count / 2
+                : least_of_devices(&job->sort, job->part_count) / 8 * job->sort.algorithm->buffers;
     return sort_spec_selects(&job->sort) && job->sort.top <= room && !job->memory.device_said;
 }
 

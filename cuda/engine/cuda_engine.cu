@@ -391,8 +391,9 @@ struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **
     return engine_make_sort(engine);
 }
 
-void cuda_engine_set_items(struct engine *engine, void *items, void *scratch)
+void cuda_engine_set_items(struct engine *engine, void *items, void *scratch, size_t count)
 {
+    engine->store.count = count;
     engine->store.items = static_cast<unsigned char *>(items);
     engine->store.scratch = scratch;
 }

@@ -12,7 +12,7 @@ extern const struct engine_functions cuda_keys;
  * sorted and given nothing yet, and its worker. The engine continues with what is in the items. */
 struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **worker);
 
-/* Sets which of the two arrays has the items. */
-void cuda_engine_set_items(struct engine *engine, void *items, void *scratch);
+/* Sets which of the two arrays has the items, and their number. */
+void cuda_engine_set_items(struct engine *engine, void *items, void *scratch, size_t count);
 
 #endif

@@ -7,7 +7,8 @@
  *
  * Each GPU has an engine of cuda_engine.cu, with its own memory and ring of pinned buffers. The
  * GPUs get parts in proportion to their memory. A range is as large as the part, so the memory of a
- * GPU is that of a sort of its part.
+ * GPU is that of a sort of its part. If only the first items are wanted, each GPU finds those of
+ * its part, and the ranges are of the first of all.
  *
  * The first GPU is opened by `open`. For few items the others are opened by a thread meanwhile,
  * because starting a GPU takes as long as reading some GB. Until they are open, the first one takes
@@ -48,7 +49,6 @@ struct engine {
     size_t lending; /* the member whose chunk is lent, or was lent last */
     size_t giving;  /* the member whose chunks are given */
     size_t taken;   /* items of all members */
-    size_t given;
     uint64_t exchange_ns;
     bool is_opening; /* the thread opens all members but the first */
     pthread_t opener;
@@ -105,9 +105,8 @@ static void make_specs(struct engine *engine)
         member->spec.count = is_known ? member->room : COUNT_UNKNOWN;
         member->spec.most = member->room;
         member->spec.device = spec->devices[i].device;
-        member->spec.is_top = false;
     }
-    engine->taken = engine->given = engine->giving = 0;
+    engine->taken = engine->giving = 0;
 }
 
 static bool open_member(struct engine *engine, size_t i, struct error *error)
@@ -226,16 +225,30 @@ static bool sort_member(void *context, size_t i, struct error *error)
     return cuda_keys.sort(static_cast<struct engine *>(context)->members[i].engine, error);
 }
 
+/* Divides the items to give among the members, in proportion to the items that they took. */
+static void divide_ranges(const struct engine *engine, struct gpu_part *parts)
+{
+    const wide given = sort_spec_given(&engine->spec, engine->taken);
+    const wide all = std::max<size_t>(engine->taken, 1);
+    size_t taken = 0;
+    for (size_t i = 0; i < engine->count; i++) {
+        const size_t begin = static_cast<size_t>(given * taken / all);
+        taken += engine->members[i].taken;
+        parts[i].range = static_cast<size_t>(given * taken / all) - begin;
+    }
+}
+
 /* Lets the members exchange their sorted parts, so that each has its range. */
 static bool exchange_parts(struct engine *engine, struct error *error)
 {
     struct gpu_part parts[BACKEND_DEVICES_MOST] = {};
     for (size_t i = 0; i < engine->count; i++)
         parts[i].sort = cuda_engine_memory(engine->members[i].engine, &parts[i].worker);
+    divide_ranges(engine, parts);
     const bool is_done = gpus_exchange(parts, engine->count, &engine->exchange_ns, error);
     for (size_t i = 0; i < engine->count; i++)
-        cuda_engine_set_items(engine->members[i].engine, parts[i].sort.items,
-                              parts[i].sort.scratch);
+        cuda_engine_set_items(engine->members[i].engine, parts[i].sort.items, parts[i].sort.scratch,
+                              parts[i].range);
     return is_done;
 }
 
@@ -250,16 +263,13 @@ static bool gpus_sort(struct engine *engine, struct error *error)
 /* The chunk's slot also names the member. */
 static bool gpus_give(struct engine *engine, struct chunk *chunk, struct error *error)
 {
-    const size_t left = sort_spec_given(&engine->spec, engine->taken) - engine->given;
     *chunk = {};
-    while (left > 0 && chunk->count == 0 && engine->giving < engine->count) {
+    while (chunk->count == 0 && engine->giving < engine->count) {
         if (!cuda_keys.give(engine->members[engine->giving].engine, chunk, error))
             return false;
         engine->giving += chunk->count == 0;
     }
-    chunk->count = std::min(chunk->count, left);
     chunk->slot = chunk->slot * BACKEND_DEVICES_MOST + engine->giving;
-    engine->given += chunk->count;
     return true;
 }
 
@@ -277,7 +287,7 @@ static bool gpus_rewind(struct engine *engine, struct error *error)
     for (size_t i = 0; i < engine->count; i++)
         if (!cuda_keys.rewind(engine->members[i].engine, error))
             return false;
-    engine->given = engine->giving = 0;
+    engine->giving = 0;
     return true;
 }
 

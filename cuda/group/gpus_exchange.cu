@@ -58,7 +58,7 @@ struct encode_path {
 struct exchange {
     struct gpu_part *parts;
     size_t count;
-    size_t *cuts;   /* row i: where range i begins in each part; row `count`: the ends */
+    size_t *cuts;   /* row i: where range i begins in each part; row `count`: where the last ends */
     size_t *bounds; /* row i: where the runs of range i begin in its memory, and the end */
 };
 
@@ -80,31 +80,29 @@ bool encode_parts(const struct exchange &exchange, struct error *error)
     return true;
 }
 
-/* Finds where each range begins in each part. */
+/* Finds where each range begins and ends in each part. */
 bool find_cuts(const struct exchange &exchange, struct error *error)
 {
     const size_t count = exchange.count, width = count + 1;
     size_t targets[BACKEND_DEVICES_MOST] = {}, before = 0;
-    for (size_t i = 0; i + 1 < count; i++) {
-        before += exchange.parts[i].sort.count;
+    for (size_t i = 0; i < count; i++) {
+        before += exchange.parts[i].range;
         targets[i] = before;
     }
     size_t *const positions = exchange.bounds; /* not yet used, and larger */
-    if (!gpus_cuts_find(exchange.parts, count, targets, count - 1, positions, error))
+    if (!gpus_cuts_find(exchange.parts, count, targets, count, positions, error))
         return false;
     for (size_t i = 0; i <= count; i++)
         for (size_t k = 0; k < count; k++)
-            exchange.cuts[i * width + k] = i == 0       ? 0
-                                           : i == count ? exchange.parts[k].sort.count
-                                                        : positions[(i - 1) * count + k];
+            exchange.cuts[i * width + k] = i == 0 ? 0 : positions[(i - 1) * count + k];
     return true;
 }
 
-/* Fills the bounds, and checks that each range fits its memory. */
+/* Fills the bounds, and checks that each range has the size it has room for. */
 bool lay_out(const struct exchange &exchange, struct error *error)
 {
     for (size_t i = 0; i < exchange.count; i++) {
-        const struct cuda_sort *const sort = &exchange.parts[i].sort;
+        const struct gpu_part *const part = &exchange.parts[i];
         const size_t *const begin = row_of(exchange, exchange.cuts, i);
         const size_t *const end = row_of(exchange, exchange.cuts, i + 1);
         size_t *const bounds = row_of(exchange, exchange.bounds, i);
@@ -112,12 +110,12 @@ bool lay_out(const struct exchange &exchange, struct error *error)
         for (size_t k = 0; k < exchange.count; k++) {
             if (end[k] < begin[k])
                 return error_set(error, "device %u: the cuts of its range are not in order",
-                                 sort->device);
+                                 part->sort.device);
             bounds[k + 1] = bounds[k] + end[k] - begin[k];
         }
-        if (bounds[exchange.count] != sort->count)
-            return error_set(error, "device %u: its range has %zu items, and there is room for %zu",
-                             sort->device, bounds[exchange.count], sort->count);
+        if (bounds[exchange.count] != part->range)
+            return error_set(error, "device %u: its range has %zu items, and not %zu",
+                             part->sort.device, bounds[exchange.count], part->range);
     }
     return true;
 }
@@ -163,7 +161,7 @@ bool finish_parts(const struct exchange &exchange, enum trace_lane lane, const c
         struct cuda_worker *const worker = exchange.parts[i].worker;
         const struct cuda_sort *const sort = &exchange.parts[i].sort;
         const size_t *const bounds = row_of(exchange, exchange.bounds, i);
-        size_t items = sort->count;
+        size_t items = exchange.parts[i].range;
         if (lane == TRACE_PEER)
             items -= bounds[i + 1] - bounds[i];
         uint64_t ignored_ns = 0;

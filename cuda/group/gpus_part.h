@@ -8,6 +8,7 @@
 struct gpu_part {
     struct cuda_worker *worker; /* of the sort's device and stream */
     struct cuda_sort sort;      /* its memory; all parts have the same item_bytes and order */
+    size_t range;               /* items of its range of the output */
 };
 
 #endif

@@ -67,11 +67,20 @@ ok_writes 'with little memory of the host' "$up" -- "${sorts[@]}" --device-memor
 cp "$in" place
 ok 'in place' gpusort "${sorts[@]}" --in-place place
 ok_same_bytes 'in place they are in order' place "$up"
-for top in 10 $((large - 5)); do
+for top in 0 1 10 $((large / 3)) $((large / 2 - 1)) $((large / 2)) $((large - 5)); do
     head -c $((8 * top)) "$up" >top
     ok_writes "the first $top" top -- "${sorts[@]}" --top="$top" "$in"
+    ok_output "the first $top, from a pipe" top -- \
+        gpusort --device=gpu:1,0 --format=raw --type=f64 --top="$top" < <(cat "$in")
 done
-ok_says 'few are found by one device' '^gpusort: device     gpu:1: .*one GPU, the first, finds the few' -- \
+head -c 80 "$up" >top
+ok_writes 'the first 10, with little memory' top -- "${sorts[@]}" --device-memory="$some" --top=10 "$in"
+for shape in equal two zipf; do
+    head -c 8000 "$shape.up.indices.u64" >top
+    ok_writes "the indices of the first 1000, $shape" top -- --device=gpu:all --top=1000 --argsort \
+        --output-format=raw --type=u64 --format=raw "$shape.in.u64"
+done
+ok_says 'the first ones are found by all devices' '^gpusort: device     gpu:1,0: ' -- \
     gpusort --device=gpu:1,0 --format=raw --type=f64 --top=10 -v -o got "$in"
 
 make_data lines "$(full_or_small 20000 3000)" >lines
@@ -151,6 +160,26 @@ import json, sys
 bytes = json.load(open("stats"))["memory"]["device_bytes"]
 assert bytes <= int(sys.argv[1]), bytes
 ' "$most"
+    # Devices of 4 and 5 MB find the first of 4.8 MB, in batches, or in parts if they have no room.
+    "$numpy" -c '
+import numpy
+many = numpy.random.default_rng(2).integers(0, 2**63, 600_007, "u8")
+many.tofile("many.u64")
+numpy.sort(many).tofile("many.up")
+'
+    for top in 1000:0 40000:0 200000:1; do
+        few=(env SIMT_MEMORY_BYTES=5000000,4000000 "$GPUSORT" --device=gpu:0,1 --format=raw
+            --type=u64 --top=${top%:*})
+        head -c $((8 * ${top%:*})) many.up >top
+        "${few[@]}" --stats=json -o got many.u64 2>stats
+        ok_same_bytes "the first ${top%:*} of more than the devices hold" got top
+        ok "the first ${top%:*} are found in parts: ${top#*:}" python3 -c '
+import json, sys
+assert (json.load(open("stats"))["runs"]["count"] > 0) == (sys.argv[1] == "1")
+' "${top#*:}"
+        ok_output "the first ${top%:*} of a pipe" top -- "${few[@]}" < <(cat many.u64)
+    done
+    rm many.*
     SIMT_CALLS=calls "$GPUSORT" --device=gpu:0,2 --format=raw --type=f64 -o got "$in"
     ok 'the devices after the last one given are hidden from CUDA' grep -q '^shown:3 ' calls
     refused 'a bit that changes between two devices' 'the proof failed' -- \
