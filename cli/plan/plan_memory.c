@@ -87,13 +87,13 @@ static size_t device_room(const struct job *job)
 }
 
 /* Returns the bytes of text and items that fit in memory. They take as much on a GPU as on the
- * host, so the smaller memory counts. The GPU's does not if the spare backend can sort the lines,
- * nor for indices of lines, which need no text there. */
+ * host, or less if only items go there, so the smaller memory counts. The GPU's does not if the
+ * spare backend can sort the lines. */
 static size_t line_bytes(const struct job *job, bool is_host)
 {
     size_t left = memory_limits_left(&job->memory, job->sort.threads,
                                      sink_buffers_bytes(job->output.threads));
-    if (!is_host && !job->spare_backend && !job->argsort.index_type && device_room(job) < left)
+    if (!is_host && !job->spare_backend && device_room(job) < left)
         left = device_room(job);
     return left > MEMORY_PART_BYTES_MIN ? left : MEMORY_PART_BYTES_MIN;
 }

@@ -160,6 +160,19 @@ import json, sys
 bytes = json.load(open("stats"))["memory"]["device_bytes"]
 assert bytes <= int(sys.argv[1]), bytes
 ' "$most"
+    # 50,000 lines have items of 0.8 MB, which are sorted in a second array.
+    "$numpy" -c '
+import numpy
+many = numpy.random.default_rng(3).permutation(50_000)
+numpy.savetxt("many.lines", many, fmt="%d")
+numpy.savetxt("many.indices", numpy.argsort(many), fmt="%d")
+'
+    for device in gpu gpu:0,1; do
+        ok_output "$device: indices of lines whose items do not fit" many.indices -- \
+            env SIMT_MEMORY_BYTES=800000 "$GPUSORT" --device=$device -n --argsort many.lines
+    done
+    rm many.*
+
     # Devices of 4 and 5 MB find the first of 4.8 MB, in batches, or in parts if they have no room.
     "$numpy" -c '
 import numpy
