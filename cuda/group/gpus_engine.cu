@@ -3,18 +3,18 @@
  *
  *   lend, take: a chunk of the GPU that has the smallest part of its items so far
  *   sort:       each GPU sorts its part -> exchange (gpus_exchange.h) -> each GPU has its range
- *   give:       the chunks of the first GPU, then those of the second ...
+ *   give:       the chunks of the first GPU, then the chunks of the second ...
  *
  * Each GPU has an engine of cuda_engine.cu, with its own memory and ring of pinned buffers. The
  * GPUs get parts in proportion to their memory. A range is as large as the part, so the memory of a
- * GPU is that of a sort of its part. If only the first items are wanted, each GPU finds those of
- * its part, and the ranges are of the first of all.
+ * GPU is that of a sort of its part. If only the first items are wanted, each GPU finds the first
+ * items of its part, and the ranges are cut from the first of all items.
  *
  * The first GPU is opened by `open`. For few items the others are opened by a thread meanwhile,
  * because starting a GPU takes as long as reading some GB. Until they are open, the first one takes
  * the chunks.
  *
- * Only one GPU downloads at a time. The output is one file, which takes less than one bus gives.
+ * Only one GPU downloads at a time, because a file takes less than one bus gives.
  */
 #include "cuda/group/gpus_engine.h"
 
@@ -291,8 +291,8 @@ static bool gpus_rewind(struct engine *engine, struct error *error)
     return true;
 }
 
-/* Members start, upload and sort at the same time, and download one after the other. Those that are
- * still being opened, or could not be, are left out. */
+/* Members start, upload and sort at the same time, and download one after the other. Members that
+ * are not open are left out. */
 static void gpus_get_times(const struct engine *engine, struct engine_times *times)
 {
     *times = {};

@@ -181,8 +181,8 @@ many.tofile("many.u64")
 numpy.sort(many).tofile("many.up")
 '
     for top in 1000:0 40000:0 200000:1; do
-        few=(env SIMT_MEMORY_BYTES=5000000,4000000 "$GPUSORT" --device=gpu:0,1 --format=raw
-            --type=u64 --top=${top%:*})
+        few=(env 'SIMT_MEMORY_BYTES=5000000,4000000' "$GPUSORT" '--device=gpu:0,1' --format=raw
+            --type=u64 --top="${top%:*}")
         head -c $((8 * ${top%:*})) many.up >top
         "${few[@]}" --stats=json -o got many.u64 2>stats
         ok_same_bytes "the first ${top%:*} of more than the devices hold" got top
