@@ -18,7 +18,9 @@
  */
 #include "cuda/group/gpus_engine.h"
 
+#include "core/check/check_kernels.h"
 #include "core/clock.h"
+#include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_engine.h"
 #include "cuda/group/gpus_each.h"
@@ -291,6 +293,70 @@ static bool gpus_rewind(struct engine *engine, struct error *error)
     return true;
 }
 
+/* ---- check ---- */
+
+/* What a member found in its range. */
+struct range_check {
+    struct check_sum sum;
+    uint64_t disorder;
+    unsigned char first[sizeof(struct key_index)], last[sizeof(struct key_index)]; /* items */
+};
+
+namespace
+{
+
+struct group_check {
+    struct engine *engine;
+    struct range_check ranges[BACKEND_DEVICES_MOST];
+};
+
+bool check_member(void *context, size_t i, struct error *error)
+{
+    struct group_check *const check = static_cast<struct group_check *>(context);
+    struct range_check *const range = &check->ranges[i];
+    struct engine *const engine = check->engine->members[i].engine;
+    struct cuda_worker *worker = NULL;
+    if (!cuda_keys.check(engine, &range->sum, &range->disorder, error))
+        return false;
+    const struct cuda_sort sort = cuda_engine_memory(engine, &worker);
+    const unsigned char *const items = static_cast<const unsigned char *>(sort.items);
+    return range->sum.count == 0 ||
+           (cuda_check(cudaMemcpy(range->first, items, sort.item_bytes, cudaMemcpyDeviceToHost),
+                       sort.device, "cudaMemcpy", error) &&
+            cuda_check(cudaMemcpy(range->last, items + (range->sum.count - 1) * sort.item_bytes,
+                                  sort.item_bytes, cudaMemcpyDeviceToHost),
+                       sort.device, "cudaMemcpy", error));
+}
+
+} // namespace
+
+/* All members check their ranges at the same time. The first item of a range is compared with the
+ * last item of the range before it. */
+static bool gpus_check(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
+                       struct error *error)
+{
+    struct group_check check = {engine, {}};
+    const void *previous = NULL;
+    uint64_t ignored_hash = 0;
+    *sum = {};
+    *disorder = 0;
+    if (!gpus_each(engine->count, check_member, &check, error))
+        return false;
+    for (size_t i = 0; i < engine->count; i++) {
+        const struct range_check *const range = &check.ranges[i];
+        if (range->sum.count == 0)
+            continue;
+        const bool is_after = check_find_disorder(engine->spec.item_bytes, engine->spec.order,
+                                                  previous, range->first, 1, &ignored_hash) == 1;
+        const uint64_t first = is_after ? range->disorder : 1;
+        if (*disorder == 0 && first > 0)
+            *disorder = sum->count + first;
+        check_sum_add(sum, range->sum);
+        previous = range->last;
+    }
+    return true;
+}
+
 /* Members start, upload and sort at the same time, and download one after the other. Members that
  * are not open are left out. */
 static void gpus_get_times(const struct engine *engine, struct engine_times *times)
@@ -311,6 +377,5 @@ static void gpus_get_times(const struct engine *engine, struct engine_times *tim
 
 const struct engine_functions gpus_keys = {
     gpus_open,      gpus_lend,  gpus_take,    gpus_sort,   gpus_give, gpus_take_back,
-    gpus_get_times, gpus_close, gpus_restart, gpus_rewind, NULL,
-    NULL,
+    gpus_get_times, gpus_close, gpus_restart, gpus_rewind, NULL,      gpus_check,
 };

@@ -64,9 +64,15 @@ ok_says 'is sorted in parts' 'sorted parts put aside' -- \
 ok_output 'more than all devices hold, from a pipe' "$up" -- \
     gpusort "${sorts[@]}" --device-memory="$some" < <(cat "$in")
 ok_writes 'with little memory of the host' "$up" -- "${sorts[@]}" --device-memory="$some" -S 1M "$in"
-cp "$in" place
-ok 'in place' gpusort "${sorts[@]}" --in-place place
-ok_same_bytes 'in place they are in order' place "$up"
+for type in u8 i16 f32 f64; do
+    for ((count = 2; count <= devices; count++)); do
+        for size in 1 1000 "$large"; do
+            cp "$type.$size.little.in.raw" place
+            gpusort --device="gpu:$(first "$count")" -r --format=raw --type="$type" --in-place place
+            ok_same_bytes "$size $type in place, $count devices" place "$type.$size.little.down.raw"
+        done
+    done
+done
 for top in 0 1 10 $((large / 3)) $((large / 2 - 1)) $((large / 2)) $((large - 5)); do
     head -c $((8 * top)) "$up" >top
     ok_writes "the first $top" top -- "${sorts[@]}" --top="$top" "$in"
@@ -197,6 +203,11 @@ assert (json.load(open("stats"))["runs"]["count"] > 0) == (sys.argv[1] == "1")
     ok 'the devices after the last one given are hidden from CUDA' grep -q '^shown:3 ' calls
     refused 'a bit that changes between two devices' 'the proof failed' -- \
         env SIMT_FLIP=peer "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 -o "$target" "$in"
+    cp "$in" place
+    ok_fails_with 'in place: a bit that changes between two devices' 2 \
+        'place: the proof failed: .* is left as it was$' -- \
+        env SIMT_FLIP=peer "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 --in-place place
+    ok_same_bytes 'in place: the file is as it was' place "$in"
 
     # Without --device, the job goes on without a GPU that fails.
     "$numpy" -c '
