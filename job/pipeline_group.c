@@ -104,6 +104,7 @@ static uint64_t range_count(const struct group_keys *keys)
     return keys->targets[rank + 1] - keys->targets[rank];
 }
 
+/* Collective. */
 static bool begin_output(struct group_keys *keys, struct error *error)
 {
     struct run *const run = keys->run;
@@ -160,7 +161,7 @@ static bool exchange(struct group_keys *keys, struct error *error)
         .runs = keys->runs.runs,
         .run_count = keys->runs.run_count,
     };
-    return group_agree(keys->group, begin_output(keys, error), error) &&
+    return begin_output(keys, error) &&
            ranks_exchange(keys->run, &keys->numbered,
                           ranks_memory(external_runs_memory_left(&keys->runs)) / 2, &exchange,
                           keys->figures, error);
@@ -256,10 +257,11 @@ static bool prove(struct group_keys *keys, struct error *error)
 static bool sort_part(struct group_keys *keys, struct error *error)
 {
     struct run *const run = keys->run;
+    keys->layout = run_output_layout(run->job, run->job->group_count);
+    rank_array_expect(run, &keys->layout);
     proof_start_keys(run);
     if (!group_agree(keys->group, sort_runs(keys, error), error))
         return false;
-    keys->layout = run_output_layout(run->job, run->job->group_count);
     keys->targets = calloc(keys->group->size + 1, sizeof *keys->targets);
     if (!group_agree(keys->group, keys->targets || error_set(error, "out of memory"), error))
         return false;

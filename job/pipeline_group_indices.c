@@ -100,11 +100,9 @@ static bool write_range(void *context, struct error *error)
         .runs = writer->runs,
         .run_count = task->run_count,
     };
-    const bool has_begun = group_agree(
-        writer->group,
-        rank_array_begin(task->run, &writer->layout, writer->first, writer->count, error), error);
-    return has_begun && ranks_exchange(task->run, &writer->numbered, task->memory_bytes, &exchange,
-                                       task->figures, error);
+    return rank_array_begin(task->run, &writer->layout, writer->first, writer->count, error) &&
+           ranks_exchange(task->run, &writer->numbered, task->memory_bytes, &exchange,
+                          task->figures, error);
 }
 
 /* Collective. */

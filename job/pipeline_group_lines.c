@@ -230,6 +230,8 @@ static bool begin_output(struct group_lines *lines, struct error *error)
     if (run->job->has_rank_output)
         return run_write_header(run, error);
     const uint64_t place = lines->group->rank == 0 ? 0 : run->header.bytes + lines->place;
+    if (!is_put_aside(run->job))
+        sink_expect(run->sink, run->header.bytes + lines->all_bytes);
     return (is_put_aside(run->job) || sink_move(run->sink, place, error)) &&
            (lines->group->rank > 0 || run_write_header(run, error));
 }
@@ -252,7 +254,8 @@ static bool exchange(struct group_lines *lines, struct error *error)
 static bool write_range(void *context, struct error *error)
 {
     struct group_lines *const lines = context;
-    return group_agree(lines->group, begin_output(lines, error), error) && exchange(lines, error);
+    return group_agree(lines->group, begin_output(lines, error), error) &&
+           sink_map_shared(lines->run->sink, error) && exchange(lines, error);
 }
 
 /* Collective: the indices of the lines in the range of this rank go to run->sink. */

@@ -283,19 +283,35 @@ uint64_t rank_array_header_bytes(const struct job *job, const struct layout *lay
     return job->output_format->file_bytes(layout) - layout_bytes(layout);
 }
 
-bool rank_array_begin(struct run *run, const struct layout *layout, uint64_t first, uint64_t count,
-                      struct error *error)
+void rank_array_expect(struct run *run, const struct layout *layout)
+{
+    if (!run->job->has_rank_output && !is_put_aside(run->job))
+        run_expect_ahead(run, run->job->output_format->file_bytes(layout));
+}
+
+static bool begin_array(struct run *run, const struct layout *layout, uint64_t first,
+                        uint64_t count, struct error *error)
 {
     const struct job *const job = run->job;
+    const struct format *const format = job->output_format;
     const uint64_t place = rank_array_header_bytes(job, layout) + first * layout->type->bytes;
     struct layout own = *layout;
     if (job->has_rank_output) {
         layout_flatten(&own);
         own.count = (size_t)count;
-        return job->output_format->write_header(run->sink, &own, error);
     }
-    return (job->group->rank != 0 || job->output_format->write_header(run->sink, &own, error)) &&
+    sink_expect(run->sink, format->file_bytes(&own));
+    if (job->has_rank_output)
+        return format->write_header(run->sink, &own, error);
+    return (job->group->rank != 0 || format->write_header(run->sink, &own, error)) &&
            (is_put_aside(job) || sink_move(run->sink, place, error));
+}
+
+bool rank_array_begin(struct run *run, const struct layout *layout, uint64_t first, uint64_t count,
+                      struct error *error)
+{
+    return group_agree(run->job->group, begin_array(run, layout, first, count, error), error) &&
+           sink_map_shared(run->sink, error);
 }
 
 bool rank_array_write(struct run *run, const struct layout *layout, struct rank_part *part,

@@ -57,8 +57,12 @@ bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output
 /* Returns the bytes before the first number, in an output that ranks share. */
 uint64_t rank_array_header_bytes(const struct job *job, const struct layout *layout);
 
-/* Begins the range of this rank, `count` numbers from number `first` on: writes the header if it is
- * the first one or has a file of its own, and moves to its place. */
+/* Announces the size of an output that ranks share, if it is known from the layout, so that its
+ * space is allocated while the input is read. */
+void rank_array_expect(struct run *run, const struct layout *layout);
+
+/* Collective: begins the range of this rank, `count` numbers from number `first` on: writes the
+ * header if it is the first one or has a file of its own, and moves to its place. */
 bool rank_array_begin(struct run *run, const struct layout *layout, uint64_t first, uint64_t count,
                       struct error *error);
 

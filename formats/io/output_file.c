@@ -203,6 +203,32 @@ static unsigned choose_writers(const struct output_file *output, uint64_t bytes,
     return threads < most ? threads : most;
 }
 
+/* Returns how many threads of this rank should write through a mapping to an output that ranks
+ * share; 0: pwrite(2) is used. All ranks together have no more writers than one process. Ranks of
+ * several hosts never map the file: in a network file system each host writes whole pages back, and
+ * would overwrite what another one wrote to the same page. */
+static unsigned choose_shared_writers(const struct output_file *output, uint64_t bytes,
+                                      unsigned threads)
+{
+    const unsigned ranks = output->group->host_size;
+    if (ranks < output->group->size)
+        return 0;
+    return choose_writers(output, bytes, threads * ranks) / ranks;
+}
+
+/* Rank 0 allocates the space of the whole file. */
+static void expect_shared(struct output_file *output, uint64_t bytes, unsigned threads)
+{
+    const unsigned writers = choose_shared_writers(output, bytes, threads);
+    if (writers == 0)
+        return;
+    output->expected = bytes;
+    output->writers = writers;
+    output->is_preallocated = true;
+    if (output->group->rank == 0 && open_space(output))
+        file_space_want(output->space, bytes);
+}
+
 /* Returns true if announcements have no effect any more. A file written in place has its size and
  * space. */
 static bool is_begun(const struct output_file *output)
@@ -228,8 +254,12 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
 
 void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads)
 {
-    if (is_begun(output) || output->group || bytes > INT64_MAX)
+    if (is_begun(output) || bytes > INT64_MAX)
         return;
+    if (output->group) {
+        expect_shared(output, bytes, threads);
+        return;
+    }
     if (output->is_temporary)
         output->expected = bytes;
     const unsigned writers = choose_writers(output, bytes, threads);
@@ -408,12 +438,24 @@ bool output_file_end_trial(struct output_file *output, const char *name, struct 
     return true;
 }
 
-/* Ends the mapping and releases unused space. Returns false with errno. */
+/* Ends the mapping and the allocation of space. */
+static void end_mapping(struct output_file *output)
+{
+    mapped_file_close(output->mapped);
+    file_space_close(output->space);
+    output->mapped = NULL;
+    output->space = NULL;
+}
+
+/* Ends the mapping and releases unused space; a file that ranks share has none. Returns false with
+ * errno. */
 static bool settle(struct output_file *output)
 {
     const uint64_t begin_ns = trace_begin();
     sigset_t old_mask;
-    if (output->expected == 0 && !output->space && !output->is_unfinished)
+    if (output->group)
+        end_mapping(output);
+    if (output->group || (output->expected == 0 && !output->space && !output->is_unfinished))
         return true;
     if (output->space)
         file_space_halt(output->space);
@@ -427,10 +469,7 @@ static bool settle(struct output_file *output)
         ending_end_change(&old_mask);
     }
     const int cause = errno;
-    mapped_file_close(output->mapped);
-    file_space_close(output->space);
-    output->mapped = NULL;
-    output->space = NULL;
+    end_mapping(output);
     errno = cause;
     if (output->shared > 0)
         settled = close(output->shared) == 0 && settled;
@@ -523,6 +562,32 @@ void output_file_move(struct output_file *output, uint64_t place)
     output->claimed = place;
 }
 
+/* Rank 0: waits for the space of the whole file, and gives the file its size. *is_ready: the ranks
+ * can map it. */
+static bool prepare_shared(struct output_file *output, uint64_t *is_ready, const char *name,
+                           struct error *error)
+{
+    if (!output->space)
+        return true;
+    errno = file_space_wait(output->space, output->expected);
+    *is_ready = errno == 0 && ftruncate(output->file, (off_t)output->expected) == 0;
+    return *is_ready || error_set_errno(error, "%s", name);
+}
+
+bool output_file_map_shared(struct output_file *output, const char *name, struct error *error)
+{
+    struct group *const group = output->group;
+    uint64_t is_ready = 0;
+    if (!group_agree(group, prepare_shared(output, &is_ready, name, error), error) ||
+        !group_sum(group, &is_ready, 1, error))
+        return false;
+    if (is_ready && output->expected > 0) /* if this fails, pwrite(2) is used */
+        output->mapped = mapped_file_open(output->file, output->expected, false, NULL);
+    if (!output->mapped)
+        output->writers = 1;
+    return true;
+}
+
 /* The other ranks close the file first, which shows their bytes to rank 0 on a file system of the
  * network. They remove the name, if it is still there, when rank 0 is done. */
 static bool commit_shared(struct output_file *output, const char *name, struct error *error)
@@ -530,6 +595,7 @@ static bool commit_shared(struct output_file *output, const char *name, struct e
     struct group *const group = output->group;
     bool ok = true;
     if (group->rank != 0) {
+        end_mapping(output);
         ok = close(output->file) == 0 || error_set_errno(error, "%s", name);
         output->file = -1;
     }

@@ -102,6 +102,12 @@ bool output_file_store(struct output_file *output, const char *name, struct erro
  * file must be the end of all bytes. */
 void output_file_move(struct output_file *output, uint64_t place);
 
+/* Collective, for an output that ranks share, before the first write of any rank after the header:
+ * maps the file on all ranks if they are on one host and rank 0 could allocate the announced space,
+ * for which it waits. Fails on all ranks if there is no space. All ranks must have announced the
+ * same bytes, exactly; or none of them. */
+bool output_file_map_shared(struct output_file *output, const char *name, struct error *error);
+
 /* Closes the file with all checks. Then gives the temporary the name of the target, with the owner,
  * mode, ACL and attributes of the file that has this name at that moment. If this fails, the
  * temporary is removed, and the target is unchanged.

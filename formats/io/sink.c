@@ -472,6 +472,11 @@ void sink_expect(struct sink *sink, uint64_t bytes)
         output_file_expect(&sink->output, bytes, sink->threads);
 }
 
+bool sink_map_shared(struct sink *sink, struct error *error)
+{
+    return !sink->output.group || output_file_map_shared(&sink->output, sink->name, error);
+}
+
 void sink_expect_least(struct sink *sink, uint64_t bytes)
 {
     if (!sink->frames)

@@ -94,8 +94,13 @@ bool sink_move(struct sink *sink, uint64_t place, struct error *error);
  * exactly `bytes`. A value above INT64_MAX means that the size is unknown. For a large plain file
  * the sink then allocates disk space in the background and writes with several threads. Only the
  * first call counts. It is a hint: allocation errors are reported by the write that needs the
- * space. */
+ * space. On an output that ranks share, `bytes` is its exact size. */
 void sink_expect(struct sink *sink, uint64_t bytes);
+
+/* Collective, for an output that ranks share and on which all have announced the same bytes, or
+ * none has: waits for the space, so that the ranks can write at once. Called when the file has its
+ * header. For other sinks it does nothing. */
+bool sink_map_shared(struct sink *sink, struct error *error);
 
 /* Announces that at least `bytes` bytes will be written. May be called repeatedly with growing
  * values, before sink_expect(). The sink allocates space for a large plain file. */

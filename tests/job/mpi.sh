@@ -85,6 +85,7 @@ lines("nul", [f"line {n}\nrest" for n in random.integers(0, 99, 5000)], end="\0"
 lines("crlf", [str(n) for n in random.integers(0, 99, 9000)], end="\r\n", last="")
 lines("named", ["name,value"] + [f"n{n % 97},{n}" for n in random.integers(0, 9999, 20_000)])
 lines("named-too", ["name,value"] + [f"n{n},{n % 7}" for n in range(300)], last="")
+lines("much", [f"{n:070}" for n in random.integers(0, 10**9, 300_000)])
 lines("no-number", ["1"] * 60_000 + ["one"] + ["2"] * 1000)
 random.standard_normal(1_500_000).tofile("many.f64")
 np.arange(200_000, 0, -1).astype("f4").tofile("reversed.f32")
@@ -233,6 +234,24 @@ ln -sf "$(realpath -s "$target")" links/0
 ln -sf "$(realpath -s "$target")" links/1
 refused 'files of two ranks that are links to one file' 'links/1: rank 0 writes to the same file' -- \
     ranks 2 'own-{rank}.npy' --output-format=npy -o 'links/{rank}'
+if [ -z "$is_sanitized" ]; then
+    # Outputs of 16 MiB or more, which ranks of one host write through a mapping. Open MPI binds two
+    # ranks to a processor each, which are too few for that.
+    ok_shared 'three ranks, a large output: indices of numbers' 3 --parallel=2 --argsort=u32 large.f64
+    ok_shared 'three ranks, a large output: bytes' 3 --parallel=2 --type=u8 large.f64
+    suffix=txt
+    ok_shared 'three ranks, a large output: lines' 3 --parallel=2 -k1 much
+    LC_ALL=C sort much >sorted.txt
+    ok_same_bytes 'three ranks, a large output: lines as sort(1) has them' shared.txt sorted.txt
+    cp large.f64 large-0.f64
+    cp large.f64 large-1.f64
+    cp large.f64 large-2.f64
+    gpusort large-[012].f64 -o one.f64
+    ok 'three ranks, large outputs of each rank' eval '
+        ranks 3 --parallel=4 "large-{rank}.f64" -o "ordered-{rank}.f64" &&
+            cat ordered-[012].f64 | cmp - one.f64'
+    rm -f large-* ordered-*
+fi
 suffix=f64
 ok_shared 'three ranks: an empty file' 3 none.f64
 suffix=u32
@@ -316,6 +335,28 @@ refused 'no space for the part of one rank' 'target/out: File too large \(rank 1
     ranks 3 finite.f64 -o "$target"
 program=
 
+# in_memory SIZE COMMAND...: runs it with a file system of that size in the folder `memory`.
+in_memory() {
+    unshare --map-root-user --mount bash -c '
+        mount -t tmpfs -o "size=$0" none memory && status=0
+        "$@" || status=$?
+        [ -z "$(ls -A memory | grep -v "^out$")" ] || echo "left behind: $(ls -A memory)" >&2
+        exit "$status"' "$@"
+}
+mkdir memory
+if [ -n "$is_sanitized" ] || ! in_memory 1m true 2>/dev/null; then
+    skip 'a large output in memory' 'with sanitizers, or no file system may be mounted'
+else
+    export -f ranks
+    export work GPUSORT
+    gpusort large.f64 -o sorted.f64
+    ok 'three ranks write a large output through a mapping' in_memory 60m bash -c '
+        ranks 3 --parallel=2 --trace=trace.json large.f64 -o memory/out &&
+            cmp memory/out sorted.f64 && grep -q "\"name\":\"space\"" trace.json'
+    refused 'no space for a large output' 'memory/out: No space left on device$' -- \
+        in_memory 30m bash -c 'ranks 3 --parallel=2 large.f64 -o memory/out'
+fi
+
 refused 'rank 0 of PMIx, if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
     env PMIX_RANK=0 "$GPUSORT" four.u32 -o "$target"
 refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which the MPI of .*mpi.so finds 1' -- \
@@ -378,6 +419,7 @@ for call in Bcast:1 Allreduce:4 Bcast:2 Allreduce:70 Isend:1 Testany:3; do
     ok_undone "a rank is killed in MPI_${call/:/ call }" "1:MPI_$call:kill" finite.f64
 done
 ok_undone 'a rank is killed while indices of lines are sent' 1:MPI_Isend:2:kill --argsort -k1 rows
+ok_undone 'a rank is killed while the ranks map the output' 1:MPI_Isend:2:kill --parallel=2 large.f64
 export MPI_FAULT_NAMED=yes # mpirun hands it on to ranks of its own host
 kill_after=1               # the ranks remove the temporary when they get SIGTERM
 for call in 0:MPI_Irecv:1 1:MPI_Irecv:1 1:MPI_Allreduce:12; do
