@@ -3,6 +3,7 @@
 #include "job/external_exchange.h"
 
 #include "core/trace.h"
+#include "job/rank_memory.h"
 
 #include <errno.h>
 #include <omp.h>
@@ -51,9 +52,10 @@ struct exchange {
     struct stream *streams; /* sent_count that are sent, then the received ones */
     size_t sent_count, count;
     unsigned char *buffers;
-    struct item_run *runs; /* the range of this rank in each run */
-    struct error *error;   /* of the messages */
-    pthread_mutex_t lock;  /* protects the messages of received streams, and the fields below */
+    struct item_run *runs;      /* the range of this rank in each run */
+    struct rank_memory *memory; /* NULL: messages are sent. Else the ranges in other ranks */
+    struct error *error;        /* of the messages */
+    pthread_mutex_t lock; /* protects the messages of received streams, and the fields below */
     pthread_cond_t has_come;
     bool has_failed;  /* on this rank or another one */
     bool is_given_up; /* the merge, after such a failure */
@@ -351,6 +353,8 @@ static void add_streams(struct exchange *exchange)
 {
     const struct external_exchange *const task = exchange->task;
     const unsigned self = task->group->rank;
+    if (exchange->memory)
+        return;
     for (size_t i = 0; i < task->run_count; i++)
         for (unsigned rank = 0; rank < task->group->size; rank++)
             if (rank != self)
@@ -364,19 +368,30 @@ static void add_streams(struct exchange *exchange)
 /* Makes the runs of the merge. */
 static void make_runs(struct exchange *exchange, struct own_part *parts)
 {
-    const struct external_exchange *const task = exchange->task;
+    struct external_exchange *const task = exchange->task;
     struct stream *received = exchange->streams + exchange->sent_count;
     const unsigned self = task->group->rank, width = task->item_bytes;
     for (size_t number = 0; number < task->all_runs; number++) {
         const uint64_t begin = position(task, self, number);
         struct item_run *const run = &exchange->runs[number];
         *run = (struct item_run){.count = position(task, self + 1, number) - begin};
+        if (task->owners[number] != self && exchange->memory) {
+            run->read = rank_memory_read;
+            run->context = &exchange->memory[number];
+            run->reads_anywhere = true;
+            task->received_bytes += run->count * width;
+            continue;
+        }
         if (task->owners[number] != self) {
             run->read = read_received;
             run->context = received++;
             continue;
         }
         const size_t i = number - task->first_run;
+        if (exchange->memory)
+            task->sent_bytes += (position(task, task->group->size, number) -
+                                 position(task, 0, number) - run->count) *
+                                width;
         parts[i] = (struct own_part){&task->runs[i], begin, width};
         if (task->runs[i].items)
             run->items = task->runs[i].items + begin * width;
@@ -386,9 +401,15 @@ static void make_runs(struct exchange *exchange, struct own_part *parts)
     }
 }
 
+/* Merges while this thread moves messages; or without messages. */
 static bool run_exchange(struct exchange *exchange, struct error *error)
 {
     pthread_t thread;
+    if (exchange->memory) {
+        merge_main(exchange);
+        error_merge(error, &exchange->merge_error);
+        return !exchange->has_failed;
+    }
     errno = pthread_create(&thread, NULL, merge_main, exchange);
     const bool is_started = errno == 0 || error_set_errno(error, "cannot start a thread to merge");
     if (!is_started) /* the other ranks must hear of it */
@@ -406,7 +427,8 @@ static bool run_exchange(struct exchange *exchange, struct error *error)
 static bool allocate(struct exchange *exchange, struct own_part **parts, struct error *error)
 {
     const struct external_exchange *const task = exchange->task;
-    const size_t most = task->run_count * (task->group->size - 1) + task->all_runs;
+    const size_t most =
+        exchange->memory ? 0 : task->run_count * (task->group->size - 1) + task->all_runs;
     exchange->streams = calloc(most + 1, sizeof *exchange->streams);
     exchange->runs = calloc(task->all_runs + 1, sizeof *exchange->runs);
     exchange->buffers = malloc(most * DEPTH * task->message_bytes + 1);
@@ -422,13 +444,15 @@ bool external_exchange_run(struct external_exchange *task, struct error *error)
     struct exchange exchange = {.task = task, .error = error};
     pthread_mutex_init(&exchange.lock, NULL);
     pthread_cond_init(&exchange.has_come, NULL);
-    bool ok = group_agree(task->group, allocate(&exchange, &parts, error), error);
+    bool ok = rank_memory_open(task, &exchange.memory, error) &&
+              group_agree(task->group, allocate(&exchange, &parts, error), error);
     if (ok) {
         add_streams(&exchange);
         make_runs(&exchange, parts);
         ok = run_exchange(&exchange, error);
     }
     free(parts);
+    free(exchange.memory);
     free(exchange.buffers);
     free(exchange.runs);
     free(exchange.streams);

@@ -12,6 +12,8 @@
  * memory, and is all the flow control that there is. The calling thread moves the messages; another
  * one merges and writes meanwhile.
  *
+ * Between ranks of one host no message is sent if `merge` can read their memory (rank_memory.h).
+ *
  * A rank that fails ends each of its streams by messages without bytes, one for each that the
  * receiver may wait for. So do those that receive one, and soon no message is under way on any
  * rank.
@@ -27,7 +29,7 @@ struct external_exchange {
     unsigned item_bytes;
     unsigned threads; /* maximum number of threads of `merge` */
     /* Merges the range of this rank in each run, in the order of all runs. Called once, in a thread
-     * of its own. Items of other ranks and on disk have `read`. */
+     * of its own if messages are sent. Items of other ranks and on disk have `read`. */
     bool (*merge)(void *context, struct item_run *runs, size_t run_count, struct error *error);
     void *context;
     const struct item_run *runs; /* of this rank */

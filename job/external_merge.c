@@ -147,24 +147,39 @@ static void release(struct merger *merger)
 
 /* ---- Windows ---- */
 
+/* Bytes of one read, so that items are encoded while they are in the cache. */
+#define READ_BYTES ((size_t)256 << 10)
+
+/* Encodes the items of a run in memory, which are its window. */
+static void encode(const struct external_merge *merge, const struct window *window,
+                   unsigned threads)
+{
+    const size_t step = READ_BYTES / merge->item_bytes;
+#pragma omp parallel for schedule(static) num_threads((int)threads)
+    for (size_t begin = 0; begin < window->count; begin += step) {
+        const size_t left = window->count - begin;
+        item_encode(merge->item_bytes, merge->order, window->items + begin * merge->item_bytes,
+                    left < step ? left : step);
+    }
+}
+
 /* A run in memory is its own window; the other runs get equal parts of the memory for windows. */
 static void open_windows(struct merger *merger)
 {
     const struct external_merge *const merge = merger->merge;
-    const unsigned width = merge->item_bytes;
     const size_t room = window_bytes(merger);
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)merger->division.threads)
     for (size_t i = 0; i < merge->run_count; i++) {
         struct item_run *const run = &merge->runs[i];
         struct window *const window = &merger->windows[i];
-        *window = (struct window){
-            .run = run, .items = merger->window_memory + i * room, .capacity = room / width};
+        *window = (struct window){.run = run,
+                                  .items = merger->window_memory + i * room,
+                                  .capacity = room / merge->item_bytes};
         if (!run->items)
             continue;
         window->items = run->items;
         window->read = window->count = window->capacity = run->count;
         if (!run->is_encoded)
-            item_encode(width, merge->order, window->items, window->count);
+            encode(merge, window, merger->division.threads);
         run->is_encoded = true;
     }
 }
@@ -174,9 +189,6 @@ static bool goes_on(const struct window *window)
     return window->read < window->run->count;
 }
 
-/* Bytes of one read, so that items are encoded while they are in the cache. */
-#define READ_BYTES ((size_t)256 << 10)
-
 static bool read_items(const struct item_run *run, uint64_t first, void *items, size_t count,
                        unsigned width, struct error *error)
 {
@@ -184,40 +196,42 @@ static bool read_items(const struct item_run *run, uint64_t first, void *items, 
                      : spill_read(&run->spilled, first * width, items, count * width, error);
 }
 
-static bool refill(const struct external_merge *merge, struct window *window, struct error *error)
+/* Reads the next items of the run into the window; `done` are read already. */
+static bool read_next(const struct external_merge *merge, const struct window *window, size_t done,
+                      size_t count, struct error *error)
+{
+    const unsigned width = merge->item_bytes;
+    unsigned char *const items = window->items + (window->count + done) * width;
+    if (!read_items(window->run, window->read + done, items, count, width, error))
+        return false;
+    item_encode(width, merge->order, items, count);
+    return true;
+}
+
+/* Moves the items that the window has to its beginning. Returns how many items it can take. */
+static size_t make_room(const struct external_merge *merge, struct window *window)
 {
     const unsigned width = merge->item_bytes;
     const size_t kept = window->count - window->begin;
     memmove(window->items, window->items + window->begin * width, kept * width);
     window->begin = 0;
     window->count = kept;
-    while (goes_on(window) && window->count < window->capacity) {
-        const uint64_t left = window->run->count - window->read;
-        size_t count = window->capacity - window->count;
-        count = count < READ_BYTES / width ? count : READ_BYTES / width;
-        count = count < left ? count : (size_t)left;
-        unsigned char *const items = window->items + window->count * width;
-        if (!read_items(window->run, window->read, items, count, width, error))
-            return false;
-        item_encode(width, merge->order, items, count);
-        window->count += count;
-        window->read += count;
-    }
-    if (goes_on(window) && !window->run->read)
-        spill_prefetch(&window->run->spilled, window->read * width, window->capacity * width);
-    return true;
+    const uint64_t left = window->run->count - window->read;
+    const size_t room = window->capacity - kept;
+    return left < room ? (size_t)left : room;
 }
 
-static bool refill_windows(struct merger *merger, struct error *error)
+/* Fills the window with at most `threads` threads. */
+static bool refill(const struct external_merge *merge, struct window *window, unsigned threads,
+                   struct error *error)
 {
-    const struct external_merge *const merge = merger->merge;
+    const unsigned width = merge->item_bytes;
+    const size_t room = make_room(merge, window), step = READ_BYTES / width;
     bool ok = true;
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)merger->division.threads)
-    for (size_t i = 0; i < merge->run_count; i++) {
-        struct window *const window = &merger->windows[i];
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads) if (threads > 1)
+    for (size_t done = 0; done < room; done += step) {
         struct error cause = {0};
-        if (goes_on(window) && window->count - window->begin <= window->capacity / 2 &&
-            !refill(merge, window, &cause)) {
+        if (!read_next(merge, window, done, room - done < step ? room - done : step, &cause)) {
 #pragma omp critical(external_merge_refill)
             {
                 error_merge(error, &cause);
@@ -225,6 +239,31 @@ static bool refill_windows(struct merger *merger, struct error *error)
             }
         }
     }
+    window->count += room;
+    window->read += room;
+    if (goes_on(window) && !window->run->read)
+        spill_prefetch(&window->run->spilled, window->read * width, window->capacity * width);
+    return ok;
+}
+
+static bool is_low(const struct window *window)
+{
+    return goes_on(window) && window->count - window->begin <= window->capacity / 2;
+}
+
+/* Each thread reads another run; if a run allows it, all threads read that run. */
+static bool refill_windows(struct merger *merger, struct error *error)
+{
+    const struct external_merge *const merge = merger->merge;
+    const unsigned threads = merger->division.threads;
+    bool ok = true;
+#pragma omp parallel for schedule(dynamic, 1) reduction(&& : ok) num_threads((int)threads)
+    for (size_t i = 0; i < merge->run_count; i++)
+        if (is_low(&merger->windows[i]) && !merge->runs[i].reads_anywhere)
+            ok = refill(merge, &merger->windows[i], 1, error) && ok;
+    for (size_t i = 0; ok && i < merge->run_count; i++)
+        if (is_low(&merger->windows[i]))
+            ok = refill(merge, &merger->windows[i], threads, error);
     return ok;
 }
 

@@ -27,6 +27,7 @@ struct item_run {
      * call continues where the last one ended. Called by any thread, one at a time for each run. */
     bool (*read)(void *context, uint64_t first, void *items, size_t count, struct error *error);
     void *context;
+    bool reads_anywhere; /* calls of `read` may be for any items, and by several threads at once */
 };
 
 struct external_merge {

@@ -5,7 +5,8 @@
  *   MPI_FAULT=RANK:FUNCTION:NUMBER:fail|kill    as in 1:MPI_Allreduce:3:kill
  *
  * The number counts the calls of the function in that rank, from 1. With MPI_FAULT_NAMED there are
- * no files without a name, as between hosts.
+ * no files without a name, as between hosts. process_vm_readv(2) is refused, so that ranks send
+ * messages, unless it is the function.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 static int is_now(const char *function, unsigned *calls)
 {
@@ -26,7 +30,8 @@ static int is_now(const char *function, unsigned *calls)
     int faulty_rank;
     if (!fault || !rank ||
         sscanf(fault, "%d:%31[^:]:%u:%7s", &faulty_rank, name, &number, action) != 4 ||
-        faulty_rank != atoi(rank) || strcmp(name, function) != 0 || ++*calls != number)
+        faulty_rank != atoi(rank) || strcmp(name, function) != 0 ||
+        __atomic_add_fetch(calls, 1, __ATOMIC_RELAXED) != number)
         return 0;
     if (strcmp(action, "kill") == 0)
         raise(SIGKILL);
@@ -49,6 +54,22 @@ int openat(int directory, const char *name, int flags, ...)
         memcpy(&next, &symbol, sizeof next);
     }
     return next(directory, name, flags, mode);
+}
+
+ssize_t process_vm_readv(pid_t process, const struct iovec *own, unsigned long own_count,
+                         const struct iovec *other, unsigned long other_count, unsigned long flags)
+{
+    static unsigned calls;
+    const char *const fault = getenv("MPI_FAULT");
+    if (!fault || !strstr(fault, ":process_vm_readv:")) {
+        errno = EPERM;
+        return -1;
+    }
+    if (is_now("process_vm_readv", &calls)) {
+        errno = EFAULT;
+        return -1;
+    }
+    return syscall(SYS_process_vm_readv, process, own, own_count, other, other_count, flags);
 }
 
 #define WRAP(function, parameters, arguments)                                                      \
