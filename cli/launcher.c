@@ -5,7 +5,9 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <omp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +65,30 @@ bool launcher_find_rank(unsigned *rank)
             return true;
         }
     return false;
+}
+
+/* Returns true if the user has said by --map-by how many processors a rank is bound to. */
+static bool is_mapped_to_processors(void)
+{
+    const char *const policy = getenv("OMPI_MCA_rmaps_base_mapping_policy");
+    return policy && strcasestr(policy, "pe=");
+}
+
+void launcher_undo_binding(void)
+{
+    if (!getenv("OMPI_MCA_orte_bound_at_launch") || getenv("OMPI_MCA_hwloc_base_binding_policy") ||
+        is_mapped_to_processors())
+        return;
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    cpu_set_t *const all = processors > 0 ? CPU_ALLOC(processors) : NULL;
+    if (!all)
+        return;
+    const size_t bytes = CPU_ALLOC_SIZE(processors);
+    memset(all, 0xff, bytes);
+    const bool is_undone = sched_setaffinity(0, bytes, all) == 0;
+    CPU_FREE(all);
+    if (is_undone && !getenv("OMP_NUM_THREADS")) /* OpenMP has counted the processors before */
+        omp_set_num_threads(omp_get_num_procs());
 }
 
 void launcher_leave_output(void)

@@ -19,6 +19,12 @@ bool launcher_join(struct group *group, bool *is_one, struct error *error);
  * launcher. */
 bool launcher_find_rank(unsigned *rank);
 
+/* Called before any thread is started. Undoes a binding to processors that Open MPI chose by
+ * default: one processor if it starts one or two ranks, else a socket. That is for ranks of one
+ * thread, and the ranks of a host divide its processors themselves (plan_make()). A binding that
+ * the user chose stays, and so do the limits of the job's control group. */
+void launcher_undo_binding(void);
+
 /* Lets rank 0 alone write to standard output: that of other ranks is /dev/null from now on. */
 void launcher_leave_output(void);
 

@@ -258,6 +258,7 @@ int main(int argc, char **argv)
     struct options options;
     struct outcome outcome = {EXIT_SUCCESS, NULL};
     exit_prepare();
+    launcher_undo_binding();
     launcher_leave_output();
     bool ok = options_parse(argc, argv, &options, &error);
     if (!ok)

@@ -237,8 +237,7 @@ ln -sf "$(realpath -s "$target")" links/1
 refused 'files of two ranks that are links to one file' 'links/1: rank 0 writes to the same file' -- \
     ranks 2 'own-{rank}.npy' --output-format=npy -o 'links/{rank}'
 if [ -z "$is_sanitized" ]; then
-    # Outputs of 16 MiB or more, which ranks of one host write through a mapping. Open MPI binds two
-    # ranks to a processor each, which are too few for that.
+    # Outputs of 16 MiB or more, which ranks of one host write through a mapping.
     ok_shared 'three ranks, a large output: indices of numbers' 3 --parallel=2 --argsort=u32 large.f64
     ok_shared 'three ranks, a large output: bytes' 3 --parallel=2 --type=u8 large.f64
     suffix=txt
@@ -266,6 +265,19 @@ ok_says 'the mode of the file that is replaced stays' '^640$' -- eval \
 ok_says 'three ranks print one version' '^1$' -- eval 'ranks 3 --version | grep -c "^gpusort "'
 ok_says '--explain is of all ranks, printed by one' '^1$' -- eval \
     'ranks 2 --explain four.u32 -o out | grep -c "^ranks  *2, of which 2 on this host"'
+
+# threads COMMAND...: prints how many threads the job uses.
+threads() {
+    "$@" --explain large.f64 -o out.f64 | sed -n 's/.*cpu (\([0-9]*\) threads).*/\1/p'
+}
+if [ "$(threads gpusort --device=cpu)" = 1 ]; then
+    skip 'one rank has all threads' 'there is one processor'
+else
+    ok_says "one rank: Open MPI's default binding is undone" "^$(threads gpusort --device=cpu)\$" -- \
+        threads ranks 1 --device=cpu
+    ok_says 'one rank: a binding that is named stays' '^1$' -- \
+        threads mpirun -n 1 --bind-to core "$GPUSORT" --device=cpu
+fi
 
 ranks 3 --stats=json doubles.f64 -o out.f64 2>stats || true
 ok '--stats=json has what each rank did' "$numpy" -c 'import json
