@@ -11,8 +11,6 @@
 #include "cuda/block/thread_key.cuh"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/engine/cuda_memory.h"
-#include "cuda/engine/cuda_node.h"
 #include "cuda/group/gpus_each.h"
 #include "cuda/group/gpus_exchange.h"
 

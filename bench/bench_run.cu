@@ -14,8 +14,8 @@
 #include "bench/bench_run.h"
 
 #include "cuda/cuda_check.h"
-#include "cuda/engine/cuda_paths.h"
 #include "cuda/engine/cuda_time.h"
+#include "cuda/engine/cuda_worker.h"
 
 #include <algorithm>
 #include <numeric>

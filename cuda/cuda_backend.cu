@@ -4,8 +4,7 @@
  */
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_engine.h"
-#include "cuda/engine/cuda_paths.h"
-#include "cuda/engine/cuda_text_engine.h"
+#include "cuda/engine/cuda_worker.h"
 #include "cuda/group/gpus_engine.h"
 #include "cuda/tuning.h"
 

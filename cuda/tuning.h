@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* Keys that a thread holds in registers in the paths that work on tiles of 8 keys per thread. The
- * networks of thread_network.cuh are written for it. A block has TILE / KEYS_PER_THREAD threads, 32
+ * networks of thread_key.cuh are written for it. A block has TILE / KEYS_PER_THREAD threads, 32
  * to 256. */
 constexpr unsigned KEYS_PER_THREAD = 8;
 

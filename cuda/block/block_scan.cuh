@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block_scan.cuh - prefix sums over the threads of a block: by shuffles within each warp, then over
- * the sums of the warps.
+/* block_scan.cuh - prefix sums over the threads of a block, by shuffles within each warp and then
+ * over the sums of the warps; and counters that the lanes of a warp increment together.
  */
 #ifndef CUDA_BLOCK_SCAN_CUH
 #define CUDA_BLOCK_SCAN_CUH
@@ -45,6 +45,58 @@ __device__ __forceinline__ T block_exclusive_scan(T value, T *warp_sums, T *tota
     const T sums = warp_inclusive_scan(sum);
     *total = __shfl_sync(ALL_LANES, sums, static_cast<int>(warps - 1));
     return inclusive - value + __shfl_sync(ALL_LANES, sums - sum, static_cast<int>(warp));
+}
+
+/* ---- counters in shared memory ----
+ *
+ * Atomics are fast while the lanes increment different counters. If many lanes increment the same
+ * one (sorted input, few values), they are serialized. Then one lane adds for all lanes with the
+ * same counter. */
+
+/* Minimum number of lanes with the same counter for a warp to count as crowded. Below it, atomics
+ * cost less than finding the lanes. On an H200, 1e8 doubles of a Zipf distribution took 5.95 ms to
+ * sort with 4, 5.51 with 8 and 5.41 with 14. */
+constexpr int CROWDED_LANES = 14;
+
+/* Returns true, for the whole warp, if many lanes have the same digit as one of four probed lanes.
+ * That finds nine of ten crowded warps. __match_any_sync would find all of them, but takes a step
+ * for each distinct digit: a block that learns a model from 2^12 keys spent a third of its time
+ * there, 10 of 27 us (H200, 2026-11-23). */
+constexpr int CROWD_PROBES = 4;
+__device__ __forceinline__ bool warp_is_crowded(unsigned digit)
+{
+    constexpr int distance = THREADS_PER_WARP / CROWD_PROBES;
+    int most = 0;
+#pragma unroll
+    for (int lane = distance / 2; lane < static_cast<int>(THREADS_PER_WARP); lane += distance) {
+        const bool is_same = digit == __shfl_sync(ALL_LANES, digit, lane);
+        most = max(most, __popc(__ballot_sync(ALL_LANES, is_same)));
+    }
+    return most >= CROWDED_LANES;
+}
+
+/* Adds 1 to counters[digit] if `counted`. Returns the value of the counter before, as if the lanes
+ * had added one after another; undefined if not counted. All lanes of the warp call it. */
+__device__ __forceinline__ unsigned warp_count_together(unsigned *counters, unsigned digit,
+                                                        bool counted)
+{
+    const unsigned peers = __match_any_sync(ALL_LANES, counted ? digit : ~0u);
+    const unsigned before = peers & ((1u << thread_lane()) - 1);
+    const int leader = __ffs(static_cast<int>(peers)) - 1;
+    unsigned old = 0;
+    if (counted && before == 0)
+        old = atomicAdd(&counters[digit], static_cast<unsigned>(__popc(peers)));
+    return __shfl_sync(ALL_LANES, old, leader) + static_cast<unsigned>(__popc(before));
+}
+
+/* As warp_count_together, but with one atomic per lane unless `crowded`, which is the same in the
+ * whole warp. The order of the lanes is then undefined. */
+__device__ __forceinline__ unsigned warp_count(unsigned *counters, unsigned digit, bool counted,
+                                               bool crowded)
+{
+    if (crowded)
+        return warp_count_together(counters, digit, counted);
+    return counted ? atomicAdd(&counters[digit], 1u) : 0;
 }
 
 #endif

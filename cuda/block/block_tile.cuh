@@ -7,7 +7,18 @@
 #ifndef CUDA_BLOCK_TILE_CUH
 #define CUDA_BLOCK_TILE_CUH
 
-#include "cuda/block/thread_merge.cuh"
+#include "cuda/block/thread_key.cuh"
+
+/* Returns the position of key i of a tile in shared memory. After each row of banks one word (or
+ * one key, if that is wider) is unused. So 32 threads access 32 banks with a stride of one key and
+ * with a stride of KEYS_PER_THREAD. */
+template <typename K>
+__host__ __device__ __forceinline__ constexpr unsigned tile_slot(unsigned i)
+{
+    constexpr unsigned keys_per_row = BANK_ROW_BYTES / sizeof(K);
+    constexpr unsigned keys_of_padding = sizeof(K) < 4 ? 4 / sizeof(K) : 1;
+    return i + i / keys_per_row * keys_of_padding;
+}
 
 template <unsigned TILE>
 __host__ __device__ constexpr unsigned block_threads()
@@ -57,6 +68,26 @@ __device__ __forceinline__ void thread_load_striped(const K *tile, K (&keys)[KEY
 #pragma unroll
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
         keys[i] = tile[tile_slot<K>(thread_striped_index<TILE>(i))];
+}
+
+/* Stores the thread's keys in the tile in blocked order. */
+template <typename K>
+__device__ __forceinline__ void thread_store_blocked(const K (&keys)[KEYS_PER_THREAD], K *tile)
+{
+    const unsigned first = threadIdx.x * KEYS_PER_THREAD;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        tile[tile_slot<K>(first + i)] = keys[i];
+}
+
+/* Loads the thread's keys from the tile in blocked order. */
+template <typename K>
+__device__ __forceinline__ void thread_load_blocked(const K *tile, K (&keys)[KEYS_PER_THREAD])
+{
+    const unsigned first = threadIdx.x * KEYS_PER_THREAD;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        keys[i] = tile[tile_slot<K>(first + i)];
 }
 
 /* Writes striped keys, decoded, to target[0..count), count <= TILE. */

@@ -4,13 +4,32 @@
 #ifndef CUDA_LAUNCH_CUH
 #define CUDA_LAUNCH_CUH
 
-#include "cuda/block/grid_wait.cuh"
 #include "cuda/cuda_check.h"
 
 #include <algorithm>
+#include <cuda_runtime.h>
 #include <limits.h>
 #include <stddef.h>
 #include <utility>
+
+/* ---- early start ----
+ *
+ * The blocks of a kernel can start while the kernel before it on the stream ends (struct launch).
+ * That saves one or two microseconds per kernel. Each thread must wait first. */
+
+/* Code for older devices starts no kernel early: its PTX version is lower. */
+constexpr int GRID_WAIT_PTX_LEAST = 90;
+
+/* Waits until the kernel before this one is done and its writes are visible. If each thread of each
+ * kernel calls this first, all earlier kernels are done as well. */
+__device__ __forceinline__ void thread_wait_for_grid()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* ---- launches ---- */
 
 /* The size of a launch and its stream. */
 struct launch {
@@ -19,9 +38,9 @@ struct launch {
     unsigned threads_per_block;
     unsigned device;
     cudaStream_t stream;
-    size_t shared_bytes = 0; /* of dynamic shared memory (dynamic_shared.cuh) */
+    size_t shared_bytes = 0; /* of dynamic shared memory (shared_memory.cuh) */
     bool is_early = false;   /* may start while the kernel before it ends: each of its threads
-                                begins with thread_wait_for_grid (grid_wait.cuh) */
+                                begins with thread_wait_for_grid */
 };
 
 /* Shared memory that a block may have without a kernel attribute. */

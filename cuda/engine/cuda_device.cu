@@ -2,14 +2,21 @@
 /* cuda_device.cu - see cuda_device.h. */
 #include "cuda/engine/cuda_device.h"
 
+#include "core/trace.h"
 #include "cuda/cuda_check.h"
 
 #include <algorithm>
+#include <ctype.h>
+#include <cuda_runtime.h>
 #include <iterator>
+#include <linux/mempolicy.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 bool cuda_device_use(unsigned device, struct error *error)
 {
@@ -125,4 +132,90 @@ bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error
     return cuda_device_look(device, facts, error) && cuda_device_use(device, error) &&
            cuda_check(cudaMemGetInfo(&facts->memory_bytes, &all_bytes), device, "cudaMemGetInfo",
                       error);
+}
+
+/* ---- memory of a device ---- */
+
+static bool memory_is_out(unsigned device, size_t bytes, size_t free_bytes, struct error *error)
+{
+    constexpr double mebibyte = 1 << 20;
+    return error_set_of_device(error, device, "out of memory: %.1f MiB needed, %.1f MiB free",
+                               static_cast<double>(bytes) / mebibyte,
+                               static_cast<double>(free_bytes) / mebibyte);
+}
+
+bool cuda_memory_free_bytes(unsigned device, size_t *bytes, struct error *error)
+{
+    size_t all_bytes = 0;
+    return cuda_check(cudaMemGetInfo(bytes, &all_bytes), device, "cudaMemGetInfo", error);
+}
+
+bool cuda_memory_check_room(unsigned device, size_t bytes, struct error *error)
+{
+    size_t free_bytes = 0;
+    return cuda_memory_free_bytes(device, &free_bytes, error) &&
+           (bytes <= free_bytes || memory_is_out(device, bytes, free_bytes, error));
+}
+
+void cuda_memory_note(void)
+{
+    size_t free_bytes = 0, all_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess)
+        trace_note_device_bytes(all_bytes - free_bytes);
+    else
+        (void)cudaGetLastError();
+}
+
+bool cuda_memory_allocate(unsigned device, size_t bytes, void **memory, struct error *error)
+{
+    *memory = NULL;
+    if (bytes == 0)
+        return true;
+    const cudaError_t status = cudaMalloc(memory, bytes);
+    if (status != cudaErrorMemoryAllocation)
+        return cuda_check(status, device, "cudaMalloc", error);
+    *memory = NULL;
+    (void)cudaGetLastError();
+    size_t free_bytes = 0;
+    return cuda_memory_free_bytes(device, &free_bytes, error) &&
+           memory_is_out(device, bytes, free_bytes, error);
+}
+
+/* ---- memory of the host that is near a device ----
+ *
+ * The system call is made here, so libnuma is not needed. */
+
+/* Returns the number of the device's node; -1: not known. */
+static int find_node(unsigned device)
+{
+    char name[32] = "", path[96];
+    int node = -1;
+    if (cudaDeviceGetPCIBusId(name, sizeof name, static_cast<int>(device)) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return -1;
+    }
+    for (char *c = name; *c; c++)
+        *c = static_cast<char>(tolower(static_cast<unsigned char>(*c)));
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", name);
+    FILE *const file = fopen(path, "re");
+    if (!file)
+        return -1;
+    if (fscanf(file, "%d", &node) != 1)
+        node = -1;
+    fclose(file);
+    return node;
+}
+
+void cuda_node_prefer(unsigned device, void *memory, size_t bytes)
+{
+    const int node = find_node(device);
+    unsigned long mask[16] = {}; /* of up to 1024 nodes */
+    constexpr int bits = 8 * sizeof *mask;
+    const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory) + page - 1) / page * page;
+    const uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) / page * page;
+    if (node < 0 || node >= bits * 16 || end <= begin)
+        return;
+    mask[node / bits] = 1ul << node % bits;
+    (void)syscall(SYS_mbind, begin, end - begin, MPOL_PREFERRED, mask, bits * 16ul + 1, 0u);
 }

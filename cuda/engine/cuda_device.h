@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_device.h - finds and selects the devices of this machine. */
+/* cuda_device.h - finds and selects the devices of this machine, and allocates their memory. */
 #ifndef CUDA_CUDA_DEVICE_H
 #define CUDA_CUDA_DEVICE_H
 
 #include "core/backend.h"
+#include "core/error.h"
+
+#include <stddef.h>
 
 /* Fails with the reason unless the machine has a driver and the device, and the device is new
  * enough for the architectures that this program was compiled for. Without a driver this is the
@@ -23,5 +26,28 @@ bool cuda_device_use(unsigned device, struct error *error);
  * memory is known only then. */
 bool cuda_device_look(unsigned device, struct device_facts *facts, struct error *error);
 bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error *error);
+
+/* ---- memory of a device ---- */
+
+/* Sets *bytes to the free memory of the current device. */
+bool cuda_memory_free_bytes(unsigned device, size_t *bytes, struct error *error);
+
+/* Fails, with the bytes needed and the bytes free, unless `bytes` bytes are free. */
+bool cuda_memory_check_room(unsigned device, size_t bytes, struct error *error);
+
+/* Reports to core/trace.h the memory in use on the current device, including CUDA's own. Call it
+ * when an engine has allocated all its memory. */
+void cuda_memory_note(void);
+
+/* Allocates `bytes` bytes. *memory is NULL for 0 bytes and on failure. The caller frees it by
+ * cudaFree. */
+bool cuda_memory_allocate(unsigned device, size_t bytes, void **memory, struct error *error);
+
+/* ---- memory of the host that is near a device ---- */
+
+/* Asks the system to take the pages of the memory, which have not been used yet, from the NUMA node
+ * that the device is connected to. This is a hint: if the node is not known, or has no room, the
+ * pages are taken from elsewhere. */
+void cuda_node_prefer(unsigned device, void *memory, size_t bytes);
 
 #endif

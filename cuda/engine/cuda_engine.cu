@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_engine.cu - see cuda_engine.h.
+/* cuda_engine.cu - the engine of items; see cuda_engine.h.
  *
  *   lend: a pinned slot -> take: starts a copy to the device
  *   sort: waits for the copies -> gathers the segments -> runs the path's kernels, timed by events
@@ -16,19 +16,187 @@
  */
 #include "cuda/engine/cuda_engine.h"
 
+#include "core/backend.h"
 #include "core/clock.h"
+#include "core/error.h"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/engine/cuda_memory.h"
 #include "cuda/engine/cuda_proof.h"
 #include "cuda/engine/cuda_staging.h"
-#include "cuda/engine/cuda_store.h"
+#include "cuda/engine/cuda_time.h"
 #include "cuda/engine/cuda_top.h"
 #include "cuda/engine/cuda_worker.h"
-#include "cuda/engine/nvtx_range.h"
+#include "cuda/tuning.h"
 
 #include <algorithm>
+#include <cuda_runtime.h>
+#include <stddef.h>
 #include <stdlib.h>
+
+/* ---- device memory ----
+ *
+ * A known count gets one segment of exactly that size. For an unknown count, segments are added as
+ * the items arrive. Each is twice as large as the one before, up to a limit, and never larger than
+ * the remaining maximum count. Then store_gather copies them to one array and frees them. Scratch
+ * is allocated afterwards, so the peak is twice the data, for every path. */
+
+struct store_segment {
+    unsigned char *items;
+    size_t capacity; /* in items */
+    size_t count;
+};
+
+struct store {
+    struct store_segment *segments; /* all but the last are full, or are left with unused room */
+    size_t segment_count;
+    size_t segment_room; /* capacity of the array `segments` */
+    size_t limit;        /* maximum number of items */
+    bool grows;          /* the count is unknown: there may be fewer items */
+    size_t count;        /* items in all segments */
+    size_t item_bytes;
+    unsigned device;
+    unsigned char *items; /* after store_gather: the array of all items */
+    void *scratch;
+    void *workspace;
+};
+
+/* Sets *bytes to the size of `count` items. Fails if it exceeds a size_t. */
+static bool store_bytes(const struct store *store, size_t count, size_t *bytes, struct error *error)
+{
+    if (__builtin_mul_overflow(count, store->item_bytes, bytes))
+        return error_set(error, "device %u: %zu items of %zu bytes are more than memory can hold",
+                         store->device, count, store->item_bytes);
+    return true;
+}
+
+static bool store_add_segment(struct store *store, size_t capacity, struct error *error)
+{
+    if (store->segment_count == store->segment_room) {
+        const size_t room = store->segment_room ? 2 * store->segment_room : 8;
+        void *const grown = realloc(store->segments, room * sizeof *store->segments);
+        if (!grown)
+            return error_set(error, "out of memory: the list of %zu segments", room);
+        store->segments = static_cast<struct store_segment *>(grown);
+        store->segment_room = room;
+    }
+    size_t bytes = 0;
+    void *items = NULL;
+    if (!store_bytes(store, capacity, &bytes, error) ||
+        !cuda_memory_allocate(store->device, bytes, &items, error))
+        return false;
+    store->segments[store->segment_count++] = {static_cast<unsigned char *>(items), capacity, 0};
+    return true;
+}
+
+/* Returns the capacity of the next segment in items. */
+static size_t store_next_capacity(const struct store *store)
+{
+    if (!store->grows)
+        return store->limit;
+    size_t capacity = SEGMENT_FIRST_BYTES / store->item_bytes;
+    if (store->segment_count > 0)
+        capacity = std::min(2 * store->segments[store->segment_count - 1].capacity,
+                            SEGMENT_LAST_BYTES / store->item_bytes);
+    return std::min(capacity, store->limit - store->count);
+}
+
+/* Sets *segment to the segment for the next items, which has room for at least one. */
+static bool store_reserve(struct store *store, struct store_segment **segment, struct error *error)
+{
+    const size_t used = store->segment_count;
+    if (used == 0 || store->segments[used - 1].count == store->segments[used - 1].capacity) {
+        if (store->count >= store->limit)
+            return error_set(error, "device %u: more than the %zu items announced", store->device,
+                             store->limit);
+        if (!store_add_segment(store, store_next_capacity(store), error))
+            return false;
+    }
+    *segment = &store->segments[store->segment_count - 1];
+    return true;
+}
+
+static void store_free_segments(struct store *store)
+{
+    for (size_t i = 0; i < store->segment_count; i++)
+        if (store->segments[i].items)
+            (void)cudaFree(store->segments[i].items);
+    store->segment_count = 0;
+}
+
+/* Copies the segments to store->items, one after the other, and waits. */
+static bool store_copy_segments(struct store *store, cudaStream_t stream, struct error *error)
+{
+    unsigned char *target = store->items;
+    for (size_t i = 0; i < store->segment_count; i++) {
+        const struct store_segment *const segment = &store->segments[i];
+        const size_t bytes = segment->count * store->item_bytes;
+        if (bytes > 0 && !cuda_check(cudaMemcpyAsync(target, segment->items, bytes,
+                                                     cudaMemcpyDeviceToDevice, stream),
+                                     store->device, "cudaMemcpyAsync", error))
+            return false;
+        target += bytes;
+    }
+    return cuda_check(cudaStreamSynchronize(stream), store->device, "cudaStreamSynchronize", error);
+}
+
+/* Moves all items to one array, store->items (NULL if there are none). Waits for the stream if it
+ * copies. */
+static bool store_gather(struct store *store, cudaStream_t stream, struct error *error)
+{
+    if (store->segment_count == 1) {
+        store->items = store->segments[0].items;
+        store->segment_count = 0;
+        return true;
+    }
+    size_t bytes = 0;
+    void *items = NULL;
+    if (!store_bytes(store, store->count, &bytes, error) ||
+        !cuda_memory_allocate(store->device, bytes, &items, error))
+        return false;
+    store->items = static_cast<unsigned char *>(items);
+    if (!store_copy_segments(store, stream, error))
+        return false;
+    store_free_segments(store);
+    return true;
+}
+
+/* Allocates scratch for `scratch_items` items, and the workspace. Either size may be 0. */
+static bool store_add_scratch(struct store *store, size_t scratch_items, size_t workspace_bytes,
+                              struct error *error)
+{
+    size_t scratch_bytes = 0;
+    return store_bytes(store, scratch_items, &scratch_bytes, error) &&
+           cuda_memory_allocate(store->device, scratch_bytes, &store->scratch, error) &&
+           cuda_memory_allocate(store->device, workspace_bytes, &store->workspace, error);
+}
+
+/* Drops all items and takes up to `limit` new ones into the same array, which has room for
+ * `capacity`.
+ */
+static void store_restart(struct store *store, size_t capacity, size_t limit)
+{
+    store->segments[0] = {store->items, capacity, 0};
+    store->segment_count = 1;
+    store->items = NULL;
+    store->count = 0;
+    store->limit = limit;
+}
+
+/* Frees all memory. No work may use it. */
+static void store_close(struct store *store)
+{
+    store_free_segments(store);
+    free(store->segments);
+    if (store->items)
+        (void)cudaFree(store->items);
+    if (store->scratch)
+        (void)cudaFree(store->scratch);
+    if (store->workspace)
+        (void)cudaFree(store->workspace);
+    *store = {};
+}
+
+/* ---- the engine ---- */
 
 struct engine {
     struct sort_spec spec;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_engine.h - the engine for items of the backend "gpu". core/backend.h has the contract. */
+/* cuda_engine.h - the engines of the backend "gpu". core/backend.h has the contract. */
 #ifndef CUDA_CUDA_ENGINE_H
 #define CUDA_CUDA_ENGINE_H
 
@@ -14,5 +14,7 @@ struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **
 
 /* Sets which of the two arrays has the items, and their number. */
 void cuda_engine_set_items(struct engine *engine, void *items, void *scratch, size_t count);
+
+extern const struct engine_functions cuda_lines;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_lines.h - lines of text on the device: makes the items that a text is sorted by.
+/* cuda_lines.h - lines of text on the device: makes the items that a text is sorted by, puts them
+ * in exact order, and gathers the lines.
  *
  *   text -> cuda_lines_count -> number of lines
  *        -> cuda_lines_key -> items in the order of the input; a few of them flagged
@@ -24,6 +25,7 @@
 #include "core/error.h"
 #include "core/line/line_key.h"
 #include "core/line/line_order.h"
+#include "cuda/engine/cuda_worker.h"
 
 #include <cuda_runtime.h>
 #include <stddef.h>
@@ -91,5 +93,104 @@ bool cuda_lines_take_flagged(const struct cuda_text *text, void *workspace,
 /* Sets items[taken->lines[i]] = taken->items[i] for all i < count. Does not wait. */
 bool cuda_lines_put_flagged(const struct cuda_text *text, const struct cuda_flagged *taken,
                             size_t count, struct key_index *items, struct error *error);
+
+/* ---- lines_refine.cu ----
+ *
+ * Sorts tie groups (lines with equal keys) exactly. It does what lines_refine does on the host,
+ * with the same items and the same result.
+ *
+ *   sorted items -> tie groups that are not in order -> by the bytes of their lines, in rounds
+ *                                                    -> by anything else: a function of the host
+ *                -> with -u, only the first line of each tie group
+ *
+ * Nearly all tie groups need no work: their lines have the same bytes, or are in order already. */
+
+/* Puts items[0..*count), which are consecutive whole tie groups in host memory, into the exact
+ * order. If the order is unique, sets *count to the number of items kept. */
+typedef bool cuda_refine_function(void *context, struct key_index *items, size_t *count,
+                                  struct error *error);
+
+/* The caller owns the memory, which is on the device, except the status block. */
+struct cuda_refine {
+    const struct cuda_text *text;
+    struct key_index *items;      /* text->count items, fewer than 2^32; sorted by key, then by
+                                     index */
+    void *scratch;                /* room for as many items, with the same alignment; overwritten */
+    void *workspace;              /* cuda_refine_workspace_bytes */
+    size_t room;                  /* maximum number of lines that workspace has room to sort here */
+    const struct cuda_path *path; /* sorts the words of a round; must accept any number of items */
+    size_t tile_size;             /* one of the path's sizes */
+    struct sort_note *note;       /* as in struct cuda_sort */
+    cuda_refine_function *refine;
+    void *context; /* argument of `refine` */
+};
+
+/* Statistics. */
+struct cuda_refine_counts {
+    size_t device; /* lines sorted on the device */
+    size_t host;   /* lines sorted by the host */
+    unsigned rounds;
+    uint64_t mark_ns, device_ns, host_ns, unique_ns; /* times of the steps */
+};
+
+/* Returns the bytes of workspace for `count` items of which up to `room` are sorted on the device:
+ * half a byte per item, plus 24 bytes and the path's workspace per line of `room`. A room of
+ * `count` is enough for all tie groups. If more than `room` lines need sorting, the host sorts all
+ * of them. */
+size_t cuda_refine_workspace_bytes(const struct cuda_path *path, size_t tile_size, size_t count,
+                                   size_t room);
+
+/* Puts refine->items into the exact order of their lines. *count becomes the number of items kept:
+ * text->count, or fewer if the order is unique. Reads the text and the slack after it. Keys do not
+ * change. Lines with the same bytes keep their input order, unless the host sorted them. Waits for
+ * the stream. Fails if a kernel or `refine` fails, or if the host has no memory for the lines that
+ * it must sort. `counts` may be NULL. */
+bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count,
+                       struct cuda_refine_counts *counts, struct error *error);
+
+/* ---- lines_gather.cu ----
+ *
+ * Gathers the lines of a text in the order of their items, which makes the output in pieces.
+ *
+ *   items -> cuda_gather_measure -> size of the output; the workspace has the start of each line
+ *         -> { cuda_gather_copy -> the bytes [begin, end) of the output }*
+ *
+ * Both read the text in place. The items, the text and the workspace must not change until the last
+ * copy is done. */
+
+struct cuda_gather {
+    const struct cuda_text *text;  /* its text, bytes, terminator, device and stream are used */
+    const struct key_index *items; /* count items of distinct lines, in output order */
+    size_t count;                  /* at most text->count */
+    void *workspace;  /* cuda_gather_workspace_bytes(text->bytes, count), aligned to 16 */
+    size_t bytes;     /* size of the output; set by cuda_gather_measure */
+    uint64_t *totals; /* CUDA_GATHER_TOTALS words for the check of the copies; NULL: no check */
+};
+#define CUDA_GATHER_TOTALS 3
+
+/* Returns the bytes of workspace for `count` lines of a text of `text_bytes` bytes: a little more
+ * than 8 bytes per line, plus 1/1600 of the text. So the 16 bytes per line of an array of items are
+ * enough for 100 lines or more with a mean length of at most 10,000 bytes. The result never falls
+ * as either argument grows. */
+size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count);
+
+/* Finds the length of each line, with its terminator, and its position in the output. Sets
+ * gather->bytes, for which it waits; its last kernel may still be in flight on return. */
+bool cuda_gather_measure(struct cuda_gather *gather, struct error *error);
+
+/* Starts the check: of copies that cover the output, each byte once, and of the order of the items.
+ * Starts a kernel and does not wait. */
+bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error);
+
+/* Returns the checksums of the copies in *proof. Waits for all copies. */
+bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proof *proof,
+                              struct error *error);
+
+/* Copies the bytes [begin, end) of the output, begin <= end <= gather->bytes, to target[0..end -
+ * begin). Either end may cut a line. Any begin and target are valid. The copy is fastest if begin
+ * is a multiple of GATHER_TILE_BYTES (tuning.h) and target is aligned to 16 bytes. Starts one
+ * kernel on the text's stream and does not wait. */
+bool cuda_gather_copy(const struct cuda_gather *gather, size_t begin, size_t end,
+                      unsigned char *target, struct error *error);
 
 #endif

@@ -5,8 +5,7 @@
 #include "core/clock.h"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/engine/cuda_node.h"
-#include "cuda/engine/nvtx_range.h"
+#include "cuda/engine/cuda_time.h"
 
 #include <algorithm>
 #include <pthread.h>

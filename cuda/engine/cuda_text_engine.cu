@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_text_engine.cu - see cuda_text_engine.h.
+/* cuda_text_engine.cu - the engine of lines; see cuda_engine.h.
  *
  *   lend, take: pinned slots -> the text, contiguous on the device
  *   sort: the text's lines -> items in input order, a few of them keyed by the helper
@@ -18,18 +18,15 @@
  * All work is on one stream. Nothing is downloaded while a piece is gathered, which costs a third
  * of the bus bandwidth; but the caller takes longer to write than both together.
  */
-#include "cuda/engine/cuda_text_engine.h"
+#include "cuda/engine/cuda_engine.h"
 
 #include "core/clock.h"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/engine/cuda_gather.h"
 #include "cuda/engine/cuda_lines.h"
-#include "cuda/engine/cuda_memory.h"
-#include "cuda/engine/cuda_refine.h"
 #include "cuda/engine/cuda_staging.h"
+#include "cuda/engine/cuda_time.h"
 #include "cuda/engine/cuda_worker.h"
-#include "cuda/engine/nvtx_range.h"
 
 #include <algorithm>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef CUDA_CUDA_TOP_H
 #define CUDA_CUDA_TOP_H
 
-#include "cuda/engine/cuda_paths.h"
+#include "cuda/engine/cuda_worker.h"
 
 /* Returns the maximum number of items that top_select gathers to find the first `top` of `count`.
  * It is `count` if too many are wanted, or there are too few, for a selection to pay. */

@@ -4,7 +4,7 @@
 
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/engine/nvtx_range.h"
+#include "cuda/engine/cuda_time.h"
 
 static bool worker_find_path(struct cuda_worker *worker, struct error *error)
 {

@@ -4,7 +4,7 @@
 
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
-#include "cuda/block/thread_search.cuh"
+#include "cuda/block/thread_key.cuh"
 #include "cuda/engine/cuda_device.h"
 
 #include <stdlib.h>

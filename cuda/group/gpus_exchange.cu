@@ -5,7 +5,7 @@
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/engine/nvtx_range.h"
+#include "cuda/engine/cuda_time.h"
 #include "cuda/group/gpus_cuts.h"
 #include "cuda/group/gpus_each.h"
 

@@ -1,11 +1,174 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block_pairs.cuh - merges paired runs (paired_runs.cuh) in shared memory, in place, by all threads
- * of a warp or of a block. Each thread makes one row of the output.
+/* block_pairs.cuh - merges pairs of sorted runs in shared memory, in place, by all threads of a
+ * warp or of a block. Each thread makes one row of the output.
+ *
+ * A pair fills a range of a tile. Run a ascends from the start of the range; run b descends to its
+ * end, so that the whole is a bitonic sequence. The range is cut into rows of ROW keys, the number
+ * that a thread makes. Ranges begin and end at row boundaries. There are no gaps.
+ *
+ *     | a0 a1 a2 ... a(n-1) | b(m-1) ... b2 b1 b0 |        n + m = rows of ROW keys
+ *
+ * No access has a bank conflict, whatever the keys are:
+ *
+ * - A thread's ROW keys of the output are consecutive keys of a and consecutive keys of b. As b
+ *   descends, their positions modulo ROW are all different: those of b continue those of a. So the
+ *   threads of a row of banks can each start at another position modulo ROW, and wrap around. A
+ *   thread gets its bitonic sequence rotated. That is bitonic as well, and the network of
+ *   thread_bitonic_merge_turned sorts it.
+ * - When a thread stores its row, key number j goes to position j ^ x, with a different x for each
+ *   thread of a row of banks. The network leaves the keys in that order at no cost: a comparator
+ *   whose stride is a bit set in x points the other way.
+ * - The searches for the splits of neighbours access positions 8 or 16 keys apart, which are in one
+ *   bank. While its range is wide, each search takes the nearby position that is its own modulo
+ *   ROW.
+ *
+ * Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made
+ * Simple", IPDPS Workshops 2012; runs that face each other, read by residues, as in K. Berney, N.
+ * Sitchinava, "Eliminating Bank Conflicts in GPU Mergesort", 2022.
  */
 #ifndef CUDA_BLOCK_PAIRS_CUH
 #define CUDA_BLOCK_PAIRS_CUH
 
-#include "cuda/merge/paired_runs.cuh"
+#include "cuda/block/thread_key.cuh"
+
+/* Keys of a row: the number that a thread makes in a merge. */
+template <typename K>
+constexpr unsigned ROW = merge_row_keys(sizeof(K));
+
+template <typename K>
+constexpr unsigned KEY_BYTES = sizeof(K);
+
+/* A pair in a tile, as indices in the tile. */
+struct paired_runs {
+    unsigned first; /* a multiple of ROW, like count */
+    unsigned count; /* keys of both runs */
+    unsigned a_count;
+};
+
+/* Returns the thread's own position within a row, x above. It differs between all threads that one
+ * access of shared memory serves. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_row_place()
+{
+    constexpr unsigned row_bytes = ROW<K> * sizeof(K);
+    constexpr unsigned rows = row_bytes < BANK_ROW_BYTES ? BANK_ROW_BYTES / row_bytes : 1;
+    constexpr unsigned keys_per_bank = sizeof(K) < 4 ? 4 / sizeof(K) : 1;
+    return threadIdx.x / rows * keys_per_bank % ROW<K>;
+}
+
+/* Returns the key at an offset in bytes. With offsets made by masks, an address takes one
+ * instruction less than with indices. */
+template <typename K>
+__device__ __forceinline__ K &key_at_byte(K *tile, unsigned byte)
+{
+    return *reinterpret_cast<K *>(reinterpret_cast<unsigned char *>(tile) + byte);
+}
+
+template <typename K>
+__device__ __forceinline__ const K &key_at_byte(const K *tile, unsigned byte)
+{
+    return *reinterpret_cast<const K *>(reinterpret_cast<const unsigned char *>(tile) + byte);
+}
+
+/* Returns the number of keys of a among the first `diagonal` keys of the merge. `diagonal` is a
+ * multiple of ROW. Equal keys of a go first. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_pair_split(const K *tile, const struct paired_runs &pair,
+                                                      unsigned diagonal)
+{
+    constexpr unsigned row_bytes = ROW<K> * KEY_BYTES<K>;
+    const unsigned b_count = pair.count - pair.a_count;
+    const unsigned a = pair.first * KEY_BYTES<K>;
+    /* The key at b + i is key number diagonal - 1 - i of run b. */
+    const unsigned b = a + (pair.count - diagonal) * KEY_BYTES<K>;
+    const unsigned own_place = thread_row_place<K>() * KEY_BYTES<K>;
+    unsigned from = (diagonal > b_count ? diagonal - b_count : 0) * KEY_BYTES<K>;
+    unsigned to = (diagonal < pair.a_count ? diagonal : pair.a_count) * KEY_BYTES<K>;
+    while (to >= from + 2 * row_bytes) {
+        const unsigned middle = ((from + to) / 2 & ~(row_bytes - 1)) | own_place;
+        if (key_at_byte(tile, b + middle) < key_at_byte(tile, a + middle))
+            to = middle;
+        else
+            from = middle + KEY_BYTES<K>;
+    }
+    unsigned at_a = a + from, at_b = b + from;
+    const unsigned end_of_a = a + to;
+#pragma unroll
+    for (unsigned step = row_bytes; step >= KEY_BYTES<K>; step /= 2) {
+        const bool is_before =
+            at_a + step <= end_of_a && !(key_at_byte(tile, at_b + step - KEY_BYTES<K>) <
+                                         key_at_byte(tile, at_a + step - KEY_BYTES<K>));
+        if (is_before)
+            at_a += step;
+        if (is_before)
+            at_b += step;
+    }
+    return (at_a - a) / KEY_BYTES<K>;
+}
+
+/* Addresses of a thread's keys, which start `start` keys after the first key of its row and wrap
+ * around. They are three stretches of consecutive keys, because the row is some keys of a and then
+ * some of b, and the one it starts in is entered twice. Key number j is at the stretch's byte plus
+ * j keys minus a row, so that no byte is below 0. */
+struct pair_stretches {
+    unsigned first;
+    unsigned second;
+    unsigned third;
+    unsigned first_end; /* number of the first key after the stretch */
+    unsigned second_end;
+};
+
+/* `a` and `b`: the byte at which the row would start if all of it were from that run. */
+template <typename K>
+__device__ __forceinline__ struct pair_stretches
+thread_find_stretches(unsigned a, unsigned b, unsigned count_of_a, unsigned start)
+{
+    constexpr unsigned row_bytes = ROW<K> * sizeof(K);
+    const bool begins_in_a = start < count_of_a;
+    const unsigned start_of_a = a + start * KEY_BYTES<K>, start_of_b = b + start * KEY_BYTES<K>;
+    const unsigned third = begins_in_a ? start_of_a : start_of_b;
+    const unsigned wrap = ROW<K> - start, end_of_a = count_of_a - start;
+    const struct pair_stretches stretches = {
+        third + row_bytes, begins_in_a ? start_of_b + row_bytes : start_of_a, third,
+        begins_in_a ? end_of_a : wrap, begins_in_a ? wrap : ROW<K> + end_of_a};
+    return stretches;
+}
+
+/* Loads the thread's keys of the merge, from `diagonal` on, as a rotated bitonic sequence. `split`
+ * and `next_split` are the numbers of keys of a before this diagonal and before the next one. */
+template <typename K>
+__device__ __forceinline__ void thread_pair_load(const K *tile, const struct paired_runs &pair,
+                                                 unsigned diagonal, unsigned split,
+                                                 unsigned next_split, K (&keys)[ROW<K>])
+{
+    constexpr unsigned row_bytes = ROW<K> * sizeof(K);
+    const unsigned a = (pair.first + split) * KEY_BYTES<K>;
+    const unsigned b = a + (pair.count - diagonal) * KEY_BYTES<K> - row_bytes;
+    const struct pair_stretches stretches = thread_find_stretches<K>(
+        a, b, next_split - split, (thread_row_place<K>() - split) % ROW<K>);
+#pragma unroll
+    for (unsigned j = 0; j < ROW<K>; j++) {
+        const unsigned behind = j < stretches.second_end ? stretches.second : stretches.third;
+        const unsigned byte = j < stretches.first_end ? stretches.first : behind;
+        keys[j] = key_at_byte(tile, byte + (j * KEY_BYTES<K> - row_bytes));
+    }
+}
+
+/* Sorts the thread's keys, which are bitonic, and stores them in its row, ascending or descending.
+ * `row` is the position of the row's first key. */
+template <typename K>
+__device__ __forceinline__ void thread_row_merge(K (&keys)[ROW<K>], bool is_descending, K *tile,
+                                                 unsigned row)
+{
+    const unsigned own_place = thread_row_place<K>();
+    thread_bitonic_merge_turned(keys, is_descending ? own_place ^ (ROW<K> - 1) : own_place);
+    const unsigned place = (row + own_place) * KEY_BYTES<K>;
+#pragma unroll
+    for (unsigned j = 0; j < ROW<K>; j++)
+        key_at_byte(tile, place ^ (j * KEY_BYTES<K>)) = keys[j];
+}
+
+/* ---- all threads of a warp or of a block ---- */
 
 /* Keys in the rows of a warp. */
 template <typename K>

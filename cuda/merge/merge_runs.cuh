@@ -10,7 +10,7 @@
 #define CUDA_MERGE_RUNS_CUH
 
 #include "cuda/block/launch.cuh"
-#include "cuda/block/thread_search.cuh"
+#include "cuda/block/thread_key.cuh"
 #include "cuda/cuda_sort.h"
 
 /* The runs of a round: `count` keys in runs of `run` keys; the last run may be shorter. `run` is

@@ -9,8 +9,8 @@
  * reads all its keys before it writes, so target may be items.
  */
 #include "cuda/block/dispatch.cuh"
-#include "cuda/block/dynamic_shared.cuh"
 #include "cuda/block/launch.cuh"
+#include "cuda/block/shared_memory.cuh"
 #include "cuda/merge/block_pairs.cuh"
 
 template <typename K>

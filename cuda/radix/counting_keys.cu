@@ -12,10 +12,10 @@
  * Keys are counted in their stored form. The scan visits the values in sort order and lists only
  * values that occur, so that the fill handles neither the key order nor absent values.
  */
-#include "cuda/block/dynamic_shared.cuh"
+#include "cuda/block/block_scan.cuh"
 #include "cuda/block/launch.cuh"
+#include "cuda/block/shared_memory.cuh"
 #include "cuda/block/thread_key.cuh"
-#include "cuda/block/warp_count.cuh"
 #include "cuda/cuda_sort.h"
 #include "cuda/radix/counting_fill.cuh"
 

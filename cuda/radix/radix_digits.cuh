@@ -27,7 +27,7 @@
 #ifndef CUDA_RADIX_DIGITS_CUH
 #define CUDA_RADIX_DIGITS_CUH
 
-#include "cuda/block/dynamic_shared.cuh"
+#include "cuda/block/shared_memory.cuh"
 #include "cuda/radix/radix_digit_plan.cuh"
 
 /* Number of keys per thread. */

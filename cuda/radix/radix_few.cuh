@@ -13,8 +13,8 @@
 #ifndef CUDA_RADIX_FEW_CUH
 #define CUDA_RADIX_FEW_CUH
 
-#include "cuda/block/dynamic_shared.cuh"
-#include "cuda/block/grid_wait.cuh"
+#include "cuda/block/launch.cuh"
+#include "cuda/block/shared_memory.cuh"
 #include "cuda/block/thread_key.cuh"
 #include "cuda/radix/counting_fill.cuh"
 

@@ -14,7 +14,7 @@
 #ifndef CUDA_RADIX_ITEMS_CUH
 #define CUDA_RADIX_ITEMS_CUH
 
-#include "cuda/block/async_copy.cuh"
+#include "cuda/block/shared_memory.cuh"
 #include "cuda/radix/radix_tiles.cuh"
 
 /* The most items of a bin that is not full. */

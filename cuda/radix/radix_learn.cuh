@@ -13,8 +13,8 @@
 #ifndef CUDA_RADIX_LEARN_CUH
 #define CUDA_RADIX_LEARN_CUH
 
-#include "cuda/block/dynamic_shared.cuh"
-#include "cuda/block/thread_scramble.cuh"
+#include "cuda/block/shared_memory.cuh"
+#include "cuda/block/thread_bits.cuh"
 #include "cuda/radix/radix_levels.cuh"
 
 /* The wanted size of a segment's model. */

@@ -13,7 +13,7 @@
 #ifndef CUDA_RADIX_LEVELS_CUH
 #define CUDA_RADIX_LEVELS_CUH
 
-#include "cuda/block/thread_scramble.cuh"
+#include "cuda/block/thread_bits.cuh"
 #include "cuda/radix/radix_partition.cuh"
 
 /* Keys that a tile has room for. */

@@ -19,7 +19,7 @@
 #ifndef CUDA_RADIX_LOOK_CUH
 #define CUDA_RADIX_LOOK_CUH
 
-#include "cuda/block/thread_scramble.cuh"
+#include "cuda/block/thread_bits.cuh"
 #include "cuda/cuda_sort.h"
 #include "cuda/merge/block_merge.cuh"
 #include "cuda/radix/radix_partition.cuh"

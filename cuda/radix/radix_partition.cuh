@@ -21,10 +21,10 @@
 #ifndef CUDA_RADIX_PARTITION_CUH
 #define CUDA_RADIX_PARTITION_CUH
 
-#include "cuda/block/dynamic_shared.cuh"
-#include "cuda/block/grid_wait.cuh"
+#include "cuda/block/block_scan.cuh"
+#include "cuda/block/launch.cuh"
+#include "cuda/block/shared_memory.cuh"
 #include "cuda/block/thread_key.cuh"
-#include "cuda/block/warp_count.cuh"
 
 #include <stddef.h>
 

@@ -25,7 +25,7 @@
 #ifndef CUDA_RADIX_TILES_CUH
 #define CUDA_RADIX_TILES_CUH
 
-#include "cuda/block/thread_merge.cuh"
+#include "cuda/block/block_tile.cuh"
 #include "cuda/cuda_sort.h"
 #include "cuda/radix/radix_levels.cuh"
 

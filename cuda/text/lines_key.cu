@@ -14,7 +14,7 @@
 #include "core/byte_words.h"
 #include "cuda/block/block_scan.cuh"
 #include "cuda/block/launch.cuh"
-#include "cuda/block/thread_match.cuh"
+#include "cuda/block/thread_bits.cuh"
 #include "cuda/engine/cuda_lines.h"
 #include "cuda/text/thread_line_image.cuh"
 

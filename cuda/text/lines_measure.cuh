@@ -22,9 +22,9 @@
 #include "core/byte_words.h"
 #include "cuda/block/block_scan.cuh"
 #include "cuda/block/launch.cuh"
-#include "cuda/block/thread_match.cuh"
-#include "cuda/block/thread_search.cuh"
-#include "cuda/engine/cuda_gather.h"
+#include "cuda/block/thread_bits.cuh"
+#include "cuda/block/thread_key.cuh"
+#include "cuda/engine/cuda_lines.h"
 #include "cuda/tuning.h"
 
 #include <cuda_runtime.h>

@@ -10,7 +10,6 @@
 
 #include "cuda/block/block_scan.cuh"
 #include "cuda/block/thread_key.cuh"
-#include "cuda/block/warp_count.cuh"
 
 constexpr unsigned TOP_WARPS = TOP_THREADS / THREADS_PER_WARP;
 constexpr unsigned TOP_VALUES = 1u << TOP_DIGIT_BITS;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The powers of ten with which the GPU makes keys of numbers (cuda/text/thread_decimal.cuh) have every
+# The powers of ten with which the GPU makes keys of numbers (cuda/text/thread_line_image.cuh) have every
 # bit that Python's integers have: a wrong bit would show in one number of millions.
 . "$(dirname "$0")/../lib.sh"
 
@@ -19,6 +19,6 @@ for i in range(-12, 11):
 
 powers >expected
 ok_output 'powers of ten, to 128 bits' expected -- \
-    grep -oE '\{0x[0-9a-f]{16}, 0x[0-9a-f]{16}\}' "$tests_dir/../cuda/text/thread_decimal.cuh"
+    grep -oE '\{0x[0-9a-f]{16}, 0x[0-9a-f]{16}\}' "$tests_dir/../cuda/text/thread_line_image.cuh"
 
 done_testing

@@ -6,7 +6,7 @@
  * own. An item may be flagged, but not one of an ordinary spelling. Flagged items go out and come
  * back as the engine does it;
  *
- *   the output (cuda/engine/cuda_gather.h): lengths of lines x order of the items x pieces of the
+ *   the output (cuda/engine/cuda_lines.h): lengths of lines x order of the items x pieces of the
  *   output, compared with the lines put one after the other on the host.
  *
  *   lines_matrix [LINES]
