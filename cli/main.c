@@ -6,11 +6,9 @@
 #include "cli/options/options.h"
 #include "cli/options/quote.h"
 #include "cli/plan/plan.h"
-#include "cli/report/progress.h"
 #include "cli/report/report.h"
-#include "cli/report/trace_file.h"
 #include "core/ending.h"
-#include "core/trace_ranks.h"
+#include "core/trace.h"
 #include "job/pipeline.h"
 
 #include <errno.h>

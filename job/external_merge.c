@@ -14,7 +14,7 @@
 
 #include "core/backend.h"
 #include "core/item_merge.h"
-#include "core/ring.h"
+#include "core/threads.h"
 #include "core/trace.h"
 
 #include <errno.h>

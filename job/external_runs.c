@@ -9,7 +9,7 @@
  */
 #include "job/external_runs.h"
 
-#include "core/shared_copy.h"
+#include "core/threads.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,7 @@
  *
  * If not all lines fit in memory, external_lines.c sorts each part in the same way.
  */
-#include "core/shared_copy.h"
+#include "core/threads.h"
 #include "formats/array/format.h"
 #include "formats/lines/lines.h"
 #include "job/line_indices.h"

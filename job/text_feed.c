@@ -2,7 +2,7 @@
 /* text_feed.c - see text_feed.h. */
 #include "job/text_feed.h"
 
-#include "core/shared_copy.h"
+#include "core/threads.h"
 
 static void *opener_main(void *opaque)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.c - see progress.h.
+/* progress.c - see report.h.
  *
  * The remaining time is a rough estimate. Reading and writing are assumed to continue at their
  * measured rates. Before anything is written, the rate of reading is assumed for it. The time of
  * the sort between them comes from the model, if it has an estimate.
  */
-#include "cli/report/progress.h"
+#include "cli/report/report.h"
 
 #include "core/clock.h"
 #include "core/ending.h"
-#include "core/trace_ranks.h"
+#include "core/trace.h"
 #include "formats/codec/codec.h"
 
 #include <errno.h>

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h - messages, lists, plans and times for the user. */
+/* report.h - messages, lists, plans, times, progress and traces for the user. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
+#include "cli/options/options.h"
 #include "cli/plan/plan.h"
+#include "formats/io/output_path.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 /* Prints the error to standard error, on one line whatever a file's name contains. */
@@ -41,5 +44,78 @@ char *stats_make_members(const struct plan *plan, const struct job_report *repor
 /* Prints the object on one line. status: the exit status. error: set or not. members: NULL if no
  * job was run. */
 void stats_print_json(FILE *stream, int status, const struct error *error, const char *members);
+
+/* ---- --progress: progress.c ----
+ *
+ * A line on standard error with the progress of a long job:
+ *
+ *   gpusort: read 45%, 5.20 GB/s, 12 s left
+ *
+ * A thread reads the counters of core/trace.h, first after one second. So a shorter job shows
+ * nothing, and a job that is certain to be shorter has no such thread. On a terminal one line is
+ * rewritten, and erased at the end, even if a signal ends the process (core/ending.h). Elsewhere,
+ * if requested, a line is printed every second. */
+
+/* Facts about the job. */
+struct outlook {
+    uint64_t read_bytes;  /* of all inputs, as their files hold them; SIZE_UNKNOWN: not known */
+    uint64_t write_bytes; /* bytes of content, if they can be predicted; 0: not known */
+    bool is_encoded;      /* the output is compressed */
+    double sort_seconds;  /* estimate of the model; below 0: not known */
+    bool is_piped;        /* the output goes to a pipe or a device */
+    uint64_t read_before; /* bytes that ranks read for the plan, which do not count */
+};
+
+struct progress {
+    bool is_running; /* the thread was started */
+    pthread_t thread;
+    bool on_terminal;
+    uint64_t start_ns;
+    pthread_mutex_t lock; /* protects the fields below, and the line on the terminal */
+    pthread_cond_t has_stopped;
+    bool is_stopped;
+    struct outlook outlook;
+    uint64_t read_took_ns; /* time until everything was read */
+    int shown;             /* columns of the current line */
+    bool may_draw;         /* false once a signal handler has erased the line */
+};
+
+/* Returns true if the options request progress. */
+bool progress_is_wanted(const struct options *options);
+
+/* Starts to show progress, if the options request it and the job may take long. If the thread
+ * cannot be started, nothing is shown. The caller ends this with progress_stop(). */
+void progress_start(struct progress *progress, const struct options *options);
+
+/* Passes the finished plan to the estimates. Erases the line and shows nothing until
+ * progress_go_on(), so that the caller can print meanwhile. */
+void progress_tell_plan(struct progress *progress, const struct plan *plan);
+void progress_go_on(struct progress *progress);
+
+/* Erases the line and ends the thread. Has no effect if progress is not shown. */
+void progress_stop(struct progress *progress);
+
+/* ---- --trace, the file for the trace: trace_file.c ---- */
+
+struct trace_file {
+    struct group *group; /* NULL, or the ranks whose traces go to the file of rank 0 */
+    int file;            /* -1: none */
+    bool is_new;         /* trace_file_open() created it */
+    struct output_path place;
+};
+
+/* Opens the file for writing, if a job is traced, and keeps its content. The caller calls
+ * trace_file_close(), also after a failure. */
+bool trace_file_open(const struct options *options, struct group *group, struct trace_file *trace,
+                     struct error *error);
+
+/* Fails if the file is an input, the list of inputs, or the output. */
+bool trace_file_check(const struct options *options, const struct trace_file *trace,
+                      struct error *error);
+
+/* Replaces the content by the trace if the job has begun; otherwise removes a file that was
+ * created. Closes the file. Collective if ranks share the job and the job has succeeded. */
+bool trace_file_close(const struct options *options, struct trace_file *trace, bool has_begun,
+                      bool has_succeeded, struct error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_file.c - see trace_file.h. The file is opened before any input is, so that a file that
+/* trace_file.c - see report.h. The file is opened before any input is, so that a file that
  * cannot be written is reported first.
  */
-#include "cli/report/trace_file.h"
+#include "cli/report/report.h"
 
 #include "core/group.h"
 #include "core/trace.h"

@@ -19,7 +19,7 @@
  */
 #include "formats/check/lines_check.h"
 
-#include "core/counter.h"
+#include "core/threads.h"
 #include "formats/check/decimal_run.h"
 #include "formats/lines/line_compare.h"
 #include "formats/lines/line_error.h"

@@ -20,8 +20,7 @@
  */
 #include "formats/codec/frame_reader.h"
 
-#include "core/counter.h"
-#include "core/ring.h"
+#include "core/threads.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 #include "formats/descriptor.h"

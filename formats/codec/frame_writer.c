@@ -17,7 +17,7 @@
  */
 #include "formats/codec/frame_writer.h"
 
-#include "core/counter.h"
+#include "core/threads.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 

@@ -14,8 +14,8 @@
  */
 #include "formats/io/mapped_file.h"
 
-#include "core/counter.h"
 #include "core/ending.h"
+#include "core/threads.h"
 #include "core/trace.h"
 
 #include <errno.h>

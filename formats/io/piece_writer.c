@@ -4,7 +4,7 @@
  */
 #include "formats/io/piece_writer.h"
 
-#include "core/counter.h"
+#include "core/threads.h"
 #include "core/trace.h"
 
 #include <stdatomic.h>

@@ -2,8 +2,7 @@
 /* read_ahead.c - see read_ahead.h. */
 #include "formats/io/read_ahead.h"
 
-#include "core/counter.h"
-#include "core/shared_copy.h"
+#include "core/threads.h"
 
 #include <errno.h>
 #include <poll.h>

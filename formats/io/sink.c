@@ -21,7 +21,7 @@
  */
 #include "formats/io/sink.h"
 
-#include "core/ring.h"
+#include "core/threads.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/frame_writer.h"

@@ -16,7 +16,7 @@ cd tree
 ok_says 'make CUDA=0 says that the GPU paths are left out' 'without the GPU paths' -- \
     make -j2 CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0
 ok 'it prints a short line for each command' bash -c \
-    'grep -qx "  CC   core/ring.c" "$0" && ! grep -E -- " -[co] " "$0"' "$work/log/said"
+    'grep -qx "  CC   core/threads.c" "$0" && ! grep -E -- " -[co] " "$0"' "$work/log/said"
 ok 'make leaves ./gpusort' test -x gpusort
 ok 'make starts nothing that it has built, which may be for another machine' \
     bash -c 'make -nB CUDA=0 >made && ! grep "build/gpusort " made | grep -v -e " -o build/gpusort " -e "^test "'
@@ -40,7 +40,7 @@ if [ -f /usr/include/x86_64-linux-gnu/sys/platform/x86.h ]; then
 else
     skip 'with the headers of an older glibc it builds' 'no sys/platform/x86.h to hide'
 fi
-for object in core/ring.c.o tests/faults/flips.c.o core/backends.cpu.o; do
+for object in core/threads.c.o tests/faults/flips.c.o core/backends.cpu.o; do
     ok "flags that change build $object anew" bash -c 'make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 "$1" &&
         make V=1 CUDA=0 CFLAGS=-O2 CXXFLAGS=-O0 "$1" | grep -- "-O2 -c -o"' bash "build/$object"
 done

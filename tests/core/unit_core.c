@@ -4,9 +4,9 @@
  * "auto", whose model agrees with measurements from file to file (docs/performance.md).
  */
 #include "core/auto_table.h"
-#include "core/counter.h"
-#include "core/ring.h"
-#include "core/trace_ranks.h"
+#include "core/group.h"
+#include "core/threads.h"
+#include "core/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

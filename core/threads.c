@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.c - see ring.h. One mutex, and a condition variable for each side: entries are buffers of
- * megabytes, so the lock is taken rarely and its cost is not measurable.
+/* threads.c - see threads.h. The queue has one mutex, and a condition variable for each side:
+ * entries are buffers of megabytes, so the lock is taken rarely and its cost is not measurable.
  */
-#include "core/ring.h"
+#include "core/threads.h"
 
 #include <pthread.h>
 #include <stdint.h>
