@@ -14,7 +14,7 @@
  */
 #include "core/clock.h"
 #include "formats/codec/codec.h"
-#include "formats/codec/frame_writer.h"
+#include "formats/codec/frames.h"
 #include "job/external_cuts.h"
 #include "job/external_runs.h"
 #include "job/pipeline_ranks.h"

@@ -3,7 +3,7 @@
  * (core/line/line_key.h), or reports that the host must do so.
  *
  * The grammars, and the rules for exact images, are those of formats/number/number_key.cc (with
- * number_scan.cc) and decimal_key.cc. The host handles: hexadecimal numbers; doubles that are not
+ * number_scan.cc). The host handles: hexadecimal numbers; doubles that are not
  * normal; numbers of more than 19 digits, if the others could change the double; digits with the
  * thousands separator of GNU sort(1); and keys that do not end within the bytes that the thread
  * reads.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decimal_run.c - see decimal_run.h.
+/* decimal_run.c - see lines_check.h.
  *
  *   windows of 64 bytes, each from the start of a line -> their lines, if these are plain decimals
  *     of one shape -> the digits of each line compared with the digits of its predecessor
@@ -14,7 +14,7 @@
  * other than digits are at the same positions. At the end of the text, and at a long line, the code
  * falls back to one by one.
  */
-#include "formats/check/decimal_run.h"
+#include "formats/check/lines_check.h"
 
 #include "core/byte_words.h"
 #include "core/vector_units.h"

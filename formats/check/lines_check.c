@@ -20,7 +20,6 @@
 #include "formats/check/lines_check.h"
 
 #include "core/threads.h"
-#include "formats/check/decimal_run.h"
 #include "formats/lines/line_compare.h"
 #include "formats/lines/line_error.h"
 

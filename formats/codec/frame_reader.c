@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_reader.c - see frame_reader.h.
+/* frame_reader.c - see frames.h.
  *
  *                   +-> several small frames, whole -> a worker decodes them --+
  *   file -> cutter -|                                                         +-> slots, in order
@@ -18,7 +18,7 @@
  * cutter, which puts those with frames into a queue for the workers. The caller waits for the slot
  * that it reads next.
  */
-#include "formats/codec/frame_reader.h"
+#include "formats/codec/frames.h"
 
 #include "core/threads.h"
 #include "core/trace.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_writer.c - see frame_writer.h.
+/* frame_writer.c - see frames.h.
  *
  *   data -> copied to the buffer of a job -+
  *   much data ----- not copied ------------+-> jobs, in order
@@ -15,7 +15,7 @@
  * After a failure the turns continue without writing, so that no thread blocks forever, and the
  * next call returns the error.
  */
-#include "formats/codec/frame_writer.h"
+#include "formats/codec/frames.h"
 
 #include "core/threads.h"
 #include "core/trace.h"

@@ -24,7 +24,7 @@
 #include "core/threads.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
-#include "formats/codec/frame_writer.h"
+#include "formats/codec/frames.h"
 #include "formats/io/output_file.h"
 #include "formats/io/source.h"
 #include "formats/io/spill.h"

@@ -18,7 +18,7 @@
 #include "formats/io/source.h"
 
 #include "formats/codec/codec.h"
-#include "formats/codec/frame_reader.h"
+#include "formats/codec/frames.h"
 #include "formats/descriptor.h"
 #include "formats/io/input_file.h"
 #include "formats/io/read_ahead.h"

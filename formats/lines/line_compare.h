@@ -7,7 +7,7 @@
  *                            text
  *
  * Images are for lines that are sorted (lines.c), or compared repeatedly or with their neighbours
- * (lines_check.c, lines_write.c, merge_texts.h).
+ * (lines_check.c, lines_write.c, merge_steps.h).
  */
 #ifndef FORMATS_LINE_COMPARE_H
 #define FORMATS_LINE_COMPARE_H

@@ -21,7 +21,6 @@
 #include "core/trace.h"
 #include "formats/lines/line_compare.h"
 #include "formats/lines/line_error.h"
-#include "formats/lines/lines_row.h"
 #include "formats/lines/lines_text.h"
 
 #include <stdlib.h>

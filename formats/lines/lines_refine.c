@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_refine.c - the exact order within tie groups; see lines.h.
  *
- * A tie group is sorted by multikey quicksort over the rows of lines_row.h (Bentley and Sedgewick,
+ * A tie group is sorted by multikey quicksort over the rows of lines_row.c (Bentley and Sedgewick,
  * "Fast algorithms for sorting and searching strings", SODA 1997). One position of a row is loaded
  * into the keys of the items. The items are cut three ways by a pivot. The equal ones continue
  * after that position, in the same row or the next one, until no row is left. The lines have the
@@ -15,7 +15,6 @@
  * groups, and large parts of one, are divided into tasks.
  */
 #include "formats/lines/lines.h"
-#include "formats/lines/lines_row.h"
 #include "formats/lines/lines_text.h"
 
 #include <stdlib.h>
@@ -120,7 +119,7 @@ struct slice {
     size_t count;
     struct row_cursor cursor;
     bool is_loaded;  /* the keys are loaded from the cursor */
-    bool is_beside;  /* `beside` of that load; see lines_row.h */
+    bool is_beside;  /* `beside` of that load; see lines_load() */
     bool is_long;    /* lines_few_sort() cannot distinguish them */
     unsigned cuts;   /* cuts by sampled pivots still allowed with these keys */
     unsigned rounds; /* number of loads of this row */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_row.c - see lines_row.h.
+/* lines_row.c - see lines_text.h.
  *
  * In rows of words, the words that all lines share are skipped, and the next word is loaded. In
  * rows of bytes, and in rows of words where the former takes too long, one of the lines is chosen
@@ -18,7 +18,7 @@
  * time proportional to their bytes plus n log n. lines_refine.c handles lines for which the choice
  * is bad.
  */
-#include "formats/lines/lines_row.h"
+#include "formats/lines/lines_text.h"
 
 #include "core/byte_words.h"
 #include "core/line/line_key.h"

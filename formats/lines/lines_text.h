@@ -32,7 +32,7 @@ struct lines_input {
 
 struct lines {
     const struct line_order *order;
-    struct row_column *columns; /* the criteria of the order; see lines_row.h */
+    struct row_column *columns; /* the criteria of the order; see below */
     char *text;                 /* of all inputs; every line has its terminator */
     size_t bytes;
     size_t mapped_bytes;
@@ -67,5 +67,85 @@ static inline size_t lines_block_bytes(const struct lines *lines, size_t block)
     const size_t left = lines->bytes - block * LINES_BLOCK_BYTES;
     return left < LINES_BLOCK_BYTES ? left : LINES_BLOCK_BYTES;
 }
+
+/* ---- rows: lines_row.c ----
+ *
+ * Lines as rows, one for each criterion by which lines are compared, and the keys of many items at
+ * one position of their rows; for lines_refine.c.
+ *
+ *   columns 0 to key_count - 1   the keys of the order, one after another
+ *   column key_count             the last resort: the bytes of the line; or, if lines with equal
+ *                                keys keep their order, the line's position in the text
+ *
+ * A row has bytes, which are compared as by memcmp(3), a prefix first; or words of 64 bits, which
+ * are compared as unsigned integers, the first one first, up to the word that is marked as the
+ * last.
+ *
+ *   numbers of -n and -h   see number_key.h
+ *   numbers of -g          the long double: sign and exponent, then significand
+ *   the position           one word
+ *
+ * The image that lines_key makes of the first key is word 0 of its row, or the first 7 bytes. Only
+ * with -g it comes before the row: it is the double nearest to the long double.
+ */
+
+/* Minimum number of items per task: about 0.2 ms of work. */
+#define TASK_COUNT ((size_t)8192)
+
+enum row_kind {
+    ROW_DECIMAL, /* -n */
+    ROW_SUFFIX,  /* -h */
+    ROW_VALUE,   /* -g */
+    ROW_BYTES,   /* of a part of the line */
+    ROW_LINE,    /* bytes of the whole line; its end need not be known */
+    ROW_PLACE
+};
+
+/* A position in the rows. */
+struct row_cursor {
+    size_t column;
+    size_t at; /* a word, or a byte in a row of bytes */
+};
+
+struct row_column {
+    enum row_kind kind;
+    uint64_t complement; /* XORed with its words, to make them ascending */
+};
+
+/* Returns the columns of an order: key_count + 1, including the position. NULL if memory runs out.
+ * The caller frees them. */
+struct row_column *lines_row_columns(const struct line_order *order);
+
+/* Returns the number of columns in which different lines may differ, without the position. */
+static inline size_t lines_columns(const struct lines *lines)
+{
+    return lines->order->key_count + !line_order_is_stable(lines->order);
+}
+
+static inline bool row_is_bytes(enum row_kind kind)
+{
+    return kind == ROW_BYTES || kind == ROW_LINE;
+}
+
+/* Compares lines that are equal up to the cursor by everything after it, except their positions.
+ * Returns a value below 0, 0, or above 0. */
+int lines_row_compare(const struct lines *lines, struct key_index a, struct key_index b,
+                      struct row_cursor cursor);
+
+/* Loads the keys of items[0..count). Their lines must be equal up to the cursor, and none of the
+ * rows may have ended there. A key is a monotone image of the line's row from the cursor on,
+ * complemented as the column is.
+ *
+ * In a row of words, without `beside`, the key is the first word that may differ between the lines,
+ * and the cursor is moved to that word. With `beside`, and always in a row of bytes, one of the
+ * lines is chosen. The key is then the order of the line relative to the chosen one, and the number
+ * of words or bytes that both have in common. */
+void lines_load(const struct lines *lines, struct key_index *items, size_t count,
+                struct row_cursor *cursor, bool beside);
+
+/* Returns the next position at which lines with the same `key` can differ. `cursor` and `beside`
+ * are the values at the lines_load() that loaded the key. */
+struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
+                                  bool beside);
 
 #endif

@@ -4,7 +4,7 @@
  * A round: Inputs are read, and items are made of their lines. The bound is the least last line of
  * the inputs that have unread lines, so that no unread line belongs before it. All lines up to the
  * bound are merged. If an input is not in order, its last line is the last one with an item
- * (merge_texts.h). The lines read next from it may belong before the bound, if that line is the
+ * (merge_steps.h). The lines read next from it may belong before the bound, if that line is the
  * bound. They then come before all remaining lines, as if the input began there.
  */
 #include "formats/merge/lines_merge.h"

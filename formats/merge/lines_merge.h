@@ -17,7 +17,6 @@
 #include "core/line/line_order.h"
 #include "formats/io/sink.h"
 #include "formats/io/source.h"
-#include "formats/merge/merge_texts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +30,9 @@
 
 /* Approximate further memory per thread. All threads together use no more than text and items. */
 #define LINES_MERGE_THREAD_BYTES ((size_t)5 << 19)
+
+/* Set in the number of a source if its line is left out, with a unique order. */
+#define LINES_MERGE_LEFT_OUT ((uint32_t)1 << 31)
 
 /* Copies of the first and the last line that a merge passed on, without terminators. With a unique
  * order, each may be one that was left out, as equal to the one written. */

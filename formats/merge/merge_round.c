@@ -15,6 +15,7 @@
 #include "core/check/check_line.h"
 #include "core/item_merge.h"
 #include "formats/io/piece_writer.h"
+#include "formats/merge/lines_merge.h"
 
 #include <omp.h>
 #include <stdlib.h>

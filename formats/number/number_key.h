@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* number_key.h - the numbers that order lines of text: a 64-bit image, and the exact order if the
- * image does not decide. number_key.cc has those of `sort -g`, decimal_key.cc those of `sort -n`
- * and `sort -h`.
+ * image does not decide.
  */
 #ifndef FORMATS_NUMBER_KEY_H
 #define FORMATS_NUMBER_KEY_H
