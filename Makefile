@@ -27,7 +27,7 @@ mandir ?= $(datadir)/man
 libexecdir ?= $(prefix)/libexec
 BUILD ?= build
 SIMT ?= 1
-VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options/version.h)
+VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options/options.h)
 # The commit that --version prints: the content of the file COMMIT of an unpacked archive; otherwise
 # the output of git, with "-dirty" if files were changed.
 COMMIT ?= $(or $(shell head -c 12 COMMIT 2>/dev/null),$(if $(wildcard .git),$(shell \

@@ -14,7 +14,7 @@
  *
  * The peers are a file of their own because it compiles slowly.
  */
-#include "bench/peers.h"
+#include "bench/bench_run.h"
 #include "cuda/cuda_check.h"
 
 #include <cub/device/device_merge_sort.cuh>

@@ -2,7 +2,7 @@
 /* no_peers.cu - the empty list of peers of a build without CUB. It has a row, because C++ has no
  * empty arrays, and a count of 0.
  */
-#include "bench/peers.h"
+#include "bench/bench_run.h"
 
 extern "C" {
 const struct peer peers[] = {{"", 0, NULL}};

@@ -30,8 +30,8 @@ peer_flags = $(foreach peer,HWY:libhwy-contrib TBB:tbb,$(shell \
 	pkg-config --exists $(lastword $(subst :, ,$(peer))) 2>/dev/null && \
 	echo -DHAVE_$(firstword $(subst :, ,$(peer))) $$(pkg-config $(1) $(lastword $(subst :, ,$(peer))))))
 $(BUILD)/bench/bench_cpu: $(bench_objects) $(host_objects) $(BUILD)/core/backends.cpu.o \
-		$(BUILD)/bench/bench_cpu.cc.o $(BUILD)/bench/cpu_peers.cc.o
+		$(BUILD)/bench/bench_cpu.cc.o
 	$(link) -o $@ $^ $(filter-out -D%,$(call peer_flags,--libs)) $(libraries)
-$(BUILD)/bench/cpu_peers.cc.o: bench/cpu_peers.cc $(BUILD)/flags
+$(BUILD)/bench/bench_cpu.cc.o: bench/bench_cpu.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) $(call peer_flags,--cflags) -c -o $@ $<

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array_sort.c - see array_sort.h.
+/* array_sort.c - see cpu_sorts.h.
  *
  *   items --sorted, reversed or few values (sort_by_shortcut)--> done
  *     | 1 byte, or many keys of 2 bytes: counting_sort.h, written in pieces
@@ -15,7 +15,7 @@
  * crossed about three times, whatever the key width: to count, to scatter and to sort. A bucket may
  * be in items or in scratch; its sorted keys always go to items.
  */
-#include "cpu/array_sort.h"
+#include "cpu/cpu_sorts.h"
 
 #include "core/backend.h"
 #include "core/vector_units.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c - the CPU as a backend: see core/backend.h for the contract.
  *
- *   lend: the next part of the final array --reader fills--> take ... sort (array_sort.h)
+ *   lend: the next part of the final array --reader fills--> take ... sort (array_sort.c)
  *   give: the sorted prefix of the same array --writer empties--> take_back
  *
  * So the reader writes each number once and the writer reads it once. The array for a known count
  * is mapped at once. For an unknown count, addresses are reserved and committed as they fill, so
  * that no item is moved to make room.
  *
- * Many keys of 4 or 8 bytes are partitioned while they are read (stream/stream_sort.h): the first
+ * Many keys of 4 or 8 bytes are partitioned while they are read (stream/stream_sort.c): the first
  * chunk of the array is lent repeatedly, and partitioned each time, by the reading threads if
  * possible. After the sort it is the ring for sorted keys.
  *
- * With --top, the array holds candidates (top_select.h): the reader fills the room after them, and
+ * With --top, the array holds candidates (top_select.c): the reader fills the room after them, and
  * take keeps the items that may be among the first K.
  *
  * No thread touches the array or the scratch beforehand: the threads that read and sort take the
@@ -23,11 +23,9 @@
 #include "core/backend.h"
 #include "core/clock.h"
 #include "core/host_limits.h"
-#include "cpu/array_sort.h"
+#include "cpu/cpu_sorts.h"
 #include "cpu/items/item_kernels.h"
 #include "cpu/pages.h"
-#include "cpu/stream/stream_sort.h"
-#include "cpu/top_select.h"
 
 #include <omp.h>
 #include <stdint.h>

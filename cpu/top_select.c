@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_select.c - see top_select.h.
+/* top_select.c - see cpu_sorts.h.
  *
  *   new items --each thread keeps items below the bound--> parts --moved together--> kept
  *   too many kept --radix select on their keys--> a bound with at least `top`, and not many more,
@@ -17,7 +17,7 @@
  * Source: radix selection, D. E. Knuth, "The Art of Computer Programming", volume 3, section 5.2.2
  * exercise.
  */
-#include "cpu/top_select.h"
+#include "cpu/cpu_sorts.h"
 
 #include "core/backend.h"
 #include "cpu/items/item_kernels.h"

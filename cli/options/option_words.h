@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option_words.h - parses the arguments of options, except those of sort(1) for the order of lines
- * (order_words.h).
+ * (order_words.c).
  *
  * Each function sets *options from the argument, or fails with a message about valid arguments.
  * `word` may be NULL for an optional argument: zstd, long, stats, argsort, check, header.

@@ -4,7 +4,6 @@
 
 #include "cli/options/option_words.h"
 #include "cli/options/quote.h"
-#include "cli/options/version.h"
 
 #include <argp.h>
 #include <errno.h>

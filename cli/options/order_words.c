@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order_words.c - see order_words.h. */
-#include "cli/options/order_words.h"
+/* order_words.c - see options.h. */
+#include "cli/options/options.h"
 
 #include "cli/options/quote.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* version.c - see version.h. The only source that depends on the commit (GPUSORT_COMMIT, from the
+/* version.c - see options.h. The only source that depends on the commit (GPUSORT_COMMIT, from the
  * Makefile), so that no other source is compiled again for another commit.
  */
-#include "cli/options/version.h"
+#include "cli/options/options.h"
 
 #include "core/backend.h"
 

@@ -11,7 +11,6 @@
 
 #include "cli/options/options.h"
 #include "cli/options/quote.h"
-#include "cli/options/version.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 

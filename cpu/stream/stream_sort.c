@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_sort.c - see stream_sort.h.
+/* stream_sort.c - see cpu_sorts.h.
  *
  * Input: each thread scatters keys to its chains of blocks (bucket_blocks.h).
  *
@@ -7,7 +7,7 @@
  * size. A bucket that would cross the end of the ring begins at its start. A thread sorts the next
  * bucket when the caller has taken back everything that the bucket's range of the ring held before.
  */
-#include "cpu/stream/stream_sort.h"
+#include "cpu/cpu_sorts.h"
 
 #include "core/clock.h"
 #include "core/vector_units.h"

@@ -9,7 +9,7 @@
 #define TESTS_CPU_CASES_H
 
 #include "core/backend.h"
-#include "cpu/array_sort.h"
+#include "cpu/cpu_sorts.h"
 #include "tests/random_next.h"
 
 #include <math.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_cpu_stream.c - keys that are partitioned as they arrive (cpu/stream/stream_sort.h), and the
- * selection of the first items (cpu/top_select.h), against simple sorts: every shape in every order
+/* unit_cpu_stream.c - keys that are partitioned as they arrive (cpu/stream/stream_sort.c), and the
+ * selection of the first items (cpu/top_select.c), against simple sorts: every shape in every order
  * (tests/cpu/cpu_cases.h). Some shapes are unsuitable for a stream and are undone.
  */
-#include "cpu/stream/stream_sort.h"
-#include "cpu/top_select.h"
+#include "cpu/cpu_sorts.h"
 #include "tests/cpu/cpu_cases.h"
 
 /* ---- Streams ---- */

@@ -3,7 +3,7 @@
  *
  * The reference is a second parser of the grammar here, and model.h, which finds the key.
  */
-#include "cli/options/order_words.h"
+#include "cli/options/options.h"
 #include "core/line/line_key.h"
 #include "tests/fuzz/model.h"
 

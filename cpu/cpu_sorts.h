@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu_sorts.h - what the engine (cpu_backend.c) sorts by: an array, a stream, or a selection. See
+ * cpu/README.md for which algorithm sorts which input.
+ */
+#ifndef CPU_CPU_SORTS_H
+#define CPU_CPU_SORTS_H
+
+#include "core/check/tap.h"
+#include "core/error.h"
+#include "core/key_order.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- array_sort.c ----
+ *
+ * Sorts an array with all threads: stable, on ordered bits. */
+
+struct sort_task {
+    unsigned item_bytes;    /* bytes per item: 1, 2, 4, 8 (keys) or 16 (struct key_index), by
+                             * key, then index; indices of equal keys must ascend in the input */
+    struct key_order order; /* of the stored keys */
+    size_t count;           /* items; count * item_bytes fits a size_t */
+    unsigned threads;       /* maximum, at least 1 */
+};
+
+/* Sets *bytes to the size of the scratch. Returns false if it does not fit a size_t. */
+bool array_sort_scratch_bytes(const struct sort_task *task, size_t *bytes);
+
+/* Begins to sort items[0..task->count) in place. Threads of its own continue after the return;
+ * the sorted prefix that array_sort_await reports can be used meanwhile. items and scratch are
+ * aligned to a cache line (64 bytes); the caller owns both and keeps them until array_sort_end.
+ * The result is in the scratch and needs no free. With items of 4 bytes or more, the part of the
+ * scratch before the offset of the sorted prefix is no longer used. Can be called inside a
+ * parallel region. */
+struct array_sort;
+struct array_sort *array_sort_begin(const struct sort_task *task, void *items, void *scratch);
+
+/* Waits until more than `known` items, or all, are sorted, and returns the length of the sorted
+ * prefix. The caller sorts buckets while it waits. Always the same thread. */
+size_t array_sort_await(struct array_sort *sorting, size_t known);
+
+/* Waits for the threads and ends the sort. Buckets that no thread has begun stay unsorted and
+ * their keys are lost. */
+void array_sort_end(struct array_sort *sorting);
+
+/* ---- stream/stream_sort.c ----
+ *
+ * Sorts keys that are partitioned while they are read, and gives them in pieces.
+ *
+ *   the first keys, or a sample of all --> model
+ *   keys --each reading thread, or all threads by chunks--> blocks of buckets (bucket_blocks.h)
+ *   at the end: buckets in order --one thread each--> gathered, sorted in cache, decoded --> output
+ *               ring --the caller--> writer
+ *
+ * The keys are in memory once; input chunks and the output ring are small and stay in a cache.
+ * array_sort.c touches twice as much fresh memory and reads it twice more. A bucket too large for a
+ * cache is sorted in an array. If most keys are in such buckets, the caller copies all keys back
+ * (stream_sort_undo) and sorts them in one array.
+ *
+ * One thread calls, except at the tap.
+ */
+
+struct stream_sort;
+
+/* Minimum bytes of keys per put: each thread's range of them stays in its cache. */
+#define STREAM_SORT_BYTES_MIN ((size_t)16 << 20)
+
+/* Returns the bytes of a chunk for `threads` threads. The output ring has the same size. */
+size_t stream_sort_chunk(unsigned threads);
+
+/* Keys to learn the model from. They are not taken. */
+struct stream_example {
+    const void *keys;
+    size_t count;
+    bool is_of_all_keys; /* sampled from the whole input; false: the first chunk */
+};
+
+/* Opens a stream for keys of 4 or 8 bytes. task->count: SIZE_MAX if unknown. Returns false,
+ * without an error, if a sample of the whole input shows that buckets would be too uneven. The
+ * caller closes. */
+bool stream_sort_open(const struct sort_task *task, const struct stream_example *example,
+                      struct stream_sort **stream, struct error *error);
+
+/* Takes keys[0..count); on failure none of them. *suits: false if the buckets are too uneven:
+ * the caller then calls stream_sort_undo. */
+bool stream_sort_put(struct stream_sort *stream, const void *keys, size_t count, bool *suits,
+                     struct error *error);
+
+/* Returns a tap through which any number of threads put keys concurrently; NULL if the count is
+ * unknown. The stream owns the tap. */
+struct tap *stream_sort_tap(struct stream_sort *stream);
+
+/* Number of keys taken, and whether the buckets are even enough. No thread may be at the tap. */
+size_t stream_sort_count(const struct stream_sort *stream);
+bool stream_sort_suits(const struct stream_sort *stream);
+
+/* Copies all keys to `keys`, decoded and in any order. The caller provides room for
+ * stream_sort_count keys. */
+void stream_sort_undo(struct stream_sort *stream, void *keys);
+
+/* Begins to sort. room: the output ring, owned by the caller until the close: stream_sort_chunk
+ * bytes, or, if is_given_twice, room for all keys. *suits as in stream_sort_put. */
+void stream_sort_start(struct stream_sort *stream, void *room, bool is_given_twice, bool *suits);
+
+/* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end.
+ * The caller sorts buckets while it waits. Always the same thread. The last call releases the
+ * memory of the blocks. */
+void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count);
+
+/* Returns the oldest given keys, `count` of them, so that their range of the ring is reused. */
+void stream_sort_take_back(struct stream_sort *stream, size_t count);
+
+/* After stream_sort_start with is_given_twice, when all keys were given and taken back: starts
+ * giving them again. */
+void stream_sort_rewind(struct stream_sort *stream);
+
+/* Returns the time spent sorting after stream_sort_start, and taking keys at the tap, divided by
+ * the number of threads. Waiting for the caller is not included. */
+uint64_t stream_sort_busy_ns(struct stream_sort *stream);
+
+/* Ends the threads and frees the stream, with any keys not given. stream may be NULL. */
+void stream_sort_close(struct stream_sort *stream);
+
+/* ---- top_select.c ----
+ *
+ * Keeps the first K items of a stream, in place (--top).
+ *
+ *   items: | kept | new --reader--> |  --add--> | kept, of both | room |
+ *
+ * Items from a bound on are dropped as they are read. When more than top_select_limit are kept, a
+ * smaller bound is found. Kept items stay in input order, so the selection is stable. One thread
+ * calls; it uses OpenMP threads.
+ */
+
+struct top_task {
+    unsigned item_bytes;    /* bytes per item: 1, 2, 4, 8 (keys) or 16 (struct key_index), by key */
+    struct key_order order; /* of the stored keys */
+    size_t top;             /* items wanted */
+    unsigned threads;       /* maximum, at least 1 */
+};
+
+struct top_select;
+
+bool top_select_create(const struct top_task *task, struct top_select **select,
+                       struct error *error);
+
+/* Maximum items kept by top_select_add: twice `top` and some, or SIZE_MAX. */
+size_t top_select_limit(size_t top);
+
+/* items[0..kept) is the result of the previous call, items[kept..kept + added) is new. Moves the
+ * items that may be among the first `top` to the start of items, and returns how many. */
+size_t top_select_add(struct top_select *select, void *items, size_t kept, size_t added);
+
+/* Called at the end of the stream: keeps few more than `top`. */
+size_t top_select_finish(struct top_select *select, void *items, size_t kept);
+
+/* select may be NULL. */
+void top_select_free(struct top_select *select);
+
+#endif
