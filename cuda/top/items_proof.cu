@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_proof.cu - see cuda_proof.h. */
+/* items_proof.cu - see cuda/engine/cuda_proof.h. */
 #include "cuda/engine/cuda_proof.h"
 
 #include "core/check/check_kernels.h"
