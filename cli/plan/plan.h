@@ -17,10 +17,12 @@
 struct plan_spool {
     struct spill *spill; /* NULL: the input can be read from any position */
     struct spill_run run;
-    uint64_t facts[2];   /* of the whole input: decoded bytes, and the number of its codec */
-    unsigned char *head; /* of other ranks than 0: the first bytes */
+    uint64_t facts[3];   /* of the whole input: decoded bytes, the number of its codec, and whether
+                            each rank decodes the frames of its part */
+    unsigned char *head; /* of ranks that do not store the input: its first bytes */
     size_t head_bytes;
-    struct source *original; /* of rank 0: the input, at its end */
+    struct source *original; /* of rank 0: the input; once it is stored, at its end */
+    struct source_spec spec; /* of the input */
 };
 
 struct plan {
@@ -100,11 +102,14 @@ bool plan_open_input(struct options *options, const struct source_spec *spec, st
 /* Returns true if the input of reader i is such a one. */
 bool plan_is_spooled(const struct plan *plan, size_t i);
 
+/* Collective, for text, whose lines rank 0 finds: stores the inputs that each rank would decode. */
+bool plan_store_spools(struct plan *plan, struct error *error);
+
 /* Bytes of the header of an input that other ranks have. */
 #define PLAN_SPOOL_HEAD_BYTES SOURCE_PEEK_MAX
 
 /* Collective: narrows reader i to `bytes` bytes, `place` bytes after the position of its source.
- * Other ranks than 0 receive the bytes of a spooled input. */
+ * Other ranks than 0 receive the bytes of a spooled input, or each rank decodes them. */
 bool plan_take_part(struct plan *plan, size_t i, uint64_t place, uint64_t bytes,
                     struct error *error);
 

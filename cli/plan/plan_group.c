@@ -519,7 +519,8 @@ static bool share_headers(struct plan *plan, struct error *error)
 static bool share_texts(struct plan *plan, struct error *error)
 {
     struct job *const job = &plan->job;
-    if (!share_headers(plan, error) || !narrow_texts(plan, error) || !number_lines(job, error))
+    if (!plan_store_spools(plan, error) || !share_headers(plan, error) ||
+        !narrow_texts(plan, error) || !number_lines(job, error))
         return false;
     if (job->keep_lines)
         job->sort.count = COUNT_UNKNOWN;

@@ -5,23 +5,31 @@
  *   rank 0: input -> decoded -> a file in the directory of -T -> its own part, and messages
  *   others: the first bytes, for the plan; then their part -> a file in the directory of -T
  *
+ * If the input is compressed in frames of known content, and holds numbers, rank 0 has only its
+ * first bytes too. Then each rank decodes the frames that hold its part:
+ *
+ *   all: input, from a frame on -> decoded -> the part -> a file in the directory of -T
+ *
  * A rank with inputs of its own decodes such an input into a file as well, and keeps it.
  */
 #include "cli/plan/plan.h"
 
+#include "core/check/check.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 #include "formats/io/input_file.h"
 #include "formats/io/spill.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Bytes that are copied or sent at a time. */
 #define PIECE_BYTES ((size_t)4 << 20)
 
-enum { SPOOL_BYTES, SPOOL_CODEC }; /* of plan_spool.facts */
+enum { SPOOL_BYTES, SPOOL_CODEC, SPOOL_IS_DIVIDED }; /* of plan_spool.facts */
 
 static void free_spool(struct plan_spool *spool)
 {
@@ -55,16 +63,21 @@ static bool begin_run(struct options *options, struct plan *plan, struct plan_sp
            spill_begin(spool->spill, &spool->run, error);
 }
 
-/* Decodes the input into the run, and opens that in its place. */
-static bool store_input(struct options *options, struct plan *plan, struct plan_spool *spool,
-                        struct source **source, struct error *error)
+/* Sets the facts, and keeps the source as the original. */
+static void keep_original(struct plan_spool *spool, struct source **source)
+{
+    spool->original = *source;
+    spool->facts[SPOOL_CODEC] = (uint64_t)(source_codec(*source) - codecs);
+    *source = NULL;
+}
+
+/* Decodes the original into the run, and opens that. */
+static bool decode_all(const struct plan *plan, struct plan_spool *spool, struct source **source,
+                       struct error *error)
 {
     unsigned char *const piece = malloc(PIECE_BYTES);
     size_t got = PIECE_BYTES;
-    bool ok =
-        (piece || error_set(error, "out of memory")) && begin_run(options, plan, spool, error);
-    spool->original = *source;
-    *source = NULL;
+    bool ok = piece || error_set(error, "out of memory");
     (void)trace_stage(stage_names[STAGE_READ]);
     while (ok && got == PIECE_BYTES)
         ok = source_read(spool->original, piece, PIECE_BYTES, &got, error) &&
@@ -74,8 +87,62 @@ static bool store_input(struct options *options, struct plan *plan, struct plan_
          source_open_file(spool->run.file, source_name(spool->original), &codecs[0],
                           plan->job.sort.threads, source, error);
     spool->facts[SPOOL_BYTES] = spool->run.bytes;
-    spool->facts[SPOOL_CODEC] = (uint64_t)(source_codec(spool->original) - codecs);
     return ok;
+}
+
+/* Decodes the input into the run, and opens that in its place. */
+static bool store_input(struct options *options, struct plan *plan, struct plan_spool *spool,
+                        struct source **source, struct error *error)
+{
+    keep_original(spool, source);
+    return begin_run(options, plan, spool, error) && decode_all(plan, spool, source, error);
+}
+
+/* Finds the frames of a file that hold some bytes of its content. */
+static bool find_frames(const char *path, const struct codec *codec, struct frame_place *places,
+                        size_t count)
+{
+    struct stat status;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const bool ok = file >= 0 && fstat(file, &status) == 0 &&
+                    codec->find_frames(file, 0, (uint64_t)status.st_size, places, count);
+    if (file >= 0)
+        close(file);
+    return ok;
+}
+
+/* Returns true if the part of each rank begins in another frame of the input. */
+static bool can_divide(const struct group *group, const struct source_spec *spec,
+                       const struct source *source)
+{
+    const struct codec *const codec = source_codec(source);
+    const uint64_t bytes = source_bytes_left(source);
+    if (strcmp(spec->path, "-") == 0 || bytes == SIZE_UNKNOWN || !codec->find_frames)
+        return false;
+    struct frame_place *const places = calloc(group->size, sizeof *places);
+    for (unsigned rank = 0; places && rank < group->size; rank++)
+        places[rank].place = group_share(group, bytes, rank);
+    bool can = places && find_frames(spec->path, codec, places, group->size);
+    for (unsigned rank = 1; can && rank < group->size; rank++)
+        can = places[rank].offset > places[rank - 1].offset;
+    free(places);
+    return can;
+}
+
+/* Keeps the first bytes of an input of which each rank decodes a part. */
+static bool keep_head(struct plan_spool *spool, struct source **source, struct error *error)
+{
+    const unsigned char *head;
+    size_t bytes;
+    spool->facts[SPOOL_BYTES] = source_bytes_left(*source);
+    spool->facts[SPOOL_IS_DIVIDED] = true;
+    keep_original(spool, source);
+    if (!source_peek(spool->original, PLAN_SPOOL_HEAD_BYTES, &head, &bytes, error))
+        return false;
+    spool->head = calloc(PLAN_SPOOL_HEAD_BYTES, 1);
+    if (spool->head)
+        memcpy(spool->head, head, bytes < PLAN_SPOOL_HEAD_BYTES ? bytes : PLAN_SPOOL_HEAD_BYTES);
+    return spool->head || error_set(error, "out of memory");
 }
 
 /* Reads for the plan of other ranks than 0. It needs no bytes after the head, which are zeros here.
@@ -106,29 +173,41 @@ static bool share_head(struct plan *plan, const char *path, struct plan_spool *s
         return false;
     const uint64_t bytes = spool->facts[SPOOL_BYTES];
     spool->head_bytes = bytes < PLAN_SPOOL_HEAD_BYTES ? (size_t)bytes : PLAN_SPOOL_HEAD_BYTES;
-    spool->head = malloc(spool->head_bytes + 1);
+    const bool is_stored = group->rank == 0 && !spool->facts[SPOOL_IS_DIVIDED];
+    if (!spool->head)
+        spool->head = malloc(spool->head_bytes + 1);
     bool ok = spool->head || error_set(error, "out of memory");
-    if (ok && group->rank == 0)
+    if (ok && is_stored)
         ok = spill_read(&spool->run, 0, spool->head, spool->head_bytes, error);
     if (!group_agree(group, ok, error) ||
         !group_broadcast(group, spool->head, spool->head_bytes, error))
         return false;
     const struct input_stream stream = {read_head, spool, bytes};
-    if (group->rank > 0 && !source_open_stream(&stream, name_of(path), source, error))
+    if (!is_stored && !source_open_stream(&stream, name_of(path), source, error))
         return false;
     source_note_codec(*source, &codecs[spool->facts[SPOOL_CODEC]]);
     return true;
 }
 
-/* Collective: opens an input that only rank 0 reads. */
-static bool open_spooled(struct options *options, const char *path, struct plan *plan,
+/* Rank 0 opens the run of an input, and stores it, unless all ranks decode it. */
+static bool spool_input(struct options *options, struct plan *plan, struct plan_spool *spool,
+                        struct source **source, struct error *error)
+{
+    if (!can_divide(plan->job.group, &spool->spec, *source))
+        return store_input(options, plan, spool, source, error);
+    return begin_run(options, plan, spool, error) && keep_head(spool, source, error);
+}
+
+/* Collective: opens an input that cannot be read from any position. */
+static bool open_spooled(struct options *options, const struct source_spec *spec, struct plan *plan,
                          struct source **source, struct error *error)
 {
     struct group *const group = plan->job.group;
     struct plan_spool *const spool = &plan->spools[plan->job.reader_count];
-    const bool is_stored = group->rank == 0 ? store_input(options, plan, spool, source, error)
-                                            : begin_run(options, plan, spool, error);
-    return group_agree(group, is_stored, error) && share_head(plan, path, spool, source, error);
+    spool->spec = *spec;
+    const bool is_open = group->rank == 0 ? spool_input(options, plan, spool, source, error)
+                                          : begin_run(options, plan, spool, error);
+    return group_agree(group, is_open, error) && share_head(plan, spec->path, spool, source, error);
 }
 
 /* Opens an input of this rank. */
@@ -169,7 +248,7 @@ static bool open_shared(struct options *options, const struct source_spec *spec,
         !group_broadcast(group, &is_plain, sizeof is_plain, error))
         return false;
     if (!is_plain)
-        return open_spooled(options, spec->path, plan, source, error);
+        return open_spooled(options, spec, plan, source, error);
     return group->rank == 0 || source_open_as(spec, source, error);
 }
 
@@ -258,23 +337,142 @@ static bool move_parts(struct plan *plan, size_t i, const struct part *parts, un
     return ok;
 }
 
+/* Reads `bytes` bytes of the source, which must be there, into the run, if there is one. */
+static bool copy_bytes(struct source *source, uint64_t bytes, unsigned char *piece,
+                       struct spill_run *run, struct error *error)
+{
+    while (bytes > 0) {
+        const size_t want = bytes < PIECE_BYTES ? (size_t)bytes : PIECE_BYTES;
+        size_t got;
+        if (!source_read(source, piece, want, &got, error))
+            return false;
+        if (got < want)
+            return error_set(error, "%s: it was changed while it was read", source_name(source));
+        if (run && !spill_append(run, piece, got, error))
+            return false;
+        bytes -= got;
+    }
+    return true;
+}
+
+/* Decodes the part of this rank, from a frame on. One more byte is read, so that the checksum of a
+ * frame that ends with the part is verified. */
+static bool decode_part(struct plan_spool *spool, struct part part, const struct frame_place *frame,
+                        unsigned char *piece, struct error *error)
+{
+    struct source_spec spec = spool->spec;
+    struct source *source;
+    size_t got;
+    if (part.begin == part.end)
+        return true;
+    spec.codec = &codecs[spool->facts[SPOOL_CODEC]];
+    spec.offset = frame->offset;
+    if (!source_open_as(&spec, &source, error))
+        return false;
+    (void)trace_stage(stage_names[STAGE_READ]);
+    const bool ok = copy_bytes(source, part.begin - frame->before, piece, NULL, error) &&
+                    copy_bytes(source, part.end - part.begin, piece, &spool->run, error) &&
+                    source_read(source, piece, 1, &got, error);
+    source_close(source);
+    return ok;
+}
+
+/* Returns a checksum of the size of the file and of some bytes from `offset` on; 0 if they cannot
+ * be read. */
+static uint64_t sum_place(const char *path, uint64_t offset)
+{
+    unsigned char data[4096];
+    struct stat status;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = file >= 0 ? pread(file, data, sizeof data, (off_t)offset) : -1;
+    const bool ok = got > 0 && fstat(file, &status) == 0;
+    if (file >= 0)
+        close(file);
+    return ok ? text_check_sum((uint64_t)status.st_size, data, (size_t)got).hash : 0;
+}
+
+/* Fills in the frames of all ranks, and checksums of their beginnings. If the frames cannot be
+ * found, all ranks begin with the first one. */
+static void find_parts(const struct plan *plan, const struct plan_spool *spool,
+                       const struct part *parts, struct frame_place *frames, uint64_t *sums)
+{
+    const unsigned ranks = plan->job.group->size;
+    const uint64_t last = spool->facts[SPOOL_BYTES] - 1;
+    for (unsigned rank = 0; rank < ranks; rank++)
+        frames[rank].place = parts[rank].begin < last ? parts[rank].begin : last;
+    if (!find_frames(spool->spec.path, &codecs[spool->facts[SPOOL_CODEC]], frames, ranks))
+        memset(frames, 0, ranks * sizeof *frames);
+    for (unsigned rank = 0; rank < ranks; rank++)
+        sums[rank] = sum_place(spool->spec.path, frames[rank].offset);
+}
+
+/* Collective: each rank decodes its part. */
+static bool divide(struct plan *plan, size_t i, const struct part *parts,
+                   struct frame_place *frames, uint64_t *sums, unsigned char *piece,
+                   struct error *error)
+{
+    struct group *const group = plan->job.group;
+    struct plan_spool *const spool = &plan->spools[i];
+    if (group->rank == 0)
+        find_parts(plan, spool, parts, frames, sums);
+    if (!group_broadcast(group, frames, group->size * sizeof *frames, error) ||
+        !group_broadcast(group, sums, group->size * sizeof *sums, error))
+        return false;
+    const struct frame_place *const own = &frames[group->rank];
+    if (sum_place(spool->spec.path, own->offset) != sums[group->rank])
+        return error_set(error, "%s: not as rank 0 has it", spool->spec.path);
+    return decode_part(spool, parts[group->rank], own, piece, error) &&
+           replace_source(plan, i, spool, error);
+}
+
 /* Collective: distributes the parts of a spooled input. */
 static bool distribute(struct plan *plan, size_t i, struct part own, struct error *error)
 {
     struct group *const group = plan->job.group;
+    const bool is_divided = plan->spools[i].facts[SPOOL_IS_DIVIDED];
     struct part *const parts = calloc(group->size, sizeof *parts);
+    struct frame_place *const frames = calloc(group->size, sizeof *frames);
+    uint64_t *const sums = calloc(group->size, sizeof *sums);
     unsigned char *const piece = malloc(PIECE_BYTES);
-    bool ok = group_agree(group, (parts && piece) || error_set(error, "out of memory"), error);
+    const bool has_memory = parts && frames && sums && piece;
+    bool ok = group_agree(group, has_memory || error_set(error, "out of memory"), error);
     if (ok) {
         parts[group->rank] = own;
         ok = group_sum(group, &parts->begin, group->size * (sizeof *parts / sizeof(uint64_t)),
                        error);
     }
     if (ok)
-        ok = group_agree(group, move_parts(plan, i, parts, piece, error), error);
+        ok = group_agree(group,
+                         is_divided ? divide(plan, i, parts, frames, sums, piece, error)
+                                    : move_parts(plan, i, parts, piece, error),
+                         error);
     free(parts);
+    free(frames);
+    free(sums);
     free(piece);
     return ok;
+}
+
+bool plan_store_spools(struct plan *plan, struct error *error)
+{
+    struct group *const group = plan->job.group;
+    bool ok = true;
+    for (size_t i = 0; i < plan->job.reader_count; i++) {
+        struct plan_spool *const spool = &plan->spools[i];
+        struct source **const source = &plan->job.readers[i].source;
+        if (spool->facts[SPOOL_IS_DIVIDED] && group->rank == 0 && ok) {
+            const uint64_t left = source_bytes_left(*source);
+            const uint64_t done = spool->facts[SPOOL_BYTES] - left;
+            source_close(*source);
+            *source = NULL;
+            ok = decode_all(plan, spool, source, error) &&
+                 (left == 0 || source_narrow(*source, done, left, error));
+            if (ok)
+                source_note_codec(*source, &codecs[spool->facts[SPOOL_CODEC]]);
+        }
+        spool->facts[SPOOL_IS_DIVIDED] = false;
+    }
+    return group_agree(group, ok, error);
 }
 
 bool plan_take_part(struct plan *plan, size_t i, uint64_t place, uint64_t bytes,
@@ -286,7 +484,7 @@ bool plan_take_part(struct plan *plan, size_t i, uint64_t place, uint64_t bytes,
         const uint64_t begin = plan->spools[i].facts[SPOOL_BYTES] - left + place;
         if (!distribute(plan, i, (struct part){begin, begin + bytes}, error))
             return false;
-        if (plan->job.group->rank > 0)
+        if (plan->job.group->rank > 0 || plan->spools[i].facts[SPOOL_IS_DIVIDED])
             return true;
     }
     return left == 0 || source_narrow(source, place, bytes, error);

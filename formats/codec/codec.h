@@ -37,6 +37,13 @@ struct frame_extent {
     size_t content_max; /* maximum decoded size in bytes; 0: a frame to skip */
 };
 
+/* A byte of the content of a file, and the frame that holds it. */
+struct frame_place {
+    uint64_t place;  /* of the byte in the content */
+    uint64_t offset; /* of the frame in the file */
+    uint64_t before; /* bytes of content before the frame */
+};
+
 struct codec {
     const char *name;          /* "zstd" */
     const char *summary;       /* one line for --list */
@@ -77,6 +84,10 @@ struct codec {
      * if that is not enough, if a frame does not state its content or is invalid, or if there are
      * too many frames. */
     bool (*content_bytes)(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
+    /* Finds the frames that hold `count` bytes of the content, by their places, which ascend. Fills
+     * in the other fields. Returns false as content_bytes does, or if the content ends before. */
+    bool (*find_frames)(int file, uint64_t begin, uint64_t end, struct frame_place *places,
+                        size_t count);
 
     /* Returns an encoder; NULL if memory runs out. */
     void *(*encoder_open)(int level);

@@ -26,6 +26,7 @@ const struct codec codecs[] = {
         .scan = zstd_scan,
         .decode_frames = zstd_decode_frames,
         .content_bytes = zstd_content_bytes,
+        .find_frames = zstd_find_frames,
         .encoder_open = zstd_encoder_open,
         .encoded_bytes_max = zstd_encoded_bytes_max,
         .encode = zstd_encode,

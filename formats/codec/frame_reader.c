@@ -76,7 +76,8 @@ struct frame_stream {
     void *decoder;
     unsigned char *data; /* compressed bytes read ahead: data[begin..end) */
     size_t capacity, begin, end;
-    uint64_t offset; /* of data[begin] in the file, from where reading began */
+    uint64_t origin; /* where reading began in the file */
+    uint64_t offset; /* of data[begin], from there */
     bool frame_open; /* the decoder is inside a frame */
     bool has_frames; /* a frame was decoded, or cut */
     bool file_ended;
@@ -173,11 +174,13 @@ static bool read_more(struct frame_stream *stream, struct error *error)
     return true;
 }
 
-static bool set_place(struct error *error, const char *name, uint64_t offset, bool is_first_frame,
-                      const struct error *cause)
+static bool set_place(struct error *error, const struct frame_stream *stream, uint64_t offset,
+                      bool is_first_frame, const struct error *cause)
 {
-    return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", name, offset, cause->message,
-                     is_first_frame && offset <= HEADER_BYTES_MAX ? HOW_TO_READ_AS_IT_IS : "");
+    const uint64_t place = stream->origin + offset;
+    return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->name, place,
+                     cause->message,
+                     is_first_frame && place <= HEADER_BYTES_MAX ? HOW_TO_READ_AS_IT_IS : "");
 }
 
 /* Calls the decoder once with the buffered bytes. */
@@ -191,7 +194,7 @@ static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out
     stream->offset += buffered(stream) - in.bytes;
     stream->begin = stream->end - in.bytes;
     if (!decoded)
-        return set_place(error, stream->name, stream->offset, !stream->has_frames, &cause);
+        return set_place(error, stream, stream->offset, !stream->has_frames, &cause);
     stream->has_frames |= !stream->frame_open;
     return true;
 }
@@ -211,7 +214,7 @@ static bool frame_stream_decode(struct frame_stream *stream, void *data, size_t 
             return false;
         if (is_last && stream->frame_open && out.bytes == bytes)
             return error_set(error, "%s: compressed byte %" PRIu64 ": truncated %s data",
-                             stream->name, stream->offset, stream->codec->name);
+                             stream->name, stream->origin + stream->offset, stream->codec->name);
     }
     *got = bytes - out.bytes;
     return true;
@@ -322,8 +325,8 @@ static bool explain_batch(const struct frame_stream *stream, const struct frame_
             break;
     }
     error_set(&cause, "corrupt %s data", stream->codec->name);
-    return set_place(error, stream->name, batch->offset + (batch->bytes - in.bytes),
-                     batch->offset == 0, &cause);
+    return set_place(error, stream, batch->offset + (batch->bytes - in.bytes), batch->offset == 0,
+                     &cause);
 }
 
 /* Decodes a batch to `content`, which has room for batch->content_max bytes, and sets *bytes. */
@@ -395,6 +398,7 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
                                            .codec = spec->codec,
                                            .window_log = spec->window_log,
                                            .waker = -1,
+                                           .origin = spec->origin,
                                            .keeps_head = spec->threads > 1};
     counter_start(&reader->used);
     if (!frame_stream_open(&reader->stream, head, head_bytes, capacity, error)) {

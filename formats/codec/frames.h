@@ -6,6 +6,7 @@
 #include "core/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* ---- frame_reader.c ----
  *
@@ -20,6 +21,7 @@ struct frame_reader_spec {
     const struct codec *codec; /* a codec that decodes */
     unsigned window_log;       /* for decoder_open */
     unsigned threads;          /* maximum number of decoding threads; 1: the caller's thread only */
+    uint64_t origin;           /* of the first byte in the file, for messages */
 };
 
 /* Opens a reader. Takes over head[0..head_bytes), from malloc(3) with room for `capacity` bytes:

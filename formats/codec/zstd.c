@@ -468,6 +468,24 @@ bool zstd_content_bytes(int file, uint64_t begin, uint64_t end, uint64_t *bytes)
     return true;
 }
 
+bool zstd_find_frames(int file, uint64_t begin, uint64_t end, struct frame_place *places,
+                      size_t count)
+{
+    struct window window = {.file = file, .end = end};
+    uint64_t at = begin, content = 0;
+    size_t blocks = 0, found = 0;
+    while (at < end && found < count) {
+        const uint64_t offset = at, before = content;
+        if (!measure_frame(&window, &at, &blocks, &content))
+            return false;
+        for (; found < count && places[found].place < content; found++) {
+            places[found].offset = offset;
+            places[found].before = before;
+        }
+    }
+    return found == count;
+}
+
 bool zstd_decode_frames(void *state, struct byte_reader in, struct byte_writer *out)
 {
     struct zstd_decoder *decoder = state;

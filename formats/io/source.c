@@ -325,8 +325,8 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
         !source->codec->content_bytes(source->input.file, source->input.offset - head.end,
                                       source->input.bytes, &source->content_left))
         source->content_left = SIZE_UNKNOWN;
-    const struct frame_reader_spec reader = {source->name, source->input.file, source->codec,
-                                             spec->window_log, source->input.threads};
+    const struct frame_reader_spec reader = {source->name,     source->input.file,    source->codec,
+                                             spec->window_log, source->input.threads, spec->offset};
     source->frames = frame_reader_open(&reader, head.data, head.end, BUFFER_BYTES, error);
     return source->frames;
 }
@@ -395,9 +395,15 @@ bool source_open_as(const struct source_spec *spec, struct source **out, struct 
     if (!source)
         return false;
     source->is_standard_input = is_standard_input(path);
-    const int file = source->is_standard_input
-                         ? descriptor_copy(STDIN_FILENO)
-                         : descriptor_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    int file = source->is_standard_input
+                   ? descriptor_copy(STDIN_FILENO)
+                   : descriptor_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (file >= 0 && spec->offset > 0 && lseek(file, (off_t)spec->offset, SEEK_SET) < 0) {
+        const int cause = errno;
+        close(file);
+        errno = cause;
+        file = -1;
+    }
     return begin(source, file, spec, out, error);
 }
 

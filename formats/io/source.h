@@ -32,6 +32,7 @@ struct source_spec {
     bool is_text;              /* the bytes are lines, unless they are certainly compressed */
     unsigned window_log;       /* log2 of the largest window of compressed data; 0: the default */
     unsigned threads;          /* maximum number of threads of a large read */
+    uint64_t offset;           /* of a regular file: its bytes before are left out */
 };
 
 /* Opens a file for reading. Fails for directories. The caller closes the source.

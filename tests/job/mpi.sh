@@ -140,7 +140,27 @@ fi
 suffix=npy
 zstd -q finite.f64 part1.npy numbers.txt rows
 ok_shared 'three ranks: compressed numbers and plain ones' 3 part1.npy.zst part2.npy part1.npy
+# frames FILE BYTES: compresses each piece of the file to a frame that states its content.
+frames() {
+    split -b "$2" "$1" piece.
+    zstd -q --rm piece.*
+    cat piece.*.zst >"frames-$1.zst"
+    rm piece.*
+}
+frames finite.f64 200001
+frames part1.npy 50000
+[ -n "$is_sanitized" ] || frames large.f64 3000000
+frames numbers.txt 100000
+ok_shared 'five ranks: compressed numbers, of which each rank decodes its frames' 5 frames-finite.f64.zst
+ok_shared 'three ranks: frames in several files, a header, and a plain file' 3 frames-part1.npy.zst \
+    part2.npy frames-part1.npy.zst
+ok_shared 'three ranks: frames of text' 3 --type=f64 frames-numbers.txt.zst
 if [ -z "$is_sanitized" ]; then
+    ranks 4 --stats=json frames-large.f64.zst -o out.f64 2>stats || true
+    ok 'each of four ranks decodes about a quarter of the frames' "$numpy" -c 'import json, os
+ranks = json.loads(open("stats").readline())["ranks"]
+total = os.path.getsize("frames-large.f64.zst") + os.path.getsize("large.f64")
+assert all(total / 5 < r["read_bytes"] < total / 3 for r in ranks), ranks'
     ok_says 'two ranks: compressed numbers larger than what all ranks have of them' '^same$' -- eval \
         'ranks 2 finite.f64.zst -o sorted.f64 && cmp sorted.f64 finite-sorted.f64 && echo same'
     ok_output 'three ranks: numbers from a pipe' finite-sorted.f64 -- eval \
@@ -329,6 +349,15 @@ cp finite.f64 host0/input.f64
 gpusort finite.f64 -o host1/input.f64
 refused 'the input of one rank has the same name and size, and other bytes' 'input\.f64: not as rank 0 has it' -- \
     eval '(program=sh; ranks 2 -c "cd host\$OMPI_COMM_WORLD_RANK; exec $(realpath $GPUSORT) input.f64 -o $(realpath -s $target)")'
+mv frames-finite.f64.zst host0/frames.f64.zst
+cp host0/frames.f64.zst host1
+printf x | dd of=host1/frames.f64.zst bs=1 seek=1000000 conv=notrunc status=none
+refused 'the frames of one rank are broken' 'frames\.f64\.zst: compressed byte 1.*checksum \(rank 1 on ' -- \
+    eval '(program=sh; ranks 3 -c "cd host1; exec $(realpath $GPUSORT) frames.f64.zst -o $(realpath -s $target)")'
+printf xxxx | dd of=host1/frames.f64.zst bs=1 seek="$(($(stat -c %s host1/frames.f64.zst) / 2))" \
+    conv=notrunc status=none
+refused 'the frames of one rank are other ones' 'frames\.f64\.zst: ' -- \
+    eval '(program=sh; ranks 2 -c "cd host\$OMPI_COMM_WORLD_RANK; exec $(realpath $GPUSORT) frames.f64.zst -o $(realpath -s $target)")'
 cp four.u32 four.0.u32
 cp four.u32 four.1.u32
 refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
