@@ -19,7 +19,7 @@ build=$(realpath "${BUILD:-build}")
 results=$build/results
 for_the_stand_in=(argsort cli completions device devices external faults input pipes proof soak stats text_device text_ties
     top)
-for_aarch64=(types text zstd)
+for_aarch64=(types text)
 for_any_device=(fuzz sort_cases_numbers sort_cases_keys sort_cases_lines)
 
 # full_or_small FULL SMALL: prints the one for this build.
@@ -124,16 +124,15 @@ add_tests() {
 }
 
 # add_aarch64_tests DIR: a program takes 80 ms to start under qemu, so one process does all jobs of
-# a test, except where the outputs are pipes.
+# a test.
 add_aarch64_tests() {
-    local name server
+    local name
     for name in "${for_aarch64[@]}"; do
         if [ -f "$1/missing" ]; then
             add_test "$name-aarch64" echo "1..0 # SKIP $(cat "$1/missing")"
         else
-            case $name in zstd) server= ;; *) server=$1/many_runs ;; esac
-            add_test "$name-aarch64" TEST_SIZE=small "GPUSORT=$1/gpusort" "GPUSORT_SERVER=$server" \
-                bash "$(script_of "$name")"
+            add_test "$name-aarch64" TEST_SIZE=small "GPUSORT=$1/gpusort" \
+                "GPUSORT_SERVER=$1/many_runs" bash "$(script_of "$name")"
         fi
     done
 }
