@@ -225,14 +225,13 @@ def call_jobs():
         yield from large_zstd_jobs()
 
 
-def cuda_jobs(paths=("bitonic", "segmented-merge", "column"), several=True):
-    """With numbers by these paths beside radix, and by several devices."""
+def cuda_jobs(several=True):
+    """By one device, and by several."""
     small, few = numbers(3000, 1), lines(400, 3)
     places = sorted(range(len(small)), key=lambda i: (small[i], i))
     raw_numbers = ["--format=raw", "--type=u64"]
-    for path in paths:
-        yield Job(f"numbers by {path}", [*raw_numbers, "-a", path, "in"], {"in": raw(small)},
-                  raw(sorted(small)))
+    yield Job("numbers by segmented-merge", [*raw_numbers, "-a", "segmented-merge", "in"],
+              {"in": raw(small)}, raw(sorted(small)))
     yield Job("numbers by radix", [*raw_numbers, "-a", "radix", "in"], {"in": raw(small * 4)},
               raw(sorted(small * 4)))
     yield Job("numbers of a pipe", raw_numbers, {}, raw(sorted(small)), standard_input=raw(small))

@@ -7,8 +7,8 @@
 
 A job (fault_jobs.py) is a command, its inputs, and what it must write. It is first run as it is, and
 the calls of each function are counted. Then it is run with the first call failing, with the second,
-and so on; and with all from the middle one on. Of many calls some are chosen (--all: none is left
-out).
+and so on; and with all from the middle one on. Of many calls two are chosen, the first and one that
+differs from job to job, each of which fails in one way (--all: every call fails in every way).
 Each run must end in one of two ways, in time and by no signal:
 
   status 2, with one line on standard error that names the cause, and the old output as it was; of
@@ -39,8 +39,6 @@ import fault_jobs
 
 TIME_LIMIT_S = 60
 OLD_OUTPUT = b"the old output\n"
-CALLS_MAX = 3  # of a function that fail in turn, without --all
-DEVICE_CALLS_MAX = 2  # on a real device, whose every run takes half a second
 PROBLEMS_SHOWN = 12
 WORKERS_MAX = 8
 
@@ -104,7 +102,6 @@ class CallFaults:
     """Faults of the calls of the C library."""
 
     device = "cpu"
-    calls_max = CALLS_MAX
 
     def __init__(self, library):
         self.library = os.path.abspath(library)
@@ -143,9 +140,6 @@ class CudaFaults:
     """Faults of the calls of CUDA."""
 
     device = "gpu"
-
-    def __init__(self, calls_max):
-        self.calls_max = calls_max
 
     def environment(self, fault, counts):
         added = {"SIMT_FAIL": str(fault)} if fault else {"SIMT_CALLS": counts}
@@ -328,23 +322,22 @@ def count_calls(place, faults):
     return calls, found and [f"nothing fails: {'; '.join(found)}", *shown(outcome)]
 
 
-def spread(count, most):
-    """Up to `most` of 1..count: the first, the last, and some between."""
-    if count <= most:
-        return range(1, count + 1)
-    return sorted({1 + (count - 1) * i // (most - 1) for i in range(most)})
-
-
-def choose_faults(job, calls, faults, take_all):
+def choose_faults(job, number, calls, faults, take_all):
+    """`number` is that of the job: other jobs choose other calls, and other ways to fail."""
     for function, count in sorted(calls.items()):
         if job.functions and function not in job.functions:
             continue
-        for how in faults.ways(function):
-            for call in spread(count, count if take_all else faults.calls_max):
-                yield Fault(function, call, how)
-            if faults.can_last(how):
-                for call in range(1, count + 1) if take_all else [(count + 1) // 2]:
-                    yield Fault(function, call, how, is_lasting=True)
+        ways = faults.ways(function)
+        if take_all:
+            chosen = [(call, how) for how in ways for call in range(1, count + 1)]
+        else:
+            few = sorted({1, 2 + 7 * number % (count - 1)} if count > 1 else {1})
+            chosen = [(call, ways[(number + i) % len(ways)]) for i, call in enumerate(few)]
+        for call, how in chosen:
+            yield Fault(function, call, how)
+        for how in filter(faults.can_last, ways):
+            for call in range(1, count + 1) if take_all else [(count + 1) // 2]:
+                yield Fault(function, call, how, is_lasting=True)
 
 
 @dataclasses.dataclass
@@ -354,11 +347,11 @@ class Result:
     directory: str
 
 
-def try_job(job, faults, words):
+def try_job(number, job, faults, words):
     place = Place(job, os.environ["GPUSORT"], faults.device)
     calls, problems = count_calls(place, faults)
     result = Result(collections.Counter(), problems, place.path)
-    for fault in choose_faults(job, calls, faults, words.all) if not problems else []:
+    for fault in choose_faults(job, number, calls, faults, words.all) if not problems else []:
         status, found = try_fault(place, fault, faults)
         result.statuses[status] += 1
         result.problems += found
@@ -395,13 +388,13 @@ def main():
     if words.kind == "calls":
         faults, jobs = CallFaults(words.library), fault_jobs.call_jobs()
     elif words.kind == "cuda":
-        faults, jobs = CudaFaults(CALLS_MAX), fault_jobs.cuda_jobs()
+        faults, jobs = CudaFaults(), fault_jobs.cuda_jobs()
     else:
-        faults, jobs = CudaFaults(DEVICE_CALLS_MAX), fault_jobs.cuda_jobs(paths=(), several=False)
+        faults, jobs = CudaFaults(), fault_jobs.cuda_jobs(several=False)
     jobs = [job for job in jobs if words.only in job.name]
     has_failed = False
     with concurrent.futures.ThreadPoolExecutor(min(os.cpu_count(), WORKERS_MAX)) as pool:
-        results = pool.map(lambda job: try_job(job, faults, words), jobs)
+        results = pool.map(lambda number, job: try_job(number, job, faults, words), range(len(jobs)), jobs)
         for number, (job, result) in enumerate(zip(jobs, results), 1):
             show(number, job, result, words)
             has_failed = has_failed or bool(result.problems)
