@@ -17,13 +17,14 @@ sorts() {
 
 # ---- kinds of lines ------------------------------------------------------------------------------
 
+long=$(full_or_small 10000000 1000000)
 : >none
 printf '\n' >empty_line
 printf '7' >unended
 printf '7\n' >one
 yes '' | head -n 100000 >empty_lines || true
-{ seq 3; head -c 10000000 /dev/zero | tr '\0' 9; echo; seq 2; } >long_line
-head -c 10000000 /dev/zero | tr '\0' 9 >nothing_but_long
+{ seq 3; head -c "$long" /dev/zero | tr '\0' 9; echo; seq 2; } >long_line
+head -c "$long" /dev/zero | tr '\0' 9 >nothing_but_long
 seq "$(full_or_small 200000 20000)" | awk '{ print $1 * 7919 % 100003 }' >many
 yes 1.50 | head -n 30000 >equal || true
 awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%s%d\n", i % 3 ? "" : "0", i % 50 }' >respelt
@@ -124,7 +125,7 @@ done
 
 # Where memory cannot be pinned once it is allocated, the ring is allocated as pinned memory.
 sort -g respelt >expected
-head -c 4000000 /dev/urandom >bytes
+head -c 400000 /dev/urandom >bytes
 gpusort --device=cpu --format=raw --type=u32 bytes -o numbers
 for call in cudaHostRegister:1 cudaHostRegister:2 "${registrations%,}"; do
     ok_output "lines though $call failed" expected -- \
@@ -133,20 +134,17 @@ for call in cudaHostRegister:1 cudaHostRegister:2 "${registrations%,}"; do
         env SIMT_FAIL="$call" "$GPUSORT" --device=gpu --format=raw --type=u32 bytes
 done
 
-# auto chooses the GPU for large texts, and the CPU if the GPU fails.
-seq 8000000 | tac >large
-seq 8000000 >expected
-on_cpu_after_all='^gpusort: device     cpu after all, by radix \(device 0: '
-for call in cudaMalloc:1 "${registrations}cudaMallocHost:2"; do
-    ok_output "auto: the CPU does it after $call failed" expected -- \
-        env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -n large
-    ok_says "auto: -v says so after $call failed" "$on_cpu_after_all" -- \
-        env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -v -n large -o got
+# auto chooses the GPU for large texts, and the CPU if the GPU fails. With parts, the first call to fail
+# belongs to an engine for the whole input.
+seq 1199999 -1 1000000 | sed "s/\$/ $(printf %0393d 0)/" >large
+tac large >expected
+for words in "${registrations}cudaMallocHost:2" 'cudaMalloc:2 -S 60M'; do
+    read -r call options <<<"$words"
+    # shellcheck disable=SC2086 # options
+    ok_says "auto: the CPU sorts after $call failed $options" \
+        '^gpusort: device     cpu after all, by radix \(device 0: ' -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 $options -v -n large -o got
+    ok_same_bytes "auto: the lines after $call failed $options" got expected
 done
-# With parts, the first call to fail belongs to an engine for the whole input.
-ok_output 'auto: the CPU does all parts after cudaMalloc:2 failed' expected -- \
-    env SIMT_FAIL=cudaMalloc:2 "$GPUSORT" --parallel=1 -S 200M -n large
-ok_says 'auto: -v says so of parts' "$on_cpu_after_all" -- \
-    env SIMT_FAIL=cudaMalloc:2 "$GPUSORT" --parallel=1 -S 200M -v -n large -o got
 
 done_testing
