@@ -11,6 +11,7 @@
 #include "core/backend.h"
 #include "cpu/cpu_sorts.h"
 #include "tests/random_next.h"
+#include "tests/test_size.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -116,7 +116,8 @@ static void streams_of_every_shape(void **state)
     size_t sorted = 0, undone = 0;
     for (size_t s = 0; s < SHAPE_COUNT; s++)
         for (size_t o = 0; o < ORDER_COUNT; o++) {
-            if ((orders[o].bytes != 4 && orders[o].bytes != 8) || (o + s) % 2 != 0)
+            if ((orders[o].bytes != 4 && orders[o].bytes != 8) ||
+                (o + s) % full_or_small(2, 6) != 0)
                 continue;
             struct test_case c = make_case(&orders[o], &shapes[s], 300007);
             ++*(check_stream(&c, (o / 2 + s) % 2 == 0, (o + s) % 3 == 0, threads[(o + s) / 2 % 4])
@@ -124,8 +125,8 @@ static void streams_of_every_shape(void **state)
                     : &undone);
             free_case(&c);
         }
-    assert_true(sorted > 30);
-    assert_true(undone > 10);
+    assert_true(sorted > full_or_small(30, 10));
+    assert_true(undone > full_or_small(10, 3));
 }
 
 /* An output larger than a chunk is given twice. Some keys are equal, which makes a bucket that is
@@ -135,7 +136,7 @@ static void large_streams(void **state)
     (void)state;
     static const struct shape shape = {"frequent", frequent_key, 0};
     struct test_case c = make_case(&orders[ORDER_f64], &shape, 3000017);
-    for (unsigned threads = 1; threads <= 3; threads++)
+    for (unsigned threads = (unsigned)full_or_small(1, 3); threads <= 3; threads++)
         assert_true(check_stream(&c, threads != 2, true, threads));
     free_case(&c);
 }
@@ -203,6 +204,8 @@ static void the_first_items(void **state)
         for (size_t o = 0; o < ORDER_COUNT; o++)
             for (size_t n = 0; n < 5; n++) {
                 if (o % 6 != s % 6 && (orders[o].bytes != 16 || s % 2 != 0))
+                    continue;
+                if ((s + n) % full_or_small(1, 3) != 0)
                     continue;
                 struct test_case c = make_case(&orders[o], &shapes[s], counts[n]);
                 for (size_t k = (s + o) % 2; k < 8; k += 2)

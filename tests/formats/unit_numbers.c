@@ -6,6 +6,7 @@
 #include "formats/number/number_key.h"
 #include "formats/number/number_text.h"
 #include "tests/random_next.h"
+#include "tests/test_size.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +88,7 @@ static void grammar_is_that_of_strtold(void **state)
     (void)state;
     static const char alphabet[] = "0011239.eExXpP+-+- \tinfatyNA()_b";
     uint64_t seed = 1;
-    for (size_t round = 0; round < 1500000; ++round) {
+    for (size_t round = 0; round < full_or_small(1500000, 300000); ++round) {
         char text[16], *end;
         uint64_t bits = 0, key = 0;
         bool exact = false;
@@ -111,7 +112,7 @@ static void floats_are_rounded_as_by_libc(void **state)
 {
     (void)state;
     uint64_t seed = 2;
-    for (size_t round = 0; round < 600000; ++round) {
+    for (size_t round = 0; round < full_or_small(600000, 100000); ++round) {
         char text[128];
         uint64_t bits = 0;
         random_decimal(&seed, text, 40, round % 2 ? 30 : 400);
@@ -213,7 +214,7 @@ static void keys_are_monotone_and_exact_as_they_say(void **state)
 {
     (void)state;
     uint64_t seed = 5;
-    for (size_t round = 0; round < 1000000; ++round) {
+    for (size_t round = 0; round < full_or_small(1000000, 200000); ++round) {
         char text[2][128];
         uint64_t key[2];
         bool exact[2];
@@ -272,7 +273,7 @@ static void floats_are_read_back_and_shortest(void **state)
 {
     (void)state;
     uint64_t seed = 3;
-    for (size_t round = 0; round < 500000; ++round) {
+    for (size_t round = 0; round < full_or_small(500000, 100000); ++round) {
         char text[NUMBER_TEXT_MAX + 1], shorter[64];
         uint64_t bits = random_next(&seed);
         if (round % 4 == 0)
