@@ -76,7 +76,7 @@ orders='-g
 -u -k2,2n -k1,1'
 
 # Numbers of lines around those of a tile.
-read -r -a counts <<<"$(full_or_small '1 33 1024 1025 70001' 1500)"
+read -r -a counts <<<"$(full_or_small '1 33 1024 1025 70001' 1100)"
 for count in "${counts[@]}"; do
     texts "$count"
     for text in *."$count"; do check "$text" <<<"$orders"; done

@@ -6,8 +6,9 @@
 
 # ---- processors ----------------------------------------------------------------------------------
 
-seq 400000 -1 1 >downwards
-seq 400000 >upwards
+lines=$(full_or_small 400000 200000)
+seq "$lines" -1 1 >downwards
+seq "$lines" >upwards
 processors=$(nproc)
 
 # threads_of [VARIABLE=VALUE...] [COMMAND...] GPUSORT [ARGUMENT...]: prints the number of threads
@@ -164,9 +165,9 @@ if with_directories true 2>/dev/null; then
                 "${parts[@]}" --type=u32 -S $size "${words[@]}" downwards
         done
     done
-    head -n 200000 upwards >half
+    head -n $((lines / 2)) upwards >half
     ok_output 'the first ones of parts, where a directory is full' half -- \
-        "${parts[@]}" -n -S 1M -T one -T three --top=200000 downwards
+        "${parts[@]}" -n -S 1M -T one -T three --top=$((lines / 2)) downwards
     ok_output 'parts of a pipe, where a directory is full' upwards -- \
         "${parts[@]}" -n -S 1M -T one -T three < <(cat downwards)
     cp upwards merged
