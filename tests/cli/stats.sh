@@ -8,10 +8,11 @@ python3 -c 'import json' 2>/dev/null || skip_all 'no Python'
 is_gpu=
 [ -n "$(gpu_problem)" ] || is_gpu=yes
 
-numbers=$(full_or_small 2200000 300000) # 17 MB, which several threads read
+numbers=$(full_or_small 2200000 150000) # 17 MB, which several threads read
+lines=$(full_or_small 220000 30000)
 head -c $((numbers * 8)) /dev/urandom >data.f64
 gpusort data.f64 -o data.sorted
-seq "$((numbers / 10))" | shuf >data.txt
+seq "$lines" | shuf >data.txt
 sort -n data.txt >lines.sorted
 
 # ---- --stats -------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ stats '--stats=json: numbers' "s['data'] == {'numbers': $numbers, 'bytes': $byte
     s['device']['threads'] >= 1 and s['model']['cpu_seconds'] > 0 and s['model']['measured_seconds'] > 0" \
     -- data.f64 -o out
 ok_same_bytes 'with --stats it sorts' out data.sorted
-stats '--stats=json: lines' "s['data']['lines'] == $((numbers / 10)) and
+stats '--stats=json: lines' "s['data']['lines'] == $lines and
     s['stages']['read']['bytes'] == s['stages']['write']['bytes'] == os.path.getsize('data.txt')" \
     -- -n data.txt -o out
 ok_same_bytes 'with --stats it sorts lines' out lines.sorted
@@ -91,7 +92,7 @@ stats '--stats=json: parts that are put aside' \
     "s['runs']['count'] > 2 and s['runs']['spilled_bytes'] == $bytes and
      s['stages']['spill']['bytes'] == $bytes" -- --device=cpu -S 1M data.f64 -o out
 ok_same_bytes 'with --stats it sorts in parts' out data.sorted
-stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((numbers / 5))" -- \
+stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((2 * lines))" -- \
     -nm lines.sorted lines.sorted -o out
 stats '--stats=json: nothing at all' "s['data']['numbers'] == 0" -- --format=raw --type=u8 /dev/null
 stats '--stats=json with -q' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
@@ -263,41 +264,50 @@ printf 'data.txt\0' >list
 refused 'the list of inputs' 'this is the list of inputs$' -- \
     gpusort --trace=list --files0-from=list -o "$target"
 ok 'nothing of these was changed' bash -c 'cmp <(printf "data.txt\0") list &&
-    [ "$(stat -c %s data.f64)" -eq "$1" ] && [ "$(wc -l <data.txt)" -eq "$2" ]' - "$bytes" $((numbers / 10))
+    [ "$(stat -c %s data.f64)" -eq "$1" ] && [ "$(wc -l <data.txt)" -eq "$2" ]' - "$bytes" "$lines"
 ok_fails_with 'a full disk' 2 '^gpusort: --trace=/dev/full: No space left on device$' -- \
     gpusort --trace=/dev/full data.f64 -o out
 ok_same_bytes 'does not harm the output' out data.sorted
 
 # ---- progress ------------------------------------------------------------------------------------
 
-# slow LAST ARGUMENT...: runs gpusort on standard input whose last line, LAST, comes late.
-slow() {
-    local last=$1
-    shift
-    { printf '2\n' && sleep 1.6 && printf '%s\n' "$last"; } | "$GPUSORT" "$@"
+# await FILE [REGEX]: waits for 1.6 s, and on a busy machine until FILE has a match.
+await() {
+    sleep 1.6
+    for _ in {1..300}; do
+        ! grep -qE -e "${2:-.}" "$1" || break
+        sleep 0.1
+    done
 }
-export -f slow
-export GPUSORT
+# slow FILE LAST ARGUMENT...: runs gpusort on standard input whose last line, LAST, comes late: when
+# FILE, to which this shell's output goes, shows something. If FILE is "", nothing should be shown.
+slow() {
+    local shown=${1:-/proc/version} last=$2
+    shift 2
+    { printf '2\n' && await "$shown" && printf '%s\n' "$last"; } | "$GPUSORT" "$@"
+}
+export -f await slow
+export GPUSORT cr=$'\r'
 on_terminal=(python3 "$tests_dir/on_terminal.py" --stderr)
 
 # These jobs run at the same time, as they only wait.
-"${on_terminal[@]}" bash -c 'slow 1 -o shown.out' >shown &
-"${on_terminal[@]}" bash -c 'slow 1 -q -o quiet.out' >quiet &
-"${on_terminal[@]}" bash -c 'slow 1 --no-progress -o no_progress.out' >no_progress &
-"${on_terminal[@]}" bash -c 'slow x -o failed.out' >failed || true &
-"${on_terminal[@]}" bash -c 'slow 1 -v -o verbose.out' >verbose &
-"${on_terminal[@]}" bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 3) &
-    sleep 1.8 && kill $! && wait $! 2>/dev/null
+"${on_terminal[@]}" bash -c 'slow shown 1 -o shown.out' >shown &
+"${on_terminal[@]}" bash -c 'slow "" 1 -q -o quiet.out' >quiet &
+"${on_terminal[@]}" bash -c 'slow "" 1 --no-progress -o no_progress.out' >no_progress &
+"${on_terminal[@]}" bash -c 'slow failed x -o failed.out' >failed || true &
+"${on_terminal[@]}" bash -c 'slow verbose 1 -v -o verbose.out' >verbose &
+"${on_terminal[@]}" bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 60 2>/dev/null) &
+    await killed && kill $! && wait $! 2>/dev/null
     echo $? >killed.status' >killed &
 "${on_terminal[@]}" bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
 "${on_terminal[@]}" bash -c 'stty cols 80 <&2
-    { printf "2\n" && sleep 1.6 && stty cols 9 <&2 && sleep 0.6; } | "$GPUSORT" -o /dev/null' >narrowed &
+    { printf "2\n" && await narrowed && stty cols 9 <&2 && await narrowed "${cr}gpusort:$cr"; } | "$GPUSORT" -o /dev/null' >narrowed &
 "${on_terminal[@]}" bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
 "${on_terminal[@]}" --stdin "$GPUSORT" -o /dev/null >typed &
-slow 1 >not_asked 2>&1 &
-slow 1 --progress >asked 2>&1 &
-slow 1 --progress -q >asked_quiet 2>&1 &
-{ head -c 8000000 /dev/zero; sleep 1.6; } |
+slow '' 1 >not_asked 2>&1 &
+slow asked 1 --progress >asked 2>&1 &
+slow '' 1 --progress -q >asked_quiet 2>&1 &
+{ head -c 8000000 /dev/zero; await piped; } |
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 wait
 head -c 9000000 data.f64 >few.f64
@@ -305,7 +315,6 @@ head -c 9000000 data.f64 >few.f64
 "${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
 
 # The line on a terminal begins with a carriage return, and is erased with one.
-cr=$'\r'
 shows() { grep -Eq "^${cr}gpusort: [^$cr]*(${cr}gpusort: [^$cr]*|$cr *)*$cr +$cr$1\$" "$2"; }
 ok 'a slow run shows on a terminal how far it is, and takes the line away' shows '' shown
 ok_prints 'and sorts' '1\n2\n' -- cat shown.out
