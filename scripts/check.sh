@@ -64,8 +64,8 @@ scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1
 # that is linked -no-pie starts in 7 ms instead of 10.
 TEST_AARCH64=$build/aarch64 check plain SIMT=0 TEST_EXCEPT=fuzz_targets \
     CFLAGS='-O2 -g1 -Werror' CXXFLAGS='-O2 -g1 -Werror' "${cuda_flags[@]}"
-# Of the tests that NAME-simt repeats, those whose code does not depend on the device run only there.
-export TEST_SIZE=small TEST_EXCEPT='cli completions input pipes stats'
+# Tests whose NAME-simt runs all of the host's code run only there.
+export TEST_SIZE=small TEST_EXCEPT='argsort cli completions external input pipes soak stats top'
 check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g1 -Werror' \
     CXXFLAGS='-O1 -g1 -Werror' LDFLAGS=-no-pie
 

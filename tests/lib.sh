@@ -269,10 +269,9 @@ gpu_problem() {
         sed -nE 's/^gpusort: (--device=gpu: |(this build has no GPU))/\2/p'
 }
 
-# Prints the devices that a test runs on: cpu, and gpu if there is one. For the stand-in cpu is left
-# out, as the same test of the other program covers it.
+# Prints the devices that a test runs on: cpu, and gpu if there is one.
 list_devices() {
-    case $GPUSORT in */simt/*) ;; *) echo cpu ;; esac
+    echo cpu
     [ -n "$(gpu_problem)" ] || echo gpu
 }
 

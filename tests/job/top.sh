@@ -10,7 +10,8 @@ mapfile -t devices < <(list_devices)
 
 # More numbers than are always sorted completely, on either device, and K around half of them.
 count=20011
-tops=(0 1 1000 $((count / 2 - 1)) $((count / 2 + 1)) "$count" 18446744073709551615)
+all_tops=(0 1 1000 $((count / 2 - 1)) $((count / 2 + 1)) "$count" 18446744073709551615)
+few_tops=(1 1000 $((count / 2 + 1)))
 
 # top_problems ITEM_BYTES EXPECTED ARGUMENT...: prints what is wrong if `gpusort --top=K
 # ARGUMENT...` does not write the first K items of EXPECTED, for each K in $tops.
@@ -37,6 +38,7 @@ ok_top() {
     pass_unless_said "$name" "$work/log/top"
 }
 
+if [ "$test_size" = full ]; then tops=("${all_tops[@]}"); else tops=("${few_tops[@]}"); fi
 for type in $(list_types); do
     data keys . "$type" "$count"
     bytes=$(bytes_of_type "$type")
@@ -50,6 +52,7 @@ for type in $(list_types); do
 done
 
 data shapes . "$count"
+tops=("${all_tops[@]}")
 for shape in random equal two sorted reversed zipf; do
     for device in "${devices[@]}"; do
         for type in u64 f32; do
@@ -114,8 +117,7 @@ done
 
 # --argsort: the indices of the first items; those of equal numbers are in the order of the input.
 # Items have 8 bytes, or 16 where key and index need more.
-all_tops=("${tops[@]}")
-tops=(1 1000 $((count / 2 + 1)))
+tops=("${few_tops[@]}")
 for type in $(list_types); do
     data argsort . "$type" "$count"
     for device in "${devices[@]}"; do
@@ -127,7 +129,7 @@ for type in $(list_types); do
         done
     done
 done
-tops=("${all_tops[@]}")
+[ "$test_size" = small ] || tops=("${all_tops[@]}")
 for shape in equal two zipf; do
     for device in "${devices[@]}"; do
         for type in u64 f32; do
@@ -181,28 +183,28 @@ done
 
 # A small device: the input is selected from in batches. If there is no room for a batch of twice
 # the requested items, it is sorted in parts. (Only the stand-in can have so little memory.)
-size=$(full_or_small 32340000 4000000)
+size=$(full_or_small 32340000 1000000) memory=$(full_or_small 8000000 2000000) most=$(full_or_small 234000 58500)
 head -c "$size" /dev/urandom >large
-"$numpy" -c 'import numpy as np; np.sort(np.fromfile("large", "<u8"))[:234000].tofile("large.first")'
+"$numpy" -c 'import numpy as np; np.sort(np.fromfile("large", "<u8")).tofile("large.first")'
 for device in "${devices[@]}"; do
-    for top in 1 20000 234000; do
-        expect $top 8 large.first
+    for top in 1 $((most / 12)) "$most"; do
+        expect "$top" 8 large.first
         ok_output "$device: the first $top of more than the device holds" first -- \
-            env SIMT_MEMORY_BYTES=8000000 "$GPUSORT" --device="$device" --top=$top --format=raw \
+            env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" --device="$device" --top="$top" --format=raw \
             --type=u64 large
-        [ $top != 234000 ] || continue
+        [ "$top" != "$most" ] || continue
         ok_output "$device: the first $top of a pipe of more than that" first -- \
-            env SIMT_MEMORY_BYTES=8000000 "$GPUSORT" --device="$device" --top=$top --format=raw \
+            env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" --device="$device" --top="$top" --format=raw \
             --type=u64 < <(cat large)
     done
 done
 
 # Nearly half of the input takes more room to select than to sort in place.
 if [[ ${devices[*]} == *gpu ]]; then
-    head -c 3234000 large >half
-    "$numpy" -c 'import numpy as np; np.sort(np.fromfile("half", "<u8"))[:199999].tofile("first")'
+    head -c 808000 large >half
+    "$numpy" -c 'import numpy as np; np.sort(np.fromfile("half", "<u8"))[:49999].tofile("first")'
     ok_output 'gpu: a selection that the device has no room for' first -- \
-        env SIMT_MEMORY_BYTES=5000000 "$GPUSORT" --device=gpu --algorithm=bitonic --top=199999 \
+        env SIMT_MEMORY_BYTES=1250000 "$GPUSORT" --device=gpu --algorithm=bitonic --top=49999 \
         --format=raw --type=u64 half
 fi
 
@@ -213,14 +215,14 @@ import numpy as np
 numbers = np.fromfile("large", "<u8") % 10
 numbers.astype("<u2").tofile("often.u16")
 numbers.astype("<u4").tofile("often.u32")
-np.argsort(numbers, kind="stable")[:20000].astype("<u8").tofile("often.first")'
+np.argsort(numbers, kind="stable")[:5000].astype("<u8").tofile("often.first")'
 for device in "${devices[@]}"; do
     for type in u16 u32; do
-        on=(--argsort --device="$device" --top=20000 --format=raw --type="$type")
+        on=(--argsort --device="$device" --top=5000 --format=raw --type="$type")
         ok_output "$device: the first indices of more $type than the device holds" often.first -- \
-            env SIMT_MEMORY_BYTES=8000000 "$GPUSORT" "${on[@]}" often.$type
+            env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" "${on[@]}" often.$type
         ok_output "$device: the first indices of a pipe of more $type than that" often.first -- \
-            env SIMT_MEMORY_BYTES=8000000 "$GPUSORT" "${on[@]}" < <(cat often.$type often.$type)
+            env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" "${on[@]}" < <(cat often.$type often.$type)
     done
 done
 
