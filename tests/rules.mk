@@ -33,6 +33,10 @@ $(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) -Itests/simt -c -o $@ $<
 
+# The address sanitizer takes 39 s for this file if it checks each access in place, and 17 s with calls.
+$(BUILD)/cpu/vector/vector_sort.cc.o: SANITIZE_FLAGS += $(if $(findstring address,$(SANITIZE)), \
+	--param asan-instrumentation-with-call-threshold=0)
+
 # Code that runs at each barrier of the stand-in is not sanitized, as that takes half of the time.
 # It informs the address sanitizer about the stacks.
 simt_switching := $(patsubst %,$(BUILD)/simt/tests/simt/simt_%.cc.o,fiber launch)
