@@ -21,6 +21,9 @@ for_the_stand_in=(argsort cli completions device devices external faults input p
     top)
 for_aarch64=(types text)
 for_any_device=(fuzz sort_cases_numbers sort_cases_keys sort_cases_lines)
+# These take longest, and start first, so that no processor is idle at the end.
+longest=(devices-simt external external-simt faults faults-simt fuzz-simt install lines_matrix mpi radix_matrix
+    stats stats-simt style top-simt unit_cpu_sort unit_frames)
 
 # full_or_small FULL SMALL: prints the one for this build.
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
@@ -43,8 +46,8 @@ path_largest() {
 # matrix_size NAME: prints the same for another matrix.
 matrix_size() {
     case $1 in
-    radix_matrix) full_or_small 3 17 ;; # every third or every 17th of its arrays
-    radix_parts_matrix) full_or_small 3 17 ;; # of its cases
+    radix_matrix) full_or_small 3 37 ;; # every third or every 37th of its arrays
+    radix_parts_matrix) full_or_small 3 37 ;; # of its cases
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
     esac
 }
@@ -230,8 +233,10 @@ run_scripts() {
 
 rm -rf "$results"
 mkdir -p "$results"
+on_gpu=no
 if [ "${1:-}" = --gpu ]; then
     shift
+    on_gpu=yes
     add_gpu_tests
 else
     add_tests
@@ -253,18 +258,26 @@ for script in "${scripts[@]}"; do
         exit 2
     fi
 done
-# The driver lets only one process at a time create a context or allocate. So tests that start
-# gpusort many times, each time with a GPU, run after the tests that are one process, which they
-# would delay.
-starting=() others=()
+first=() second=()
 for script in "${scripts[@]}"; do
-    if grep -q 'bash tests/' "$script"; then starting+=("$script"); else others+=("$script"); fi
+    if [ $on_gpu = yes ]; then
+        # The driver lets only one process at a time create a context or allocate. So tests that start
+        # gpusort many times, each time with a GPU, run after the tests that are one process, which
+        # they would delay.
+        if grep -q 'bash tests/' "$script"; then second+=("$script"); else first+=("$script"); fi
+    else
+        case " ${longest[*]} " in
+        *" $(basename "$script" .sh) "*) first+=("$script") ;;
+        *) second+=("$script") ;;
+        esac
+    fi
 done
 run_status=0
-for group in others starting; do
-    declare -n members=$group
-    [ ${#members[@]} -eq 0 ] || run_scripts "${members[@]}" || run_status=$?
-done
+if [ $on_gpu = yes ] && [ ${#first[@]} -gt 0 ]; then
+    run_scripts "${first[@]}" || run_status=$?
+    first=()
+fi
+[ $((${#first[@]} + ${#second[@]})) -eq 0 ] || run_scripts "${first[@]}" "${second[@]}" || run_status=$?
 
 passed=0 failed=0 skipped=0
 for script in "${scripts[@]}"; do
