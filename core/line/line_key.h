@@ -144,10 +144,12 @@ HOST_DEVICE static inline struct line_span line_key_find(int separator, const st
 
 /* ---- Images of numbers of -g ---- */
 
-/* Images below the image of -inf, 0x000fffffffffffff. */
+/* The order of text that is not a number, of NaNs and of numbers is decided here, for the host, the
+ * GPU and exact comparisons alike. The image of -inf is 0x000fffffffffffff. */
 #define NUMBER_IMAGE_NONE ((uint64_t)0) /* text that is not a number */
 #define NUMBER_IMAGE_NEGATIVE_NAN ((uint64_t)1)
 #define NUMBER_IMAGE_POSITIVE_NAN ((uint64_t)2)
+#define NUMBER_IMAGE_LEAST ((uint64_t)3) /* no image of another number is below it */
 
 /* The bits of the doubles 2^-960, 2^960 and inf. Between the first two, far inside the normal
  * doubles, rounding errors are relative. */

@@ -5,7 +5,6 @@
 #include "core/line/line_key.h"
 #include "formats/number/number_key.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -40,30 +39,14 @@ static int compare_decimals(struct line_span a, struct line_span b, bool has_suf
 
 /* ---- -g ---- */
 
-/* The order of text that is not a number, NaNs and other numbers. */
-enum general_class { NO_NUMBER, NEGATIVE_NAN, POSITIVE_NAN, ORDERED_NUMBER };
-
-struct general_value {
-    enum general_class class;
-    long double value;
-};
-
-static struct general_value read_general(struct line_span key)
-{
-    long double value;
-    if (!number_prefix_value(key.text, key.length, &value))
-        return (struct general_value){NO_NUMBER, 0};
-    if (isnan(value))
-        return (struct general_value){signbit(value) ? NEGATIVE_NAN : POSITIVE_NAN, 0};
-    return (struct general_value){ORDERED_NUMBER, value};
-}
-
 static int compare_general(struct line_span a, struct line_span b)
 {
-    const struct general_value x = read_general(a), y = read_general(b);
-    if (x.class != y.class)
-        return (int)x.class - (int)y.class;
-    return (x.value > y.value) - (x.value < y.value);
+    long double x = 0, y = 0;
+    const uint64_t x_class = number_prefix_class(a.text, a.length, &x);
+    const uint64_t y_class = number_prefix_class(b.text, b.length, &y);
+    if (x_class != y_class)
+        return x_class < y_class ? -1 : 1;
+    return (x > y) - (x < y);
 }
 
 /* ---- Lines without an image ---- */

@@ -25,7 +25,6 @@
 #include "formats/number/number_key.h"
 
 #include <float.h>
-#include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -76,17 +75,10 @@ static inline size_t lines_row_common(const struct line_row *a, const struct lin
     return common > from ? common : from;
 }
 
-/* First words of values below all others. The least word of other values, for -inf, is above
- * them. */
-#define WORD_NO_NUMBER 0
-#define WORD_NEGATIVE_NAN 1
-#define WORD_POSITIVE_NAN 2
-#define WORD_LEAST 3
-
 /* Sets two words whose order is that of the long doubles, with -0 as 0. x87 has sign and exponent
  * in bytes 8 and 9. IEEE 754 binary128 has them at the top of bytes 15 and 14, with more of the
  * significand below them in the same word. In both formats the greatest first word, for inf, leaves
- * room for adding WORD_LEAST. */
+ * room for adding NUMBER_IMAGE_LEAST. */
 static void value_words(long double value, uint64_t words[2])
 {
     const bool is_x87 = LDBL_MANT_DIG == 64;
@@ -95,19 +87,17 @@ static void value_words(long double value, uint64_t words[2])
     value = value == 0 ? 0 : value;
     memcpy(halves, &value, is_x87 ? 10 : sizeof value);
     const bool negative = (halves[1] & sign) != 0;
-    words[0] = WORD_LEAST + (negative ? ~halves[1] & (sign | (sign - 1)) : halves[1] | sign);
+    words[0] =
+        NUMBER_IMAGE_LEAST + (negative ? ~halves[1] & (sign | (sign - 1)) : halves[1] | sign);
     words[1] = negative ? ~halves[0] : halves[0];
 }
 
 static void text_value_words(const char *text, size_t length, uint64_t words[2])
 {
     long double value;
+    words[0] = number_prefix_class(text, length, &value);
     words[1] = 0;
-    if (!number_prefix_value(text, length, &value))
-        words[0] = WORD_NO_NUMBER;
-    else if (isnan(value))
-        words[0] = signbit(value) ? WORD_NEGATIVE_NAN : WORD_POSITIVE_NAN;
-    else
+    if (words[0] == NUMBER_IMAGE_LEAST)
         value_words(value, words);
 }
 

@@ -308,6 +308,17 @@ bool number_prefix_value(const char *text, size_t length, long double *value)
     return true;
 }
 
+uint64_t number_prefix_class(const char *text, size_t length, long double *value)
+{
+    long double found;
+    if (!number_prefix_value(text, length, &found))
+        return NUMBER_IMAGE_NONE;
+    if (std::isnan(found))
+        return std::signbit(found) ? NUMBER_IMAGE_NEGATIVE_NAN : NUMBER_IMAGE_POSITIVE_NAN;
+    *value = found;
+    return NUMBER_IMAGE_LEAST;
+}
+
 /* ---- -n and -h ----
  *
  * core/line/line_key.h has the layout of word 0. Word 1 and all later words have 18 digits each,

@@ -30,6 +30,10 @@ void number_prefix_image(const char *text, size_t length, uint64_t *image, bool 
  * no number. */
 bool number_prefix_value(const char *text, size_t length, long double *value);
 
+/* As number_prefix_value(), for exact comparisons. Returns the image of text that is not a number
+ * or is a NaN; otherwise NUMBER_IMAGE_LEAST, and only then sets *value. */
+uint64_t number_prefix_class(const char *text, size_t length, long double *value);
+
 /* ---- -n and -h: decimals of any length, exactly ----
  *
  *   text -> decimal_scan -> sign, suffix, positions of the digits -> decimal_word 0, 1, 2, ...
