@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
-#include "job/pipeline_run.h"
+#include "job/pipeline_ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -188,6 +188,21 @@ void pipeline_open_early(struct job *job)
     } else {
         sink_discard(run.sink);
     }
+}
+
+bool pipeline_open_shared(struct job *job, struct error *error)
+{
+    struct run run = {.job = job};
+    if (!all_agree(&run, open_output(&run, error), error)) {
+        sink_discard(run.sink);
+        return false;
+    }
+    if (!job->keep_lines) {
+        const struct layout layout = run_output_layout(job, job->group_count);
+        rank_array_expect(&run, &layout);
+    }
+    job->sink = run.sink;
+    return true;
 }
 
 bool pipeline_run(struct job *job, struct job_report *report, struct error *error)

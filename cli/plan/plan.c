@@ -538,6 +538,14 @@ static void limit_threads(const struct options *options, struct plan *plan)
         set_threads(plan, (unsigned)useful);
 }
 
+/* Collective: opens an output that ranks share, except for --explain. */
+static bool open_shared_output(const struct options *options, struct plan *plan,
+                               struct error *error)
+{
+    return !plan->job.output.group || options->action != ACTION_SORT ||
+           pipeline_open_shared(&plan->job, error);
+}
+
 bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
@@ -555,8 +563,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&
-           plan_share(plan, error) && plan_choose_device(options, plan, error) &&
-           plan_choose_memory(options, plan, error);
+           plan_share(plan, error) && open_shared_output(options, plan, error) &&
+           plan_choose_device(options, plan, error) && plan_choose_memory(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;
     return made;
 }
