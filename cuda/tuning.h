@@ -155,11 +155,6 @@ constexpr unsigned LINES_KEY_BLOCKS = 5;
  * at most two such lines, and their threads keep the others waiting. */
 constexpr size_t LINES_WALK_BYTES = 4096;
 
-/* The block that adds up the counts of all tiles: its threads, and the words that a thread takes at
- * a time. 5.4 GB of text have 660,000 tiles, which take 81 steps. */
-constexpr unsigned LINES_SCAN_THREADS = 1024;
-constexpr unsigned LINES_SCAN_WORDS = 8;
-
 /* ---- gathering lines ----
  *
  * Calculated for an H200, not measured. Lines of ten bytes at random positions take one or two
@@ -174,10 +169,6 @@ constexpr unsigned GATHER_WALK_WORDS = 16;
 /* Bytes of a part of the text: a bit per part marks whether a line ends in it. A warp reads a part
  * in two reads, and reads the marks of 1 MiB at once. */
 constexpr unsigned GATHER_MARK_BYTES = 1024;
-
-/* The scan over the groups' sums: threads, and sums per thread and step. */
-constexpr unsigned GATHER_SCAN_THREADS = 1024;
-constexpr unsigned GATHER_SCAN_SUMS = 4;
 
 /* The copy: a block makes a tile of the output in shared memory, one line per thread.
  * GATHER_BLOCKS: blocks per multiprocessor (40 registers; nvcc 13.0, sm_90). Warps copy spans

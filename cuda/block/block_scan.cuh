@@ -8,6 +8,7 @@
 #include "cuda/tuning.h"
 
 #include <cuda_runtime.h>
+#include <stddef.h>
 
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
@@ -45,6 +46,38 @@ __device__ __forceinline__ T block_exclusive_scan(T value, T *warp_sums, T *tota
     const T sums = warp_inclusive_scan(sum);
     *total = __shfl_sync(ALL_LANES, sums, static_cast<int>(warps - 1));
     return inclusive - value + __shfl_sync(ALL_LANES, sums - sum, static_cast<int>(warp));
+}
+
+/* Replaces each of values[0..count) by the sum of the values before it; *total becomes the sum of
+ * all. One block, because the values are few: one for each tile or group. */
+constexpr unsigned BLOCK_SCAN_THREADS = 1024;
+constexpr unsigned BLOCK_SCAN_VALUES = 8; /* per thread and step */
+template <typename T>
+static __global__ void __launch_bounds__(BLOCK_SCAN_THREADS)
+    scan_kernel(T *values, size_t count, T *total)
+{
+    __shared__ T warp_sums[THREADS_PER_WARP];
+    T before = 0;
+    for (size_t first = 0; first < count; first += BLOCK_SCAN_THREADS * BLOCK_SCAN_VALUES) {
+        const size_t begin = first + threadIdx.x * BLOCK_SCAN_VALUES;
+        T own[BLOCK_SCAN_VALUES], sum = 0, all = 0;
+#pragma unroll
+        for (unsigned i = 0; i < BLOCK_SCAN_VALUES; i++) {
+            own[i] = begin + i < count ? values[begin + i] : T{0};
+            sum += own[i];
+        }
+        T running = before + block_exclusive_scan<BLOCK_SCAN_THREADS>(sum, warp_sums, &all);
+#pragma unroll
+        for (unsigned i = 0; i < BLOCK_SCAN_VALUES; i++) {
+            if (begin + i < count)
+                values[begin + i] = running;
+            running += own[i];
+        }
+        before += all;
+        __syncthreads(); /* warp_sums is reused */
+    }
+    if (threadIdx.x == 0)
+        *total = before;
 }
 
 /* ---- counters in shared memory ----

@@ -357,19 +357,25 @@ static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
                              error);
 }
 
+/* Returns the launch of a kernel that has a thread for each of `count` things. */
+static struct launch gather_launch(const struct cuda_gather *gather, const char *name, size_t count,
+                                   unsigned threads)
+{
+    return {name, launch_blocks(count, threads), threads, gather->text->device,
+            gather->text->stream};
+}
+
 bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error)
 {
     const struct cuda_text *const text = gather->text;
-    const struct launch launch = {"gather_order_kernel",
-                                  launch_blocks(gather->count, THREADS_PER_BLOCK),
-                                  THREADS_PER_BLOCK, text->device, text->stream};
     return cuda_check(cudaMemsetAsync(gather->totals, 0, 2 * sizeof *gather->totals, text->stream),
                       text->device, "cudaMemsetAsync", error) &&
            cuda_check(
                cudaMemsetAsync(gather->totals + 2, 0xff, sizeof *gather->totals, text->stream),
                text->device, "cudaMemsetAsync", error) &&
-           launch_kernel(launch, error, gather_order_kernel, gather->items, gather->count,
-                         gather->totals);
+           launch_kernel(
+               gather_launch(gather, "gather_order_kernel", gather->count, THREADS_PER_BLOCK),
+               error, gather_order_kernel, gather->items, gather->count, gather->totals);
 }
 
 bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proof *proof,
@@ -390,12 +396,25 @@ bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proo
 
 bool cuda_gather_measure(struct cuda_gather *gather, struct error *error)
 {
+    const struct gather_view view = gather_view_make(gather);
     gather->bytes = 0;
     if (gather->count == 0)
         return true;
-    return gather_start_mark(gather, error) && gather_start_measure(gather, error) &&
-           gather_start_scan(gather, error) && gather_fetch_bytes(gather, error) &&
-           gather_start_find(gather, error);
+    if (!launch_kernel(gather_launch(gather, "gather_mark_kernel",
+                                     view.mark_words * THREADS_PER_WARP, THREADS_PER_BLOCK),
+                       error, gather_mark_kernel, view) ||
+        !launch_kernel(gather_launch(gather, "gather_measure_kernel",
+                                     view.group_count * GATHER_MEASURE_THREADS,
+                                     GATHER_MEASURE_THREADS),
+                       error, gather_measure_kernel, view) ||
+        !launch_kernel(gather_launch(gather, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
+                       scan_kernel<uint64_t>, view.groups, static_cast<size_t>(view.group_count),
+                       view.bytes) ||
+        !gather_fetch_bytes(gather, error))
+        return false;
+    const uint64_t tiles = launch_blocks(gather->bytes, GATHER_TILE_BYTES);
+    return launch_kernel(gather_launch(gather, "gather_find_kernel", tiles + 1, THREADS_PER_BLOCK),
+                         error, gather_find_kernel, view, tiles);
 }
 
 bool cuda_gather_copy(const struct cuda_gather *gather, size_t begin, size_t end,
@@ -403,8 +422,7 @@ bool cuda_gather_copy(const struct cuda_gather *gather, size_t begin, size_t end
 {
     const size_t tiles =
         begin < end ? (end - 1) / GATHER_TILE_BYTES - begin / GATHER_TILE_BYTES + 1 : 0;
-    const struct launch launch = {"gather_copy_kernel", tiles, GATHER_THREADS, gather->text->device,
-                                  gather->text->stream};
-    return launch_kernel(launch, error, gather_copy_kernel, gather_view_make(gather), begin, end,
-                         target, gather->totals);
+    return launch_kernel(
+        gather_launch(gather, "gather_copy_kernel", tiles * GATHER_THREADS, GATHER_THREADS), error,
+        gather_copy_kernel, gather_view_make(gather), begin, end, target, gather->totals);
 }

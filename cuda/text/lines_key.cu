@@ -87,37 +87,6 @@ __global__ void __launch_bounds__(LINES_THREADS)
         lines[tile] = total;
 }
 
-/* Sets sums[i] to the sum of the entries before it, for i <= count. One block, because there are
- * few tiles. */
-__global__ void __launch_bounds__(LINES_SCAN_THREADS)
-    lines_scan_kernel(uint64_t *sums, size_t count)
-{
-    __shared__ uint64_t warp_sums[THREADS_PER_WARP];
-    constexpr size_t step = LINES_SCAN_THREADS * LINES_SCAN_WORDS;
-    uint64_t before = 0;
-    for (size_t first = 0; first < count; first += step) {
-        const size_t begin = first + threadIdx.x * LINES_SCAN_WORDS;
-        uint64_t own[LINES_SCAN_WORDS], sum = 0, total;
-#pragma unroll
-        for (unsigned i = 0; i < LINES_SCAN_WORDS; i++) {
-            own[i] = begin + i < count ? sums[begin + i] : 0;
-            sum += own[i];
-        }
-        uint64_t running =
-            before + block_exclusive_scan<LINES_SCAN_THREADS>(sum, warp_sums, &total);
-#pragma unroll
-        for (unsigned i = 0; i < LINES_SCAN_WORDS; i++) {
-            if (begin + i < count)
-                sums[begin + i] = running;
-            running += own[i];
-        }
-        before += total;
-        __syncthreads();
-    }
-    if (threadIdx.x == 0)
-        sums[count] = before;
-}
-
 /* ---- items ---- */
 
 /* Copies the tile to `staged`, and the starts of its lines to `starts`, relative to the tile's
@@ -273,12 +242,12 @@ static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t coun
                        size_t most, size_t *total, struct error *error)
 {
     uint64_t sum = 0;
-    if (!launch_kernel(lines_launch(text, "lines_scan_kernel", 1, LINES_SCAN_THREADS), error,
-                       lines_scan_kernel, sums, count) ||
+    if (!launch_kernel(lines_launch(text, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
+                       scan_kernel<uint64_t>, sums, count, sums + count) ||
         !cuda_check(
             cudaMemcpyAsync(&sum, sums + count, sizeof sum, cudaMemcpyDeviceToHost, text->stream),
             text->device, "cudaMemcpyAsync", error) ||
-        !cuda_check(cudaStreamSynchronize(text->stream), text->device, "lines_scan_kernel", error))
+        !cuda_check(cudaStreamSynchronize(text->stream), text->device, "scan_kernel", error))
         return false;
     *total = sum;
     return cuda_check_figure(sum, most, text->device, what, error);

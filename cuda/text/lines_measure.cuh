@@ -4,7 +4,7 @@
  *
  *   text  --gather_mark_kernel--> marks: the parts of the text in which a line ends
  *   items --gather_measure_kernel--> starts of lines within their group, and bytes of the groups
- *         --gather_scan_kernel--> starts of groups, and total bytes
+ *         --scan_kernel--> starts of groups, and total bytes
  *         --gather_find_kernel--> for each tile of the output, the line of its first byte
  *
  * Lines are at random positions, so each costs one or two sectors of memory, and its length is
@@ -259,35 +259,6 @@ static __global__ void __launch_bounds__(GATHER_MEASURE_THREADS)
 
 /* ---- starts ---- */
 
-/* Replaces the groups' bytes by their starts. One block. */
-static __global__ void __launch_bounds__(GATHER_SCAN_THREADS)
-    gather_scan_kernel(struct gather_view view)
-{
-    __shared__ uint64_t warp_sums[THREADS_PER_WARP];
-    uint64_t before = 0;
-    for (uint64_t first = 0; first < view.group_count;
-         first += GATHER_SCAN_THREADS * GATHER_SCAN_SUMS) {
-        const uint64_t own = first + threadIdx.x * GATHER_SCAN_SUMS;
-        uint64_t bytes[GATHER_SCAN_SUMS], sum = 0, all = 0;
-#pragma unroll
-        for (unsigned i = 0; i < GATHER_SCAN_SUMS; i++) {
-            bytes[i] = own + i < view.group_count ? view.groups[own + i] : 0;
-            sum += bytes[i];
-        }
-        uint64_t start = before + block_exclusive_scan<GATHER_SCAN_THREADS>(sum, warp_sums, &all);
-#pragma unroll
-        for (unsigned i = 0; i < GATHER_SCAN_SUMS; i++) {
-            if (own + i < view.group_count)
-                view.groups[own + i] = start;
-            start += bytes[i];
-        }
-        before += all;
-        __syncthreads();
-    }
-    if (threadIdx.x == 0)
-        *view.bytes = before;
-}
-
 /* Returns the line that contains a byte of the output. */
 __device__ __forceinline__ uint64_t thread_find_line(const struct gather_view &view, uint64_t byte)
 {
@@ -351,39 +322,6 @@ static inline struct gather_view gather_view_make(const struct cuda_gather *gath
     view.marks = reinterpret_cast<uint32_t *>(work + layout.marks);
     view.mark_words = launch_blocks(text_bytes, GATHER_MARK_BITS * GATHER_MARK_BYTES);
     return view;
-}
-
-static inline bool gather_start_mark(const struct cuda_gather *gather, struct error *error)
-{
-    const struct gather_view view = gather_view_make(gather);
-    const struct launch launch = {
-        "gather_mark_kernel", launch_blocks(view.mark_words, THREADS_PER_BLOCK / THREADS_PER_WARP),
-        THREADS_PER_BLOCK, gather->text->device, gather->text->stream};
-    return launch_kernel(launch, error, gather_mark_kernel, view);
-}
-
-static inline bool gather_start_measure(const struct cuda_gather *gather, struct error *error)
-{
-    const struct gather_view view = gather_view_make(gather);
-    const struct launch launch = {"gather_measure_kernel", view.group_count, GATHER_MEASURE_THREADS,
-                                  gather->text->device, gather->text->stream};
-    return launch_kernel(launch, error, gather_measure_kernel, view);
-}
-
-static inline bool gather_start_scan(const struct cuda_gather *gather, struct error *error)
-{
-    const struct launch launch = {"gather_scan_kernel", 1, GATHER_SCAN_THREADS,
-                                  gather->text->device, gather->text->stream};
-    return launch_kernel(launch, error, gather_scan_kernel, gather_view_make(gather));
-}
-
-/* gather->bytes must be known. */
-static inline bool gather_start_find(const struct cuda_gather *gather, struct error *error)
-{
-    const size_t tiles = launch_blocks(gather->bytes, GATHER_TILE_BYTES);
-    const struct launch launch = {"gather_find_kernel", launch_blocks(tiles + 1, THREADS_PER_BLOCK),
-                                  THREADS_PER_BLOCK, gather->text->device, gather->text->stream};
-    return launch_kernel(launch, error, gather_find_kernel, gather_view_make(gather), tiles);
 }
 
 #endif

@@ -264,9 +264,11 @@ static bool refine_wait(const struct refine_run &run, struct error *error)
 static bool refine_fetch_totals(const struct refine_run &run, const struct refine_marks &marks,
                                 size_t count, struct refine_totals *totals, struct error *error)
 {
-    return refine_copy(run, totals, marks.totals, sizeof *totals, cudaMemcpyDeviceToHost, error) &&
-           refine_wait(run, error) &&
-           cuda_check_figure(totals->device, count, run.device, "number of lines to order",
+    if (!refine_copy(run, totals, marks.totals, sizeof *totals, cudaMemcpyDeviceToHost, error) ||
+        !refine_wait(run, error))
+        return false;
+    totals->chosen &= UINT32_MAX; /* without the runs */
+    return cuda_check_figure(totals->device, count, run.device, "number of lines to order",
                              error) &&
            cuda_check_figure(totals->host, count - totals->device, run.device,
                              "number of lines for the host", error) &&
@@ -299,8 +301,8 @@ static bool refine_choose(const struct refine_run &run, const struct refine_mark
     return launch_kernel(
                refine_launch(run, "refine_count_kernel", launch_blocks(tiles, REFINE_WARPS)), error,
                refine_count_kernel, marks, chosen, tiles) &&
-           launch_kernel(refine_launch(run, "refine_scan_kernel", 1), error, refine_scan_kernel,
-                         marks, tiles);
+           launch_kernel({"scan_kernel", 1, BLOCK_SCAN_THREADS, run.device, run.stream}, error,
+                         scan_kernel<refine_pair>, marks.offsets, tiles, &marks.totals->chosen);
 }
 
 /* Returns the launch of a kernel that visits the chosen items among `count`. */

@@ -146,7 +146,7 @@ struct refine_tile {
 
 struct refine_totals {
     refine_pair device, host; /* number of items in runs to sort, by each */
-    refine_pair chosen;       /* number of items chosen by the last count */
+    refine_pair chosen;       /* number of items chosen by the last count, and of their runs */
 };
 
 /* Findings about the items: bits in words, and an entry per tile. */
@@ -489,31 +489,6 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     const unsigned runs = warp_sum(static_cast<unsigned>(__popc(heads)));
     if (thread_lane() == 0)
         marks.offsets[tile] = static_cast<refine_pair>(runs) << 32 | items;
-}
-
-/* Replaces the counts of each tile by the sums over the tiles before it. One block. */
-__global__ void __launch_bounds__(REFINE_THREADS)
-    refine_scan_kernel(struct refine_marks marks, size_t tiles)
-{
-    __shared__ refine_pair warp_sums[THREADS_PER_WARP];
-    refine_pair before = 0;
-    for (size_t first = 0; first < tiles; first += REFINE_SCAN_TILES) {
-        const size_t own = first + threadIdx.x * REFINE_THREAD_TILES;
-        const size_t end = own + REFINE_THREAD_TILES < tiles ? own + REFINE_THREAD_TILES : tiles;
-        refine_pair sum = 0, total = 0;
-        for (size_t tile = own; tile < end; tile++)
-            sum += marks.offsets[tile];
-        sum = before + block_exclusive_scan<REFINE_THREADS>(sum, warp_sums, &total);
-        for (size_t tile = own; tile < end; tile++) {
-            const refine_pair count = marks.offsets[tile];
-            marks.offsets[tile] = sum;
-            sum += count;
-        }
-        before += total;
-        __syncthreads(); /* warp_sums is reused */
-    }
-    if (threadIdx.x == 0)
-        marks.totals->chosen = before & 0xffffffffu;
 }
 
 /* Calls visit(item, number of the item among the chosen ones, number of its run among their runs)

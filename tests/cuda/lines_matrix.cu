@@ -484,14 +484,11 @@ static bool check_scan(size_t count, struct error *error)
     for (size_t i = 0; i < count; i++)
         bytes[i] = random_bits(i) >> 20;
     std::partial_sum(bytes.begin(), bytes.end(), expected.begin() + 1);
-    struct gather_view view = {};
     uint64_t *memory = NULL;
-    const struct launch launch = {"gather_scan_kernel", 1, GATHER_SCAN_THREADS, 0, NULL};
+    const struct launch launch = {"scan_kernel", 1, BLOCK_SCAN_THREADS, 0, NULL};
     bool passed = allocate(&memory, count + 1, error) && upload(memory, bytes, error);
-    view.groups = memory;
-    view.group_count = count;
-    view.bytes = memory + count;
-    passed = passed && launch_kernel(launch, error, gather_scan_kernel, view) &&
+    passed = passed &&
+             launch_kernel(launch, error, scan_kernel<uint64_t>, memory, count, memory + count) &&
              check(cudaStreamSynchronize(NULL), error) && download(&got, memory, count + 1, error);
     (void)cudaFree(memory);
     return passed && (got == expected || error_set(error, "the scan of %zu groups", count));
@@ -521,7 +518,7 @@ int main(int argc, char **argv)
                 passed = passed && check_arrangement(text, begins, (enum arrangement)i, &error);
         tap_claim(&tap, passed, length.name, error);
     }
-    constexpr size_t at_once = GATHER_SCAN_THREADS * GATHER_SCAN_SUMS;
+    constexpr size_t at_once = BLOCK_SCAN_THREADS * BLOCK_SCAN_VALUES;
     struct error error = {};
     bool scans = true;
     for (const size_t count : {(size_t)1, at_once - 1, at_once, at_once + 1, 5 * at_once + 7})
