@@ -166,10 +166,6 @@ constexpr unsigned GATHER_MEASURE_THREADS = 256;
 constexpr unsigned GATHER_MEASURE_LINES = 4;
 constexpr unsigned GATHER_WALK_WORDS = 16;
 
-/* Bytes of a part of the text: a bit per part marks whether a line ends in it. A warp reads a part
- * in two reads, and reads the marks of 1 MiB at once. */
-constexpr unsigned GATHER_MARK_BYTES = 1024;
-
 /* The copy: a block makes a tile of the output in shared memory, one line per thread.
  * GATHER_BLOCKS: blocks per multiprocessor (40 registers; nvcc 13.0, sm_90). Warps copy spans
  * longer than GATHER_SHORT_BYTES, in pieces of GATHER_PIECE_BYTES. */

@@ -400,10 +400,7 @@ bool cuda_gather_measure(struct cuda_gather *gather, struct error *error)
     gather->bytes = 0;
     if (gather->count == 0)
         return true;
-    if (!launch_kernel(gather_launch(gather, "gather_mark_kernel",
-                                     view.mark_words * THREADS_PER_WARP, THREADS_PER_BLOCK),
-                       error, gather_mark_kernel, view) ||
-        !launch_kernel(gather_launch(gather, "gather_measure_kernel",
+    if (!launch_kernel(gather_launch(gather, "gather_measure_kernel",
                                      view.group_count * GATHER_MEASURE_THREADS,
                                      GATHER_MEASURE_THREADS),
                        error, gather_measure_kernel, view) ||

@@ -2,7 +2,6 @@
 /* lines_measure.cuh - finds the lengths of lines, in the order of their items, and the start of
  * each in the output.
  *
- *   text  --gather_mark_kernel--> marks: the parts of the text in which a line ends
  *   items --gather_measure_kernel--> starts of lines within their group, and bytes of the groups
  *         --scan_kernel--> starts of groups, and total bytes
  *         --gather_find_kernel--> for each tile of the output, the line of its first byte
@@ -11,10 +10,7 @@
  * found only once. The copy takes it from the starts, which have 64 bits and so need no special
  * case for long lines.
  *
- * No thread reads far. It reads a few words of a line, and its warp does the rest: it searches to
- * the end of the part of the text, then for the next mark, 1 MiB of text at a time, then within
- * that part. So a line of any length takes a few reads. All marks take one read of the text, or
- * half of one if lines are short.
+ * No thread reads far. It reads a few words of a line, and its warp searches the rest together.
  */
 #ifndef CUDA_LINES_MEASURE_CUH
 #define CUDA_LINES_MEASURE_CUH
@@ -42,12 +38,14 @@ struct gather_view {
     uint64_t *groups;      /* group_count: starts of groups */
     uint64_t group_count;  /* for the lines and the end after them */
     uint64_t *first_lines; /* one for each tile of the output, and the last line */
-    uint32_t *marks;       /* mark_words: a bit for each part of the text */
-    uint64_t mark_words;
 };
 
 constexpr unsigned GATHER_WORD_BYTES = sizeof(uint4);
-constexpr unsigned GATHER_MARK_BITS = 32;
+
+/* Words that a lane reads at a time in the search for the end of a long line: a bit of a mask of 64
+ * bits for each byte. */
+constexpr unsigned GATHER_LANE_WORDS = 4;
+constexpr unsigned GATHER_SEARCH_BYTES = THREADS_PER_WARP * GATHER_LANE_WORDS * GATHER_WORD_BYTES;
 
 /* A group: the lines that a block measures. Their starts are relative to that of the group. */
 constexpr unsigned GATHER_GROUP_LINES = GATHER_MEASURE_THREADS * GATHER_MEASURE_LINES;
@@ -69,81 +67,29 @@ __device__ __forceinline__ uint4 thread_load_text(const struct gather_view &view
     return __ldg(reinterpret_cast<const uint4 *>(view.text + at));
 }
 
-/* Returns the position of the first terminator in the text in [from, to), or `to`. `from` is a
- * multiple of a word. All lanes call it with the same arguments. */
-__device__ __forceinline__ uint64_t warp_find_terminator(const struct gather_view &view,
-                                                         uint64_t from, uint64_t to)
-{
-    for (; from < to; from += THREADS_PER_WARP * GATHER_WORD_BYTES) {
-        const uint64_t at = from + thread_lane() * GATHER_WORD_BYTES;
-        const unsigned matches =
-            at < to ? thread_match_bytes(thread_load_text(view, at), view.terminators) : 0;
-        const unsigned lanes = __ballot_sync(ALL_LANES, matches != 0);
-        if (lanes) {
-            const uint64_t found = at + static_cast<unsigned>(__ffs(static_cast<int>(matches))) - 1;
-            return __shfl_sync(ALL_LANES, found, __ffs(static_cast<int>(lanes)) - 1);
-        }
-    }
-    return to;
-}
-
-__device__ __forceinline__ uint64_t thread_part_end(const struct gather_view &view, uint64_t part)
-{
-    const uint64_t end = (part + 1) * GATHER_MARK_BYTES;
-    return end < view.text_bytes ? end : view.text_bytes;
-}
-
-/* Returns the first part of the text, from `part` on, in which a line ends. All lanes call it with
- * the same arguments.
- */
-__device__ __forceinline__ uint64_t warp_find_mark(const struct gather_view &view, uint64_t part)
-{
-    unsigned wanted = thread_lane() == 0 ? ~0u << part % GATHER_MARK_BITS : ~0u;
-    for (uint64_t word = part / GATHER_MARK_BITS; word < view.mark_words;
-         word += THREADS_PER_WARP) {
-        const uint64_t at = word + thread_lane();
-        const unsigned marks = at < view.mark_words ? view.marks[at] & wanted : 0;
-        const unsigned lanes = __ballot_sync(ALL_LANES, marks != 0);
-        if (lanes) {
-            const uint64_t found =
-                at * GATHER_MARK_BITS + static_cast<unsigned>(__ffs(static_cast<int>(marks))) - 1;
-            return __shfl_sync(ALL_LANES, found, __ffs(static_cast<int>(lanes)) - 1);
-        }
-        wanted = ~0u;
-    }
-    return view.mark_words * GATHER_MARK_BITS; /* never reached: the last line has a terminator */
-}
-
-/* Returns the position of the terminator of a line that continues at `from`, a multiple of a word.
- * All lanes call it with the same argument. */
+/* Returns the position of the first terminator from `from` on, a multiple of a word. All lanes call
+ * it with the same argument. A lane reads several words at a time, so that a long line takes few
+ * steps. */
 __device__ __forceinline__ uint64_t warp_find_line_end(const struct gather_view &view,
                                                        uint64_t from)
 {
-    const uint64_t part = from / GATHER_MARK_BYTES;
-    const uint64_t part_end = thread_part_end(view, part);
-    const uint64_t end = warp_find_terminator(view, from, part_end);
-    if (end < part_end)
-        return end;
-    const uint64_t marked = warp_find_mark(view, part + 1);
-    return warp_find_terminator(view, marked * GATHER_MARK_BYTES, thread_part_end(view, marked));
-}
-
-/* Makes the marks. One warp per word of marks. */
-static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
-    gather_mark_kernel(struct gather_view view)
-{
-    constexpr unsigned warps = THREADS_PER_BLOCK / THREADS_PER_WARP;
-    const uint64_t word =
-        static_cast<uint64_t>(blockIdx.x) * warps + threadIdx.x / THREADS_PER_WARP;
-    uint32_t marks = 0;
-    for (unsigned bit = 0; bit < GATHER_MARK_BITS; bit++) {
-        const uint64_t part = word * GATHER_MARK_BITS + bit, from = part * GATHER_MARK_BYTES;
-        const uint64_t to = thread_part_end(view, part);
-        if (from < to && warp_find_terminator(view, from, to) < to)
-            marks |= 1u << bit;
+    for (; from < view.text_bytes; from += GATHER_SEARCH_BYTES) {
+        const uint64_t at = from + thread_lane() * GATHER_LANE_WORDS * GATHER_WORD_BYTES;
+        unsigned long long matches = 0;
+#pragma unroll
+        for (unsigned i = 0; i < GATHER_LANE_WORDS; i++)
+            if (at + i * GATHER_WORD_BYTES < view.text_bytes)
+                matches |=
+                    static_cast<unsigned long long>(thread_match_bytes(
+                        thread_load_text(view, at + i * GATHER_WORD_BYTES), view.terminators))
+                    << i * GATHER_WORD_BYTES;
+        const unsigned lanes = __ballot_sync(ALL_LANES, matches != 0);
+        if (lanes) {
+            const uint64_t found = at + static_cast<unsigned>(__ffsll(matches)) - 1;
+            return __shfl_sync(ALL_LANES, found, __ffs(static_cast<int>(lanes)) - 1);
+        }
     }
-    if (word < view.mark_words && thread_lane() == 0)
-        view.marks[word] = marks;
+    return view.text_bytes; /* never reached: the last line has a terminator */
 }
 
 /* ---- lengths ---- */
@@ -286,7 +232,7 @@ static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
 
 /* Offsets of the parts of the workspace in bytes. The total over all groups comes first. */
 struct gather_layout {
-    size_t starts, groups, first_lines, marks, bytes;
+    size_t starts, groups, first_lines, bytes;
 };
 
 static inline struct gather_layout gather_layout_make(size_t text_bytes, size_t count)
@@ -296,10 +242,8 @@ static inline struct gather_layout gather_layout_make(size_t text_bytes, size_t 
     layout.groups = layout.starts + (count + 1) * sizeof(uint64_t);
     layout.first_lines =
         layout.groups + launch_blocks(count + 1, GATHER_GROUP_LINES) * sizeof(uint64_t);
-    layout.marks =
+    layout.bytes =
         layout.first_lines + (launch_blocks(text_bytes, GATHER_TILE_BYTES) + 1) * sizeof(uint64_t);
-    layout.bytes = layout.marks + launch_blocks(text_bytes, GATHER_MARK_BITS * GATHER_MARK_BYTES) *
-                                      sizeof(uint32_t);
     return layout;
 }
 
@@ -319,8 +263,6 @@ static inline struct gather_view gather_view_make(const struct cuda_gather *gath
     view.groups = reinterpret_cast<uint64_t *>(work + layout.groups);
     view.group_count = launch_blocks(gather->count + 1, GATHER_GROUP_LINES);
     view.first_lines = reinterpret_cast<uint64_t *>(work + layout.first_lines);
-    view.marks = reinterpret_cast<uint32_t *>(work + layout.marks);
-    view.mark_words = launch_blocks(text_bytes, GATHER_MARK_BITS * GATHER_MARK_BYTES);
     return view;
 }
 

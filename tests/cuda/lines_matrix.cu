@@ -314,10 +314,10 @@ static size_t length_of_limits(size_t i)
                              GATHER_SHORT_BYTES,
                              GATHER_PIECE_BYTES,
                              GATHER_WALK_WORDS * GATHER_WORD_BYTES,
-                             GATHER_MARK_BYTES,
-                             2 * GATHER_MARK_BYTES,
+                             GATHER_SEARCH_BYTES,
+                             2 * GATHER_SEARCH_BYTES,
                              GATHER_TILE_BYTES,
-                             GATHER_MARK_BYTES * GATHER_MARK_BITS};
+                             16 * GATHER_SEARCH_BYTES};
     const uint64_t bits = random_bits(i);
     const size_t rare = bits % 16 ? 3 : 0; /* the long ones */
     return limits[(bits >> 8) % (sizeof limits / sizeof *limits - rare)] + (bits >> 32) % 3;
@@ -326,12 +326,6 @@ static size_t length_of_limits(size_t i)
 static size_t length_mixed(size_t i)
 {
     return i % 5003 == 77 ? 1000003 : length_random<11>(i);
-}
-
-/* A mark that stands lower in its word than the one that the search begins with, 1 MiB on. */
-static size_t length_of_turns(size_t i)
-{
-    return i % 2 ? ((size_t)1 << 20) - 10 * GATHER_MARK_BYTES : 20 * GATHER_MARK_BYTES;
 }
 
 static size_t length_of_two(size_t i)
@@ -355,7 +349,6 @@ static const struct length {
     {"lines of 0 to 2000 bytes", length_random<1000>, 700},
     {"lines of 63 to 16,386 bytes, and more", length_of_limits, 500},
     {"short lines and some of 1,000,002 bytes", length_mixed, 6000},
-    {"lines of 20 KiB and 1,014 KiB", length_of_turns, 3},
     {"an empty line and one of 2.5 MB", length_of_two, 2},
     {"one line of 3 MB", length_fixed<3000000>, 1},
 };
