@@ -125,18 +125,10 @@ struct cuda_refine {
     void *context; /* argument of `refine` */
 };
 
-/* Statistics. */
-struct cuda_refine_counts {
-    size_t device; /* lines sorted on the device */
-    size_t host;   /* lines sorted by the host */
-    unsigned rounds;
-    uint64_t mark_ns, device_ns, host_ns, unique_ns; /* times of the steps */
-};
-
 /* Returns the bytes of workspace for `count` items of which up to `room` are sorted on the device:
- * half a byte per item, plus 24 bytes and the path's workspace per line of `room`. A room of
- * `count` is enough for all tie groups. If more than `room` lines need sorting, the host sorts all
- * of them. */
+ * two thirds of a byte per item, plus 24 bytes and the path's workspace per line of `room`. A room
+ * of `count` is enough for all tie groups. If more than `room` lines need sorting, the host sorts
+ * all of them. */
 size_t cuda_refine_workspace_bytes(const struct cuda_path *path, size_t tile_size, size_t count,
                                    size_t room);
 
@@ -144,9 +136,8 @@ size_t cuda_refine_workspace_bytes(const struct cuda_path *path, size_t tile_siz
  * text->count, or fewer if the order is unique. Reads the text and the slack after it. Keys do not
  * change. Lines with the same bytes keep their input order, unless the host sorted them. Waits for
  * the stream. Fails if a kernel or `refine` fails, or if the host has no memory for the lines that
- * it must sort. `counts` may be NULL. */
-bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count,
-                       struct cuda_refine_counts *counts, struct error *error);
+ * it must sort. */
+bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count, struct error *error);
 
 /* ---- lines_gather.cu ----
  *

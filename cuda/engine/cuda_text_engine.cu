@@ -360,7 +360,7 @@ static bool text_refine(struct text_engine *engine, size_t *count, struct error 
     refine.context = engine;
     const struct nvtx_range range("refine");
     const uint64_t start_ns = clock_now_ns();
-    if (!cuda_lines_refine(&refine, count, NULL, error))
+    if (!cuda_lines_refine(&refine, count, error))
         return false;
     const uint64_t end_ns = clock_now_ns();
     engine->times.refine_ns = end_ns - start_ns;

@@ -21,7 +21,6 @@
 #include "cuda/engine/cuda_lines.h"
 
 #include "core/byte_words.h"
-#include "core/clock.h"
 #include "cuda/block/launch.cuh"
 #include "cuda/text/refine_runs.cuh"
 
@@ -185,8 +184,8 @@ static struct refine_marks refine_carve_marks(struct refine_carver *carver, size
     marks.same = refine_carve<unsigned>(carver, words);
     marks.device = refine_carve<unsigned>(carver, words);
     marks.host = refine_carve<unsigned>(carver, words);
-    marks.tiles = refine_carve<struct refine_tile>(carver, tiles);
-    marks.crossing = refine_carve<unsigned>(carver, tiles);
+    marks.run_differs = refine_carve<unsigned>(carver, words);
+    marks.run_hosts = refine_carve<unsigned>(carver, words);
     marks.offsets = refine_carve<refine_pair>(carver, tiles);
     marks.totals = refine_carve<struct refine_totals>(carver, 1);
     return marks;
@@ -233,7 +232,6 @@ struct refine_run {
     unsigned device;
     cudaStream_t stream;
     size_t hosts; /* number of items for the host */
-    struct cuda_refine_counts counts;
 };
 
 static struct launch refine_launch(const struct refine_run &run, const char *name, size_t blocks)
@@ -252,6 +250,13 @@ static bool refine_copy(const struct refine_run &run, void *to, const void *from
                         cudaMemcpyKind kind, struct error *error)
 {
     return refine_check(run, cudaMemcpyAsync(to, from, bytes, kind, run.stream), "cudaMemcpyAsync",
+                        error);
+}
+
+static bool refine_clear(const struct refine_run &run, void *memory, size_t bytes,
+                         struct error *error)
+{
+    return refine_check(run, cudaMemsetAsync(memory, 0, bytes, run.stream), "cudaMemsetAsync",
                         error);
 }
 
@@ -275,24 +280,6 @@ static bool refine_fetch_totals(const struct refine_run &run, const struct refin
            cuda_check_figure(totals->chosen, count, run.device, "number of lines to keep", error);
 }
 
-/* Marks the items of the view for the device or for the host. Waits. */
-static bool refine_mark(const struct refine_run &run, const struct refine_view &view,
-                        const struct refine_marks &marks, struct refine_totals *totals,
-                        struct error *error)
-{
-    const size_t tiles = launch_blocks(view.count, REFINE_TILE);
-    return refine_check(run, cudaMemsetAsync(marks.totals, 0, sizeof *marks.totals, run.stream),
-                        "cudaMemsetAsync", error) &&
-           launch_kernel(refine_launch(run, "refine_mark_kernel", tiles), error, refine_mark_kernel,
-                         view, marks) &&
-           launch_kernel(refine_launch(run, "refine_cross_kernel", 1), error, refine_cross_kernel,
-                         marks, tiles) &&
-           launch_kernel(
-               refine_launch(run, "refine_class_kernel", launch_blocks(tiles, REFINE_WARPS)), error,
-               refine_class_kernel, marks, tiles) &&
-           refine_fetch_totals(run, marks, view.count, totals, error);
-}
-
 /* Counts the chosen items among `count`, for a kernel that visits them. */
 static bool refine_choose(const struct refine_run &run, const struct refine_marks &marks,
                           const unsigned *chosen, size_t count, struct error *error)
@@ -310,6 +297,26 @@ static struct launch refine_visit(const struct refine_run &run, const char *name
 {
     const size_t tiles = launch_blocks(count, REFINE_TILE);
     return refine_launch(run, name, launch_blocks(tiles, REFINE_WARPS));
+}
+
+/* Marks the items of the view for the device or for the host. Waits. */
+static bool refine_mark(const struct refine_run &run, const struct refine_view &view,
+                        const struct refine_marks &marks, struct refine_totals *totals,
+                        struct error *error)
+{
+    const size_t tiles = launch_blocks(view.count, REFINE_TILE);
+    const size_t bits_bytes = tiles * REFINE_TILE_WORDS * sizeof(unsigned);
+    return refine_clear(run, marks.totals, sizeof *marks.totals, error) &&
+           refine_clear(run, marks.run_differs, bits_bytes, error) &&
+           refine_clear(run, marks.run_hosts, bits_bytes, error) &&
+           launch_kernel(refine_launch(run, "refine_compare_kernel", tiles), error,
+                         refine_compare_kernel, view, marks) &&
+           refine_choose(run, marks, marks.same, view.count, error) &&
+           launch_kernel(refine_visit(run, "refine_unite_kernel", view.count), error,
+                         refine_unite_kernel, marks, tiles) &&
+           launch_kernel(refine_visit(run, "refine_class_kernel", view.count), error,
+                         refine_class_kernel, marks, tiles) &&
+           refine_fetch_totals(run, marks, view.count, totals, error);
 }
 
 /* ---- rounds ---- */
@@ -387,13 +394,11 @@ static bool refine_rounds(struct refine_run *run, size_t count, struct error *er
     struct refine_round round = {static_cast<struct key_index *>(run->refine->scratch),
                                  run->work.positions[0]};
     struct refine_round next = {run->work.round_items, run->work.positions[1]};
-    run->counts.device = count;
     if (!refine_load(*run, round, error))
         return false;
     for (unsigned rounds = 1;; rounds++) {
         const struct refine_view view = refine_round_view(*run, round, count, rounds);
         struct refine_totals totals = {};
-        run->counts.rounds = rounds;
         if (!refine_sort(*run, round, next.items, count, error) ||
             !refine_mark(*run, view, run->work.round_marks, &totals, error))
             return false;
@@ -479,16 +484,15 @@ static bool refine_with_host(const struct refine_run &run, struct key_index *ite
 }
 
 /* Sorts the host's tie groups by refine->refine. */
-static bool refine_on_host(struct refine_run *run, struct error *error)
+static bool refine_on_host(const struct refine_run &run, struct error *error)
 {
-    run->counts.host = run->hosts;
-    if (run->hosts == 0)
+    if (run.hosts == 0)
         return true;
     struct key_index *const items =
-        static_cast<struct key_index *>(malloc(run->hosts * sizeof *items));
+        static_cast<struct key_index *>(malloc(run.hosts * sizeof *items));
     if (!items)
-        return error_set(error, "no memory to order %zu equal lines", run->hosts);
-    const bool is_refined = refine_with_host(*run, items, error);
+        return error_set(error, "no memory to order %zu equal lines", run.hosts);
+    const bool is_refined = refine_with_host(run, items, error);
     free(items);
     return is_refined;
 }
@@ -557,47 +561,25 @@ static struct refine_run refine_open(const struct cuda_refine *refine)
     return run;
 }
 
-/* Adds the time since *start to *ns, and sets *start to now. */
-static void refine_add_time(uint64_t *start, uint64_t *ns)
-{
-    const uint64_t now = clock_now_ns();
-    *ns += now - *start;
-    *start = now;
-}
-
 /* Runs all steps and waits for the stream. */
 static bool refine_all(struct refine_run *run, size_t *count, struct error *error)
 {
     const bool is_unique = run->refine->text->order.unique;
     struct refine_totals totals = {};
-    uint64_t start = clock_now_ns();
     if (!refine_mark(*run, run->view, run->work.marks, &totals, error))
         return false;
-    refine_add_time(&start, &run->counts.mark_ns);
     run->hosts = static_cast<size_t>(totals.host);
-    if (!refine_on_device(run, static_cast<size_t>(totals.device), error))
-        return false;
-    refine_add_time(&start, &run->counts.device_ns);
-    if ((is_unique && !refine_mark_kept(*run, error)) || !refine_on_host(run, error))
-        return false;
-    refine_add_time(&start, &run->counts.host_ns);
-    if (is_unique && !refine_gather_kept(*run, count, error))
-        return false;
-    refine_add_time(&start, &run->counts.unique_ns);
-    return refine_wait(*run, error);
+    return refine_on_device(run, static_cast<size_t>(totals.device), error) &&
+           (!is_unique || refine_mark_kept(*run, error)) && refine_on_host(*run, error) &&
+           (!is_unique || refine_gather_kept(*run, count, error)) && refine_wait(*run, error);
 }
 
-bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count,
-                       struct cuda_refine_counts *counts, struct error *error)
+bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count, struct error *error)
 {
     struct refine_run run = refine_open(refine);
     *count = run.view.count;
     if (*count > UINT32_MAX)
         return error_set(error, "device %u: %zu lines are more than are put in order here",
                          run.device, *count);
-    if (*count > 0 && !refine_all(&run, count, error))
-        return false;
-    if (counts)
-        *counts = run.counts;
-    return true;
+    return *count == 0 || refine_all(&run, count, error);
 }

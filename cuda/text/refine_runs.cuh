@@ -2,9 +2,9 @@
 /* refine_runs.cuh - finds the tie groups (runs of equal keys) among sorted items that are not in
  * order. A tie group is called a run here.
  *
- *   items -> mark: compares neighbours within a run; a bit per item: same run as the item before;
- *                  classifies the runs inside a tile
- *         -> cross: for a run that crosses tiles, collects the findings at the tile of its head
+ *   items -> compare: a bit per item: same run as the item before; and bits for the findings of the
+ *                     comparison
+ *         -> unite: the findings about the items of a run become those about the run, by its number
  *         -> class: two bits per item: its run is to be sorted here, or by the host
  *
  * A run needs no work if each line has the same bytes as the line before. Otherwise it is sorted
@@ -24,8 +24,8 @@
 
 /* ---- lines compared by one thread ----
  *
- * 8 bytes at a time, up to their terminator. Lines are also sorted by words of 6 bytes. A round
- * sorts items of 128 bits:
+ * A thread compares 8 bytes at a time, up to the terminator. Lines are also sorted by words of 6
+ * bytes. A round sorts items of 128 bits:
  *
  *   run (32 bits), 6 bytes of the line, number of bytes left in it (3), offset of the line (45)
  *
@@ -126,9 +126,6 @@ __device__ __forceinline__ bool thread_word_is_last(struct key_index item, uint6
 constexpr unsigned REFINE_TILE_WORDS = 32;
 constexpr unsigned REFINE_TILE = 32 * REFINE_TILE_WORDS;
 constexpr unsigned REFINE_WARPS = REFINE_THREADS / THREADS_PER_WARP;
-/* Tiles that a single block scans per step. */
-constexpr unsigned REFINE_THREAD_TILES = 8;
-constexpr unsigned REFINE_SCAN_TILES = REFINE_THREADS * REFINE_THREAD_TILES;
 
 /* Findings about a run, as bits. */
 constexpr unsigned REFINE_DIFFERS = 1; /* two of its lines differ, or may differ */
@@ -137,26 +134,19 @@ constexpr unsigned REFINE_HOSTS = 2;   /* if they differ, the host must sort the
 /* The number of chosen items in the lower half, and of their runs in the upper half. */
 typedef unsigned long long refine_pair;
 
-struct refine_tile {
-    unsigned first_head; /* the first item that starts a run; REFINE_TILE if there is none */
-    unsigned last_head;
-    unsigned before;    /* findings, in this tile, about the run of the items before first_head */
-    unsigned head_tile; /* tile in which that run starts */
-};
-
 struct refine_totals {
     refine_pair device, host; /* number of items in runs to sort, by each */
     refine_pair chosen;       /* number of items chosen by the last count, and of their runs */
 };
 
-/* Findings about the items: bits in words, and an entry per tile. */
+/* Findings about the items, and about runs, by their numbers: bits in words. */
 struct refine_marks {
-    unsigned *same; /* the item is in the same run as the item before */
-    unsigned *device;
-    unsigned *host;
-    struct refine_tile *tiles;
-    unsigned *crossing;   /* findings about the last run that starts in the tile */
-    refine_pair *offsets; /* number of chosen items in the tiles before */
+    unsigned *same;   /* the item is in the same run as the item before */
+    unsigned *device; /* the item's run is to be sorted here; first, as run_differs, of the item */
+    unsigned *host;   /* its run is to be sorted by the host; first, as run_hosts, of the item */
+    unsigned *run_differs;
+    unsigned *run_hosts;
+    refine_pair *offsets; /* of each tile: the counts of all tiles before */
     struct refine_totals *totals;
 };
 
@@ -203,238 +193,8 @@ __device__ __forceinline__ unsigned thread_compare_lines(const struct refine_vie
     return is_same ? hosts : hosts | REFINE_DIFFERS;
 }
 
-/* ---- mark ---- */
-
-/* The tile in process. `same`, `differs` and `hosts` have a bit per item. A run has the bit number
- * of its head plus 32; the run that started before the tile has bit 0. */
-struct refine_tile_runs {
-    unsigned same[REFINE_TILE_WORDS];
-    unsigned differs[REFINE_TILE_WORDS];
-    unsigned hosts[REFINE_TILE_WORDS];
-    unsigned head[REFINE_TILE_WORDS]; /* bit number of the run that continues into the word */
-    unsigned run_differs[REFINE_TILE_WORDS + 1];
-    unsigned run_hosts[REFINE_TILE_WORDS + 1];
-};
-
-__device__ __forceinline__ struct key_index warp_item_before(struct key_index item)
-{
-    item.key = __shfl_up_sync(ALL_LANES, item.key, 1);
-    item.index = __shfl_up_sync(ALL_LANES, item.index, 1);
-    return item;
-}
-
-/* Fills same, differs and hosts. Returns true if there are findings about any run. */
-__device__ __forceinline__ bool block_compare_neighbours(const struct refine_view &view,
-                                                         size_t tile, struct refine_tile_runs *runs)
-{
-    constexpr unsigned own = REFINE_TILE_WORDS / REFINE_WARPS;
-    unsigned known = 0;
-#pragma unroll
-    for (unsigned j = 0; j < own; j++) {
-        const unsigned word = threadIdx.x / THREADS_PER_WARP * own + j;
-        const size_t i = tile * REFINE_TILE + word * 32 + thread_lane();
-        struct key_index item = {0, 0};
-        if (i < view.count)
-            item = view.items[i];
-        struct key_index before = warp_item_before(item);
-        if (thread_lane() == 0 && i > 0 && i < view.count)
-            before = view.items[i - 1];
-        const bool is_same = i > 0 && i < view.count && thread_is_same_run(view, before, item);
-        const unsigned bits = is_same ? thread_compare_lines(view, before, item) : 0;
-        const unsigned same = __ballot_sync(ALL_LANES, is_same);
-        const unsigned differs = __ballot_sync(ALL_LANES, (bits & REFINE_DIFFERS) != 0);
-        const unsigned hosts = __ballot_sync(ALL_LANES, (bits & REFINE_HOSTS) != 0);
-        if (thread_lane() == 0) {
-            runs->same[word] = same;
-            runs->differs[word] = differs;
-            runs->hosts[word] = hosts;
-        }
-        known |= bits;
-    }
-    return __syncthreads_or(known != 0) != 0;
-}
-
-/* Finds the heads of runs. Called by the first warp. */
-__device__ __forceinline__ void warp_find_heads(struct refine_tile_runs *runs,
-                                                struct refine_tile *found)
-{
-    const unsigned lane = thread_lane();
-    const unsigned heads = ~runs->same[lane];
-    const unsigned words = __ballot_sync(ALL_LANES, heads != 0);
-    const unsigned first = heads == 0 ? 0 : lane * 32 + static_cast<unsigned>(__ffs(heads)) - 1;
-    const unsigned last = heads == 0 ? 0 : lane * 32 + 31 - static_cast<unsigned>(__clz(heads));
-    const unsigned below = words & ((1u << lane) - 1);
-    const unsigned before = __shfl_sync(ALL_LANES, last, 31 - __clz(below | 1));
-    runs->head[lane] = below == 0 ? 0 : before + 32;
-    runs->run_differs[lane] = runs->run_hosts[lane] = 0;
-    if (lane == 0)
-        runs->run_differs[REFINE_TILE_WORDS] = runs->run_hosts[REFINE_TILE_WORDS] = 0;
-    const unsigned least = __shfl_sync(ALL_LANES, first, __ffs(words | 1u << 31) - 1);
-    const unsigned greatest = __shfl_sync(ALL_LANES, last, 31 - __clz(words | 1));
-    found->first_head = words == 0 ? REFINE_TILE : least;
-    found->last_head = greatest;
-}
-
-/* Returns the bit number of the item's run. */
-__device__ __forceinline__ unsigned thread_run_bit(const struct refine_tile_runs &runs,
-                                                   unsigned word)
-{
-    const unsigned heads = ~runs.same[word] & (ALL_LANES >> (31 - thread_lane()));
-    return heads == 0 ? runs.head[word]
-                      : (word + 1) * 32 + 31 - static_cast<unsigned>(__clz(heads));
-}
-
-/* Collects the findings about neighbours in the bits of their runs. */
-__device__ __forceinline__ void block_gather_runs(struct refine_tile_runs *runs)
-{
-    for (unsigned word = threadIdx.x / THREADS_PER_WARP; word < REFINE_TILE_WORDS;
-         word += REFINE_WARPS) {
-        const bool differs = (runs->differs[word] >> thread_lane() & 1) != 0;
-        const bool hosts = (runs->hosts[word] >> thread_lane() & 1) != 0;
-        const unsigned run = thread_run_bit(*runs, word);
-        if (differs)
-            atomicOr(&runs->run_differs[run / 32], 1u << run % 32);
-        if (hosts)
-            atomicOr(&runs->run_hosts[run / 32], 1u << run % 32);
-    }
-    __syncthreads();
-}
-
-__device__ __forceinline__ unsigned thread_run_known(const struct refine_tile_runs &runs,
-                                                     unsigned run)
-{
-    const bool differs = (runs.run_differs[run / 32] >> run % 32 & 1) != 0;
-    const bool hosts = (runs.run_hosts[run / 32] >> run % 32 & 1) != 0;
-    return (differs ? REFINE_DIFFERS : 0) | (hosts ? REFINE_HOSTS : 0);
-}
-
-/* Writes the class of each item's run. */
-__device__ __forceinline__ void block_write_classes(const struct refine_tile_runs &runs,
-                                                    size_t tile, const struct refine_marks &marks)
-{
-    for (unsigned word = threadIdx.x / THREADS_PER_WARP; word < REFINE_TILE_WORDS;
-         word += REFINE_WARPS) {
-        const unsigned known = thread_run_known(runs, thread_run_bit(runs, word));
-        const unsigned device = __ballot_sync(ALL_LANES, known == REFINE_DIFFERS);
-        const unsigned host = __ballot_sync(ALL_LANES, known == (REFINE_DIFFERS | REFINE_HOSTS));
-        if (thread_lane() == 0) {
-            marks.device[tile * REFINE_TILE_WORDS + word] = device;
-            marks.host[tile * REFINE_TILE_WORDS + word] = host;
-        }
-    }
-}
-
-/* Marks the items of a tile per block. Bits of runs that cross tiles are corrected later. */
-__global__ void __launch_bounds__(REFINE_THREADS)
-    refine_mark_kernel(struct refine_view view, struct refine_marks marks)
-{
-    __shared__ struct refine_tile_runs runs;
-    const size_t tile = blockIdx.x, word = tile * REFINE_TILE_WORDS + threadIdx.x;
-    struct refine_tile found = {0, 0, 0, 0};
-    const bool is_known = block_compare_neighbours(view, tile, &runs);
-    if (threadIdx.x < THREADS_PER_WARP) {
-        marks.same[word] = runs.same[threadIdx.x];
-        warp_find_heads(&runs, &found);
-    }
-    __syncthreads();
-    if (is_known) {
-        block_gather_runs(&runs);
-        block_write_classes(runs, tile, marks);
-    } else if (threadIdx.x < REFINE_TILE_WORDS) {
-        marks.device[word] = marks.host[word] = 0;
-    }
-    if (threadIdx.x == 0) {
-        found.before = thread_run_known(runs, 0);
-        marks.crossing[tile] =
-            found.first_head == REFINE_TILE ? 0 : thread_run_known(runs, found.last_head + 32);
-        marks.tiles[tile] = found;
-    }
-}
-
-/* ---- cross ---- */
-
-/* Returns the last nonzero value of the threads before this one, or 0; *total is the last nonzero
- * value of all threads. All threads call it. `warp_last` is in shared memory and may be reused
- * after the next barrier. */
-__device__ __forceinline__ unsigned block_last_before(unsigned value, unsigned *warp_last,
-                                                      unsigned *total)
-{
-    const unsigned warp = threadIdx.x / THREADS_PER_WARP;
-    const unsigned with = __ballot_sync(ALL_LANES, value != 0);
-    const unsigned below = with & ((1u << thread_lane()) - 1);
-    const unsigned last = __shfl_sync(ALL_LANES, value, 31 - __clz(with | 1));
-    const unsigned before = __shfl_sync(ALL_LANES, value, 31 - __clz(below | 1));
-    if (thread_lane() == 0)
-        warp_last[warp] = last;
-    __syncthreads();
-    unsigned found = below == 0 ? 0 : before;
-    *total = 0;
-    for (unsigned w = 0; w < REFINE_WARPS; w++) {
-        found = w < warp && below == 0 && warp_last[w] != 0 ? warp_last[w] : found;
-        *total = warp_last[w] != 0 ? warp_last[w] : *total;
-    }
-    return found;
-}
-
-/* Adds this tile's findings about a run that starts before it to `head`, the tile of the run's
- * head. */
-__device__ __forceinline__ void thread_cross_tile(const struct refine_marks &marks, size_t tile,
-                                                  const struct refine_tile &found, unsigned head)
-{
-    marks.tiles[tile].head_tile = head;
-    if (found.before != 0)
-        atomicOr(&marks.crossing[head], found.before);
-}
-
-/* Finds the tile in which the run at the start of each tile begins. One block; a thread handles
- * consecutive tiles. */
-__global__ void __launch_bounds__(REFINE_THREADS)
-    refine_cross_kernel(struct refine_marks marks, size_t tiles)
-{
-    __shared__ unsigned warp_last[REFINE_WARPS];
-    unsigned last_before = 0; /* the last tile with a head among all before, plus 1 */
-    for (size_t first = 0; first < tiles; first += REFINE_SCAN_TILES) {
-        const size_t own = first + threadIdx.x * REFINE_THREAD_TILES;
-        const size_t end = own + REFINE_THREAD_TILES < tiles ? own + REFINE_THREAD_TILES : tiles;
-        unsigned last = 0, total = 0;
-        for (size_t tile = own; tile < end; tile++)
-            if (marks.tiles[tile].first_head < REFINE_TILE)
-                last = static_cast<unsigned>(tile) + 1;
-        unsigned head = block_last_before(last, warp_last, &total);
-        head = head == 0 ? last_before : head;
-        for (size_t tile = own; tile < end; tile++) {
-            const struct refine_tile found = marks.tiles[tile];
-            if (found.first_head > 0)
-                thread_cross_tile(marks, tile, found, head - 1);
-            if (found.first_head < REFINE_TILE)
-                head = static_cast<unsigned>(tile) + 1;
-        }
-        last_before = total == 0 ? last_before : total;
-        __syncthreads(); /* warp_last is reused */
-    }
-}
-
-/* ---- class ---- */
-
-/* Returns the bits of the items before `end` in this lane's word of a tile. */
-__device__ __forceinline__ unsigned thread_bits_before(unsigned end)
-{
-    const unsigned first = thread_lane() * 32;
-    if (end <= first)
-        return 0;
-    return end - first >= 32 ? ALL_LANES : (1u << (end - first)) - 1;
-}
-
-/* Sets the class of the items in `bits`, which are of one run, by its findings. */
-__device__ __forceinline__ void thread_set_class(unsigned known, unsigned bits, unsigned *device,
-                                                 unsigned *host)
-{
-    *device = (*device & ~bits) | (known == REFINE_DIFFERS ? bits : 0);
-    *host = (*host & ~bits) | (known == (REFINE_DIFFERS | REFINE_HOSTS) ? bits : 0);
-}
-
-/* Returns the tile of this warp. */
-__device__ __forceinline__ size_t warp_tile()
+/* Returns the number of this warp in the grid: its tile in kernels of one warp per tile. */
+__device__ __forceinline__ size_t warp_number()
 {
     return static_cast<size_t>(blockIdx.x) * REFINE_WARPS + threadIdx.x / THREADS_PER_WARP;
 }
@@ -445,29 +205,116 @@ __device__ __forceinline__ unsigned warp_sum(unsigned value)
                        static_cast<int>(THREADS_PER_WARP - 1));
 }
 
-/* Corrects the bits of runs that cross tiles, and adds up the totals. One warp per tile. */
+/* Returns the bits up to this lane's, with its own. */
+__device__ __forceinline__ unsigned thread_bits_through_lane()
+{
+    return ALL_LANES >> (THREADS_PER_WARP - 1 - thread_lane());
+}
+
+/* ---- mark ---- */
+
+__device__ __forceinline__ struct key_index warp_item_before(struct key_index item)
+{
+    item.key = __shfl_up_sync(ALL_LANES, item.key, 1);
+    item.index = __shfl_up_sync(ALL_LANES, item.index, 1);
+    return item;
+}
+
+/* Compares the items of a tile with the items before them. One block per tile. */
+__global__ void __launch_bounds__(REFINE_THREADS)
+    refine_compare_kernel(struct refine_view view, struct refine_marks marks)
+{
+    constexpr unsigned own = REFINE_TILE_WORDS / REFINE_WARPS;
+#pragma unroll
+    for (unsigned j = 0; j < own; j++) {
+        const size_t word = warp_number() * own + j, i = word * 32 + thread_lane();
+        struct key_index item = {0, 0};
+        if (i < view.count)
+            item = view.items[i];
+        struct key_index before = warp_item_before(item);
+        if (thread_lane() == 0 && i > 0 && i < view.count)
+            before = view.items[i - 1];
+        const bool is_same = i > 0 && i < view.count && thread_is_same_run(view, before, item);
+        const unsigned found = is_same ? thread_compare_lines(view, before, item) : 0;
+        const unsigned same = __ballot_sync(ALL_LANES, is_same);
+        const unsigned differs = __ballot_sync(ALL_LANES, (found & REFINE_DIFFERS) != 0);
+        const unsigned hosts = __ballot_sync(ALL_LANES, (found & REFINE_HOSTS) != 0);
+        if (thread_lane() == 0) {
+            marks.same[word] = same;
+            marks.device[word] = differs;
+            marks.host[word] = hosts;
+        }
+    }
+}
+
+/* Calls visit(word, number of the run of this lane's item) for each word of the warp's tile. All
+ * items with a bit in marks.same are counted. */
+template <typename VISIT>
+__device__ __forceinline__ void warp_visit_runs(const struct refine_marks &marks, VISIT visit)
+{
+    const size_t first = warp_number() * REFINE_TILE_WORDS;
+    const unsigned same = marks.same[first + thread_lane()];
+    const unsigned own = static_cast<unsigned>(__popc(same));
+    const unsigned before =
+        static_cast<unsigned>(marks.offsets[warp_number()]) + warp_inclusive_scan(own) - own;
+    for (unsigned word = 0; word < REFINE_TILE_WORDS; word++) {
+        const unsigned word_same = __shfl_sync(ALL_LANES, same, static_cast<int>(word));
+        const unsigned word_before = __shfl_sync(ALL_LANES, before, static_cast<int>(word));
+        const size_t item = (first + word) * 32 + thread_lane();
+        /* Each item that is not the first of its run lowers the number of the runs after it. */
+        visit(word, item - word_before -
+                        static_cast<unsigned>(__popc(word_same & thread_bits_through_lane())));
+    }
+}
+
+/* Adds the findings about items to those about their runs. One warp per tile. */
+__global__ void __launch_bounds__(REFINE_THREADS)
+    refine_unite_kernel(struct refine_marks marks, size_t tiles)
+{
+    const size_t tile = warp_number(), first = tile * REFINE_TILE_WORDS;
+    if (tile >= tiles)
+        return;
+    const unsigned own_differs = marks.device[first + thread_lane()];
+    const unsigned own_hosts = marks.host[first + thread_lane()];
+    if (!__any_sync(ALL_LANES, (own_differs | own_hosts) != 0))
+        return;
+    warp_visit_runs(marks, [&](unsigned word, size_t run) {
+        const unsigned differs = __shfl_sync(ALL_LANES, own_differs, static_cast<int>(word));
+        const unsigned hosts = __shfl_sync(ALL_LANES, own_hosts, static_cast<int>(word));
+        if ((differs | hosts) == 0)
+            return;
+        /* One lane adds for all lanes with the same run. */
+        const unsigned peers = __match_any_sync(ALL_LANES, static_cast<unsigned>(run));
+        const unsigned bit = 1u << run % 32;
+        if ((peers & (thread_bits_through_lane() >> 1)) != 0)
+            return;
+        if ((differs & peers) != 0)
+            atomicOr(&marks.run_differs[run / 32], bit);
+        if ((hosts & peers) != 0)
+            atomicOr(&marks.run_hosts[run / 32], bit);
+    });
+}
+
+/* Chooses the device or the host for each item's run, and adds up the totals. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_class_kernel(struct refine_marks marks, size_t tiles)
 {
-    const size_t tile = warp_tile();
+    const size_t tile = warp_number(), own = tile * REFINE_TILE_WORDS + thread_lane();
     if (tile >= tiles)
         return;
-    const size_t word = tile * REFINE_TILE_WORDS + thread_lane();
-    const struct refine_tile found = marks.tiles[tile];
-    unsigned device = marks.device[word], host = marks.host[word];
-    const bool goes_on = tile + 1 < tiles && marks.tiles[tile + 1].first_head > 0;
-    if (found.first_head > 0)
-        thread_set_class(marks.crossing[found.head_tile], thread_bits_before(found.first_head),
-                         &device, &host);
-    if (goes_on && found.first_head < REFINE_TILE)
-        thread_set_class(marks.crossing[tile], ~thread_bits_before(found.last_head), &device,
-                         &host);
-    if (found.first_head > 0 || goes_on) {
-        marks.device[word] = device;
-        marks.host[word] = host;
-    }
-    const unsigned devices = warp_sum(static_cast<unsigned>(__popc(device)));
-    const unsigned hosts = warp_sum(static_cast<unsigned>(__popc(host)));
+    unsigned own_device = 0, own_host = 0;
+    warp_visit_runs(marks, [&](unsigned word, size_t run) {
+        const bool differs = (marks.run_differs[run / 32] >> run % 32 & 1) != 0;
+        const bool hosts = (marks.run_hosts[run / 32] >> run % 32 & 1) != 0;
+        const unsigned device = __ballot_sync(ALL_LANES, differs && !hosts);
+        const unsigned host = __ballot_sync(ALL_LANES, differs && hosts);
+        own_device = word == thread_lane() ? device : own_device;
+        own_host = word == thread_lane() ? host : own_host;
+    });
+    marks.device[own] = own_device;
+    marks.host[own] = own_host;
+    const unsigned devices = warp_sum(static_cast<unsigned>(__popc(own_device)));
+    const unsigned hosts = warp_sum(static_cast<unsigned>(__popc(own_host)));
     if (thread_lane() == 0 && devices > 0)
         atomicAdd(&marks.totals->device, static_cast<refine_pair>(devices));
     if (thread_lane() == 0 && hosts > 0)
@@ -480,7 +327,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_count_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles)
 {
-    const size_t tile = warp_tile();
+    const size_t tile = warp_number();
     if (tile >= tiles)
         return;
     const size_t word = tile * REFINE_TILE_WORDS + thread_lane();
@@ -497,7 +344,7 @@ template <typename VISIT>
 __device__ __forceinline__ void warp_visit_chosen(const struct refine_marks &marks,
                                                   const unsigned *chosen, size_t tiles, VISIT visit)
 {
-    const size_t tile = warp_tile();
+    const size_t tile = warp_number();
     if (tile >= tiles)
         return;
     const unsigned lane = thread_lane(), below = (1u << lane) - 1;
