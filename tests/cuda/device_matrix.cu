@@ -334,7 +334,7 @@ static void check_width(struct tap_output *tap)
 
 /* ---- the first items ---- */
 
-/* True for the places that a selection samples (cuda/top/top_select.cuh). */
+/* True for the places that a selection samples (cuda/top/top_select.cu). */
 static bool is_sampled(size_t i, size_t n)
 {
     unsigned bits = 63 - (unsigned)__builtin_clzll(n) - TOP_SAMPLE_RARITY_BITS;
@@ -344,10 +344,7 @@ static bool is_sampled(size_t i, size_t n)
     const size_t sample = (size_t)((((u128)(i + 1) << bits) - 1) / n); /* its stride holds i */
     const size_t begin = (size_t)((u128)sample * n >> bits);
     const size_t stride = (size_t)((u128)(sample + 1) * n >> bits) - begin;
-    uint64_t place = sample + n;
-    place = (place ^ place >> 30) * 0xbf58476d1ce4e5b9u;
-    place = (place ^ place >> 27) * 0x94d049bb133111ebu;
-    return i - begin == (place ^ place >> 31) % stride;
+    return i - begin == scrambled_below(sample + n, stride);
 }
 
 /* The sample has the greatest keys, and nearly all are below the bound. */
