@@ -40,7 +40,7 @@ static constexpr size_t flagged_room_max = (size_t)1 << 22;
 /* Minimum bytes of scratch: for a few lines, rounding up matters. */
 static constexpr size_t scratch_bytes_least = (size_t)64 << 10;
 
-struct text_engine {
+struct engine {
     struct sort_spec spec;
     struct cuda_worker worker;
     struct staging staging;
@@ -56,16 +56,10 @@ struct text_engine {
     struct engine_times times;
 };
 
-static struct text_engine *text_engine_of(struct engine *engine)
-{
-    return reinterpret_cast<struct text_engine *>(engine);
-}
-
 /* ---- open and close ---- */
 
-static void text_close(struct engine *opaque)
+static void text_close(struct engine *engine)
 {
-    struct text_engine *const engine = text_engine_of(opaque);
     if (!engine)
         return;
     (void)cudaSetDevice(static_cast<int>(engine->spec.device));
@@ -80,7 +74,7 @@ static void text_close(struct engine *opaque)
     free(engine);
 }
 
-static bool text_allocate(struct text_engine *engine, struct error *error)
+static bool text_allocate(struct engine *engine, struct error *error)
 {
     const unsigned device = engine->spec.device;
     size_t bytes = 0;
@@ -99,7 +93,7 @@ static bool text_open(const struct sort_spec *spec, struct engine **result, stru
 {
     const struct nvtx_range range("start");
     const uint64_t start_ns = clock_now_ns();
-    struct text_engine *const engine = static_cast<struct text_engine *>(calloc(1, sizeof *engine));
+    struct engine *const engine = static_cast<struct engine *>(calloc(1, sizeof *engine));
     if (!engine)
         return error_set(error, "out of memory: the engine of device %u", spec->device);
     engine->spec = *spec;
@@ -113,21 +107,20 @@ static bool text_open(const struct sort_spec *spec, struct engine **result, stru
     engine->staging.stream = engine->worker.stream;
     engine->staging.clock = &engine->worker.clock;
     if (!is_open) {
-        text_close(reinterpret_cast<struct engine *>(engine));
+        text_close(engine);
         return false;
     }
     const uint64_t end_ns = clock_now_ns();
     engine->times.start_ns = end_ns - start_ns;
     trace_device_span(TRACE_START, spec->device, "start", start_ns, end_ns, 0);
-    *result = reinterpret_cast<struct engine *>(engine);
+    *result = engine;
     return true;
 }
 
 /* ---- in ---- */
 
-static bool text_lend(struct engine *opaque, size_t want, struct chunk *chunk, struct error *error)
+static bool text_lend(struct engine *engine, size_t want, struct chunk *chunk, struct error *error)
 {
-    struct text_engine *const engine = text_engine_of(opaque);
     if (engine->taken == engine->spec.count)
         return error_set(error, "device %u: more than the %zu bytes of text announced",
                          engine->spec.device, engine->spec.count);
@@ -135,9 +128,8 @@ static bool text_lend(struct engine *opaque, size_t want, struct chunk *chunk, s
                         error);
 }
 
-static bool text_take(struct engine *opaque, struct chunk chunk, struct error *error)
+static bool text_take(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    struct text_engine *const engine = text_engine_of(opaque);
     if (!staging_take(&engine->staging, chunk, engine->text + engine->taken, error))
         return false;
     engine->taken += chunk.count;
@@ -148,7 +140,7 @@ static bool text_take(struct engine *opaque, struct chunk chunk, struct error *e
 
 /* Enlarges the workspace to at least `bytes` bytes; its content is lost. No started work may use
  * it. */
-static bool text_make_workspace(struct text_engine *engine, size_t bytes, struct error *error)
+static bool text_make_workspace(struct engine *engine, size_t bytes, struct error *error)
 {
     if (bytes <= engine->workspace_bytes)
         return true;
@@ -166,17 +158,17 @@ static bool text_make_workspace(struct text_engine *engine, size_t bytes, struct
 }
 
 /* Returns the offset of the check's totals in the workspace: after a piece of the output. */
-static size_t text_totals_place(const struct text_engine *engine)
+static size_t text_totals_place(const struct engine *engine)
 {
     return (engine->staging.slot_bytes + 15) / 16 * 16;
 }
 
-static size_t text_piece_bytes(const struct text_engine *engine)
+static size_t text_piece_bytes(const struct engine *engine)
 {
     return text_totals_place(engine) + CUDA_GATHER_TOTALS * sizeof(uint64_t);
 }
 
-static size_t text_refine_bytes(const struct text_engine *engine, size_t room)
+static size_t text_refine_bytes(const struct engine *engine, size_t room)
 {
     return cuda_refine_workspace_bytes(engine->worker.path, engine->spec.tile_size,
                                        engine->lines.count, room);
@@ -184,7 +176,7 @@ static size_t text_refine_bytes(const struct text_engine *engine, size_t room)
 
 /* Allocates the arrays of items. Fails before it allocates any if the device has no room for the
  * later steps. Keeps the workspace in which the lines were counted. */
-static bool text_allocate_items(struct text_engine *engine, struct error *error)
+static bool text_allocate_items(struct engine *engine, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
     const unsigned device = engine->spec.device;
@@ -207,7 +199,7 @@ static bool text_allocate_items(struct text_engine *engine, struct error *error)
 /* ---- key ---- */
 
 /* Checks the offsets in the items, because the helper reads the text there. */
-static bool text_check_items(const struct text_engine *engine, const struct key_index *items,
+static bool text_check_items(const struct engine *engine, const struct key_index *items,
                              size_t count, struct error *error)
 {
     size_t last = 0;
@@ -221,14 +213,14 @@ static bool text_check_items(const struct text_engine *engine, const struct key_
 static bool text_refine_items(void *context, struct key_index *items, size_t *count,
                               struct error *error)
 {
-    const struct text_engine *const engine = static_cast<const struct text_engine *>(context);
+    const struct engine *const engine = static_cast<const struct engine *>(context);
     const struct line_helper *const helper = &engine->spec.helper;
     return text_check_items(engine, items, *count, error) &&
            helper->refine(helper->context, items, count, error);
 }
 
 /* Lets the helper key the flagged items, taken.room at a time, by way of `scratch`. */
-static bool text_key_flagged(struct text_engine *engine, struct cuda_flagged taken, size_t flagged,
+static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, size_t flagged,
                              struct key_index *host_items, struct error *error)
 {
     const unsigned device = engine->spec.device;
@@ -256,7 +248,7 @@ static bool text_key_flagged(struct text_engine *engine, struct cuda_flagged tak
     return true;
 }
 
-static bool text_key(struct text_engine *engine, struct error *error)
+static bool text_key(struct engine *engine, struct error *error)
 {
     struct key_index *const items = static_cast<struct key_index *>(engine->items);
     size_t flagged = 0;
@@ -279,7 +271,7 @@ static bool text_key(struct text_engine *engine, struct error *error)
 }
 
 /* Finds the lines and makes their items. */
-static bool text_parse(struct text_engine *engine, struct error *error)
+static bool text_parse(struct engine *engine, struct error *error)
 {
     struct cuda_text *const lines = &engine->lines;
     *lines = {
@@ -306,7 +298,7 @@ static bool text_parse(struct text_engine *engine, struct error *error)
 
 /* ---- sort, refine, measure ---- */
 
-static bool text_sort_items(struct text_engine *engine, struct error *error)
+static bool text_sort_items(struct engine *engine, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;
     const size_t count = engine->lines.count;
@@ -330,7 +322,7 @@ static bool text_sort_items(struct text_engine *engine, struct error *error)
 
 /* Sets *room to the number of lines that can be sorted on the device: all, or fewer if memory is
  * short. */
-static bool text_choose_room(const struct text_engine *engine, size_t *room, struct error *error)
+static bool text_choose_room(const struct engine *engine, size_t *room, struct error *error)
 {
     size_t free_bytes = 0;
     if (!cuda_memory_free_bytes(engine->spec.device, &free_bytes, error))
@@ -343,7 +335,7 @@ static bool text_choose_room(const struct text_engine *engine, size_t *room, str
 }
 
 /* Sets *count to the number of lines kept. */
-static bool text_refine(struct text_engine *engine, size_t *count, struct error *error)
+static bool text_refine(struct engine *engine, size_t *count, struct error *error)
 {
     struct cuda_refine refine = {};
     if (!text_choose_room(engine, &refine.room, error) ||
@@ -371,7 +363,7 @@ static bool text_refine(struct text_engine *engine, size_t *count, struct error 
 
 /* Finds the position of each of the `count` lines in the output. The workspace will hold the
  * pieces, one slot's worth at a time. */
-static bool text_measure(struct text_engine *engine, size_t count, struct error *error)
+static bool text_measure(struct engine *engine, size_t count, struct error *error)
 {
     const struct nvtx_range range("measure");
     cuda_memory_note();
@@ -389,9 +381,8 @@ static bool text_measure(struct text_engine *engine, size_t count, struct error 
            cuda_gather_start_check(&engine->gather, error);
 }
 
-static bool text_sort(struct engine *opaque, struct error *error)
+static bool text_sort(struct engine *engine, struct error *error)
 {
-    struct text_engine *const engine = text_engine_of(opaque);
     if (!cuda_device_use(engine->spec.device, error) ||
         !staging_finish_uploads(&engine->staging, error))
         return false;
@@ -408,38 +399,35 @@ static bool text_sort(struct engine *opaque, struct error *error)
 /* Gathers a piece into the workspace. By the order of the stream, the previous piece was copied out
  * before.
  */
-static const void *text_place(struct engine *opaque, size_t begin, size_t end, struct error *error)
+static const void *text_place(struct engine *engine, size_t begin, size_t end, struct error *error)
 {
-    const struct text_engine *const engine = text_engine_of(opaque);
     unsigned char *const piece = static_cast<unsigned char *>(engine->workspace);
     return cuda_gather_copy(&engine->gather, begin, end, piece, error) ? piece : NULL;
 }
 
-static bool text_give(struct engine *opaque, struct chunk *chunk, struct error *error)
+static bool text_give(struct engine *engine, struct chunk *chunk, struct error *error)
 {
-    struct text_engine *const engine = text_engine_of(opaque);
-    const struct staging_output output = {engine->gather.bytes, text_place, opaque};
+    const struct staging_output output = {engine->gather.bytes, text_place, engine};
     if (!staging_give(&engine->staging, &output, chunk, error))
         return false;
     return chunk->count > 0 || engine->gather.bytes == 0 ||
            cuda_gather_finish_check(&engine->gather, &engine->times.proof, error);
 }
 
-static bool text_take_back(struct engine *opaque, struct chunk chunk, struct error *error)
+static bool text_take_back(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    return staging_take_back(&text_engine_of(opaque)->staging, chunk, error);
+    return staging_take_back(&engine->staging, chunk, error);
 }
 
-static bool text_rewind(struct engine *opaque, struct error *error)
+static bool text_rewind(struct engine *engine, struct error *error)
 {
-    struct text_engine *const engine = text_engine_of(opaque);
     staging_restart(&engine->staging);
     return engine->gather.bytes == 0 || cuda_gather_start_check(&engine->gather, error);
 }
 
-static void text_get_times(const struct engine *opaque, struct engine_times *times)
+static void text_get_times(const struct engine *engine, struct engine_times *times)
 {
-    *times = reinterpret_cast<const struct text_engine *>(opaque)->times;
+    *times = engine->times;
 }
 
 const struct engine_functions cuda_lines = {
