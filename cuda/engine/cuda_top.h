@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_top.h - finds the first items in order among many on a device, in about one read of them.
- *
- * top_select gathers a few items that include the wanted ones. cuda_top sorts these by a path.
- * Unlike a path, both wait for the device, because the next step depends on the result of the last.
+/* cuda_top.h - what cuda/top does for the engine: finds the first items in order among many, in
+ * about one read of them; and checks sorted items.
  */
 #ifndef CUDA_CUDA_TOP_H
 #define CUDA_CUDA_TOP_H
 
+#include "core/check/tap.h"
+#include "cuda/cuda_sort.h"
 #include "cuda/engine/cuda_worker.h"
+
+/* ---- top_select.cu ----
+ *
+ * top_select gathers a few items that include the wanted ones. cuda_top sorts these by a path.
+ * Unlike a path, both wait for the device, because the next step depends on the result of the last.
+ */
 
 /* Returns the maximum number of items that top_select gathers to find the first `top` of `count`.
  * It is `count` if too many are wanted, or there are too few, for a selection to pay. */
@@ -32,5 +38,14 @@ size_t cuda_top_workspace_bytes(const struct cuda_path *path, const struct cuda_
  * stream. */
 bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
               struct error *error);
+
+/* ---- items_proof.cu: checks items in device memory, as core/check/check.h does on the host ----
+ */
+
+/* Sets *sum to the number of items and the sum of their hashes, and *disorder to the first item,
+ * counted from 1, that belongs before the item before it; 0: none. Waits for the result. The items
+ * are as stored, not as ordered bits. */
+bool cuda_proof_items(const struct cuda_sort *sort, struct check_sum *sum, uint64_t *disorder,
+                      struct error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* items_proof.cu - see cuda/engine/cuda_proof.h. */
-#include "cuda/engine/cuda_proof.h"
+/* items_proof.cu - see cuda/engine/cuda_top.h. */
+#include "cuda/engine/cuda_top.h"
 
 #include "core/check/check_kernels.h"
 #include "cuda/block/dispatch.cuh"

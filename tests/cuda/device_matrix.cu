@@ -16,7 +16,7 @@
  */
 #include "core/auto_table.h"
 #include "core/check/check_kernels.h"
-#include "cuda/engine/cuda_proof.h"
+#include "cuda/engine/cuda_top.h"
 #include "cuda/engine/cuda_worker.h"
 #include "tests/cuda/device_shapes.h"
 #include "tests/cuda/matrix_common.h"
