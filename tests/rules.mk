@@ -37,6 +37,11 @@ $(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 $(BUILD)/cpu/vector/vector_sort.cc.o: SANITIZE_FLAGS += $(if $(findstring address,$(SANITIZE)), \
 	--param asan-instrumentation-with-call-threshold=0)
 
+# Null pointers and accesses beyond an object end these programs by the address sanitizer too. Without
+# the checks of the other one GCC takes a fifth less time.
+$(BUILD)/simt/%.cu.o: SANITIZE_FLAGS += $(if $(findstring address,$(SANITIZE)), \
+	-fno-sanitize=null$(comma)object-size$(comma)vptr)
+
 # Code that runs at each barrier of the stand-in is not sanitized, as that takes half of the time.
 # It informs the address sanitizer about the stacks.
 simt_switching := $(patsubst %,$(BUILD)/simt/tests/simt/simt_%.cc.o,fiber launch)

@@ -262,7 +262,7 @@ constexpr size_t FEW_LINES = 100000;
 
 static void check_edges(const struct matrix_order &row, size_t lines, struct tap_output *tap)
 {
-    const size_t turns = lines < FEW_LINES ? 3 : 1;
+    const size_t turns = lines < FEW_LINES ? 7 : 1;
     const char end = row.terminator;
     size_t flagged = 0;
     bool passed = true;

@@ -7,7 +7,7 @@ program=$(dirname "$GPUSORT")/tests/mutate_seeds
 [ -x "$program" ] || skip_all "no $program (make check builds it)"
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:abort_on_error=1 UBSAN_OPTIONS=${UBSAN_OPTIONS:-}:abort_on_error=1
 
-rounds=${FUZZ_MUTATIONS:-$(full_or_small 40000 10000)}
+rounds=${FUZZ_MUTATIONS:-$(full_or_small 40000 5000)}
 for target in "$tests_dir"/fuzz/fuzz_*.c; do
     target=$(basename "$target" .c)
     "$tests_dir/fuzz/seeds.sh" "$target" "$target"
