@@ -335,9 +335,12 @@ def choose_faults(job, number, calls, faults, take_all):
             chosen = [(call, ways[(number + i) % len(ways)]) for i, call in enumerate(few)]
         for call, how in chosen:
             yield Fault(function, call, how)
-        for how in filter(faults.can_last, ways):
-            for call in range(1, count + 1) if take_all else [(count + 1) // 2]:
-                yield Fault(function, call, how, is_lasting=True)
+        for how in ways:
+            if faults.can_last(how):
+                for call in range(1, count + 1) if take_all else [(count + 1) // 2]:
+                    yield Fault(function, call, how, is_lasting=True)
+            elif how in TRANSIENT and not take_all:
+                yield Fault(function, (count + 1) // 2, how)
 
 
 @dataclasses.dataclass
