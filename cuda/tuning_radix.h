@@ -95,15 +95,25 @@ __host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)
 constexpr unsigned RADIX_ITEM_BLOCKS = 2;
 
 /* LSD radix sort (radix_digits.cuh): threads per block, blocks per multiprocessor, and keys that a
- * thread holds in registers (of items, their keys). A thread has 64 registers, and a block 61 to
- * 100 KiB of shared memory. With 16 keys of 8 bytes, 32 bytes of registers spill: `zipf` f64 took
- * 1.09 times as long as with 14, and 1.35 times with 18. Items with 12 and 14 keys took 1.01 and
- * 1.10 times as long as with 13 (H100, 2026-11-25). */
-constexpr unsigned RADIX_DIGIT_THREADS = 512;
-constexpr unsigned RADIX_DIGIT_BLOCKS = 2;
+ * thread holds in registers (of items, their keys). With 512 threads, a thread has 64 registers,
+ * and a block 61 to 78 KiB of shared memory. With 16 keys of 8 bytes, 32 bytes of registers spill:
+ * `zipf` f64 took 1.09 times as long as with 14, and 1.35 times with 18.
+ *
+ * Items have one large tile, as a long run of items with one digit touches fewer sectors of memory
+ * at its ends: 1e8 pairs `hot-digits` take 8.67 ms with 768 threads and 18 keys, 9.44 with two
+ * blocks of 512 and 12, and 10.3 with three of 256 and 18. A block has 134 KiB of shared memory
+ * (H100, 2026-11-26). */
+__host__ __device__ constexpr unsigned radix_digit_threads(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 512 : 768;
+}
+__host__ __device__ constexpr unsigned radix_digit_blocks(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 2 : 1;
+}
 __host__ __device__ constexpr unsigned radix_digit_keys(size_t item_bytes)
 {
-    return item_bytes <= 4 ? 20 : item_bytes == 8 ? 14 : 13;
+    return item_bytes <= 4 ? 20 : item_bytes == 8 ? 14 : 18;
 }
 
 /* In a pass a thread does one step of look-back after each of its keys: 1.760 ms for 1e8 f32. Two

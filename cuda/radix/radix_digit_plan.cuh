@@ -308,9 +308,10 @@ __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
             plan->digits[passes++] = digit;
         else
             idle = digit;
-    /* An even number of passes ends in the items. For items of 16 bytes a pass that moves nothing
-     * is faster than radix_digit_copy_kernel. */
-    if (RADIX_HAS_PLACES<K> && passes % 2 != 0)
+    /* An even number of passes ends in the items, and so do 5 and more passes over items of 16
+     * bytes (thread_find_side). After 1 and 3 these have a pass that moves nothing, which is faster
+     * than radix_digit_copy_kernel. */
+    if (RADIX_HAS_PLACES<K> && passes < 5 && passes % 2 != 0)
         plan->digits[passes++] = idle;
     plan->passes = passes;
     if (RADIX_HAS_PLACES<K>)

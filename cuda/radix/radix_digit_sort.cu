@@ -41,7 +41,7 @@ static bool prepare_run(const struct cuda_sort &sort, size_t portion, void *memo
     if (!launch_site_find(sort.device, sort.stream, &site, error) ||
         !launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &site.is_early, error))
         return false;
-    const size_t tile = size_t{RADIX_DIGIT_THREADS} * RADIX_DIGIT_KEYS<K>;
+    const size_t tile = size_t{RADIX_DIGIT_THREADS<K>} * RADIX_DIGIT_KEYS<K>;
     const size_t whole_tiles = portion / tile * tile;
     const size_t bytes = states_bytes(std::min(sort.count, whole_tiles), tile);
     *run = {sort, plan, tile, {states, states + bytes / sizeof *states}, whole_tiles, site};
@@ -90,7 +90,7 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
         if (!is_one && !clear(run, pass.states, states_bytes(pass.keys, run.tile), error))
             return false;
         if (!launch_kernel(launch_at(run.site, "radix_digit_kernel",
-                                     launch_blocks(pass.keys, run.tile), RADIX_DIGIT_THREADS,
+                                     launch_blocks(pass.keys, run.tile), RADIX_DIGIT_THREADS<K>,
                                      sizeof(struct radix_digit_shared<K, Count>)),
                            error, radix_digit_kernel<K, Count>, pass, run.plan))
             return false;
@@ -111,9 +111,13 @@ static bool start_passes(const struct digit_run<K> &run, struct error *error)
     return started;
 }
 
+/* Copies keys if an odd number of passes has left them in the scratch; items are never left there
+ * (thread_find_side). */
 template <typename K>
 static bool copy_back(const struct digit_run<K> &run, struct error *error)
 {
+    if (RADIX_HAS_PLACES<K>)
+        return true;
     const size_t blocks = launch_resident(run.site, RADIX_COPY_BLOCKS,
                                           launch_blocks(run.sort.count, THREADS_PER_BLOCK));
     return launch_kernel(launch_at(run.site, "radix_digit_copy_kernel", blocks, THREADS_PER_BLOCK),
@@ -145,7 +149,7 @@ bool radix_digit_sort(const struct cuda_sort *sort, bool is_above_index, size_t 
 
 size_t radix_digit_bytes(size_t count, unsigned item_bytes)
 {
-    const size_t tile = size_t{RADIX_DIGIT_THREADS} * radix_digit_keys(item_bytes);
+    const size_t tile = size_t{radix_digit_threads(item_bytes)} * radix_digit_keys(item_bytes);
     return sizeof(struct radix_digit_plan) +
            2 * states_bytes(std::min(count, RADIX_PORTION_MOST), tile);
 }

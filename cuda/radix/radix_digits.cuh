@@ -33,8 +33,10 @@
 /* Number of keys per thread. */
 template <typename K>
 constexpr unsigned RADIX_DIGIT_KEYS = radix_digit_keys(sizeof(K));
-constexpr unsigned RADIX_DIGIT_WARPS = RADIX_DIGIT_THREADS / THREADS_PER_WARP;
-static_assert(RADIX_DIGIT_THREADS >= RADIX_DIGIT_VALUES, "a thread for each value of a digit");
+template <typename K>
+constexpr unsigned RADIX_DIGIT_THREADS = radix_digit_threads(sizeof(K));
+template <typename K>
+constexpr unsigned RADIX_DIGIT_WARPS = RADIX_DIGIT_THREADS<K> / THREADS_PER_WARP;
 
 /* State of a tile for one digit value, which other tiles read. 0: not published. RADIX_LOOK_OWN:
  * the low bits count the keys of the tile. RADIX_LOOK_ALL: they count the keys of all tiles of the
@@ -63,11 +65,14 @@ struct radix_digit_pass {
  * below 2^32, as that takes fewer instructions. */
 template <typename K, typename Count>
 struct radix_digit_shared {
-    static constexpr unsigned tile_keys = RADIX_DIGIT_THREADS * RADIX_DIGIT_KEYS<K>;
+    static constexpr unsigned tile_keys = RADIX_DIGIT_THREADS<K> * RADIX_DIGIT_KEYS<K>;
+    static_assert(RADIX_DIGIT_THREADS<K> >= RADIX_DIGIT_VALUES, "a thread for each value");
     /* Number of keys of each value in each warp; later the index in the tile of the next one. */
-    unsigned warp_counts[RADIX_DIGIT_WARPS][RADIX_DIGIT_VALUES];
-    typename radix_digit_word<K>::type words[tile_keys]; /* ordered by digit */
-    uint32_t places[RADIX_HAS_PLACES<K> ? tile_keys : 1];
+    unsigned warp_counts[RADIX_DIGIT_WARPS<K>][RADIX_DIGIT_VALUES];
+    union { /* ordered by digit */
+        typename radix_digit_word<K>::type words[tile_keys];
+        uint32_t places[tile_keys]; /* when the words have been written */
+    };
     unsigned counts[RADIX_DIGIT_VALUES]; /* number of keys of each value in the tile */
     Count targets[RADIX_DIGIT_VALUES]; /* target index of a value's key minus its index in words */
     unsigned warp_sums[THREADS_PER_WARP];
@@ -83,14 +88,30 @@ struct radix_digit_side {
     bool is_items;
 };
 
-/* Returns the side in pass.scratch or in pass.items. */
+/* Returns the source of the pass of that index, which is the target of the pass before. The last
+ * target, of index `passes`, is the items if their keys have positions.
+ *
+ * Words and positions take three quarters of the memory of the items. They alternate between
+ * scratch and items. So an odd number of passes would end in the scratch, except that their first
+ * four targets lie in these quarters, of which 0 to 3 are the items: 4 5 6, 0 1 7, 2 3 4, 6 7 5. */
 template <typename K>
 __device__ __forceinline__ struct radix_digit_side<K>
-thread_digit_side(const struct radix_digit_pass<K> &pass, bool is_scratch, bool is_items) {
+thread_find_side(const struct radix_digit_pass<K> &pass, unsigned index, unsigned passes) {
     typedef typename radix_digit_word<K>::type word;
-    K *const memory = is_scratch ? pass.scratch : pass.items;
-    word *const words = reinterpret_cast<word *>(memory);
-    return {memory, words, reinterpret_cast<uint32_t *>(words + pass.count), is_items};
+    const bool is_items = index == 0 || index == passes;
+    if (!RADIX_HAS_PLACES<K> || is_items) {
+        K *const memory = RADIX_HAS_PLACES<K> || index % 2 == 0 ? pass.items : pass.scratch;
+        return {memory, reinterpret_cast<word *>(memory), NULL, is_items};
+    }
+    const bool goes_round = passes % 2 != 0 && index < 5;
+    const unsigned usual = (passes - index) % 2 != 0 ? 4 : 0;
+    const unsigned words = goes_round ? 0x62040 >> 4 * index & 7 : usual;
+    const unsigned places = goes_round ? 0x54760 >> 4 * index & 7 : usual + 2;
+    const auto quarter = [&](unsigned number) {
+        K *const memory = number < 4 ? pass.items : pass.scratch;
+        return reinterpret_cast<uint32_t *>(memory) + number % 4 * pass.count;
+    };
+    return {NULL, reinterpret_cast<word *>(quarter(words)), quarter(places), false};
 }
 
 struct radix_digit_tile {
@@ -275,6 +296,7 @@ struct radix_digit_own {
 /* Turns the warps' counts into indices in the tile ordered by digit, and publishes the tile's
  * counts as `published`. `state`: of this tile and the thread's value. Begins after a barrier and
  * ends with one. */
+template <unsigned WARPS>
 __device__ __forceinline__ struct radix_digit_own
 block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sums,
                  volatile unsigned *state, unsigned published)
@@ -283,14 +305,14 @@ block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sum
     struct radix_digit_own own = {0, 0};
     unsigned all = 0;
     if (has_value) {
-        for (unsigned warp = 0; warp < RADIX_DIGIT_WARPS; warp++)
+        for (unsigned warp = 0; warp < WARPS; warp++)
             own.count += warp_counts[warp][threadIdx.x];
         *state = published | own.count;
     }
-    own.begin = block_exclusive_scan<RADIX_DIGIT_THREADS>(own.count, warp_sums, &all);
+    own.begin = block_exclusive_scan<WARPS * THREADS_PER_WARP>(own.count, warp_sums, &all);
     if (has_value) {
         unsigned index = own.begin;
-        for (unsigned warp = 0; warp < RADIX_DIGIT_WARPS; warp++) {
+        for (unsigned warp = 0; warp < WARPS; warp++) {
             const unsigned count = warp_counts[warp][threadIdx.x];
             warp_counts[warp][threadIdx.x] = index;
             index += count;
@@ -358,35 +380,15 @@ thread_find_target(const struct radix_digit_pass<K> &pass, const struct radix_di
         pass.next_states[tile.number * RADIX_DIGIT_VALUES + threadIdx.x] = 0;
 }
 
-/* Starts to load a cache line into the L2 cache. */
-__device__ __forceinline__ void thread_prefetch(const void *address)
-{
-#ifdef __CUDACC__
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
-#else
-    (void)address;
-#endif
-}
-
-/* Loads the positions of the tile's keys, which are needed much later, into the L2 cache. */
-template <typename K>
-__device__ __forceinline__ void block_prefetch_places(const struct radix_digit_side<K> &source,
-                                                      const struct radix_digit_tile &tile)
-{
-    constexpr unsigned line = 128 / sizeof(uint32_t);
-    if (!source.is_items && threadIdx.x * line < tile.count)
-        thread_prefetch(source.places + tile.first + threadIdx.x * line);
-}
-
 /* Calls write(word, index in the tile, target index) for the first `count` keys of the tile, which
  * is ordered by digit. */
-template <typename Shared, typename Digit, typename Write>
+template <typename K, typename Shared, typename Digit, typename Write>
 __device__ __forceinline__ void block_write_tile(const Shared &shared, unsigned count,
                                                  const Digit &digit_of, const Write &write)
 {
 #pragma unroll
-    for (unsigned i = 0; i < Shared::tile_keys / RADIX_DIGIT_THREADS; i++) {
-        const unsigned index = i * RADIX_DIGIT_THREADS + threadIdx.x;
+    for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++) {
+        const unsigned index = i * RADIX_DIGIT_THREADS<K> + threadIdx.x;
         const auto word = shared.words[index];
         const auto place = shared.targets[digit_of(word)] + index;
         if (index < count)
@@ -394,48 +396,72 @@ __device__ __forceinline__ void block_write_tile(const Shared &shared, unsigned 
     }
 }
 
-/* Writes the tile, which is ordered by digit, to words and their positions or, after decoding the
- * keys, to items. */
+/* Writes the tile, which is ordered by digit, and decodes keys that become items. */
 template <typename K, typename Shared, typename Digit>
 __device__ __forceinline__ void
 block_write_words(const Shared &shared, const struct radix_digit_side<K> &target,
-                  const struct radix_digit_tile &tile, const Digit &digit_of, uint64_t first_index,
+                  const struct radix_digit_tile &tile, const Digit &digit_of,
                   const struct key_order &order)
 {
     typedef typename radix_digit_word<K>::type W;
     typedef decltype(shared.targets[0] + 0u) Place;
-    if constexpr (RADIX_HAS_PLACES<K>) {
-        if (target.is_items)
-            block_write_tile(shared, tile.count, digit_of,
-                             [&](W word, unsigned index, Place place) {
-                                 target.items[place] = static_cast<K>(word) << 64 |
-                                                       (first_index + shared.places[index]);
-                             });
-        else
-            block_write_tile(shared, tile.count, digit_of,
-                             [&](W word, unsigned index, Place place) {
-                                 target.words[place] = word;
-                                 target.places[place] = shared.places[index];
-                             });
-    } else if (target.is_items && !key_order_is_identity(order)) {
-        block_write_tile(shared, tile.count, digit_of, [&](W word, unsigned, Place place) {
+    const auto write = [&](W word, unsigned, Place place) { target.words[place] = word; };
+    if (target.is_items && !key_order_is_identity(order))
+        block_write_tile<K>(shared, tile.count, digit_of, [&](W word, unsigned, Place place) {
             target.words[place] = static_cast<W>(key_order_decode(order, 8 * sizeof(W), word));
         });
-    } else if (tile.is_full) {
-        block_write_tile(shared, Shared::tile_keys, digit_of,
-                         [&](W word, unsigned, Place place) { target.words[place] = word; });
-    } else {
-        block_write_tile(shared, tile.count, digit_of,
-                         [&](W word, unsigned, Place place) { target.words[place] = word; });
+    else if (tile.is_full)
+        block_write_tile<K>(shared, Shared::tile_keys, digit_of, write);
+    else
+        block_write_tile<K>(shared, tile.count, digit_of, write);
+}
+
+/* Writes the tile's words, which are ordered by digit. Then orders the positions in the same shared
+ * memory, and writes them. Items are written whole: the words wait in registers. indices[i]: index
+ * in the ordered tile of the thread's position places[i]. */
+template <typename K, typename Shared, typename Digit, unsigned N>
+__device__ __forceinline__ void
+block_write_items(Shared &shared, const struct radix_digit_side<K> &target,
+                  const struct radix_digit_tile &tile, const Digit &digit_of, uint64_t first_index,
+                  const struct radix_put_indices<N> &indices, const uint32_t (&places)[N])
+{
+    uint64_t words[N];
+#pragma unroll
+    for (unsigned i = 0; i < N; i++) {
+        const unsigned index = i * RADIX_DIGIT_THREADS<K> + threadIdx.x;
+        words[i] = shared.words[index];
+        if (!target.is_items && index < tile.count)
+            target.words[shared.targets[digit_of(words[i])] + index] = words[i];
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        shared.places[indices[i]] = places[i];
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < N; i++) {
+        const unsigned index = i * RADIX_DIGIT_THREADS<K> + threadIdx.x;
+        if (index >= tile.count)
+            continue;
+        const auto place = shared.targets[digit_of(words[i])] + index;
+        if (target.is_items)
+            target.items[place] =
+                static_cast<K>(words[i]) << 64 | (first_index + shared.places[index]);
+        else
+            target.places[place] = shared.places[index];
     }
 }
 
-/* Stores the tile's words in shared memory, ordered by digit, and sets targets[]. Thread 0 must
- * have set shared.tile; a barrier precedes its first use here. Ends with a barrier. */
+/* Stores the tile's words in shared memory, ordered by digit, and sets targets[]. For items,
+ * returns the thread's positions and the indices of its words. Thread 0 must have set shared.tile;
+ * a barrier precedes its first use here. Ends with a barrier. */
 template <typename K, typename Count>
 __device__ __forceinline__ struct radix_digit_tile
 block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan *plan,
-                 unsigned digit, struct radix_digit_shared<K, Count> &shared)
+                 const struct radix_digit_side<K> &source, unsigned digit,
+                 struct radix_digit_shared<K, Count> &shared,
+                 struct radix_put_indices<RADIX_DIGIT_KEYS<K>> &indices,
+                 uint32_t (&places)[RADIX_DIGIT_KEYS<K>])
 {
     constexpr unsigned keys = RADIX_DIGIT_KEYS<K>;
     const unsigned shift = digit * RADIX_DIGIT_BITS;
@@ -445,22 +471,18 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
         own_counts[i] = 0;
     __syncthreads();
     const struct radix_digit_tile tile =
-        thread_find_tile<RADIX_DIGIT_THREADS * keys>(pass, shared.tile);
-    const struct radix_digit_side<K> source =
-        thread_digit_side(pass, pass.index % 2 != 0, pass.index == 0);
+        thread_find_tile<RADIX_DIGIT_THREADS<K> * keys>(pass, shared.tile);
     typename radix_digit_word<K>::type words[keys];
     const Count first =
         has_value ? static_cast<Count>(plan->firsts[digit][pass.portion % 2][threadIdx.x]) : 0;
     thread_load_words(source, tile, pass.order, words);
-    if constexpr (RADIX_HAS_PLACES<K>)
-        block_prefetch_places(source, tile);
 #pragma unroll
     for (unsigned i = 0; i < keys; i++)
         atomicAdd(&own_counts[thread_digit(words[i], shift)], 1u);
     __syncthreads();
-    const struct radix_digit_own own =
-        block_sum_digits(shared.warp_counts, shared.warp_sums, thread_look_state(pass, tile.number),
-                         tile.number == 0 ? RADIX_LOOK_ALL : RADIX_LOOK_OWN);
+    const struct radix_digit_own own = block_sum_digits<RADIX_DIGIT_WARPS<K>>(
+        shared.warp_counts, shared.warp_sums, thread_look_state(pass, tile.number),
+        tile.number == 0 ? RADIX_LOOK_ALL : RADIX_LOOK_OWN);
     if (has_value) {
         shared.counts[threadIdx.x] = own.count;
         shared.targets[threadIdx.x] = first - own.begin;
@@ -468,7 +490,6 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
     struct radix_look_back look = {};
     look.before = has_value ? tile.number : 0;
     thread_look_ask(pass, look);
-    struct radix_put_indices<keys> indices;
     const auto put = [&](unsigned i, unsigned index) {
         shared.words[index] = words[i];
         if constexpr (RADIX_HAS_PLACES<K>)
@@ -480,13 +501,8 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
         warp_index_words<true>(words, same_shift, own_counts, put);
     else
         warp_index_words<false>(words, same_shift, own_counts, put);
-    if constexpr (RADIX_HAS_PLACES<K>) {
-        uint32_t places[keys];
+    if constexpr (RADIX_HAS_PLACES<K>)
         thread_load_places(source, tile, places);
-#pragma unroll
-        for (unsigned i = 0; i < keys; i++)
-            shared.places[indices[i]] = places[i];
-    }
     while (look.before > 0)
         thread_look_on(pass, tile.number, shared, look);
     if (has_value)
@@ -499,7 +515,7 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
 /* Does a pass over a portion, with one block per tile. Does nothing if the plan has fewer passes.
  * Needs a struct radix_digit_shared of dynamic shared memory. */
 template <typename K, typename Count>
-__global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
+__global__ void __launch_bounds__(radix_digit_threads(sizeof(K)), radix_digit_blocks(sizeof(K)))
     radix_digit_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
 {
     thread_wait_for_grid();
@@ -512,11 +528,17 @@ __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     if (threadIdx.x == 0)
         shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
     const unsigned digit = plan->digits[pass.index];
-    const struct radix_digit_tile tile = block_order_tile(pass, plan, digit, shared);
+    struct radix_put_indices<RADIX_DIGIT_KEYS<K>> indices;
+    uint32_t places[RADIX_DIGIT_KEYS<K>];
+    const struct radix_digit_tile tile = block_order_tile(
+        pass, plan, thread_find_side(pass, pass.index, passes), digit, shared, indices, places);
     const unsigned shift = thread_hide(digit * RADIX_DIGIT_BITS);
-    block_write_words(
-        shared, thread_digit_side(pass, pass.index % 2 == 0, pass.index + 1 == passes), tile,
-        [=](W word) { return thread_digit(word, shift); }, plan->first_index, pass.order);
+    const struct radix_digit_side<K> target = thread_find_side(pass, pass.index + 1, passes);
+    const auto digit_of = [=](W word) { return thread_digit(word, shift); };
+    if constexpr (RADIX_HAS_PLACES<K>)
+        block_write_items(shared, target, tile, digit_of, plan->first_index, indices, places);
+    else
+        block_write_words(shared, target, tile, digit_of, pass.order);
 }
 
 /* Copies scratch to items if the plan has an odd number of passes. Any number of blocks. */
