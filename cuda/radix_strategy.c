@@ -70,7 +70,8 @@ static struct radix_decision decide(enum radix_strategy strategy, const char *re
 unsigned radix_repeats_sample(size_t count)
 {
     unsigned sample = 1;
-    while (sample < (unsigned)1 << 17 && sample <= count / 4)
+    while (sample < (unsigned)1 << 17 && sample <= count / 4 &&
+           (size_t)sample * sample < 64 * count)
         sample *= 2;
     return sample;
 }

@@ -176,8 +176,8 @@ static void the_larger_sample_fits_the_scratch(void **state)
 {
     (void)state;
     assert_int_equal(radix_repeats_sample(0), 1);
-    assert_int_equal(radix_repeats_sample(4095), 1024);
-    assert_int_equal(radix_repeats_sample(4096), 2048);
+    assert_int_equal(radix_repeats_sample(4095), 512);
+    assert_int_equal(radix_repeats_sample(4097), 1024);
     assert_int_equal(radix_repeats_sample(SIZE_MAX), 1 << 17);
 }
 
