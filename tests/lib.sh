@@ -216,6 +216,14 @@ ok_fails_with() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
+# peak_of COMMAND...: runs COMMAND, and writes the KiB of memory that it took to the file peak.
+peak_of() {
+    python3 -c 'import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=open("peak", "w"))
+sys.exit(status)' "$@"
+}
+
 old_output() {
     rm -rf "$target_dir"
     mkdir "$target_dir"

@@ -429,11 +429,7 @@ interrupted 'SIGTERM while lines are read' fields -n
 ok_peak() {
     local name=$1 limit=$2 expected=$3
     shift 3
-    "$numpy" - "$GPUSORT" -o got -S "$limit" --parallel=2 "$@" <<'END' >peak
-import resource, subprocess, sys
-subprocess.run(sys.argv[1:], check=True)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-END
+    peak_of "$GPUSORT" -o got -S "$limit" --parallel=2 "$@"
     ok_same_bytes "$name" got "$expected"
     ok "$name: memory ($(cat peak) KiB)" test "$(cat peak)" -le $((limit * 105 / 100))
 }

@@ -169,12 +169,7 @@ if [ "$test_size" = small ]; then
     skip 'memory is independent of the size of the inputs' 'a slow build'
 else
     for i in 0 1 2 3 4 5 6 7 8 9; do seq -f %0100.0f "$i" 10 1999999 >big.$i; done
-    python3 - "$GPUSORT" <<'END' >peak
-import resource, subprocess, sys
-names = ["big.%d" % i for i in range(10)]
-subprocess.run([sys.argv[1], "-m", "-n", "--parallel=2", "-o", "merged", *names], check=True)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-END
+    peak_of "$GPUSORT" -m -n --parallel=2 -o merged big.*
     seq -f %0100.0f 0 1999999 >expected
     ok_same_bytes '10 files of 20 MB' merged expected
     ok "memory is independent of the size of the inputs ($(cat peak) KiB)" \
