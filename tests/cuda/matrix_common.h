@@ -102,13 +102,6 @@ static inline void tap_print(struct tap_output *tap, bool passed, const char *cl
     tap_claim(tap, passed, text, error);
 }
 
-/* For a claim about more items than are to be sorted. */
-static inline void tap_skip(struct tap_output *tap, const char *claim, size_t item_bytes)
-{
-    printf("ok %zu - %s, items of %zu bytes # SKIP small arrays only\n", ++tap->number, claim,
-           item_bytes);
-}
-
 /* Returns false if the text is not a number. */
 static inline bool parse_count(const char *text, size_t *count)
 {
