@@ -149,6 +149,29 @@ static bool check_payloads(size_t every, struct error *error)
     return true;
 }
 
+/* Only the highest BYTES bytes of a key vary. */
+template <unsigned BYTES>
+static uint64_t shape_high_bytes(size_t i, size_t)
+{
+    return random_bits(i) >> (64 - 8 * BYTES) << (64 - 8 * BYTES);
+}
+
+/* Keys of each number of bytes that vary, each of which is a pass, in several portions. */
+template <typename K>
+static bool check_passes(struct error *error)
+{
+    uint64_t (*const keys[])(size_t, size_t) = {
+        shape_high_bytes<1>, shape_high_bytes<2>, shape_high_bytes<3>, shape_high_bytes<4>,
+        shape_high_bytes<5>, shape_high_bytes<6>, shape_high_bytes<7>, shape_high_bytes<8>};
+    std::string strategy;
+    for (unsigned i = 0; i < std::min(sizeof(K), sizeof(uint64_t)); i++)
+        for (const size_t count : {(size_t)13825, (size_t)41473})
+            if (!check_sort(make_items<K>(keys[i], key_order_identity(), count),
+                            key_order_identity(), 256, digits_tuning(), &strategy, error))
+                return false;
+    return true;
+}
+
 /* ---- order ---- */
 
 /* An array in order with the least and with the greatest key at some places: where pieces meet, and
@@ -314,6 +337,7 @@ static void check_width(size_t every, struct tap_output *tap)
           [&](struct error *e) { return check_shapes<K>(small_tuning(), every, e); });
     print("sorted by digits",
           [&](struct error *e) { return check_shapes<K>(digits_tuning(), every, e); });
+    print("each number of passes", check_passes<K>);
     print("in order and reversed", check_order<K>);
     print("one key out of order", [&](struct error *e) { return check_places<K>(every, e); });
     print("refused, and sorted all the same", check_refusals<K>);
@@ -335,7 +359,7 @@ int main(int argc, char **argv)
     int status = 0;
     if (!tap_start(argc, argv, &every, &status))
         return status;
-    printf("1..23\n");
+    printf("1..26\n");
     struct tap_output tap = {};
     check_width<uint32_t>(every, &tap);
     check_width<uint64_t>(every, &tap);
