@@ -15,7 +15,7 @@ const struct radix_tuning radix_tuning_default = {
     .portion = (size_t)1 << 28,
     .digits_most = 4,
     .roughness_most = 48,
-    .shared_most = 5,
+    .shared_most = 1,
     .heavy_most = 8,
     .values_most = 1536,
 };
