@@ -20,12 +20,14 @@ const struct device_class device_classes[] = {
 };
 const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
 
-/* gpu-large: an H200, us of segmented-merge at its best tile and of radix, before radix merged up
- * to 65,536 keys itself. 2026-11-23, f64: 16,384 19.3 24.6; 32,768 25.0 25.8; 49,152 28.9 23.9; f32
- * 16,384 17.0 21.0; 32,768 20.8 21.8; 49,152 24.1 19.9; key and index 16,384 25.7 31.7;
- * 32,768 32.1 30.2; 49,152 49.2 30.5. 2026-11-22: u8 4,096 9.5 9.6; 8,192 13.5 12.4; u16 32,768 21
- * 23; 65,536 30 23. The other paths are slower, except bitonic for up to 1024 keys of at most 4
- * bytes: 5.1 instead of 5.9. `scripts/auto_table.py ROWS.json` prints the rows of a class from a
+/* gpu-large: an H100, us of segmented-merge at its best tile and of radix, which merges up to
+ * 65,536 keys of 4 bytes and more itself, in tiles of 4096. 2026-11-26, f64: 2,048 8.7 13.0;
+ * 4,096 13.6 13.6; 8,192 16.7 20.2; 16,384 19.6 21.5; 32,768 24.7 24.8; u32 8,192 14.8 17.2;
+ * 16,384 17.6 18.3; 32,768 21.0 21.1; key and index 16,384 25.7 32.6; 32,768 33.3 36.7;
+ * 49,152 49.8 52.2; 65,536 53.4 59.5; u8 4,096 10.7 10.8; 8,192 14.7 12.1; u16 16,384 18.5 24.3;
+ * 32,768 22.0 24.0; 49,152 26.1 23.8. The other paths are slower, except bitonic for up to 1024
+ * keys of at most 4 bytes, 5.6 instead of 6.3, and for 65,537 to some 131,072 keys of 4 bytes and
+ * more: f64 65 instead of 90. `scripts/auto_table.py ROWS.json` prints the rows of a class from a
  * measurement of all widths.
  *
  * No other GPU was measured. `gpu` has nearly the same rows, except for 16-byte items, for which
