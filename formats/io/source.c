@@ -430,6 +430,8 @@ bool source_is_unmodified(const struct source *source)
 {
     const struct timespec *const before = &source->input.modified;
     struct stat status;
+    if (source->input.file < 0) /* closed at its end, so nothing will be read */
+        return true;
     return fstat(source->input.file, &status) == 0 && status.st_mtim.tv_sec == before->tv_sec &&
            status.st_mtim.tv_nsec == before->tv_nsec;
 }

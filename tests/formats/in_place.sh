@@ -21,6 +21,7 @@ for name in ("u1", "i2", "u4", "f4"):
     numbers = (np.random.standard_normal(400000) * 60).astype("i8").astype(name)
     np.save(name + ".npy", numbers)
     np.save(name + ".sorted.npy", np.sort(numbers))
+np.save("none.npy", numbers[:0])
 END
 
 # identity FILE: prints what sorting in place must not change.
@@ -54,6 +55,7 @@ for threads in 1 3; do
         --parallel=$threads
 done
 sorted_in_place 'doubles, in parts' f8.2200000.f64 f8.2200000.sorted -S 8M
+sorted_in_place 'no numbers in .npy' none.npy none.npy
 for name in u1 i2 u4 f4; do
     sorted_in_place "$name in .npy" $name.npy $name.sorted.npy
     sorted_in_place "$name in .npy, in parts" $name.npy $name.sorted.npy -S 1M
