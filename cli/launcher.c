@@ -67,26 +67,68 @@ bool launcher_find_rank(unsigned *rank)
     return false;
 }
 
-/* Returns true if the user has said by --map-by how many processors a rank is bound to. */
-static bool is_mapped_to_processors(void)
+/* Returns true if the user has said to which processors Open MPI binds a rank: by --bind-to,
+ * --map-by with PE=, --cpu-set or --rankfile. */
+static bool is_binding_named(void)
 {
     const char *const policy = getenv("OMPI_MCA_rmaps_base_mapping_policy");
-    return policy && strcasestr(policy, "pe=");
+    return getenv("OMPI_MCA_hwloc_base_binding_policy") || getenv("OMPI_MCA_hwloc_base_cpu_set") ||
+           getenv("OMPI_MCA_orte_rankfile") || (policy && strcasestr(policy, "pe="));
+}
+
+/* Processors, one bit each: as many as the system can have. */
+struct processors {
+    unsigned long words[1024 / sizeof(unsigned long)];
+};
+
+static bool find_processors(pid_t process, struct processors *found)
+{
+    return sched_getaffinity(process, sizeof *found, (cpu_set_t *)found) == 0;
+}
+
+/* Returns the parent of a process, and sets *is_launcher: the process is mpirun, or its helper on
+ * another host. Returns 0 if that is not known. */
+static pid_t find_parent(pid_t process, bool *is_launcher)
+{
+    char path[32], name[16];
+    int parent;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *const file = fopen(path, "re");
+    const bool ok = file && fscanf(file, "%*d (%15[^)]) %*c %d", name, &parent) == 2;
+    if (file)
+        fclose(file);
+    *is_launcher = ok && (strncmp(name, "mpirun", 6) == 0 || strncmp(name, "mpiexec", 7) == 0 ||
+                          strncmp(name, "orte", 4) == 0);
+    return ok ? parent : 0;
+}
+
+/* Sets *found to the processors of the launcher. Returns false if the launcher is not found, or if
+ * a process between has other processors than this one, which is bound by somebody else then. */
+static bool find_launchers_processors(struct processors *found)
+{
+    struct processors own;
+    bool is_launcher;
+    if (!find_processors(0, &own))
+        return false;
+    for (pid_t process = getppid(), next; process > 1; process = next) {
+        next = find_parent(process, &is_launcher);
+        if (!find_processors(process, found))
+            return false;
+        if (is_launcher)
+            return true;
+        if (memcmp(&own, found, sizeof own) != 0)
+            return false;
+    }
+    return false;
 }
 
 void launcher_undo_binding(void)
 {
-    if (!getenv("OMPI_MCA_orte_bound_at_launch") || getenv("OMPI_MCA_hwloc_base_binding_policy") ||
-        is_mapped_to_processors())
+    struct processors all;
+    if (!getenv("OMPI_COMM_WORLD_SIZE") || !getenv("OMPI_MCA_orte_bound_at_launch") ||
+        is_binding_named() || !find_launchers_processors(&all))
         return;
-    const long processors = sysconf(_SC_NPROCESSORS_CONF);
-    cpu_set_t *const all = processors > 0 ? CPU_ALLOC(processors) : NULL;
-    if (!all)
-        return;
-    const size_t bytes = CPU_ALLOC_SIZE(processors);
-    memset(all, 0xff, bytes);
-    const bool is_undone = sched_setaffinity(0, bytes, all) == 0;
-    CPU_FREE(all);
+    const bool is_undone = sched_setaffinity(0, sizeof all, (cpu_set_t *)&all) == 0;
     if (is_undone && !getenv("OMP_NUM_THREADS")) /* OpenMP has counted the processors before */
         omp_set_num_threads(omp_get_num_procs());
 }

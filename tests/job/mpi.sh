@@ -297,6 +297,14 @@ else
         threads ranks 1 --device=cpu
     ok_says 'one rank: a binding that is named stays' '^1$' -- \
         threads mpirun -n 1 --bind-to core "$GPUSORT" --device=cpu
+    ok_says 'one rank: so does one by --cpu-set' '^1$' -- \
+        threads mpirun -n 1 --cpu-set 0 "$GPUSORT" --device=cpu
+    ok_says 'one rank: so does one of a script that mpirun starts' '^1$' -- \
+        threads mpirun -n 1 sh -c "taskset -c 1 \"\$@\"; exit" sh "$GPUSORT" --device=cpu
+    ok_says 'one rank: it gets no other processors than mpirun has' '^1$' -- \
+        threads taskset -c 1 mpirun -n 1 "$GPUSORT" --device=cpu
+    ok_says 'a rank that sorts alone stays bound' '^1$' -- \
+        threads mpirun -n 1 env -u OMPI_COMM_WORLD_SIZE "$GPUSORT" --device=cpu
 fi
 
 ranks 3 --stats=json doubles.f64 -o out.f64 2>stats || true
