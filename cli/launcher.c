@@ -129,8 +129,10 @@ void launcher_undo_binding(void)
         is_binding_named() || !find_launchers_processors(&all))
         return;
     const bool is_undone = sched_setaffinity(0, sizeof all, (cpu_set_t *)&all) == 0;
+    const unsigned long ranks = read_number("OMPI_COMM_WORLD_LOCAL_SIZE");
+    const int share = omp_get_num_procs() / (ranks > 0 ? (int)ranks : 1);
     if (is_undone && !getenv("OMP_NUM_THREADS")) /* OpenMP has counted the processors before */
-        omp_set_num_threads(omp_get_num_procs());
+        omp_set_num_threads(share > 0 ? share : 1);
 }
 
 void launcher_leave_output(void)
