@@ -71,8 +71,8 @@ const char *radix_strategy_name(enum radix_strategy strategy);
 /* True if a sample of this many items decides. */
 bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes);
 
-/* The size of a larger sample, of items of 16 bytes: a power of two up to 2^17, of 8 to 16 times
- * sqrt(count), at most count / 2. */
+/* The size of a larger sample, of items of 16 bytes: 8 to 16 times sqrt(count), but at
+ * most 2^17 and count / 2; a power of two. */
 unsigned radix_repeats_sample(size_t count);
 
 /* Chooses how to sort `count` items of 4, 8 or 16 bytes. */

@@ -47,7 +47,7 @@ includes=$(list_includes)
 any='[^:]*'
 forbid 'cli is nobody'\''s but its own' "$any" "cli/$any" 'cli/'
 forbid 'the job is for cli/ and itself' "$any" "job/$any" '(cli|job)/'
-forbid 'a job on its way is its own' "(cli|bench)/$any" 'job/(pipeline_run|pipeline_ranks|external_[a-z_]+)\.h'
+forbid 'of the job, pipeline.h is for all' "(cli|bench)/$any" 'job/([^p]|pipeline_|part)[a-z_]*\.h'
 forbid 'formats/ includes core/ and itself' "$any" "formats/$any" '(cli|job|formats)/'
 forbid 'cpu/ is known to the table in core/ alone' "$any" "cpu/$any" 'cpu/'
 forbid 'cuda/ is known to the table in core/ and to bench/ alone' "$any" "cuda/$any" '(cuda|bench)/'
@@ -76,7 +76,7 @@ layer cuda/block
 layer cuda/merge block
 layer cuda/paths 'block|merge'
 layer cuda/radix 'block|merge'
-layer cuda/engine group
+layer cuda/engine
 layer cuda/text 'block|engine'
 layer cuda/top 'block|engine'
 layer cuda/group 'block|merge|engine'
