@@ -65,27 +65,30 @@ static bool check_keys(struct run *run, const struct layout *layout, struct erro
     return run->functions->check(run->engine, &written->sum, &written->disorder, error);
 }
 
+static bool give_keys(struct run *run, const struct layout *layout, struct error *error)
+{
+    for (size_t given = 0;;) {
+        struct chunk chunk;
+        if (!run_give_next(run, layout->count, &chunk, &given, error))
+            return false;
+        if (chunk.count == 0)
+            return true;
+        if (!run_write_chunk(run, layout, &chunk, error) ||
+            !run->functions->take_back(run->engine, chunk, error))
+            return false;
+    }
+}
+
 static bool write_keys(void *context, struct error *error)
 {
     struct run *const run = context;
     const uint64_t start = run_stage_begin(STAGE_WRITE);
+    const bool can_check = sink_is_trial(run->sink) && run->functions->check &&
+                           run->job->output_format != &format_text;
     struct layout layout;
-    if (!run_begin_output(run, run->count, &layout, error))
+    if (!run_begin_output(run, run->count, &layout, error) ||
+        !(can_check ? check_keys(run, &layout, error) : give_keys(run, &layout, error)))
         return false;
-    const bool is_checked = sink_is_trial(run->sink) && run->functions->check &&
-                            run->job->output_format != &format_text;
-    if (is_checked && !check_keys(run, &layout, error))
-        return false;
-    for (size_t given = 0; !is_checked;) {
-        struct chunk chunk;
-        if (!run_give_next(run, layout.count, &chunk, &given, error))
-            return false;
-        if (chunk.count == 0)
-            break;
-        if (!run_write_chunk(run, &layout, &chunk, error) ||
-            !run->functions->take_back(run->engine, chunk, error))
-            return false;
-    }
     run_stage_add(run, STAGE_WRITE, start);
     return proof_finish_keys(run, error);
 }
