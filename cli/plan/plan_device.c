@@ -253,14 +253,13 @@ static bool can_be_file(const char *path)
     return stat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
 }
 
-/* Not for a pipe, whose reader would notice if planning fails. A file that is overwritten has its
- * space, lines are not counted yet, and ranks open their output together. */
+/* Not for a pipe, whose reader would notice if planning fails. Lines are not counted yet, and ranks
+ * open their output together. */
 static void open_output_early(const struct options *options, struct plan *plan)
 {
     struct job *const job = &plan->job;
     if (options->action == ACTION_SORT && job->action == JOB_SORT && !job->keep_lines &&
-        !job->output.is_in_place && !job->sink && !job->group && options->output &&
-        can_be_file(options->output))
+        !job->sink && !job->group && options->output && can_be_file(options->output))
         pipeline_open_early(job);
 }
 

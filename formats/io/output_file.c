@@ -411,8 +411,7 @@ static bool take_space(const struct output_file *output, const char *name, struc
         return true;
     if (errno == ENOSPC || errno == EDQUOT)
         return error_set_errno(error, "%s: no space to overwrite it; nothing is written", name);
-    if (lseek(output->file, 0, SEEK_HOLE) >= bytes ||
-        fallocate(output->file, FALLOC_FL_KEEP_SIZE, 0, bytes) == 0)
+    if (!output->has_holes || fallocate(output->file, FALLOC_FL_KEEP_SIZE, 0, bytes) == 0)
         return true;
     return error_set_errno(error, "%s: no space to fill its holes; nothing is written", name);
 }
@@ -750,7 +749,9 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
         return false;
     }
     output->is_in_place = output->is_trial = true;
-    const unsigned writers = choose_writers(output, (uint64_t)target->status.st_size, threads);
+    const off_t bytes = target->status.st_size;
+    output->has_holes = bytes > 0 && lseek(output->file, 0, SEEK_HOLE) < bytes;
+    const unsigned writers = choose_writers(output, (uint64_t)bytes, threads);
     output->writers = writers > 0 ? writers : 1;
     return true;
 }

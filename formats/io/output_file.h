@@ -31,6 +31,7 @@ struct output_file {
     bool is_temporary;   /* to be renamed onto the target; otherwise written directly */
     bool is_in_place;    /* the file itself is overwritten */
     bool is_trial;       /* in place: nothing is written yet, only counted */
+    bool has_holes;      /* in place: the file had, when it was opened */
     struct group *group; /* NULL, or the ranks that each write a part of the temporary */
     struct output_path target;
     bool is_given; /* standard output, or another descriptor that the process was given */
