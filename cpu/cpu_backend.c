@@ -153,7 +153,7 @@ static bool spec_check(const struct sort_spec *spec, struct error *error)
 static bool spec_can_stream(const struct sort_spec *spec)
 {
     const size_t chunks = STREAM_CHUNKS_MIN * stream_sort_chunk(spec->threads);
-    return (!spec->is_given_twice || spec->count != COUNT_UNKNOWN) &&
+    return (!spec->is_kept || spec->count != COUNT_UNKNOWN) &&
            spec->threads <= STREAM_THREADS_MAX &&
            (spec->item_bytes == 4 || spec->item_bytes == 8) && !sort_spec_selects(spec) &&
            spec->count >= chunks / spec->item_bytes &&
@@ -494,10 +494,14 @@ static bool is_given_in_parts(const struct engine *engine)
  * afterwards. */
 static bool stream_sort(struct engine *engine, struct error *error)
 {
+    const struct sort_spec *const spec = &engine->spec;
     bool is_even;
     if (!stream_put(engine, error) || !engine->stream)
         return !engine->stream;
-    stream_sort_start(engine->stream, engine->items.data, engine->spec.is_given_twice, &is_even);
+    stream_sort_start(engine->stream, engine->items.data,
+                      spec->is_kept ? engine->taken * spec->item_bytes
+                                    : stream_sort_chunk(spec->threads),
+                      spec->is_given_twice, &is_even);
     if (!is_even)
         return stream_undo(engine, error);
     engine->count = engine->taken;
@@ -570,7 +574,8 @@ static bool cpu_give(struct engine *engine, struct chunk *chunk, struct error *e
 static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct error *error)
 {
     if (engine->stream) {
-        stream_sort_take_back(engine->stream, chunk.count);
+        if (!engine->spec.is_kept)
+            stream_sort_take_back(engine->stream, chunk.count);
         return true;
     }
     const unsigned char *const given = chunk.items;

@@ -53,10 +53,10 @@ void array_sort_end(struct array_sort *sorting);
  *   at the end: buckets in order --one thread each--> gathered, sorted in cache, decoded --> output
  *               ring --the caller--> writer
  *
- * The keys are in memory once; input chunks and the output ring are small and stay in a cache.
- * array_sort.c touches twice as much fresh memory and reads it twice more. A bucket too large for a
- * cache is sorted in an array. If most keys are in such buckets, the caller copies all keys back
- * (stream_sort_undo) and sorts them in one array.
+ * The keys are in memory once, even if they are given twice; input chunks and the output ring are
+ * small and stay in a cache. array_sort.c touches twice as much fresh memory and reads it twice
+ * more. A bucket too large for a cache is sorted in an array. If most keys are in such buckets, the
+ * caller copies all keys back (stream_sort_undo) and sorts them in one array.
  *
  * One thread calls, except at the tap.
  */
@@ -99,13 +99,15 @@ bool stream_sort_suits(const struct stream_sort *stream);
  * stream_sort_count keys. */
 void stream_sort_undo(struct stream_sort *stream, void *keys);
 
-/* Begins to sort. room: the output ring, owned by the caller until the close: stream_sort_chunk
- * bytes, or, if is_given_twice, room for all keys. *suits as in stream_sort_put. */
-void stream_sort_start(struct stream_sort *stream, void *room, bool is_given_twice, bool *suits);
+/* Begins to sort. room: the output ring, of at least stream_sort_chunk bytes, owned by the caller
+ * until the close. If it has room for all keys, they need not be taken back, and then all stay
+ * where they were given. *suits as in stream_sort_put. */
+void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
+                       bool is_given_twice, bool *suits);
 
 /* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end.
  * The caller sorts buckets while it waits. Always the same thread. The last call releases the
- * memory of the blocks. */
+ * memory of the blocks, unless the keys are given twice. */
 void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count);
 
 /* Returns the oldest given keys, `count` of them, so that their range of the ring is reused. */

@@ -202,7 +202,7 @@ static void read_on(struct external_runs *external, size_t bytes)
         source_read_ahead(run->job->readers[run->reader].source, room);
 }
 
-/* The CPU's engine gives its items piece by piece, and keeps them for a spec that is_given_twice.
+/* The CPU's engine gives its items piece by piece, and keeps them for a spec that is_kept.
  * Pieces that follow each other in memory are one run. */
 static bool keep_in_engine(struct external_runs *external, size_t count, struct error *error)
 {

@@ -631,8 +631,7 @@ bool plan_share(struct plan *plan, struct error *error)
     if (!group_agree(job->group, check_shared(plan, error), error) || !compare_facts(plan, error) ||
         !check_own_outputs(job, error))
         return false;
-    job->sort.is_given_twice =
-        !job->keep_lines; /* the array of the CPU's engine is kept for the messages */
+    job->sort.is_kept = !job->keep_lines; /* the other ranks get the numbers from the engine */
     bool is_file = job->has_rank_output || is_regular_output(job->output.path);
     if (!plan_tell(plan, &is_file, error))
         return false;

@@ -135,3 +135,15 @@ size_t bucket_chain_gather(const struct block_pool *pool, const struct bucket_ch
     }
     return (size_t)(next - (unsigned char *)to);
 }
+
+size_t bucket_chain_overwrite(const struct block_pool *pool, const struct bucket_chains *chains,
+                              size_t bucket, const void *from)
+{
+    const unsigned char *next = from;
+    for (struct block_piece piece = bucket_chain_last(pool, chains, bucket); piece.bytes > 0;
+         piece = bucket_chain_previous(pool, piece)) {
+        memcpy(pool->data + piece.block * pool->block_bytes, next, piece.bytes);
+        next += piece.bytes;
+    }
+    return (size_t)(next - (const unsigned char *)from);
+}

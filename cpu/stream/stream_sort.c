@@ -6,6 +6,8 @@
  * Output ring: every bucket has an offset in an endless output, which maps to the ring modulo its
  * size. A bucket that would cross the end of the ring begins at its start. A thread sorts the next
  * bucket when the caller has taken back everything that the bucket's range of the ring held before.
+ * If the keys are given twice, a bucket is sorted in its own blocks, and copied from there to the
+ * ring, each time.
  */
 #include "cpu/cpu_sorts.h"
 
@@ -63,7 +65,8 @@ struct stream_sort {
     size_t *sizes;  /* bytes; a large bucket has no range in the ring */
     unsigned char *ring;
     size_t ring_bytes;
-    bool is_given_twice;        /* the ring holds the whole output, and large buckets are kept */
+    bool is_given_twice;        /* blocks and large buckets are kept until the close */
+    bool is_rewound;            /* the blocks hold sorted keys, decoded */
     struct large_bucket *large; /* in order of the buckets */
     size_t large_count;
     struct team team;
@@ -545,25 +548,52 @@ static bool sort_dense(const struct stream_sort *stream, const struct stream_par
     return true;
 }
 
+/* Copies the bucket from the chains of all threads. */
+static void gather_bucket(const struct stream_sort *stream, size_t bucket, unsigned char *to)
+{
+    for (unsigned i = 0; i < stream->task.threads; i++)
+        to += bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket, to);
+}
+
+/* Overwrites the bucket's blocks, so that gather_bucket copies what is in `from`. */
+static void put_back(const struct stream_sort *stream, size_t bucket, const unsigned char *from)
+{
+    for (unsigned i = 0; i < stream->task.threads; i++)
+        from += bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket, from);
+}
+
+/* Sorts the bucket into `to`, which may be part->gathered, decoded. */
 static void sort_bucket(const struct stream_sort *stream, const struct stream_part *part,
-                        size_t bucket)
+                        size_t bucket, unsigned char *to)
 {
     const struct sort_task *const task = &stream->task;
     const unsigned width = task->item_bytes;
-    unsigned char *const to = stream->ring + stream->starts[bucket] % stream->ring_bytes;
-    size_t bytes = 0;
+    const size_t count = stream->sizes[bucket] / width;
     if (sort_dense(stream, part, bucket, to))
         return;
-    for (unsigned i = 0; i < task->threads; i++)
-        bytes += bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket,
-                                     part->gathered + bytes);
-    const size_t count = bytes / width;
+    gather_bucket(stream, bucket, part->gathered);
     if (has_vector_units())
         vector_sort(width, part->gathered, part->room, count, to, key_order_identity(),
                     task->order);
     else
         items_decode(width, to, lsd_radix_sort(width, part->gathered, part->room, count), count,
                      task->order);
+}
+
+/* Fills the bucket's range of the ring. */
+static void make_bucket(const struct stream_sort *stream, const struct stream_part *part,
+                        size_t bucket)
+{
+    unsigned char *const to = stream->ring + stream->starts[bucket] % stream->ring_bytes;
+    if (!stream->is_given_twice) {
+        sort_bucket(stream, part, bucket, to);
+        return;
+    }
+    if (!stream->is_rewound) {
+        sort_bucket(stream, part, bucket, part->gathered);
+        put_back(stream, bucket, part->gathered);
+    }
+    gather_bucket(stream, bucket, to);
 }
 
 /* True if there is a bucket to sort and its range of the ring is free. */
@@ -582,7 +612,7 @@ static void sort_next(struct stream_sort *stream, const struct stream_part *part
     pthread_mutex_unlock(&stream->mutex);
     const uint64_t start_ns = clock_now_ns();
     if (output_end(stream, bucket) > stream->starts[bucket])
-        sort_bucket(stream, part, bucket);
+        make_bucket(stream, part, bucket);
     const uint64_t end_ns = clock_now_ns();
     pthread_mutex_lock(&stream->mutex);
     stream->busy_ns += end_ns - start_ns;
@@ -604,7 +634,14 @@ static void sort_buckets(const struct member *member, void *context)
     pthread_mutex_unlock(&stream->mutex);
 }
 
-void stream_sort_start(struct stream_sort *stream, void *room, bool is_given_twice, bool *suits)
+static void start_team(struct stream_sort *stream)
+{
+    stream->has_team = true;
+    team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
+}
+
+void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
+                       bool is_given_twice, bool *suits)
 {
     struct error shortage = {0}; /* of memory for large buckets: an array of all keys needs less */
     stream_end_input(stream);
@@ -613,9 +650,7 @@ void stream_sort_start(struct stream_sort *stream, void *room, bool is_given_twi
     if (!*suits)
         return;
     stream->is_given_twice = is_given_twice;
-    stream->ring_bytes = stream_sort_chunk(stream->task.threads);
-    if (is_given_twice && stream->ring_bytes < stream->count * stream->task.item_bytes)
-        stream->ring_bytes = stream->count * stream->task.item_bytes;
+    stream->ring_bytes = room_bytes;
     lay_out_buckets(stream);
     if (excess.buckets > 0 && !sort_all_large(stream, excess.buckets, &shortage)) {
         *suits = false;
@@ -623,8 +658,7 @@ void stream_sort_start(struct stream_sort *stream, void *room, bool is_given_twi
     }
     stream->ring = room;
     stream->finished.buckets = stream->model.buckets;
-    stream->has_team = true;
-    team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
+    start_team(stream);
 }
 
 /* ---- Out ---- */
@@ -689,7 +723,7 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
     *count = bytes / stream->task.item_bytes;
     const bool is_last = stream->given == stream->model.buckets;
     pthread_mutex_unlock(&stream->mutex);
-    if (is_last) /* all buckets are sorted */
+    if (is_last && !stream->is_given_twice) /* all buckets are sorted */
         pages_release(&stream->blocks);
 }
 
@@ -708,7 +742,11 @@ void stream_sort_take_back(struct stream_sort *stream, size_t count)
 
 void stream_sort_rewind(struct stream_sort *stream)
 {
-    stream->given = stream->taken_back = 0; /* all buckets are sorted: no thread reads these */
+    team_end(&stream->team); /* no bucket is left, so it returns at once */
+    stream->is_rewound = true;
+    memset(stream->finished.is_finished, 0, stream->finished.buckets);
+    stream->finished.first_open = stream->next = stream->given = stream->taken_back = 0;
+    start_team(stream);
 }
 
 void stream_sort_close(struct stream_sort *stream)

@@ -3,10 +3,14 @@
  * selection of the first items (cpu/top_select.c), against simple sorts: every shape in every order
  * (tests/cpu/cpu_cases.h). Some shapes are unsuitable for a stream and are undone.
  */
+#include "core/backend.h"
 #include "cpu/cpu_sorts.h"
 #include "tests/cpu/cpu_cases.h"
 
 /* ---- Streams ---- */
+
+/* GIVEN_KEPT: the ring has room for all keys, and none are taken back. */
+enum use { GIVEN_ONCE, GIVEN_TWICE, GIVEN_KEPT };
 
 /* Compares all keys that the stream gives. Two pieces are held before the first is returned. */
 static void check_given(struct stream_sort *stream, const struct test_case *c, unsigned threads)
@@ -76,10 +80,25 @@ static struct stream_sort *open_stream(const struct sort_task *task, const struc
     return stream;
 }
 
+/* Compares all keys after the stream has given all of them. */
+static void check_kept(struct stream_sort *stream, const struct test_case *c, unsigned threads)
+{
+    enum { PIECES_MAX = 4096 };
+    struct chunk *const pieces = allocate(PIECES_MAX * sizeof *pieces);
+    size_t given = 0, done = 0;
+    do {
+        assert_true(given < PIECES_MAX);
+        stream_sort_give(stream, &pieces[given].items, &pieces[given].count);
+    } while (pieces[given++].count > 0);
+    for (size_t i = 0; i < given; done += pieces[i++].count)
+        assert_sorted(c, pieces[i].items, done, pieces[i].count, "as a stream", threads);
+    assert_int_equal(done, c->count);
+    free(pieces);
+}
+
 /* Returns whether the keys were sorted as a stream. Otherwise the undone keys are sorted as an
  * array. */
-static bool check_stream(const struct test_case *c, bool is_known, bool is_given_twice,
-                         unsigned threads)
+static bool check_stream(const struct test_case *c, bool is_known, enum use use, unsigned threads)
 {
     const size_t width = c->wanted->bytes, chunk = stream_sort_chunk(threads);
     const struct sort_task task = {c->wanted->bytes, c->order, is_known ? c->count : SIZE_MAX,
@@ -87,14 +106,17 @@ static bool check_stream(const struct test_case *c, bool is_known, bool is_given
     size_t put, piece = c->count / 7 + 1;
     struct stream_sort *const stream = open_stream(&task, c, piece, is_known && threads > 1);
     unsigned char *const undone = allocate(c->count * width);
-    void *const room =
-        allocate(is_given_twice && c->count * width > chunk ? c->count * width : chunk);
+    const size_t room_bytes =
+        use == GIVEN_KEPT && c->count * width > chunk ? c->count * width : chunk;
+    void *const room = allocate(room_bytes);
     bool suits = put_all(stream, c, piece, threads, &put);
     if (suits)
-        stream_sort_start(stream, room, is_given_twice, &suits);
-    if (suits) {
+        stream_sort_start(stream, room, room_bytes, use == GIVEN_TWICE, &suits);
+    if (suits && use == GIVEN_KEPT) {
+        check_kept(stream, c, threads);
+    } else if (suits) {
         check_given(stream, c, threads);
-        if (is_given_twice) {
+        if (use == GIVEN_TWICE) {
             stream_sort_rewind(stream);
             check_given(stream, c, threads);
         }
@@ -120,7 +142,8 @@ static void streams_of_every_shape(void **state)
                 (o + s) % full_or_small(2, 6) != 0)
                 continue;
             struct test_case c = make_case(&orders[o], &shapes[s], 300007);
-            ++*(check_stream(&c, (o / 2 + s) % 2 == 0, (o + s) % 3 == 0, threads[(o + s) / 2 % 4])
+            ++*(check_stream(&c, (o / 2 + s) % 2 == 0, (enum use)((o + s) % 3),
+                             threads[(o + s) / 2 % 4])
                     ? &sorted
                     : &undone);
             free_case(&c);
@@ -129,15 +152,17 @@ static void streams_of_every_shape(void **state)
     assert_true(undone > full_or_small(10, 3));
 }
 
-/* An output larger than a chunk is given twice. Some keys are equal, which makes a bucket that is
- * sorted in an array of its own. */
+/* An output larger than a chunk is given twice, or kept. Some keys are equal, which makes a bucket
+ * that is sorted in an array of its own. */
 static void large_streams(void **state)
 {
     (void)state;
     static const struct shape shape = {"frequent", frequent_key, 0};
     struct test_case c = make_case(&orders[ORDER_f64], &shape, 3000017);
-    for (unsigned threads = (unsigned)full_or_small(1, 3); threads <= 3; threads++)
-        assert_true(check_stream(&c, threads != 2, true, threads));
+    for (unsigned threads = (unsigned)full_or_small(1, 3); threads <= 3; threads++) {
+        assert_true(check_stream(&c, threads != 2, GIVEN_TWICE, threads));
+        assert_true(check_stream(&c, threads != 2, GIVEN_KEPT, threads));
+    }
     free_case(&c);
 }
 
@@ -156,7 +181,7 @@ static void a_stream_that_is_dropped(void **state)
         assert_true(stream_sort_put(stream, c.input, c.count, &suits, &error));
         assert_true(suits);
         if (given > 0)
-            stream_sort_start(stream, ring, false, &suits);
+            stream_sort_start(stream, ring, stream_sort_chunk(3), false, &suits);
         if (given > 1)
             stream_sort_give(stream, &keys, &count);
         stream_sort_close(stream);

@@ -42,6 +42,14 @@ sorted_in_place() {
     ok "$name: it is the same file" [ "$before" = "$(identity "$copy")" ]
 }
 
+# within_memory BYTES COMMAND...: the peak memory of COMMAND is at most BYTES.
+within_memory() {
+    "${@:2}" --stats=json 2>"$work/log/stats" && "$numpy" -c '
+import json, sys
+peak = json.load(open(sys.argv[1]))["memory"]["host_bytes"]
+sys.exit(peak > int(sys.argv[2]) and "%d bytes" % peak)' "$work/log/stats" "$1"
+}
+
 # ---- all kinds of data ---------------------------------------------------------------------------
 
 for count in 0 1 5000 2200000; do
@@ -77,6 +85,17 @@ cp numbers.txt named && ln -sf named leads
 ok 'a symbolic link is followed' gpusort -n --in-place leads
 ok_same_bytes 'and its file is sorted' named numbers.sorted
 ok 'the link stays' [ -L leads ]
+
+# The numbers are in memory once, both while they are checked and while they are written. A server
+# would count the memory of all its jobs, and sanitizers take memory too.
+if [ "$test_size" = full ] && ! grep -Eq '__[at]san_init' "$GPUSORT"; then
+    "$numpy" -c 'import numpy as np; np.random.standard_normal(30000000).tofile("peak.f64")'
+    ok '240 MB of doubles, by the CPU' within_memory 312000000 \
+        "$GPUSORT" --device=cpu --in-place --parallel=2 peak.f64
+    rm peak.f64
+else
+    skip '240 MB of doubles, by the CPU' 'for a full build without sanitizers'
+fi
 
 cp f8.2200000.f64 holes.f64 && truncate -s 40M holes.f64
 "$numpy" -c 'import numpy as np; a = np.fromfile("holes.f64"); a.sort(); a.tofile("holes.sorted")'
@@ -173,6 +192,10 @@ if [ -x "$flips" ]; then
     cp f8.5000.f64 small.f64
     for stage in read sort write; do
         caught "doubles, $stage" $stage flip.f64
+    done
+    cp large.f64 stream.f64
+    for stage in read:3 blocks:5 sort:2 write:3; do
+        caught "doubles in buckets, $stage" $stage stream.f64 --parallel=2
     done
     caught 'doubles, in a part on disk' spill flip.f64 -S 8M
     for stage in text gather read buffer; do
