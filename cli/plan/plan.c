@@ -269,7 +269,9 @@ static void suggest_words(const struct options *options, const struct plan *plan
     const bool is_text = job->output_format == &format_text;
     const bool is_index =
         named && (named->kind == KEY_UNSIGNED || named->kind == KEY_SIGNED) && named->bytes >= 4;
-    if (options->index_type && is_index)
+    if (is_text && !options->index_type && (line_words_find(options) || options->order.unique))
+        snprintf(words, 96, "name it .txt, or use --output-format=text");
+    else if (options->index_type && is_index)
         snprintf(words, 96, "use --argsort=%s%s%s", named->name,
                  is_raw ? "" : " or --output-format=", is_raw ? "" : job->output_format->name);
     else if (named && is_type_unsaid(options, job))

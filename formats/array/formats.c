@@ -37,11 +37,8 @@ const struct format *format_find_by_name(const char *name, const struct key_type
     for (size_t i = 0; i < format_count; i++)
         for (const char *const *extension = formats[i]->extensions; *extension; extension++)
             if (file_name_has_extension(name, stem_length, *extension)) {
-                const char *const found = name + stem_length - strlen(*extension);
                 *type = type_of_extension(*extension);
-                if (!*type || memcmp(found, *extension, strlen(*extension)) == 0)
-                    return formats[i];
-                *type = NULL; /* names of types are in lower case */
+                return formats[i];
             }
     return NULL;
 }

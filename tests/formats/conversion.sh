@@ -221,6 +221,9 @@ for name in x.float64 x.F64 x.float64.zst; do
     ok_same_bytes "doubles in an output called $name" $name eight.sorted
 done
 lies x.int32 'raw i32, but raw f64 would be written: name it .f64$' eight.f64
+for option in -n -u --header; do
+    lies x.f64 'raw f64, but text would be written: name it .txt, or use --output-format=text$' $option three
+done
 cp three.npy misnamed.bin
 ok 'npy that is named .bin is sorted in place' gpusort misnamed.bin -o misnamed.bin
 ok_same_bytes 'npy that is named .bin is sorted in place' misnamed.bin three.npy

@@ -35,6 +35,8 @@ for type in i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; do
     ok_prints "the name .$type.zst says the type" '1\n9\n100\n' -- \
         gpusort --output-format=text n.$type.zst
 done
+cp n.u32 n.U32
+ok_prints 'the name .U32 says the type' '1\n9\n100\n' -- gpusort --output-format=text n.U32
 cp n.u32 nameless
 printf '\xff\xff\xff\xff' >>nameless
 refused 'nothing says what it is' 'nameless: .*--type' -- gpusort nameless -o "$target"
