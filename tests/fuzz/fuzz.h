@@ -53,6 +53,12 @@ struct fuzz_text {
     size_t length;
 };
 
+/* A part of a text or of a file. */
+struct fuzz_span {
+    const char *text;
+    size_t length;
+};
+
 /* Bytes from FUZZ_REPEAT on repeat the byte before them 1, 2, 4, ... times, so that a short input
  * makes a long text. */
 #define FUZZ_REPEAT 0xf4

@@ -8,7 +8,7 @@
 #include "core/backend.h"
 #include "formats/array/format.h"
 #include "formats/codec/codec.h"
-#include "tests/fuzz/model.h"
+#include "tests/fuzz/fuzz.h"
 
 #define PREFIX "\x93NUMPY"
 
@@ -18,7 +18,7 @@
  * the end; ?: anything else. */
 struct token {
     char kind;
-    struct model_span span;
+    struct fuzz_span span;
 };
 
 static bool is_in(char c, const char *set)
@@ -26,7 +26,7 @@ static bool is_in(char c, const char *set)
     return c != '\0' && strchr(set, c);
 }
 
-static struct token next_token(struct model_span *rest)
+static struct token next_token(struct fuzz_span *rest)
 {
     const char *p = rest->text, *const end = p + rest->length;
     while (p < end && is_in(*p, " \t\r\n"))
@@ -49,7 +49,7 @@ static struct token next_token(struct model_span *rest)
             p++;
         kind = kind == '?' && p > first ? 'w' : kind;
     }
-    *rest = (struct model_span){p, (size_t)(end - p)};
+    *rest = (struct fuzz_span){p, (size_t)(end - p)};
     if (kind == 's')
         return (struct token){kind, {quote + 1, (size_t)(p - quote) - 2}};
     return (struct token){kind, {first, (size_t)(p - first)}};
@@ -77,7 +77,7 @@ static bool read_count(struct token token, unsigned __int128 *count)
 }
 
 /* Reads a shape after its opening parenthesis. At most one size may differ from 1. */
-static bool read_shape(struct model_span *rest, unsigned __int128 *count)
+static bool read_shape(struct fuzz_span *rest, unsigned __int128 *count)
 {
     unsigned dimensions = 0, others = 0;
     struct token token = next_token(rest);
@@ -100,7 +100,7 @@ static bool read_shape(struct model_span *rest, unsigned __int128 *count)
 }
 
 /* Reads one item of the dictionary; sets its bit in *seen. */
-static bool read_item(struct model_span *rest, struct model_header *header, unsigned *seen)
+static bool read_item(struct fuzz_span *rest, struct model_header *header, unsigned *seen)
 {
     const struct token name = next_token(rest);
     const unsigned bit = is_text(name, 's', "descr")           ? 1
@@ -118,14 +118,14 @@ static bool read_item(struct model_span *rest, struct model_header *header, unsi
                       : value.kind == '(' && read_shape(rest, &header->count);
 }
 
-static bool read_dictionary(struct model_span rest, struct model_header *header)
+static bool read_dictionary(struct fuzz_span rest, struct model_header *header)
 {
     unsigned seen = 0;
     char kind = ',';
     if (next_token(&rest).kind != '{')
         return false;
     while (kind == ',') {
-        struct model_span after = rest;
+        struct fuzz_span after = rest;
         if (next_token(&after).kind != '}' && !read_item(&rest, header, &seen))
             return false;
         kind = next_token(&rest).kind;
@@ -151,7 +151,7 @@ static const char *find_type(struct token dtype)
 }
 
 /* Finds the length of the prefix, and the header. Returns false if the file has none. */
-static bool split_file(const uint8_t *file, size_t bytes, struct model_span *header, size_t *data)
+static bool split_file(const uint8_t *file, size_t bytes, struct fuzz_span *header, size_t *data)
 {
     if (bytes < 10 || memcmp(file, PREFIX, 6) != 0 || file[6] < 1 || file[6] > 3 || file[7] != 0)
         return false;
@@ -161,7 +161,7 @@ static bool split_file(const uint8_t *file, size_t bytes, struct model_span *hea
     size_t length = file[8] | (size_t)file[9] << 8;
     if (file[6] > 1)
         length |= (size_t)file[10] << 16 | (size_t)file[11] << 24;
-    *header = (struct model_span){(const char *)file + prefix, length};
+    *header = (struct fuzz_span){(const char *)file + prefix, length};
     *data = prefix + length;
     return *data <= bytes;
 }
@@ -199,7 +199,7 @@ static void check_layout(const struct layout *layout, const struct model_header 
 static void check_file(const uint8_t *file, size_t bytes)
 {
     static struct error error;
-    struct model_span header_text;
+    struct fuzz_span header_text;
     struct model_header header = {{0}, 0};
     struct reader reader = {.layout = {.type = NULL}};
     size_t data = 0;

@@ -2,17 +2,18 @@
 /* fuzz_numbers.c - numbers in text: read as every type, written and read again, and compared.
  *
  * The references are strtod(3) and its variants for floats, strings of digits for integers, and
- * model.h for the orders -g, -n and -h.
+ * sort(1)'s rules for the orders -g, -n and -h, written as simply as possible.
  */
 #include "core/key_order.h"
 #include "formats/lines/line_compare.h"
 #include "formats/number/number_key.h"
 #include "formats/number/number_text.h"
-#include "tests/fuzz/model.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fenv.h>
+#include <math.h>
 #include <strings.h>
 
 /* Separates the two texts of an input. */
@@ -257,6 +258,100 @@ static void check_format(const struct key_type *type, uint64_t bits)
 
 /* ---- order ---- */
 
+/* Returns the text with a NUL after it, for strtold(3) and its variants. The caller frees it. */
+static char *model_terminated(struct fuzz_span span)
+{
+    char *const copy = malloc(span.length + 1);
+    memcpy(copy, span.text, span.length);
+    copy[span.length] = '\0';
+    return copy;
+}
+
+/* Returns the class of the text; the least class sorts first: no number, NaNs, other numbers. */
+static int model_general_class(struct fuzz_span span, long double *value)
+{
+    char *const copy = model_terminated(span), *end;
+    *value = strtold(copy, &end);
+    const bool is_number = end != copy;
+    free(copy);
+    return !is_number ? 0 : isnan(*value) ? (signbit(*value) ? 1 : 2) : 3;
+}
+
+static int model_compare_general(struct fuzz_span a, struct fuzz_span b)
+{
+    long double x, y;
+    const int a_class = model_general_class(a, &x), b_class = model_general_class(b, &y);
+    if (a_class != b_class || a_class != 3)
+        return a_class - b_class;
+    return (x > y) - (x < y);
+}
+
+struct model_decimal {
+    int sign;       /* 0 if the value is zero */
+    int suffix;     /* position in the row of suffixes, from 1; 0: none */
+    char *whole;    /* without leading zeros */
+    char *fraction; /* without trailing zeros */
+    size_t whole_digits;
+};
+
+/* The byte 0x80 is skipped before the point, and then a suffix does not count
+ * (formats/number/number_key.h). */
+static struct model_decimal model_read_decimal(struct fuzz_span span, bool has_suffix)
+{
+    const char *p = span.text, *const end = p + span.length;
+    struct model_decimal decimal = {.whole = malloc(span.length + 1),
+                                    .fraction = malloc(span.length + 1)};
+    size_t fraction_digits = 0;
+    bool is_parted = false;
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n'))
+        p++;
+    const bool negative = p < end && *p == '-';
+    p += negative;
+    for (; p < end && ((*p >= '0' && *p <= '9') || *p == (char)0x80); p++) {
+        is_parted |= *p == (char)0x80;
+        if (*p != (char)0x80 && (*p != '0' || decimal.whole_digits > 0))
+            decimal.whole[decimal.whole_digits++] = *p;
+    }
+    if (p < end && *p == '.')
+        for (p++; p < end && *p >= '0' && *p <= '9'; p++)
+            decimal.fraction[fraction_digits++] = *p;
+    while (fraction_digits > 0 && decimal.fraction[fraction_digits - 1] == '0')
+        fraction_digits--;
+    decimal.whole[decimal.whole_digits] = decimal.fraction[fraction_digits] = '\0';
+    const bool is_zero = decimal.whole_digits + fraction_digits == 0;
+    decimal.sign = is_zero ? 0 : negative ? -1 : 1;
+    if (has_suffix && !is_zero && !is_parted && p < end && *p != '\0') {
+        const char *const suffix = strchr("KMGTPEZYRQ", *p == 'k' ? 'K' : *p);
+        decimal.suffix = suffix ? (int)(suffix - "KMGTPEZYRQ") + 1 : 0;
+    }
+    return decimal;
+}
+
+static int model_compare_decimal(struct fuzz_span a, struct fuzz_span b, bool has_suffix)
+{
+    const struct model_decimal x = model_read_decimal(a, has_suffix),
+                               y = model_read_decimal(b, has_suffix);
+    int order = x.suffix - y.suffix;
+    if (order == 0)
+        order = (x.whole_digits > y.whole_digits) - (x.whole_digits < y.whole_digits);
+    order = order != 0 ? order : strcmp(x.whole, y.whole);
+    order = order != 0 ? order : strcmp(x.fraction, y.fraction);
+    free(x.whole), free(x.fraction), free(y.whole), free(y.fraction);
+    return x.sign != y.sign ? x.sign - y.sign : x.sign < 0 ? -order : order;
+}
+
+/* Compares two numbers in the order of a kind of key. */
+static int model_compare(enum line_kind kind, struct fuzz_span a, struct fuzz_span b)
+{
+    const size_t common = a.length < b.length ? a.length : b.length;
+    if (kind == LINE_NUMERIC || kind == LINE_HUMAN)
+        return model_compare_decimal(a, b, kind == LINE_HUMAN);
+    if (kind != LINE_BYTES)
+        return model_compare_general(a, b);
+    const int order = common > 0 ? memcmp(a.text, b.text, common) : 0;
+    return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
+}
+
 static int sign(int order)
 {
     return (order > 0) - (order < 0);
@@ -265,7 +360,7 @@ static int sign(int order)
 static void check_value(struct fuzz_text text)
 {
     long double expected, found = 0;
-    const int class = model_general_class((struct model_span){text.data, text.length}, &expected);
+    const int class = model_general_class((struct fuzz_span){text.data, text.length}, &expected);
     if (number_prefix_value(text.data, text.length, &found) != (class > 0))
         fuzz_fail("whether '%.*s' begins with a number", (int)text.length, text.data);
     if (class > 0 && (signbit(found) != signbit(expected) || isnan(found) != isnan(expected) ||
@@ -279,8 +374,9 @@ static void check_order(enum line_kind kind, bool reverse, struct fuzz_text a, s
     struct line_key key = {.kind = kind, .reverse = reverse};
     const struct line_order order = {&key, 1, LINE_SEPARATOR_BLANKS, '\n', false, true, false};
     struct line_with_image x, y;
-    const int expected = sign(model_compare_lines(&order, (struct model_span){a.data, a.length},
-                                                  (struct model_span){b.data, b.length}));
+    const int upwards = sign(model_compare(kind, (struct fuzz_span){a.data, a.length},
+                                           (struct fuzz_span){b.data, b.length}));
+    const int expected = reverse ? -upwards : upwards;
     const bool a_has_image = line_image_make(&order, a.data, a.length, &x);
     const bool b_has_image = line_image_make(&order, b.data, b.length, &y);
     if (a_has_image && b_has_image) {
@@ -319,7 +415,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     const size_t most = flags >= 0xfe ? FUZZ_TEXT_MAX : 100; /* long texts take long */
     const struct fuzz_text a = fuzz_take_text(&input, TEXT_END, most);
     const struct fuzz_text b = fuzz_take_text(&input, -1, most);
-    char *const terminated = model_terminated((struct model_span){a.data, a.length});
+    char *const terminated = model_terminated((struct fuzz_span){a.data, a.length});
     const bool is_one_number = is_number(terminated, a.length);
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
         check_parse(&key_types[i], a, terminated, is_one_number);

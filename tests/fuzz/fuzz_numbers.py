@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rounds of fuzz_sort.py --numbers: small arrays in every format, and the options that are for numbers.
+"""The rounds of fuzz_sort.py --numbers: arrays in every format, small unless --largest is given, and the
+options that are for numbers.
 What gpusort writes must be, byte for byte, what NumPy makes of them (make_data.py). An input that was
 damaged is sorted, as what it is now, or refused; it is refused if libzstd refuses it."""
 
@@ -15,6 +16,7 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # 
 import make_data
 import zstd_frames
 
+TEXT_COUNT_MAX = 20000  # Python takes a microsecond or two for each number
 TYPES = ["i8", "u8", "i16", "u16", "f16", "bf16", "i32", "u32", "f32", "i64", "u64", "f64", *make_data.DTYPES]
 TEXT = [name for name in TYPES if name != "bf16"]
 NPY = TEXT
@@ -33,13 +35,22 @@ class Round:
     top: int = None
     indices: str = None  # "u32" or "u64" with --argsort
     target: str = "stdout"
+    old: bytes = b"the old output"  # in the target, unless that is standard output
     packs: bool = False  # the output is zstd
+    is_packed: bool = False  # the inputs are
 
 
-def draw_arrays(rng, type_name, settings):
-    """One to four arrays, some of them empty, that share their few values."""
+def draw_count(rng, type_name, form, settings):
+    """The count of all numbers together."""
+    if settings.largest and rng.random() < 0.9:
+        count = int(2 ** rng.uniform(4, np.log2(settings.largest))) * 8 // make_data.width(type_name)
+        return min(count, TEXT_COUNT_MAX) if form == "text" else count
     most = 5000 if not settings.paths and rng.random() < 0.05 else 300
-    count = rng.choice([0, 1, 2, 3, 5, 17, 64, 65, rng.randrange(most), rng.randrange(most)])
+    return rng.choice([0, 1, 2, 3, 5, 17, 64, 65, rng.randrange(most), rng.randrange(most)])
+
+
+def draw_arrays(rng, type_name, count):
+    """One to four arrays, some of them empty, that share their few values."""
     keys = make_data.make_keys(type_name, count, rng.getrandbits(32))
     shape = rng.random()
     if shape < 0.15:
@@ -117,7 +128,7 @@ def draw_round(rng, settings):
     form = rng.choice(["raw", "raw", "npy", "npy", "text"])
     type_name = rng.choice({"raw": TYPES, "npy": NPY, "text": TEXT}[form])
     endian = rng.choice(["little", "big"]) if form != "text" and make_data.width(type_name) > 8 else "little"
-    arrays = draw_arrays(rng, type_name, settings)
+    arrays = draw_arrays(rng, type_name, draw_count(rng, type_name, form, settings))
     if form == "text":
         arrays = [plain_nans(type_name, keys) for keys in arrays]
     this = Round(type_name, endian, form, arrays, form, [])
@@ -146,6 +157,8 @@ def draw_output(rng, this):
     written = this.indices or this.type_name
     has_unit = this.format == "npy" or written not in make_data.TIMES
     choices = ["raw"] + ["npy"] * (written in NPY and has_unit) + ["text"] * (written in TEXT)
+    if sum(map(len, this.arrays)) > TEXT_COUNT_MAX:
+        choices = [name for name in choices if name != "text"]
     if rng.random() < 0.4:
         this.output_format = rng.choice(choices)
         this.words.append("--output-format=" + this.output_format)
@@ -168,10 +181,13 @@ def draw_output(rng, this):
 
 def draw_limits(rng, this, settings):
     if rng.random() < 0.2:
-        this.words += ["-S", rng.choice(["1b", "1K", "20K", "1M"])]
+        sizes = ["1b", "1K", "20K", "1M"]
+        if settings.largest:  # not in thousands of parts
+            sizes = ["%db" % max(1000, sum(map(len, this.arrays)) * rng.uniform(0.5, 20))]
+        this.words += ["-S", rng.choice(sizes)]
     if rng.random() < 0.2:
         this.words.append("--parallel=%d" % rng.choice([1, 2, 3, 8]))
-    if settings.paths and rng.random() < 0.5:
+    if settings.paths and not settings.largest and rng.random() < 0.5:  # some paths are for few numbers
         path, tiles = rng.choice(settings.paths)
         tile = rng.choice(tiles + [b""])
         this.words.append("--algorithm=" + (path + (b":" + tile if tile else b"")).decode())
@@ -192,7 +208,8 @@ def draw_inputs(rng, this):
         this.words.append(type_word)
     if this.format == "raw" and this.endian == "big" and not says_order(this):
         this.words.append("--endian=big")
-    if rng.random() < 0.15:
+    this.is_packed = rng.random() < 0.15
+    if this.is_packed:
         contents = [zstd_frames.compress_oddly(rng, data) for data in contents]
     return ["%d.%s" % (i, name) for i in range(len(contents))], contents
 
@@ -236,20 +253,29 @@ def try_round(settings, runner, number):
     words = list(settings.gpusort_options) + this.words
     stdin = "/dev/null"
     how = rng.random()
+    if len(names) == 1 and is_like_its_input(this) and rng.random() < 0.2:
+        this.target, this.old = names[0], contents[0]
+        is_overwritten = this.format == "raw" and this.top is None and not this.is_packed
+        words += ["--in-place"] if is_overwritten and rng.random() < 0.5 else ["-o", names[0]]
+        how = 1
     if how < 0.1:
         write("names", b"".join(name.encode() + b"\0" for name in names))
         words.append("--files0-from=names")
     elif how < 0.3 and words_tell(this):
-        stdin = contents[0] if how < 0.2 and len(contents[0]) < 60000 else names[0]
+        stdin = contents[0] if how < 0.2 else names[0]
         words += ["-"] * (len(names) > 1 or how < 0.25) + names[1:]
     else:
         words += [word for name in names for word in (["-i", name] if how < 0.4 else [name])]
     if this.target != "stdout":
-        write(this.target, b"the old output")
-    run = runner.serve if runner.server else lambda *arguments: runner.spawn(runner.gpusort, *arguments)
-    got = run([word.encode() for word in words], stdin)
+        write(this.target, this.old)
+    got = runner.serve([word.encode() for word in words], stdin)
     problem = find_problem_of_damage(this, contents, got) if is_damaged else find_problem(this, got)
     return problem and report(settings, number, words, stdin, names, contents, problem)
+
+
+def is_like_its_input(this):
+    """Whether the output may have the name of the input."""
+    return this.target == "stdout" and this.output_format == this.format and not this.indices and not this.packs
 
 
 def says_order(this):
@@ -259,7 +285,8 @@ def says_order(this):
 
 def words_tell(this):
     """What is in the inputs, without their names."""
-    return this.format == "npy" or any(word.startswith("--format=") for word in this.words)
+    options = [word.partition("=")[0] for word in this.words]
+    return this.format == "npy" or ("--format" in options and (this.format == "text" or "--type" in options))
 
 
 def output_of(this):
@@ -270,7 +297,7 @@ def output_of(this):
 def find_problem_of_refusal(this, got):
     """Of what is to be refused."""
     is_refused = got.status == 2 and got.said.startswith(b"gpusort: ") and got.said.count(b"\n") == 1
-    is_untouched = this.target == "stdout" or output_of(this) == b"the old output"
+    is_untouched = this.target == "stdout" or output_of(this) == this.old
     return None if is_refused and is_untouched else "not refused: status %s, %r" % (got.status, got.said)
 
 

@@ -15,7 +15,7 @@
 #define INPUT_MAX ((size_t)8192)
 #define SEEDS_MAX 1000
 
-#define TARGETS(X) X(numbers) X(key_definition) X(npy) X(zstd) X(lines)
+#define TARGETS(X) X(numbers) X(npy) X(zstd)
 
 #define X(name) int fuzz_##name(const uint8_t *data, size_t bytes);
 TARGETS(X)

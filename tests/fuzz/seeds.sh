@@ -34,16 +34,6 @@ fuzz_numbers() {
     seed '\x0012345678901234567890.5\xee12345678901234567890.50' && seed '\x000\xf8\xf8.0001\xee0001e-4'
 }
 
-fuzz_key_definition() {
-    local definition
-    for definition in 1 2,2 1.2,3.4 1b,2b 2n,3nr 1g 3.1h 1.0 0 1,0 1,2.0 +1 ' 2' 18446744073709551616 \
-        18446744073709551615.18446744073709551615 1,1.3b 2d '1.2bgnrh,' 3i; do
-        seed "$definition"'\x00: a  b:c\td:\n e'
-        seed "$definition"'\x00 a b  c dd'
-    done
-    seed '2i\nv' # the message was of two lines
-}
-
 fuzz_npy() {
     local dtype header
     for dtype in '<f8' '>i4' '|u1' '=f4' '<u2' '<f2' '|b1' '<M8[ns]' '<c8' i8; do
@@ -80,17 +70,6 @@ fuzz_zstd() {
     seed '\x09P\x00\x00\x00\x00\xff\x26\xb5\x2f\xfd\x0f\x00\x00\x00' # a frame of version 0.6
     # A broken header, and after it the magic of version 0.7.
     seed '\x00\xff\x28\xb5\x2f\xfd\x5d\x27\xb5\x2f\xfd\x17\x00\x00\x00\x00\x00\x00\x00\x00'
-}
-
-# Flags, more of them, a key or two, memory, the size of a part, texts.
-fuzz_lines() {
-    local flags key
-    for flags in '\x00' '\x02' '\x04' '\x08' '\x30' '\x32' '\x34' '\x38' '\x10' '\x18' '\xf0' '\xc0'; do
-        for key in '\x00\x00' '\x00\x01' '\x00\x02' '\x00\x07' '\x00\x19\x01\x09' '\x01\x13\x01\x02' \
-            '\x02\x2b\x21\x25'; do
-            seed "$flags$key\x04\x0810\n9 a\n9 b\n\n-1 c\n1e1 d\xee1K\n2\n2\n3:x y\xee10"
-        done
-    done
 }
 
 "$target"
