@@ -231,6 +231,30 @@ else
     skip '1,100 files' 'so many may not be open here'
 fi
 
+# ---- files that change while they are read -------------------------------------------------------
+
+library=$(dirname "$GPUSORT")/tests/fault_library.so
+if [ -e "$library" ] && ! grep -q __asan_init "$GPUSORT"; then
+    # changed COMMAND REGEX ARGUMENT...: COMMAND changes the file `changing` just before it is read.
+    changed() {
+        refused "${*:3}: $1, while it is read" "^gpusort: changing: $2" -- env FAULT_RUN="$1" \
+            FAULT=read:1:run LD_PRELOAD="$library" "$GPUSORT" --device=cpu "${@:3}" changing -o "$target"
+    }
+    seq 100000 199999 >numbers
+    for words in '-n' '--format=text --type=f64' '--format=raw --type=u32' '--format=raw --type=u32 --top=5'; do
+        read -ra words <<<"$words"
+        cp numbers changing
+        changed 'truncate -s 30000 changing' 'the file was cut off while it was read, at 30000 bytes$' "${words[@]}"
+    done
+    for words in '--format=raw --type=u32' '--format=raw --type=u32 --top=5'; do
+        read -ra words <<<"$words"
+        cp numbers changing
+        changed 'printf 1234 >>changing' 'the file grew while it was read$' "${words[@]}"
+    done
+else
+    skip 'files that change while they are read' "no $library for this build"
+fi
+
 # ---- empty inputs --------------------------------------------------------------------------------
 
 : >nothing
