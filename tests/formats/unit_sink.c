@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_sink.c - a sink replaces its target completely or not at all, and leaves no other file: by
- * write(2) and through a mapping, on a disk and in memory, after any error and any signal.
+ * write(2) and through a mapping, on a disk and in memory, after any signal, and when another
+ * process changes the file. Full disks are in output.sh.
  */
 #include "formats/codec/codec.h"
 #include "formats/io/mapped_file.h"
@@ -230,184 +231,7 @@ static void test_bytes(void **state)
     (void)(state && repeat_in_memory(test_bytes));
 }
 
-/* Buffers and direct writes are mixed, with several buffers lent at once: the order is that of the
- * calls. */
-static void write_mixed(struct sink *sink, const unsigned char *data, size_t rounds, size_t piece)
-{
-    struct error error = {0};
-    for (size_t i = 0; i < rounds; i++, data += 3 * piece) {
-        unsigned char *first, *second;
-        assert_true(sink_lend(sink, &first, &error));
-        assert_true(sink_lend(sink, &second, &error));
-        memcpy(second, data + piece, piece);
-        memcpy(first, data, piece);
-        assert_true(sink_put(sink, first, piece, &error));
-        assert_true(sink_put(sink, second, piece, &error));
-        assert_true(sink_write(sink, data + 2 * piece, piece, &error));
-    }
-    assert_true(sink_commit(sink, &error));
-}
-
-static void test_lent_buffers_keep_order(void **state)
-{
-    (void)state;
-    const size_t rounds = 6, piece = SINK_BUFFER_BYTES - 123456, bytes = 3 * rounds * piece;
-    unsigned char *data = make_bytes(bytes);
-    write_mixed(open_sink("out"), data, rounds, piece);
-    assert_file_holds("out", data, bytes);
-
-    free(data);
-    unlink("out");
-}
-
 /* ---- Errors ---- */
-
-/* Expects 64 MiB, writes them by sink_write() or through buffers, and checks the message of the
- * failure. */
-static void assert_write_fails(bool lend, const char *message)
-{
-    struct error error = {0};
-    unsigned char *const data = make_bytes(64 * MIB);
-    put_file("out", "old", 3);
-    struct sink *sink = open_sink("out");
-    sink_expect(sink, 64 * MIB);
-    bool ok = lend || sink_write(sink, data, 64 * MIB, &error);
-    for (size_t begin = 0; lend && ok && begin < 64 * MIB; begin += SINK_BUFFER_BYTES) {
-        unsigned char *buffer;
-        ok = sink_lend(sink, &buffer, &error);
-        if (ok) {
-            memcpy(buffer, data + begin, SINK_BUFFER_BYTES);
-            ok = sink_put(sink, buffer, SINK_BUFFER_BYTES, &error);
-        }
-    }
-    if (ok)
-        ok = sink_commit(sink, &error);
-    else
-        sink_discard(sink);
-    assert_false(ok);
-    assert_string_equal(error.message, message);
-    assert_file_holds("out", "old", 3);
-    assert_no_temporary();
-    unlink("out");
-    free(data);
-}
-
-static void test_file_size_limit(void **state)
-{
-    struct rlimit old;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-    const struct rlimit small = {20 * MIB, old.rlim_max};
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    assert_write_fails(false, "out: File too large");
-    assert_write_fails(true, "out: File too large");
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-    signal(SIGXFSZ, SIG_DFL);
-    (void)(state && repeat_in_memory(test_file_size_limit));
-}
-
-/* Runs `body` in a child, which exits with 0, or with 77 if the test is not possible here. Returns
- * false for 77. */
-static bool run_child(void (*body)(void))
-{
-    fflush(stdout);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        body();
-        _exit(0);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
-    return WEXITSTATUS(status) == 0;
-}
-
-static void write_map(const char *path, const char *format, unsigned id)
-{
-    char text[32];
-    const int bytes = snprintf(text, sizeof text, format, id);
-    const int file = open(path, O_WRONLY);
-    if (file < 0 || write(file, text, (size_t)bytes) != bytes || close(file) != 0)
-        _exit(77);
-}
-
-/* Fills a file system of 24 MiB, in a mount namespace that ends with the process. */
-static void fill_file_system(void)
-{
-    const unsigned user = geteuid(), group = getegid();
-    if (unshare(CLONE_NEWNS | (user == 0 ? 0 : CLONE_NEWUSER)) != 0)
-        _exit(77);
-    if (user != 0) {
-        write_map("/proc/self/setgroups", "deny", 0);
-        write_map("/proc/self/uid_map", "0 %u 1", user);
-        write_map("/proc/self/gid_map", "0 %u 1", group);
-    }
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mkdir("small", 0700) != 0)
-        _exit(77);
-    const bool is_mounted = mount("none", "small", "tmpfs", 0, "size=24m") == 0;
-    if (is_mounted && chdir("small") == 0) {
-        assert_write_fails(false, "out: No space left on device");
-        assert_write_fails(true, "out: No space left on device");
-    }
-    if (!is_mounted)
-        _exit(77);
-}
-
-static void test_full_file_system(void **state)
-{
-    (void)state;
-    const bool is_run = run_child(fill_file_system);
-    rmdir("small");
-    if (!is_run)
-        skip();
-}
-
-static void write_without_fallocate(void)
-{
-    const size_t bytes = 20 * MIB + 5;
-    unsigned char *const data = make_bytes(bytes);
-    struct error error = {0};
-    struct output_file output;
-    refuse_call(SYS_fallocate, 3, UINT32_MAX); /* the length has such bits */
-    assert_true(output_file_open("out", "out", NULL, &output, &error));
-    output_file_expect(&output, bytes, MAPPING_THREADS);
-    assert_null(output.mapped);
-    output_file_discard(&output);
-    write_out(data, bytes, bytes, 7 * MIB);
-    assert_file_holds("out", data, bytes);
-    unlink("out");
-    free(data);
-}
-
-static void test_no_fallocate(void **state)
-{
-    (void)state;
-    if (!run_child(write_without_fallocate))
-        skip();
-}
-
-/* The writer thread's failure reaches the caller, which may go on to lend without waiting
- * forever. */
-static void test_full_device_ends_a_long_output(void **state)
-{
-    (void)state;
-    struct error error = {0};
-    struct sink *sink = open_sink("/dev/full");
-    bool ok = true;
-    for (int i = 0; ok && i < 1000; i++) {
-        unsigned char *buffer;
-        ok = sink_lend(sink, &buffer, &error);
-        if (ok) {
-            buffer[0] = 'x';
-            ok = sink_put(sink, buffer, 1, &error);
-        }
-    }
-    assert_false(ok);
-    assert_false(sink_commit(sink, &error));
-    assert_string_equal(error.message, "/dev/full: No space left on device");
-}
 
 /* Another process may change the size of a temporary. That is an error, unless only the announced
  * space after the written bytes changed. */
@@ -741,42 +565,19 @@ static void test_signal_while_seen(void **state)
     (void)(state && repeat_in_memory(test_signal_while_seen));
 }
 
-/* When the sink is closed, the signals have their old handlers. */
-static void test_signals_are_given_back(void **state)
-{
-    (void)state;
-    struct sigaction before, during, after;
-    sigaction(SIGTERM, NULL, &before);
-    refuse_unnamed_files(); /* a signal only removes a name */
-    struct sink *sink = open_sink("out");
-    sigaction(SIGTERM, NULL, &during);
-    sink_discard(sink);
-    sigaction(SIGTERM, NULL, &after);
-    assert_true(before.sa_handler == SIG_DFL);
-    assert_true(during.sa_handler != SIG_DFL);
-    assert_true(after.sa_handler == SIG_DFL);
-}
-
 int main(void)
 {
-    /* A child has no OpenMP threads if its parent had some, so the tests that fork run first. The
-     * last one refuses files without a name. */
+    /* A child has no OpenMP threads if its parent had some, so the tests that fork run first. */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_full_file_system),
-        cmocka_unit_test(test_no_fallocate),
         cmocka_unit_test(test_signals_leave_nothing),
         cmocka_unit_test(test_kill_at_any_moment),
         cmocka_unit_test(test_signal_while_seen),
         cmocka_unit_test(test_way),
         cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_lent_buffers_keep_order),
-        cmocka_unit_test(test_file_size_limit),
-        cmocka_unit_test(test_full_device_ends_a_long_output),
         cmocka_unit_test(test_size_is_that_of_what_was_written),
         cmocka_unit_test(test_temporary_cut_off),
         cmocka_unit_test(test_truncated_at_the_last_moment),
         cmocka_unit_test(test_discard_at_once),
-        cmocka_unit_test(test_signals_are_given_back),
     };
     return cmocka_run_group_tests_name("sink", tests, enter_scratch, leave_scratch);
 }
