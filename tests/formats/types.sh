@@ -62,9 +62,23 @@ for type in $(those_of f16 f32 f64); do
     done
 done
 
+# first_nan TYPE ENDIAN: prints the number of the first NaN or NaT, counted from 1.
+first_nan() {
+    "$numpy" - "$@" <<END
+import sys
+sys.path.append("$tests_dir")
+from make_data import bits_dtype, comparable, is_nan
+dtype = bits_dtype(sys.argv[1]).newbyteorder("<>"[sys.argv[2] == "big"])
+keys = __import__("numpy").fromfile("%s.1000.%s.in.raw" % tuple(sys.argv[1:]), dtype).astype(dtype.newbyteorder("<"))
+print(is_nan(comparable(sys.argv[1], keys)).argmax() + 1)
+END
+}
 for type in $(those_of f16 bf16 f32 f64 datetime64 timedelta64); do
-    refused "--nan=error refuses $type with a NaN or NaT" 'number [0-9]+ is a Na[NT]' -- \
-        gpusort --format=raw --type="$type" --nan=error -o "$target" "$type.1000.little.in.raw"
+    for endian in little big; do
+        refused "--nan=error refuses $type with a NaN or NaT, $endian-endian" \
+            "number $(first_nan "$type" $endian) is a Na[NT]" -- gpusort --format=raw --type="$type" \
+            --endian=$endian --nan=error -o "$target" "$type.1000.$endian.in.raw"
+    done
 done
 head -c 800 /dev/zero >zeros
 ok_writes '--nan=error sorts numbers without one' zeros -- \
