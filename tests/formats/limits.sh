@@ -200,7 +200,7 @@ else
     zstd -q many -o many.zst
     # within FLAG KIB COMMAND...: runs COMMAND with `ulimit FLAG KIB`.
     within() { bash -c 'ulimit "$1" "$2" && exec "${@:3}"' - "$@"; }
-    for limits in '1 -v 50000' '16 -v 50000' '16 -d 50000'; do
+    for limits in '1 -d 50000' '16 -v 50000'; do
         threads=${limits%% *} limit=${limits#* }
         read -ra limited <<<"within $limit $GPUSORT --device=cpu --parallel=$threads"
         while IFS='|' read -r name expected words; do

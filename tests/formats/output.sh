@@ -355,6 +355,18 @@ counts() { tr -d 1 <"$1" | wc -c && tr -d '\n' <"$1" | wc -c; }
 ok_same_bytes 'two at once that add last newlines' <(counts got) <(counts expected)
 (ulimit -f 8000 && ones) >got 2>/dev/null || true
 whole_so_far 'what has no room is no gap'
+for delay in 0.01 0.02 0.04 0.08 0.16 0.32; do
+    {
+        "${by_four[@]}" --device=cpu --format=raw --type=u8 - < <(cat large) &
+        sleep $delay
+        kill -TERM $! || true
+        wait $! 2>/dev/null || true
+        echo behind
+    } >got 2>/dev/null
+    cmp got <(head -c "$(($(stat -c %s got) - 7))" large && echo behind) || true
+    [ "$(($(stat -c '%b * 512 - %s' got)))" -lt 1048576 ] || stat -c 'after all, %b blocks for %s bytes' got
+done >"$work/log/problems" 2>&1
+pass_unless_said 'after a signal there is neither a gap nor space' "$work/log/problems"
 { echo before && ones; } >got
 ones >>got
 ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)

@@ -25,7 +25,7 @@ endians() { if [ "$(bytes_of_type "$1")" = 1 ]; then echo little; else echo litt
 
 sorts_each_way() {
     local type=$1 count=$2 endian base rule
-    for endian in $(if [ "$count" -lt 1000 ]; then echo little; else endians "$type"; fi); do
+    for endian in $(endians "$type"); do
         base=$type.$count.$endian
         sorts "$type" "$count" "$endian" "$base.up"
         sorts "$type" "$count" "$endian" "$base.down" -r
@@ -39,14 +39,14 @@ sorts_each_way() {
 
 large=$(full_or_small 100003 20011)
 for type in $(list_types); do
-    keys "$type" 0 1 2 1000 "$large"
-    for count in 0 1 2 1000 "$large"; do
-        sorts_each_way "$type" "$count"
-    done
+    keys "$type" 2 1000 "$large"
+    sorts "$type" 2 little "$type.2.little.up" # input.sh has no number and one
+    sorts_each_way "$type" 1000
+    sorts_each_way "$type" "$large"
 done
 
 if [ "$test_size" = full ]; then
-    for type in $(those_of f64 u64 i32 f32 u16 i8); do
+    for type in $(those_of f64 i32 u16); do
         keys "$type" 1000000
         sorts "$type" 1000000 little "$type.1000000.little.up"
         sorts "$type" 1000000 little "$type.1000000.little.down" -r

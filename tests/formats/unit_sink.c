@@ -508,70 +508,12 @@ static void test_kill_at_any_moment(void **state)
     unlink("out");
 }
 
-/* Writes the expected content of `seen` to standard output, and waits for a signal. */
-static void write_seen(int seen, const unsigned char *data, size_t bytes)
-{
-    struct error error = {0};
-    struct sink *sink;
-    if (dup2(seen, STDOUT_FILENO) < 0 ||
-        !sink_open(&(struct sink_spec){NULL, &codecs[0], 0, MAPPING_THREADS, false, NULL}, &sink,
-                   &error))
-        _exit(1);
-    for (size_t taken = 0; taken < bytes; taken += 10 * MIB) { /* as while input is read */
-        sink_expect_least(sink, taken);
-        usleep(1000);
-    }
-    sink_expect(sink, bytes);
-    for (size_t begin = 0, length; begin < bytes; begin += length) {
-        length = bytes - begin < 3 * MIB + 777 ? bytes - begin : 3 * MIB + 777;
-        if (!sink_write(sink, data + begin, length, &error))
-            _exit(1);
-    }
-    if (!sink_commit(sink, &error))
-        _exit(1);
-    for (;;)
-        pause();
-}
-
-/* On standard output, the written data stays up to where it is complete, and nothing else: neither
- * zeros nor space. The next writer continues there. */
-static void test_signal_while_seen(void **state)
-{
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
-    const size_t bytes = 90 * MIB + 99;
-    unsigned char *const data = make_bytes(bytes);
-    for (int i = 0; i < 12; i++) {
-        struct stat status;
-        int how;
-        const int seen = open("seen", O_RDWR | O_CREAT | O_TRUNC, 0600);
-        fflush(stdout);
-        const pid_t child = fork();
-        assert_true(seen >= 0 && child >= 0);
-        if (child == 0)
-            write_seen(seen, data, bytes);
-        usleep((useconds_t)(1000 + 4370 * i));
-        kill(child, signals[i % 4]);
-        assert_int_equal(waitpid(child, &how, 0), child);
-        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == signals[i % 4]);
-        assert_int_equal(fstat(seen, &status), 0);
-        assert_true((size_t)status.st_size <= bytes);
-        assert_file_holds("seen", data, (size_t)status.st_size);
-        assert_int_equal(lseek(seen, 0, SEEK_CUR), status.st_size);
-        assert_true((size_t)status.st_blocks * 512 < (size_t)status.st_size + MIB);
-        close(seen);
-    }
-    unlink("seen");
-    free(data);
-    (void)(state && repeat_in_memory(test_signal_while_seen));
-}
-
 int main(void)
 {
     /* A child has no OpenMP threads if its parent had some, so the tests that fork run first. */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signals_leave_nothing),
         cmocka_unit_test(test_kill_at_any_moment),
-        cmocka_unit_test(test_signal_while_seen),
         cmocka_unit_test(test_way),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_size_is_that_of_what_was_written),
