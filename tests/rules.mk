@@ -107,8 +107,8 @@ fuzz_sanitizers = address,undefined
 fuzz_coverage = fuzzer-no-link$(comma)
 $(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # no coverage of the models
 # The sources that the targets need, without the sort of lines in memory.
-fuzz_sources := cli/options/order_words.c cli/options/quote.c $(filter-out core/argsort.c core/auto_table.c \
-	core/backends.c core/host_limits.c $(addprefix formats/array/,formats.c indices.c text.c) \
+fuzz_sources := $(filter-out core/argsort.c core/auto_table.c core/backends.c core/host_limits.c \
+	$(addprefix formats/array/,formats.c indices.c text.c) formats/check/% formats/merge/% \
 	formats/lines/lines%,$(filter core/% formats/%,$(host_sources)))
 fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))
 fuzz_programs := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -196,38 +196,13 @@ static void check_parse(const struct key_type *type, struct fuzz_text text, cons
 
 /* ---- writing ---- */
 
-/* Returns the number of significant digits of a decimal. */
-static int count_digits(const char *text)
-{
-    const char *first = text + strcspn(text, "123456789");
-    int count = 0, zeros = 0;
-    for (const char *p = first; *p != '\0' && *p != 'e'; p++) {
-        zeros = *p == '0' ? zeros + 1 : *p == '.' ? zeros : 0;
-        count += *p != '.';
-    }
-    return count - zeros;
-}
-
 static bool reads_as(const char *text, const struct key_type *type, uint64_t bits)
 {
     uint64_t found;
     return model_float(type, text, &found) == NUMBER_OK && found == bits;
 }
 
-/* Returns true if the text has the minimum number of digits that read back as the same float. */
-static bool is_shortest(const char *text, const struct key_type *type, uint64_t bits)
-{
-    float narrow;
-    double wide;
-    char other[64];
-    memcpy(&narrow, &bits, sizeof narrow);
-    memcpy(&wide, &bits, sizeof wide);
-    const double value = type->bytes == 4 ? (double)narrow : wide;
-    const int digits = count_digits(text);
-    snprintf(other, sizeof other, "%.*e", digits > 1 ? digits - 2 : 0, value);
-    return digits <= 1 || !reads_as(other, type, bits);
-}
-
+/* unit_numbers tests that no shorter text reads back as the same float. */
 static void check_format(const struct key_type *type, uint64_t bits)
 {
     char text[NUMBER_TEXT_MAX + 1], expected[64];
@@ -237,11 +212,9 @@ static void check_format(const struct key_type *type, uint64_t bits)
     bool is_right;
     if (type->kind == KEY_FLOAT) {
         const bool is_nan = strstr(text, "nan") != NULL; /* the payload is not written */
-        is_right =
-            type->bytes == 2 ||
-            (is_nan ? (bits & ~((uint64_t)1 << (type->bytes * 8 - 1))) > key_type_infinity(type)
-                    : reads_as(text, type, bits) &&
-                          (type->bytes == 2 || is_shortest(text, type, bits)));
+        is_right = is_nan
+                       ? (bits & ~((uint64_t)1 << (type->bytes * 8 - 1))) > key_type_infinity(type)
+                       : reads_as(text, type, bits);
     } else {
         const unsigned unused = 64 - type->bytes * 8;
         if (type->kind == KEY_TIME && bits == NAT_BITS)
