@@ -78,20 +78,6 @@ constexpr unsigned MERGE_BLOCKS = 3;
  * parts of a small array then keep many multiprocessors busy. */
 constexpr unsigned MERGE_SELECT_THREADS = 64;
 
-/* segmented-merge merges up to RANK_MERGE_COUNT_MOST keys by ranks, because then the time is that
- * of the launches rather than of memory: each key finds its position among up to 32 runs in one
- * launch. With a larger limit 1e5 doubles would take 0.051 ms instead of 0.118, but radix takes
- * 0.060; with a limit of 2^20, 1e6 doubles took 0.65 ms instead of 0.28. A thread of a block takes
- * one key. The block has room for the keys of the other runs between its first and its last key:
- * for random keys these are 31 times as many in the mean, and half as many more fit. */
-constexpr size_t RANK_MERGE_COUNT_MOST = (size_t)1 << 16;
-constexpr unsigned RANK_MERGE_WAYS_BITS = 5;
-__host__ __device__ constexpr unsigned rank_merge_threads(size_t item_bytes)
-{
-    return item_bytes <= 8 ? 128 : 64;
-}
-constexpr unsigned RANK_MERGE_WINDOW_BYTES = 47 << 10;
-
 /* Capacity of the window of direct-merge, the keys of the partner run that a tile faces, in
  * sixteenths of the tile. For random keys their number has mean TILE and standard deviation about
  * sqrt(2 TILE), so 20/16 leaves 2.8 deviations at TILE = 256 and 8 at 2048. With 16-byte items at

@@ -63,10 +63,9 @@ __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(
     tile_sort_kernel(struct tile_sort_job<K> job)
 {
     auto *const shared = reinterpret_cast<struct tile_sort_shared<K> *>(block_dynamic_shared());
-    const unsigned block_keys = blockDim.x * ROW<K>;
-    const size_t first = static_cast<size_t>(blockIdx.x) * block_keys;
+    const size_t first = static_cast<size_t>(blockIdx.x) * TILE_SORT_KEYS;
     const size_t left = job.count - first;
-    const unsigned count = left < block_keys ? static_cast<unsigned>(left) : block_keys;
+    const unsigned count = left < TILE_SORT_KEYS ? static_cast<unsigned>(left) : TILE_SORT_KEYS;
     K keys[ROW<K>];
     thread_load_tile_keys(job, first, count, keys);
     thread_sort_row(keys, shared->keys);
@@ -82,18 +81,7 @@ __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(
         2 * run < KEYS_OF_WARP<K> ? __syncwarp() : __syncthreads();
     }
     __syncthreads();
-    block_store_tile(shared->keys, blockDim.x, job.target + first, count, job.decoding);
-}
-
-/* Returns the threads per block. A block takes as many tiles as fit. In a small array it takes as
- * few as fill a warp, so that more multiprocessors take part. */
-template <typename K>
-static unsigned tile_sort_threads(const struct cuda_sort *sort)
-{
-    const unsigned threads = static_cast<unsigned>(sort->tile_size) / ROW<K>;
-    if (sort->count > RANK_MERGE_COUNT_MOST)
-        return TILE_SORT_THREADS<K>;
-    return threads > THREADS_PER_WARP ? threads : THREADS_PER_WARP;
+    block_store_tile(shared->keys, TILE_SORT_THREADS<K>, job.target + first, count, job.decoding);
 }
 
 template <typename K>
@@ -101,14 +89,10 @@ struct tile_sort_path {
     static bool run(const struct cuda_sort *sort, struct error *error, void *target,
                     const struct key_order &decoding)
     {
-        const unsigned threads = tile_sort_threads<K>(sort);
         const struct launch launch = {
-            "tile_sort_kernel",
-            launch_blocks(sort->count, static_cast<size_t>(threads) * ROW<K>),
-            threads,
-            sort->device,
-            sort->stream,
-            sizeof(struct tile_sort_shared<K>)};
+            "tile_sort_kernel",   launch_blocks(sort->count, TILE_SORT_KEYS),
+            TILE_SORT_THREADS<K>, sort->device,
+            sort->stream,         sizeof(struct tile_sort_shared<K>)};
         const struct tile_sort_job<K> job = {
             static_cast<const K *>(sort->items), static_cast<K *>(target), sort->count,
                 static_cast<unsigned>(sort->tile_size), sort->order, decoding
