@@ -5,6 +5,7 @@
 #define CUDA_LAUNCH_CUH
 
 #include "cuda/cuda_check.h"
+#include "cuda/cuda_sort.h"
 
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -45,6 +46,14 @@ struct launch {
 
 /* Shared memory that a block may have without a kernel attribute. */
 constexpr size_t LAUNCH_SHARED_BYTES = 48 << 10;
+
+/* Returns a launch on the sort's stream. */
+static inline struct launch launch_for(const struct cuda_sort *sort, const char *name,
+                                       size_t blocks, unsigned threads_per_block,
+                                       size_t shared_bytes = 0)
+{
+    return {name, blocks, threads_per_block, sort->device, sort->stream, shared_bytes, false};
+}
 
 static inline size_t launch_blocks(size_t count, size_t per_block)
 {

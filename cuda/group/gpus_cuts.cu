@@ -145,44 +145,42 @@ bool find_positions(const struct searcher<K> &searcher, const size_t *targets, K
     return true;
 }
 
+/* As gpus_cuts_find. */
 template <typename K>
-struct cuts_path {
-    static bool run(const struct cuda_sort *sort, struct error *error,
-                    const struct gpu_part *const &parts, const size_t &count,
-                    const size_t *const &targets, const size_t &cut_count, size_t *const &positions)
-    {
-        struct searcher<K> searcher = {
-            parts, count, cut_count, cut_count *DIGIT_TRIALS, {},
-            {
-            }
-        };
-        K *const found = static_cast<K *>(calloc(cut_count + 1, sizeof *found));
-        const bool is_found =
-            (found || error_set(error, "out of memory: the cuts of %zu GPUs", count)) &&
-            cuda_device_use(sort->device, error) &&
-            cuda_check(cudaMallocHost(&searcher.trials, searcher.trial_room * sizeof(K)),
-                       sort->device, "cudaMallocHost", error) &&
-            cuda_check(
-                cudaMallocHost(&searcher.counts, count * searcher.trial_room * sizeof(size_t)),
-                sort->device, "cudaMallocHost", error) &&
-            find_positions(searcher, targets, found, positions, error);
-        if (!is_found) /* a kernel may still write to the counts */
-            for (size_t i = 0; i < count; i++)
-                (void)cudaStreamSynchronize(parts[i].sort.stream);
-        if (searcher.counts)
-            (void)cudaFreeHost(searcher.counts);
-        if (searcher.trials)
-            (void)cudaFreeHost(searcher.trials);
-        free(found);
-        return is_found;
-    }
-};
+bool find_cuts(const struct gpu_part *parts, size_t count, const size_t *targets, size_t cut_count,
+               size_t *positions, struct error *error)
+{
+    const unsigned device = parts[0].sort.device;
+    const size_t trial_room = cut_count * DIGIT_TRIALS;
+    struct searcher<K> searcher = {
+        parts, count, cut_count, trial_room, NULL, NULL
+    };
+    K *const found = static_cast<K *>(calloc(cut_count + 1, sizeof *found));
+    const bool is_found =
+        (found || error_set(error, "out of memory: the cuts of %zu GPUs", count)) &&
+        cuda_device_use(device, error) &&
+        cuda_check(cudaMallocHost(&searcher.trials, trial_room * sizeof(K)), device,
+                   "cudaMallocHost", error) &&
+        cuda_check(cudaMallocHost(&searcher.counts, count * trial_room * sizeof(size_t)), device,
+                   "cudaMallocHost", error) &&
+        find_positions(searcher, targets, found, positions, error);
+    if (!is_found) /* a kernel may still write to the counts */
+        for (size_t i = 0; i < count; i++)
+            (void)cudaStreamSynchronize(parts[i].sort.stream);
+    if (searcher.counts)
+        (void)cudaFreeHost(searcher.counts);
+    if (searcher.trials)
+        (void)cudaFreeHost(searcher.trials);
+    free(found);
+    return is_found;
+}
 
 } // namespace
 
 bool gpus_cuts_find(const struct gpu_part *parts, size_t count, const size_t *targets,
                     size_t cut_count, size_t *positions, struct error *error)
 {
-    return dispatch_width<cuts_path>(&parts[0].sort, error, parts, count, targets, cut_count,
-                                     positions);
+    return dispatch_width(&parts[0].sort, error, [&](auto key) {
+        return find_cuts<decltype(key)>(parts, count, targets, cut_count, positions, error);
+    });
 }

@@ -42,18 +42,6 @@ __global__ void __launch_bounds__(ENCODE_THREADS)
 namespace
 {
 
-template <typename K>
-struct encode_path {
-    static bool run(const struct cuda_sort *sort, struct error *error)
-    {
-        const struct launch launch = {"gpus_encode_kernel",
-                                      launch_blocks(sort->count, ENCODE_THREADS * ENCODE_KEYS<K>),
-                                      ENCODE_THREADS, sort->device, sort->stream};
-        return launch_kernel(launch, error, gpus_encode_kernel<K>, static_cast<K *>(sort->items),
-                             sort->count, sort->order);
-    }
-};
-
 /* An exchange on its way. */
 struct exchange {
     struct gpu_part *parts;
@@ -74,7 +62,14 @@ bool encode_parts(const struct exchange &exchange, struct error *error)
         return true;
     for (size_t i = 0; i < exchange.count; i++) {
         const struct cuda_sort *const sort = &exchange.parts[i].sort;
-        if (!cuda_device_use(sort->device, error) || !dispatch_width<encode_path>(sort, error))
+        const auto encode = [&](auto key) {
+            using K = decltype(key);
+            const size_t blocks = launch_blocks(sort->count, ENCODE_THREADS * ENCODE_KEYS<K>);
+            return launch_kernel(launch_for(sort, "gpus_encode_kernel", blocks, ENCODE_THREADS),
+                                 error, gpus_encode_kernel<K>, static_cast<K *>(sort->items),
+                                 sort->count, sort->order);
+        };
+        if (!cuda_device_use(sort->device, error) || !dispatch_width(sort, error, encode))
             return false;
     }
     return true;

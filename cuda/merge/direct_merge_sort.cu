@@ -137,29 +137,26 @@ __global__ void __launch_bounds__(block_threads<TILE>())
 }
 
 template <typename K, unsigned TILE>
-struct direct_merge_path {
-    static bool round(const struct cuda_sort *sort, struct error *error,
-                      const struct merge_round &round)
-    {
-        const size_t tiles = launch_blocks(sort->count, TILE);
-        size_t *const ranks = static_cast<size_t *>(sort->workspace);
-        const K *const source = static_cast<const K *>(round.source);
-        const struct launch rank = {"rank_tiles_kernel", launch_blocks(tiles, THREADS_PER_BLOCK),
-                                    THREADS_PER_BLOCK, sort->device, sort->stream};
-        const struct launch merge = {"direct_merge_kernel", tiles, block_threads<TILE>(),
-                                     sort->device, sort->stream};
-        return launch_kernel(rank, error, rank_tiles_kernel<K, TILE>, source, round.list, ranks) &&
-               launch_kernel(merge, error, direct_merge_kernel<K, TILE>, source,
-                             static_cast<K *>(round.target), round.list, ranks, round.decoding);
-    }
-
-    static bool run(const struct cuda_sort *sort, struct error *error)
-    {
-        return merge_runs<direct_merge_path>(sort, tile_sort, 1, error);
-    }
-};
+static bool direct_merge_round(const struct cuda_sort *sort, const struct merge_round &round,
+                               struct error *error)
+{
+    const size_t tiles = launch_blocks(sort->count, TILE);
+    size_t *const ranks = static_cast<size_t *>(sort->workspace);
+    const K *const source = static_cast<const K *>(round.source);
+    return launch_kernel(launch_for(sort, "rank_tiles_kernel",
+                                    launch_blocks(tiles, THREADS_PER_BLOCK), THREADS_PER_BLOCK),
+                         error, rank_tiles_kernel<K, TILE>, source, round.list, ranks) &&
+           launch_kernel(launch_for(sort, "direct_merge_kernel", tiles, block_threads<TILE>()),
+                         error, direct_merge_kernel<K, TILE>, source,
+                         static_cast<K *>(round.target), round.list, ranks, round.decoding);
+}
 
 bool direct_merge_sort(const struct cuda_sort *sort, struct error *error)
 {
-    return dispatch<direct_merge_path>(sort, error);
+    return dispatch(sort, error, [&](auto key, auto tile) {
+        const auto merge_round = [&](const struct merge_round &round) {
+            return direct_merge_round<decltype(key), tile()>(sort, round, error);
+        };
+        return merge_runs(sort, tile_sort, 1, merge_round, error);
+    });
 }

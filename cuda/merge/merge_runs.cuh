@@ -13,6 +13,8 @@
 #include "cuda/block/thread_key.cuh"
 #include "cuda/cuda_sort.h"
 
+#include <utility>
+
 /* The runs of a round: `count` keys in runs of `run` keys; the last run may be shorter. `run` is
  * the tile size times a power of two. A group of 2^ways_bits runs is merged into one. */
 struct run_list {
@@ -49,9 +51,8 @@ __device__ __forceinline__ struct run_pair run_pair_at(const struct run_list &li
 {
     /* A tile is a power of two keys, and so is a run. */
     const size_t a = position & ~(2 * list.run - 1);
-    const struct run_pair pair = {a, run_list_count(list, a, 0), a + run_list_count(list, a, 0),
-                                  run_list_count(list, a, 1)};
-    return pair;
+    return {a, run_list_count(list, a, 0), a + run_list_count(list, a, 0),
+            run_list_count(list, a, 1)};
 }
 
 /* One round of a merge sort, as passed to a path. */
@@ -73,11 +74,11 @@ static inline unsigned merge_doublings(const struct cuda_sort *sort)
     return doublings;
 }
 
-/* Sorts by `sort_tiles`, then by Path::round(sort, error, round) for each round. A round merges at
- * most 2^most_ways_bits runs. There are as few rounds as that allows, with about equal fan-in. */
-template <typename Path>
+/* Sorts by `sort_tiles`, then by merge(round) for each round. A round merges at most
+ * 2^most_ways_bits runs. There are as few rounds as that allows, with about equal fan-in. */
+template <typename Merge>
 static bool merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
-                       unsigned most_ways_bits, struct error *error)
+                       unsigned most_ways_bits, const Merge &merge, struct error *error)
 {
     const unsigned doublings = merge_doublings(sort);
     const unsigned rounds = (doublings + most_ways_bits - 1) / most_ways_bits;
@@ -92,11 +93,9 @@ static bool merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_ti
                                           target,
                                           {sort->count, sort->tile_size << done, next - done},
                                           i + 1 == rounds ? sort->order : identity};
-        if (!Path::round(sort, error, round))
+        if (!merge(round))
             return false;
-        void *const swap = source;
-        source = target;
-        target = swap;
+        std::swap(source, target);
     }
     return true;
 }

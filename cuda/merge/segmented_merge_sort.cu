@@ -444,59 +444,45 @@ static bool merge_parts(const struct cuda_sort *sort, const void *from, void *ta
 {
     size_t *const splits = static_cast<size_t *>(sort->workspace);
     const K *const source = static_cast<const K *>(from);
-    const struct launch select = {"merge_select_kernel",
-                                  launch_blocks(cut.parts, MERGE_SELECT_THREADS),
-                                  MERGE_SELECT_THREADS, sort->device, sort->stream};
-    const struct launch merge = {"merge_parts_kernel", cut.parts,    MERGE_THREADS<K>,
-                                 sort->device,         sort->stream, sizeof(merge_shared<K>)};
-    return launch_kernel(select, error, merge_select_kernel<K, Runs>, source, runs, cut, splits) &&
-           launch_kernel(merge, error, merge_parts_kernel<K, Runs>, source,
-                         static_cast<K *>(target), runs, cut, splits, decoding);
+    const size_t select_blocks = launch_blocks(cut.parts, MERGE_SELECT_THREADS);
+    return launch_kernel(
+               launch_for(sort, "merge_select_kernel", select_blocks, MERGE_SELECT_THREADS), error,
+               merge_select_kernel<K, Runs>, source, runs, cut, splits) &&
+           launch_kernel(launch_for(sort, "merge_parts_kernel", cut.parts, MERGE_THREADS<K>,
+                                    sizeof(merge_shared<K>)),
+                         error, merge_parts_kernel<K, Runs>, source, static_cast<K *>(target), runs,
+                         cut, splits, decoding);
 }
-
-template <typename K>
-struct merge_few_path {
-    static bool run(const struct cuda_sort *sort, struct error *error, const struct merge_few &few)
-    {
-        struct run_bounds bounds = {};
-        for (unsigned k = 0; k <= MERGE_WAYS; k++)
-            bounds.first[k] = few.bounds[std::min<size_t>(k, few.runs)];
-        bounds.ways_bits = 1;
-        while ((size_t)1 << bounds.ways_bits < few.runs)
-            bounds.ways_bits++;
-        const size_t count = few.bounds[few.runs] - few.bounds[0];
-        const unsigned part_keys = merge_part_length<K>(bounds.ways_bits);
-        const struct merge_cut cut = {part_keys, 0, launch_blocks(count, part_keys)};
-        return merge_parts<K>(sort, few.source, few.target, bounds, cut, few.decoding, error);
-    }
-};
 
 bool segmented_merge_few(const struct cuda_sort *sort, const struct merge_few *few,
                          struct error *error)
 {
-    return dispatch_width<merge_few_path>(sort, error, *few);
+    struct run_bounds bounds = {};
+    for (unsigned k = 0; k <= MERGE_WAYS; k++)
+        bounds.first[k] = few->bounds[std::min<size_t>(k, few->runs)];
+    bounds.ways_bits = 1;
+    while ((size_t)1 << bounds.ways_bits < few->runs)
+        bounds.ways_bits++;
+    const size_t count = few->bounds[few->runs] - few->bounds[0];
+    return dispatch_width(sort, error, [&](auto key) {
+        const unsigned part_keys = merge_part_length<decltype(key)>(bounds.ways_bits);
+        const struct merge_cut cut = {part_keys, 0, launch_blocks(count, part_keys)};
+        return merge_parts<decltype(key)>(sort, few->source, few->target, bounds, cut,
+                                          few->decoding, error);
+    });
 }
-
-template <typename K>
-struct segmented_merge_path {
-    static bool round(const struct cuda_sort *sort, struct error *error,
-                      const struct merge_round &round)
-    {
-        return merge_parts<K>(sort, round.source, round.target, round.list,
-                              merge_cut_make<K>(round.list), round.decoding, error);
-    }
-
-    static bool run(const struct cuda_sort *sort, struct error *error,
-                    tile_sort_function *sort_tiles)
-    {
-        return merge_runs<segmented_merge_path>(sort, sort_tiles, MERGE_WAYS_BITS, error);
-    }
-};
 
 bool segmented_merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
                           struct error *error)
 {
-    return dispatch_width<segmented_merge_path>(sort, error, sort_tiles);
+    return dispatch_width(sort, error, [&](auto key) {
+        const auto merge_round = [&](const struct merge_round &round) {
+            return merge_parts<decltype(key)>(sort, round.source, round.target, round.list,
+                                              merge_cut_make<decltype(key)>(round.list),
+                                              round.decoding, error);
+        };
+        return merge_runs(sort, sort_tiles, MERGE_WAYS_BITS, merge_round, error);
+    });
 }
 
 bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error)

@@ -84,25 +84,18 @@ __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(
     block_store_tile(shared->keys, TILE_SORT_THREADS<K>, job.target + first, count, job.decoding);
 }
 
-template <typename K>
-struct tile_sort_path {
-    static bool run(const struct cuda_sort *sort, struct error *error, void *target,
-                    const struct key_order &decoding)
-    {
-        const struct launch launch = {
-            "tile_sort_kernel",   launch_blocks(sort->count, TILE_SORT_KEYS),
-            TILE_SORT_THREADS<K>, sort->device,
-            sort->stream,         sizeof(struct tile_sort_shared<K>)};
+bool tile_sort(const struct cuda_sort *sort, void *target, struct key_order decoding,
+               struct error *error)
+{
+    return dispatch_width(sort, error, [&](auto key) {
+        using K = decltype(key);
         const struct tile_sort_job<K> job = {
             static_cast<const K *>(sort->items), static_cast<K *>(target), sort->count,
                 static_cast<unsigned>(sort->tile_size), sort->order, decoding
         };
-        return launch_kernel(launch, error, tile_sort_kernel<K>, job);
-    }
-};
-
-bool tile_sort(const struct cuda_sort *sort, void *target, struct key_order decoding,
-               struct error *error)
-{
-    return dispatch_width<tile_sort_path>(sort, error, target, decoding);
+        return launch_kernel(launch_for(sort, "tile_sort_kernel",
+                                        launch_blocks(sort->count, TILE_SORT_KEYS),
+                                        TILE_SORT_THREADS<K>, sizeof(struct tile_sort_shared<K>)),
+                             error, tile_sort_kernel<K>, job);
+    });
 }

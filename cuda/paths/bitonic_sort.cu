@@ -218,9 +218,9 @@ static bool bitonic_outer_steps(const struct cuda_sort *sort, struct error *erro
         const struct bitonic_steps steps = {left - fused, over ? over : fused, left == stage};
         const size_t threads = launch_blocks(sort->count, static_cast<size_t>(1) << left)
                                << steps.low;
-        const struct launch launch = {"bitonic_outer_kernel",
-                                      launch_blocks(threads, THREADS_PER_BLOCK), THREADS_PER_BLOCK,
-                                      sort->device, sort->stream};
+        const struct launch launch =
+            launch_for(sort, "bitonic_outer_kernel", launch_blocks(threads, THREADS_PER_BLOCK),
+                       THREADS_PER_BLOCK);
         if (!launch_kernel(launch, error, bitonic_outer_kernel<K>, static_cast<K *>(sort->items),
                            sort->count, steps))
             return false;
@@ -230,33 +230,33 @@ static bool bitonic_outer_steps(const struct cuda_sort *sort, struct error *erro
 }
 
 template <typename K, unsigned TILE>
-struct bitonic_path {
-    static bool run(const struct cuda_sort *sort, struct error *error)
-    {
-        constexpr unsigned tile_bits = log2_of(TILE);
-        const struct key_order identity = key_order_identity();
-        K *const items = static_cast<K *>(sort->items);
-        struct launch launch = {"bitonic_tile_sort_kernel", launch_blocks(sort->count, TILE),
-                                block_threads<TILE>(), sort->device, sort->stream};
-        if (!launch_kernel(launch, error, bitonic_tile_sort_kernel<K, TILE>, items, sort->count,
-                           sort->order, sort->count <= TILE ? sort->order : identity))
+static bool bitonic_start(const struct cuda_sort *sort, struct error *error)
+{
+    constexpr unsigned tile_bits = log2_of(TILE);
+    const struct key_order identity = key_order_identity();
+    K *const items = static_cast<K *>(sort->items);
+    struct launch launch = launch_for(sort, "bitonic_tile_sort_kernel",
+                                      launch_blocks(sort->count, TILE), block_threads<TILE>());
+    if (!launch_kernel(launch, error, bitonic_tile_sort_kernel<K, TILE>, items, sort->count,
+                       sort->order, sort->count <= TILE ? sort->order : identity))
+        return false;
+    launch.name = "bitonic_tile_merge_kernel";
+    unsigned stage = tile_bits + 1;
+    for (size_t sorted = TILE; sorted < sort->count; sorted *= 2, stage++) {
+        const bool is_last = sort->count - sorted <= sorted;
+        if (!bitonic_outer_steps<K>(sort, error, stage, tile_bits) ||
+            !launch_kernel(launch, error, bitonic_tile_merge_kernel<K, TILE>, items, sort->count,
+                           is_last ? sort->order : identity))
             return false;
-        launch.name = "bitonic_tile_merge_kernel";
-        for (size_t sorted = TILE, stage = tile_bits + 1; sorted < sort->count;
-             sorted *= 2, stage++) {
-            const bool is_last = sort->count - sorted <= sorted;
-            if (!bitonic_outer_steps<K>(sort, error, static_cast<unsigned>(stage), tile_bits) ||
-                !launch_kernel(launch, error, bitonic_tile_merge_kernel<K, TILE>, items,
-                               sort->count, is_last ? sort->order : identity))
-                return false;
-        }
-        return true;
     }
-};
+    return true;
+}
 
 bool bitonic_sort(const struct cuda_sort *sort, struct error *error)
 {
-    return dispatch<bitonic_path>(sort, error);
+    return dispatch(sort, error, [&](auto key, auto tile) {
+        return bitonic_start<decltype(key), tile()>(sort, error);
+    });
 }
 
 size_t bitonic_workspace_bytes(size_t, size_t, unsigned)

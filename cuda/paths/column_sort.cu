@@ -318,26 +318,18 @@ __global__ void __launch_bounds__(block_threads<TILE>())
 }
 
 template <template <typename, unsigned> class Merge>
-struct column {
-    template <typename K, unsigned TILE>
-    struct path {
-        static bool run(const struct cuda_sort *sort, struct error *error, void *target,
-                        const struct key_order &decoding)
-        {
-            const struct launch launch = {"column_sort_kernel", launch_blocks(sort->count, TILE),
-                                          block_threads<TILE>(), sort->device, sort->stream};
-            return launch_kernel(launch, error, column_sort_kernel<K, TILE, Merge<K, TILE>>,
-                                 static_cast<const K *>(sort->items), static_cast<K *>(target),
-                                 sort->count, sort->order, decoding);
-        }
-    };
-};
-
-template <template <typename, unsigned> class Merge>
 static bool column_sort_tiles(const struct cuda_sort *sort, void *target, struct key_order decoding,
                               struct error *error)
 {
-    return dispatch<column<Merge>::template path>(sort, error, target, decoding);
+    return dispatch(sort, error, [&](auto key, auto tile) {
+        using K = decltype(key);
+        return launch_kernel(launch_for(sort, "column_sort_kernel",
+                                        launch_blocks(sort->count, tile()),
+                                        block_threads<tile()>()),
+                             error, column_sort_kernel<K, tile(), Merge<K, tile()>>,
+                             static_cast<const K *>(sort->items), static_cast<K *>(target),
+                             sort->count, sort->order, decoding);
+    });
 }
 
 bool column_single_sort(const struct cuda_sort *sort, struct error *error)

@@ -169,23 +169,17 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     block_store_blocked<K, TILE>(keys, tile, target + first, in_tile, decoding);
 }
 
-template <typename K, unsigned TILE>
-struct heap_path {
-    static bool run(const struct cuda_sort *sort, struct error *error, void *target,
-                    const struct key_order &decoding)
-    {
-        const struct launch launch = {"heap_sort_kernel", launch_blocks(sort->count, TILE),
-                                      block_threads<TILE>(), sort->device, sort->stream};
-        return launch_kernel(launch, error, heap_sort_kernel<K, TILE>,
-                             static_cast<const K *>(sort->items), static_cast<K *>(target),
-                             sort->count, sort->order, decoding);
-    }
-};
-
 static bool heap_sort_tiles(const struct cuda_sort *sort, void *target, struct key_order decoding,
                             struct error *error)
 {
-    return dispatch<heap_path>(sort, error, target, decoding);
+    return dispatch(sort, error, [&](auto key, auto tile) {
+        using K = decltype(key);
+        return launch_kernel(
+            launch_for(sort, "heap_sort_kernel", launch_blocks(sort->count, tile()),
+                       block_threads<tile()>()),
+            error, heap_sort_kernel<K, tile()>, static_cast<const K *>(sort->items),
+            static_cast<K *>(target), sort->count, sort->order, decoding);
+    });
 }
 
 bool heap_sort(const struct cuda_sort *sort, struct error *error)

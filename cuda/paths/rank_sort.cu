@@ -98,28 +98,27 @@ __global__ void __launch_bounds__(block_threads<TILE>())
 }
 
 template <typename K, unsigned TILE>
-struct rank_path {
-    static bool run(const struct cuda_sort *sort, struct error *error)
-    {
-        const size_t blocks = launch_blocks(sort->count, TILE);
-        const K *source = static_cast<const K *>(sort->items);
-        if (blocks > 1) {
-            source = static_cast<const K *>(sort->scratch);
-            if (!cuda_check(cudaMemcpyAsync(sort->scratch, sort->items, sort->count * sizeof(K),
-                                            cudaMemcpyDeviceToDevice, sort->stream),
-                            sort->device, "rank: the copy of the items", error))
-                return false;
-        }
-        const struct launch launch = {"rank_sort_kernel", blocks, block_threads<TILE>(),
-                                      sort->device, sort->stream};
-        return launch_kernel(launch, error, rank_sort_kernel<K, TILE>, source,
-                             static_cast<K *>(sort->items), sort->count, sort->order);
+static bool rank_start(const struct cuda_sort *sort, struct error *error)
+{
+    const size_t blocks = launch_blocks(sort->count, TILE);
+    const K *source = static_cast<const K *>(sort->items);
+    if (blocks > 1) {
+        source = static_cast<const K *>(sort->scratch);
+        if (!cuda_check(cudaMemcpyAsync(sort->scratch, sort->items, sort->count * sizeof(K),
+                                        cudaMemcpyDeviceToDevice, sort->stream),
+                        sort->device, "rank: the copy of the items", error))
+            return false;
     }
-};
+    return launch_kernel(launch_for(sort, "rank_sort_kernel", blocks, block_threads<TILE>()), error,
+                         rank_sort_kernel<K, TILE>, source, static_cast<K *>(sort->items),
+                         sort->count, sort->order);
+}
 
 bool rank_sort(const struct cuda_sort *sort, struct error *error)
 {
-    return dispatch<rank_path>(sort, error);
+    return dispatch(sort, error, [&](auto key, auto tile) {
+        return rank_start<decltype(key), tile()>(sort, error);
+    });
 }
 
 size_t rank_workspace_bytes(size_t, size_t, unsigned)

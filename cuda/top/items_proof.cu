@@ -64,20 +64,17 @@ namespace
 {
 
 template <typename K>
-struct proof_path {
-    static bool run(const struct cuda_sort *sort, struct error *error,
-                    struct proof_figures *const &figures)
-    {
-        struct launch_site site;
-        if (!launch_site_find(sort->device, sort->stream, &site, error))
-            return false;
-        const size_t blocks =
-            launch_resident(site, PROOF_BLOCKS, launch_blocks(sort->count, PROOF_THREADS));
-        return launch_kernel(launch_at(site, "proof_kernel", blocks, PROOF_THREADS), error,
-                             proof_kernel<K>, static_cast<const K *>(sort->items), sort->count,
-                             sort->order, figures);
-    }
-};
+bool start_proof(const struct cuda_sort *sort, struct proof_figures *figures, struct error *error)
+{
+    struct launch_site site;
+    if (!launch_site_find(sort->device, sort->stream, &site, error))
+        return false;
+    const size_t blocks =
+        launch_resident(site, PROOF_BLOCKS, launch_blocks(sort->count, PROOF_THREADS));
+    return launch_kernel(launch_at(site, "proof_kernel", blocks, PROOF_THREADS), error,
+                         proof_kernel<K>, static_cast<const K *>(sort->items), sort->count,
+                         sort->order, figures);
+}
 
 /* Starts the kernel and waits for its figures, which it puts into `memory`. */
 bool find_figures(const struct cuda_sort *sort, void *memory, struct proof_figures *figures,
@@ -86,7 +83,9 @@ bool find_figures(const struct cuda_sort *sort, void *memory, struct proof_figur
     struct proof_figures *const on_device = static_cast<struct proof_figures *>(memory);
     return cuda_check(cudaMemsetAsync(on_device, 0, sizeof *on_device, sort->stream), sort->device,
                       "cudaMemsetAsync", error) &&
-           dispatch_width<proof_path>(sort, error, on_device) &&
+           dispatch_width(
+               sort, error,
+               [&](auto key) { return start_proof<decltype(key)>(sort, on_device, error); }) &&
            cuda_check(cudaMemcpyAsync(figures, on_device, sizeof *figures, cudaMemcpyDeviceToHost,
                                       sort->stream),
                       sort->device, "cudaMemcpyAsync", error) &&

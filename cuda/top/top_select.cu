@@ -511,25 +511,22 @@ static bool top_gather_exactly(const struct top_run<K> &run, size_t *found, stru
 }
 
 template <typename K>
-struct top_path {
-    static bool run(const struct cuda_sort *sort, struct error *error, size_t top,
-                    const struct top_plan &plan, size_t *found)
-    {
-        struct launch_site site;
-        if (!launch_site_find(sort->device, sort->stream, &site, error))
-            return false;
-        struct top_workspace *const work = static_cast<struct top_workspace *>(sort->workspace);
-        static_assert(sizeof(struct top_search<K>) <= sizeof work->search, "the widest key's");
-        struct top_search<K> *const search =
-            reinterpret_cast<struct top_search<K> *>(&work->search);
-        K *const sample = reinterpret_cast<K *>(work->sample);
-        const struct top_run<K> run = {
-            sort, top, plan, &work->totals, search, sample, site
-        };
-        return top_guess_bound(run, error) && top_gather(run, found, error) &&
-               (*found > 0 || top_gather_exactly(run, found, error));
-    }
-};
+static bool top_start(const struct cuda_sort *sort, size_t top, const struct top_plan &plan,
+                      size_t *found, struct error *error)
+{
+    struct launch_site site;
+    if (!launch_site_find(sort->device, sort->stream, &site, error))
+        return false;
+    struct top_workspace *const work = static_cast<struct top_workspace *>(sort->workspace);
+    static_assert(sizeof(struct top_search<K>) <= sizeof work->search, "the widest key's");
+    struct top_search<K> *const search = reinterpret_cast<struct top_search<K> *>(&work->search);
+    K *const sample = reinterpret_cast<K *>(work->sample);
+    const struct top_run<K> run = {
+        sort, top, plan, &work->totals, search, sample, site
+    };
+    return top_guess_bound(run, error) && top_gather(run, found, error) &&
+           (*found > 0 || top_gather_exactly(run, found, error));
+}
 
 static bool top_copy_all(const struct cuda_sort *sort, size_t *found, struct error *error)
 {
@@ -548,7 +545,9 @@ bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct 
         return true;
     if (plan.is_all)
         return top_copy_all(sort, found, error);
-    return dispatch_width<top_path>(sort, error, top, plan, found);
+    return dispatch_width(sort, error, [&](auto key) {
+        return top_start<decltype(key)>(sort, top, plan, found, error);
+    });
 }
 
 /* ---- select, then sort ---- */
