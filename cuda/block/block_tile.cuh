@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block_tile.cuh - moves a tile between global memory, registers and shared memory.
+/* block_tile.cuh - moves a tile between global memory, registers and shared memory; and a sorting
+ * network over a tile.
  *
  * Striped order: thread t holds keys t, t + threads, t + 2 threads ... so that accesses to global
- * memory are coalesced. Blocked order: thread t holds keys 8 t .. 8 t + 7, as merges need it.
+ * memory are coalesced.
  */
 #ifndef CUDA_BLOCK_TILE_CUH
 #define CUDA_BLOCK_TILE_CUH
@@ -70,26 +71,6 @@ __device__ __forceinline__ void thread_load_striped(const K *tile, K (&keys)[KEY
         keys[i] = tile[tile_slot<K>(thread_striped_index<TILE>(i))];
 }
 
-/* Stores the thread's keys in the tile in blocked order. */
-template <typename K>
-__device__ __forceinline__ void thread_store_blocked(const K (&keys)[KEYS_PER_THREAD], K *tile)
-{
-    const unsigned first = threadIdx.x * KEYS_PER_THREAD;
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        tile[tile_slot<K>(first + i)] = keys[i];
-}
-
-/* Loads the thread's keys from the tile in blocked order. */
-template <typename K>
-__device__ __forceinline__ void thread_load_blocked(const K *tile, K (&keys)[KEYS_PER_THREAD])
-{
-    const unsigned first = threadIdx.x * KEYS_PER_THREAD;
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        keys[i] = tile[tile_slot<K>(first + i)];
-}
-
 /* Writes striped keys, decoded, to target[0..count), count <= TILE. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void block_store_striped(const K (&keys)[KEYS_PER_THREAD], K *target,
@@ -104,17 +85,27 @@ __device__ __forceinline__ void block_store_striped(const K (&keys)[KEYS_PER_THR
     }
 }
 
-/* Writes blocked keys, decoded, to target[0..count), by way of the tile. No thread may be reading
- * the tile before, and none may write it before the next barrier. */
-template <typename K, unsigned TILE>
-__device__ __forceinline__ void block_store_blocked(K (&keys)[KEYS_PER_THREAD], K *tile, K *target,
-                                                    unsigned count,
-                                                    const struct key_order &decoding)
+/* Sorts tile[first .. first + count) by Batcher's bitonic network, in the form whose comparators
+ * all point the same way, so that those that reach past the end can be skipped. The THREADS threads
+ * of a warp or of the block call it together, after a barrier of theirs; it ends with one. Not
+ * inlined, so that it takes no registers from the common path of its callers. */
+template <unsigned THREADS, typename K>
+__device__ __attribute__((noinline)) void group_network_sort(K *tile, unsigned first,
+                                                             unsigned count)
 {
-    thread_store_blocked(keys, tile);
-    __syncthreads();
-    thread_load_striped<K, TILE>(tile, keys);
-    block_store_striped<K, TILE>(keys, target, count, decoding);
+    for (unsigned run = 1; run < count; run *= 2)
+        for (unsigned stride = run; stride > 0; stride /= 2) {
+            for (unsigned pair = threadIdx.x % THREADS;; pair += THREADS) {
+                const unsigned i = 2 * (pair & ~(stride - 1)) | (pair & (stride - 1));
+                const unsigned partner = stride == run ? i ^ (2 * run - 1) : i ^ stride;
+                if (i >= count)
+                    break;
+                if (partner < count)
+                    thread_compare_exchange(tile[tile_slot<K>(first + i)],
+                                            tile[tile_slot<K>(first + partner)]);
+            }
+            THREADS == THREADS_PER_WARP ? __syncwarp() : __syncthreads();
+        }
 }
 
 #endif

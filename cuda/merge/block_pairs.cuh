@@ -224,22 +224,57 @@ block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, uns
                          thread_output_row<K>(pair, diagonal, is_descending));
 }
 
-/* Writes the first `count` keys of the tile, decoded. The tile has ROW<K> keys for each of the
- * block's `threads`, without the bits `common` to all keys. */
-template <typename K, typename T>
-__device__ __forceinline__ void block_store_tile(const T *tile, unsigned threads, K *target,
-                                                 unsigned count, const struct key_order &decoding,
-                                                 K common = K{0})
+/* In: a tile of sorted runs of `run` keys, every other one of which descends. Out: sorted tiles of
+ * tile_size keys, all of which ascend. `run` is ROW<K>, or a multiple, times a power of two. All
+ * threads of the block call it; those with a row merge. Begins after a barrier that covers the runs
+ * of a warp, and ends with one. `keys` and `splits` are as in block_merge_pairs. */
+template <typename K>
+__device__ __forceinline__ void block_merge_runs(K *tile, unsigned *splits, unsigned run,
+                                                 unsigned tile_size, bool has_row,
+                                                 K (&keys)[ROW<K>])
+{
+    for (; run < tile_size; run *= 2) {
+        const unsigned row = threadIdx.x * ROW<K>;
+        const unsigned start = row & ~(2 * run - 1);
+        const struct paired_runs pair = {start, 2 * run, run};
+        /* Every other run descends, to face the one before it; finished tiles do not. */
+        const bool is_descending = (row & (2 * run)) != 0 && 2 * run < tile_size;
+        block_merge_pairs(tile, splits, pair, row - start, is_descending,
+                          2 * run <= KEYS_OF_WARP<K>, has_row, keys);
+        2 * run < KEYS_OF_WARP<K> ? __syncwarp() : __syncthreads();
+    }
+    __syncthreads();
+}
+
+/* Writes the first `count` keys of the tile, decoded. The tile has ROW<K> keys for each of
+ * `threads` threads, which call it. */
+template <typename K>
+__device__ __forceinline__ void block_store_tile(const K *tile, unsigned threads, K *target,
+                                                 unsigned count, const struct key_order &decoding)
 {
     K keys[ROW<K>];
 #pragma unroll
     for (unsigned i = 0; i < ROW<K>; i++)
-        keys[i] = common | tile[i * threads + threadIdx.x];
+        keys[i] = tile[i * threads + threadIdx.x];
     thread_decode_keys(decoding, keys);
 #pragma unroll
     for (unsigned i = 0; i < ROW<K>; i++)
         if (i * threads + threadIdx.x < count)
             target[i * threads + threadIdx.x] = keys[i];
+}
+
+/* Merges the tile's sorted runs, as block_merge_runs, and writes its first `count` keys, decoded.
+ * At least one thread for each row. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void block_merge_tile(K *tile, unsigned *splits, unsigned run, K *target,
+                                                 unsigned count, const struct key_order &decoding)
+{
+    constexpr unsigned rows = TILE / ROW<K>;
+    const bool has_row = threadIdx.x < rows;
+    K keys[ROW<K>];
+    block_merge_runs(tile, splits, run, TILE, has_row, keys);
+    if (has_row)
+        block_store_tile(tile, rows, target, count, decoding);
 }
 
 #endif

@@ -70,17 +70,7 @@ __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(
     thread_load_tile_keys(job, first, count, keys);
     thread_sort_row(keys, shared->keys);
     __syncwarp();
-    for (unsigned run = ROW<K>; run < job.tile_size; run *= 2) {
-        const unsigned row = threadIdx.x * ROW<K>;
-        const unsigned start = row & ~(2 * run - 1);
-        const struct paired_runs pair = {start, 2 * run, run};
-        /* Every other run descends, to face the one before it; finished tiles do not. */
-        const bool is_descending = (row & (2 * run)) != 0 && 2 * run < job.tile_size;
-        block_merge_pairs(shared->keys, shared->splits, pair, row - start, is_descending,
-                          2 * run <= KEYS_OF_WARP<K>, true, keys);
-        2 * run < KEYS_OF_WARP<K> ? __syncwarp() : __syncthreads();
-    }
-    __syncthreads();
+    block_merge_runs(shared->keys, shared->splits, ROW<K>, job.tile_size, true, keys);
     block_store_tile(shared->keys, TILE_SORT_THREADS<K>, job.target + first, count, job.decoding);
 }
 

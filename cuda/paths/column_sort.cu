@@ -13,8 +13,8 @@
  *   min      a warp holds the heads, and finds the least by a reduction through shuffles
  *   pairs    columns merge in pairs, then runs of two columns, and so on: each key finds its rank
  *            in the partner run by binary search, and is stored at its position
- *   block    in pairs as well, cut into 8 keys per thread by merge path: the rounds of
- *            block_merge.cuh, from 32 keys on
+ *   block    in pairs as well, cut into a row of keys per thread by merge path: the rounds of
+ *            block_pairs.cuh, from 32 keys on
  * The first two are serial in the keys of a tile, and compare TILE / 32 heads per key. The other
  * two have log2 (TILE / 32) rounds, in which all threads work.
  *
@@ -27,7 +27,7 @@
 #include "cuda/block/block_tile.cuh"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
-#include "cuda/merge/block_merge.cuh"
+#include "cuda/merge/block_pairs.cuh"
 
 /* One key per thread of a warp. */
 constexpr unsigned COLUMN_KEYS = THREADS_PER_WARP;
@@ -256,7 +256,9 @@ struct column_merge_pairs {
         const unsigned pair = is_right ? partner : own;
         K keys[KEYS_PER_THREAD];
         unsigned places[KEYS_PER_THREAD];
-        thread_load_blocked(tile, keys);
+#pragma unroll
+        for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+            keys[i] = tile[tile_slot<K>(first + i)];
         unsigned rank = 0;
 #pragma unroll
         for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
@@ -289,10 +291,17 @@ struct column_merge_block {
                                                  const struct column_target<K> &target)
     {
         K keys[KEYS_PER_THREAD];
-        thread_load_blocked(tile, keys);
-        __syncwarp();
-        block_merge_runs<K, TILE, COLUMN_KEYS>(keys, tile, splits);
-        block_store_blocked<K, TILE>(keys, tile, target.keys, target.count, target.decoding);
+        thread_load_striped<K, TILE>(tile, keys);
+        __syncthreads();
+        /* Without gaps, every other column descends. */
+#pragma unroll
+        for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
+            const unsigned index = thread_striped_index<TILE>(i);
+            tile[index & COLUMN_KEYS ? index ^ (COLUMN_KEYS - 1) : index] = keys[i];
+        }
+        __syncthreads();
+        block_merge_tile<K, TILE>(tile, splits, COLUMN_KEYS, target.keys, target.count,
+                                  target.decoding);
     }
 };
 

@@ -28,8 +28,8 @@
  * is overwritten by another, and keys are lost or doubled. Here, nodes that share a subtree never
  * sift at the same time, because of the levels in the first phase and the waves in the second.
  *
- * Data: items -> striped registers, encoded -> heaps in shared memory -> sorted runs in registers
- * -> merge rounds in shared memory -> tile -> target; then segmented merges of the tiles.
+ * Data: items -> striped registers, encoded -> heaps in shared memory -> sorted runs -> merge
+ * rounds in shared memory (block_pairs.cuh) -> target; then segmented merges of the tiles.
  *
  * Source: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 1964; R. W. Floyd, "Algorithm 245:
  * Treesort 3", CACM 1964; waves through a heap as in the pipelined priority queues of V. N. Rao, V.
@@ -38,7 +38,7 @@
 #include "cuda/block/block_tile.cuh"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
-#include "cuda/merge/block_merge.cuh"
+#include "cuda/merge/block_pairs.cuh"
 
 /* Node i has children 2 i + 1 and 2 i + 2. */
 constexpr unsigned HEAP_KEYS = HEAP_THREADS * KEYS_PER_THREAD;
@@ -132,24 +132,26 @@ __device__ __forceinline__ void warp_extract_heaps(const struct heap<K> &heap,
         }
 }
 
-/* In: striped keys. Out: blocked keys, sorted in runs of HEAP_KEYS. */
+/* In: striped keys. Out: sorted runs of HEAP_KEYS, every other one of which descends, without gaps
+ * in the tile. Ends with a barrier. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void block_heap_sort(K (&keys)[KEYS_PER_THREAD], K *tile)
 {
     const unsigned thread = threadIdx.x % HEAP_THREADS;
+    const unsigned first = (threadIdx.x - thread) * KEYS_PER_THREAD;
+    const unsigned turn = first & HEAP_KEYS ? HEAP_KEYS - 1 : 0;
     const struct heap<K> heap = {
-        tile, (threadIdx.x - thread) * KEYS_PER_THREAD
+        tile, first
     };
     thread_store_striped<K, TILE>(keys, tile);
     __syncthreads();
     warp_build_heaps(heap);
     warp_extract_heaps(heap, keys);
+    __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        heap_node(heap, i * HEAP_THREADS + thread) = keys[i];
-    __syncwarp();
-    thread_load_blocked(tile, keys);
-    __syncwarp();
+        tile[first + ((i * HEAP_THREADS + thread) ^ turn)] = keys[i];
+    __syncthreads();
 }
 
 /* Writes sorted tiles from source to target, which may be the same. One block per tile. */
@@ -165,8 +167,7 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     K keys[KEYS_PER_THREAD];
     block_load_striped<K, TILE>(source + first, in_tile, encoding, keys);
     block_heap_sort<K, TILE>(keys, tile);
-    block_merge_runs<K, TILE, HEAP_KEYS>(keys, tile, splits);
-    block_store_blocked<K, TILE>(keys, tile, target + first, in_tile, decoding);
+    block_merge_tile<K, TILE>(tile, splits, HEAP_KEYS, target + first, in_tile, decoding);
 }
 
 static bool heap_sort_tiles(const struct cuda_sort *sort, void *target, struct key_order decoding,

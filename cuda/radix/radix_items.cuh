@@ -176,26 +176,6 @@ __device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigne
     return !__syncthreads_or(has_more) && full <= static_cast<int>(RADIX_TILE_WARPS);
 }
 
-/* Sorts a span of the words by one warp with the network of block_network_sort. Sorting in
- * registers took as long and left fewer of them for the rest of the kernel. */
-__device__ __forceinline__ void warp_sort_span(uint64_t *words, const struct radix_bin_span &span)
-{
-    const unsigned count = radix_span_count(span);
-    for (unsigned run = 1; run < count; run *= 2)
-        for (unsigned stride = run; stride > 0; stride /= 2) {
-            for (unsigned pair = thread_lane();; pair += THREADS_PER_WARP) {
-                const unsigned i = 2 * (pair & ~(stride - 1)) | (pair & (stride - 1));
-                const unsigned partner = stride == run ? i ^ (2 * run - 1) : i ^ stride;
-                if (i >= count)
-                    break;
-                if (partner < count)
-                    thread_compare_exchange(words[tile_slot<uint64_t>(span.begin + i)],
-                                            words[tile_slot<uint64_t>(span.begin + partner)]);
-            }
-            __syncwarp();
-        }
-}
-
 /* Sorts the words of each full bin, one warp per bin. Neighbouring bins go to different
  * warps. Each lane checks bins of its own stretch of bins[], in an order that lets the lanes of a
  * warp read from different banks. Call it after a barrier; it ends with one. Not inlined: few packs
@@ -213,7 +193,7 @@ block_sort_full_bins(const unsigned *bins, unsigned count, uint64_t *words)
             const int lane = __ffs(static_cast<int>(full)) - 1;
             const struct radix_bin_span span = {__shfl_sync(ALL_LANES, own.begin, lane),
                                                 __shfl_sync(ALL_LANES, own.end, lane)};
-            warp_sort_span(words, span);
+            group_network_sort<THREADS_PER_WARP>(words, span.begin, radix_span_count(span));
         }
     }
     __syncthreads();

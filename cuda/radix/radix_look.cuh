@@ -21,7 +21,7 @@
 
 #include "cuda/block/thread_bits.cuh"
 #include "cuda/cuda_sort.h"
-#include "cuda/merge/block_merge.cuh"
+#include "cuda/block/block_tile.cuh"
 #include "cuda/radix/radix_partition.cuh"
 
 #include <math.h>
@@ -116,9 +116,9 @@ __device__ __forceinline__ unsigned block_unite_found(unsigned found)
 
 /* ---- the sample ---- */
 
+/* Of the block with the sample. */
 struct radix_look_shared {
     uint64_t keys[tile_slot<uint64_t>(RADIX_LOOK_SAMPLE)];
-    unsigned splits[RADIX_LOOK_THREADS];
 };
 
 /* The key of that number in a sample of `sample` keys: one of each stride. */
@@ -179,18 +179,16 @@ block_look_at_sample(const K *items, size_t count, const struct key_order &encod
 #pragma unroll
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
         keys[i] = thread_look_key(items, count, encoding, RADIX_LOOK_SAMPLE,
-                                  i * RADIX_LOOK_THREADS + threadIdx.x);
-    thread_sort<0, KEYS_PER_THREAD>(keys);
-    block_merge_runs<uint64_t, RADIX_LOOK_SAMPLE, KEYS_PER_THREAD>(keys, shared.keys,
-                                                                   shared.splits);
-    thread_store_blocked(keys, shared.keys);
+                                  thread_striped_index<RADIX_LOOK_SAMPLE>(i));
+    thread_store_striped<uint64_t, RADIX_LOOK_SAMPLE>(keys, shared.keys);
     __syncthreads();
+    group_network_sort<RADIX_LOOK_THREADS>(shared.keys, 0, RADIX_LOOK_SAMPLE);
     const auto key_at = [&](unsigned place) {
         return shared.keys[tile_slot<uint64_t>(min(place, RADIX_LOOK_SAMPLE - 1))];
     };
     struct radix_facts own = {};
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
-        const unsigned place = threadIdx.x * KEYS_PER_THREAD + i;
+        const unsigned place = thread_striped_index<RADIX_LOOK_SAMPLE>(i);
         const auto is_key = [&](unsigned other) {
             return place + other < RADIX_LOOK_SAMPLE && key_at(place + other) == key_at(place);
         };

@@ -216,23 +216,6 @@ __device__ __forceinline__ bool block_is_sorted(const K *tile, unsigned count)
     return !__syncthreads_or(is_wrong);
 }
 
-/* Sorts the tile by Batcher's bitonic network, in the form whose comparators all point the same
- * way. In that form, comparators that reach past `count` can be skipped. Call it after a barrier;
- * it ends with one. Not inlined. */
-template <typename K>
-__device__ __attribute__((noinline)) void block_network_sort(K *tile, unsigned count)
-{
-    for (unsigned run = 1; run < count; run *= 2)
-        for (unsigned stride = run; stride > 0; stride /= 2) {
-            for (unsigned i = threadIdx.x; i < count; i += RADIX_TILE_THREADS) {
-                const unsigned partner = stride == run ? i ^ (2 * run - 1) : i ^ stride;
-                if (partner > i && partner < count)
-                    thread_compare_exchange(tile[tile_slot<K>(i)], tile[tile_slot<K>(partner)]);
-            }
-            __syncthreads();
-        }
-}
-
 /* Chooses RADIX_SPLITTERS keys of the tile at even distances as splitters, and sorts them. Call it
  * after a barrier; it ends with one. Not inlined: few tiles need this code, and it should not take
  * registers from the common path. */
@@ -243,7 +226,7 @@ __device__ __attribute__((noinline)) void block_choose_splitters(const K *tile, 
     for (unsigned i = threadIdx.x; i < RADIX_SPLITTERS; i += RADIX_TILE_THREADS)
         splitters[tile_slot<K>(i)] = tile[tile_slot<K>(i * count / RADIX_SPLITTERS)];
     __syncthreads();
-    block_network_sort(splitters, RADIX_SPLITTERS);
+    group_network_sort<RADIX_TILE_THREADS>(splitters, 0, RADIX_SPLITTERS);
 }
 
 /* Sorts the tile, whose keys are in order of bins, by at most `rounds` rounds of windows and
@@ -286,7 +269,7 @@ __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &sha
             break;
         block_choose_splitters(shared.keys, pack.count, shared.splitters);
     }
-    block_network_sort(shared.keys, pack.count);
+    group_network_sort<RADIX_TILE_THREADS>(shared.keys, 0, pack.count);
 }
 
 /* Stores the first key of each range in the range, before any key is decoded: radix_ranges_kernel
