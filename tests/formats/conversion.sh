@@ -130,6 +130,9 @@ x.u32.zst|raw u32.*--output-format|three
 x.u32|raw u32, but text would be written: use --type=u32 --output-format=raw, or --output-format=text$|two
 x.u32|raw u32, but text would be written: use --output-format=raw, or --output-format=text$|--type=u32 two
 x.u32|raw u32, but raw f64 would be written: use --type=u32$|--output-format=raw two
+x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|-n three
+x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|-u three
+x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|--header three
 END
 } >names
 while IFS='|' read -r name regex words; do
