@@ -74,6 +74,10 @@ sorted_in_place 'lines' numbers.txt numbers.sorted
 sorted_in_place 'lines, -n, --verify' numbers.txt numbers.sorted -n --verify
 sorted_in_place 'lines, in parts' numbers.txt numbers.sorted -n -S 1M
 sorted_in_place 'numbers in text that is made again' numbers.txt numbers.sorted --type=u32
+shuf -i 2000000-4999999 --random-source=<(yes) >many.txt
+seq 2000000 4999999 >many.sorted
+sorted_in_place 'numbers in text, partitioned while they are read' many.txt many.sorted \
+    --type=u32 --device=cpu --parallel=2
 { echo title && cat numbers.txt; } >titled.txt
 { echo title && cat numbers.sorted; } >titled.sorted
 sorted_in_place 'lines with a header' titled.txt titled.sorted -n --header
@@ -195,8 +199,10 @@ if [ -x "$flips" ]; then
     done
     cp large.f64 stream.f64
     for stage in read:3 blocks:5 sort:2 write:3; do
-        caught "doubles in buckets, $stage" $stage stream.f64 --parallel=2
+        caught "doubles in buckets, $stage" $stage stream.f64 --device=cpu --parallel=2
     done
+    caught 'numbers in text, in buckets' blocks:5 many.txt --type=u32 \
+        --device=cpu --parallel=2
     caught 'doubles, in a part on disk' spill flip.f64 -S 8M
     for stage in text gather read buffer; do
         caught "lines, $stage" $stage in.txt -n
