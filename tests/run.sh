@@ -47,7 +47,6 @@ path_largest() {
 matrix_size() {
     case $1 in
     radix_matrix) full_or_small 3 37 ;; # every third or every 37th of its arrays
-    radix_parts_matrix) full_or_small 3 37 ;; # of its cases
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
     esac
 }
@@ -164,12 +163,9 @@ add_gpu_tests() {
     done
     add_test device_matrix-top "$build/tests/device_matrix" 5000011 top
     add_test radix_matrix "$build/tests/radix_matrix"
-    add_test radix_parts_matrix "$build/tests/radix_parts_matrix"
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_sanitizer_test memcheck radix_matrix "$build/tests/radix_matrix" 5
     add_sanitizer_test racecheck radix_matrix "$build/tests/radix_matrix" 25
-    add_sanitizer_test memcheck radix_parts "$build/tests/radix_parts_matrix" 5
-    add_sanitizer_test racecheck radix_parts "$build/tests/radix_parts_matrix" 17
     add_sanitizer_test memcheck lines "$build/tests/lines_matrix" 0
     add_sanitizer_test racecheck lines "$build/tests/lines_matrix" 0
     for type in $("$build/gpusort" --list | awk '/^[^ ]/ { on = /^types/ } on && /^  / { print $1 }'); do

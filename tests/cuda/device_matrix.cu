@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_matrix.cu - every path of the backend "gpu" x tile x width x count x shape, through struct
- * backend as the pipeline calls it, compared byte by byte with std::sort; the first items alone;
- * and what the backend refuses.
+/* device_matrix.cu - sorts arrays by every path of the GPU: path x tile x width x count x shape, as
+ * the pipeline calls them, compared byte by byte with std::sort. Also --top, the check of sorted
+ * items, and the contract of the backend.
  *
  *   device_matrix [--quick] [LARGEST [PATH]]
  *                                    prints TAP, a line for each width and path, or for one path;
@@ -27,14 +27,14 @@
 
 extern "C" const struct backend cuda_backend;
 
-/* The stand-in for a GPU takes less of what takes long there and says little new. */
+/* With the simulated GPU, cases that take long and find little are left out. */
 #ifdef __CUDACC__
 static const bool is_stand_in = false;
 #else
 static const bool is_stand_in = true;
 #endif
 
-/* What of the matrix is wanted. */
+/* The arguments. */
 static size_t largest = ((size_t)1 << 24) + 1; /* counts above it are left out */
 static const char *wanted_path;                /* the others are left out; NULL: none is */
 static bool is_quick;
@@ -66,7 +66,7 @@ static bool send_items(struct engine *engine, const unsigned char *items, size_t
     return true;
 }
 
-/* Keeps two chunks at a time, as backend.h allows. */
+/* Keeps two chunks at a time. backend.h allows that. */
 static bool receive_items(struct engine *engine, std::vector<unsigned char> *output,
                           size_t item_bytes, struct error *error)
 {
@@ -155,7 +155,8 @@ static void check_case(const struct algorithm *algorithm, size_t tile_size,
         printf("%s\n", error.message);
 }
 
-/* With all tiles, or the least and the greatest. Of short keys radix heeds no tiles. */
+/* Sorts the array with all tiles, or with the smallest and the largest. radix ignores the tile for
+ * short keys. */
 template <typename K>
 static void check_array(const struct array_facts &facts, const std::vector<K> &items,
                         bool has_few_tiles)
@@ -164,7 +165,7 @@ static void check_array(const struct array_facts &facts, const std::vector<K> &i
     for (size_t i = 0; i < cuda_backend.algorithm_count; i++) {
         const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
         if (!is_wanted_path(algorithm->name) || items.size() > algorithm->count_max)
-            continue; /* check_limit sees that it is refused */
+            continue; /* device.sh has what is refused */
         if (has_few_tiles && algorithm->count_max != SIZE_MAX && items.size() > 5000)
             continue; /* it takes n^2 steps */
         static const size_t no_tiles[] = {0};
@@ -207,8 +208,8 @@ static std::vector<size_t> matrix_counts()
     return counts;
 }
 
-/* --quick takes a few shapes, and the stand-in of the counts above `large`: radix_matrix.cu has
- * all. */
+/* --quick takes a few shapes, and so does the simulated GPU from `large` on: radix_matrix.cu has
+ * all shapes. */
 static bool is_wanted_shape(const struct shape &shape, size_t count, size_t item_bytes)
 {
     const bool is_for_models = count == models_count && item_bytes >= 8 && wanted_path &&
@@ -240,26 +241,6 @@ static void check_shapes()
     }
 }
 
-/* Keys that many items share, each shape with each payload: then it is the payload that orders. Of
- * many items, each shape with the first payload, and one shape with all of them. */
-static void check_payloads()
-{
-    static uint64_t (*const keys[])(size_t, size_t) = {
-        shape_random,   shape_all_equal, shape_two_values,  shape_few_distinct, shape_zipf,
-        shape_sawtooth, shape_exponents, shape_even_values, shape_hot_bytes<7>};
-    for (const size_t count : {(size_t)4099, (size_t)70001})
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            for (const struct payload &payload : payloads) {
-                const bool is_chosen = i == 4 || &payload == &payloads[0];
-                if (count > largest || (is_quick && i != 4) || (count > 4099 && !is_chosen))
-                    continue;
-                std::vector<u128> items(count);
-                for (size_t j = 0; j < count; j++)
-                    items[j] = (u128)keys[i](j, count) << 64 | payload.index(j, count);
-                check_array<u128>({payload.name, key_order_identity(), count}, items, true);
-            }
-}
-
 /* Bits as they come, so that every exponent, sign and NaN is met; one in four is a pattern around
  * zero, infinity or the ends of the integers. */
 template <typename K>
@@ -279,7 +260,7 @@ static K mixed_bits(size_t i)
     return (K)(exponents[random % 6] + (random >> 8) % 2 + (random >> 9) % 2 * sign);
 }
 
-/* An order is for what loads and stores a tile: the stand-in takes the least and the greatest. */
+/* Only loads and stores of a tile depend on the order, so the simulated GPU takes two tiles. */
 template <typename K>
 static void check_orders()
 {
@@ -302,7 +283,7 @@ static void check_orders()
     }
 }
 
-/* Pipes: nobody knows how many will come. The largest one fills more than one segment. */
+/* Counts that are not announced, as of pipes. The largest one fills more than one segment. */
 template <typename K>
 static void check_unknown_counts()
 {
@@ -319,8 +300,6 @@ static void check_width(struct tap_output *tap)
     check_shapes<K>();
     if constexpr (sizeof(K) < 16)
         check_orders<K>();
-    else
-        check_payloads();
     check_unknown_counts<K>();
     for (size_t i = 0; i < tallies.size(); i++) {
         if (!is_wanted_path(cuda_backend.algorithms[i].name))
@@ -455,63 +434,44 @@ static void check_proof(struct tap_output *tap)
 
 /* ---- the contract ---- */
 
-/* An engine refuses what its contract says it refuses, and says why. */
-static void check_refusals(struct tap_output *tap)
+/* An engine refuses more items than were announced. */
+static void check_refusal(struct tap_output *tap)
 {
     struct sort_spec spec = {};
     spec.item_bytes = 8;
     spec.count = 5;
     spec.algorithm = &cuda_backend.algorithms[0];
-    spec.tile_size = 300;
+    spec.tile_size = 256;
     spec.threads = 1;
+    const std::vector<unsigned char> items(9 * sizeof(uint64_t));
     struct engine *engine = NULL;
     struct error error = {};
-    tap_claim(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set,
-              "a tile size that no path has is refused", error);
-    spec.tile_size = 256;
-    spec.count = SIZE_MAX / 16;
-    error = {};
-    tap_claim(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set,
-              "more than memory holds is refused", error);
-    spec.count = 5;
-    error = {};
-    struct chunk chunk = {};
-    bool filled = cuda_backend.keys->open(&spec, &engine, &error) &&
-                  cuda_backend.keys->lend(engine, 9, &chunk, &error) && chunk.capacity == 5;
-    if (filled) {
-        memset(chunk.items, 0, 5 * sizeof(uint64_t));
-        chunk.count = 5;
-        filled = cuda_backend.keys->take(engine, chunk, &error);
-    }
-    tap_claim(tap, filled && !cuda_backend.keys->lend(engine, 1, &chunk, &error) && error.is_set,
+    const bool is_open = cuda_backend.keys->open(&spec, &engine, &error);
+    tap_claim(tap, is_open && !send_items(engine, items.data(), 9, 8, &error) && error.is_set,
               "more items than announced are refused", error);
     cuda_backend.keys->close(engine);
 }
 
-/* A path with a limit refuses one item more: at once where that is known, else when it
- * is told to sort. */
-static void check_limit(const struct algorithm *algorithm, struct tap_output *tap)
+static bool fail_after_start(const struct cuda_sort *sort, struct error *error)
 {
-    const size_t beyond = algorithm->count_max + 1;
-    const std::vector<unsigned char> items(beyond);
-    struct sort_spec spec = {};
-    spec.item_bytes = 1;
-    spec.count = beyond;
-    spec.most = SIZE_MAX;
-    spec.algorithm = algorithm;
-    spec.tile_size = algorithm->tile_sizes ? algorithm->tile_sizes[0] : 0;
-    spec.threads = 1;
-    struct engine *engine = NULL;
+    return check(cudaMemsetAsync(sort->items, 0, sort->count, sort->stream), error) &&
+           error_set(error, "on purpose");
+}
+
+/* When a sort fails, no work of its stream is still running. */
+static void check_failure(struct tap_output *tap)
+{
+    const struct cuda_path path = {fail_after_start, NULL, NULL};
+    struct cuda_sort sort = {};
     struct error error = {};
-    const bool is_refused = !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set;
-    spec.count = COUNT_UNKNOWN;
-    error = {};
-    const bool is_filled = cuda_backend.keys->open(&spec, &engine, &error) &&
-                           send_items(engine, items.data(), beyond, 1, &error);
-    tap_claim(tap,
-              is_refused && is_filled && !cuda_backend.keys->sort(engine, &error) && error.is_set,
-              "more items than a path sorts are refused", error);
-    cuda_backend.keys->close(engine);
+    sort.count = (size_t)64 << 20;
+    const bool is_ready = check(cudaMalloc(&sort.items, sort.count), &error) &&
+                          check(cudaStreamCreate(&sort.stream), &error);
+    const bool has_failed = is_ready && !cuda_path_sort(&path, &sort, &error);
+    tap_claim(tap, has_failed && cudaStreamQuery(sort.stream) == cudaSuccess,
+              "nothing is running after a failure", error);
+    (void)cudaStreamDestroy(sort.stream);
+    (void)cudaFree(sort.items);
 }
 
 /* The table of "auto" names paths and tiles that there are. */
@@ -576,7 +536,8 @@ static bool run_matrix()
         check_width<uint32_t>(&tap);
         check_width<uint64_t>(&tap);
         check_width<u128>(&tap);
-        check_refusals(&tap);
+        check_refusal(&tap);
+        check_failure(&tap);
         check_table(&tap);
     }
     for (size_t i = 0; i < cuda_backend.algorithm_count; i++) {
@@ -584,8 +545,6 @@ static bool run_matrix()
         if (!is_wanted_path(algorithm->name))
             continue;
         check_workspace(algorithm, &tap);
-        if (algorithm->count_max != SIZE_MAX)
-            check_limit(algorithm, &tap);
     }
     if (is_wanted_path("top")) {
         const struct device_class *const device_class = auto_find_class(&cuda_backend, &facts);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_shapes.h - the shapes of the arrays of device_matrix.cu, beside those of key_shapes.h;
- * among them what misleads paths that learn from a sample, or part by digits; and what their items
- * carry.
+/* device_shapes.h - the shapes of the arrays of device_matrix.cu and radix_matrix.cu. The last
+ * ones mislead paths that use a sample or digits.
  */
 #ifndef TESTS_DEVICE_SHAPES_H
 #define TESTS_DEVICE_SHAPES_H
@@ -134,7 +133,7 @@ static uint64_t shape_slope(size_t i, size_t)
     return ((bits & 0xffff) * (bits >> 16 & 0xffff) >> 10) << SHIFT;
 }
 
-/* From so many items on, more is done than for fewer: shapes that are to mislead begin here. */
+/* Shapes that mislead begin at this count: paths use no sample for fewer items. */
 static const size_t large = 60000;
 
 struct shape {
@@ -188,49 +187,6 @@ static const struct shape shapes[] = {
     {"comb of 4 bytes", shape_comb<32>, some, large},
     {"slope of 8 bytes", shape_slope<0>, some, large},
     {"slope of 4 bytes", shape_slope<32>, some, large},
-};
-
-/* What an item carries beside its key: as a rule its place, and anything else is sorted too. */
-struct payload {
-    const char *name;
-    uint64_t (*index)(size_t i, size_t n);
-};
-
-static uint64_t payload_place(size_t i, size_t)
-{
-    return i;
-}
-
-static uint64_t payload_reversed(size_t i, size_t n)
-{
-    return n - 1 - i;
-}
-
-static uint64_t payload_high(size_t i, size_t)
-{
-    return (uint64_t)i << 35 | 1;
-}
-
-static uint64_t payload_one(size_t, size_t)
-{
-    return UINT64_MAX;
-}
-
-static uint64_t payload_few(size_t i, size_t)
-{
-    return random_bits(i + 1) % 3 << 40;
-}
-
-/* Crowded at one end, with the other far away. */
-static uint64_t payload_skewed(size_t i, size_t)
-{
-    return random_bits(i + 1) >> random_bits(i) % 64;
-}
-
-static const struct payload payloads[] = {
-    {"place", payload_place},      {"place from the end", payload_reversed},
-    {"high place", payload_high},  {"one payload", payload_one},
-    {"few payloads", payload_few}, {"skewed payload", payload_skewed},
 };
 
 #endif

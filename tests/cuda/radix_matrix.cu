@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_matrix.cu - radix with small arrays and constants that make it use each of its strategies:
- * width x order x shape x count x tile; arrays that a strategy refuses; one key out of order at
- * each place; and which strategy it chooses for which keys.
+/* radix_matrix.cu - sorts small arrays by each strategy of radix, with constants that select it:
+ * width x order x shape x count x tile; keys that share a bin; arrays that a strategy refuses; one
+ * key out of order at each position; the strategy for each kind of keys; and short keys, which are
+ * counted.
  *
  *   radix_matrix [EVERY]
  *     prints TAP, a line for each width and claim; exits 1 on a mismatch. Each EVERY-th array is
@@ -11,8 +12,10 @@
  * `gpusort -v` prints.
  */
 #include "core/trace.h"
+#include "cuda/block/thread_key.cuh"
+#include "cuda/cuda_sort.h"
 #include "tests/cuda/device_shapes.h"
-#include "tests/cuda/radix_cases.h"
+#include "tests/cuda/matrix_common.h"
 
 #include <string>
 
@@ -56,6 +59,60 @@ static struct radix_tuning parts_tuning()
 
 /* ---- a sort ---- */
 
+template <typename K>
+static std::vector<struct key_order> orders_of()
+{
+    if constexpr (sizeof(K) == 16)
+        return {key_order_identity()};
+    const struct key_type *const type = &key_types[sizeof(K) == 1   ? KEY_TYPE_i8
+                                                   : sizeof(K) == 2 ? KEY_TYPE_f16
+                                                   : sizeof(K) == 4 ? KEY_TYPE_i32
+                                                                    : KEY_TYPE_f64];
+    return {key_order_identity(), key_order_make(type, ENDIAN_LITTLE, NAN_GREATEST, false),
+            key_order_make(type, ENDIAN_BIG, NAN_GREATEST, true)};
+}
+
+/* Allocates memory for a sort, and copies the items there. The caller calls sort_close(), also
+ * after an error. */
+template <typename K>
+static bool sort_open(struct cuda_sort *sort, const std::vector<K> &items, size_t tile_size,
+                      struct error *error)
+{
+    const size_t bytes = items.size() * sizeof(K);
+    *sort = {};
+    sort->count = items.size();
+    sort->item_bytes = sizeof(K);
+    sort->tile_size = tile_size;
+    return check(cudaMalloc(&sort->items, bytes), error) &&
+           check(cudaMalloc(&sort->scratch, bytes), error) &&
+           check(cudaMemset(sort->scratch, 0x5c, bytes), error) &&
+           check(cudaMalloc(&sort->workspace,
+                            radix_workspace_bytes(sort->count, tile_size, sizeof(K))),
+                 error) &&
+           check(cudaMallocHost((void **)&sort->note, sizeof *sort->note), error) &&
+           upload(static_cast<K *>(sort->items), items, error);
+}
+
+static void sort_close(struct cuda_sort *sort)
+{
+    (void)cudaFreeHost(sort->note);
+    (void)cudaFree(sort->workspace);
+    (void)cudaFree(sort->scratch);
+    (void)cudaFree(sort->items);
+}
+
+template <typename K>
+static bool holds(const struct cuda_sort &sort, const std::vector<K> &expected, struct error *error)
+{
+    std::vector<K> got;
+    if (!download(&got, static_cast<const K *>(sort.items), expected.size(), error))
+        return false;
+    for (size_t i = 0; i < got.size(); i++)
+        if (got[i] != expected[i])
+            return error_set(error, "item %zu of %zu differs", i, got.size());
+    return true;
+}
+
 /* Sorts; *strategy is the last one. */
 static bool sort_all(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                      std::string *strategy, struct error *error)
@@ -78,8 +135,7 @@ static bool check_sort(const std::vector<K> &items, struct key_order order, size
                        struct error *error)
 {
     struct cuda_sort sort;
-    bool passed = sort_open(&sort, items.size(), sizeof(K), tile_size, 0x5c, error) &&
-                  send(sort, items, error);
+    bool passed = sort_open(&sort, items, tile_size, error);
     sort.order = order;
     passed = passed && sort_all(sort, tuning, strategy, error) &&
              holds(sort, sorted_copy(order, items), error);
@@ -132,6 +188,49 @@ static bool check_shapes(const struct radix_tuning &tuning, size_t every, struct
     return true;
 }
 
+/* The low half of an item: usually its position, but any value is sorted. */
+struct payload {
+    const char *name;
+    uint64_t (*index)(size_t i, size_t n);
+};
+
+static uint64_t payload_place(size_t i, size_t)
+{
+    return i;
+}
+
+static uint64_t payload_reversed(size_t i, size_t n)
+{
+    return n - 1 - i;
+}
+
+static uint64_t payload_high(size_t i, size_t)
+{
+    return (uint64_t)i << 35 | 1;
+}
+
+static uint64_t payload_one(size_t, size_t)
+{
+    return UINT64_MAX;
+}
+
+static uint64_t payload_few(size_t i, size_t)
+{
+    return random_bits(i + 1) % 3 << 40;
+}
+
+/* Crowded at one end, with the other far away. */
+static uint64_t payload_skewed(size_t i, size_t)
+{
+    return random_bits(i + 1) >> random_bits(i) % 64;
+}
+
+static const struct payload payloads[] = {
+    {"place", payload_place},      {"place from the end", payload_reversed},
+    {"high place", payload_high},  {"one payload", payload_one},
+    {"few payloads", payload_few}, {"skewed payload", payload_skewed},
+};
+
 /* Keys that many items share, with each kind of index. */
 static bool check_payloads(size_t every, struct error *error)
 {
@@ -169,6 +268,44 @@ static bool check_passes(struct error *error)
             if (!check_sort(make_items<K>(keys[i], key_order_identity(), count),
                             key_order_identity(), 256, digits_tuning(), &strategy, error))
                 return false;
+    return true;
+}
+
+/* ---- full bins ---- */
+
+/* Random keys, and groups of `keys` keys of which only the lowest `bits` bits vary, so that a bin
+ * of the last pass holds a whole group: more keys than it should, or than a warp sorts. A tile has
+ * a few groups, or many. */
+template <typename K>
+static std::vector<K> make_groups(size_t keys, unsigned bits, bool has_many)
+{
+    std::vector<K> items(20011);
+    const size_t grouped = (has_many ? items.size() : items.size() / 20) / keys * keys;
+    for (size_t i = 0; i < items.size(); i++) {
+        const uint64_t key = i < grouped ? random_bits(i / keys) >> 48 << 48 : random_bits(i);
+        const uint64_t low = i < grouped && bits > 0 ? random_bits(~i) >> (64 - bits) : 0;
+        items[i] = item_of<K>(key_order_identity(), key + low, scattered_index(i));
+    }
+    for (size_t i = items.size(); i > 1; i--)
+        std::swap(items[i - 1], items[random_bits(i) % i]);
+    return items;
+}
+
+/* Numbers of keys around the limits of a bin. Bits: equal keys, two values, and keys that differ in
+ * less or more than their positions have. */
+template <typename K>
+static bool check_groups(size_t every, struct error *error)
+{
+    size_t number = 0;
+    for (const size_t keys : {12, 13, 16, 17, 32, 33, 127, 128, 129})
+        for (const unsigned bits : {0u, 1u, 20u, 44u})
+            for (const bool has_many : {false, true}) {
+                std::string strategy;
+                if (number++ % every == 0 &&
+                    !check_sort(make_groups<K>(keys, bits, has_many), key_order_identity(), 256,
+                                models_tuning(), &strategy, error))
+                    return error_set(error, "groups of %zu keys, %u bits: wrong", keys, bits);
+            }
     return true;
 }
 
@@ -323,7 +460,71 @@ static bool check_choice(struct error *error)
     return true;
 }
 
+/* ---- short keys ---- */
+
+/* Runs of equal keys that begin anywhere, and end with another value or with the same one. */
+static uint64_t shape_runs(size_t i, size_t)
+{
+    return random_bits(i / 83) >> i / 1000 % 3;
+}
+
+/* Two values whose counters share a word. */
+static uint64_t shape_neighbours(size_t i, size_t)
+{
+    return ((uint64_t)5 << 48) + ((uint64_t)(i / 7 % 2) << 63);
+}
+
+template <typename K>
+static bool check_counted(uint64_t (*key)(size_t, size_t), struct key_order order, size_t count,
+                          size_t shared_most, struct error *error)
+{
+    const std::vector<K> items = make_items<K>(key, order, count);
+    struct cuda_sort sort;
+    bool passed = sort_open(&sort, items, 4096, error);
+    sort.order = order;
+    passed = passed && counting_sort(&sort, shared_most, error) &&
+             check(cudaDeviceSynchronize(), error) && holds(sort, sorted_copy(order, items), error);
+    sort_close(&sort);
+    return passed || error_set(error, "%zu keys, %zu bytes of shared memory", count, shared_most);
+}
+
+/* Sorts counts around the keys that a lane, a warp and a block read at a time; and more keys of one
+ * value, or of two values in one word, than a counter of 16 bits holds. */
+template <typename K>
+static bool check_counting(size_t shared_most, size_t every, struct error *error)
+{
+    uint64_t (*const keys[])(size_t, size_t) = {
+        shape_random,     shape_sorted,       shape_zipf,      shape_exponents, shape_runs,
+        shape_two_values, shape_few_distinct, shape_all_equal, shape_neighbours};
+    const std::vector<struct key_order> orders = orders_of<K>();
+    const size_t word = 16 / sizeof(K), row = 32 * word, block = 32 * row;
+    int multiprocessors = 0;
+    size_t number = 0;
+    bool passed =
+        check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), error);
+    for (const size_t count : {(size_t)0, (size_t)1, word - 1, word, word + 1, row - 1, row,
+                               row + 1, 8 * row, block - 1, block + 1, (size_t)40003})
+        for (const auto key : keys)
+            if (passed && number++ % every == 0)
+                passed = check_counted<K>(key, orders[number % orders.size()], count, shared_most,
+                                          error);
+    const size_t many = 70001 * (size_t)multiprocessors;
+    for (const auto key : {shape_all_equal, shape_neighbours})
+        if (passed && many * every < (size_t)1 << 25) /* else it takes minutes */
+            passed = check_counted<K>(key, orders.back(), many, shared_most, error);
+    return passed;
+}
+
 /* ---- claims ---- */
+
+template <typename K>
+static void check_short(size_t shared_most, size_t every, struct tap_output *tap)
+{
+    struct error error = {};
+    const bool passed = check_counting<K>(shared_most, every, &error);
+    tap_print(tap, passed, shared_most == SIZE_MAX ? "counted" : "counted by halves", sizeof(K),
+              error);
+}
 
 template <typename K>
 static void check_width(size_t every, struct tap_output *tap)
@@ -347,6 +548,7 @@ static void check_width(size_t every, struct tap_output *tap)
               [&](struct error *e) { return check_shapes<K>(models_tuning(), every, e); });
         print("sorted by models in parts",
               [&](struct error *e) { return check_shapes<K>(parts_tuning(), every, e); });
+        print("keys that share a bin", [&](struct error *e) { return check_groups<K>(every, e); });
     }
     if constexpr (sizeof(K) == 16)
         print("shared keys with any index",
@@ -359,10 +561,13 @@ int main(int argc, char **argv)
     int status = 0;
     if (!tap_start(argc, argv, &every, &status))
         return status;
-    printf("1..26\n");
     struct tap_output tap = {};
+    check_short<uint8_t>(SIZE_MAX, every, &tap);
+    check_short<uint16_t>(SIZE_MAX, every, &tap);
+    check_short<uint16_t>((size_t)64 << 10, every, &tap);
     check_width<uint32_t>(every, &tap);
     check_width<uint64_t>(every, &tap);
     check_width<key_u128>(every, &tap);
+    printf("1..%zu\n", tap.number);
     return tap.failed ? 1 : 0;
 }
