@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simt_device.h - CUDA as kernels use it: qualifiers, built-in variables, block and warp
- * primitives, as plain C++ for the CPU. Atomics are in simt_atomics.h, bit functions in
- * simt_bits.h.
+ * primitives, atomics and bit functions, as plain C++ for the CPU.
  *
  * The threads of a block are fibers of one OS thread (simt_launch.cc). A thread runs until it
  * reaches a barrier or a warp primitive, and is never preempted. The overloads are those of CUDA,
@@ -16,9 +15,6 @@
  */
 #ifndef SIMT_DEVICE_H
 #define SIMT_DEVICE_H
-
-#include "simt_atomics.h"
-#include "simt_bits.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,7 +66,7 @@ struct dim3 {
 /* The variables of the running thread. simt_launch.cc sets them at every switch. */
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
-constexpr int warpSize = 32;
+constexpr int simt_warp_threads = 32;
 
 /* ---- interface to simt_launch.cc ---- */
 
@@ -170,12 +166,13 @@ inline T simt_shuffle(unsigned mask, T value, unsigned source_lane, simt_site si
 
 inline void simt_check_width(int width, simt_site site)
 {
-    if (width < 1 || width > warpSize || (width & (width - 1)) != 0)
+    if (width < 1 || width > simt_warp_threads || (width & (width - 1)) != 0)
         simt_fail("the width of a shuffle must be a power of two up to 32", site);
 }
 
 template <class T>
-inline T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, SIMT_SITE_PARAMETER)
+inline T __shfl_sync(unsigned mask, T value, int source, int width = simt_warp_threads,
+                     SIMT_SITE_PARAMETER)
 {
     simt_check_width(width, site);
     const unsigned within = (unsigned)width - 1;
@@ -183,7 +180,7 @@ inline T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, S
 }
 
 template <class T>
-inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
+inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = simt_warp_threads,
                         SIMT_SITE_PARAMETER)
 {
     simt_check_width(width, site);
@@ -192,7 +189,7 @@ inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warp
 }
 
 template <class T>
-inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
+inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = simt_warp_threads,
                           SIMT_SITE_PARAMETER)
 {
     simt_check_width(width, site);
@@ -201,7 +198,7 @@ inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = wa
 }
 
 template <class T>
-inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize,
+inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = simt_warp_threads,
                          SIMT_SITE_PARAMETER)
 {
     simt_check_width(width, site);
@@ -233,5 +230,162 @@ inline unsigned __match_any_sync(unsigned mask, T key, SIMT_SITE_PARAMETER)
                   "a match compares numbers of 4 or 8 bytes");
     return (unsigned)simt_warp_meet(SIMT_WARP_MATCH, mask, simt_value_of(key), 0, site).words[0];
 }
+
+/* ---- atomics: each returns the old value; no thread is preempted ---- */
+
+#define SIMT_ATOMIC(name, type, expression)                                                        \
+    inline type name(type *address, type value)                                                    \
+    {                                                                                              \
+        const type old = *address;                                                                 \
+        *address = (expression);                                                                   \
+        return old;                                                                                \
+    }
+#define SIMT_ATOMIC_CAS(type)                                                                      \
+    inline type atomicCAS(type *address, type compare, type value)                                 \
+    {                                                                                              \
+        const type old = *address;                                                                 \
+        if (old == compare)                                                                        \
+            *address = value;                                                                      \
+        return old;                                                                                \
+    }
+
+SIMT_ATOMIC(atomicAdd, unsigned, old + value)
+SIMT_ATOMIC(atomicAdd, unsigned long long, old + value)
+SIMT_ATOMIC(atomicSub, unsigned, old - value)
+SIMT_ATOMIC(atomicExch, unsigned, value)
+SIMT_ATOMIC(atomicExch, unsigned long long, value)
+SIMT_ATOMIC(atomicMin, unsigned, old < value ? old : value)
+SIMT_ATOMIC(atomicMin, unsigned long long, old < value ? old : value)
+SIMT_ATOMIC(atomicMax, unsigned, old > value ? old : value)
+SIMT_ATOMIC(atomicMax, unsigned long long, old > value ? old : value)
+SIMT_ATOMIC(atomicOr, unsigned, old | value)
+SIMT_ATOMIC(atomicOr, unsigned long long, old | value)
+SIMT_ATOMIC(atomicXor, unsigned, old ^ value)
+SIMT_ATOMIC(atomicXor, unsigned long long, old ^ value)
+SIMT_ATOMIC_CAS(unsigned)
+SIMT_ATOMIC_CAS(unsigned long long)
+#undef SIMT_ATOMIC
+#undef SIMT_ATOMIC_CAS
+
+/* ---- loads and stores with a cache hint ---- */
+
+template <class T>
+inline T __ldg(const T *address)
+{
+    return *address;
+}
+
+template <class T>
+inline void __stcs(T *address, T value)
+{
+    *address = value;
+}
+
+/* ---- bits ---- */
+
+inline int __popc(unsigned x)
+{
+    return __builtin_popcount(x);
+}
+
+inline int __clz(int x)
+{
+    return x == 0 ? 32 : __builtin_clz((unsigned)x);
+}
+
+inline int __clzll(long long x)
+{
+    return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
+}
+
+inline int __ffs(int x)
+{
+    return __builtin_ffs(x);
+}
+
+inline int __ffsll(long long x)
+{
+    return __builtin_ffsll(x);
+}
+
+/* Nibble i of the selector selects byte i of the result from the 8 bytes of high:low. */
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
+{
+    const uint64_t bytes = (uint64_t)high << 32 | low;
+    unsigned result = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned nibble = selector >> 4 * i & 15;
+        unsigned byte = (unsigned)(bytes >> 8 * (nibble & 7) & 0xff);
+        if (nibble & 8)
+            byte = byte & 0x80 ? 0xff : 0;
+        result |= byte << 8 * i;
+    }
+    return result;
+}
+
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
+{
+    return (unsigned)(((uint64_t)high << 32 | low) >> (shift & 31));
+}
+
+inline unsigned __umulhi(unsigned a, unsigned b)
+{
+    return (unsigned)((uint64_t)a * b >> 32);
+}
+
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+
+inline unsigned __float_as_uint(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+inline long long __double_as_longlong(double x)
+{
+    long long bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+/* ---- min and max, with CUDA's overloads for mixed signs ---- */
+
+#define SIMT_MIN_MAX(result, type_a, type_b)                                                       \
+    constexpr result min(type_a a, type_b b)                                                       \
+    {                                                                                              \
+        return (result)a < (result)b ? (result)a : (result)b;                                      \
+    }                                                                                              \
+    constexpr result max(type_a a, type_b b)                                                       \
+    {                                                                                              \
+        return (result)a > (result)b ? (result)a : (result)b;                                      \
+    }
+#define SIMT_MIN_MAX_INTEGER(type)                                                                 \
+    SIMT_MIN_MAX(type, type, type)                                                                 \
+    SIMT_MIN_MAX(unsigned type, unsigned type, unsigned type)                                      \
+    SIMT_MIN_MAX(unsigned type, type, unsigned type)                                               \
+    SIMT_MIN_MAX(unsigned type, unsigned type, type)
+SIMT_MIN_MAX_INTEGER(int)
+SIMT_MIN_MAX_INTEGER(long)
+SIMT_MIN_MAX_INTEGER(long long)
+#undef SIMT_MIN_MAX_INTEGER
+#undef SIMT_MIN_MAX
+
+/* A NaN is ignored if the other operand is a number, as in CUDA. */
+#define SIMT_MIN_MAX_FLOAT(type, suffix)                                                           \
+    inline type min(type a, type b)                                                                \
+    {                                                                                              \
+        return __builtin_fmin##suffix(a, b);                                                       \
+    }                                                                                              \
+    inline type max(type a, type b)                                                                \
+    {                                                                                              \
+        return __builtin_fmax##suffix(a, b);                                                       \
+    }
+SIMT_MIN_MAX_FLOAT(float, f)
+SIMT_MIN_MAX_FLOAT(double, )
+#undef SIMT_MIN_MAX_FLOAT
 
 #endif

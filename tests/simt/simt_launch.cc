@@ -103,26 +103,25 @@ struct simt_order order_read()
 class block_order
 {
   public:
-    block_order(struct simt_order order, class random_source *dice, uint64_t count) : count_(count)
+    block_order(struct simt_order order, class random_source *dice, unsigned count) : count_(count)
     {
         if (order.kind == ORDER_REVERSE) {
             start_ = count - 1;
             stride_ = count - 1;
         } else if (order.kind == ORDER_RANDOM) {
-            const unsigned limit = (unsigned)std::min<uint64_t>(count, 0xffffffffu);
-            start_ = dice->below(limit);
+            start_ = dice->below(count);
             do
-                stride_ = 1 + dice->below(limit);
+                stride_ = 1 + dice->below(count);
             while (std::gcd(stride_, count) != 1);
         }
     }
-    uint64_t at(uint64_t i) const
+    unsigned at(uint64_t i) const
     {
-        return (uint64_t)((start_ + (unsigned __int128)i * stride_) % count_);
+        return (unsigned)((start_ + i * stride_) % count_);
     }
 
   private:
-    uint64_t count_, start_ = 0, stride_ = 1;
+    unsigned count_, start_ = 0, stride_ = 1;
 };
 
 /* The ready threads, in the order in which they will run. A ring is large enough, because each
@@ -261,9 +260,8 @@ void tell_place()
         fprintf(stderr, "simt: outside of a kernel");
         return;
     }
-    fprintf(stderr, "simt: kernel %s, block (%u,%u,%u), thread (%u,%u,%u)",
-            simt_function_name(kernel->function).c_str(), blockIdx.x, blockIdx.y, blockIdx.z,
-            threadIdx.x, threadIdx.y, threadIdx.z);
+    fprintf(stderr, "simt: kernel %s, block %u, thread %u",
+            simt_function_name(kernel->function).c_str(), blockIdx.x, threadIdx.x);
 }
 
 [[noreturn]] void fail()
@@ -369,8 +367,8 @@ unsigned next_ready()
     return ready.pop_front();
 }
 
-/* The stacks of a block exceed the first-level cache. Prefetching those of the next threads saves a
- * seventh of the time of device_matrix. */
+/* The stacks of a block exceed the first-level cache. Prefetching the stacks of the next threads
+ * saves a seventh of the time of device_matrix. */
 void expect_others()
 {
     const struct fiber *const later = threads[ready.peek(8)].fiber;
@@ -546,8 +544,7 @@ void run_block()
     barrier_true = 0;
     for (unsigned t = 0; t < thread_count; t++) {
         threads[t].fiber = nullptr;
-        threads[t].index = {t % blockDim.x, t / blockDim.x % blockDim.y,
-                            t / blockDim.x / blockDim.y};
+        threads[t].index = {t, 0, 0};
         thread_list[t] = t;
     }
     for (unsigned w = 0; w * lanes < thread_count; w++) {
@@ -564,13 +561,11 @@ void run_block()
 
 void run_grid()
 {
-    const uint64_t blocks = (uint64_t)gridDim.x * gridDim.y * gridDim.z;
+    const unsigned blocks = gridDim.x;
     const class block_order block_order(order, &dice, blocks);
     static class shared_poisoner shared_poisoner;
-    for (uint64_t i = 0; i < blocks; i++) {
-        const uint64_t block = block_order.at(i);
-        blockIdx = {(unsigned)(block % gridDim.x), (unsigned)(block / gridDim.x % gridDim.y),
-                    (unsigned)(block / gridDim.x / gridDim.y)};
+    for (unsigned i = 0; i < blocks; i++) {
+        blockIdx = {block_order.at(i), 0, 0};
         shared_poisoner.before_block(dynamic_shared, kernel->dynamic_shared_bytes);
         run_block();
         shared_poisoner.after_block(kernel->function);
@@ -585,8 +580,8 @@ void trace_launch()
         return;
     FILE *file = fopen(path, "a");
     if (file == nullptr ||
-        fprintf(file, "%s %u %u\n", simt_function_name(kernel->function).c_str(),
-                gridDim.x * gridDim.y * gridDim.z, thread_count) < 0 ||
+        fprintf(file, "%s %u %u\n", simt_function_name(kernel->function).c_str(), gridDim.x,
+                thread_count) < 0 ||
         fclose(file) != 0) {
         fprintf(stderr, "simt: SIMT_TRACE: cannot write '%s'\n", path);
         abort();
@@ -608,7 +603,7 @@ void simt_run_kernel(const struct simt_kernel &kernel_to_run)
     kernel = &kernel_to_run;
     gridDim = kernel->grid;
     blockDim = kernel->block;
-    thread_count = blockDim.x * blockDim.y * blockDim.z;
+    thread_count = blockDim.x;
     trace_launch();
     run_grid();
     kernel = nullptr;

@@ -91,9 +91,9 @@ cudaError_t check_copy(int device, const void *to, const void *from, size_t byte
 {
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    if (kind < cudaMemcpyHostToDevice || kind > cudaMemcpyDeviceToDevice)
         return cudaErrorInvalidMemcpyDirection;
-    if (kind == cudaMemcpyDefault || bytes == 0)
+    if (bytes == 0)
         return cudaSuccess;
     const int to_owner = device_of(to, to_device ? bytes : 1);
     const int from_owner = device_of(from, from_device ? bytes : 1);
@@ -239,7 +239,7 @@ cudaError_t cudaFree(void *pointer)
     });
 }
 
-cudaError_t cudaMallocHost(void **pointer, size_t bytes, unsigned)
+cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 {
     return api_call("cudaMallocHost", cudaErrorMemoryAllocation).run([&] {
         return allocate_host(pointer, bytes);

@@ -279,18 +279,6 @@ int max_shared_optin_bytes(int device)
 
 /* ---- errors ---- */
 
-const char *cudaGetErrorName(cudaError_t error)
-{
-    switch (error) {
-#define X(name, value, text)                                                                       \
-    case name:                                                                                     \
-        return #name;
-        SIMT_ERRORS(X)
-#undef X
-    }
-    return "unrecognized error code";
-}
-
 const char *cudaGetErrorString(cudaError_t error)
 {
     switch (error) {
@@ -556,12 +544,11 @@ int shared_limit(const void *kernel)
     return found == shared_bytes_allowed.end() ? max_shared_bytes : found->second;
 }
 
+/* Grids and blocks have one dimension. */
 bool is_valid_grid(const dim3 &grid, const dim3 &block)
 {
-    return grid.x >= 1 && grid.y >= 1 && grid.z >= 1 && grid.x <= 0x7fffffff && grid.y <= 65535 &&
-           grid.z <= 65535 && block.x >= 1 && block.y >= 1 && block.z >= 1 &&
-           block.x <= max_block_threads && block.y <= max_block_threads && block.z <= 64 &&
-           block.x * block.y * block.z <= max_block_threads;
+    return grid.x >= 1 && grid.x <= 0x7fffffff && grid.y == 1 && grid.z == 1 && block.x >= 1 &&
+           block.x <= max_block_threads && block.y == 1 && block.z == 1;
 }
 
 cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simt_selftest.cc - tests that the stand-in for CUDA finds errors and refuses what CUDA refuses.
- * TAP. That shuffles, votes, atomics and the like are right is tested by the matrices, whose
- * kernels use them.
+ * TAP. The matrices and the shell tests use the rest: shuffles, votes and atomics, faults, limits
+ * of memory, several devices.
  *
  * Cases that must fail, or depend on the environment, run in a child process, whose standard
  * error is read.
  */
 #include "cuda_runtime.h"
 
-#include <algorithm>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string>
@@ -131,36 +130,6 @@ class device_array
 
 /* ---- barriers ---- */
 
-/* Batcher's bitonic network, one key per thread. */
-template <class K>
-__global__ void bitonic_kernel(K *keys)
-{
-    __shared__ K tile[1024];
-    const unsigned i = threadIdx.x;
-    tile[i] = keys[i];
-    __syncthreads();
-    for (unsigned size = 2; size <= blockDim.x; size *= 2)
-        for (unsigned stride = size / 2; stride > 0; stride /= 2) {
-            const unsigned other = i ^ stride;
-            if (other > i && (tile[i] > tile[other]) == ((i & size) == 0))
-                std::swap(tile[i], tile[other]);
-            __syncthreads();
-        }
-    keys[i] = tile[i];
-}
-
-template <class K>
-bool bitonic_sorts()
-{
-    std::vector<K> keys(1024);
-    for (size_t i = 0; i < keys.size(); i++)
-        keys[i] = (K)(i * 0x9e3779b97f4a7c15u >> 20);
-    device_array<K> device_keys(keys);
-    must(start(shape(1, 1024), bitonic_kernel<K>, device_keys.data()));
-    std::sort(keys.begin(), keys.end());
-    return device_keys.read() == keys;
-}
-
 enum scope { BLOCK, WARP, NOTHING };
 
 /* Each thread reads what its neighbours wrote, which is correct only with the barrier. */
@@ -281,8 +250,7 @@ bool dies_with(void (*kernel)(unsigned *), const char *name, const char *words)
         return true;
     });
     const bool is_told = outcome.status != 0 && contains(outcome.errors, name) &&
-                         contains(outcome.errors, words) &&
-                         contains(outcome.errors, "block (0,0,0)");
+                         contains(outcome.errors, words) && contains(outcome.errors, "block 0");
     if (!is_told)
         printf("# status %d, %s\n", outcome.status, outcome.errors.c_str());
     return is_told;
@@ -334,62 +302,6 @@ __global__ void increment_kernel(unsigned *number)
     *number += 1;
 }
 
-bool memory_has_a_limit()
-{
-    const outcome outcome = in_child("SIMT_MEMORY_BYTES", "1000000", [] {
-        char *first = nullptr, *second = nullptr;
-        size_t free_bytes = 0, total_bytes = 0;
-        must(cudaMalloc(&first, 600000));
-        must(cudaMemGetInfo(&free_bytes, &total_bytes));
-        const bool is_refused = cudaMalloc(&second, 400001) == cudaErrorMemoryAllocation &&
-                                cudaGetLastError() == cudaErrorMemoryAllocation;
-        must(cudaFree(first));
-        must(cudaMalloc(&second, 1000000));
-        must(cudaFree(second));
-        must(cudaMalloc(&first, 1000000));
-        return is_refused && free_bytes == 400000 && total_bytes == 1000000;
-    });
-    return outcome.status == 0;
-}
-
-bool faults_come_on_order()
-{
-    const char *order =
-        "cudaMalloc:2,cudaStreamCreate:1:cudaErrorMemoryAllocation,cudaLaunchKernelEx:2";
-    const outcome outcome = in_child("SIMT_FAIL", order, [] {
-        char *pointer;
-        cudaStream_t stream;
-        const bool first = cudaMalloc(&pointer, 1) == cudaSuccess;
-        const bool second = cudaMalloc(&pointer, 1) == cudaErrorMemoryAllocation;
-        const bool third = cudaMalloc(&pointer, 1) == cudaSuccess;
-        const bool created = cudaStreamCreate(&stream) != cudaErrorMemoryAllocation;
-        device_array<unsigned> out(256);
-        const bool started = start(shape(1, 256), increment_kernel, out.data()) == cudaSuccess;
-        const bool failed =
-            start(shape(1, 256), increment_kernel, out.data()) == cudaErrorLaunchOutOfResources;
-        return first && second && third && !created && started && failed;
-    });
-    return outcome.status == 0;
-}
-
-/* The launch succeeds, as on a device. The next wait returns the error, and so does every later
- * call. */
-bool a_kernel_that_fails_takes_the_device()
-{
-    const outcome outcome = in_child("SIMT_FAIL", "kernel:2", [] {
-        unsigned *out = nullptr;
-        must(cudaMalloc(&out, 256 * sizeof *out));
-        must(start(shape(1, 256), increment_kernel, out));
-        must(cudaDeviceSynchronize());
-        must(start(shape(1, 256), increment_kernel, out));
-        const bool is_told = cudaDeviceSynchronize() == cudaErrorLaunchFailure;
-        const bool is_lost = cudaMemset(out, 0, 1) == cudaErrorLaunchFailure &&
-                             cudaFree(out) == cudaErrorLaunchFailure;
-        return is_told && is_lost;
-    });
-    return outcome.status == 0;
-}
-
 bool bad_launches_are_refused()
 {
     device_array<unsigned> out(256);
@@ -398,9 +310,7 @@ bool bad_launches_are_refused()
         return start(shape(grid, block, shared), kernel, out.data());
     };
     bool is_right = result(1, 1025, 0) == cudaErrorInvalidConfiguration &&
-                    result(1, dim3(32, 32, 2), 0) == cudaErrorInvalidConfiguration &&
                     result(0, 256, 0) == cudaErrorInvalidConfiguration &&
-                    result(dim3(1, 65536), 256, 0) == cudaErrorInvalidConfiguration &&
                     result(1, 256, 227 * 1024 + 1) == cudaErrorInvalidConfiguration &&
                     result(1, 256, 100000) == cudaErrorInvalidValue;
     must(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000));
@@ -462,22 +372,6 @@ unsigned increment_across_streams()
     return number.read()[0];
 }
 
-/* Work of the default stream is ordered with the work of other streams. */
-bool default_stream_takes_turns()
-{
-    cudaStream_t stream;
-    device_array<unsigned> number(1);
-    must(cudaStreamCreate(&stream));
-    must(cudaMemsetAsync(number.data(), 0, sizeof(unsigned), stream));
-    must(start(shape(1, 1), increment_kernel, number.data()));
-    must(cudaMemsetAsync(number.data(), 0xff, 1, stream));
-    must(start(shape(1, 1), increment_kernel, number.data()));
-    const bool is_busy = cudaStreamQuery(nullptr) == cudaErrorNotReady;
-    const bool is_done = cudaStreamQuery(nullptr) == cudaSuccess;
-    must(cudaStreamDestroy(stream));
-    return is_busy && is_done && number.read()[0] == 0x100;
-}
-
 bool streams_are_lazy()
 {
     const outcome eager = in_child("SIMT_STREAMS", "eager", [] {
@@ -489,25 +383,6 @@ bool streams_are_lazy()
 }
 
 /* ---- several devices ---- */
-
-bool devices_have_their_own_memory()
-{
-    const outcome outcome = in_child("SIMT_DEVICES", "2", [] {
-        setenv("SIMT_MEMORY_BYTES", "5000,1000", 1);
-        char *first = nullptr, *second = nullptr;
-        size_t free_bytes = 0, total_bytes = 0;
-        int count = 0;
-        must(cudaGetDeviceCount(&count));
-        must(cudaMalloc(&first, 4000));
-        must(cudaSetDevice(1));
-        const bool is_limited = cudaMalloc(&second, 1001) == cudaErrorMemoryAllocation;
-        must(cudaMalloc(&second, 600));
-        must(cudaMemGetInfo(&free_bytes, &total_bytes));
-        const bool is_own = free_bytes == 400 && total_bytes == 1000;
-        return count == 2 && is_limited && is_own && cudaSetDevice(2) == cudaErrorInvalidDevice;
-    });
-    return outcome.status == 0;
-}
 
 /* A copy or a kernel of device 1 that uses memory of device 0, and an event of the other device. */
 bool other_devices_are_out_of_reach()
@@ -531,41 +406,12 @@ bool other_devices_are_out_of_reach()
     return outcome.status == 0;
 }
 
-/* Copies from device 0 to device 1. Returns true if the copy arrives, and access is as said. */
-bool copy_to_peer(bool has_access)
-{
-    unsigned *from = nullptr, *to = nullptr, host = 7;
-    int can = -1;
-    must(cudaMalloc(&from, sizeof *from));
-    must(cudaMemcpy(from, &host, sizeof host, cudaMemcpyHostToDevice));
-    must(cudaSetDevice(1));
-    must(cudaMalloc(&to, sizeof *to));
-    must(cudaDeviceCanAccessPeer(&can, 1, 0));
-    const cudaError_t enabled = cudaDeviceEnablePeerAccess(0, 0);
-    must(cudaMemcpyPeerAsync(to, 1, from, 0, sizeof *to));
-    host = 0;
-    must(cudaMemcpy(&host, to, sizeof host, cudaMemcpyDeviceToHost));
-    return host == 7 && can == has_access &&
-           enabled == (has_access ? cudaSuccess : cudaErrorPeerAccessUnsupported);
-}
-
-bool peers_copy()
-{
-    const outcome with = in_child("SIMT_DEVICES", "2", [] { return copy_to_peer(true); });
-    const outcome without = in_child("SIMT_DEVICES", "2", [] {
-        setenv("SIMT_PEERS", "0", 1);
-        return copy_to_peer(false);
-    });
-    return with.status == 0 && without.status == 0;
-}
-
 void check_orders()
 {
     for (const char *order : {"forward", "reverse", "random:1", "random:2"}) {
         const bool shows = strcmp(order, "forward") != 0;
         const outcome with = in_child("SIMT_ORDER", order, [] {
-            return bitonic_sorts<uint8_t>() && bitonic_sorts<uint64_t>() &&
-                   rotation_is_right(rotate_kernel<BLOCK, BLOCK>, 256) &&
+            return rotation_is_right(rotate_kernel<BLOCK, BLOCK>, 256) &&
                    rotation_is_right(rotate_kernel<WARP, WARP>, 32) && parted_lanes_meet();
         });
         const outcome without = in_child("SIMT_ORDER", order, [] {
@@ -575,7 +421,7 @@ void check_orders()
         check(with.status == 0 && (!shows || without.status == 0),
               std::string("barriers work, and missing ones show, order ") + order);
     }
-    const outcome unknown = in_child("SIMT_ORDER", "sideways", bitonic_sorts<uint8_t>);
+    const outcome unknown = in_child("SIMT_ORDER", "sideways", parted_lanes_meet);
     check(unknown.status == -1 && contains(unknown.errors, "sideways"),
           "an unknown order is an error");
 }
@@ -594,7 +440,7 @@ void check_reports()
          "a warp primitive that a lane misses is reported"},
         {stranger_kernel, "stranger_kernel", "leaves out the lane",
          "a mask without the caller is reported"},
-        {dying_kernel, "dying_kernel", "thread (5,0,0): died here",
+        {dying_kernel, "dying_kernel", "thread 5: died here",
          "an abort in a kernel names the thread"},
 #if defined(__SANITIZE_ADDRESS__)
         {overflowing_kernel, "overflowing_kernel", "global-buffer-overflow",
@@ -610,23 +456,17 @@ void check_reports()
 int main()
 {
     /* The devices come first, because their number is read once. */
-    check(devices_have_their_own_memory(), "each device has its own memory");
     check(other_devices_are_out_of_reach(), "memory and events of other devices are refused");
-    check(peers_copy(), "devices copy to each other, with access and without");
     check(parted_lanes_meet(),
           "lanes that part vote under masks of their own; ended ones are left out");
     check_orders();
     check_reports();
     check(shared_memory_is_poisoned(), "shared memory is poison in every block");
     check(memory_is_poisoned(), "new memory is poison");
-    check(memory_has_a_limit(), "memory has a limit");
     check(bad_launches_are_refused(), "launches that no device takes are refused");
     check(bad_copies_are_refused(), "copies beyond an allocation are refused");
-    check(faults_come_on_order(), "SIMT_FAIL makes the k-th call fail");
-    check(a_kernel_that_fails_takes_the_device(), "SIMT_FAIL makes the k-th kernel fail");
     check(upload_through_one_buffer(true) == std::vector<unsigned>{1, 2},
           "an event frees a buffer");
-    check(default_stream_takes_turns(), "the default stream takes turns with other streams");
     check(streams_are_lazy(), "missing waits show");
     printf("1..%u\n", tap.tests);
     return tap.failed != 0;

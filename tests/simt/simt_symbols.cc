@@ -31,6 +31,13 @@ int take_base(struct dl_phdr_info *info, size_t, void *base)
     return 1; /* the first one is the program */
 }
 
+uintptr_t program_base()
+{
+    uintptr_t base = 0;
+    dl_iterate_phdr(take_base, &base);
+    return base;
+}
+
 bool is_shared_variable(const char *name)
 {
     /* The standard library may be part of the program, and has names with "thread" too. */
@@ -43,111 +50,54 @@ bool is_shared_variable(const char *name)
     return false;
 }
 
-/* A 64-bit ELF file whose sections were checked to lie inside it. Names point into it. */
-class elf_file
+/* Returns the program's file in memory, where it stays. */
+const char *program_file()
 {
-  public:
-    explicit elf_file(const char *path);
-    ~elf_file()
-    {
-        if (map_ != nullptr)
-            munmap(map_, bytes_);
-    }
-    elf_file(const elf_file &) = delete;
-    elf_file &operator=(const elf_file &) = delete;
-
-    /* Calls use(symbol, name) for each symbol of the type (STT_FUNC, STT_OBJECT). */
-    template <class Use>
-    void for_each_symbol(unsigned type, Use use) const;
-    bool in_bss(const Elf64_Sym &symbol) const
-    {
-        const Elf64_Shdr *where = section(symbol.st_shndx);
-        return where != nullptr && where->sh_type == SHT_NOBITS &&
-               strcmp(text(section(name_section_), where->sh_name), ".bss") == 0;
-    }
-
-  private:
-    template <class T>
-    const T *at(size_t offset, size_t count) const
-    {
-        if (map_ == nullptr || offset > bytes_ || count > (bytes_ - offset) / sizeof(T))
-            return nullptr;
-        return (const T *)((const char *)map_ + offset);
-    }
-    const Elf64_Shdr *section(size_t index) const
-    {
-        return sections_ != nullptr && index < section_count_ ? sections_ + index : nullptr;
-    }
-    const char *text(const Elf64_Shdr *strings, size_t offset) const
-    {
-        const char *table =
-            strings == nullptr ? nullptr : at<char>(strings->sh_offset, strings->sh_size);
-        const bool ends = table != nullptr && offset < strings->sh_size &&
-                          memchr(table + offset, 0, strings->sh_size - offset) != nullptr;
-        return ends ? table + offset : "";
-    }
-
-    void *map_ = nullptr;
-    size_t bytes_ = 0;
-    const Elf64_Shdr *sections_ = nullptr;
-    size_t section_count_ = 0, name_section_ = 0;
-};
-
-elf_file::elf_file(const char *path)
-{
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    static const char *file = nullptr;
     struct stat status;
-    if (descriptor < 0)
-        return;
-    if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
-        bytes_ = (size_t)status.st_size;
-        map_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (map_ == MAP_FAILED)
-            map_ = nullptr;
+    const int descriptor = file == nullptr ? open("/proc/self/exe", O_RDONLY | O_CLOEXEC) : -1;
+    if (file == nullptr && fstat(descriptor, &status) == 0)
+        file = (const char *)mmap(nullptr, (size_t)status.st_size, PROT_READ, MAP_PRIVATE,
+                                  descriptor, 0);
+    if (file == nullptr || file == MAP_FAILED) {
+        perror("simt: /proc/self/exe");
+        abort();
     }
-    close(descriptor);
-    const Elf64_Ehdr *header = at<Elf64_Ehdr>(0, 1);
-    if (header == nullptr || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-        header->e_ident[EI_CLASS] != ELFCLASS64)
-        return;
-    sections_ = at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
-    section_count_ = header->e_shnum;
-    name_section_ = header->e_shstrndx;
+    if (descriptor >= 0)
+        close(descriptor);
+    return file;
 }
 
+/* Calls use(symbol, name, section) for each symbol of the type (STT_FUNC, STT_OBJECT). `section` is
+ * the name of the section that it is in. */
 template <class Use>
-void elf_file::for_each_symbol(unsigned type, Use use) const
+void for_each_symbol(unsigned type, Use use)
 {
-    for (size_t s = 0; sections_ != nullptr && s < section_count_; s++) {
-        if (sections_[s].sh_type != SHT_SYMTAB)
+    const char *const file = program_file();
+    const Elf64_Ehdr *const header = (const Elf64_Ehdr *)file;
+    const Elf64_Shdr *const sections = (const Elf64_Shdr *)(file + header->e_shoff);
+    const char *const section_names = file + sections[header->e_shstrndx].sh_offset;
+    for (size_t s = 0; s < header->e_shnum; s++) {
+        if (sections[s].sh_type != SHT_SYMTAB)
             continue;
-        const size_t count = sections_[s].sh_size / sizeof(Elf64_Sym);
-        const Elf64_Sym *table = at<Elf64_Sym>(sections_[s].sh_offset, count);
-        const Elf64_Shdr *strings = section(sections_[s].sh_link);
-        for (size_t i = 0; table != nullptr && i < count; i++)
-            if (ELF64_ST_TYPE(table[i].st_info) == type)
-                use(table[i], text(strings, table[i].st_name));
+        const Elf64_Sym *const symbols = (const Elf64_Sym *)(file + sections[s].sh_offset);
+        const char *const names = file + sections[sections[s].sh_link].sh_offset;
+        for (size_t i = 0; i < sections[s].sh_size / sizeof *symbols; i++)
+            if (ELF64_ST_TYPE(symbols[i].st_info) == type && symbols[i].st_shndx < header->e_shnum)
+                use(symbols[i], names + symbols[i].st_name,
+                    section_names + sections[symbols[i].st_shndx].sh_name);
     }
 }
-
-uintptr_t program_base()
-{
-    uintptr_t base = 0;
-    dl_iterate_phdr(take_base, &base);
-    return base;
-}
-
-const char program_path[] = "/proc/self/exe";
 
 std::vector<simt_variable> find_shared_variables()
 {
     const uintptr_t base = program_base();
-    const class elf_file program(program_path);
     std::vector<simt_variable> found;
-    program.for_each_symbol(STT_OBJECT, [&](const Elf64_Sym &symbol, const char *name) {
-        if (is_shared_variable(name) && program.in_bss(symbol))
-            found.push_back({(unsigned char *)(base + symbol.st_value), symbol.st_size});
-    });
+    for_each_symbol(
+        STT_OBJECT, [&](const Elf64_Sym &symbol, const char *name, const char *section) {
+            if (is_shared_variable(name) && strcmp(section, ".bss") == 0)
+                found.push_back({(unsigned char *)(base + symbol.st_value), symbol.st_size});
+        });
     return found;
 }
 
@@ -158,15 +108,14 @@ std::string simt_function_name(const void *address)
     char text[32];
     snprintf(text, sizeof(text), "%p", address);
     std::string found = text;
-    const uintptr_t base = program_base();
-    elf_file(program_path)
-        .for_each_symbol(STT_FUNC, [&](const Elf64_Sym &symbol, const char *name) {
-            if (base + symbol.st_value != (uintptr_t)address)
-                return;
-            char *plain = abi::__cxa_demangle(name, nullptr, nullptr, nullptr);
-            found = plain != nullptr ? plain : name;
-            free(plain);
-        });
+    const uintptr_t offset = (uintptr_t)address - program_base();
+    for_each_symbol(STT_FUNC, [&](const Elf64_Sym &symbol, const char *name, const char *) {
+        if (symbol.st_value != offset)
+            return;
+        char *plain = abi::__cxa_demangle(name, nullptr, nullptr, nullptr);
+        found = plain != nullptr ? plain : name;
+        free(plain);
+    });
     return found;
 }
 
