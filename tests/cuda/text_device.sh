@@ -58,6 +58,15 @@ sort -g many >expected
 ok_output 'a pipe, which does not say how much will come' expected -- on_gpu -g < <(cat many)
 sort -g many one >expected
 ok_output 'a file and a pipe' expected -- on_gpu -g many - < <(cat one)
+library=$(dirname "$GPUSORT")/../tests/fault_library.so
+if [ -f "$library" ] && ! grep -q __asan_init "$GPUSORT"; then
+    cp many growing
+    { cat many; seq 5; } | sort -g >expected
+    ok_output 'a file that grows while it is read' expected -- env FAULT_RUN='seq 5 >>growing' \
+        FAULT=read:2:run LD_PRELOAD="$library" "$GPUSORT" --device=gpu -g growing
+else
+    skip 'a file that grows while it is read' 'with sanitizers, or the faults are not built'
+fi
 { echo name; sort -n many; } >expected
 { echo name; cat many; } >headed
 ok_output '--header' expected -- on_gpu -n --header=1 headed
