@@ -65,7 +65,7 @@ scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1
 TEST_AARCH64=$build/aarch64 check plain SIMT=0 TEST_EXCEPT=fuzz_targets \
     CFLAGS='-O2 -g1 -Werror' CXXFLAGS='-O2 -g1 -Werror' "${cuda_flags[@]}"
 # Tests whose NAME-simt runs all of the host's code run only there.
-export TEST_SIZE=small TEST_EXCEPT='argsort cli completions external input pipes soak stats top'
+export TEST_SIZE=small TEST_EXCEPT='argsort cli completions external hosts input pipes soak stats top'
 check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g1 -Werror' \
     CXXFLAGS='-O1 -g1 -Werror' LDFLAGS=-no-pie
 

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# MPI ranks on two hosts, which have no memory and no loopback device in common: two network
+# namespaces with a name of their own, joined by a bridge. They see the same files. All of it ends
+# with the test. Skipped where namespaces are not allowed.
+if [ -z "${IN_NAMESPACE:-}" ]; then
+    IN_NAMESPACE=no
+    for way in '' -r; do # as root, or as a user who becomes root in a namespace of users
+        # shellcheck disable=SC2086 # no word, or one
+        if unshare $way -n -m -u true 2>/dev/null; then
+            IN_NAMESPACE=yes exec unshare $way -n -m -u bash "$0"
+        fi
+    done
+    export IN_NAMESPACE
+fi
+. "$(dirname "$0")/../lib.sh"
+
+[ "$IN_NAMESPACE" = yes ] || skip_all 'no namespaces: unshare(1) is not allowed'
+command -v ip >/dev/null || skip_all 'no ip(8)'
+command -v mpirun >/dev/null || skip_all 'no mpirun'
+mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip_all 'no mpirun of Open MPI'
+plugin=$(dirname "$GPUSORT")/mpi.so
+[ -f "$plugin" ] || skip_all "$plugin is not built (no mpicc, or MPI=0)"
+need_numpy
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export ASAN_OPTIONS=detect_leaks=0 # MPI leaves memory behind
+
+connect_hosts() {
+    mount -t tmpfs none /run
+    ip link add bridge type bridge
+    ip addr add 10.99.7.254/24 dev bridge
+    ip link set bridge up
+    ip link set lo up
+    for host in 1 2; do
+        ip netns add host$host
+        ip link add veth$host type veth peer name eth0 netns host$host
+        ip link set veth$host master bridge up
+        ip -n host$host addr add 10.99.7.$host/24 dev eth0
+        ip -n host$host link set eth0 up
+        ip -n host$host link set lo up
+    done
+}
+connect_hosts 2>connect.log || skip_all "no network of namespaces: $(head -n 1 connect.log)"
+
+# What mpirun calls in place of ssh(1): HOST COMMAND...
+cat >agent <<'END'
+#!/usr/bin/env bash
+host=host${1##*.}
+shift
+exec ip netns exec "$host" unshare -u bash -c "hostname $host; $*"
+END
+chmod +x agent
+
+# ranks N COMMAND...: COMMAND in N ranks on each host.
+ranks() {
+    local status=0
+    timeout 60 mpirun --mca plm_rsh_agent "$PWD/agent" --mca plm_rsh_no_tree_spawn 1 \
+        --mca btl_tcp_if_include 10.99.7.0/24 --mca oob_tcp_if_include 10.99.7.0/24 \
+        --mca odls_base_sigkill_timeout 0 --host "10.99.7.1:$1,10.99.7.2:$1" -n $((2 * $1)) \
+        "${@:2}" 2>mpirun.log || status=$?
+    grep '^gpusort: ' mpirun.log >&2 || true
+    return "$status"
+}
+
+"$numpy" - <<'END'
+import numpy as np
+random = np.random.default_rng(31)
+doubles = random.standard_normal(700_001)
+doubles.tofile("doubles.f64")
+np.sort(doubles).tofile("sorted.f64")
+hot = np.full(300_000, 7, "u4")
+hot[::100] = random.integers(0, 2**32, 3000, dtype="u4")
+np.save("hot.npy", hot)
+np.save("hot-sorted.npy", np.sort(hot))
+np.save("hot-order.npy", np.argsort(hot, kind="stable").astype("u4"))
+with open("lines", "w") as lines:
+    lines.writelines(f"{n % 97}\t{n}\n" for n in random.integers(0, 10**9, 100_000))
+END
+LC_ALL=C sort -n lines >lines.sorted
+head -c 100000 lines >fewer
+zstd -q -B50000 doubles.f64
+
+ok_prints 'the ranks are on two hosts' 'host1\nhost2\n' -- eval 'ranks 1 hostname | sort'
+ok 'doubles: several ranks a host' ranks 2 "$GPUSORT" doubles.f64 -o out.f64
+ok_same_bytes 'doubles: several ranks a host' out.f64 sorted.f64
+ok 'doubles in parts on disk' ranks 1 "$GPUSORT" -S 16M -T . doubles.f64 -o out.f64
+ok_same_bytes 'doubles in parts on disk' out.f64 sorted.f64
+ok 'a hot value, .npy' ranks 1 "$GPUSORT" hot.npy -o out.npy
+ok_same_bytes 'a hot value, .npy' out.npy hot-sorted.npy
+ok 'indices are in the order of the input' ranks 2 "$GPUSORT" --argsort=u4 hot.npy -o order.npy
+ok_same_bytes 'indices are in the order of the input' order.npy hot-order.npy
+ok 'zstd' ranks 1 "$GPUSORT" doubles.f64.zst -o out.f64.zst
+ok_output 'zstd' sorted.f64 -- zstd -dc out.f64.zst
+# shellcheck disable=SC2016 # expanded by eval
+ok_output 'lines to a pipe' lines.sorted -- eval 'ranks 1 "$GPUSORT" -n lines | cat'
+ok 'a file for each rank' ranks 1 "$GPUSORT" doubles.f64 -o 'part-{rank}.f64'
+ok_output 'a file for each rank' sorted.f64 -- cat part-0.f64 part-1.f64
+
+# ---- what fails ----------------------------------------------------------------------------------
+
+mkdir target
+echo old >target/out.f64
+is_untouched() { [ "$(ls target)" = out.f64 ] && [ "$(cat target/out.f64)" = old ]; }
+# shellcheck disable=SC2016 # expanded on the host
+on_host_2='[ "$(hostname)" = host2 ] &&'
+# fails NAME REGEX COMMAND: COMMAND, which starts "$@" as a rank, fails, and says so if there is a REGEX.
+fails() {
+    local name=$1 regex=$2 status=0
+    ranks 1 bash -c "$3" gpusort "$GPUSORT" doubles.f64 -o target/out.f64 2>log || status=$?
+    ok "$name: the status is not 0" [ "$status" -ne 0 ]
+    [ -z "$regex" ] || ok "$name: it says why" grep -q "$regex" log
+    ok "$name: the old output stays" is_untouched
+}
+fails 'a host sees another file' 'gpusort: .*doubles.f64' \
+    "$on_host_2"' mount --bind fewer doubles.f64; exec "$@"'
+fails 'a host cannot write there' 'gpusort: .*out.f64' \
+    "$on_host_2"' mount -t tmpfs none target; exec "$@"'
+fails 'the ranks of a host are killed' '' "$on_host_2"' { "$@" & sleep 0.1; kill -9 $!; wait; exit 9; }; exec "$@"'
+done_testing
