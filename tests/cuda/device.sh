@@ -175,7 +175,8 @@ rm -f launches
 gpusort --device=gpu --format=raw --type=f64 -o got f64.1000.little.in.raw
 if [ -s launches ]; then
     for count in 2 2048; do launches 1 $count; done
-    for count in 2049 65535 65536; do launches 2 $count; done
+    launches 3 2049
+    for count in 65535 65536; do launches 5 $count; done
     launches 1 4096 -a segmented-merge:4096
     launches 5 65537 -a segmented-merge:4096
 else
