@@ -17,10 +17,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
-for_the_stand_in=(argsort cli completions device devices external faults input pipes proof soak stats text_device text_ties
+for_the_stand_in=(argsort cli completions device devices external faults input pipes proof soak stats text_device
     top)
 for_aarch64=(types text)
-for_any_device=(fuzz sort_cases_numbers sort_cases_keys sort_cases_lines)
+for_any_device=(fuzz sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines)
 # These take longest, and start first, so that no processor is idle at the end.
 longest=(devices-simt external external-simt faults faults-simt fuzz-simt install lines_matrix mpi radix_matrix
     stats stats-simt style top-simt unit_cpu_sort unit_frames)
@@ -117,7 +117,7 @@ add_tests() {
                 "GPUSORT_SERVER=$server" bash "$(script_of "$name")"
         done
         for name in "${for_any_device[@]}"; do
-            add_test "$name-simt" "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
+            add_test "$name-simt" TEST_SIZE=small "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
                 "GPUSORT_SERVER=$build/simt/many_runs" FUZZ_ROUNDS=600 \
                 bash "$(script_of "$name")"
         done
@@ -175,10 +175,9 @@ add_gpu_tests() {
             TEST_TYPES="$type" TEST_SIZE=small bash "$(script_of types)"
     done
     add_test text_device "GPUSORT=$build/gpusort" "$server" bash tests/cuda/text_device.sh
-    add_test text_ties "GPUSORT=$build/gpusort" "$server" bash tests/cuda/text_ties.sh
     add_test devices "GPUSORT=$build/gpusort" "$server" bash tests/cuda/devices.sh
     add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults/faults.sh
-    for cases in sort_cases_numbers sort_cases_keys sort_cases_lines; do
+    for cases in sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines; do
         add_test $cases "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu bash "$(script_of $cases)"
     done
     add_test stats "GPUSORT=$build/gpusort" bash tests/cli/stats.sh

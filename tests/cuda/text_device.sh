@@ -51,6 +51,14 @@ awk -v lines="$(full_or_small 60000 1000)" \
 sorts 'more than a slot' -n slots
 sorts 'more than a slot, of equal keys' -k2.1,2.1 slots
 
+# Numbers in several spellings: more tiles of ties than are scanned at once.
+awk -v lines="$(full_or_small 4300003 3100)" 'BEGIN {
+    srand(29)
+    count = split("1 1.0 01 +1 1e0 0.1e1 2 2.0 +2e0 2.00x 0 -0 +0 0.00", spelling, " ")
+    for (i = 0; i < lines; i++) print spelling[1 + int(rand() * count)]
+}' >spelled
+for order in -g -gu -k1,1n; do sorts "ties: $order" $order spelled; done
+
 # ---- kinds of input ------------------------------------------------------------------------------
 
 sorts 'several inputs, some without a last newline' -g unended many none one unended
@@ -124,6 +132,13 @@ refused 'a line that the device does not hold: what is needed, and what is free'
 sort -g many >expected
 ok_output 'less memory than would be best' expected -- \
     env SIMT_MEMORY_BYTES="$(full_or_small 9000000 2000000)" "$GPUSORT" --device=gpu -g many
+for order in -g -gu -k1,1n; do
+    sort $order spelled >expected
+    for bytes in 150000 200000 250000 300000; do
+        ok_output "ties in $bytes bytes of memory: $order" expected -- \
+            env SIMT_MEMORY_BYTES=$bytes "$GPUSORT" --device=gpu $order spelled
+    done
+done
 registrations=$(printf 'cudaHostRegister:%d,' {1..8})
 for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 "${registrations}cudaMallocHost:1" \
     "${registrations}cudaMallocHost:2" cudaMemcpyAsync:1 \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Lines that have much in common, and enough of them for several threads, are in the order of sort(1):
 # long numbers, prefixes of each other, values in several spellings, very long lines. The fuzzer
-# (fuzz.sh) draws other lines and options.
+# (fuzz.sh) draws other lines and options. GPUSORT_DEVICE=gpu sorts them on a GPU.
 . "$(dirname "$0")/../lib.sh"
 command -v python3 >/dev/null || skip_all 'no Python'
 
@@ -63,6 +63,8 @@ write("spelled", many, lambda i: spelled())
 write("spelled_few", 40, lambda i: spelled())
 for values in 5, 1000, 100000:
     write(f"often_{values}", 10 * many, lambda i: b"%d" % rng.randrange(values) + rng.choice([b"", b".0"]))
+# As many equal keys as a tile of the GPU has lines, or one more or less.
+write("tiles", 4100, lambda i: b"%d" % (i // 1024) + rng.choice([b""] * 200 + [b".0"]))
 # Longer than the blocks in which lines are found and the buffers in which they are written.
 write("longest", 3000, lambda i: rng.choice([b"", b"2"]) + b"0" * (5000000 - i // 700
       if i in (0, 700) else 90000 if i % 500 == 0 else 0) + rng.choice([b"", b" ", b" 7 1", b"1", b" 3K", b"b a"]))
@@ -92,6 +94,7 @@ ladder_numbers|-n, -nr, -h, -nu, -ns, -k1nr -k1
 giant|-k1, -k1r, -u -k1, -s -k1r, -n, -nu
 spelled spelled_few|-g, -gr, -n, -nr, -h, -gs, -nu, -k1n -k1r
 often_5 often_1000 often_100000|-nu, -gru, -u -k1, -hsu, -u -k1n -k2, -n
+tiles|-g, -gru, -ns, -k1
 longest|-n, -k1, -k2n -u, -h, -k2
 END
 
