@@ -148,8 +148,6 @@ printf 'two' >name
 printf 'two\0\0two\0' >hole
 printf 'two\0-\0' >dash
 : >none
-ok_prints '--files0-from' '1\n1\n2\n2\n' -- gpusort --files0-from=names
-ok_prints '--files0-from, the last name without its NUL' '1\n2\n' -- gpusort --files0-from=name
 ok_prints '--files0-from=-' '1\n1\n2\n2\n' -- \
     bash -c '"$0" --files0-from=- <names' "$GPUSORT"
 ok_prints '--files0-from twice: the last one counts' '1\n2\n' -- \
@@ -362,18 +360,11 @@ done
 # ---- --header ------------------------------------------------------------------------------------
 
 printf 'name\nunit\n2\n1' >table
-printf 'name\nunit\n0' >second
 printf 'name\n-\n0' >other
-ok_prints '--header=2' 'name\nunit\n1\n2\n' -- gpusort --header=2 table
 ok_prints '--header' 'name\n1\n2\n' -- bash -c 'sed 2d table | "$0" --header' "$GPUSORT"
-ok_prints '--header: the same in two files is written once' 'name\nunit\n0\n1\n2\n' -- \
-    gpusort --header=2 table second
 refused '--header: not the same in two files' '^gpusort: other: its header is not that of table$' -- \
     gpusort --header=2 table other
 ok_prints '--header with as many lines' 'name\nunit\n2\n1\n' -- gpusort --header=4 table
-ok_prints '--header with more lines' 'name\nunit\n2\n1\n' -- gpusort --header=5 table
-ok_prints '--header=0' '1\n2\n' -- gpusort --header=0 two
-ok_prints '--header of nothing' '' -- gpusort --header none
 seq 40000 -1 1 >descending
 { sed 30000q descending && sed 1,30000d descending | sort -n; } >expected
 ok_output '--header of more than is read ahead' expected -- gpusort --header=30000 -n descending
