@@ -48,14 +48,12 @@ static bool read_header(const struct options *options, const struct format *form
     return true;
 }
 
-static const char *layout_name(const struct layout *layout, char name[32])
+void plan_name_input(const struct format *format, const struct layout *layout,
+                     char name[INPUT_NAME_BYTES])
 {
-    if (layout->descr[0])
-        snprintf(name, 32, "%s", layout->descr);
-    else
-        snprintf(name, 32, "%s%s", layout->endian == ENDIAN_BIG ? "big-endian " : "",
-                 layout->type->name);
-    return name;
+    const bool is_big = layout->endian == ENDIAN_BIG && !layout->descr[0];
+    snprintf(name, INPUT_NAME_BYTES, "%s %s%s", format->name, is_big ? "big-endian " : "",
+             layout->descr[0] ? layout->descr : layout->type->name);
 }
 
 /* Returns true if numbers of both layouts can be compared as they are stored. Times of two units
@@ -72,10 +70,11 @@ static bool agree_with_first(const struct plan *plan, const struct format *forma
     const struct reader *first = &plan->job.readers[0];
     if (format == plan->job.input_format && layouts_agree(&reader->layout, &first->layout))
         return true;
-    char type[32], first_type[32];
-    return error_set(error, "%s: %s %s, where %s is %s %s", source_name(reader->source),
-                     format->name, layout_name(&reader->layout, type), source_name(first->source),
-                     plan->job.input_format->name, layout_name(&first->layout, first_type));
+    char name[INPUT_NAME_BYTES], first_name[INPUT_NAME_BYTES];
+    plan_name_input(format, &reader->layout, name);
+    plan_name_input(plan->job.input_format, &first->layout, first_name);
+    return error_set(error, "%s: %s, where %s is %s", source_name(reader->source), name,
+                     source_name(first->source), first_name);
 }
 
 static bool add_up_counts(struct plan *plan, const struct reader *reader, struct error *error)

@@ -77,6 +77,11 @@ bool plan_note_failure(struct plan *plan, const struct error *error);
 /* Returns true if all inputs are regular files, so that they can be read again. */
 bool plan_can_read_again(const struct options *options);
 
+/* Writes the format and the type of an input for messages: "npy <M8[ns]", "raw big-endian f64". */
+#define INPUT_NAME_BYTES 48
+void plan_name_input(const struct format *format, const struct layout *layout,
+                     char name[INPUT_NAME_BYTES]);
+
 /* Collective, called after the plan was made, or was not: returns true if all ranks have one. */
 bool plan_agree(struct plan *plan, bool is_made, struct error *error);
 

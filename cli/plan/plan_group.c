@@ -268,6 +268,22 @@ static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
     facts[FACT_LINES] = job->keep_lines ? hash_lines(job) : 0;
 }
 
+/* Collective: refuses files of this rank of another format or type than those of rank 0. */
+static bool compare_own_inputs(const struct job *job, struct error *error)
+{
+    char own[INPUT_NAME_BYTES] = "", first[INPUT_NAME_BYTES];
+    if (!job->has_rank_inputs)
+        return true;
+    plan_name_input(job->input_format, &job->readers[0].layout, own);
+    memcpy(first, own, sizeof first);
+    if (!group_broadcast(job->group, first, sizeof first, error))
+        return false;
+    const bool is_same =
+        strcmp(own, first) == 0 || error_set(error, "%s: %s, where rank 0 has %s",
+                                             source_name(job->readers[0].source), own, first);
+    return group_agree(job->group, is_same, error);
+}
+
 /* Compares the plan with that of rank 0. */
 static bool compare_facts(struct plan *plan, struct error *error)
 {
@@ -628,7 +644,8 @@ bool plan_share(struct plan *plan, struct error *error)
     struct job *const job = &plan->job;
     if (!job->group)
         return true;
-    if (!group_agree(job->group, check_shared(plan, error), error) || !compare_facts(plan, error) ||
+    if (!group_agree(job->group, check_shared(plan, error), error) ||
+        !compare_own_inputs(job, error) || !compare_facts(plan, error) ||
         !check_own_outputs(job, error))
         return false;
     job->sort.is_kept = !job->keep_lines; /* the other ranks get the numbers from the engine */

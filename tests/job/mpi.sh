@@ -238,6 +238,13 @@ ok 'three ranks: indices of lines of files of each rank' eval '
         gpusort --header=1 --argsort -s -k2,2n own-{0,1,2}.txt -o one.npy && "$numpy" -c "import numpy as np
 parts = [np.load(f\"indices-{i}.npy\") for i in range(3)]
 assert (np.concatenate(parts) == np.load(\"one.npy\")).all()"'
+for types in 'M8[s] M8[ms]' 'f8 i8'; do
+    "$numpy" -c 'import numpy as np, sys
+for i, type in enumerate(sys.argv[1].split()):
+    np.save(f"type-{i}.npy", np.arange(3 + i).astype(type))' "$types"
+    refused "files of ranks have other types: $types" 'type-1\.npy: npy .*, where rank 0 has npy .* \(rank 1 on ' -- \
+        ranks 2 'type-{rank}.npy' -o "$target"
+done
 refused 'files of ranks beside one of all' '\{rank\} is in the name of every input or of none' -- \
     ranks 2 'own-{rank}.npy' part1.npy -o "$target"
 mkdir -p links
