@@ -34,7 +34,8 @@ is_sanitized=no
 if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] && [ $is_sanitized = no ]; then
     has_faults=yes
 fi
-by_name() { env LD_PRELOAD="$built/fault_library.so" FAULT_NAMED=yes "$built/gpusort_apart" "$@"; }
+by_name=(env LD_PRELOAD="$built/fault_library.so" FAULT_NAMED=yes "$built/gpusort_apart")
+by_name() { "${by_name[@]}" "$@"; }
 
 # ---- a link that another user flips --------------------------------------------------------------
 
@@ -178,20 +179,24 @@ fi
 
 # ---- while it is sorted --------------------------------------------------------------------------
 
-temporary_of() { find "/proc/$1/fd" -lname "$PWD/*(deleted)" -printf '%p\n' 2>/dev/null | head -n 1; }
+# has_temporary PID: the process has an output, without a name or with one.
+has_temporary() {
+    [ -n "$(find "/proc/$1/fd" -lname "$PWD/*(deleted)" 2>/dev/null; find place -name '.gpusort-*')" ]
+}
 
-# meanwhile COMMAND...: sorts zeros from a pipe to place/out. COMMAND runs after the output is
-# opened and before the input ends, with the process number in $sorter. Prints the status and
+# meanwhile COMMAND...: "${sorting[@]}" sorts zeros from a pipe to place/out. COMMAND runs after the
+# output is opened and before the input ends, with the process number in $sorter. Prints the status and
 # standard error.
+sorting=("$GPUSORT")
 meanwhile() {
     local sorter status=0
     rm -f pipe && mkfifo pipe
-    "$GPUSORT" --format=raw --type=u64 --device=cpu pipe -o place/out 2>"$work/log/meanwhile" &
+    "${sorting[@]}" --format=raw --type=u64 --device=cpu pipe -o place/out 2>"$work/log/meanwhile" &
     sorter=$!
     {
         head -c 4000000 /dev/zero
         for _ in {1..400}; do
-            [ -z "$(temporary_of $sorter)" ] || break
+            ! has_temporary $sorter || break
             sleep 0.01
         done
         "$@" >&2
@@ -233,13 +238,52 @@ ok_prints 'a file with two names meanwhile stays' 'old\nold\n' -- cat place/old 
 # ---- signals -------------------------------------------------------------------------------------
 
 ulimit -c 0
-end_sorter() { kill -s "$1" "$sorter"; }
-for signal in KILL ABRT RTMIN TERM; do # unit_sink raises all of them
+end_sorter() { for signal in "$@"; do kill -s "$signal" "$sorter"; done; }
+ended_by() { meanwhile end_sorter "$1" && ls -A place && cat place/out; }
+# ends_all KIND SIGNAL...: each signal ends the run, and leaves the old output alone.
+ends_all() {
+    local kind=$1 signal
+    for signal in "${@:2}"; do
+        fresh_place
+        echo old >place/out
+        ok_prints "SIG$signal ends the run and leaves nothing, $kind" \
+            "status $((128 + $(kill -l "$signal")))\nout\nold\n" -- ended_by "$signal"
+    done
+}
+sorting=(env --default-signal "$GPUSORT")
+ends_all 'neither a file without a name' KILL ABRT INT TERM PWR RTMIN+7
+sorting=(env --default-signal "${by_name[@]}")
+[ $has_faults = no ] || ends_all 'nor one with a name' HUP INT QUIT TERM XCPU PIPE USR1 USR2 ALRM VTALRM PROF \
+    IO PWR SYS STKFLT RTMIN RTMIN+7 RTMAX
+fresh_place
+sorting=(env "--ignore-signal=HUP,TERM,USR1,RTMIN" "$GPUSORT")
+ok_prints 'signals that are ignored' 'status 0\n' -- meanwhile end_sorter HUP TERM USR1 RTMIN
+sorting=("$GPUSORT")
+
+# at_any_moment ROUNDS COMMAND...: SIGTERM at moments over the whole time that COMMAND takes leaves place/out
+# as it was or as it is after COMMAND, and no other file.
+at_any_moment() {
+    local begin=$EPOCHREALTIME rounds=$1 took i
+    shift
     fresh_place
-    echo old >place/out
-    ok_says "SIG$signal ends the run" '^status (1[2-9][0-9]|2[0-9][0-9])$' -- meanwhile end_sorter $signal
-    ok_prints "SIG$signal leaves nothing" 'out\nold\n' -- bash -c 'ls -A place; cat place/out'
-done
+    "$@"
+    took=$((${EPOCHREALTIME/./} - ${begin/./}))
+    cp place/out whole
+    for ((i = 0; i < rounds; i++)); do
+        echo old >place/out
+        timeout "$(printf '%d.%06d' $((took * i / rounds / 1000000)) $((took * i / rounds % 1000000 + 1)))" "$@" || true
+        cmp -s place/out whole || [ "$(head -c 10 place/out)" = old ] || echo "after $i of $rounds parts it is neither"
+        [ "$(ls -A place)" = out ] || ls -A place
+    done >"$work/log/problems" 2>&1
+    pass_unless_said "SIGTERM at any moment leaves the old output or the new one: ${*##*/}" "$work/log/problems"
+}
+head -c 18000000 /dev/zero >large.u8
+at_any_moment 20 "$GPUSORT" -n input -o place/out
+at_any_moment 10 "$GPUSORT" large.u8 -o place/out
+if [ $has_faults = yes ]; then
+    at_any_moment 30 "${by_name[@]}" -n input -o place/out
+    at_any_moment 10 "${by_name[@]}" --parallel=4 large.u8 -o place/out # mapped
+fi
 fresh_place
 [ $is_sanitized = yes ] || ok 'a small stack' bash -c 'ulimit -s 64; exec "$0" -n input -o place/out' "$GPUSORT"
 

@@ -12,20 +12,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <linux/filter.h>
 #include <linux/magic.h>
-#include <linux/seccomp.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 
 #define MIB ((size_t)1 << 20)
 
@@ -78,42 +68,11 @@ static char *find_unnamed_temporary(void)
     return NULL;
 }
 
-/* Returns the number of temporaries, with a name or without. */
-static size_t count_temporaries(void)
-{
-    char *const unnamed = find_unnamed_temporary();
-    free(unnamed);
-    return count_named_temporaries() + (unnamed != NULL);
-}
-
-/* From here on, system call `number` fails with EOPNOTSUPP if its argument `argument`, counted from
- * 0, has a bit of `bits`. Ends the process with 77 if that is not possible. */
-static void refuse_call(int number, unsigned argument, unsigned bits)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 (unsigned)offsetof(struct seccomp_data, args) + 8 * argument),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        _exit(77);
-}
-
-/* From here on, no file without a name can be opened, as on some file systems. */
-static void refuse_unnamed_files(void)
-{
-    refuse_call(SYS_openat, 2, O_TMPFILE & ~O_DIRECTORY);
-}
-
+/* There is no temporary, with a name or without. */
 static void assert_no_temporary(void)
 {
-    assert_int_equal(count_temporaries(), 0);
+    assert_int_equal(count_named_temporaries(), 0);
+    assert_null(find_unnamed_temporary());
 }
 
 static bool is_mapped_here(void)
@@ -262,7 +221,7 @@ static void test_size_is_that_of_what_was_written(void **state)
         assert_int_equal(sink_commit(sink, &error), !*cases[i].message);
         assert_string_equal(error.message, cases[i].message);
         assert_file_holds("out", *cases[i].message ? "old" : "new", 3);
-        assert_int_equal(count_temporaries(), 0);
+        assert_no_temporary();
         free(temporary);
         unlink("out");
     }
@@ -373,147 +332,9 @@ static void test_discard_at_once(void **state)
     (void)(state && repeat_in_memory(test_discard_at_once));
 }
 
-/* ---- Signals ---- */
-
-static bool open_out(struct sink **sink)
-{
-    struct error error = {0};
-    return sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1, false, NULL}, sink, &error);
-}
-
-/* Starts a child that opens a temporary, with a name or without, and then raises the signal.
- * Returns the child's wait status. */
-static int signal_child(int signal_number, void (*prepare)(int), bool has_name)
-{
-    fflush(stdout);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        const struct rlimit no_core = {0, 0};
-        struct sink *sink;
-        setrlimit(RLIMIT_CORE, &no_core);
-        prepare(signal_number);
-        if (has_name)
-            refuse_unnamed_files();
-        if (!open_out(&sink) || count_named_temporaries() != has_name || count_temporaries() != 1)
-            _exit(99);
-        raise(signal_number);
-        sink_discard(sink); /* the signal was ignored */
-        _exit(0);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return status;
-}
-
-static void take_default(int signal_number)
-{
-    signal(signal_number, SIG_DFL);
-}
-
-static void ignore(int signal_number)
-{
-    signal(signal_number, SIG_IGN);
-}
-
-static void assert_leaves_nothing(int signal_number, bool has_name)
-{
-    int status = signal_child(signal_number, take_default, has_name);
-    assert_true(WIFSIGNALED(status));
-    assert_int_equal(WTERMSIG(status), signal_number);
-    if (signal_number != SIGKILL) {
-        status = signal_child(signal_number, ignore, has_name);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
-    }
-    assert_int_equal(count_temporaries(), 0);
-}
-
-static void test_signals_leave_nothing(void **state)
-{
-    (void)state;
-    static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGXCPU,   SIGXFSZ,
-                                  SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM,  SIGVTALRM, SIGPROF,
-                                  SIGIO,   SIGPWR,  SIGSYS,  SIGSTKFLT};
-    put_file("out", "old", 3);
-    for (int has_name = 0; has_name < 2; has_name++) {
-        for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-            assert_leaves_nothing(signals[i], has_name);
-        for (int real_time = SIGRTMIN; real_time <= SIGRTMAX; real_time++)
-            assert_leaves_nothing(real_time, has_name);
-    }
-    assert_leaves_nothing(SIGKILL, false);
-    assert_leaves_nothing(SIGABRT, false);
-    assert_file_holds("out", "old", 3);
-    unlink("out");
-}
-
-static void *wait_for_signals(void *unused)
-{
-    for (;;)
-        pause();
-    return unused;
-}
-
-/* Opens and commits until it is killed. The second thread receives the signals while the first one
- * blocks them. */
-static void replace_small_forever(bool has_name)
-{
-    pthread_t other;
-    if (has_name)
-        refuse_unnamed_files();
-    if (pthread_create(&other, NULL, wait_for_signals, NULL) != 0)
-        _exit(98);
-    for (;;) {
-        struct error error = {0};
-        struct sink *sink;
-        if (!open_out(&sink) || !sink_write(sink, "x", 1, &error) || !sink_commit(sink, &error))
-            _exit(99);
-    }
-}
-
-static void replace_large_forever(void)
-{
-    const size_t bytes = 18 * MIB;
-    unsigned char *const data = make_bytes(bytes);
-    for (;;)
-        write_out(data, bytes, bytes, 9 * MIB);
-}
-
-/* The target is old or new. */
-static void test_kill_at_any_moment(void **state)
-{
-    if (state && repeat_in_memory(test_kill_at_any_moment))
-        return; /* a disk takes 0.2 s a round, to write what a rename replaces */
-    put_file("out", "x", 1);
-    for (int i = 0; i < 150; i++) {
-        struct stat status;
-        const bool is_large = i % 10 == 0;
-        int how;
-        fflush(stdout);
-        const pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0 && is_large)
-            replace_large_forever();
-        else if (child == 0)
-            replace_small_forever(i % 2);
-        usleep((useconds_t)(is_large ? 20000 + 370 * i : 1000 + 37 * i % 2000));
-        kill(child, SIGTERM);
-        assert_int_equal(waitpid(child, &how, 0), child);
-        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGTERM);
-        assert_no_temporary();
-        assert_int_equal(stat("out", &status), 0);
-        assert_true(status.st_size == 1 || (size_t)status.st_size == 18 * MIB);
-    }
-    unlink("out");
-}
-
 int main(void)
 {
-    /* A child has no OpenMP threads if its parent had some, so the tests that fork run first. */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signals_leave_nothing),
-        cmocka_unit_test(test_kill_at_any_moment),
         cmocka_unit_test(test_way),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_size_is_that_of_what_was_written),
