@@ -28,7 +28,12 @@ whole = np.random.default_rng(8).integers(0, 1000, 30001)
 np.savetxt("n.txt", whole, "%d"); np.savetxt("n.lines", np.sort(whole), "%d")
 np.sort(whole).astype("<f8").tofile("n.numbers")'
 head -c 8000 n.sorted >n.first
-: >nothing
+# Around the bytes that are read at once, and more than are read ahead.
+sizes='0 1 16383 16384 16385 65537 1048577 3000000'
+"$numpy" -c 'import numpy as np, sys
+for size in map(int, sys.argv[1].split()):
+    numbers = np.random.default_rng(size).integers(0, 256, size, "u1")
+    numbers.tofile("some.%d" % size); np.sort(numbers).tofile("some.%d.sorted" % size)' "$sizes"
 for name in n.f64 n.npy n.txt; do zstd -q <$name >$name.zst; done # from a pipe: the frame has no size
 
 for device in "${devices[@]}"; do
@@ -50,7 +55,10 @@ for device in "${devices[@]}"; do
     done
     comes 'indices' n.order n.f64 "${raw[@]}" --argsort=u64
     comes 'the first' n.first n.f64 "${raw[@]}" --top=1000
-    comes 'nothing' nothing nothing "${raw[@]}"
+    for bytes in $sizes; do
+        ok_output "$device: $bytes bytes from a pipe" "some.$bytes.sorted" -- \
+            gpusort --device="$device" --format=raw --type=u8 < <(cat "some.$bytes")
+    done
     refused "$device: a number that is cut off" 'standard input: 1003 bytes is not a multiple' -- \
         gpusort --device="$device" "${raw[@]}" -o "$target" < <(head -c 1003 n.f64)
     refused "$device: frames that are cut off" 'standard input: ' -- \
