@@ -9,10 +9,7 @@
 #include "tests/test_size.h"
 #include "tests/unit_files.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <zstd.h>
 
 #define MIB ((size_t)1 << 20)
@@ -135,44 +132,12 @@ static void restore(int file, int saved)
     close(saved);
 }
 
-struct feed {
-    int file;
-    const struct frames *frames;
-};
-
-static void *feed_main(void *opaque)
-{
-    const struct feed *const feed = opaque;
-    for (size_t done = 0; done < feed->frames->packed_bytes;) {
-        const size_t left = feed->frames->packed_bytes - done;
-        const ssize_t written =
-            write(feed->file, feed->frames->packed + done, left < 77777 ? left : 77777);
-        if (written < 0)
-            break;
-        done += (size_t)written;
-    }
-    close(feed->file);
-    return NULL;
-}
-
-static void assert_reads_pipe(unsigned threads, const struct frames *frames)
-{
-    int saved;
-    struct feed feed = {redirect_input(&saved), frames};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, feed_main, &feed), 0);
-    assert_reads_as("-", threads, 3 * MIB, frames);
-    pthread_join(thread, NULL);
-    restore(STDIN_FILENO, saved);
-}
-
-/* Reads from a file by one thread and by several, and from a pipe, and frees the frames. */
+/* Reads from a file, by one thread and by several, and frees the frames. zstd.sh reads pipes. */
 static void assert_reads(struct frames *frames)
 {
     put_file("in", frames->packed, frames->packed_bytes);
-    assert_reads_as("in", 1, 64 * MIB, frames);
-    assert_reads_as("in", 7, 100001, frames);
-    assert_reads_pipe(2, frames);
+    for (size_t i = 0; i < THREAD_COUNTS; i++)
+        assert_reads_as("in", thread_counts[i], i == 0 ? 64 * MIB : 100001, frames);
     free_frames(frames);
     unlink("in");
 }
@@ -311,42 +276,6 @@ static void test_size_is_known_from_headers(void **state)
 
 /* ---- Limits of reading ---- */
 
-/* How many more threads can be started. */
-static size_t threads_left = SIZE_MAX;
-
-/* Replaces the function of the C library. */
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-                   void *argument)
-{
-    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    void *const next = dlsym(RTLD_NEXT, "pthread_create");
-    memcpy(&create, &next, sizeof create); /* ISO C has no cast for that */
-    if (threads_left == 0)
-        return EAGAIN;
-    threads_left -= threads_left != SIZE_MAX;
-    return create(thread, attributes, run, argument);
-}
-
-/* If no thread can be started, the caller decodes; if only one can, that one does. */
-static void test_threads_that_cannot_be_started(void **state)
-{
-    (void)state;
-    struct frames frames = {0};
-    for (size_t i = 0; i < 3; i++) {
-        add_skippable(&frames, 300000); /* a batch of its own */
-        add_frame(&frames, 3 * MIB, UNSIZED);
-        add_frame(&frames, 10 * i, SIZED);
-    }
-    put_file("in", frames.packed, frames.packed_bytes);
-    for (size_t i = 0; i < 4; i++) {
-        threads_left = i;
-        assert_reads_as("in", 7, 100001, &frames);
-    }
-    threads_left = SIZE_MAX;
-    free_frames(&frames);
-    unlink("in");
-}
-
 /* Reads a little of `in`, lets the threads run ahead, and reads on. That must take at most `limit`
  * bytes. */
 static void assert_takes_at_most(size_t limit)
@@ -453,7 +382,6 @@ int main(void)
         cmocka_unit_test(test_large_skippable_frames),
         cmocka_unit_test(test_damage_is_refused_alike),
         cmocka_unit_test(test_size_is_known_from_headers),
-        cmocka_unit_test(test_threads_that_cannot_be_started),
         cmocka_unit_test(test_open_pipe_can_be_closed),
     };
     return cmocka_run_group_tests_name("frames", tests, enter_scratch, leave_scratch);
