@@ -254,43 +254,6 @@ static void spans_beyond_the_memory_are_counted(void **state)
     trace_stop();
 }
 
-static void assert_count(const char *text, const char *what, size_t expected)
-{
-    size_t found = 0;
-    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
-        found++;
-    assert_int_equal(found, expected);
-}
-
-/* Overlapping spans have a row each, whether of two threads or, as with a device, of one thread. */
-static void spans_of_a_row_do_not_overlap(void **state)
-{
-    (void)state;
-    struct error error = {0};
-    pthread_t thread;
-    size_t spans = 1;
-    assert_true(trace_start(true, &error));
-    const uint64_t begin_ns = trace_begin();
-    trace_span(TRACE_UPLOAD, "a", begin_ns, begin_ns + 2500, 1);
-    trace_span(TRACE_UPLOAD, "b", begin_ns + 2500, begin_ns + 3000, 1);
-    trace_span(TRACE_UPLOAD, "c", begin_ns + 2999, begin_ns + 4000, 1);
-    trace_end(TRACE_WRITE, begin_ns, 1);
-    assert_int_equal(pthread_create(&thread, NULL, work, &spans), 0);
-    pthread_join(thread, NULL);
-    char *const text = written_trace();
-    assert_count(text, "\"ph\":\"X\"", 5);
-    assert_count(text, "\"thread_name\"", 4);
-    assert_count(text, "{\"name\":\"upload\"}", 1);
-    assert_count(text, "{\"name\":\"upload 1\"}", 1);
-    assert_count(text, "{\"name\":\"write 0\"}", 1);
-    assert_count(text, "{\"name\":\"write 1\"}", 1);
-    assert_count(text, "\"dur\":2.500,", 1);
-    assert_count(text, "\"dur\":0.500,", 1);
-    free(text);
-    trace_stop();
-    assert_false(trace_is_recording());
-}
-
 /* ---- The trace of ranks ---- */
 
 /* What rank 0 broadcasts goes through this pipe to rank 1. */
@@ -499,7 +462,6 @@ int main(void)
         cmocka_unit_test(a_stopped_counter_ends_waiting),
         cmocka_unit_test(work_is_counted_without_a_trace),
         cmocka_unit_test(spans_beyond_the_memory_are_counted),
-        cmocka_unit_test(spans_of_a_row_do_not_overlap),
         cmocka_unit_test(a_rank_reads_the_bytes_of_another),
         cmocka_unit_test(devices_have_classes),
         cmocka_unit_test(every_class_has_rows_to_the_end),
