@@ -31,8 +31,6 @@ LONG = {
     "c": [b"--check", b"--check=diagnose-first"],
     "C": [b"--check=quiet", b"--check=silent"],
     "m": [b"--merge"],
-    "header": [b"--header"],  # of gpusort alone
-    "top": [b"--top"],
 }
 SEPARATORS = [b",", b",", b",", b":", b"\t", b" ", b";", b"x", b"0", b"1", b".", b"-", b"e", b"K", b"\\", b"\\0",
               b"\n", b"\xff", b"\r", b"a"]  # fmt: skip
@@ -42,14 +40,6 @@ WRONG = [
     [b"-t,", b"-t:"], [b"-n", b"-g"], [b"-g", b"-h"], [b"-n", b"-h"], [b"-c", b"-C"], [b"-k1 "], [b"-k1,2,3"],
     [b"no-such-file"], [b"-c", b"in0", b"in0"], [b"-c", b"-o", b"out"], [b"--files0-from=no-such-file"],
 ]  # fmt: skip
-
-
-def known_long_options(gpusort):
-    """The options of LONG that gpusort says it has."""
-    said = subprocess.run([gpusort, "--help"], capture_output=True, check=False).stdout
-    known = set(re.findall(rb"--[a-z0-9-]+", said))
-    found = {letter: [word for word in words if word.split(b"=")[0] in known] for letter, words in LONG.items()}
-    return {letter: words for letter, words in found.items() if words}
 
 
 def known_paths(gpusort):
@@ -121,15 +111,15 @@ def change_definition(rng, unit):
     return unit._replace(words=unit.words[:-1] + [prefix + text])
 
 
-def letter_units(rng, letters, long_options):
+def letter_units(rng, letters):
     """The letters, one by one or together, or in their long form."""
     if len(letters) > 1 and rng.random() < 0.5:
         return [Unit([b"-" + "".join(letters).encode()], any(x in "ngh" for x in letters))]
     units = []
     for letter in letters:
         words = [b"-" + letter.encode()]
-        if letter in long_options and rng.random() < 0.1:
-            words = [rng.choice(long_options[letter])]
+        if rng.random() < 0.1:
+            words = [rng.choice(LONG[letter])]
         units.append(Unit(words, letter in "ngh"))
     return units
 
@@ -240,7 +230,7 @@ def make_case(rng, settings):
         if rng.random() < chance:
             letters.append(letter)
     rng.shuffle(letters)
-    units = letter_units(rng, letters, settings.long_options) + key_units
+    units = letter_units(rng, letters) + key_units
     separator = None
     if rng.random() < 0.45:
         word = rng.choice(SEPARATORS)
@@ -262,11 +252,11 @@ def make_case(rng, settings):
     if "g" in orders:
         inputs = with_one_nan(inputs)
     case = Case(units, inputs, terminator=terminator)
-    vary(rng, case, settings.long_options)
+    vary(rng, case)
     return case
 
 
-def vary(rng, case, long_options):
+def vary(rng, case):
     """The ways in and out, and -c and -m."""
     case.delivery = rng.choice(["files", "files", "files", "input", "pipe"])
     if rng.random() < 0.03:
@@ -285,15 +275,14 @@ def vary(rng, case, long_options):
         case.is_presorted = True
     if case.action:
         words = [b"-" + case.action.encode()]
-        if case.action in long_options and rng.random() < 0.2:
-            words = [rng.choice(long_options[case.action])]
+        if rng.random() < 0.2:
+            words = [rng.choice(LONG[case.action])]
         case.units.insert(rng.randrange(len(case.units) + 1), Unit(words, False))
     if case.action not in ("c", "C") and rng.random() < 0.08:
         case.output = "in0" if case.delivery == "files" and rng.random() < 0.5 else "out"
     elif not case.action and rng.random() < 0.08:
-        if "header" in long_options:
-            case.header = rng.choice([0, 1, 1, 1, 2, 3, 50])
-        if "top" in long_options and (case.header == 0 or rng.random() < 0.1):
+        case.header = rng.choice([0, 1, 1, 1, 2, 3, 50])
+        if case.header == 0 or rng.random() < 0.1:
             case.top = rng.choice([1, 2, 3, 10, 1000])
     if rng.random() < 0.02:
         case.units.append(Unit(rng.choice(WRONG), False))

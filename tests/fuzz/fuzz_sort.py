@@ -3,7 +3,6 @@
 
   fuzz_sort.py --rounds N [--seed S]     N rounds; the same seed gives the same rounds
   fuzz_sort.py --forever [--seed S]      until it is stopped
-  fuzz_sort.py --seconds N [--seed S]    for so long
   fuzz_sort.py --seed S --first K --rounds 1    round K again
 
 A round is a set of options and some inputs (fuzz_case.py), made by a generator of random numbers that is
@@ -25,7 +24,6 @@ import collections
 import dataclasses
 import multiprocessing
 import os
-import queue
 import random
 import shlex
 import signal
@@ -33,16 +31,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing.connection import wait
 
 sys.dont_write_bytecode = True  # nothing is left in tests/fuzz/
-from fuzz_case import (PIPE_BYTES, SORT, cut_headers, expected_output, is_action, is_order_of_sort, known_long_options,
+from fuzz_case import (PIPE_BYTES, SORT, cut_headers, expected_output, is_action, is_order_of_sort,
                        known_paths, lines_of, make_case, stdin_of, vary_ends, vary_for_device, vary_lines,
                        words_of, words_of_gpusort, words_of_sort)  # fmt: skip
 from zstd_frames import compress_oddly
 
 TIME_LIMIT_S = 20  # of sort(1)
 OWN_LIMIT_S = 240  # of gpusort, as a stand-in for a GPU is slow
-MISMATCHES_MAX = 20
+MISMATCH = 3  # the status of a process that found one
 SHRINK_TRIES = 1500
 SHRINK_TIME_S = 30
 
@@ -371,20 +370,24 @@ def report(number, seed, arguments, case, found):
 # ---- all of it -----------------------------------------------------------------------------------
 
 
-def work(settings, which, directory, results):
-    """One of several processes: every --jobs-th round, in a directory of its own."""
+def work(settings, which, directory, rounds, unanswered):
+    """One of several processes: every --jobs-th round, in a directory of its own, up to a mismatch."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = os.getppid()
     gpusort_options = [option.encode() for option in settings.gpusort_options]
     runner = Runner(settings.gpusort, settings.server, gpusort_options, os.path.join(directory, str(which)))
     number = settings.first + which
-    last = settings.first + settings.rounds
-    while number < last and time.monotonic() < settings.end and os.getppid() == parent:
-        before = runner.unanswered
+    while number < settings.first + settings.rounds and os.getppid() == parent:
         text = settings.try_round(settings, runner, number)
-        results.put((text, runner.unanswered > before))
+        with rounds.get_lock():
+            rounds.value += 1
+        if text:
+            print(text, flush=True)
+            sys.exit(MISMATCH)
         number += settings.jobs
+    with unanswered.get_lock():
+        unanswered.value += runner.unanswered
 
 
 def try_round(settings, runner, number):
@@ -398,52 +401,33 @@ def try_round(settings, runner, number):
     found = runner.compare(case)
     if found is None:
         return None
-    if not settings.as_it_is:
-        case = Shrinker(runner, case).shrink()
+    case = Shrinker(runner, case).shrink()
     arguments = "".join(" " + option for option in settings.gpusort_options)
     return report(number, settings.seed, arguments, case, runner.compare(case) or found)
 
 
-def wait_for_results(workers, results, settings):
-    """Prints mismatches as they come; how many rounds there were, mismatches, and rounds in which
-    sort(1) took too long to compare with."""
-    rounds = mismatches = unanswered = 0
-    said_at = start = time.monotonic()
-    while True:
-        alive = any(worker.is_alive() for worker in workers)
-        try:
-            text, is_unanswered = results.get(timeout=0.2 if alive else 0.01)
-        except queue.Empty:
-            if any(worker.exitcode for worker in workers):
-                sys.exit("fuzz_sort.py: it died after %d rounds" % rounds)
-            if not alive:
-                return rounds, mismatches, unanswered
-            continue
-        rounds += 1
-        unanswered += is_unanswered
-        if text:
-            mismatches += 1
-            print(text, flush=True)
-            if mismatches == (MISMATCHES_MAX if settings.keep_going else 1):
-                return rounds, mismatches, unanswered
-        if settings.forever and time.monotonic() - said_at > 60:
-            said_at = time.monotonic()
-            print("%d rounds, %d mismatches, %.0f rounds/s" % (rounds, mismatches, rounds / (said_at - start)),
-                  flush=True)  # fmt: skip
-
-
 def run_workers(settings, directory):
-    results = multiprocessing.Queue()
-    workers = [multiprocessing.Process(target=work, args=(settings, which, directory, results), daemon=True)
-               for which in range(settings.jobs)]  # fmt: skip
+    """Returns how many rounds there were, whether one was a mismatch, and in how many sort(1) took too
+    long to compare with."""
+    rounds, unanswered = multiprocessing.Value("q"), multiprocessing.Value("q")
+    workers = [multiprocessing.Process(target=work, args=(settings, i, directory, rounds, unanswered), daemon=True)
+               for i in range(settings.jobs)]  # fmt: skip
+    start = time.monotonic()
     try:
         for worker in workers:
             worker.start()
-        return wait_for_results(workers, results, settings)
+        while any(worker.is_alive() for worker in workers) and not any(worker.exitcode for worker in workers):
+            wait([worker.sentinel for worker in workers if worker.is_alive()], timeout=60)
+            if settings.forever:
+                print("%d rounds, %.0f rounds/s" % (rounds.value, rounds.value / (time.monotonic() - start)), flush=True)
+        statuses = {worker.exitcode for worker in workers if worker.exitcode}
     finally:
         for worker in workers:
             worker.terminate()
             worker.join()
+    if statuses - {MISMATCH}:
+        sys.exit("fuzz_sort.py: it died after %d rounds" % rounds.value)
+    return rounds.value, len(statuses), unanswered.value
 
 
 def parse_arguments():
@@ -452,9 +436,6 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (1)")
     parser.add_argument("--first", type=int, default=0, help="number of the first round (0)")
     parser.add_argument("--forever", action="store_true", help="until stopped, --rounds or not")
-    parser.add_argument("--seconds", type=float, help="for so long, --rounds or not")
-    parser.add_argument("--keep-going", action="store_true", help="up to %d mismatches" % MISMATCHES_MAX)
-    parser.add_argument("--as-it-is", action="store_true", help="print a mismatch without making it smaller")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (one for each processor)")
     parser.add_argument("--server", help="runs gpusort many times in one process: build/tests/many_runs")
     parser.add_argument("--numbers", action="store_true", help="arrays, compared with NumPy, instead of lines")
@@ -474,7 +455,6 @@ def main():
     settings.server = os.path.abspath(settings.server) if settings.server else None
     settings.gpusort_options = ["--device=" + settings.device] if settings.device else []
     settings.paths = known_paths(settings.gpusort) if settings.device == "gpu" else []
-    settings.long_options = known_long_options(settings.gpusort)
     settings.knows_ronna = is_order_of_sort("-h", b"2Y\n1R\n")
     settings.parts_at_0x80 = is_order_of_sort("-n", b"2\n\x8011\n")
     settings.try_round = try_round
@@ -485,8 +465,7 @@ def main():
     settings.jobs = max(1, settings.jobs)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("fuzz_sort.py: terminated"))
     start = time.monotonic()
-    settings.end = start + (settings.seconds or float("inf"))
-    if settings.forever or settings.seconds:
+    if settings.forever:
         settings.rounds = float("inf")
     try:
         with tempfile.TemporaryDirectory(prefix="gpusort-fuzz.") as directory:
