@@ -2,7 +2,6 @@
 /* unit_check.c - the sums and the order checks of the proof of output, against loops over single
  * keys and bytes.
  */
-#include "core/argsort.h"
 #include "core/check/check.h"
 #include "core/check/check_kernels.h"
 #include "core/check/check_line.h"
@@ -441,27 +440,6 @@ static void test_open_lines(void **state)
     }
 }
 
-static void test_indices(void **state)
-{
-    (void)state;
-    struct key_index items[100];
-    struct key_check check;
-    for (size_t i = 0; i < 100; i++)
-        items[i] = (struct key_index){.index = (i * 37) % 100, .key = i / 3};
-    key_check_start_lines(&check);
-    key_check_begin_chunk(&check, items, 100);
-    tap_see(&check.tap, items, sizeof items);
-    assert_true(check_sum_equal(check.sum, key_check_indices(100, 2)));
-    assert_int_equal(check.disorder, 0);
-    items[50].index++;
-    items[70].key = 1;
-    key_check_start_lines(&check);
-    key_check_begin_chunk(&check, items, 100);
-    tap_see(&check.tap, items, sizeof items);
-    assert_false(check_sum_equal(check.sum, key_check_indices(100, 2)));
-    assert_int_equal(check.disorder, 71);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,7 +449,6 @@ int main(void)
         cmocka_unit_test(test_pieces),         cmocka_unit_test(test_text),
         cmocka_unit_test(test_gathered_lines), cmocka_unit_test(test_line_items),
         cmocka_unit_test(test_keys_that_rise), cmocka_unit_test(test_open_lines),
-        cmocka_unit_test(test_indices),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

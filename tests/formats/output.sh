@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The output is either complete or as it was: for every kind of output, after any error, and after
-# any signal.
+# The output is either complete or as it was: for every kind of output, and after any error. Signals
+# are in output_safety.sh.
 . "$(dirname "$0")/../lib.sh"
 
 # 262,144 numbers: 2 MiB of u64, more than any buffer.
@@ -258,39 +258,7 @@ else
     skip 'terminals' 'no Python'
 fi
 
-# ---- signals and closed pipes --------------------------------------------------------------------
-
-# has_temporary PID: the process has a nameless file open that will become $target.
-has_temporary() { [ -n "$(find "/proc/$1/fd" -lname "$target_dir/*(deleted)" 2>/dev/null)" ]; }
-
-# interrupted SIGNAL STATUS: SIGNAL ends a job in the middle of its input, with STATUS.
-interrupted() {
-    local signal=$1 expected=$2 status=0 writer sorter
-    old_output
-    rm -f slow && mkfifo slow
-    { head -c 4000000 /dev/zero && exec sleep 60; } >slow 2>/dev/null &
-    writer=$!
-    env --default-signal=INT,HUP,QUIT,TERM "$GPUSORT" --device=cpu --format=raw --type=u64 slow \
-        -o "$target" 2>"$work/log/stderr" &
-    sorter=$!
-    for _ in {1..200}; do
-        ! has_temporary "$sorter" || break
-        sleep 0.05
-    done
-    {
-        has_temporary "$sorter" || echo "no temporary is open"
-        kill -s "$signal" "$sorter"
-        wait "$sorter" 2>/dev/null || status=$?
-        [ "$status" -eq "$expected" ] || echo "exit status $status, not $expected"
-        old_output_problems
-        sed 's/^/standard error: /' "$work/log/stderr"
-    } >"$work/log/problems" 2>&1
-    kill "$writer" 2>/dev/null || true
-    wait "$writer" 2>/dev/null || true
-    pass_unless_said "SIG$signal in mid-run" "$work/log/problems"
-}
-interrupted TERM 143
-interrupted INT 130
+# ---- closed pipes --------------------------------------------------------------------------------
 
 # closed_pipe COMMAND...: prints two bytes of its output, then its status if that is not 0, and its
 # standard error.
