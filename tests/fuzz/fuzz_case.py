@@ -11,7 +11,6 @@ from fuzz_lines import Lines, decimal_family, lines_of_file, strict_line
 
 SORT = shutil.which("sort")
 SMALL_MEMORY_BYTES = 1 << 20  # what is sorted in parts of some lines each
-PIPE_BYTES = 60000  # what a pipe takes before anyone reads it
 
 # ---- options -------------------------------------------------------------------------------------
 
