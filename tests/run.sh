@@ -23,7 +23,7 @@ for_aarch64=(types text)
 for_any_device=(fuzz sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines)
 # These take longest, and start first, so that no processor is idle at the end.
 longest=(devices-simt external external-simt faults faults-simt fuzz-simt install lines_matrix mpi radix_matrix
-    stats stats-simt style top-simt unit_cpu_sort unit_frames)
+    stats stats-simt style top-simt unit_cpu_sort)
 
 # full_or_small FULL SMALL: prints the one for this build.
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }

@@ -87,19 +87,18 @@ ok_output 'a compressed file sorted onto itself' up -- zstd -dc both.zst
 
 # ---- frames: 16 MiB each, by all threads ---------------------------------------------------------
 
-head -c "$(full_or_small 34000000 17000000)" /dev/urandom >big.u32
+head -c 17000000 /dev/urandom >big.u32
 gpusort -r big.u32 -o big.u32 # soon sorted, as only frames matter
-frames=$(full_or_small 3 2)
 gpusort big.u32 >big.up
 for threads in 1 2 7; do
     ok "$threads threads compress" gpusort --parallel=$threads big.u32 -o big.$threads.zst
 done
-ok_says 'frames of 16 MiB' "^ *$frames +0 .* XXH64 +big.1.zst" -- zstd -l big.1.zst
+ok_says 'frames of 16 MiB' "^ *2 +0 .* XXH64 +big.1.zst" -- zstd -l big.1.zst
 ok_output 'zstd(1) reads frames' big.up -- zstd -dc big.1.zst
 ok_same_bytes 'two threads write what one does' big.2.zst big.1.zst
 ok_same_bytes 'seven threads write what one does' big.7.zst big.1.zst
 { gpusort -r big.u32 && head -c 34000000 /dev/zero; } >slow_first.u32
-ok 'frames that take longer come first' gpusort -r --parallel=7 slow_first.u32 -o slow_first.zst
+ok 'frames that take longer come first' gpusort -r --zstd=12 --parallel=7 slow_first.u32 -o slow_first.zst
 ok_output 'frames that take longer come first' slow_first.u32 -- zstd -dc slow_first.zst
 for bytes in 0 1 16777215 16777216 16777217; do
     head -c $bytes /dev/zero >zeros.u8
@@ -116,17 +115,53 @@ split -b 7M big.u32 piece.
 zstd -q piece.*
 cat piece.*.zst >sized.zst
 zstd -q big.u32 -o single.zst
-kinds='sized unsized single'
+# Frames of thousands of bytes, with their size and without, more than threads hold at once; and
+# skippable frames, larger than what is read ahead, and than frames that are kept whole.
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tests_dir/fuzz python3 - <<'PYTHON'
+import random
+import struct
+
+from zstd_frames import SKIPPABLE_MAGIC, compress, frame_by_hand
+
+
+def skippable(size):
+    return struct.pack("<II", SKIPPABLE_MAGIC, size) + bytes(size)
+
+
+random = random.Random(1)
+data = open("big.u32", "rb").read()
+with open("skippable.zst", "wb") as file:
+    file.write(skippable(6 << 20) + compress(data[: 5 << 20], 5 << 20) + skippable(40 << 20))
+    file.write(compress(data[5 << 20 :], 1 << 20))
+with open("small.zst", "wb") as file:
+    for i in range(1500):
+        part, data = data[: i * 37 % 5000], data[i * 37 % 5000 :]
+        file.write(compress(part, 5000) if i % 2 else frame_by_hand(random, part))
+        file.write(skippable(i % 200) if i % 7 == 0 else b"")
+    file.write(compress(data, 1 << 20))
+PYTHON
+kinds='sized unsized single small skippable'
 if command -v pzstd >/dev/null; then
     pzstd -q -1 -p 4 big.u32 -o by_pzstd.zst
     kinds="$kinds by_pzstd"
     ok_output 'pzstd(1) reads frames' big.up -- pzstd -qdc big.1.zst
 fi
 for kind in $kinds; do
-    ok_output "$kind frames" big.up -- gpusort --type=u32 --no-zstd --parallel=7 "$kind.zst"
-    ok_output "$kind frames on a pipe" big.up -- \
-        bash -c 'cat "$1" | "$0" --type=u32 --no-zstd' "$GPUSORT" "$kind.zst"
+    ok_output "$kind frames, seven threads" big.up -- \
+        gpusort --type=u32 --format=raw --no-zstd --parallel=7 "$kind.zst"
+    ok_output "$kind frames on a pipe, two threads" big.up -- \
+        bash -c 'cat "$1" | "$0" --type=u32 --format=raw --no-zstd --parallel=2' "$GPUSORT" "$kind.zst"
 done
+for bytes in $(full_or_small '33554432 33554433' 33554433); do # a frame is kept whole up to 32 MiB
+    head -c "$bytes" /dev/zero >zeros.u8
+    { zstd -qc1 zeros.u8 && zstd -qc1 <zeros.u8; } >two.zst
+    ok_output "two frames of $bytes bytes, with their size and without" <(cat zeros.u8 zeros.u8) -- \
+        gpusort --type=u8 --format=raw --no-zstd --parallel=7 two.zst
+done
+# The header states 2^56 - 1 bytes, and the only block is empty.
+printf '\x28\xb5\x2f\xfd\xc0\0\xff\xff\xff\xff\xff\xff\xff\0\1\0\0' >liar.zst
+refused 'a frame that states more than blocks can hold' 'liar.zst: compressed byte 17: corrupt zstd data: less than the frame says' -- \
+    gpusort --type=u8 --format=raw liar.zst -o "$target"
 # The headers are read only where they are in the page cache, and a busy machine may have dropped them.
 ok_says 'the count is known where all frames state their size' \
     "$(($(stat -c %s big.u32) / 4)) numbers" -- \
@@ -164,6 +199,29 @@ wait $! || status=$?
     old_output_problems
 } >killed
 pass_unless_said 'killed while it compresses, it leaves nothing' killed
+
+# ---- memory --------------------------------------------------------------------------------------
+
+# takes NAME KIB COMMAND...: COMMAND takes at most that much memory.
+takes() {
+    local name=$1 most=$2
+    peak_of "${@:3}"
+    ok "$name: $(cat peak) KiB, at most $most" test "$(cat peak)" -le "$most"
+}
+if [ "$test_size" = full ] && ! grep -q __asan_init "$GPUSORT"; then
+    top=("$GPUSORT" --device=cpu --parallel=2 --type=u8 --format=raw --no-zstd --top=1)
+    head -c 300000000 /dev/zero | zstd -qc1 >bomb.zst
+    takes 'a frame of 300 MB that is read' 100000 "${top[@]}" bomb.zst -o got
+    head -c 28000000 /dev/zero >zeros.u8
+    zstd -q1 -f zeros.u8 -o one.zst
+    for _ in {1..10}; do cat one.zst; done >many.zst
+    takes 'ten frames of 28 MB that are read' 200000 "${top[@]}" many.zst -o got
+    yes "$(printf '1%0999d' 0)" | head -c 300000000 >long_lines || true
+    takes '300 MB that are written' 200000 "$GPUSORT" --device=cpu --parallel=2 -m -n --zstd=1 long_lines -o got
+    rm long_lines
+else
+    skip 'memory of compressed data' 'sanitizers take more'
+fi
 
 # ---- text that looks compressed ------------------------------------------------------------------
 
