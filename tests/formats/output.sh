@@ -361,6 +361,13 @@ if [ "$has_faults" = yes ]; then
 else
     skip 'calls that are looked at' 'not in this build'
 fi
+fresh_place
+"${by_four[@]}" --device=cpu --format=raw --type=u8 large -o place/out
+ok_same_bytes 'a large file' place/out large
+"${by_four[@]}" --device=cpu -n -u unended -o place/out
+ok 'an output that is smaller than the input takes no space beyond its end' \
+    test "$(($(stat -c '%b * 512 - %s' place/out)))" -lt 1048576
+ok_alone 'a large file' out
 head -c 30000000 /dev/zero >got
 ones 1<>got
 ok_same_bytes 'what is longer' got <(cat large <(head -c 10000000 /dev/zero))

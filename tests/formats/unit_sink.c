@@ -5,7 +5,6 @@
  */
 #include "formats/codec/codec.h"
 #include "formats/io/mapped_file.h"
-#include "formats/io/output_file.h"
 #include "formats/io/sink.h"
 #include "tests/unit_files.h"
 
@@ -23,13 +22,11 @@
  * even if the machine has fewer processors. */
 #define MAPPING_THREADS 8
 
-static unsigned sink_threads = MAPPING_THREADS;
-
 static struct sink *open_sink(const char *path)
 {
     struct error error = {0};
     struct sink *sink;
-    const struct sink_spec spec = {path, &codecs[0], 0, sink_threads, false, NULL};
+    const struct sink_spec spec = {path, &codecs[0], 0, MAPPING_THREADS, false, NULL};
     const bool opened = sink_open(&spec, &sink, &error);
     assert_string_equal(error.message, "");
     assert_true(opened);
@@ -99,98 +96,6 @@ static bool repeat_in_memory(void (*test)(void **))
     assert_int_equal(rmdir(directory), 0);
     return true;
 }
-
-/* ---- Bytes ---- */
-
-/* Whether the output is mapped depends on its size, on the threads and on the kind of file. */
-static void test_way(void **state)
-{
-    static const struct {
-        const char *path;
-        uint64_t bytes;
-        unsigned threads;
-        bool is_mapped;
-    } cases[] = {
-        {"out", MAPPED_FILE_MIN, 4, true},
-        {"out", MAPPED_FILE_MIN, 3, false},
-        {"out", MAPPED_FILE_MIN - 1, 4, false},
-        {"out", UINT64_MAX, 4, false},
-        {"out", 0, 4, false},
-        {"/dev/null", MAPPED_FILE_MIN, 4, false},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct error error = {0};
-        struct output_file output;
-        assert_true(output_file_open(cases[i].path, "out", NULL, &output, &error));
-        output_file_expect(&output, cases[i].bytes, cases[i].threads);
-        assert_int_equal(output.mapped != NULL, cases[i].is_mapped && is_mapped_here());
-        assert_int_equal(output.writers, output.mapped ? 4 : 1);
-        output_file_discard(&output);
-    }
-    assert_no_temporary();
-    (void)(state && repeat_in_memory(test_way));
-}
-
-/* Writes the first `put` bytes by sink_write() and the rest through lent buffers, and commits. */
-static void write_out(const unsigned char *data, size_t bytes, uint64_t expected, size_t put)
-{
-    struct error error = {0};
-    struct sink *sink = open_sink("out");
-    const size_t header = put < 130 ? put : 130;
-    if (put % 2 == 0 && expected > 20 * MIB)
-        sink_expect_least(sink, expected - 3 * MIB);
-    sink_expect(sink, expected);
-    assert_true(sink_write(sink, data, header, &error));
-    assert_true(sink_write(sink, data + header, put - header, &error));
-    for (size_t begin = put, length; begin < bytes; begin += length) {
-        unsigned char *buffer;
-        length = SINK_BUFFER_BYTES - begin / 7 % 100000;
-        if (length > bytes - begin)
-            length = bytes - begin;
-        assert_true(sink_lend(sink, &buffer, &error));
-        memcpy(buffer, data + begin, length);
-        assert_true(sink_put(sink, buffer, length, &error));
-    }
-    assert_true(sink_commit(sink, &error));
-}
-
-/* The announced size may be too large or too small. */
-static void test_bytes(void **state)
-{
-    const size_t most = 37 * MIB + 4321;
-    unsigned char *const data = make_bytes(most);
-    const struct {
-        size_t bytes;
-        uint64_t expected;
-        size_t put;
-    } cases[] = {
-        {most, most, most},
-        {most, most, 0},
-        {most, most, 19 * MIB + 1},
-        {most, most - 5 * MIB - 7, most},
-        {most - 1, most, 5},
-        {most, MAPPED_FILE_MIN, MIB},
-        {0, most, 0},
-        {16 * MIB, 16 * MIB, 4095},
-        {most, most + (200 << 20), 12 * MIB},
-        {5 * MIB, UINT64_MAX, MIB},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct stat status;
-        sink_threads = i % 3 == 2 ? 2 : MAPPING_THREADS;
-        write_out(data, cases[i].bytes, cases[i].expected, cases[i].put);
-        assert_file_holds("out", data, cases[i].bytes);
-        assert_int_equal(stat("out", &status), 0);
-        assert_true((size_t)status.st_blocks * 512 < cases[i].bytes + MIB); /* no unused space */
-        assert_no_temporary();
-        unlink("out");
-    }
-    sink_threads = MAPPING_THREADS;
-    free(data);
-    (void)(state && repeat_in_memory(test_bytes));
-}
-
-/* ---- Errors ---- */
 
 /* Another process may change the size of a temporary. That is an error, unless only the announced
  * space after the written bytes changed. */
@@ -337,8 +242,6 @@ static void test_discard_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_way),
-        cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_size_is_that_of_what_was_written),
         cmocka_unit_test(test_temporary_cut_off),
         cmocka_unit_test(test_truncated_at_the_last_moment),
