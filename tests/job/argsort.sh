@@ -28,11 +28,11 @@ permutes() {
 permutes_each_way() {
     local type=$1 count=$2 endian base=$1.$2 rule
     for endian in little big; do
-        [ "$endian" = little ] || { [ "$count" -ge 1000 ] && [ "$(bytes_of_type "$type")" != 1 ]; } || continue
+        [ "$endian" = little ] || { [ "$count" -eq 1000 ] && [ "$(bytes_of_type "$type")" != 1 ]; } || continue
         permutes "$type" "$count" "$endian" "$base.up"
         permutes "$type" "$count" "$endian" "$base.down" -r
         for rule in first last; do
-            [ -e "$base.up.$rule.u64" ] || continue
+            if [ "$count" -ne 1000 ] || [ ! -e "$base.up.$rule.u64" ]; then continue; fi
             permutes "$type" "$count" "$endian" "$base.up.$rule" --nan="$rule"
             permutes "$type" "$count" "$endian" "$base.down.$rule" --nan="$rule" -r
         done
