@@ -166,7 +166,7 @@ static void numbers_are_read_as_by_libc(void **state)
     long double value, value_before = 0;
     bool is_exact, was_exact = true;
     char text_before[128] = "";
-    for (size_t round = 0; round < full_or_small(2000000, 400000); ++round) {
+    for (size_t round = 0; round < full_or_small(800000, 200000); ++round) {
         char text[128], *end;
         draw_text(&seed, text);
         const size_t length = strlen(text);
@@ -231,7 +231,7 @@ static void floats_are_read_back_and_shortest(void **state)
 {
     (void)state;
     uint64_t seed = 3;
-    for (size_t round = 0; round < full_or_small(500000, 100000); ++round) {
+    for (size_t round = 0; round < full_or_small(250000, 50000); ++round) {
         char text[NUMBER_TEXT_MAX + 1], shorter[64];
         uint64_t bits = random_next(&seed);
         if (round % 4 == 0)
