@@ -217,8 +217,8 @@ many = numpy.arange(36_000_000, dtype="u4") * 119
 many.tofile("many.up")
 many[::-1].tofile("many.u32")
 '
-    # goes_on NAME CALLS ARGUMENT...: CALLS fail, and the CPU sorts. Sanitized builds take half a
-    # minute for each job, so they do only the first ones.
+    # goes_on NAME CALLS ARGUMENT...: CALLS fail, and the CPU sorts. Sanitized builds take seconds for
+    # each job of this size, and run only the first ones.
     goes_on() {
         echo 'the old output' >got
         ok_says "$1, the CPU sorts" '^gpusort: device     cpu: .*; but device' -- \
