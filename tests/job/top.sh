@@ -160,7 +160,7 @@ for device in "${devices[@]}"; do
 done
 if [[ ${devices[*]} == *gpu ]]; then
     expect 1000 8 "$indices.u64"
-    for path in $(list_paths gpu); do
+    for path in $(TEST_TILES=no list_paths gpu); do
         ok_writes "$path: the first indices" first -- --argsort --top=1000 --device=gpu -a "$path" \
             --format=raw --type=f64 "$f64.in.raw"
     done
