@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_check.h - turns failed CUDA calls, and impossible numbers from a device, into errors. */
+/* cuda_check.h - turns failed CUDA calls, and impossible numbers from a device, into errors; and
+ * the calls that most files make.
+ */
 #ifndef CUDA_CUDA_CHECK_H
 #define CUDA_CUDA_CHECK_H
 
@@ -17,6 +19,35 @@ static inline bool cuda_check(cudaError_t status, unsigned device, const char *c
         return true;
     (void)cudaGetLastError();
     return error_set_of_device(error, device, "%s: %s", call, cudaGetErrorString(status));
+}
+
+/* Starts to set each byte of the memory to `byte`. */
+static inline bool cuda_fill(unsigned device, cudaStream_t stream, void *memory, int byte,
+                             size_t bytes, struct error *error)
+{
+    return cuda_check(cudaMemsetAsync(memory, byte, bytes, stream), device, "cudaMemsetAsync",
+                      error);
+}
+
+/* Starts a copy within the device, or from or to the host. */
+static inline bool cuda_copy(unsigned device, cudaStream_t stream, void *to, const void *from,
+                             size_t bytes, struct error *error)
+{
+    return cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), device,
+                      "cudaMemcpyAsync", error);
+}
+
+/* Waits for all work on the stream. */
+static inline bool cuda_wait(unsigned device, cudaStream_t stream, struct error *error)
+{
+    return cuda_check(cudaStreamSynchronize(stream), device, "cudaStreamSynchronize", error);
+}
+
+/* Copies, and waits for all work on the stream. */
+static inline bool cuda_fetch(unsigned device, cudaStream_t stream, void *to, const void *from,
+                              size_t bytes, struct error *error)
+{
+    return cuda_copy(device, stream, to, from, bytes, error) && cuda_wait(device, stream, error);
 }
 
 /* Returns true if a number that the device returned is at most `most`. The host calls it before it

@@ -129,13 +129,11 @@ static bool store_copy_segments(struct store *store, cudaStream_t stream, struct
     for (size_t i = 0; i < store->segment_count; i++) {
         const struct store_segment *const segment = &store->segments[i];
         const size_t bytes = segment->count * store->item_bytes;
-        if (bytes > 0 && !cuda_check(cudaMemcpyAsync(target, segment->items, bytes,
-                                                     cudaMemcpyDeviceToDevice, stream),
-                                     store->device, "cudaMemcpyAsync", error))
+        if (bytes > 0 && !cuda_copy(store->device, stream, target, segment->items, bytes, error))
             return false;
         target += bytes;
     }
-    return cuda_check(cudaStreamSynchronize(stream), store->device, "cudaStreamSynchronize", error);
+    return cuda_wait(store->device, stream, error);
 }
 
 /* Moves all items to one array, store->items (NULL if there are none). Waits for the stream if it
@@ -338,9 +336,8 @@ static bool engine_thin_out(struct engine *engine, struct error *error)
     const uint64_t start_ns = clock_now_ns();
     size_t found = 0;
     if (!top_select(&sort, engine->spec.top, &found, error) ||
-        !cuda_check(cudaMemcpyAsync(segment->items, store->scratch, found * engine->spec.item_bytes,
-                                    cudaMemcpyDeviceToDevice, engine->worker.stream),
-                    engine->spec.device, "cudaMemcpyAsync", error))
+        !cuda_copy(sort.device, sort.stream, segment->items, store->scratch,
+                   found * sort.item_bytes, error))
         return false;
     engine->times.sort_ns += clock_now_ns() - start_ns;
     segment->count = store->count = found;

@@ -232,17 +232,12 @@ static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, s
         const size_t bytes = count * sizeof *host_items;
         if (!cuda_lines_take_flagged(&engine->lines, engine->workspace, items, first, &taken,
                                      error) ||
-            !cuda_check(
-                cudaMemcpyAsync(host_items, taken.items, bytes, cudaMemcpyDeviceToHost, stream),
-                device, "cudaMemcpyAsync", error) ||
-            !cuda_check(cudaStreamSynchronize(stream), device, "keys of lines", error) ||
+            !cuda_fetch(device, stream, host_items, taken.items, bytes, error) ||
             !text_check_items(engine, host_items, count, error) ||
             !helper->key(helper->context, host_items, count, error) ||
-            !cuda_check(
-                cudaMemcpyAsync(taken.items, host_items, bytes, cudaMemcpyHostToDevice, stream),
-                device, "cudaMemcpyAsync", error) ||
+            !cuda_copy(device, stream, taken.items, host_items, bytes, error) ||
             !cuda_lines_put_flagged(&engine->lines, &taken, count, items, error) ||
-            !cuda_check(cudaStreamSynchronize(stream), device, "keys of lines", error))
+            !cuda_wait(device, stream, error))
             return false;
     }
     return true;

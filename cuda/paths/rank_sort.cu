@@ -104,9 +104,8 @@ static bool rank_start(const struct cuda_sort *sort, struct error *error)
     const K *source = static_cast<const K *>(sort->items);
     if (blocks > 1) {
         source = static_cast<const K *>(sort->scratch);
-        if (!cuda_check(cudaMemcpyAsync(sort->scratch, sort->items, sort->count * sizeof(K),
-                                        cudaMemcpyDeviceToDevice, sort->stream),
-                        sort->device, "rank: the copy of the items", error))
+        if (!cuda_copy(sort->device, sort->stream, sort->scratch, sort->items,
+                       sort->count * sizeof(K), error))
             return false;
     }
     return launch_kernel(launch_for(sort, "rank_sort_kernel", blocks, block_threads<TILE>()), error,

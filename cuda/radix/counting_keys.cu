@@ -310,8 +310,7 @@ static bool counting_start(const struct cuda_sort &sort, size_t shared_most, str
     size_t shared_bytes = 0;
     if (!launch_site_find(sort.device, sort.stream, &site, error) ||
         !counting_find_shared(sort.device, &shared_bytes, error) ||
-        !cuda_check(cudaMemsetAsync(work, 0, COUNTING_CLEARED_BYTES<K>, sort.stream), sort.device,
-                    "cudaMemsetAsync", error))
+        !cuda_fill(sort.device, sort.stream, work, 0, COUNTING_CLEARED_BYTES<K>, error))
         return false;
     const struct launch scan =
         launch_at(site, "counting_scan_kernel", VALUES<K> / SCAN_THREADS<K>, SCAN_THREADS<K>);

@@ -27,8 +27,7 @@ struct digit_run {
 template <typename K>
 static bool clear(const struct digit_run<K> &run, void *memory, size_t bytes, struct error *error)
 {
-    return cuda_check(cudaMemsetAsync(memory, 0, bytes, run.sort.stream), run.sort.device,
-                      "cudaMemsetAsync", error);
+    return cuda_fill(run.sort.device, run.sort.stream, memory, 0, bytes, error);
 }
 
 template <typename K, bool HAS_INDICES>

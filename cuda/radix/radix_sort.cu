@@ -195,13 +195,6 @@ static bool radix_prepare(const struct cuda_sort &sort, const struct radix_tunin
            launch_can_be_early(radix_look_kernel<K>, sort.device, &run->site.is_early, error);
 }
 
-/* Waits for the kernels so far, whose results the host reads. */
-static bool radix_wait(const struct cuda_sort &sort, struct error *error)
-{
-    return cuda_check(cudaStreamSynchronize(sort.stream), sort.device, "cudaStreamSynchronize",
-                      error);
-}
-
 /* ---- models ---- */
 
 /* A partition of the segments of one array into another. */
@@ -410,7 +403,7 @@ static bool radix_models(const struct radix_run<K> &run, struct error *error)
         !launch_kernel(launch_at(run.site, "radix_crowd_kernel", 1, RADIX_WAYS), error,
                        radix_crowd_kernel<K>, first.source, sort.count, run.work.models,
                        first.encoding, &sort.note->is_crowded) ||
-        !radix_wait(sort, error))
+        !cuda_wait(sort.device, sort.stream, error))
         return false;
     const struct radix_decision decision =
         radix_decide_learned(&sort.note->facts, sort.count, sizeof(K), sort.note->is_crowded);
@@ -460,8 +453,7 @@ static bool radix_draw_repeats(const struct radix_run<K> &run, struct error *err
     const struct cuda_sort &sort = run.sort;
     const unsigned sample = radix_repeats_sample(sort.count);
     unsigned long long *const table = static_cast<unsigned long long *>(sort.scratch);
-    return cuda_check(cudaMemsetAsync(table, 0, 2 * sample * sizeof *table, sort.stream),
-                      sort.device, "cudaMemsetAsync", error) &&
+    return cuda_fill(sort.device, sort.stream, table, 0, 2 * sample * sizeof *table, error) &&
            launch_kernel(launch_at(run.site, "radix_repeats_kernel",
                                    launch_blocks(sample, RADIX_LOOK_THREADS), RADIX_LOOK_THREADS),
                          error, radix_repeats_kernel<K>, static_cast<const K *>(sort.items),
@@ -476,17 +468,14 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
     const size_t pieces = radix_look_pieces<K>(sort.count);
     const size_t blocks = launch_resident(run.site, RADIX_LOOK_BLOCKS, pieces);
     const bool has_sample = radix_needs_sample(run.tuning, sort.count, sizeof(K));
-    return cuda_check(cudaMemsetAsync(run.work.facts, 0, sizeof *run.work.facts, sort.stream),
-                      sort.device, "cudaMemsetAsync", error) &&
+    return cuda_fill(sort.device, sort.stream, run.work.facts, 0, sizeof *run.work.facts, error) &&
            launch_kernel(
                launch_at(run.site, "radix_look_kernel", blocks + has_sample, RADIX_LOOK_THREADS),
                error, radix_look_kernel<K>, static_cast<const K *>(sort.items), sort.count,
                sort.order, static_cast<unsigned>(blocks), run.work.facts) &&
            (!has_sample || sizeof(K) <= 8 || radix_draw_repeats(run, error)) &&
-           cuda_check(cudaMemcpyAsync(&sort.note->facts, run.work.facts, sizeof *run.work.facts,
-                                      cudaMemcpyDeviceToHost, sort.stream),
-                      sort.device, "cudaMemcpyAsync", error) &&
-           radix_wait(sort, error);
+           cuda_fetch(sort.device, sort.stream, &sort.note->facts, run.work.facts,
+                      sizeof *run.work.facts, error);
 }
 
 /* ---- what is left undone ---- */

@@ -346,11 +346,7 @@ static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
 {
     const struct cuda_text *const text = gather->text;
     uint64_t bytes = 0;
-    if (!cuda_check(cudaMemcpyAsync(&bytes, gather->workspace, sizeof bytes, cudaMemcpyDeviceToHost,
-                                    text->stream),
-                    text->device, "cudaMemcpyAsync", error) ||
-        !cuda_check(cudaStreamSynchronize(text->stream), text->device, "gather_measure_kernel",
-                    error))
+    if (!cuda_fetch(text->device, text->stream, &bytes, gather->workspace, sizeof bytes, error))
         return false;
     gather->bytes = static_cast<size_t>(bytes);
     return cuda_check_figure(gather->bytes, text->bytes + 1, text->device, "length of the lines",
@@ -368,11 +364,9 @@ static struct launch gather_launch(const struct cuda_gather *gather, const char 
 bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error)
 {
     const struct cuda_text *const text = gather->text;
-    return cuda_check(cudaMemsetAsync(gather->totals, 0, 2 * sizeof *gather->totals, text->stream),
-                      text->device, "cudaMemsetAsync", error) &&
-           cuda_check(
-               cudaMemsetAsync(gather->totals + 2, 0xff, sizeof *gather->totals, text->stream),
-               text->device, "cudaMemsetAsync", error) &&
+    constexpr size_t word = sizeof *gather->totals;
+    return cuda_fill(text->device, text->stream, gather->totals, 0, 2 * word, error) &&
+           cuda_fill(text->device, text->stream, gather->totals + 2, 0xff, word, error) &&
            launch_kernel(
                gather_launch(gather, "gather_order_kernel", gather->count, THREADS_PER_BLOCK),
                error, gather_order_kernel, gather->items, gather->count, gather->totals);
@@ -383,10 +377,7 @@ bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proo
 {
     const struct cuda_text *const text = gather->text;
     uint64_t totals[CUDA_GATHER_TOTALS] = {};
-    if (!cuda_check(cudaMemcpyAsync(totals, gather->totals, sizeof totals, cudaMemcpyDeviceToHost,
-                                    text->stream),
-                    text->device, "cudaMemcpyAsync", error) ||
-        !cuda_check(cudaStreamSynchronize(text->stream), text->device, "gather_copy_kernel", error))
+    if (!cuda_fetch(text->device, text->stream, totals, gather->totals, sizeof totals, error))
         return false;
     proof->gathered = {gather->bytes, totals[0]};
     proof->given = {gather->bytes, totals[1]};

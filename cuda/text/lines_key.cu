@@ -244,10 +244,7 @@ static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t coun
     uint64_t sum = 0;
     if (!launch_kernel(lines_launch(text, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
                        scan_kernel<uint64_t>, sums, count, sums + count) ||
-        !cuda_check(
-            cudaMemcpyAsync(&sum, sums + count, sizeof sum, cudaMemcpyDeviceToHost, text->stream),
-            text->device, "cudaMemcpyAsync", error) ||
-        !cuda_check(cudaStreamSynchronize(text->stream), text->device, "scan_kernel", error))
+        !cuda_fetch(text->device, text->stream, &sum, sums + count, sizeof sum, error))
         return false;
     *total = sum;
     return cuda_check_figure(sum, most, text->device, what, error);

@@ -240,37 +240,11 @@ static struct launch refine_launch(const struct refine_run &run, const char *nam
     return launch;
 }
 
-static bool refine_check(const struct refine_run &run, cudaError_t status, const char *call,
-                         struct error *error)
-{
-    return cuda_check(status, run.device, call, error);
-}
-
-static bool refine_copy(const struct refine_run &run, void *to, const void *from, size_t bytes,
-                        cudaMemcpyKind kind, struct error *error)
-{
-    return refine_check(run, cudaMemcpyAsync(to, from, bytes, kind, run.stream), "cudaMemcpyAsync",
-                        error);
-}
-
-static bool refine_clear(const struct refine_run &run, void *memory, size_t bytes,
-                         struct error *error)
-{
-    return refine_check(run, cudaMemsetAsync(memory, 0, bytes, run.stream), "cudaMemsetAsync",
-                        error);
-}
-
-static bool refine_wait(const struct refine_run &run, struct error *error)
-{
-    return refine_check(run, cudaStreamSynchronize(run.stream), "cudaStreamSynchronize", error);
-}
-
 /* Fetches the totals of `count` items, for which it waits, and checks them. */
 static bool refine_fetch_totals(const struct refine_run &run, const struct refine_marks &marks,
                                 size_t count, struct refine_totals *totals, struct error *error)
 {
-    if (!refine_copy(run, totals, marks.totals, sizeof *totals, cudaMemcpyDeviceToHost, error) ||
-        !refine_wait(run, error))
+    if (!cuda_fetch(run.device, run.stream, totals, marks.totals, sizeof *totals, error))
         return false;
     totals->chosen &= UINT32_MAX; /* without the runs */
     return cuda_check_figure(totals->device, count, run.device, "number of lines to order",
@@ -306,9 +280,9 @@ static bool refine_mark(const struct refine_run &run, const struct refine_view &
 {
     const size_t tiles = launch_blocks(view.count, REFINE_TILE);
     const size_t bits_bytes = tiles * REFINE_TILE_WORDS * sizeof(unsigned);
-    return refine_clear(run, marks.totals, sizeof *marks.totals, error) &&
-           refine_clear(run, marks.run_differs, bits_bytes, error) &&
-           refine_clear(run, marks.run_hosts, bits_bytes, error) &&
+    return cuda_fill(run.device, run.stream, marks.totals, 0, sizeof *marks.totals, error) &&
+           cuda_fill(run.device, run.stream, marks.run_differs, 0, bits_bytes, error) &&
+           cuda_fill(run.device, run.stream, marks.run_hosts, 0, bits_bytes, error) &&
            launch_kernel(refine_launch(run, "refine_compare_kernel", tiles), error,
                          refine_compare_kernel, view, marks) &&
            refine_choose(run, marks, marks.same, view.count, error) &&
@@ -374,7 +348,7 @@ static bool refine_reload(const struct refine_run &run, const struct refine_view
     return refine_choose(run, marks, marks.device, view.count, error) &&
            launch_kernel(refine_visit(run, "refine_reload_kernel", view.count), error,
                          refine_reload_kernel, view, marks, launch_blocks(view.count, REFINE_TILE),
-                         static_cast<const unsigned *>(round.positions), next);
+                         round.positions, next);
 }
 
 /* Marks the chosen items of a round, `left` of `count`, for the host. */
@@ -384,8 +358,8 @@ static bool refine_leave(struct refine_run *run, const struct refine_round &roun
     run->hosts += left;
     return launch_kernel(
         refine_launch(*run, "refine_leave_kernel", launch_blocks(count, REFINE_THREADS)), error,
-        refine_leave_kernel, static_cast<const unsigned *>(run->work.round_marks.device),
-        static_cast<const unsigned *>(round.positions), count, run->work.marks.host);
+        refine_leave_kernel, run->work.round_marks.device, round.positions, count,
+        run->work.marks.host);
 }
 
 /* Sorts `count` items of the device's tie groups by their lines. */
@@ -439,11 +413,9 @@ static bool refine_take_hosts(const struct refine_run &run, struct key_index *it
     struct key_index *const scratch = static_cast<struct key_index *>(run.refine->scratch);
     return refine_choose(run, marks, marks.host, count, error) &&
            launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
-                         refine_gather_kernel, marks, static_cast<const unsigned *>(marks.host),
-                         launch_blocks(count, REFINE_TILE), run.view.items, scratch) &&
-           refine_copy(run, items, scratch, run.hosts * sizeof *items, cudaMemcpyDeviceToHost,
-                       error) &&
-           refine_wait(run, error);
+                         refine_gather_kernel, marks, marks.host, launch_blocks(count, REFINE_TILE),
+                         run.view.items, scratch) &&
+           cuda_fetch(run.device, run.stream, items, scratch, run.hosts * sizeof *items, error);
 }
 
 /* Copies the items back to their positions, or, if the order is unique, to the front of their tie
@@ -454,20 +426,18 @@ static bool refine_put_hosts(const struct refine_run &run, const struct key_inde
     const struct refine_marks &marks = run.work.marks;
     const size_t count = run.view.count;
     struct key_index *const scratch = static_cast<struct key_index *>(run.refine->scratch);
-    if (!refine_copy(run, scratch, items, kept * sizeof *items, cudaMemcpyHostToDevice, error))
+    if (!cuda_copy(run.device, run.stream, scratch, items, kept * sizeof *items, error))
         return false;
     const struct launch keep =
         refine_launch(run, "refine_keep_hosts_kernel", launch_blocks(kept, REFINE_THREADS));
     const bool is_put =
         run.refine->text->order.unique
-            ? launch_kernel(keep, error, refine_keep_hosts_kernel,
-                            static_cast<const struct key_index *>(scratch), kept, run.refine->items,
+            ? launch_kernel(keep, error, refine_keep_hosts_kernel, scratch, kept, run.refine->items,
                             count, marks.device)
             : launch_kernel(refine_visit(run, "refine_scatter_kernel", count), error,
-                            refine_scatter_kernel, marks, static_cast<const unsigned *>(marks.host),
-                            launch_blocks(count, REFINE_TILE),
-                            static_cast<const struct key_index *>(scratch), run.refine->items);
-    return is_put && refine_wait(run, error);
+                            refine_scatter_kernel, marks, marks.host,
+                            launch_blocks(count, REFINE_TILE), scratch, run.refine->items);
+    return is_put && cuda_wait(run.device, run.stream, error);
 }
 
 static bool refine_with_host(const struct refine_run &run, struct key_index *items,
@@ -516,14 +486,13 @@ static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struc
     struct refine_totals totals = {};
     if (!refine_choose(run, marks, marks.device, count, error) ||
         !launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
-                       refine_gather_kernel, marks, static_cast<const unsigned *>(marks.device),
-                       launch_blocks(count, REFINE_TILE), run.view.items, scratch) ||
+                       refine_gather_kernel, marks, marks.device, launch_blocks(count, REFINE_TILE),
+                       run.view.items, scratch) ||
         !refine_fetch_totals(run, marks, count, &totals, error))
         return false;
     *kept = static_cast<size_t>(totals.chosen);
-    return refine_copy(run, run.refine->items, scratch, *kept * sizeof(struct key_index),
-                       cudaMemcpyDeviceToDevice, error) &&
-           refine_wait(run, error);
+    return cuda_fetch(run.device, run.stream, run.refine->items, scratch,
+                      *kept * sizeof(struct key_index), error);
 }
 
 /* ---- all ---- */
@@ -571,7 +540,8 @@ static bool refine_all(struct refine_run *run, size_t *count, struct error *erro
     run->hosts = static_cast<size_t>(totals.host);
     return refine_on_device(run, static_cast<size_t>(totals.device), error) &&
            (!is_unique || refine_mark_kept(*run, error)) && refine_on_host(*run, error) &&
-           (!is_unique || refine_gather_kept(*run, count, error)) && refine_wait(*run, error);
+           (!is_unique || refine_gather_kept(*run, count, error)) &&
+           cuda_wait(run->device, run->stream, error);
 }
 
 bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count, struct error *error)

@@ -81,16 +81,11 @@ bool find_figures(const struct cuda_sort *sort, void *memory, struct proof_figur
                   struct error *error)
 {
     struct proof_figures *const on_device = static_cast<struct proof_figures *>(memory);
-    return cuda_check(cudaMemsetAsync(on_device, 0, sizeof *on_device, sort->stream), sort->device,
-                      "cudaMemsetAsync", error) &&
+    return cuda_fill(sort->device, sort->stream, on_device, 0, sizeof *on_device, error) &&
            dispatch_width(
                sort, error,
                [&](auto key) { return start_proof<decltype(key)>(sort, on_device, error); }) &&
-           cuda_check(cudaMemcpyAsync(figures, on_device, sizeof *figures, cudaMemcpyDeviceToHost,
-                                      sort->stream),
-                      sort->device, "cudaMemcpyAsync", error) &&
-           cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "cudaStreamSynchronize",
-                      error);
+           cuda_fetch(sort->device, sort->stream, figures, on_device, sizeof *figures, error);
 }
 
 } // namespace

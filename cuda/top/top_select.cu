@@ -403,22 +403,15 @@ static struct launch top_launch(const struct top_run<K> &run, const char *name, 
                      TOP_THREADS);
 }
 
-template <typename K>
-static bool top_clear(const struct top_run<K> &run, struct error *error)
-{
-    return cuda_check(cudaMemsetAsync(run.totals, 0, sizeof *run.totals, run.sort->stream),
-                      run.sort->device, "cudaMemsetAsync", error) &&
-           cuda_check(cudaMemsetAsync(run.search, 0, sizeof *run.search, run.sort->stream),
-                      run.sort->device, "cudaMemsetAsync", error);
-}
-
 /* Sets run.search->key to the key of the given rank among keys[0..count). */
 template <typename K>
 static bool top_find_rank(const struct top_run<K> &run, const K *keys, size_t count, size_t rank,
                           const struct key_order &encoding, struct error *error)
 {
     constexpr unsigned bits = 8 * sizeof(K);
-    if (!top_clear(run, error))
+    const struct cuda_sort *const sort = run.sort;
+    if (!cuda_fill(sort->device, sort->stream, run.totals, 0, sizeof *run.totals, error) ||
+        !cuda_fill(sort->device, sort->stream, run.search, 0, sizeof *run.search, error))
         return false;
     const struct launch launch = top_launch(run, "top_digit_kernel", count, TOP_TILE<K>);
     for (unsigned left = bits; left > 0;) {
@@ -441,8 +434,8 @@ static bool top_guess_bound(const struct top_run<K> &run, struct error *error)
                                            launch_blocks(sample_count, TOP_THREADS), TOP_THREADS);
     return launch_kernel(launch, error, top_sample_kernel<K>, static_cast<const K *>(sort->items),
                          sort->count, run.plan.sample_bits, sort->order, run.sample) &&
-           top_find_rank(run, static_cast<const K *>(run.sample), sample_count, run.plan.rank,
-                         key_order_identity(), error);
+           top_find_rank<K>(run, run.sample, sample_count, run.plan.rank, key_order_identity(),
+                            error);
 }
 
 /* Filters the items and waits for the counts. */
@@ -455,13 +448,8 @@ static bool top_filter(const struct top_run<K> &run, struct top_totals *totals, 
     };
     return launch_kernel(top_launch(run, "top_filter_kernel", sort->count, TOP_TILE<K>), error,
                          top_filter_kernel<K>, static_cast<const K *>(sort->items), sort->count,
-                         sort->order, static_cast<const struct top_search<K> *>(run.search),
-                         target) &&
-           cuda_check(cudaMemcpyAsync(totals, run.totals, sizeof *totals, cudaMemcpyDeviceToHost,
-                                      sort->stream),
-                      sort->device, "cudaMemcpyAsync", error) &&
-           cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "top_filter_kernel",
-                      error);
+                         sort->order, run.search, target) &&
+           cuda_fetch(sort->device, sort->stream, totals, run.totals, sizeof *totals, error);
 }
 
 /* Appends the bound's key to the `below` gathered items until there are `top`. */
@@ -470,8 +458,8 @@ static bool top_fill(const struct top_run<K> &run, size_t below, struct error *e
 {
     const size_t count = run.top - below;
     return launch_kernel(top_launch(run, "top_fill_kernel", count, TOP_THREADS), error,
-                         top_fill_kernel<K>, static_cast<const struct top_search<K> *>(run.search),
-                         run.sort->order, static_cast<K *>(run.sort->scratch) + below, count);
+                         top_fill_kernel<K>, run.search, run.sort->order,
+                         static_cast<K *>(run.sort->scratch) + below, count);
 }
 
 /* Filters, and sets *found to the number of items gathered; 0 if the bound was wrong. */
@@ -502,8 +490,8 @@ template <typename K>
 static bool top_gather_exactly(const struct top_run<K> &run, size_t *found, struct error *error)
 {
     const struct cuda_sort *const sort = run.sort;
-    return top_find_rank(run, static_cast<const K *>(sort->items), sort->count, run.top - 1,
-                         sort->order, error) &&
+    return top_find_rank<K>(run, static_cast<const K *>(sort->items), sort->count, run.top - 1,
+                            sort->order, error) &&
            top_gather(run, found, error) &&
            (*found == run.top ||
             error_set(error, "device %u: the selection found no key of rank %zu", sort->device,
@@ -531,10 +519,8 @@ static bool top_start(const struct cuda_sort *sort, size_t top, const struct top
 static bool top_copy_all(const struct cuda_sort *sort, size_t *found, struct error *error)
 {
     *found = sort->count;
-    return sort->count == 0 ||
-           cuda_check(cudaMemcpyAsync(sort->scratch, sort->items, sort->count * sort->item_bytes,
-                                      cudaMemcpyDeviceToDevice, sort->stream),
-                      sort->device, "cudaMemcpyAsync", error);
+    return sort->count == 0 || cuda_copy(sort->device, sort->stream, sort->scratch, sort->items,
+                                         sort->count * sort->item_bytes, error);
 }
 
 bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error)

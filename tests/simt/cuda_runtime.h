@@ -130,7 +130,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 enum cudaMemcpyKind {
     cudaMemcpyHostToDevice = 1,
     cudaMemcpyDeviceToHost = 2,
-    cudaMemcpyDeviceToDevice = 3
+    cudaMemcpyDeviceToDevice = 3,
+    cudaMemcpyDefault = 4
 };
 
 enum { cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1 };

@@ -86,6 +86,16 @@ bool is_device_range(int device, const void *pointer, size_t bytes)
     return bytes == 0 || device_of(pointer, bytes) == device;
 }
 
+/* Returns the kind of a copy from its addresses, if the caller leaves it open. */
+cudaMemcpyKind kind_of(const void *to, const void *from, cudaMemcpyKind kind)
+{
+    if (kind != cudaMemcpyDefault)
+        return kind;
+    if (device_of(to, 1) < 0)
+        return cudaMemcpyDeviceToHost;
+    return device_of(from, 1) < 0 ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
+}
+
 cudaError_t check_copy(int device, const void *to, const void *from, size_t bytes,
                        cudaMemcpyKind kind)
 {
@@ -292,10 +302,11 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
     });
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind wanted,
                             cudaStream_t stream)
 {
     return api_call("cudaMemcpyAsync").run([&] {
+        const cudaMemcpyKind kind = kind_of(to, from, wanted);
         if (const cudaError_t error = check_copy(work_of(stream)->device, to, from, bytes, kind))
             return error;
         give_work(work_of(stream), [=] {
