@@ -11,8 +11,7 @@
 #include "cuda/block/thread_key.cuh"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/group/gpus_each.h"
-#include "cuda/group/gpus_exchange.h"
+#include "cuda/group/gpus.h"
 
 #include <algorithm>
 #include <stdlib.h>

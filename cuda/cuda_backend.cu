@@ -5,7 +5,7 @@
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_engine.h"
 #include "cuda/engine/cuda_worker.h"
-#include "cuda/group/gpus_engine.h"
+#include "cuda/group/gpus.h"
 #include "cuda/tuning.h"
 
 #include <cstdio>

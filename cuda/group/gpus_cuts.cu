@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus_cuts.cu - see gpus_cuts.h. */
-#include "cuda/group/gpus_cuts.h"
+/* gpus_cuts.cu - where the sorted parts of several GPUs are cut, so that each GPU gets its range;
+ * see gpus.h.
+ *
+ *   part of GPU 0 | part of GPU 1 | ...    sorted, in ordered bits
+ *
+ * The item at a target is found bit by bit, as in job/external_cuts.h: each GPU counts, by binary
+ * search, its items that are less than a trial value, and the host adds up the counts. A step takes
+ * some tens of microseconds.
+ */
+#include "cuda/group/gpus.h"
 
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_key.cuh"
 #include "cuda/engine/cuda_device.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* The bits found in a step, and the values that are tried in it. */
-constexpr unsigned DIGIT_BITS = 8;
-constexpr size_t DIGIT_TRIALS = (1u << DIGIT_BITS) - 1;
+#include <algorithm>
 
 constexpr unsigned CUTS_THREADS = 64;
 
@@ -36,73 +39,55 @@ struct searcher {
     const struct gpu_part *parts;
     size_t count; /* of the parts */
     size_t cut_count;
-    size_t trial_room; /* trials of a step, at most */
-    K *trials;
-    size_t *counts; /* a row of trial_room for each part */
+    K *trials;      /* a value for each cut */
+    K *found;       /* the bits of the item at each target that are known */
+    size_t *counts; /* a row of cut_count for each part */
 };
 
-/* Starts to count the items of each part before the first `trials` trials, and waits. */
+/* Counts the items of each part before each trial. Waits. */
 template <typename K>
-bool count_trials(const struct searcher<K> &searcher, size_t trials, bool or_equal,
-                  struct error *error)
+bool count_trials(const struct searcher<K> &searcher, bool or_equal, struct error *error)
 {
     for (size_t i = 0; i < searcher.count; i++) {
         const struct cuda_sort *const sort = &searcher.parts[i].sort;
-        const struct launch launch = {"gpus_cuts_kernel", launch_blocks(trials, CUTS_THREADS),
-                                      CUTS_THREADS, sort->device, sort->stream};
+        const struct launch launch =
+            launch_for(sort, "gpus_cuts_kernel", launch_blocks(searcher.cut_count, CUTS_THREADS),
+                       CUTS_THREADS);
         if (!cuda_device_use(sort->device, error) ||
             !launch_kernel(launch, error, gpus_cuts_kernel<K>, static_cast<const K *>(sort->items),
                            sort->count, static_cast<const K *>(searcher.trials),
-                           static_cast<unsigned>(trials), or_equal,
-                           searcher.counts + i * searcher.trial_room))
+                           static_cast<unsigned>(searcher.cut_count), or_equal,
+                           searcher.counts + i * searcher.cut_count))
             return false;
     }
     for (size_t i = 0; i < searcher.count; i++) {
         const struct cuda_sort *const sort = &searcher.parts[i].sort;
-        if (!cuda_device_use(sort->device, error) ||
-            !cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "cudaStreamSynchronize",
-                        error))
+        if (!cuda_device_use(sort->device, error) || !cuda_wait(sort->device, sort->stream, error))
             return false;
-        for (size_t k = 0; k < trials; k++)
-            if (!cuda_check_figure(searcher.counts[i * searcher.trial_room + k], sort->count,
+        for (size_t c = 0; c < searcher.cut_count; c++)
+            if (!cuda_check_figure(searcher.counts[i * searcher.cut_count + c], sort->count,
                                    sort->device, "position of a cut", error))
                 return false;
     }
     return true;
 }
 
-/* Returns how many of the trials of a step have at most `target` items before them. */
-template <typename K>
-size_t find_digit(const struct searcher<K> &searcher, size_t first_trial, size_t target)
-{
-    size_t digit = 0;
-    for (size_t before = 0; digit < DIGIT_TRIALS; digit++) {
-        before = 0;
-        for (size_t i = 0; i < searcher.count; i++)
-            before += searcher.counts[i * searcher.trial_room + first_trial + digit];
-        if (before > target)
-            break;
-    }
-    return digit;
-}
-
 /* Finds the item at each target. */
 template <typename K>
-bool find_items(const struct searcher<K> &searcher, const size_t *targets, K *found,
-                struct error *error)
+bool find_items(const struct searcher<K> &searcher, const size_t *targets, struct error *error)
 {
-    for (unsigned shift = 8 * sizeof(K); shift > 0;) {
-        shift -= DIGIT_BITS;
+    for (unsigned bit = 8 * sizeof(K); bit-- > 0;) {
         for (size_t c = 0; c < searcher.cut_count; c++)
-            for (size_t digit = 1; digit <= DIGIT_TRIALS; digit++)
-                searcher.trials[c * DIGIT_TRIALS + digit - 1] =
-                    static_cast<K>(found[c] | static_cast<K>(digit) << shift);
-        if (!count_trials(searcher, searcher.cut_count * DIGIT_TRIALS, false, error))
+            searcher.trials[c] = static_cast<K>(searcher.found[c] | static_cast<K>(K{1} << bit));
+        if (!count_trials(searcher, false, error))
             return false;
-        for (size_t c = 0; c < searcher.cut_count; c++)
-            found[c] = static_cast<K>(
-                found[c] | static_cast<K>(find_digit(searcher, c * DIGIT_TRIALS, targets[c]))
-                               << shift);
+        for (size_t c = 0; c < searcher.cut_count; c++) {
+            size_t before = 0;
+            for (size_t i = 0; i < searcher.count; i++)
+                before += searcher.counts[i * searcher.cut_count + c];
+            if (before <= targets[c])
+                searcher.found[c] = searcher.trials[c];
+        }
     }
     return true;
 }
@@ -118,7 +103,7 @@ void divide_ties(const struct searcher<K> &searcher, const size_t *targets, size
         for (size_t i = 0; i < searcher.count; i++)
             left -= row[i];
         for (size_t i = 0; i < searcher.count; i++) {
-            const size_t equal = searcher.counts[i * searcher.trial_room + c] - row[i];
+            const size_t equal = searcher.counts[i * searcher.cut_count + c] - row[i];
             const size_t taken = std::min(equal, left);
             row[i] += taken;
             left -= taken;
@@ -127,19 +112,19 @@ void divide_ties(const struct searcher<K> &searcher, const size_t *targets, size
 }
 
 template <typename K>
-bool find_positions(const struct searcher<K> &searcher, const size_t *targets, K *found,
-                    size_t *positions, struct error *error)
+bool find_positions(const struct searcher<K> &searcher, const size_t *targets, size_t *positions,
+                    struct error *error)
 {
-    if (!find_items(searcher, targets, found, error))
+    std::fill_n(searcher.found, searcher.cut_count, K{0});
+    if (!find_items(searcher, targets, error))
         return false;
-    for (size_t c = 0; c < searcher.cut_count; c++)
-        searcher.trials[c] = found[c];
-    if (!count_trials(searcher, searcher.cut_count, false, error))
+    std::copy_n(searcher.found, searcher.cut_count, searcher.trials);
+    if (!count_trials(searcher, false, error))
         return false;
     for (size_t c = 0; c < searcher.cut_count; c++)
         for (size_t i = 0; i < searcher.count; i++)
-            positions[c * searcher.count + i] = searcher.counts[i * searcher.trial_room + c];
-    if (!count_trials(searcher, searcher.cut_count, true, error))
+            positions[c * searcher.count + i] = searcher.counts[i * searcher.cut_count + c];
+    if (!count_trials(searcher, true, error))
         return false;
     divide_ties(searcher, targets, positions);
     return true;
@@ -151,19 +136,20 @@ bool find_cuts(const struct gpu_part *parts, size_t count, const size_t *targets
                size_t *positions, struct error *error)
 {
     const unsigned device = parts[0].sort.device;
-    const size_t trial_room = cut_count * DIGIT_TRIALS;
+    const size_t values_bytes = 2 * cut_count * sizeof(K);
+    const size_t counts_bytes = count * cut_count * sizeof(size_t);
     struct searcher<K> searcher = {
-        parts, count, cut_count, trial_room, NULL, NULL
+        parts, count, cut_count, NULL, NULL, NULL
     };
-    K *const found = static_cast<K *>(calloc(cut_count + 1, sizeof *found));
-    const bool is_found =
-        (found || error_set(error, "out of memory: the cuts of %zu GPUs", count)) &&
+    bool is_found =
         cuda_device_use(device, error) &&
-        cuda_check(cudaMallocHost(&searcher.trials, trial_room * sizeof(K)), device,
-                   "cudaMallocHost", error) &&
-        cuda_check(cudaMallocHost(&searcher.counts, count * trial_room * sizeof(size_t)), device,
-                   "cudaMallocHost", error) &&
-        find_positions(searcher, targets, found, positions, error);
+        cuda_check(cudaMallocHost(&searcher.trials, values_bytes), device, "cudaMallocHost",
+                   error) &&
+        cuda_check(cudaMallocHost(&searcher.counts, counts_bytes), device, "cudaMallocHost", error);
+    if (is_found) {
+        searcher.found = searcher.trials + cut_count;
+        is_found = find_positions(searcher, targets, positions, error);
+    }
     if (!is_found) /* a kernel may still write to the counts */
         for (size_t i = 0; i < count; i++)
             (void)cudaStreamSynchronize(parts[i].sort.stream);
@@ -171,7 +157,6 @@ bool find_cuts(const struct gpu_part *parts, size_t count, const size_t *targets
         (void)cudaFreeHost(searcher.counts);
     if (searcher.trials)
         (void)cudaFreeHost(searcher.trials);
-    free(found);
     return is_found;
 }
 

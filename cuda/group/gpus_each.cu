@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus_each.cu - see gpus_each.h. */
-#include "cuda/group/gpus_each.h"
+/* gpus_each.cu - the same work for each GPU, with a host thread for each; see gpus.h. */
+#include "cuda/group/gpus.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus_engine.cu - see gpus_engine.h.
+/* gpus_engine.cu - the engine for items of several GPUs of one host.
  *
  *   lend, take: a chunk of the GPU that has the smallest part of its items so far
- *   sort:       each GPU sorts its part -> exchange (gpus_exchange.h) -> each GPU has its range
+ *   sort:       each GPU sorts its part -> exchange (gpus_exchange.cu) -> each GPU has its range
  *   give:       the chunks of the first GPU, then the chunks of the second ...
  *
  * Each GPU has an engine of cuda_engine.cu, with its own memory and ring of pinned buffers. The
@@ -16,15 +16,13 @@
  *
  * Only one GPU downloads at a time, because a file takes less than one bus gives.
  */
-#include "cuda/group/gpus_engine.h"
+#include "cuda/group/gpus.h"
 
 #include "core/check/check_kernels.h"
 #include "core/clock.h"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_engine.h"
-#include "cuda/group/gpus_each.h"
-#include "cuda/group/gpus_exchange.h"
 
 #include <algorithm>
 #include <pthread.h>

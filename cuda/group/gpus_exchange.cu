@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus_exchange.cu - see gpus_exchange.h. */
-#include "cuda/group/gpus_exchange.h"
+/* gpus_exchange.cu - from a sorted part on each of several GPUs to a sorted range on each; see
+ * gpus.h.
+ */
+#include "cuda/group/gpus.h"
 
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_time.h"
-#include "cuda/group/gpus_cuts.h"
-#include "cuda/group/gpus_each.h"
 
 #include <algorithm>
-#include <pthread.h>
 #include <stdlib.h>
 #include <utility>
 
@@ -132,9 +131,7 @@ bool copy_piece(const struct exchange &exchange, size_t i, size_t step, struct e
     if (!cuda_device_use(sort->device, error))
         return false;
     if (k == i)
-        return cuda_check(
-            cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, sort->stream),
-            sort->device, "cudaMemcpyAsync", error);
+        return cuda_copy(sort->device, sort->stream, target, source, bytes, error);
     return cuda_check(cudaMemcpyPeerAsync(target, static_cast<int>(sort->device), source,
                                           static_cast<int>(from->device), bytes, sort->stream),
                       sort->device, "cudaMemcpyPeerAsync", error);
@@ -249,37 +246,16 @@ bool run_exchange(const struct exchange &exchange, struct error *error)
 
 } // namespace
 
-/* Lets the current device reach the memory of `peer`, if CUDA can do so; otherwise copies are
- * slower. CUDA keeps this for the whole process, reports a second call as an error, and has no call
- * that asks for it. So each pair is tried only once. */
-static void connect_once(unsigned device, unsigned peer)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool is_tried[BACKEND_DEVICES_MOST][BACKEND_DEVICES_MOST];
-    const bool has_place = device < BACKEND_DEVICES_MOST && peer < BACKEND_DEVICES_MOST;
-    pthread_mutex_lock(&lock);
-    if (!(has_place && is_tried[device][peer]) &&
-        cudaDeviceEnablePeerAccess(static_cast<int>(peer), 0) != cudaSuccess)
-        (void)cudaGetLastError();
-    if (has_place)
-        is_tried[device][peer] = true;
-    pthread_mutex_unlock(&lock);
-}
-
 bool gpus_connect(const unsigned *devices, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++) {
-            int can = 0;
             if (i == k)
                 continue;
-            if (!cuda_device_use(devices[i], error) ||
-                !cuda_check(cudaDeviceCanAccessPeer(&can, static_cast<int>(devices[i]),
-                                                    static_cast<int>(devices[k])),
-                            devices[i], "cudaDeviceCanAccessPeer", error))
+            if (!cuda_device_use(devices[i], error))
                 return false;
-            if (can)
-                connect_once(devices[i], devices[k]);
+            if (cudaDeviceEnablePeerAccess(static_cast<int>(devices[k]), 0) != cudaSuccess)
+                (void)cudaGetLastError();
         }
     return true;
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpus.h - the engine for items of several GPUs of one host, and the steps of its sort.
+ *
+ *   sorted part on each GPU -> exact cuts -> each GPU copies its range of all parts into its
+ * scratch
+ *   -> and merges these runs into its items
+ */
+#ifndef CUDA_GROUP_GPUS_H
+#define CUDA_GROUP_GPUS_H
+
+#include "core/backend.h"
+#include "cuda/engine/cuda_worker.h"
+
+/* core/backend.h has the contract. */
+extern const struct engine_functions gpus_keys;
+
+/* ---- gpus_each.cu ---- */
+
+/* Calls run(context, i, error) for each i below `count`, all at the same time, and waits for all.
+ * The caller's thread does the first. A GPU for which no thread can be started is served by the
+ * caller. Of several errors, *error becomes that of the lowest GPU. */
+bool gpus_each(size_t count, bool (*run)(void *context, size_t i, struct error *error),
+               void *context, struct error *error);
+
+/* The part of the items that one of several GPUs has. */
+struct gpu_part {
+    struct cuda_worker *worker; /* of the sort's device and stream */
+    struct cuda_sort sort;      /* its memory; all parts have the same item_bytes and order */
+    size_t range;               /* items of its range of the output */
+};
+
+/* ---- gpus_cuts.cu ---- */
+
+/* Cuts the sorted parts, which are ordered bits: fills positions[c * count + i], the items of part
+ * i before cut c, so that the items before it are the first targets[c] of all items. targets[c] is
+ * at most the number of all items. The positions are exact for every distribution. Items equal to
+ * the item at the target go before the cut in the order of the GPUs. Waits for the GPUs. */
+bool gpus_cuts_find(const struct gpu_part *parts, size_t count, const size_t *targets,
+                    size_t cut_count, size_t *positions, struct error *error);
+
+/* ---- gpus_exchange.cu ---- */
+
+/* Lets the GPUs reach each other's memory. Where they cannot, CUDA refuses, and copies through the
+ * host. It refuses a second call too. */
+bool gpus_connect(const unsigned *devices, size_t count, struct error *error);
+
+/* The parts are sorted, as stored bits. Afterwards the items of part i are range i of all items, in
+ * order: parts[i].range items, after those of the ranges before it. All items after the last range
+ * are dropped. The memory of part i has room for both its range and its items. The parts' items and
+ * scratch may be swapped. Adds the time to *busy_ns. Waits for all work, also after a failure. */
+bool gpus_exchange(struct gpu_part *parts, size_t count, uint64_t *busy_ns, struct error *error);
+
+#endif
