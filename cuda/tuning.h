@@ -125,7 +125,7 @@ constexpr size_t TOP_COUNT_LEAST = 8192;
  * short, but of TOP_BATCH_LEAST items at least.
  */
 constexpr size_t TOP_BATCH_BYTES = (size_t)256 << 20;
-constexpr size_t TOP_BATCH_LEAST = (size_t)1 << 16;
+constexpr size_t TOP_BATCH_LEAST = (size_t)1 << 14;
 
 /* ---- lines of text ----
  *
@@ -180,9 +180,7 @@ constexpr size_t STAGING_SLOT_BYTES = (size_t)32 << 20;
 constexpr size_t STAGING_SLOTS = 4;
 
 /* Device memory for an input of unknown length grows by segments. Each is twice the one before, so
- * a short input wastes little. At SEGMENT_LAST_BYTES the time of cudaMalloc is negligible beside
- * the upload. */
+ * a short input wastes little. */
 constexpr size_t SEGMENT_FIRST_BYTES = (size_t)16 << 20;
-constexpr size_t SEGMENT_LAST_BYTES = (size_t)1 << 30;
 
 #endif

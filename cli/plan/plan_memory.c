@@ -64,8 +64,8 @@ static size_t least_of_devices(const struct sort_spec *sort, size_t count)
 }
 
 /* Returns true if the engine can do --top by keeping only the first items: it must have room for
- * them and for the next items. A GPU's engine takes three batches of twice as many (cuda_top.h),
- * and some workspace; of several GPUs, each one. It uses the free memory and ignores a limit of the
+ * them and for the next items. A GPU's engine takes two arrays of twice as many, and some
+ * workspace; of several GPUs, each one. It uses the free memory and ignores a limit of the
  * user, so with a limit it gets parts. */
 static bool keeps_few(const struct job *job, bool is_host)
 {

@@ -35,9 +35,9 @@
 /* ---- device memory ----
  *
  * A known count gets one segment of exactly that size. For an unknown count, segments are added as
- * the items arrive. Each is twice as large as the one before, up to a limit, and never larger than
- * the remaining maximum count. Then store_gather copies them to one array and frees them. Scratch
- * is allocated afterwards, so the peak is twice the data, for every path. */
+ * the items arrive. Each is twice as large as the one before, but never larger than the remaining
+ * maximum count. Then store_gather copies them to one array and frees them. Scratch is allocated
+ * afterwards, so the peak is twice the data, for every path. */
 
 struct store_segment {
     unsigned char *items;
@@ -45,13 +45,16 @@ struct store_segment {
     size_t count;
 };
 
+/* Each is twice as large as the one before, so these have more room than a device has memory. */
+constexpr size_t STORE_SEGMENTS = 40;
+
 struct store {
-    struct store_segment *segments; /* all but the last are full, or are left with unused room */
+    struct store_segment segments[STORE_SEGMENTS]; /* all but the last are full, or are left with
+                                                      unused room */
     size_t segment_count;
-    size_t segment_room; /* capacity of the array `segments` */
-    size_t limit;        /* maximum number of items */
-    bool grows;          /* the count is unknown: there may be fewer items */
-    size_t count;        /* items in all segments */
+    size_t limit; /* maximum number of items */
+    bool grows;   /* the count is unknown: there may be fewer items */
+    size_t count; /* items in all segments */
     size_t item_bytes;
     unsigned device;
     unsigned char *items; /* after store_gather: the array of all items */
@@ -70,14 +73,6 @@ static bool store_bytes(const struct store *store, size_t count, size_t *bytes, 
 
 static bool store_add_segment(struct store *store, size_t capacity, struct error *error)
 {
-    if (store->segment_count == store->segment_room) {
-        const size_t room = store->segment_room ? 2 * store->segment_room : 8;
-        void *const grown = realloc(store->segments, room * sizeof *store->segments);
-        if (!grown)
-            return error_set(error, "out of memory: the list of %zu segments", room);
-        store->segments = static_cast<struct store_segment *>(grown);
-        store->segment_room = room;
-    }
     size_t bytes = 0;
     void *items = NULL;
     if (!store_bytes(store, capacity, &bytes, error) ||
@@ -92,10 +87,7 @@ static size_t store_next_capacity(const struct store *store)
 {
     if (!store->grows)
         return store->limit;
-    size_t capacity = SEGMENT_FIRST_BYTES / store->item_bytes;
-    if (store->segment_count > 0)
-        capacity = std::min(2 * store->segments[store->segment_count - 1].capacity,
-                            SEGMENT_LAST_BYTES / store->item_bytes);
+    const size_t capacity = SEGMENT_FIRST_BYTES / store->item_bytes << store->segment_count;
     return std::min(capacity, store->limit - store->count);
 }
 
@@ -183,7 +175,6 @@ static void store_restart(struct store *store, size_t capacity, size_t limit)
 static void store_close(struct store *store)
 {
     store_free_segments(store);
-    free(store->segments);
     if (store->items)
         (void)cudaFree(store->items);
     if (store->scratch)
@@ -231,34 +222,6 @@ static bool engine_check_spec(const struct engine *engine, struct error *error)
                      bytes);
 }
 
-static bool engine_add_scratch(struct engine *engine, size_t count, struct error *error)
-{
-    return store_add_scratch(&engine->store, engine->spec.algorithm->buffers > 1 ? count : 0,
-                             engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
-                                                                  engine->spec.item_bytes),
-                             error);
-}
-
-/* Allocates all memory for a known count, or fails at once. */
-static bool engine_allocate_known(struct engine *engine, struct error *error)
-{
-    const size_t count = engine->spec.count;
-    const size_t workspace = engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
-                                                                  engine->spec.item_bytes);
-    size_t items = 0, bytes = 0;
-    if (!store_bytes(&engine->store, count, &items, error))
-        return false;
-    if (__builtin_mul_overflow(items, engine->spec.algorithm->buffers, &bytes) ||
-        __builtin_add_overflow(bytes, workspace, &bytes))
-        bytes = SIZE_MAX;
-    struct store_segment *segment = NULL;
-    return cuda_memory_check_room(engine->spec.device, bytes, error) &&
-           (count == 0 || store_reserve(&engine->store, &segment, error)) &&
-           engine_add_scratch(engine, count, error);
-}
-
-/* ---- selection of the first items ---- */
-
 /* Describes the engine's memory for a path. */
 static struct cuda_sort engine_make_sort(const struct engine *engine)
 {
@@ -269,23 +232,49 @@ static struct cuda_sort engine_make_sort(const struct engine *engine)
             engine->worker.stream, engine->worker.note};
 }
 
-/* Returns the bytes of memory for batches of `batch` items, with everything that a selection needs;
- * SIZE_MAX on overflow.
- */
-static size_t engine_batch_bytes(const struct engine *engine, size_t batch)
+/* Returns the number of arrays as large as the items: a selection gathers items in a second one. */
+static unsigned engine_arrays(const struct engine *engine)
+{
+    return engine->batch > 0 ? 2 : engine->spec.algorithm->buffers;
+}
+
+static size_t engine_workspace_bytes(const struct engine *engine, size_t count)
 {
     const struct sort_spec *const spec = &engine->spec;
-    struct cuda_sort sort = engine_make_sort(engine);
-    size_t items = 0, bytes = 0;
-    sort.count = batch;
-    if (batch > SIZE_MAX / 64 ||
-        __builtin_add_overflow(batch, cuda_top_scratch_items(batch, spec->top), &items) ||
-        __builtin_mul_overflow(items, static_cast<size_t>(spec->item_bytes), &bytes) ||
-        __builtin_add_overflow(
-            bytes, cuda_top_workspace_bytes(engine->worker.path, &sort, spec->top), &bytes))
+    return engine->worker.path->workspace_bytes(count, spec->tile_size, spec->item_bytes) +
+           (engine->batch > 0 ? cuda_top_workspace_bytes() : 0);
+}
+
+/* Returns the bytes of memory for `count` items; SIZE_MAX on overflow. */
+static size_t engine_bytes(const struct engine *engine, size_t count)
+{
+    const size_t item_bytes = engine->spec.item_bytes;
+    size_t bytes = 0;
+    if (count > SIZE_MAX / 64 ||
+        __builtin_add_overflow(count * item_bytes * engine_arrays(engine),
+                               engine_workspace_bytes(engine, count), &bytes))
         return SIZE_MAX;
     return bytes;
 }
+
+static bool engine_add_scratch(struct engine *engine, size_t count, struct error *error)
+{
+    return store_add_scratch(&engine->store, engine_arrays(engine) > 1 ? count : 0,
+                             engine_workspace_bytes(engine, count), error);
+}
+
+/* Allocates all memory for `count` items, or fails at once. */
+static bool engine_allocate_count(struct engine *engine, size_t count, struct error *error)
+{
+    struct store_segment *segment = NULL;
+    engine->store.limit = count;
+    engine->store.grows = false;
+    return cuda_memory_check_room(engine->spec.device, engine_bytes(engine, count), error) &&
+           (count == 0 || store_reserve(&engine->store, &segment, error)) &&
+           engine_add_scratch(engine, count, error);
+}
+
+/* ---- selection of the first items ---- */
 
 /* Chooses the size of batches: as large as pays, and smaller if the device has less memory, but
  * large enough that a selection drops most of a batch. If even the smallest batch does not fit, it
@@ -298,28 +287,13 @@ static bool engine_choose_batch(struct engine *engine, struct error *error)
     if (!cuda_memory_free_bytes(spec->device, &free_bytes, error))
         return false;
     const size_t least = std::max(TOP_BATCH_LEAST, std::min(spec->top, SIZE_MAX / 4) * 2);
-    size_t batch = std::max(TOP_BATCH_BYTES / spec->item_bytes, least / 2 * 4);
-    while (engine_batch_bytes(engine, batch) > free_bytes && batch > least)
-        batch = std::max(batch / 2, least);
-    batch = std::min(batch, spec->count);
-    if (engine_batch_bytes(engine, batch) <= free_bytes)
-        engine->batch = batch;
+    engine->batch = std::max(TOP_BATCH_BYTES / spec->item_bytes, least / 2 * 4);
+    while (engine_bytes(engine, engine->batch) > free_bytes && engine->batch > least)
+        engine->batch = std::max(engine->batch / 2, least);
+    engine->batch = std::min(engine->batch, spec->count);
+    if (engine_bytes(engine, engine->batch) > free_bytes)
+        engine->batch = 0;
     return true;
-}
-
-/* Allocates one segment and the memory that the selection needs. */
-static bool engine_allocate_batch(struct engine *engine, struct error *error)
-{
-    const struct sort_spec *const spec = &engine->spec;
-    struct cuda_sort sort = engine_make_sort(engine);
-    sort.count = engine->batch;
-    engine->store.limit = engine->batch;
-    engine->store.grows = false;
-    struct store_segment *segment = NULL;
-    return store_reserve(&engine->store, &segment, error) &&
-           store_add_scratch(&engine->store, cuda_top_scratch_items(engine->batch, spec->top),
-                             cuda_top_workspace_bytes(engine->worker.path, &sort, spec->top),
-                             error);
 }
 
 /* If the segment is full, drops all items that cannot be among the first. */
@@ -368,10 +342,9 @@ static bool engine_allocate(struct engine *engine, struct error *error)
     struct store_segment *segment = NULL;
     if (sort_spec_selects(&engine->spec) && !engine_choose_batch(engine, error))
         return false;
-    if (engine->batch > 0)
-        return engine_allocate_batch(engine, error);
-    if (engine->spec.count != COUNT_UNKNOWN)
-        return engine_allocate_known(engine, error);
+    const size_t count = engine->batch > 0 ? engine->batch : engine->spec.count;
+    if (count != COUNT_UNKNOWN)
+        return engine_allocate_count(engine, count, error);
     return engine->store.limit == 0 || store_reserve(&engine->store, &segment, error);
 }
 
@@ -383,17 +356,13 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     if (!engine)
         return error_set(error, "out of memory: the engine of device %u", spec->device);
     engine->spec = *spec;
-    engine->store.device = engine->staging.device = spec->device;
+    engine->store.device = spec->device;
     engine->store.item_bytes = spec->item_bytes;
     engine->store.grows = spec->count == COUNT_UNKNOWN;
     engine->store.limit = engine->store.grows ? spec->most : spec->count;
-    engine->staging.times = &engine->times;
-    staging_set_slots(&engine->staging, spec->item_bytes, spec->count);
-    bool is_open = worker_open(&engine->worker, spec, error) && engine_check_spec(engine, error);
-    engine->staging.stream = engine->worker.stream;
-    engine->staging.clock = &engine->worker.clock;
-    is_open = is_open && engine_allocate(engine, error);
-    if (!is_open) {
+    staging_open(&engine->staging, &engine->worker, &engine->times, spec->item_bytes, spec->count);
+    if (!worker_open(&engine->worker, spec, error) || !engine_check_spec(engine, error) ||
+        !engine_allocate(engine, error)) {
         engine_close(engine);
         return false;
     }

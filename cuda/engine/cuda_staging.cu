@@ -5,7 +5,6 @@
 #include "core/clock.h"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/engine/cuda_time.h"
 
 #include <algorithm>
 #include <pthread.h>
@@ -39,15 +38,15 @@ static bool slot_register(unsigned device, size_t bytes, struct staging_slot *sl
 static bool slot_pin(const struct staging *staging, struct staging_slot *slot, struct error *error)
 {
     const size_t bytes = (staging->slot_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
-    slot->is_registered = slot_register(staging->device, bytes, slot);
-    return slot->is_registered || cuda_check(cudaMallocHost(&slot->memory, bytes), staging->device,
-                                             "cudaMallocHost", error);
+    slot->is_registered = slot_register(staging->worker->device, bytes, slot);
+    return slot->is_registered || cuda_check(cudaMallocHost(&slot->memory, bytes),
+                                             staging->worker->device, "cudaMallocHost", error);
 }
 
 static bool slot_prepare(const struct staging *staging, struct staging_slot *slot,
                          struct error *error)
 {
-    const unsigned device = staging->device;
+    const unsigned device = staging->worker->device;
     if (!slot->memory && !slot_pin(staging, slot, error))
         return false;
     if (!slot->copy_started &&
@@ -71,8 +70,8 @@ static bool slot_start(const struct staging *staging, struct staging_slot *slot,
 static bool slot_copy(const struct staging *staging, struct staging_slot *slot, void *to,
                       const void *from, size_t bytes, cudaMemcpyKind kind, struct error *error)
 {
-    const unsigned device = staging->device;
-    const cudaStream_t stream = staging->stream;
+    const unsigned device = staging->worker->device;
+    const cudaStream_t stream = staging->worker->stream;
     slot->in_flight = true;
     slot->is_upload = kind == cudaMemcpyHostToDevice;
     slot->bytes = bytes;
@@ -91,19 +90,22 @@ static bool slot_wait(const struct staging *staging, struct staging_slot *slot, 
         return true;
     const struct nvtx_range range(slot->is_upload ? "wait for upload" : "wait for download");
     slot->in_flight = false;
-    return cuda_check(cudaEventSynchronize(slot->copy_finished), staging->device,
+    return cuda_check(cudaEventSynchronize(slot->copy_finished), staging->worker->device,
                       "cudaEventSynchronize", error) &&
            cuda_add_span(
-               staging->clock, slot->is_upload ? TRACE_UPLOAD : TRACE_DOWNLOAD,
+               &staging->worker->clock, slot->is_upload ? TRACE_UPLOAD : TRACE_DOWNLOAD,
                slot->is_upload ? "upload" : "download", slot->bytes, slot->copy_started,
-               slot->copy_finished, staging->device,
+               slot->copy_finished, staging->worker->device,
                slot->is_upload ? &staging->times->upload_ns : &staging->times->download_ns, error);
 }
 
 /* ---- all slots ---- */
 
-void staging_set_slots(struct staging *staging, size_t item_bytes, size_t count)
+void staging_open(struct staging *staging, struct cuda_worker *worker, struct engine_times *times,
+                  size_t item_bytes, size_t count)
 {
+    staging->worker = worker;
+    staging->times = times;
     staging->item_bytes = item_bytes;
     staging->slot_bytes =
         std::min(STAGING_SLOT_BYTES / item_bytes, std::max<size_t>(count, 1)) * item_bytes;
@@ -158,7 +160,7 @@ void staging_close(struct staging *staging)
 bool staging_lend(struct staging *staging, size_t want, struct chunk *chunk, struct error *error)
 {
     struct staging_slot *const slot = &staging->slots[staging->upload_slot];
-    if (!cuda_device_use(staging->device, error) || !slot_wait(staging, slot, error) ||
+    if (!cuda_device_use(staging->worker->device, error) || !slot_wait(staging, slot, error) ||
         !slot_start(staging, slot, error))
         return false;
     staging->lent = std::min(want, staging->slot_bytes / staging->item_bytes);
@@ -169,12 +171,13 @@ bool staging_lend(struct staging *staging, size_t want, struct chunk *chunk, str
 bool staging_take(struct staging *staging, struct chunk chunk, void *to, struct error *error)
 {
     if (chunk.slot != staging->upload_slot || chunk.count > staging->lent)
-        return error_set(error, "device %u: the chunk taken is not the one lent", staging->device);
+        return error_set(error, "device %u: the chunk taken is not the one lent",
+                         staging->worker->device);
     staging->lent = 0;
     if (chunk.count == 0)
         return true;
     struct staging_slot *const slot = &staging->slots[chunk.slot];
-    if (!cuda_device_use(staging->device, error) ||
+    if (!cuda_device_use(staging->worker->device, error) ||
         !slot_copy(staging, slot, to, slot->memory, chunk.count * staging->item_bytes,
                    cudaMemcpyHostToDevice, error))
         return false;
@@ -243,12 +246,13 @@ bool staging_give(struct staging *staging, const struct staging_output *output, 
                   struct error *error)
 {
     *chunk = {};
-    if (!cuda_device_use(staging->device, error) ||
+    if (!cuda_device_use(staging->worker->device, error) ||
         (!staging->is_giving && !start_copies(staging, output, error)))
         return false;
     if (staging->copies.count == 0)
         return staging->next == staging->output.count ||
-               error_set(error, "device %u: all chunks are with the caller", staging->device);
+               error_set(error, "device %u: all chunks are with the caller",
+                         staging->worker->device);
     const size_t i = queue_pop(&staging->copies);
     struct staging_slot *const slot = &staging->slots[i];
     if (!slot_wait(staging, slot, error))
@@ -261,7 +265,8 @@ bool staging_take_back(struct staging *staging, struct chunk chunk, struct error
 {
     if (!chunk.items)
         return true; /* the empty chunk at the end has no slot */
-    return cuda_device_use(staging->device, error) && start_copy(staging, chunk.slot, error);
+    return cuda_device_use(staging->worker->device, error) &&
+           start_copy(staging, chunk.slot, error);
 }
 
 void staging_restart(struct staging *staging)

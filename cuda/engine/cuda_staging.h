@@ -9,13 +9,13 @@
  *
  * A slot is held by the caller or idle (in_flight false), or a copy to or from it was started and
  * not yet waited for (in_flight true). The memory of a slot is pinned when it is first needed, so
- * small inputs pin little. The engine owns the stream, its clock and the times.
+ * small inputs pin little. The engine owns the worker and the times.
  */
 #ifndef CUDA_CUDA_STAGING_H
 #define CUDA_CUDA_STAGING_H
 
 #include "core/backend.h"
-#include "cuda/engine/cuda_time.h"
+#include "cuda/engine/cuda_worker.h"
 #include "cuda/tuning.h"
 
 #include <cuda_runtime.h>
@@ -53,9 +53,7 @@ struct staging {
     struct staging_slot slots[STAGING_SLOTS];
     size_t slot_bytes;
     size_t item_bytes;
-    unsigned device;
-    cudaStream_t stream;
-    struct cuda_clock *clock;
+    struct cuda_worker *worker; /* of the device, the stream and the clock */
     struct engine_times *times; /* start_ns, upload_ns and download_ns are increased */
     size_t upload_slot;         /* slot of the chunk that is lent, or will be lent next */
     size_t lent;                /* capacity of the chunk that the caller holds, in items */
@@ -65,8 +63,10 @@ struct staging {
     struct staging_queue copies;
 };
 
-/* Sets the size of a slot for `count` items or more: all slots but the last are filled. */
-void staging_set_slots(struct staging *staging, size_t item_bytes, size_t count);
+/* Opens the staging of an engine for `count` items or more. *staging must be {} before. The worker
+ * may be opened later. */
+void staging_open(struct staging *staging, struct cuda_worker *worker, struct engine_times *times,
+                  size_t item_bytes, size_t count);
 
 /* Pins the memory of the slots that `count` items need. Otherwise a slot is pinned when it is first
  * used. */

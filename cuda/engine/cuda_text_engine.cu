@@ -97,16 +97,10 @@ static bool text_open(const struct sort_spec *spec, struct engine **result, stru
     if (!engine)
         return error_set(error, "out of memory: the engine of device %u", spec->device);
     engine->spec = *spec;
-    engine->staging.device = spec->device;
-    engine->staging.times = &engine->times;
-    staging_set_slots(&engine->staging, 1, spec->count);
+    staging_open(&engine->staging, &engine->worker, &engine->times, 1, spec->count);
     /* The slots are pinned now, while the caller may be reading. */
-    const bool is_open = worker_open(&engine->worker, spec, error) &&
-                         text_allocate(engine, error) &&
-                         staging_prepare(&engine->staging, spec->count, error);
-    engine->staging.stream = engine->worker.stream;
-    engine->staging.clock = &engine->worker.clock;
-    if (!is_open) {
+    if (!worker_open(&engine->worker, spec, error) || !text_allocate(engine, error) ||
+        !staging_prepare(&engine->staging, spec->count, error)) {
         text_close(engine);
         return false;
     }

@@ -25,16 +25,12 @@ size_t top_room(size_t count, size_t top);
  * for the counts; its last copy or kernel may still be in flight on return. */
 bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error);
 
-/* Returns the number of items that cuda_top needs room for in sort->scratch, for up to `count`
- * items: those that top_select gathers, and as many again for the path. */
-size_t cuda_top_scratch_items(size_t count, size_t top);
-
-/* Returns the bytes that cuda_top needs in sort->workspace, for up to sort->count items. */
-size_t cuda_top_workspace_bytes(const struct cuda_path *path, const struct cuda_sort *sort,
-                                size_t top);
+/* Returns the bytes that cuda_top needs in sort->workspace, beside those of the path for as many
+ * items. */
+size_t cuda_top_workspace_bytes(void);
 
 /* Writes the first *found = min(top, count) of sort->items, sorted, to the start of sort->scratch.
- * Sorts by the path with sort->tile_size and sort->note. sort->items do not change. Waits for the
+ * Sorts by the path with sort->tile_size and sort->note, and overwrites sort->items. Waits for the
  * stream. */
 bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
               struct error *error);

@@ -128,10 +128,8 @@ thread_find_stretches(unsigned a, unsigned b, unsigned count_of_a, unsigned star
     const unsigned start_of_a = a + start * KEY_BYTES<K>, start_of_b = b + start * KEY_BYTES<K>;
     const unsigned third = begins_in_a ? start_of_a : start_of_b;
     const unsigned wrap = ROW<K> - start, end_of_a = count_of_a - start;
-    const struct pair_stretches stretches = {
-        third + row_bytes, begins_in_a ? start_of_b + row_bytes : start_of_a, third,
-        begins_in_a ? end_of_a : wrap, begins_in_a ? wrap : ROW<K> + end_of_a};
-    return stretches;
+    return {third + row_bytes, begins_in_a ? start_of_b + row_bytes : start_of_a, third,
+            begins_in_a ? end_of_a : wrap, begins_in_a ? wrap : ROW<K> + end_of_a};
 }
 
 /* Loads the thread's keys of the merge, from `diagonal` on, as a rotated bitonic sequence. `split`

@@ -39,14 +39,13 @@ __device__ __forceinline__ struct direct_tile direct_tile_at(const struct run_li
     const bool is_left = first < pair.b;
     const size_t run_end = pair.b + (is_left ? 0 : pair.b_count);
     const size_t left = run_end - first;
-    const struct direct_tile tile = {first,
-                                     left < tile_size ? static_cast<unsigned>(left) : tile_size,
-                                     is_left,
-                                     left <= tile_size,
-                                     is_left ? first : pair.a + (first - pair.b),
-                                     is_left ? pair.b : pair.a,
-                                     is_left ? pair.b_count : pair.a_count};
-    return tile;
+    return {first,
+            left < tile_size ? static_cast<unsigned>(left) : tile_size,
+            is_left,
+            left <= tile_size,
+            is_left ? first : pair.a + (first - pair.b),
+            is_left ? pair.b : pair.a,
+            is_left ? pair.b_count : pair.a_count};
 }
 
 /* Returns the first key of the tile for a block. Tiles of the two runs alternate, so that tiles

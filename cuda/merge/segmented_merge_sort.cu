@@ -244,10 +244,8 @@ static struct merge_cut merge_cut_make(const struct run_list &list)
     const unsigned part_keys = merge_part_length<K>(list.ways_bits);
     const size_t group = run_list_group(list);
     const size_t in_group = launch_blocks(list.count < group ? list.count : group, part_keys);
-    const struct merge_cut cut = {part_keys, static_cast<unsigned>(in_group),
-                                  list.count / group * in_group +
-                                      launch_blocks(list.count % group, part_keys)};
-    return cut;
+    return {part_keys, static_cast<unsigned>(in_group),
+            list.count / group * in_group + launch_blocks(list.count % group, part_keys)};
 }
 
 /* A part of the output. */
@@ -263,9 +261,7 @@ merge_part_at(const struct run_list &list, const struct merge_cut &cut, unsigned
     const size_t group = index / cut.parts_per_group * run_list_group(list);
     const size_t rank = static_cast<size_t>(index % cut.parts_per_group) * cut.part_keys;
     const size_t keys = list.count - group;
-    const struct merge_part part = {
-        group, rank, (keys < run_list_group(list) ? keys : run_list_group(list)) - rank};
-    return part;
+    return {group, rank, (keys < run_list_group(list) ? keys : run_list_group(list)) - rank};
 }
 
 __device__ __forceinline__ struct merge_part

@@ -55,10 +55,7 @@ bitonic_place_at(const struct bitonic_steps &steps, unsigned fused, Index item) 
     const Index mask = (static_cast<Index>(1) << steps.low) - 1;
     const Index offset = item & mask;
     const Index first = (item >> steps.low) << (steps.low + fused);
-    const struct bitonic_place<Index> place = {
-        first + offset, first + (steps.mirror ? mask - offset : offset)
-    };
-    return place;
+    return {first + offset, first + (steps.mirror ? mask - offset : offset)};
 }
 
 /* Returns the position of key i of the tile in shared memory. One position in nine is unused, so
@@ -98,9 +95,7 @@ __device__ __forceinline__ void thread_store_bitonic(const K (&keys)[KEYS_PER_TH
 __device__ __forceinline__ struct bitonic_steps bitonic_steps_in_tile(unsigned left, bool mirror)
 {
     const unsigned over = left % TILE_FUSED_STEPS;
-    const struct bitonic_steps steps = {left - TILE_FUSED_STEPS, over ? over : TILE_FUSED_STEPS,
-                                        mirror};
-    return steps;
+    return {left - TILE_FUSED_STEPS, over ? over : TILE_FUSED_STEPS, mirror};
 }
 
 /* Does the last `left` steps of a stage on the keys in the tile. A barrier before and after. */

@@ -153,9 +153,7 @@ __device__ __forceinline__ unsigned radix_span_count(const struct radix_bin_span
 __device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned *starts,
                                                                  unsigned bin, unsigned count)
 {
-    const struct radix_bin_span span = {starts[bin],
-                                        bin + 1 < RADIX_TILE_BINS ? starts[bin + 1] : count};
-    return span;
+    return {starts[bin], bin + 1 < RADIX_TILE_BINS ? starts[bin + 1] : count};
 }
 
 constexpr unsigned RADIX_TILE_WARPS = RADIX_TILE_THREADS / THREADS_PER_WARP;

@@ -39,11 +39,10 @@ __device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size
     const size_t wanted = (count + bucket_keys - 1) / bucket_keys;
     const unsigned sample_bits = min(min(wanted_bits, sample_bits_most), count_bits);
     const unsigned root_bits = max(sample_bits, root_rarity_bits + 1) - root_rarity_bits;
-    const struct radix_wish wish = {count, sample_bits, min(root_bits, RADIX_ROOT_BITS),
-                                    static_cast<unsigned>(wanted < 3              ? 3
-                                                          : wanted < buckets_most ? wanted
-                                                                                  : buckets_most)};
-    return wish;
+    return {count, sample_bits, min(root_bits, RADIX_ROOT_BITS),
+            static_cast<unsigned>(wanted < 3              ? 3
+                                  : wanted < buckets_most ? wanted
+                                                          : buckets_most)};
 }
 
 constexpr unsigned LEARN_THREADS = RADIX_ROOT_CELLS;
@@ -190,19 +189,13 @@ __device__ __forceinline__ struct radix_bounds<K> thread_make_bounds(K least, K 
         const struct radix_bounds<uint64_t> words = thread_make_bounds(
             by_index ? static_cast<uint64_t>(least) : key,
             by_index ? static_cast<uint64_t>(greatest) : thread_upper_key(greatest), sample_bits);
-        const struct radix_bounds<K> bounds = {
-            words.lowest, words.range, key, by_index
-        };
-        return bounds;
+        return {words.lowest, words.range, key, by_index};
     } else {
         const K margin = static_cast<K>((greatest - least) >> sample_bits << 3);
         const K lowest = least > margin ? static_cast<K>(least - margin) : K{0};
         const K room = static_cast<K>(key_infinity<K>() - greatest);
         const K highest = static_cast<K>(greatest + (room > margin ? margin : room));
-        const struct radix_bounds<K> bounds = {
-            lowest, static_cast<K>(highest - lowest)
-        };
-        return bounds;
+        return {lowest, static_cast<K>(highest - lowest)};
     }
 }
 
@@ -231,10 +224,7 @@ block_find_range(const struct radix_sample<K> &sample, const struct radix_wish &
     const struct radix_ends<K> ends = block_find_ends(own, warp_ends);
     const struct radix_bounds<K> bounds =
         thread_make_bounds(ends.least, ends.greatest, wish.sample_bits);
-    const struct radix_lookup<K> lookup = {
-        bounds, thread_leading_zeros(bounds.range), 0, wish.root_bits, entries
-    };
-    return lookup;
+    return {bounds, thread_leading_zeros(bounds.range), 0, wish.root_bits, entries};
 }
 
 /* Finds the last cell of the root within the range. */
@@ -397,9 +387,8 @@ struct radix_level_walk {
 __device__ __forceinline__ struct radix_level_walk thread_walk_level(const struct radix_tree &tree,
                                                                      unsigned level)
 {
-    const struct radix_level_walk walk = {radix_tree_cell(tree, tree.levels[level]) + threadIdx.x,
-                                          radix_tree_cell(tree, tree.levels[level + 1])};
-    return walk;
+    return {radix_tree_cell(tree, tree.levels[level]) + threadIdx.x,
+            radix_tree_cell(tree, tree.levels[level + 1])};
 }
 
 /* Returns the sum of `value` over this cell and the cells before it in its node. All lanes call it.

@@ -204,9 +204,7 @@ __device__ __forceinline__ struct radix_bins thread_make_bins(unsigned begin, un
     const uint32_t first = begin << RADIX_FRACTION_BITS, behind = end << RADIX_FRACTION_BITS;
     const uint32_t span = first > last ? 1 : (behind <= last ? behind : last + 1) - first;
     const uint64_t scale = (static_cast<uint64_t>(RADIX_TILE_BINS) << 32) / span;
-    const struct radix_bins bins = {first,
-                                    scale < UINT32_MAX ? static_cast<uint32_t>(scale) : UINT32_MAX};
-    return bins;
+    return {first, scale < UINT32_MAX ? static_cast<uint32_t>(scale) : UINT32_MAX};
 }
 
 /* counts[segment] -> cursors, packs and ranges. A block for each segment, a thread for each

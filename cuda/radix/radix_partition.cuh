@@ -254,10 +254,8 @@ template <typename K>
 __device__ __forceinline__ struct radix_model_word
 thread_fetch_model(const struct radix_model<K> *model)
 {
-    const struct radix_model_word part = {
-        reinterpret_cast<const union radix_model_words<K> *>(model)->words[threadIdx.x],
-        model->entry_count};
-    return part;
+    return {reinterpret_cast<const union radix_model_words<K> *>(model)->words[threadIdx.x],
+            model->entry_count};
 }
 
 /* Stores the words that all THREADS threads have fetched, and the rest of a larger model, in shared
@@ -285,10 +283,7 @@ __device__ __forceinline__ void block_load_model(const struct radix_model<K> *mo
 template <typename K>
 __device__ __forceinline__ struct radix_lookup<K>
 thread_lookup(const struct radix_model<K> &shared) {
-    const struct radix_lookup<K> lookup = {
-        shared.bounds, shared.norm, shared.end, shared.root_bits, shared.entries
-    };
-    return lookup;
+    return {shared.bounds, shared.norm, shared.end, shared.root_bits, shared.entries};
 }
 
 /* ---- partition ---- */
@@ -375,9 +370,8 @@ __device__ __forceinline__ struct radix_share block_share(unsigned count,
                                                           unsigned blocks = gridDim.x)
 {
     const uint64_t total = count;
-    const struct radix_share share = {static_cast<unsigned>(total * blockIdx.x / blocks),
-                                      static_cast<unsigned>(total * (blockIdx.x + 1) / blocks)};
-    return share;
+    return {static_cast<unsigned>(total * blockIdx.x / blocks),
+            static_cast<unsigned>(total * (blockIdx.x + 1) / blocks)};
 }
 
 /* A tile: its segment and its keys. */

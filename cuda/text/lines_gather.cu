@@ -164,10 +164,8 @@ thread_gather_span(const struct gather_view &view, const struct gather_tile &til
     const uint64_t start = thread_line_start(view, line);
     const uint64_t from = max(start, tile.begin);
     const uint64_t to = min(thread_line_start(view, line + 1), tile.end);
-    const struct gather_span span = {source + (from - start),
-                                     tile.place + static_cast<unsigned>(from - tile.begin),
-                                     from < to ? static_cast<unsigned>(to - from) : 0};
-    return span;
+    return {source + (from - start), tile.place + static_cast<unsigned>(from - tile.begin),
+            from < to ? static_cast<unsigned>(to - from) : 0};
 }
 
 /* ---- short spans ---- */

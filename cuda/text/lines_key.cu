@@ -232,8 +232,7 @@ static struct lines_tiles lines_tiles_of(const struct cuda_text *text, void *wor
 static struct launch lines_launch(const struct cuda_text *text, const char *name, size_t blocks,
                                   unsigned threads)
 {
-    const struct launch launch = {name, blocks, threads, text->device, text->stream};
-    return launch;
+    return {name, blocks, threads, text->device, text->stream};
 }
 
 /* Scans sums[0..count) and waits for the total, the number of `what`, which must be at most `most`.

@@ -236,8 +236,7 @@ struct refine_run {
 
 static struct launch refine_launch(const struct refine_run &run, const char *name, size_t blocks)
 {
-    const struct launch launch = {name, blocks, REFINE_THREADS, run.device, run.stream};
-    return launch;
+    return {name, blocks, REFINE_THREADS, run.device, run.stream};
 }
 
 /* Fetches the totals of `count` items, for which it waits, and checks them. */

@@ -348,37 +348,12 @@ size_t top_room(size_t count, size_t top)
     return top_plan_make(count, top).room;
 }
 
-/* Returns the maximum of top_room for any number of items up to `count`. Between two powers of two,
- * where the size of the sample is constant, the room grows with the count; at a power of two it may
- * shrink. */
-static size_t top_room_most(size_t count, size_t top)
-{
-    size_t most = top_room(count, top);
-    for (size_t power = TOP_COUNT_LEAST; power <= count; power *= 2) {
-        most = std::max({most, top_room(power - 1, top), top_room(power, top)});
-        if (power > SIZE_MAX / 2)
-            break;
-    }
-    return most;
-}
-
 /* Sized for the widest key; nearly all of it is the sample. */
 struct top_workspace {
     struct top_totals totals;
     struct top_search<key_u128> search;
     alignas(16) key_u128 sample[(size_t)1 << TOP_SAMPLE_BITS_MOST];
 };
-
-static size_t round_up(size_t x, size_t step)
-{
-    return (x + step - 1) / step * step;
-}
-
-/* Returns the bytes of top_select alone, for any count. The path's workspace follows. */
-static size_t top_workspace_bytes(void)
-{
-    return round_up(sizeof(struct top_workspace), 256);
-}
 
 /* ---- steps ---- */
 
@@ -538,20 +513,9 @@ bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct 
 
 /* ---- select, then sort ---- */
 
-/* The gathered items are rounded up to a multiple of this, to align the path's scratch after them.
- */
-constexpr size_t GATHERED_STEP = 256;
-
-size_t cuda_top_scratch_items(size_t count, size_t top)
+size_t cuda_top_workspace_bytes(void)
 {
-    return 2 * round_up(top_room_most(count, top), GATHERED_STEP);
-}
-
-size_t cuda_top_workspace_bytes(const struct cuda_path *path, const struct cuda_sort *sort,
-                                size_t top)
-{
-    return top_workspace_bytes() + path->workspace_bytes(top_room_most(sort->count, top),
-                                                         sort->tile_size, sort->item_bytes);
+    return (sizeof(struct top_workspace) + 255) / 256 * 256;
 }
 
 bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
@@ -561,9 +525,8 @@ bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *
     if (!top_select(sort, top, &gathered.count, error))
         return false;
     gathered.items = sort->scratch;
-    gathered.scratch = static_cast<unsigned char *>(sort->scratch) +
-                       round_up(top_room(sort->count, top), GATHERED_STEP) * sort->item_bytes;
-    gathered.workspace = static_cast<unsigned char *>(sort->workspace) + top_workspace_bytes();
+    gathered.scratch = sort->items;
+    gathered.workspace = static_cast<unsigned char *>(sort->workspace) + cuda_top_workspace_bytes();
     *found = std::min(gathered.count, top);
     return gathered.count == 0 || cuda_path_sort(path, &gathered, error);
 }
