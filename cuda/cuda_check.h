@@ -21,33 +21,46 @@ static inline bool cuda_check(cudaError_t status, unsigned device, const char *c
     return error_set_of_device(error, device, "%s: %s", call, cudaGetErrorString(status));
 }
 
+/* ---- work on a stream; `on` has a device and its stream: a sort, a text, a worker ---- */
+
 /* Starts to set each byte of the memory to `byte`. */
-static inline bool cuda_fill(unsigned device, cudaStream_t stream, void *memory, int byte,
-                             size_t bytes, struct error *error)
+template <typename On>
+static bool cuda_fill(const On &on, void *memory, int byte, size_t bytes, struct error *error)
 {
-    return cuda_check(cudaMemsetAsync(memory, byte, bytes, stream), device, "cudaMemsetAsync",
+    return cuda_check(cudaMemsetAsync(memory, byte, bytes, on.stream), on.device, "cudaMemsetAsync",
                       error);
 }
 
 /* Starts a copy within the device, or from or to the host. */
-static inline bool cuda_copy(unsigned device, cudaStream_t stream, void *to, const void *from,
-                             size_t bytes, struct error *error)
+template <typename On>
+static bool cuda_copy(const On &on, void *to, const void *from, size_t bytes, struct error *error)
 {
-    return cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), device,
+    return cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, on.stream), on.device,
                       "cudaMemcpyAsync", error);
 }
 
-/* Waits for all work on the stream. */
-static inline bool cuda_wait(unsigned device, cudaStream_t stream, struct error *error)
+/* Waits for all work. */
+template <typename On>
+static bool cuda_wait(const On &on, struct error *error)
 {
-    return cuda_check(cudaStreamSynchronize(stream), device, "cudaStreamSynchronize", error);
+    return cuda_check(cudaStreamSynchronize(on.stream), on.device, "cudaStreamSynchronize", error);
 }
 
-/* Copies, and waits for all work on the stream. */
-static inline bool cuda_fetch(unsigned device, cudaStream_t stream, void *to, const void *from,
-                              size_t bytes, struct error *error)
+/* Copies, and waits for all work. */
+template <typename On>
+static bool cuda_fetch(const On &on, void *to, const void *from, size_t bytes, struct error *error)
 {
-    return cuda_copy(device, stream, to, from, bytes, error) && cuda_wait(device, stream, error);
+    return cuda_copy(on, to, from, bytes, error) && cuda_wait(on, error);
+}
+
+/* ---- numbers from a device ---- */
+
+/* Sets *value to an attribute of the device. */
+static inline bool cuda_attribute(unsigned device, cudaDeviceAttr attribute, int *value,
+                                  struct error *error)
+{
+    return cuda_check(cudaDeviceGetAttribute(value, attribute, static_cast<int>(device)), device,
+                      "cudaDeviceGetAttribute", error);
 }
 
 /* Returns true if a number that the device returned is at most `most`. The host calls it before it

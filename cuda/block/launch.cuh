@@ -5,7 +5,6 @@
 #define CUDA_LAUNCH_CUH
 
 #include "cuda/cuda_check.h"
-#include "cuda/cuda_sort.h"
 
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -47,12 +46,12 @@ struct launch {
 /* Shared memory that a block may have without a kernel attribute. */
 constexpr size_t LAUNCH_SHARED_BYTES = 48 << 10;
 
-/* Returns a launch on the sort's stream. */
-static inline struct launch launch_for(const struct cuda_sort *sort, const char *name,
-                                       size_t blocks, unsigned threads_per_block,
-                                       size_t shared_bytes = 0)
+/* Returns a launch on the stream of `on`, a sort or a text. */
+template <typename On>
+static struct launch launch_for(const On &on, const char *name, size_t blocks,
+                                unsigned threads_per_block, size_t shared_bytes = 0)
 {
-    return {name, blocks, threads_per_block, sort->device, sort->stream, shared_bytes, false};
+    return {name, blocks, threads_per_block, on.device, on.stream, shared_bytes, false};
 }
 
 static inline size_t launch_blocks(size_t count, size_t per_block)
@@ -73,9 +72,7 @@ static inline bool launch_site_find(unsigned device, cudaStream_t stream, struct
                                     struct error *error)
 {
     int multiprocessors = 0;
-    if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
-                                           static_cast<int>(device)),
-                    device, "cudaDeviceGetAttribute", error))
+    if (!cuda_attribute(device, cudaDevAttrMultiProcessorCount, &multiprocessors, error))
         return false;
     *site = {device, stream, static_cast<unsigned>(multiprocessors), false};
     return true;

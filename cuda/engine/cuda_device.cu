@@ -60,12 +60,10 @@ static int built_for(void)
 
 static bool device_is_new_enough(unsigned device, struct error *error)
 {
-    const int number = static_cast<int>(device), least = built_for();
+    const int least = built_for();
     int major = 0, minor = 0;
-    if (!cuda_check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, number),
-                    device, "cudaDeviceGetAttribute", error) ||
-        !cuda_check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, number),
-                    device, "cudaDeviceGetAttribute", error))
+    if (!cuda_attribute(device, cudaDevAttrComputeCapabilityMajor, &major, error) ||
+        !cuda_attribute(device, cudaDevAttrComputeCapabilityMinor, &minor, error))
         return false;
     return 10 * major + minor >= least ||
            error_set(error,

@@ -115,22 +115,22 @@ static void store_free_segments(struct store *store)
 }
 
 /* Copies the segments to store->items, one after the other, and waits. */
-static bool store_copy_segments(struct store *store, cudaStream_t stream, struct error *error)
+static bool store_copy_segments(struct store *store, const struct cuda_worker &worker,
+                                struct error *error)
 {
     unsigned char *target = store->items;
     for (size_t i = 0; i < store->segment_count; i++) {
         const struct store_segment *const segment = &store->segments[i];
         const size_t bytes = segment->count * store->item_bytes;
-        if (bytes > 0 && !cuda_copy(store->device, stream, target, segment->items, bytes, error))
+        if (bytes > 0 && !cuda_copy(worker, target, segment->items, bytes, error))
             return false;
         target += bytes;
     }
-    return cuda_wait(store->device, stream, error);
+    return cuda_wait(worker, error);
 }
 
-/* Moves all items to one array, store->items (NULL if there are none). Waits for the stream if it
- * copies. */
-static bool store_gather(struct store *store, cudaStream_t stream, struct error *error)
+/* Moves all items to one array, store->items (NULL if there are none). Waits if it copies. */
+static bool store_gather(struct store *store, const struct cuda_worker &worker, struct error *error)
 {
     if (store->segment_count == 1) {
         store->items = store->segments[0].items;
@@ -143,7 +143,7 @@ static bool store_gather(struct store *store, cudaStream_t stream, struct error 
         !cuda_memory_allocate(store->device, bytes, &items, error))
         return false;
     store->items = static_cast<unsigned char *>(items);
-    if (!store_copy_segments(store, stream, error))
+    if (!store_copy_segments(store, worker, error))
         return false;
     store_free_segments(store);
     return true;
@@ -310,8 +310,7 @@ static bool engine_thin_out(struct engine *engine, struct error *error)
     const uint64_t start_ns = clock_now_ns();
     size_t found = 0;
     if (!top_select(&sort, engine->spec.top, &found, error) ||
-        !cuda_copy(sort.device, sort.stream, segment->items, store->scratch,
-                   found * sort.item_bytes, error))
+        !cuda_copy(sort, segment->items, store->scratch, found * sort.item_bytes, error))
         return false;
     engine->times.sort_ns += clock_now_ns() - start_ns;
     segment->count = store->count = found;
@@ -438,7 +437,7 @@ static bool engine_arrange_memory(struct engine *engine, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
     const bool is_arranged =
-        store_gather(&engine->store, engine->worker.stream, error) &&
+        store_gather(&engine->store, engine->worker, error) &&
         (engine->spec.count != COUNT_UNKNOWN || engine->batch > 0 || engine->capacity > 0 ||
          engine_add_scratch(engine, engine->store.count, error));
     engine->capacity = std::max(engine->capacity, engine->store.count);

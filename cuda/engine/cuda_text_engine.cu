@@ -217,8 +217,6 @@ static bool text_refine_items(void *context, struct key_index *items, size_t *co
 static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, size_t flagged,
                              struct key_index *host_items, struct error *error)
 {
-    const unsigned device = engine->spec.device;
-    const cudaStream_t stream = engine->worker.stream;
     const struct line_helper *const helper = &engine->spec.helper;
     struct key_index *const items = static_cast<struct key_index *>(engine->items);
     for (size_t first = 0; first < flagged; first += taken.room) {
@@ -226,12 +224,12 @@ static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, s
         const size_t bytes = count * sizeof *host_items;
         if (!cuda_lines_take_flagged(&engine->lines, engine->workspace, items, first, &taken,
                                      error) ||
-            !cuda_fetch(device, stream, host_items, taken.items, bytes, error) ||
+            !cuda_fetch(engine->worker, host_items, taken.items, bytes, error) ||
             !text_check_items(engine, host_items, count, error) ||
             !helper->key(helper->context, host_items, count, error) ||
-            !cuda_copy(device, stream, taken.items, host_items, bytes, error) ||
+            !cuda_copy(engine->worker, taken.items, host_items, bytes, error) ||
             !cuda_lines_put_flagged(&engine->lines, &taken, count, items, error) ||
-            !cuda_wait(device, stream, error))
+            !cuda_wait(engine->worker, error))
             return false;
     }
     return true;

@@ -29,7 +29,7 @@ static inline bool cuda_path_sort(const struct cuda_path *path, const struct cud
     bool is_done = false;
     bool is_well = path->sort(sort, error);
     for (unsigned round = 1; is_well && !is_done; round++) {
-        is_well = cuda_wait(sort->device, sort->stream, error);
+        is_well = cuda_wait(*sort, error);
         is_done = true;
         if (is_well && path->finish)
             is_well = path->finish(sort, round, &is_done, error);

@@ -51,7 +51,7 @@ bool count_trials(const struct searcher<K> &searcher, bool or_equal, struct erro
     for (size_t i = 0; i < searcher.count; i++) {
         const struct cuda_sort *const sort = &searcher.parts[i].sort;
         const struct launch launch =
-            launch_for(sort, "gpus_cuts_kernel", launch_blocks(searcher.cut_count, CUTS_THREADS),
+            launch_for(*sort, "gpus_cuts_kernel", launch_blocks(searcher.cut_count, CUTS_THREADS),
                        CUTS_THREADS);
         if (!cuda_device_use(sort->device, error) ||
             !launch_kernel(launch, error, gpus_cuts_kernel<K>, static_cast<const K *>(sort->items),
@@ -62,7 +62,7 @@ bool count_trials(const struct searcher<K> &searcher, bool or_equal, struct erro
     }
     for (size_t i = 0; i < searcher.count; i++) {
         const struct cuda_sort *const sort = &searcher.parts[i].sort;
-        if (!cuda_device_use(sort->device, error) || !cuda_wait(sort->device, sort->stream, error))
+        if (!cuda_device_use(sort->device, error) || !cuda_wait(*sort, error))
             return false;
         for (size_t c = 0; c < searcher.cut_count; c++)
             if (!cuda_check_figure(searcher.counts[i * searcher.cut_count + c], sort->count,

@@ -64,7 +64,7 @@ bool encode_parts(const struct exchange &exchange, struct error *error)
         const auto encode = [&](auto key) {
             using K = decltype(key);
             const size_t blocks = launch_blocks(sort->count, ENCODE_THREADS * ENCODE_KEYS<K>);
-            return launch_kernel(launch_for(sort, "gpus_encode_kernel", blocks, ENCODE_THREADS),
+            return launch_kernel(launch_for(*sort, "gpus_encode_kernel", blocks, ENCODE_THREADS),
                                  error, gpus_encode_kernel<K>, static_cast<K *>(sort->items),
                                  sort->count, sort->order);
         };
@@ -131,7 +131,7 @@ bool copy_piece(const struct exchange &exchange, size_t i, size_t step, struct e
     if (!cuda_device_use(sort->device, error))
         return false;
     if (k == i)
-        return cuda_copy(sort->device, sort->stream, target, source, bytes, error);
+        return cuda_copy(*sort, target, source, bytes, error);
     return cuda_check(cudaMemcpyPeerAsync(target, static_cast<int>(sort->device), source,
                                           static_cast<int>(from->device), bytes, sort->stream),
                       sort->device, "cudaMemcpyPeerAsync", error);

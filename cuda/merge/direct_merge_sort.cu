@@ -142,10 +142,10 @@ static bool direct_merge_round(const struct cuda_sort *sort, const struct merge_
     const size_t tiles = launch_blocks(sort->count, TILE);
     size_t *const ranks = static_cast<size_t *>(sort->workspace);
     const K *const source = static_cast<const K *>(round.source);
-    return launch_kernel(launch_for(sort, "rank_tiles_kernel",
+    return launch_kernel(launch_for(*sort, "rank_tiles_kernel",
                                     launch_blocks(tiles, THREADS_PER_BLOCK), THREADS_PER_BLOCK),
                          error, rank_tiles_kernel<K, TILE>, source, round.list, ranks) &&
-           launch_kernel(launch_for(sort, "direct_merge_kernel", tiles, block_threads<TILE>()),
+           launch_kernel(launch_for(*sort, "direct_merge_kernel", tiles, block_threads<TILE>()),
                          error, direct_merge_kernel<K, TILE>, source,
                          static_cast<K *>(round.target), round.list, ranks, round.decoding);
 }

@@ -442,9 +442,9 @@ static bool merge_parts(const struct cuda_sort *sort, const void *from, void *ta
     const K *const source = static_cast<const K *>(from);
     const size_t select_blocks = launch_blocks(cut.parts, MERGE_SELECT_THREADS);
     return launch_kernel(
-               launch_for(sort, "merge_select_kernel", select_blocks, MERGE_SELECT_THREADS), error,
+               launch_for(*sort, "merge_select_kernel", select_blocks, MERGE_SELECT_THREADS), error,
                merge_select_kernel<K, Runs>, source, runs, cut, splits) &&
-           launch_kernel(launch_for(sort, "merge_parts_kernel", cut.parts, MERGE_THREADS<K>,
+           launch_kernel(launch_for(*sort, "merge_parts_kernel", cut.parts, MERGE_THREADS<K>,
                                     sizeof(merge_shared<K>)),
                          error, merge_parts_kernel<K, Runs>, source, static_cast<K *>(target), runs,
                          cut, splits, decoding);

@@ -83,7 +83,7 @@ bool tile_sort(const struct cuda_sort *sort, void *target, struct key_order deco
             static_cast<const K *>(sort->items), static_cast<K *>(target), sort->count,
                 static_cast<unsigned>(sort->tile_size), sort->order, decoding
         };
-        return launch_kernel(launch_for(sort, "tile_sort_kernel",
+        return launch_kernel(launch_for(*sort, "tile_sort_kernel",
                                         launch_blocks(sort->count, TILE_SORT_KEYS),
                                         TILE_SORT_THREADS<K>, sizeof(struct tile_sort_shared<K>)),
                              error, tile_sort_kernel<K>, job);

@@ -214,7 +214,7 @@ static bool bitonic_outer_steps(const struct cuda_sort *sort, struct error *erro
         const size_t threads = launch_blocks(sort->count, static_cast<size_t>(1) << left)
                                << steps.low;
         const struct launch launch =
-            launch_for(sort, "bitonic_outer_kernel", launch_blocks(threads, THREADS_PER_BLOCK),
+            launch_for(*sort, "bitonic_outer_kernel", launch_blocks(threads, THREADS_PER_BLOCK),
                        THREADS_PER_BLOCK);
         if (!launch_kernel(launch, error, bitonic_outer_kernel<K>, static_cast<K *>(sort->items),
                            sort->count, steps))
@@ -230,7 +230,7 @@ static bool bitonic_start(const struct cuda_sort *sort, struct error *error)
     constexpr unsigned tile_bits = log2_of(TILE);
     const struct key_order identity = key_order_identity();
     K *const items = static_cast<K *>(sort->items);
-    struct launch launch = launch_for(sort, "bitonic_tile_sort_kernel",
+    struct launch launch = launch_for(*sort, "bitonic_tile_sort_kernel",
                                       launch_blocks(sort->count, TILE), block_threads<TILE>());
     if (!launch_kernel(launch, error, bitonic_tile_sort_kernel<K, TILE>, items, sort->count,
                        sort->order, sort->count <= TILE ? sort->order : identity))

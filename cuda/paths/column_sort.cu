@@ -332,7 +332,7 @@ static bool column_sort_tiles(const struct cuda_sort *sort, void *target, struct
 {
     return dispatch(sort, error, [&](auto key, auto tile) {
         using K = decltype(key);
-        return launch_kernel(launch_for(sort, "column_sort_kernel",
+        return launch_kernel(launch_for(*sort, "column_sort_kernel",
                                         launch_blocks(sort->count, tile()),
                                         block_threads<tile()>()),
                              error, column_sort_kernel<K, tile(), Merge<K, tile()>>,

@@ -176,7 +176,7 @@ static bool heap_sort_tiles(const struct cuda_sort *sort, void *target, struct k
     return dispatch(sort, error, [&](auto key, auto tile) {
         using K = decltype(key);
         return launch_kernel(
-            launch_for(sort, "heap_sort_kernel", launch_blocks(sort->count, tile()),
+            launch_for(*sort, "heap_sort_kernel", launch_blocks(sort->count, tile()),
                        block_threads<tile()>()),
             error, heap_sort_kernel<K, tile()>, static_cast<const K *>(sort->items),
             static_cast<K *>(target), sort->count, sort->order, decoding);

@@ -104,12 +104,11 @@ static bool rank_start(const struct cuda_sort *sort, struct error *error)
     const K *source = static_cast<const K *>(sort->items);
     if (blocks > 1) {
         source = static_cast<const K *>(sort->scratch);
-        if (!cuda_copy(sort->device, sort->stream, sort->scratch, sort->items,
-                       sort->count * sizeof(K), error))
+        if (!cuda_copy(*sort, sort->scratch, sort->items, sort->count * sizeof(K), error))
             return false;
     }
-    return launch_kernel(launch_for(sort, "rank_sort_kernel", blocks, block_threads<TILE>()), error,
-                         rank_sort_kernel<K, TILE>, source, static_cast<K *>(sort->items),
+    return launch_kernel(launch_for(*sort, "rank_sort_kernel", blocks, block_threads<TILE>()),
+                         error, rank_sort_kernel<K, TILE>, source, static_cast<K *>(sort->items),
                          sort->count, sort->order);
 }
 

@@ -273,18 +273,6 @@ __global__ void __launch_bounds__(SCAN_THREADS<K>)
 
 /* ---- the path ---- */
 
-/* Sets *bytes to the maximum shared memory of a block on the device. */
-static bool counting_find_shared(unsigned device, size_t *bytes, struct error *error)
-{
-    int most = 0;
-    if (!cuda_check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                           static_cast<int>(device)),
-                    device, "cudaDeviceGetAttribute", error))
-        return false;
-    *bytes = static_cast<size_t>(most);
-    return true;
-}
-
 /* Launches the count kernel. The blocks of each part fill the device once, or are fewer if the keys
  * are few. */
 template <typename K, unsigned PARTS>
@@ -307,14 +295,16 @@ static bool counting_start(const struct cuda_sort &sort, size_t shared_most, str
     struct counting_workspace<K> *const work =
         static_cast<struct counting_workspace<K> *>(sort.workspace);
     struct launch_site site;
-    size_t shared_bytes = 0;
+    int shared_bytes = 0;
     if (!launch_site_find(sort.device, sort.stream, &site, error) ||
-        !counting_find_shared(sort.device, &shared_bytes, error) ||
-        !cuda_fill(sort.device, sort.stream, work, 0, COUNTING_CLEARED_BYTES<K>, error))
+        !cuda_attribute(sort.device, cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared_bytes,
+                        error) ||
+        !cuda_fill(sort, work, 0, COUNTING_CLEARED_BYTES<K>, error))
         return false;
     const struct launch scan =
         launch_at(site, "counting_scan_kernel", VALUES<K> / SCAN_THREADS<K>, SCAN_THREADS<K>);
-    const bool fits = COUNT_WORDS<K> * sizeof(unsigned) <= std::min(shared_most, shared_bytes);
+    const bool fits = COUNT_WORDS<K> * sizeof(unsigned) <=
+                      std::min(shared_most, static_cast<size_t>(shared_bytes));
     return (fits ? counting_start_count<K, 1>(sort, site, &work->counts, error)
                  : counting_start_count<K, sizeof(K)>(sort, site, &work->counts, error)) &&
            launch_kernel(scan, error, counting_scan_kernel<K>, work, sort.order) &&

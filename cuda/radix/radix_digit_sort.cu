@@ -24,12 +24,6 @@ struct digit_run {
     struct launch_site site;
 };
 
-template <typename K>
-static bool clear(const struct digit_run<K> &run, void *memory, size_t bytes, struct error *error)
-{
-    return cuda_fill(run.sort.device, run.sort.stream, memory, 0, bytes, error);
-}
-
 template <typename K, bool HAS_INDICES>
 static bool prepare_run(const struct cuda_sort &sort, size_t portion, void *memory,
                         struct digit_run<K> *run, struct error *error)
@@ -57,8 +51,9 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
                                           launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
     const bool is_one = run.sort.count <= run.portion;
     const K *const items = static_cast<const K *>(run.sort.items);
-    return clear(run, run.plan, offsetof(struct radix_digit_plan, firsts), error) &&
-           (!is_one || clear(run, run.states[0], states_bytes(run.sort.count, run.tile), error)) &&
+    return cuda_fill(run.sort, run.plan, 0, offsetof(struct radix_digit_plan, firsts), error) &&
+           (!is_one ||
+            cuda_fill(run.sort, run.states[0], 0, states_bytes(run.sort.count, run.tile), error)) &&
            launch_kernel(launch_at(run.site, "radix_digit_count_kernel", blocks,
                                    RADIX_DIGIT_COUNT_THREADS,
                                    sizeof(struct radix_digit_counters<K, HAS_INDICES>)),
@@ -86,7 +81,8 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
     pass.order = sort.order;
     for (; pass.first < sort.count; pass.first += run.portion, pass.portion++) {
         pass.keys = static_cast<unsigned>(std::min(sort.count - pass.first, run.portion));
-        if (!is_one && !clear(run, pass.states, states_bytes(pass.keys, run.tile), error))
+        if (!is_one &&
+            !cuda_fill(run.sort, pass.states, 0, states_bytes(pass.keys, run.tile), error))
             return false;
         if (!launch_kernel(launch_at(run.site, "radix_digit_kernel",
                                      launch_blocks(pass.keys, run.tile), RADIX_DIGIT_THREADS<K>,

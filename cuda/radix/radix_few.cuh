@@ -255,8 +255,8 @@ static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *v
     constexpr size_t keys_bytes = sizeof values->keys;
     struct launch_site site;
     if (!launch_site_find(sort.device, sort.stream, &site, error) ||
-        !cuda_fill(sort.device, sort.stream, values, FEW_NONE_BYTE, keys_bytes, error) ||
-        !cuda_fill(sort.device, sort.stream, values->counts, 0, sizeof *values - keys_bytes, error))
+        !cuda_fill(sort, values, FEW_NONE_BYTE, keys_bytes, error) ||
+        !cuda_fill(sort, values->counts, 0, sizeof *values - keys_bytes, error))
         return false;
     const size_t pieces = launch_blocks(sort.count, RADIX_FEW_THREADS * KEYS_OF_WORD<K>);
     return launch_kernel(launch_at(site, "radix_few_count_kernel",

@@ -403,7 +403,7 @@ static bool radix_models(const struct radix_run<K> &run, struct error *error)
         !launch_kernel(launch_at(run.site, "radix_crowd_kernel", 1, RADIX_WAYS), error,
                        radix_crowd_kernel<K>, first.source, sort.count, run.work.models,
                        first.encoding, &sort.note->is_crowded) ||
-        !cuda_wait(sort.device, sort.stream, error))
+        !cuda_wait(sort, error))
         return false;
     const struct radix_decision decision =
         radix_decide_learned(&sort.note->facts, sort.count, sizeof(K), sort.note->is_crowded);
@@ -453,7 +453,7 @@ static bool radix_draw_repeats(const struct radix_run<K> &run, struct error *err
     const struct cuda_sort &sort = run.sort;
     const unsigned sample = radix_repeats_sample(sort.count);
     unsigned long long *const table = static_cast<unsigned long long *>(sort.scratch);
-    return cuda_fill(sort.device, sort.stream, table, 0, 2 * sample * sizeof *table, error) &&
+    return cuda_fill(sort, table, 0, 2 * sample * sizeof *table, error) &&
            launch_kernel(launch_at(run.site, "radix_repeats_kernel",
                                    launch_blocks(sample, RADIX_LOOK_THREADS), RADIX_LOOK_THREADS),
                          error, radix_repeats_kernel<K>, static_cast<const K *>(sort.items),
@@ -468,14 +468,13 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
     const size_t pieces = radix_look_pieces<K>(sort.count);
     const size_t blocks = launch_resident(run.site, RADIX_LOOK_BLOCKS, pieces);
     const bool has_sample = radix_needs_sample(run.tuning, sort.count, sizeof(K));
-    return cuda_fill(sort.device, sort.stream, run.work.facts, 0, sizeof *run.work.facts, error) &&
+    return cuda_fill(sort, run.work.facts, 0, sizeof *run.work.facts, error) &&
            launch_kernel(
                launch_at(run.site, "radix_look_kernel", blocks + has_sample, RADIX_LOOK_THREADS),
                error, radix_look_kernel<K>, static_cast<const K *>(sort.items), sort.count,
                sort.order, static_cast<unsigned>(blocks), run.work.facts) &&
            (!has_sample || sizeof(K) <= 8 || radix_draw_repeats(run, error)) &&
-           cuda_fetch(sort.device, sort.stream, &sort.note->facts, run.work.facts,
-                      sizeof *run.work.facts, error);
+           cuda_fetch(sort, &sort.note->facts, run.work.facts, sizeof *run.work.facts, error);
 }
 
 /* ---- what is left undone ---- */

@@ -344,7 +344,7 @@ static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
 {
     const struct cuda_text *const text = gather->text;
     uint64_t bytes = 0;
-    if (!cuda_fetch(text->device, text->stream, &bytes, gather->workspace, sizeof bytes, error))
+    if (!cuda_fetch(*text, &bytes, gather->workspace, sizeof bytes, error))
         return false;
     gather->bytes = static_cast<size_t>(bytes);
     return cuda_check_figure(gather->bytes, text->bytes + 1, text->device, "length of the lines",
@@ -355,16 +355,15 @@ static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
 static struct launch gather_launch(const struct cuda_gather *gather, const char *name, size_t count,
                                    unsigned threads)
 {
-    return {name, launch_blocks(count, threads), threads, gather->text->device,
-            gather->text->stream};
+    return launch_for(*gather->text, name, launch_blocks(count, threads), threads);
 }
 
 bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error)
 {
     const struct cuda_text *const text = gather->text;
     constexpr size_t word = sizeof *gather->totals;
-    return cuda_fill(text->device, text->stream, gather->totals, 0, 2 * word, error) &&
-           cuda_fill(text->device, text->stream, gather->totals + 2, 0xff, word, error) &&
+    return cuda_fill(*text, gather->totals, 0, 2 * word, error) &&
+           cuda_fill(*text, gather->totals + 2, 0xff, word, error) &&
            launch_kernel(
                gather_launch(gather, "gather_order_kernel", gather->count, THREADS_PER_BLOCK),
                error, gather_order_kernel, gather->items, gather->count, gather->totals);
@@ -375,7 +374,7 @@ bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proo
 {
     const struct cuda_text *const text = gather->text;
     uint64_t totals[CUDA_GATHER_TOTALS] = {};
-    if (!cuda_fetch(text->device, text->stream, totals, gather->totals, sizeof totals, error))
+    if (!cuda_fetch(*text, totals, gather->totals, sizeof totals, error))
         return false;
     proof->gathered = {gather->bytes, totals[0]};
     proof->given = {gather->bytes, totals[1]};

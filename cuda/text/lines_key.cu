@@ -229,21 +229,15 @@ static struct lines_tiles lines_tiles_of(const struct cuda_text *text, void *wor
     return {count, lines_before, lines_before + count + 1};
 }
 
-static struct launch lines_launch(const struct cuda_text *text, const char *name, size_t blocks,
-                                  unsigned threads)
-{
-    return {name, blocks, threads, text->device, text->stream};
-}
-
 /* Scans sums[0..count) and waits for the total, the number of `what`, which must be at most `most`.
  */
 static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t count, const char *what,
                        size_t most, size_t *total, struct error *error)
 {
     uint64_t sum = 0;
-    if (!launch_kernel(lines_launch(text, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
+    if (!launch_kernel(launch_for(*text, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
                        scan_kernel<uint64_t>, sums, count, sums + count) ||
-        !cuda_fetch(text->device, text->stream, &sum, sums + count, sizeof sum, error))
+        !cuda_fetch(*text, &sum, sums + count, sizeof sum, error))
         return false;
     *total = sum;
     return cuda_check_figure(sum, most, text->device, what, error);
@@ -252,8 +246,8 @@ static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t coun
 bool cuda_lines_count(struct cuda_text *text, void *workspace, struct error *error)
 {
     const struct lines_tiles tiles = lines_tiles_of(text, workspace);
-    return launch_kernel(lines_launch(text, "lines_count_kernel", tiles.count, LINES_THREADS),
-                         error, lines_count_kernel, *text, tiles.lines_before) &&
+    return launch_kernel(launch_for(*text, "lines_count_kernel", tiles.count, LINES_THREADS), error,
+                         lines_count_kernel, *text, tiles.lines_before) &&
            lines_scan(text, tiles.lines_before, tiles.count, "number of lines", text->bytes,
                       &text->count, error);
 }
@@ -262,7 +256,7 @@ template <enum line_kind KIND>
 static bool lines_key_launch(const struct cuda_text *text, const struct lines_tiles &tiles,
                              struct key_index *items, struct error *error)
 {
-    return launch_kernel(lines_launch(text, "lines_key_kernel", tiles.count, LINES_THREADS), error,
+    return launch_kernel(launch_for(*text, "lines_key_kernel", tiles.count, LINES_THREADS), error,
                          lines_key_kernel<KIND>, *text, tiles, items);
 }
 
@@ -298,7 +292,7 @@ bool cuda_lines_take_flagged(const struct cuda_text *text, void *workspace,
                              const struct cuda_flagged *taken, struct error *error)
 {
     const struct lines_tiles tiles = lines_tiles_of(text, workspace);
-    return launch_kernel(lines_launch(text, "lines_take_kernel", tiles.count, LINES_THREADS), error,
+    return launch_kernel(launch_for(*text, "lines_take_kernel", tiles.count, LINES_THREADS), error,
                          lines_take_kernel, tiles, items, static_cast<uint64_t>(first), *taken);
 }
 
@@ -306,6 +300,6 @@ bool cuda_lines_put_flagged(const struct cuda_text *text, const struct cuda_flag
                             size_t count, struct key_index *items, struct error *error)
 {
     const size_t blocks = launch_blocks(count, LINES_THREADS);
-    return launch_kernel(lines_launch(text, "lines_put_kernel", blocks, LINES_THREADS), error,
+    return launch_kernel(launch_for(*text, "lines_put_kernel", blocks, LINES_THREADS), error,
                          lines_put_kernel, *taken, count, items);
 }

@@ -236,14 +236,14 @@ struct refine_run {
 
 static struct launch refine_launch(const struct refine_run &run, const char *name, size_t blocks)
 {
-    return {name, blocks, REFINE_THREADS, run.device, run.stream};
+    return launch_for(run, name, blocks, REFINE_THREADS);
 }
 
 /* Fetches the totals of `count` items, for which it waits, and checks them. */
 static bool refine_fetch_totals(const struct refine_run &run, const struct refine_marks &marks,
                                 size_t count, struct refine_totals *totals, struct error *error)
 {
-    if (!cuda_fetch(run.device, run.stream, totals, marks.totals, sizeof *totals, error))
+    if (!cuda_fetch(run, totals, marks.totals, sizeof *totals, error))
         return false;
     totals->chosen &= UINT32_MAX; /* without the runs */
     return cuda_check_figure(totals->device, count, run.device, "number of lines to order",
@@ -261,7 +261,7 @@ static bool refine_choose(const struct refine_run &run, const struct refine_mark
     return launch_kernel(
                refine_launch(run, "refine_count_kernel", launch_blocks(tiles, REFINE_WARPS)), error,
                refine_count_kernel, marks, chosen, tiles) &&
-           launch_kernel({"scan_kernel", 1, BLOCK_SCAN_THREADS, run.device, run.stream}, error,
+           launch_kernel(launch_for(run, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
                          scan_kernel<refine_pair>, marks.offsets, tiles, &marks.totals->chosen);
 }
 
@@ -279,9 +279,9 @@ static bool refine_mark(const struct refine_run &run, const struct refine_view &
 {
     const size_t tiles = launch_blocks(view.count, REFINE_TILE);
     const size_t bits_bytes = tiles * REFINE_TILE_WORDS * sizeof(unsigned);
-    return cuda_fill(run.device, run.stream, marks.totals, 0, sizeof *marks.totals, error) &&
-           cuda_fill(run.device, run.stream, marks.run_differs, 0, bits_bytes, error) &&
-           cuda_fill(run.device, run.stream, marks.run_hosts, 0, bits_bytes, error) &&
+    return cuda_fill(run, marks.totals, 0, sizeof *marks.totals, error) &&
+           cuda_fill(run, marks.run_differs, 0, bits_bytes, error) &&
+           cuda_fill(run, marks.run_hosts, 0, bits_bytes, error) &&
            launch_kernel(refine_launch(run, "refine_compare_kernel", tiles), error,
                          refine_compare_kernel, view, marks) &&
            refine_choose(run, marks, marks.same, view.count, error) &&
@@ -414,7 +414,7 @@ static bool refine_take_hosts(const struct refine_run &run, struct key_index *it
            launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
                          refine_gather_kernel, marks, marks.host, launch_blocks(count, REFINE_TILE),
                          run.view.items, scratch) &&
-           cuda_fetch(run.device, run.stream, items, scratch, run.hosts * sizeof *items, error);
+           cuda_fetch(run, items, scratch, run.hosts * sizeof *items, error);
 }
 
 /* Copies the items back to their positions, or, if the order is unique, to the front of their tie
@@ -425,7 +425,7 @@ static bool refine_put_hosts(const struct refine_run &run, const struct key_inde
     const struct refine_marks &marks = run.work.marks;
     const size_t count = run.view.count;
     struct key_index *const scratch = static_cast<struct key_index *>(run.refine->scratch);
-    if (!cuda_copy(run.device, run.stream, scratch, items, kept * sizeof *items, error))
+    if (!cuda_copy(run, scratch, items, kept * sizeof *items, error))
         return false;
     const struct launch keep =
         refine_launch(run, "refine_keep_hosts_kernel", launch_blocks(kept, REFINE_THREADS));
@@ -436,7 +436,7 @@ static bool refine_put_hosts(const struct refine_run &run, const struct key_inde
             : launch_kernel(refine_visit(run, "refine_scatter_kernel", count), error,
                             refine_scatter_kernel, marks, marks.host,
                             launch_blocks(count, REFINE_TILE), scratch, run.refine->items);
-    return is_put && cuda_wait(run.device, run.stream, error);
+    return is_put && cuda_wait(run, error);
 }
 
 static bool refine_with_host(const struct refine_run &run, struct key_index *items,
@@ -490,8 +490,7 @@ static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struc
         !refine_fetch_totals(run, marks, count, &totals, error))
         return false;
     *kept = static_cast<size_t>(totals.chosen);
-    return cuda_fetch(run.device, run.stream, run.refine->items, scratch,
-                      *kept * sizeof(struct key_index), error);
+    return cuda_fetch(run, run.refine->items, scratch, *kept * sizeof(struct key_index), error);
 }
 
 /* ---- all ---- */
@@ -539,8 +538,7 @@ static bool refine_all(struct refine_run *run, size_t *count, struct error *erro
     run->hosts = static_cast<size_t>(totals.host);
     return refine_on_device(run, static_cast<size_t>(totals.device), error) &&
            (!is_unique || refine_mark_kept(*run, error)) && refine_on_host(*run, error) &&
-           (!is_unique || refine_gather_kept(*run, count, error)) &&
-           cuda_wait(run->device, run->stream, error);
+           (!is_unique || refine_gather_kept(*run, count, error)) && cuda_wait(*run, error);
 }
 
 bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count, struct error *error)

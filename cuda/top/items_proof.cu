@@ -81,11 +81,11 @@ bool find_figures(const struct cuda_sort *sort, void *memory, struct proof_figur
                   struct error *error)
 {
     struct proof_figures *const on_device = static_cast<struct proof_figures *>(memory);
-    return cuda_fill(sort->device, sort->stream, on_device, 0, sizeof *on_device, error) &&
+    return cuda_fill(*sort, on_device, 0, sizeof *on_device, error) &&
            dispatch_width(
                sort, error,
                [&](auto key) { return start_proof<decltype(key)>(sort, on_device, error); }) &&
-           cuda_fetch(sort->device, sort->stream, figures, on_device, sizeof *figures, error);
+           cuda_fetch(*sort, figures, on_device, sizeof *figures, error);
 }
 
 } // namespace

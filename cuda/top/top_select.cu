@@ -385,8 +385,8 @@ static bool top_find_rank(const struct top_run<K> &run, const K *keys, size_t co
 {
     constexpr unsigned bits = 8 * sizeof(K);
     const struct cuda_sort *const sort = run.sort;
-    if (!cuda_fill(sort->device, sort->stream, run.totals, 0, sizeof *run.totals, error) ||
-        !cuda_fill(sort->device, sort->stream, run.search, 0, sizeof *run.search, error))
+    if (!cuda_fill(*sort, run.totals, 0, sizeof *run.totals, error) ||
+        !cuda_fill(*sort, run.search, 0, sizeof *run.search, error))
         return false;
     const struct launch launch = top_launch(run, "top_digit_kernel", count, TOP_TILE<K>);
     for (unsigned left = bits; left > 0;) {
@@ -424,7 +424,7 @@ static bool top_filter(const struct top_run<K> &run, struct top_totals *totals, 
     return launch_kernel(top_launch(run, "top_filter_kernel", sort->count, TOP_TILE<K>), error,
                          top_filter_kernel<K>, static_cast<const K *>(sort->items), sort->count,
                          sort->order, run.search, target) &&
-           cuda_fetch(sort->device, sort->stream, totals, run.totals, sizeof *totals, error);
+           cuda_fetch(*sort, totals, run.totals, sizeof *totals, error);
 }
 
 /* Appends the bound's key to the `below` gathered items until there are `top`. */
@@ -494,8 +494,8 @@ static bool top_start(const struct cuda_sort *sort, size_t top, const struct top
 static bool top_copy_all(const struct cuda_sort *sort, size_t *found, struct error *error)
 {
     *found = sort->count;
-    return sort->count == 0 || cuda_copy(sort->device, sort->stream, sort->scratch, sort->items,
-                                         sort->count * sort->item_bytes, error);
+    return sort->count == 0 ||
+           cuda_copy(*sort, sort->scratch, sort->items, sort->count * sort->item_bytes, error);
 }
 
 bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error)
