@@ -9,6 +9,7 @@
 
 #include <cuda_runtime.h>
 #include <stddef.h>
+#include <stdint.h>
 
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
@@ -28,6 +29,29 @@ __device__ __forceinline__ T warp_inclusive_scan(T value)
             value += before;
     }
     return value;
+}
+
+/* Returns the least `key` of all lanes. All lanes of the warp call it. */
+template <typename K>
+__device__ __forceinline__ K warp_least(K key)
+{
+#pragma unroll
+    for (int distance = static_cast<int>(THREADS_PER_WARP) / 2; distance > 0; distance /= 2) {
+        K other = key;
+        if constexpr (sizeof(K) < sizeof(unsigned)) {
+            other =
+                static_cast<K>(__shfl_xor_sync(ALL_LANES, static_cast<unsigned>(key), distance));
+        } else if constexpr (sizeof(K) <= sizeof(uint64_t)) {
+            other = __shfl_xor_sync(ALL_LANES, key, distance);
+        } else {
+            const uint64_t high =
+                __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key >> 64), distance);
+            const uint64_t low = __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key), distance);
+            other = static_cast<K>(high) << 64 | low;
+        }
+        key = other < key ? other : key;
+    }
+    return key;
 }
 
 /* Returns the sum of `value` over the lower threads; *total becomes the sum over all threads. All

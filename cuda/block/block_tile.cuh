@@ -21,6 +21,17 @@ __host__ __device__ __forceinline__ constexpr unsigned tile_slot(unsigned i)
     return i + i / keys_per_row * keys_of_padding;
 }
 
+/* The keys of a tile from `first` on, for thread_rank. */
+template <typename K>
+struct tile_keys {
+    const K *tile;
+    unsigned first;
+    __device__ __forceinline__ K operator[](unsigned i) const
+    {
+        return tile[tile_slot<K>(first + i)];
+    }
+};
+
 template <unsigned TILE>
 __host__ __device__ constexpr unsigned block_threads()
 {

@@ -186,8 +186,8 @@ __device__ __forceinline__ void thread_bitonic_merge_turned(K (&keys)[N], unsign
 
 /* Returns the number of keys in keys[0..to) that go before `key`: the smaller keys, and the equal
  * ones too if `equal_before`. The result is known to be in from..to. */
-template <typename K, typename Index>
-__device__ __forceinline__ Index thread_rank(const K *keys, Index from, Index to, K key,
+template <typename K, typename Index, typename Keys>
+__device__ __forceinline__ Index thread_rank(const Keys &keys, Index from, Index to, K key,
                                              bool equal_before)
 {
     /* x <= key is the same as x < key + 1, unless key is the greatest value, which nothing exceeds.

@@ -24,6 +24,7 @@
  * S. Cook, "CUDA Programming", 2012; the split by a ballot as in M. Harris, M. Garland, "Optimizing
  * Parallel Prefix Operations for the Fermi Architecture", GPU Computing Gems 2011.
  */
+#include "cuda/block/block_scan.cuh"
 #include "cuda/block/block_tile.cuh"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
@@ -31,7 +32,6 @@
 
 /* One key per thread of a warp. */
 constexpr unsigned COLUMN_KEYS = THREADS_PER_WARP;
-constexpr unsigned ALL_THREADS = 0xffffffffu;
 
 /* Column c consists of keys 32 c .. 32 c + 31 of the tile. */
 template <typename K>
@@ -45,14 +45,14 @@ __device__ __forceinline__ K column_key(const K *tile, unsigned column, unsigned
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void warp_split_columns(K (&keys)[KEYS_PER_THREAD], K *tile, K bit)
 {
-    const unsigned lane = threadIdx.x % THREADS_PER_WARP;
+    const unsigned lane = thread_lane();
     const unsigned before = (1u << lane) - 1;
     unsigned ones[KEYS_PER_THREAD];
     bool is_mixed = false;
 #pragma unroll
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
-        ones[i] = __ballot_sync(ALL_THREADS, (keys[i] & bit) != 0);
-        is_mixed = is_mixed || (ones[i] != 0 && ones[i] != ALL_THREADS);
+        ones[i] = __ballot_sync(ALL_LANES, (keys[i] & bit) != 0);
+        is_mixed = is_mixed || (ones[i] != 0 && ones[i] != ALL_LANES);
     }
     if (!is_mixed)
         return;
@@ -128,32 +128,6 @@ struct column_merge_single {
 
 /* ---- min: a warp reduces ---- */
 
-template <typename K>
-__device__ __forceinline__ K warp_shuffle_xor(K key, unsigned lanes)
-{
-    if constexpr (sizeof(K) > sizeof(uint64_t)) {
-        const uint64_t high = warp_shuffle_xor(static_cast<uint64_t>(key >> 64), lanes);
-        const uint64_t low = warp_shuffle_xor(static_cast<uint64_t>(key), lanes);
-        return static_cast<K>(high) << 64 | low;
-    } else if constexpr (sizeof(K) < sizeof(unsigned)) {
-        return static_cast<K>(warp_shuffle_xor(static_cast<unsigned>(key), lanes));
-    } else {
-        return __shfl_xor_sync(ALL_THREADS, key, static_cast<int>(lanes));
-    }
-}
-
-/* Returns the least key of the warp to all threads. */
-template <typename K>
-__device__ __forceinline__ K warp_min(K key)
-{
-#pragma unroll
-    for (unsigned lanes = THREADS_PER_WARP / 2; lanes > 0; lanes /= 2) {
-        const K other = warp_shuffle_xor(key, lanes);
-        key = other < key ? other : key;
-    }
-    return key;
-}
-
 /* A thread holds the heads of column `lane` and of every 32nd column from there on. */
 template <typename K, unsigned TILE>
 struct column_heads {
@@ -177,13 +151,13 @@ template <typename K, unsigned TILE>
 __device__ __forceinline__ K warp_take_least(const K *tile, struct column_heads<K, TILE> *heads)
 {
     constexpr unsigned per_thread = column_heads<K, TILE>::per_thread;
-    const unsigned lane = threadIdx.x % THREADS_PER_WARP;
+    const unsigned lane = thread_lane();
     K own = heads->keys[0];
 #pragma unroll
     for (unsigned j = 1; j < per_thread; j++)
         own = heads->keys[j] < own ? heads->keys[j] : own;
-    const K least = warp_min(own);
-    const unsigned owners = __ballot_sync(ALL_THREADS, own == least);
+    const K least = warp_least(own);
+    const unsigned owners = __ballot_sync(ALL_LANES, own == least);
     bool is_to_take = lane + 1 == static_cast<unsigned>(__ffs(static_cast<int>(owners)));
 #pragma unroll
     for (unsigned j = 0; j < per_thread; j++)
@@ -225,25 +199,6 @@ struct column_merge_min {
 
 /* ---- pairs: each key finds its rank ---- */
 
-/* Returns the number of keys in tile[first .. first + count), which are sorted, that go before
- * `key`: the smaller keys, and if `equal_before` the equal ones too. The result is known to be at
- * least `from`. */
-template <typename K>
-__device__ __forceinline__ unsigned thread_tile_rank(const K *tile, unsigned first, unsigned from,
-                                                     unsigned count, K key, bool equal_before)
-{
-    unsigned to = count;
-    while (from < to) {
-        const unsigned middle = (from + to) / 2;
-        const K other = tile[tile_slot<K>(first + middle)];
-        if (equal_before ? !(key < other) : other < key)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
 template <typename K, unsigned TILE>
 struct column_merge_pairs {
     /* Merges runs of `run` keys into runs of twice as many. A barrier before and after. */
@@ -262,7 +217,8 @@ struct column_merge_pairs {
         unsigned rank = 0;
 #pragma unroll
         for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
-            rank = thread_tile_rank(tile, partner, rank, run, keys[i], is_right);
+            rank =
+                thread_rank<K, unsigned>(tile_keys<K>{tile, partner}, rank, run, keys[i], is_right);
             places[i] = pair + in_run + i + rank;
         }
         __syncthreads();

@@ -129,25 +129,6 @@ __device__ __forceinline__ unsigned radix_tree_end(const struct radix_tree &tree
     return radix_tree_cell(tree, radix_tree_nodes(tree));
 }
 
-/* Returns the least `key` of all threads of the warp, in each of them. */
-template <typename K>
-__device__ __forceinline__ K warp_least(K key)
-{
-    for (int distance = static_cast<int>(THREADS_PER_WARP) / 2; distance > 0; distance /= 2) {
-        K other = key;
-        if constexpr (sizeof(K) <= sizeof(uint64_t)) {
-            other = __shfl_xor_sync(ALL_LANES, key, distance);
-        } else {
-            const uint64_t high =
-                __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key >> 64), distance);
-            const uint64_t low = __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key), distance);
-            other = static_cast<K>(high) << 64 | low;
-        }
-        key = other < key ? other : key;
-    }
-    return key;
-}
-
 /* Returns the number of leading zeros of `range`, at most 63. */
 __device__ __forceinline__ unsigned thread_leading_zeros(uint64_t range)
 {

@@ -61,16 +61,11 @@ struct radix_tile_shared {
 template <typename K>
 __device__ __forceinline__ unsigned thread_split(const K *splitters, K key)
 {
-    unsigned from = 0, to = RADIX_SPLITTERS;
-    while (from < to) {
-        const unsigned middle = (from + to) / 2;
-        if (splitters[tile_slot<K>(middle)] < key)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    const bool is_equal = from < RADIX_SPLITTERS && splitters[tile_slot<K>(from)] == key;
-    return 2 * from + (is_equal ? 1 : 0);
+    const struct tile_keys<K> keys = {
+        splitters, 0
+    };
+    const unsigned rank = thread_rank<K, unsigned>(keys, 0, RADIX_SPLITTERS, key, false);
+    return 2 * rank + (rank < RADIX_SPLITTERS && keys[rank] == key ? 1 : 0);
 }
 
 /* Stores the bin of keys[i] in found[i]: by the splitters if `is_split`, else by the model. */

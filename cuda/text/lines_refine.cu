@@ -22,6 +22,7 @@
 
 #include "core/byte_words.h"
 #include "cuda/block/launch.cuh"
+#include "cuda/block/thread_key.cuh"
 #include "cuda/text/refine_runs.cuh"
 
 #include <algorithm>
@@ -30,29 +31,17 @@
 
 /* ---- kernels: rounds ---- */
 
-/* Loads chosen items, to be sorted by word 0 of their lines. One warp per tile. */
-__global__ void __launch_bounds__(REFINE_THREADS)
-    refine_load_kernel(struct refine_view view, struct refine_marks marks, size_t tiles,
-                       struct key_index *target, unsigned *positions)
-{
-    warp_visit_chosen(marks, marks.device, tiles, [&](size_t i, unsigned slot, unsigned run) {
-        const struct key_index item = view.items[i];
-        const uint64_t word = thread_line_word(view.text, line_offset(item)) ^ view.complement;
-        target[slot] = thread_round_item(run, word & REFINE_WORD_MASK, item.index);
-        positions[slot] = static_cast<unsigned>(i);
-    });
-}
-
 /* The data of a round: its items, and for each slot the position in the result. */
 struct refine_round {
     struct key_index *items;
     unsigned *positions;
 };
 
-/* Loads the chosen items of a sorted round, to be sorted by their next word. One warp per tile. */
+/* Loads the chosen items of the view, to be sorted by their next word: all items, or, with their
+ * `positions`, those of a sorted round. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
-    refine_reload_kernel(struct refine_view view, struct refine_marks marks, size_t tiles,
-                         const unsigned *positions, struct refine_round next)
+    refine_load_kernel(struct refine_view view, struct refine_marks marks, size_t tiles,
+                       const unsigned *positions, struct refine_round next)
 {
     warp_visit_chosen(marks, marks.device, tiles, [&](size_t i, unsigned slot, unsigned run) {
         const struct key_index item = view.items[i];
@@ -60,7 +49,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
         const uint64_t word = thread_line_word(view.text, place) ^ view.complement;
         next.items[slot] =
             thread_round_item(run, word & REFINE_WORD_MASK, item.index & view.place_mask);
-        next.positions[slot] = positions[i];
+        next.positions[slot] = positions ? positions[i] : static_cast<unsigned>(i);
     });
 }
 
@@ -127,21 +116,6 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     marks.device[word] = ~marks.same[word] & ~marks.host[word] & present;
 }
 
-/* Returns the number of items, sorted by key, with a smaller key. */
-__device__ __forceinline__ size_t thread_count_below(const struct key_index *items, size_t count,
-                                                     uint64_t key)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (items[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Stores the items that the host kept of each run at the front of the run, and marks them as kept.
  * One thread per item.
  */
@@ -152,9 +126,12 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     const size_t i = static_cast<size_t>(blockIdx.x) * REFINE_THREADS + threadIdx.x;
     if (i >= source_count)
         return;
-    const uint64_t key = source[i].key;
-    const size_t position =
-        thread_count_below(items, count, key) + i - thread_count_below(source, source_count, key);
+    const key_u128 key = static_cast<key_u128>(source[i].key) << 64; /* below all with this key */
+    const auto rank_in = [=](const struct key_index *array, size_t length) {
+        return thread_rank(reinterpret_cast<const key_u128 *>(array), size_t{0}, length, key,
+                           false);
+    };
+    const size_t position = rank_in(items, count) + i - rank_in(source, source_count);
     items[position].index = source[i].index;
     atomicOr(&kept[position / 32], 1u << position % 32);
 }
@@ -307,14 +284,15 @@ static struct refine_view refine_round_view(const struct refine_run &run,
     return view;
 }
 
-static bool refine_load(const struct refine_run &run, const struct refine_round &round,
-                        struct error *error)
+/* Loads the chosen items of a view into the next round, with their next word. */
+static bool refine_load(const struct refine_run &run, const struct refine_view &view,
+                        const struct refine_marks &marks, const unsigned *positions,
+                        const struct refine_round &next, struct error *error)
 {
-    const size_t count = run.view.count;
-    return refine_choose(run, run.work.marks, run.work.marks.device, count, error) &&
-           launch_kernel(refine_visit(run, "refine_load_kernel", count), error, refine_load_kernel,
-                         run.view, run.work.marks, launch_blocks(count, REFINE_TILE), round.items,
-                         round.positions);
+    return refine_choose(run, marks, marks.device, view.count, error) &&
+           launch_kernel(refine_visit(run, "refine_load_kernel", view.count), error,
+                         refine_load_kernel, view, marks, launch_blocks(view.count, REFINE_TILE),
+                         positions, next);
 }
 
 /* Sorts a round and writes its lines' offsets to their positions. */
@@ -338,18 +316,6 @@ static bool refine_sort(const struct refine_run &run, const struct refine_round 
            launch_kernel(place, error, refine_place_kernel, round, count, refine->items);
 }
 
-/* Loads the chosen items of a round into the next one, with their next word. */
-static bool refine_reload(const struct refine_run &run, const struct refine_view &view,
-                          const struct refine_round &round, const struct refine_round &next,
-                          struct error *error)
-{
-    const struct refine_marks &marks = run.work.round_marks;
-    return refine_choose(run, marks, marks.device, view.count, error) &&
-           launch_kernel(refine_visit(run, "refine_reload_kernel", view.count), error,
-                         refine_reload_kernel, view, marks, launch_blocks(view.count, REFINE_TILE),
-                         round.positions, next);
-}
-
 /* Marks the chosen items of a round, `left` of `count`, for the host. */
 static bool refine_leave(struct refine_run *run, const struct refine_round &round, size_t count,
                          size_t left, struct error *error)
@@ -367,7 +333,7 @@ static bool refine_rounds(struct refine_run *run, size_t count, struct error *er
     struct refine_round round = {static_cast<struct key_index *>(run->refine->scratch),
                                  run->work.positions[0]};
     struct refine_round next = {run->work.round_items, run->work.positions[1]};
-    if (!refine_load(*run, round, error))
+    if (!refine_load(*run, run->view, run->work.marks, NULL, round, error))
         return false;
     for (unsigned rounds = 1;; rounds++) {
         const struct refine_view view = refine_round_view(*run, round, count, rounds);
@@ -380,7 +346,7 @@ static bool refine_rounds(struct refine_run *run, size_t count, struct error *er
             return true;
         if (rounds == REFINE_ROUNDS)
             return refine_leave(run, round, count, left, error);
-        if (!refine_reload(*run, view, round, next, error))
+        if (!refine_load(*run, view, run->work.round_marks, round.positions, next, error))
             return false;
         std::swap(round, next);
         count = left;
