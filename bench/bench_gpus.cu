@@ -186,7 +186,8 @@ static bool exchange_seats(struct table *table, struct error *error)
 static bool for_seats(struct table *table, bool (*step)(void *, size_t, struct error *),
                       struct error *error)
 {
-    return gpus_each(table->seats.size(), step, table, error);
+    return gpus_each(table->seats.size(), error,
+                     [=](size_t i, struct error *own) { return step(table, i, own); });
 }
 
 static struct item_digest add_digests(const struct table *table)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpus.h - the engine for items of several GPUs of one host, and the steps of its sort.
  *
- *   sorted part on each GPU -> exact cuts -> each GPU copies its range of all parts into its
- * scratch
+ *   sorted parts -> exact cuts -> each GPU copies its range of all parts to its scratch
  *   -> and merges these runs into its items
  */
 #ifndef CUDA_GROUP_GPUS_H
@@ -11,16 +10,58 @@
 #include "core/backend.h"
 #include "cuda/engine/cuda_worker.h"
 
+#include <pthread.h>
+
 /* core/backend.h has the contract. */
 extern const struct engine_functions gpus_keys;
 
-/* ---- gpus_each.cu ---- */
+/* ---- the same work for each GPU, with a host thread for each ---- */
 
-/* Calls run(context, i, error) for each i below `count`, all at the same time, and waits for all.
- * The caller's thread does the first. A GPU for which no thread can be started is served by the
- * caller. Of several errors, *error becomes that of the lowest GPU. */
-bool gpus_each(size_t count, bool (*run)(void *context, size_t i, struct error *error),
-               void *context, struct error *error);
+template <typename Run>
+struct gpus_call {
+    const Run *run;
+    size_t i;
+    pthread_t thread;
+    bool is_started;
+    struct error error;
+};
+
+template <typename Run>
+static void *gpus_call_main(void *opaque)
+{
+    auto *const own = static_cast<struct gpus_call<Run> *>(opaque);
+    (*own->run)(own->i, &own->error);
+    return NULL;
+}
+
+/* Calls run(i, error) for each i below `count`, all at the same time, and waits for all. The
+ * caller's thread does the first. A GPU for which no thread can be started is served by the caller.
+ * Of several errors, *error becomes that of the lowest GPU. */
+template <typename Run>
+static bool gpus_each(size_t count, struct error *error, const Run &run)
+{
+    struct gpus_call<Run> calls[BACKEND_DEVICES_MOST] = {
+    };
+    for (size_t i = 0; i < count; i++) {
+        calls[i].run = &run;
+        calls[i].i = i;
+        calls[i].is_started =
+            i > 0 && pthread_create(&calls[i].thread, NULL, gpus_call_main<Run>, &calls[i]) == 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!calls[i].is_started)
+            gpus_call_main<Run>(&calls[i]);
+    bool is_done = true;
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].is_started)
+            pthread_join(calls[i].thread, NULL);
+        error_merge(error, &calls[i].error);
+        is_done = is_done && !calls[i].error.is_set;
+    }
+    return is_done;
+}
+
+/* ---- the exchange ---- */
 
 /* The part of the items that one of several GPUs has. */
 struct gpu_part {

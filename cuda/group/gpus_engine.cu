@@ -114,11 +114,6 @@ static bool open_member(struct engine *engine, size_t i, struct error *error)
     return cuda_keys.open(&engine->members[i].spec, &engine->members[i].engine, error);
 }
 
-static bool open_other(void *context, size_t i, struct error *error)
-{
-    return open_member(static_cast<struct engine *>(context), i + 1, error);
-}
-
 static bool connect_members(const struct engine *engine, struct error *error)
 {
     unsigned devices[BACKEND_DEVICES_MOST];
@@ -131,8 +126,11 @@ static bool connect_members(const struct engine *engine, struct error *error)
 static void *opener_main(void *opaque)
 {
     struct engine *const engine = static_cast<struct engine *>(opaque);
-    (void)(gpus_each(engine->count - 1, open_other, engine, &engine->open_error) &&
-           connect_members(engine, &engine->open_error));
+    struct error *const error = &engine->open_error;
+    const auto open_other = [=](size_t i, struct error *own) {
+        return open_member(engine, i + 1, own);
+    };
+    (void)(gpus_each(engine->count - 1, error, open_other) && connect_members(engine, error));
     return NULL;
 }
 
@@ -220,11 +218,6 @@ static bool gpus_take(struct engine *engine, struct chunk chunk, struct error *e
 
 /* ---- sort ---- */
 
-static bool sort_member(void *context, size_t i, struct error *error)
-{
-    return cuda_keys.sort(static_cast<struct engine *>(context)->members[i].engine, error);
-}
-
 /* Divides the items to give among the members, in proportion to the items that they took. */
 static void divide_ranges(const struct engine *engine, struct gpu_part *parts)
 {
@@ -254,7 +247,10 @@ static bool exchange_parts(struct engine *engine, struct error *error)
 
 static bool gpus_sort(struct engine *engine, struct error *error)
 {
-    return await_members(engine, error) && gpus_each(engine->count, sort_member, engine, error) &&
+    const auto sort_member = [=](size_t i, struct error *own) {
+        return cuda_keys.sort(engine->members[i].engine, own);
+    };
+    return await_members(engine, error) && gpus_each(engine->count, error, sort_member) &&
            (engine->count == 1 || exchange_parts(engine, error));
 }
 
@@ -300,19 +296,8 @@ struct range_check {
     unsigned char first[sizeof(struct key_index)], last[sizeof(struct key_index)]; /* items */
 };
 
-namespace
+static bool check_member(struct engine *engine, struct range_check *range, struct error *error)
 {
-
-struct group_check {
-    struct engine *engine;
-    struct range_check ranges[BACKEND_DEVICES_MOST];
-};
-
-bool check_member(void *context, size_t i, struct error *error)
-{
-    struct group_check *const check = static_cast<struct group_check *>(context);
-    struct range_check *const range = &check->ranges[i];
-    struct engine *const engine = check->engine->members[i].engine;
     struct cuda_worker *worker = NULL;
     if (!cuda_keys.check(engine, &range->sum, &range->disorder, error))
         return false;
@@ -326,22 +311,23 @@ bool check_member(void *context, size_t i, struct error *error)
                        sort.device, "cudaMemcpy", error));
 }
 
-} // namespace
-
 /* All members check their ranges at the same time. The first item of a range is compared with the
  * last item of the range before it. */
 static bool gpus_check(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
                        struct error *error)
 {
-    struct group_check check = {engine, {}};
+    struct range_check ranges[BACKEND_DEVICES_MOST] = {};
     const void *previous = NULL;
     uint64_t ignored_hash = 0;
     *sum = {};
     *disorder = 0;
-    if (!gpus_each(engine->count, check_member, &check, error))
+    const auto check_one = [&](size_t i, struct error *own) {
+        return check_member(engine->members[i].engine, &ranges[i], own);
+    };
+    if (!gpus_each(engine->count, error, check_one))
         return false;
     for (size_t i = 0; i < engine->count; i++) {
-        const struct range_check *const range = &check.ranges[i];
+        const struct range_check *const range = &ranges[i];
         if (range->sum.count == 0)
             continue;
         const bool is_after = check_find_disorder(engine->spec.item_bytes, engine->spec.order,

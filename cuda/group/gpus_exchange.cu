@@ -13,29 +13,17 @@
 #include <stdlib.h>
 #include <utility>
 
-constexpr unsigned ENCODE_THREADS = 256;
-
+/* Maps stored bits to ordered bits, in place. One thread per item. */
 template <typename K>
-constexpr unsigned ENCODE_KEYS = 16 / sizeof(K); /* of a thread */
-
-/* Maps stored bits to ordered bits, in place. */
-template <typename K>
-__global__ void __launch_bounds__(ENCODE_THREADS)
+__global__ void __launch_bounds__(THREADS_PER_BLOCK)
     gpus_encode_kernel(K *items, size_t count, struct key_order order)
 {
-    const size_t first =
-        (static_cast<size_t>(blockIdx.x) * ENCODE_THREADS + threadIdx.x) * ENCODE_KEYS<K>;
-    const unsigned own = static_cast<unsigned>(
-        first < count ? min(count - first, static_cast<size_t>(ENCODE_KEYS<K>)) : 0);
-    K keys[ENCODE_KEYS<K>];
-#pragma unroll
-    for (unsigned i = 0; i < ENCODE_KEYS<K>; i++)
-        keys[i] = i < own ? items[first + i] : K{0};
-    thread_encode_keys(order, keys);
-#pragma unroll
-    for (unsigned i = 0; i < ENCODE_KEYS<K>; i++)
-        if (i < own)
-            items[first + i] = keys[i];
+    const size_t i = static_cast<size_t>(blockIdx.x) * THREADS_PER_BLOCK + threadIdx.x;
+    if (i >= count)
+        return;
+    K key[1] = {items[i]};
+    thread_encode_keys(order, key);
+    items[i] = key[0];
 }
 
 namespace
@@ -63,8 +51,8 @@ bool encode_parts(const struct exchange &exchange, struct error *error)
         const struct cuda_sort *const sort = &exchange.parts[i].sort;
         const auto encode = [&](auto key) {
             using K = decltype(key);
-            const size_t blocks = launch_blocks(sort->count, ENCODE_THREADS * ENCODE_KEYS<K>);
-            return launch_kernel(launch_for(*sort, "gpus_encode_kernel", blocks, ENCODE_THREADS),
+            const size_t blocks = launch_blocks(sort->count, THREADS_PER_BLOCK);
+            return launch_kernel(launch_for(*sort, "gpus_encode_kernel", blocks, THREADS_PER_BLOCK),
                                  error, gpus_encode_kernel<K>, static_cast<K *>(sort->items),
                                  sort->count, sort->order);
         };
