@@ -173,7 +173,7 @@ struct engine_functions {
     bool (*sort)(struct engine *engine, struct error *error);
 
     /* Gives the next items in order, decoded to their stored bits; chunk.count is 0 at the end. The
-     * caller may hold up to two chunks at once, and returns each by take_back. */
+     * caller may hold up to two chunks at once, and returns them in order by take_back. */
     bool (*give)(struct engine *engine, struct chunk *chunk, struct error *error);
     bool (*take_back)(struct engine *engine, struct chunk chunk, struct error *error);
 

@@ -195,21 +195,6 @@ bool staging_finish_uploads(struct staging *staging, struct error *error)
 
 /* ---- down ---- */
 
-/* Cannot overflow: the queue has room for all slots. */
-static void queue_push(struct staging_queue *queue, size_t slot)
-{
-    queue->slots[(queue->first + queue->count++) % STAGING_SLOTS] = slot;
-}
-
-/* The queue must not be empty. */
-static size_t queue_pop(struct staging_queue *queue)
-{
-    const size_t slot = queue->slots[queue->first];
-    queue->first = (queue->first + 1) % STAGING_SLOTS;
-    queue->count--;
-    return slot;
-}
-
 /* Starts to copy the next items into an idle slot. Does nothing at the end of the output. */
 static bool start_copy(struct staging *staging, size_t i, struct error *error)
 {
@@ -227,7 +212,7 @@ static bool start_copy(struct staging *staging, size_t i, struct error *error)
         return false;
     slot->count = count;
     staging->next += count;
-    queue_push(&staging->copies, i);
+    staging->copies++;
     return true;
 }
 
@@ -249,14 +234,16 @@ bool staging_give(struct staging *staging, const struct staging_output *output, 
     if (!cuda_device_use(staging->worker->device, error) ||
         (!staging->is_giving && !start_copies(staging, output, error)))
         return false;
-    if (staging->copies.count == 0)
+    if (staging->copies == 0)
         return staging->next == staging->output.count ||
                error_set(error, "device %u: all chunks are with the caller",
                          staging->worker->device);
-    const size_t i = queue_pop(&staging->copies);
+    const size_t i = staging->give_slot;
     struct staging_slot *const slot = &staging->slots[i];
     if (!slot_wait(staging, slot, error))
         return false;
+    staging->give_slot = (i + 1) % STAGING_SLOTS;
+    staging->copies--;
     *chunk = {slot->memory, slot->count, slot->count, i};
     return true;
 }
@@ -274,5 +261,5 @@ void staging_restart(struct staging *staging)
     staging->is_giving = false;
     staging->output = {};
     staging->next = 0;
-    staging->copies = {};
+    staging->give_slot = staging->copies = 0;
 }

@@ -33,13 +33,6 @@ struct staging_slot {
     size_t count;   /* items of the copy */
 };
 
-/* Slots with a started copy, oldest first. */
-struct staging_queue {
-    size_t slots[STAGING_SLOTS];
-    size_t first;
-    size_t count;
-};
-
 /* The source of the downloads. */
 struct staging_output {
     size_t count; /* total number of items */
@@ -60,7 +53,8 @@ struct staging {
     bool is_giving;
     struct staging_output output; /* valid if is_giving, like the members below */
     size_t next;                  /* first item of the next copy */
-    struct staging_queue copies;
+    size_t give_slot;             /* slot of the oldest copy, which the others follow */
+    size_t copies;                /* copies started and not given */
 };
 
 /* Opens the staging of an engine for `count` items or more. *staging must be {} before. The worker
