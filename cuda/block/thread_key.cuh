@@ -24,6 +24,15 @@ __device__ __forceinline__ K key_infinity()
     return static_cast<K>(~K{0});
 }
 
+/* A word of keys, which a thread reads or writes at once. */
+template <typename K>
+constexpr unsigned KEYS_OF_WORD = sizeof(uint4) / sizeof(K);
+template <typename K>
+union key_word {
+    uint4 word;
+    K keys[KEYS_OF_WORD<K>];
+};
+
 /* The branch is uniform over the grid, so passes that need no map pay a single test. */
 template <typename K, unsigned N>
 __device__ __forceinline__ void thread_encode_keys(const struct key_order &order, K (&keys)[N])
@@ -157,15 +166,6 @@ __device__ __forceinline__ void thread_bitonic_steps(K (&keys)[N], bool mirror, 
     for (unsigned stride = N / 4, step = 1; stride > 0; stride /= 2, step++)
         if (step < steps)
             thread_half_clean(keys, stride);
-}
-
-/* Sorts a bitonic sequence. */
-template <typename K, unsigned N>
-__device__ __forceinline__ void thread_bitonic_merge(K (&keys)[N])
-{
-#pragma unroll
-    for (unsigned stride = N / 2; stride > 0; stride /= 2)
-        thread_half_clean(keys, stride);
 }
 
 /* Sorts a bitonic sequence, but leaves key number i of the order in keys[i ^ turn], turn < N. */

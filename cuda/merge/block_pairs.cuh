@@ -31,6 +31,8 @@
 
 #include "cuda/block/thread_key.cuh"
 
+#include <type_traits>
+
 /* Keys of a row: the number that a thread makes in a merge. */
 template <typename K>
 constexpr unsigned ROW = merge_row_keys(sizeof(K));
@@ -61,13 +63,8 @@ __device__ __forceinline__ unsigned thread_row_place()
 template <typename K>
 __device__ __forceinline__ K &key_at_byte(K *tile, unsigned byte)
 {
-    return *reinterpret_cast<K *>(reinterpret_cast<unsigned char *>(tile) + byte);
-}
-
-template <typename K>
-__device__ __forceinline__ const K &key_at_byte(const K *tile, unsigned byte)
-{
-    return *reinterpret_cast<const K *>(reinterpret_cast<const unsigned char *>(tile) + byte);
+    using bytes = std::conditional_t<std::is_const_v<K>, const unsigned char, unsigned char>;
+    return *reinterpret_cast<K *>(reinterpret_cast<bytes *>(tile) + byte);
 }
 
 /* Returns the number of keys of a among the first `diagonal` keys of the merge. `diagonal` is a

@@ -22,56 +22,46 @@ struct tile_sort_shared {
     unsigned splits[TILE_SORT_THREADS<K>];
 };
 
-/* The arguments of the kernel. */
-template <typename K>
-struct tile_sort_job {
-    const K *source;
-    K *target;
-    size_t count;
-    unsigned tile_size; /* ROW<K> times a power of two, at most TILE_SORT_KEYS */
-    struct key_order encoding;
-    struct key_order decoding;
-};
-
 /* Reads keys of the thread's tile, in any order, but so that neighbouring threads of a tile read
  * neighbouring keys. Keys past the end are infinity. */
 template <typename K>
-__device__ __forceinline__ void thread_load_tile_keys(const struct tile_sort_job<K> &job,
-                                                      size_t first, unsigned count,
-                                                      K (&keys)[ROW<K>])
+__device__ __forceinline__ void
+thread_load_tile_keys(const K *source, unsigned count, unsigned tile_size,
+                      const struct key_order &encoding, K (&keys)[ROW<K>])
 {
-    const unsigned threads = job.tile_size / ROW<K>; /* threads per tile, a power of two */
+    const unsigned threads = tile_size / ROW<K>; /* threads per tile, a power of two */
     const unsigned in_tile = threadIdx.x & (threads - 1);
     const unsigned start = (threadIdx.x - in_tile) * ROW<K> + in_tile;
-    const K *const source = job.source + first;
 #pragma unroll
     for (unsigned i = 0; i < ROW<K>; i++) {
         const unsigned index = start + i * threads;
         keys[i] = index < count ? source[index] : K{0};
     }
-    thread_encode_keys(job.encoding, keys);
+    thread_encode_keys(encoding, keys);
 #pragma unroll
     for (unsigned i = 0; i < ROW<K>; i++)
         if (start + i * threads >= count)
             keys[i] = key_infinity<K>();
 }
 
-/* Writes sorted tiles from source to target, which may be the same. A block takes one or several
- * tiles, and a struct tile_sort_shared of dynamic shared memory. */
+/* Writes sorted tiles from source to target, which may be the same. A tile is ROW<K> times a power
+ * of two, at most TILE_SORT_KEYS. A block takes one or several tiles, and a struct tile_sort_shared
+ * of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(K)))
-    tile_sort_kernel(struct tile_sort_job<K> job)
+    tile_sort_kernel(const K *source, K *target, size_t count, unsigned tile_size,
+                     struct key_order encoding, struct key_order decoding)
 {
     auto *const shared = reinterpret_cast<struct tile_sort_shared<K> *>(block_dynamic_shared());
     const size_t first = static_cast<size_t>(blockIdx.x) * TILE_SORT_KEYS;
-    const size_t left = job.count - first;
-    const unsigned count = left < TILE_SORT_KEYS ? static_cast<unsigned>(left) : TILE_SORT_KEYS;
+    const size_t left = count - first;
+    const unsigned own = left < TILE_SORT_KEYS ? static_cast<unsigned>(left) : TILE_SORT_KEYS;
     K keys[ROW<K>];
-    thread_load_tile_keys(job, first, count, keys);
+    thread_load_tile_keys(source + first, own, tile_size, encoding, keys);
     thread_sort_row(keys, shared->keys);
     __syncwarp();
-    block_merge_runs(shared->keys, shared->splits, ROW<K>, job.tile_size, true, keys);
-    block_store_tile(shared->keys, TILE_SORT_THREADS<K>, job.target + first, count, job.decoding);
+    block_merge_runs(shared->keys, shared->splits, ROW<K>, tile_size, true, keys);
+    block_store_tile(shared->keys, TILE_SORT_THREADS<K>, target + first, own, decoding);
 }
 
 bool tile_sort(const struct cuda_sort *sort, void *target, struct key_order decoding,
@@ -79,13 +69,11 @@ bool tile_sort(const struct cuda_sort *sort, void *target, struct key_order deco
 {
     return dispatch_width(sort, error, [&](auto key) {
         using K = decltype(key);
-        const struct tile_sort_job<K> job = {
-            static_cast<const K *>(sort->items), static_cast<K *>(target), sort->count,
-                static_cast<unsigned>(sort->tile_size), sort->order, decoding
-        };
         return launch_kernel(launch_for(*sort, "tile_sort_kernel",
                                         launch_blocks(sort->count, TILE_SORT_KEYS),
                                         TILE_SORT_THREADS<K>, sizeof(struct tile_sort_shared<K>)),
-                             error, tile_sort_kernel<K>, job);
+                             error, tile_sort_kernel<K>, static_cast<const K *>(sort->items),
+                             static_cast<K *>(target), sort->count,
+                             static_cast<unsigned>(sort->tile_size), sort->order, decoding);
     });
 }

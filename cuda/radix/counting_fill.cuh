@@ -15,6 +15,7 @@
 
 #include "cuda/block/block_scan.cuh"
 #include "cuda/block/launch.cuh"
+#include "cuda/block/thread_key.cuh"
 #include "cuda/cuda_sort.h"
 
 #include <algorithm>
@@ -42,15 +43,6 @@ struct counting_runs {
     K keys[RUNS<K>];                 /* in their stored form */
 };
 constexpr value_count ALL_KEYS = ~value_count{0};
-
-/* A word of keys: a thread reads and writes such words. */
-template <typename K>
-constexpr unsigned KEYS_OF_WORD = sizeof(uint4) / sizeof(K);
-template <typename K>
-union key_word {
-    uint4 word;
-    K keys[KEYS_OF_WORD<K>];
-};
 
 /* Words that a thread loads together. */
 template <typename K>

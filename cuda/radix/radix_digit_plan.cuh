@@ -100,18 +100,11 @@ __device__ __forceinline__ void block_give_digits(const unsigned *columns,
     }
 }
 
-/* The keys that a thread loads at once: words of 16 bytes. The words of a warp are consecutive in
- * memory. */
-template <typename K>
-constexpr unsigned RADIX_WORD_KEYS = 16 / sizeof(K);
-template <typename K>
-struct alignas(16) radix_key_word {
-    K keys[RADIX_WORD_KEYS<K>];
-};
+/* The keys that a thread loads at once. The words of a warp are consecutive in memory. */
 template <typename K>
 constexpr unsigned RADIX_COUNT_WORDS = radix_digit_count_words(sizeof(K));
 template <typename K>
-constexpr unsigned RADIX_COUNT_KEYS = RADIX_COUNT_WORDS<K> *RADIX_WORD_KEYS<K>;
+constexpr unsigned RADIX_COUNT_KEYS = RADIX_COUNT_WORDS<K> *KEYS_OF_WORD<K>;
 template <typename K>
 constexpr unsigned RADIX_COUNT_PIECE = RADIX_DIGIT_COUNT_THREADS *RADIX_COUNT_KEYS<K>;
 
@@ -121,7 +114,7 @@ __device__ __forceinline__ unsigned thread_word_index(unsigned row)
 {
     const unsigned warp = threadIdx.x / THREADS_PER_WARP;
     return ((warp * RADIX_COUNT_WORDS<K> + row) * THREADS_PER_WARP + thread_lane()) *
-           RADIX_WORD_KEYS<K>;
+           KEYS_OF_WORD<K>;
 }
 
 /* Reads the thread's keys of a piece that has `left` keys. Past the end, the last key of the piece
@@ -133,16 +126,16 @@ __device__ __forceinline__ void thread_load_piece(const K *piece, unsigned left,
 #pragma unroll
     for (unsigned row = 0; row < RADIX_COUNT_WORDS<K>; row++) {
         const unsigned index = thread_word_index<K>(row);
-        struct radix_key_word<K> word;
+        union key_word<K> word;
         if (left == RADIX_COUNT_PIECE<K>)
-            word = *reinterpret_cast<const struct radix_key_word<K> *>(piece + index);
+            word.word = *reinterpret_cast<const uint4 *>(piece + index);
         else
 #pragma unroll
-            for (unsigned i = 0; i < RADIX_WORD_KEYS<K>; i++)
+            for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
                 word.keys[i] = piece[min(index + i, left - 1)];
 #pragma unroll
-        for (unsigned i = 0; i < RADIX_WORD_KEYS<K>; i++)
-            keys[row * RADIX_WORD_KEYS<K> + i] = word.keys[i];
+        for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
+            keys[row * KEYS_OF_WORD<K> + i] = word.keys[i];
     }
 }
 

@@ -30,70 +30,57 @@ constexpr int FEW_NONE_BYTE = 0x5b;
 template <typename K>
 constexpr K FEW_NONE = static_cast<K>(0x5b5b5b5b5b5b5b5bu);
 
-/* Returns the first slot to probe for a key. SLOTS is a power of two. */
-template <unsigned SLOTS, typename K>
+/* Returns the first slot to probe for a key. */
+template <typename K>
 __device__ __forceinline__ unsigned thread_few_slot(K key)
 {
     uint32_t bits = static_cast<uint32_t>(key);
     if constexpr (sizeof(K) == sizeof(uint64_t))
         bits ^= static_cast<uint32_t>(key >> 32) * 0x85ebca6bu;
-    return bits * 0x9e3779b1u / (UINT32_MAX / SLOTS + 1);
+    return bits * 0x9e3779b1u / (UINT32_MAX / RADIX_FEW_SLOTS + 1);
 }
 
-/* Returns the slot of the key, and claims one if it has none. Returns SLOTS if the table has `most`
- * values, or if RADIX_FEW_PROBES slots are occupied. `values`: the number of values so far. Any
- * threads at once. */
-template <unsigned SLOTS, typename K>
-__device__ __forceinline__ unsigned thread_claim_slot(K *keys, unsigned *values, unsigned most,
-                                                      K key)
+/* Returns the slot of the key, and claims one if it has none. Returns RADIX_FEW_SLOTS if the table
+ * has RADIX_FEW_MOST values, or if RADIX_FEW_PROBES slots are occupied. `values`: the number of
+ * values so far. Any threads at once. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_claim_slot(K *keys, unsigned *values, K key)
 {
-    unsigned slot = thread_few_slot<SLOTS>(key);
+    unsigned slot = thread_few_slot(key);
     for (unsigned probe = 0; probe < RADIX_FEW_PROBES && key != FEW_NONE<K>; probe++) {
         K seen = *static_cast<const volatile K *>(keys + slot);
         if (seen == FEW_NONE<K>) {
             seen = static_cast<K>(atomicCAS(reinterpret_cast<few_word<K> *>(keys + slot),
                                             few_word<K>{FEW_NONE<K>}, few_word<K>{key}));
             if (seen == FEW_NONE<K>)
-                return atomicAdd(values, 1u) < most ? slot : SLOTS;
+                return atomicAdd(values, 1u) < RADIX_FEW_MOST ? slot : RADIX_FEW_SLOTS;
         }
         if (seen == key)
             return slot;
-        slot = (slot + 1) % SLOTS;
+        slot = (slot + 1) % RADIX_FEW_SLOTS;
     }
-    return SLOTS;
+    return RADIX_FEW_SLOTS;
 }
 
 /* A block's. */
-template <typename K, unsigned SLOTS>
+template <typename K>
 struct few_table {
-    K keys[SLOTS];
-    unsigned counts[SLOTS];
+    K keys[RADIX_FEW_SLOTS];
+    unsigned counts[RADIX_FEW_SLOTS];
     unsigned values;
-    unsigned is_full; /* not 0: there are more values */
 };
 
 /* Ends with a barrier. */
-template <unsigned THREADS, typename K, unsigned SLOTS>
-__device__ __forceinline__ void block_clear_table(struct few_table<K, SLOTS> &table)
+template <typename K>
+__device__ __forceinline__ void block_clear_table(struct few_table<K> &table)
 {
-    for (unsigned slot = threadIdx.x; slot < SLOTS; slot += THREADS) {
+    for (unsigned slot = threadIdx.x; slot < RADIX_FEW_SLOTS; slot += RADIX_FEW_THREADS) {
         table.keys[slot] = FEW_NONE<K>;
         table.counts[slot] = 0;
     }
     if (threadIdx.x == 0)
-        table.values = table.is_full = 0;
+        table.values = 0;
     __syncthreads();
-}
-
-/* Counts a key whose slot is not known; false if the table is full. */
-template <typename K, unsigned SLOTS>
-__device__ __forceinline__ bool thread_count_new(struct few_table<K, SLOTS> &table, unsigned most,
-                                                 K key)
-{
-    const unsigned slot = thread_claim_slot<SLOTS>(table.keys, &table.values, most, key);
-    if (slot < SLOTS)
-        atomicAdd(&table.counts[slot], 1u);
-    return slot < SLOTS;
 }
 
 /* ---- count ---- */
@@ -111,7 +98,7 @@ struct few_values {
 /* Counts the keys of a thread's word: first all keys that are in the first slot to probe, which are
  * most, then the others. */
 template <typename K>
-__device__ __forceinline__ void thread_count_few(struct few_table<K, RADIX_FEW_SLOTS> &table,
+__device__ __forceinline__ void thread_count_few(struct few_table<K> &table,
                                                  const union key_word<K> &word, unsigned n,
                                                  unsigned *is_full)
 {
@@ -119,7 +106,7 @@ __device__ __forceinline__ void thread_count_few(struct few_table<K, RADIX_FEW_S
 #pragma unroll
     for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++) {
         const K key = word.keys[i];
-        const unsigned slot = thread_few_slot<RADIX_FEW_SLOTS>(key);
+        const unsigned slot = thread_few_slot(key);
         const K seen = *static_cast<const volatile K *>(table.keys + slot);
         if (i < n && seen == key && key != FEW_NONE<K>)
             atomicAdd(&table.counts[slot], 1u);
@@ -127,21 +114,26 @@ __device__ __forceinline__ void thread_count_few(struct few_table<K, RADIX_FEW_S
             missed |= i < n ? 1u << i : 0;
     }
 #pragma unroll
-    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
-        if (missed >> i & 1 && !thread_count_new(table, RADIX_FEW_MOST, word.keys[i]))
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++) {
+        if (!(missed >> i & 1))
+            continue;
+        const unsigned slot = thread_claim_slot(table.keys, &table.values, word.keys[i]);
+        if (slot < RADIX_FEW_SLOTS)
+            atomicAdd(&table.counts[slot], 1u);
+        else
             *is_full = 1;
+    }
 }
 
 /* Adds the counts of the block. */
 template <typename K>
-__device__ __forceinline__ void block_give_few(const struct few_table<K, RADIX_FEW_SLOTS> &table,
+__device__ __forceinline__ void block_give_few(const struct few_table<K> &table,
                                                struct few_values<K> *values)
 {
     for (unsigned i = threadIdx.x; i < RADIX_FEW_SLOTS; i += RADIX_FEW_THREADS) {
         if (table.counts[i] == 0)
             continue;
-        const unsigned slot = thread_claim_slot<RADIX_FEW_SLOTS>(values->keys, &values->values,
-                                                                 RADIX_FEW_MOST, table.keys[i]);
+        const unsigned slot = thread_claim_slot(values->keys, &values->values, table.keys[i]);
         if (slot < RADIX_FEW_SLOTS)
             atomicAdd(&values->counts[slot], value_count{table.counts[i]});
         else
@@ -157,12 +149,12 @@ __global__ void __launch_bounds__(RADIX_FEW_THREADS,
     radix_few_count_kernel(const K *__restrict__ source, size_t count, struct few_values<K> *values)
 {
     thread_wait_for_grid();
-    typedef struct few_table<K, RADIX_FEW_SLOTS> table_type;
+    typedef struct few_table<K> table_type;
     constexpr unsigned piece = RADIX_FEW_THREADS * KEYS_OF_WORD<K>,
                        words = counting_words(sizeof(K));
     table_type &table = *reinterpret_cast<table_type *>(block_dynamic_shared());
     const size_t step = static_cast<size_t>(gridDim.x) * piece;
-    block_clear_table<RADIX_FEW_THREADS>(table);
+    block_clear_table(table);
     for (size_t first = static_cast<size_t>(blockIdx.x) * piece; first < count;
          first += words * step) {
         const unsigned is_full = *static_cast<const volatile unsigned *>(&values->is_full);
@@ -261,7 +253,7 @@ static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *v
     const size_t pieces = launch_blocks(sort.count, RADIX_FEW_THREADS * KEYS_OF_WORD<K>);
     return launch_kernel(launch_at(site, "radix_few_count_kernel",
                                    launch_resident(site, RADIX_FEW_BLOCKS, pieces),
-                                   RADIX_FEW_THREADS, sizeof(struct few_table<K, RADIX_FEW_SLOTS>)),
+                                   RADIX_FEW_THREADS, sizeof(struct few_table<K>)),
                          error, radix_few_count_kernel<K>, static_cast<const K *>(sort.items),
                          sort.count, values) &&
            launch_kernel(launch_at(site, "radix_few_runs_kernel",

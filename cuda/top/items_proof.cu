@@ -16,29 +16,17 @@ struct proof_figures {
     unsigned long long unordered; /* complement of the first index out of order; 0: none is */
 };
 
-__device__ static uint64_t proof_hash(uint8_t key)
+template <typename K>
+__device__ __forceinline__ uint64_t proof_hash(K item)
 {
-    return check_mix_byte(key);
-}
-
-__device__ static uint64_t proof_hash(uint16_t key)
-{
-    return check_mix_word(key);
-}
-
-__device__ static uint64_t proof_hash(uint32_t key)
-{
-    return check_mix(key);
-}
-
-__device__ static uint64_t proof_hash(uint64_t key)
-{
-    return check_mix(key);
-}
-
-__device__ static uint64_t proof_hash(key_u128 item)
-{
-    return check_mix_pair(static_cast<uint64_t>(item >> 64), static_cast<uint64_t>(item));
+    if constexpr (sizeof(K) == 1)
+        return check_mix_byte(item);
+    else if constexpr (sizeof(K) == 2)
+        return check_mix_word(item);
+    else if constexpr (sizeof(K) <= 8)
+        return check_mix(item);
+    else
+        return check_mix_pair(static_cast<uint64_t>(item >> 64), static_cast<uint64_t>(item));
 }
 
 /* Each thread hashes every N-th item, and compares it with the item before it. */

@@ -68,29 +68,21 @@ struct top_digit {
 
 /* ---- keys in registers ---- */
 
-template <typename K>
-constexpr unsigned TOP_WORD_KEYS = sizeof(uint4) / sizeof(K);
 /* An unsigned has a bit for each of a thread's keys. */
 template <typename K>
 constexpr unsigned TOP_WORDS =
-    TOP_WORD_KEYS<K> *TOP_THREAD_WORDS <= 32 ? TOP_THREAD_WORDS : 32 / TOP_WORD_KEYS<K>;
+    KEYS_OF_WORD<K> *TOP_THREAD_WORDS <= 32 ? TOP_THREAD_WORDS : 32 / KEYS_OF_WORD<K>;
 template <typename K>
-constexpr unsigned TOP_KEYS = TOP_WORDS<K> *TOP_WORD_KEYS<K>;
+constexpr unsigned TOP_KEYS = TOP_WORDS<K> *KEYS_OF_WORD<K>;
 template <typename K>
 constexpr size_t TOP_TILE = (size_t)TOP_THREADS *TOP_KEYS<K>;
-
-template <typename K>
-union top_word {
-    uint4 word;
-    K keys[TOP_WORD_KEYS<K>];
-};
 
 /* Returns the index of the thread's key i in a tile. */
 template <typename K>
 __device__ __forceinline__ size_t thread_key_index(unsigned i)
 {
-    const unsigned word = i / TOP_WORD_KEYS<K> * TOP_THREADS + threadIdx.x;
-    return static_cast<size_t>(word) * TOP_WORD_KEYS<K> + i % TOP_WORD_KEYS<K>;
+    const unsigned word = i / KEYS_OF_WORD<K> * TOP_THREADS + threadIdx.x;
+    return static_cast<size_t>(word) * KEYS_OF_WORD<K> + i % KEYS_OF_WORD<K>;
 }
 
 /* Loads the thread's keys of the tile that starts at `first`, encoded. Returns a bit for each key
@@ -103,11 +95,11 @@ __device__ __forceinline__ unsigned thread_load_keys(const K *__restrict__ sourc
     unsigned present = ~0u >> (32 - TOP_KEYS<K>);
     if (count - first >= TOP_TILE<K>) {
 #pragma unroll
-        for (unsigned i = 0; i < TOP_KEYS<K>; i += TOP_WORD_KEYS<K>) {
-            union top_word<K> word;
+        for (unsigned i = 0; i < TOP_KEYS<K>; i += KEYS_OF_WORD<K>) {
+            union key_word<K> word;
             word.word = *reinterpret_cast<const uint4 *>(source + first + thread_key_index<K>(i));
 #pragma unroll
-            for (unsigned j = 0; j < TOP_WORD_KEYS<K>; j++)
+            for (unsigned j = 0; j < KEYS_OF_WORD<K>; j++)
                 keys[i + j] = word.keys[j];
         }
     } else {
