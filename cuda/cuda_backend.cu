@@ -18,10 +18,15 @@ static const size_t segmented_tile_sizes[] = {256, 512, 1024, 2048, 4096, 0};
 /* radix makes tiles of any size that fits shared memory. Its tile size is the one it aims at. */
 static const size_t radix_tile_sizes[] = {256, 2048, 4096, 0};
 
+static size_t no_workspace_bytes(size_t, size_t, unsigned)
+{
+    return 0;
+}
+
 /*    name, summary, tile_sizes, buffers, count_max, sort, workspace_bytes, finish */
 #define CUDA_PATHS(X)                                                                              \
     X("bitonic", "Batcher's network over the whole array, in place", tile_sizes, 1, SIZE_MAX,      \
-      bitonic_sort, bitonic_workspace_bytes, NULL)                                                 \
+      bitonic_sort, no_workspace_bytes, NULL)                                                      \
     X("direct-merge", "sorted tiles, then each key finds its rank in the partner run", tile_sizes, \
       2, SIZE_MAX, direct_merge_sort, merge_workspace_bytes, NULL)                                 \
     X("segmented-merge", "sorted tiles, then merges cut into equal parts (merge path)",            \
@@ -29,7 +34,7 @@ static const size_t radix_tile_sizes[] = {256, 2048, 4096, 0};
     X("radix", "two partitions by a model learned from a sample, then tiles in shared memory",     \
       radix_tile_sizes, 2, SIZE_MAX, radix_sort, radix_workspace_bytes, radix_finish)              \
     X("rank", "each key counts those that go before it, in n^2 steps", tile_sizes, 2,              \
-      RANK_SORT_COUNT_MAX, rank_sort, rank_workspace_bytes, NULL)                                  \
+      RANK_SORT_COUNT_MAX, rank_sort, no_workspace_bytes, NULL)                                    \
     X("heap", "tiles sorted by heaps in shared memory, then segmented merges", tile_sizes, 2,      \
       SIZE_MAX, heap_sort, merge_workspace_bytes, NULL)                                            \
     X("column", "columns of a tile sorted by radix, merged by merge path; segmented merges",       \

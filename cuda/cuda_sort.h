@@ -35,6 +35,17 @@ struct cuda_sort {
         *note; /* pinned, and written by kernels too; NULL for a path without `finish` */
 };
 
+/* Takes the next `count` elements of a workspace, aligned for any type, and adds their bytes to
+ * *used. Without `memory` only the bytes are counted. */
+template <typename T>
+static T *workspace_take(void *memory, size_t *used, size_t count)
+{
+    unsigned char *const base = static_cast<unsigned char *>(memory);
+    T *const part = base ? reinterpret_cast<T *>(base + *used) : NULL;
+    *used += (count * sizeof(T) + 255) / 256 * 256;
+    return part;
+}
+
 /* The status block: results that the kernels of a path publish for the host. */
 struct sort_note {
     size_t open;     /* ranges that they could not sort, listed in the workspace */
@@ -69,11 +80,9 @@ bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning 
  * block, if the device has them; 64 KiB at the least. */
 bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct error *error);
 
-/* Bytes of workspace: none for bitonic and rank; a word for each tile, and for each run that a part
- * of a merge is made of, for all that merge tiles; a few hundredths of the items for radix, of few
- * items more. A workspace for a count is enough for any smaller count. */
-size_t bitonic_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
-size_t rank_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
+/* Bytes of workspace (bitonic and rank need none): a word for each tile, and for each run that a
+ * part of a merge is made of, for all that merge tiles; a few hundredths of the items for radix, of
+ * few items more. A workspace for a count is enough for any smaller count. */
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t counting_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);

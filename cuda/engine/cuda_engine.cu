@@ -212,16 +212,6 @@ static void engine_close(struct engine *engine)
     free(engine);
 }
 
-static bool engine_check_spec(const struct engine *engine, struct error *error)
-{
-    const size_t bytes = engine->spec.item_bytes, count = engine->spec.count;
-    if (count != COUNT_UNKNOWN && !worker_check_count(&engine->worker, count, error))
-        return false;
-    return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) ||
-           error_set(error, "device %u: no path sorts items of %zu bytes", engine->spec.device,
-                     bytes);
-}
-
 /* Describes the engine's memory for a path. */
 static struct cuda_sort engine_make_sort(const struct engine *engine)
 {
@@ -360,7 +350,9 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     engine->store.grows = spec->count == COUNT_UNKNOWN;
     engine->store.limit = engine->store.grows ? spec->most : spec->count;
     staging_open(&engine->staging, &engine->worker, &engine->times, spec->item_bytes, spec->count);
-    if (!worker_open(&engine->worker, spec, error) || !engine_check_spec(engine, error) ||
+    if (!worker_open(&engine->worker, spec, error) ||
+        (spec->count != COUNT_UNKNOWN &&
+         !worker_check_count(&engine->worker, spec->count, error)) ||
         !engine_allocate(engine, error)) {
         engine_close(engine);
         return false;

@@ -110,33 +110,24 @@ bool cuda_lines_put_flagged(const struct cuda_text *text, const struct cuda_flag
 typedef bool cuda_refine_function(void *context, struct key_index *items, size_t *count,
                                   struct error *error);
 
-/* The caller owns the memory, which is on the device, except the status block. */
 struct cuda_refine {
     const struct cuda_text *text;
-    struct key_index *items;      /* text->count items, fewer than 2^32; sorted by key, then by
-                                     index */
-    void *scratch;                /* room for as many items, with the same alignment; overwritten */
-    void *workspace;              /* cuda_refine_workspace_bytes */
-    size_t room;                  /* maximum number of lines that workspace has room to sort here */
+    struct cuda_sort sort;        /* the items, sorted by key, then by index; fewer than 2^32. The
+                                     scratch is overwritten; the workspace has the size below */
     const struct cuda_path *path; /* sorts the words of a round; must accept any number of items */
-    size_t tile_size;             /* one of the path's sizes */
-    struct sort_note *note;       /* as in struct cuda_sort */
     cuda_refine_function *refine;
     void *context; /* argument of `refine` */
 };
 
-/* Returns the bytes of workspace for `count` items of which up to `room` are sorted on the device:
- * two thirds of a byte per item, plus 24 bytes and the path's workspace per line of `room`. A room
- * of `count` is enough for all tie groups. If more than `room` lines need sorting, the host sorts
- * all of them. */
-size_t cuda_refine_workspace_bytes(const struct cuda_path *path, size_t tile_size, size_t count,
-                                   size_t room);
+/* Returns the bytes of workspace for `count` items, two thirds of a byte each. */
+size_t cuda_refine_workspace_bytes(size_t count);
 
-/* Puts refine->items into the exact order of their lines. *count becomes the number of items kept:
- * text->count, or fewer if the order is unique. Reads the text and the slack after it. Keys do not
- * change. Lines with the same bytes keep their input order, unless the host sorted them. Waits for
- * the stream. Fails if a kernel or `refine` fails, or if the host has no memory for the lines that
- * it must sort. */
+/* Puts the items into the exact order of their lines. Allocates 24 bytes for each line of a tie
+ * group that is not in order, and the path's workspace; if there is no room, the host sorts these
+ * lines. *count becomes the number of items kept: text->count, or fewer if the order is unique.
+ * Reads the text and the slack after it. Keys do not change. Lines with the same bytes keep their
+ * input order, unless the host sorted them. Waits for the stream. Fails if a kernel or `refine`
+ * fails, or if the host has no memory for the lines that it must sort. */
 bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count, struct error *error);
 
 /* ---- lines_gather.cu ----

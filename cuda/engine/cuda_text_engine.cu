@@ -12,8 +12,7 @@
  *   array     key                          sort      refine    gather
  *   items     filled                       sorted    refined   read
  *   scratch   flagged lines                scratch   scratch   starts of lines in the output
- *   workspace number of lines before each  the path  words     a piece of the output
- *             tile
+ *   workspace                              the path  marks     a piece of the output
  *
  * All work is on one stream. Nothing is downloaded while a piece is gathered, which costs a third
  * of the bus bandwidth; but the caller takes longer to write than both together.
@@ -37,21 +36,18 @@ static constexpr size_t text_lines_max = UINT32_MAX;
 /* Maximum number of flagged lines that the host keys at a time. */
 static constexpr size_t flagged_room_max = (size_t)1 << 22;
 
-/* Minimum bytes of scratch: for a few lines, rounding up matters. */
-static constexpr size_t scratch_bytes_least = (size_t)64 << 10;
-
 struct engine {
     struct sort_spec spec;
     struct cuda_worker worker;
     struct staging staging;
     unsigned char *text; /* room for spec.count bytes, and slack */
+    void *tiles;         /* number of lines before each tile of the text */
     size_t taken;        /* bytes of text taken so far */
     struct cuda_text lines;
     void *items; /* array of struct key_index */
     void *scratch;
     size_t scratch_bytes;
     void *workspace;
-    size_t workspace_bytes;
     struct cuda_gather gather;
     struct engine_times times;
 };
@@ -66,8 +62,8 @@ static void text_close(struct engine *engine)
     if (engine->worker.stream)
         (void)cudaStreamSynchronize(engine->worker.stream);
     staging_close(&engine->staging);
-    for (void *memory :
-         {static_cast<void *>(engine->text), engine->items, engine->scratch, engine->workspace})
+    for (void *memory : {static_cast<void *>(engine->text), engine->tiles, engine->items,
+                         engine->scratch, engine->workspace})
         if (memory)
             (void)cudaFree(memory);
     worker_close(&engine->worker);
@@ -82,11 +78,12 @@ static bool text_allocate(struct engine *engine, struct error *error)
         return error_set(error, "device %u: %zu bytes of text are more than memory can hold",
                          device, engine->spec.count);
     void *text = NULL;
-    if (!cuda_memory_check_room(device, bytes, error) ||
-        !cuda_memory_allocate(device, bytes, &text, error))
-        return false;
+    const size_t tiles_bytes = cuda_lines_workspace_bytes(engine->spec.count);
+    const bool is_had = cuda_memory_check_room(device, bytes + tiles_bytes, error) &&
+                        cuda_memory_allocate(device, bytes, &text, error) &&
+                        cuda_memory_allocate(device, tiles_bytes, &engine->tiles, error);
     engine->text = static_cast<unsigned char *>(text);
-    return true;
+    return is_had;
 }
 
 static bool text_open(const struct sort_spec *spec, struct engine **result, struct error *error)
@@ -132,44 +129,13 @@ static bool text_take(struct engine *engine, struct chunk chunk, struct error *e
 
 /* ---- memory, once the lines are counted ---- */
 
-/* Enlarges the workspace to at least `bytes` bytes; its content is lost. No started work may use
- * it. */
-static bool text_make_workspace(struct engine *engine, size_t bytes, struct error *error)
-{
-    if (bytes <= engine->workspace_bytes)
-        return true;
-    const uint64_t start_ns = clock_now_ns();
-    const unsigned device = engine->spec.device;
-    void *const old = engine->workspace;
-    engine->workspace = NULL;
-    engine->workspace_bytes = 0;
-    if ((old && !cuda_check(cudaFree(old), device, "cudaFree", error)) ||
-        !cuda_memory_allocate(device, bytes, &engine->workspace, error))
-        return false;
-    engine->workspace_bytes = bytes;
-    engine->times.start_ns += clock_now_ns() - start_ns;
-    return true;
-}
-
 /* Returns the offset of the check's totals in the workspace: after a piece of the output. */
 static size_t text_totals_place(const struct engine *engine)
 {
     return (engine->staging.slot_bytes + 15) / 16 * 16;
 }
 
-static size_t text_piece_bytes(const struct engine *engine)
-{
-    return text_totals_place(engine) + CUDA_GATHER_TOTALS * sizeof(uint64_t);
-}
-
-static size_t text_refine_bytes(const struct engine *engine, size_t room)
-{
-    return cuda_refine_workspace_bytes(engine->worker.path, engine->spec.tile_size,
-                                       engine->lines.count, room);
-}
-
-/* Allocates the arrays of items. Fails before it allocates any if the device has no room for the
- * later steps. Keeps the workspace in which the lines were counted. */
+/* Allocates the arrays of items and the workspace, or fails at once. */
 static bool text_allocate_items(struct engine *engine, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
@@ -177,15 +143,17 @@ static bool text_allocate_items(struct engine *engine, struct error *error)
     const size_t count = engine->lines.count, items_bytes = count * sizeof(struct key_index);
     const size_t sort_bytes = engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
                                                                    sizeof(struct key_index));
-    const size_t later_bytes =
-        std::max({sort_bytes, text_refine_bytes(engine, 0), text_piece_bytes(engine)});
-    engine->scratch_bytes = std::max(
-        {items_bytes, cuda_gather_workspace_bytes(engine->taken, count), scratch_bytes_least});
-    const size_t more = later_bytes - std::min(later_bytes, engine->workspace_bytes);
+    const size_t piece_bytes = text_totals_place(engine) + CUDA_GATHER_TOTALS * sizeof(uint64_t);
+    const size_t workspace_bytes =
+        std::max({sort_bytes, cuda_refine_workspace_bytes(count), piece_bytes});
+    engine->scratch_bytes =
+        std::max(items_bytes, cuda_gather_workspace_bytes(engine->taken, count));
     const bool is_had =
-        cuda_memory_check_room(device, items_bytes + engine->scratch_bytes + more, error) &&
+        cuda_memory_check_room(device, items_bytes + engine->scratch_bytes + workspace_bytes,
+                               error) &&
         cuda_memory_allocate(device, items_bytes, &engine->items, error) &&
-        cuda_memory_allocate(device, engine->scratch_bytes, &engine->scratch, error);
+        cuda_memory_allocate(device, engine->scratch_bytes, &engine->scratch, error) &&
+        cuda_memory_allocate(device, workspace_bytes, &engine->workspace, error);
     engine->times.start_ns += clock_now_ns() - start_ns;
     return is_had;
 }
@@ -222,8 +190,7 @@ static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, s
     for (size_t first = 0; first < flagged; first += taken.room) {
         const size_t count = std::min(taken.room, flagged - first);
         const size_t bytes = count * sizeof *host_items;
-        if (!cuda_lines_take_flagged(&engine->lines, engine->workspace, items, first, &taken,
-                                     error) ||
+        if (!cuda_lines_take_flagged(&engine->lines, engine->tiles, items, first, &taken, error) ||
             !cuda_fetch(engine->worker, host_items, taken.items, bytes, error) ||
             !text_check_items(engine, host_items, count, error) ||
             !helper->key(helper->context, host_items, count, error) ||
@@ -239,7 +206,7 @@ static bool text_key(struct engine *engine, struct error *error)
 {
     struct key_index *const items = static_cast<struct key_index *>(engine->items);
     size_t flagged = 0;
-    if (!cuda_lines_key(&engine->lines, engine->workspace, items, &flagged, error))
+    if (!cuda_lines_key(&engine->lines, engine->tiles, items, &flagged, error))
         return false;
     if (flagged == 0)
         return true;
@@ -264,11 +231,9 @@ static bool text_parse(struct engine *engine, struct error *error)
     *lines = {
         engine->text,        engine->taken,        0, cuda_line_order_make(engine->spec.line_order),
         engine->spec.device, engine->worker.stream};
-    if (!text_make_workspace(engine, cuda_lines_workspace_bytes(engine->taken), error))
-        return false;
     const struct nvtx_range range("parse");
     const uint64_t start_ns = clock_now_ns(), allocating_ns = engine->times.start_ns;
-    if (!cuda_lines_count(lines, engine->workspace, error))
+    if (!cuda_lines_count(lines, engine->tiles, error))
         return false;
     if (lines->count > text_lines_max)
         return error_set(error, "device %u: %zu lines of text, where it sorts %zu at most",
@@ -285,58 +250,26 @@ static bool text_parse(struct engine *engine, struct error *error)
 
 /* ---- sort, refine, measure ---- */
 
-static bool text_sort_items(struct engine *engine, struct error *error)
+/* Describes the engine's memory for the path. */
+static struct cuda_sort text_make_sort(const struct engine *engine)
 {
-    const struct sort_spec *const spec = &engine->spec;
-    const size_t count = engine->lines.count;
-    if (!text_make_workspace(
-            engine,
-            engine->worker.path->workspace_bytes(count, spec->tile_size, sizeof(struct key_index)),
-            error))
-        return false;
-    const struct cuda_sort sort = {engine->items,
-                                   engine->scratch,
-                                   engine->workspace,
-                                   count,
-                                   sizeof(struct key_index),
-                                   key_order_identity(),
-                                   spec->tile_size,
-                                   spec->device,
-                                   engine->worker.stream,
-                                   engine->worker.note};
-    return worker_sort(&engine->worker, &sort, &engine->times.sort_ns, error);
+    return {engine->items,          engine->scratch,          engine->workspace,
+            engine->lines.count,    sizeof(struct key_index), key_order_identity(),
+            engine->spec.tile_size, engine->spec.device,      engine->worker.stream,
+            engine->worker.note};
 }
 
-/* Sets *room to the number of lines that can be sorted on the device: all, or fewer if memory is
- * short. */
-static bool text_choose_room(const struct engine *engine, size_t *room, struct error *error)
+static bool text_sort_items(struct engine *engine, struct error *error)
 {
-    size_t free_bytes = 0;
-    if (!cuda_memory_free_bytes(engine->spec.device, &free_bytes, error))
-        return false;
-    const size_t most = (free_bytes + engine->workspace_bytes) / 16 * 15;
-    *room = engine->lines.count;
-    while (*room > 0 && text_refine_bytes(engine, *room) > most)
-        *room /= 2;
-    return true;
+    const struct cuda_sort sort = text_make_sort(engine);
+    return worker_sort(&engine->worker, &sort, &engine->times.sort_ns, error);
 }
 
 /* Sets *count to the number of lines kept. */
 static bool text_refine(struct engine *engine, size_t *count, struct error *error)
 {
-    struct cuda_refine refine = {};
-    if (!text_choose_room(engine, &refine.room, error) ||
-        !text_make_workspace(engine, text_refine_bytes(engine, refine.room), error))
-        return false;
-    refine.text = &engine->lines;
-    refine.items = static_cast<struct key_index *>(engine->items);
-    refine.scratch = engine->scratch;
-    refine.workspace = engine->workspace;
-    refine.path = engine->worker.path;
-    refine.tile_size = engine->spec.tile_size;
-    refine.note = engine->worker.note;
-    refine.refine = text_refine_items;
-    refine.context = engine;
+    const struct cuda_refine refine = {&engine->lines, text_make_sort(engine), engine->worker.path,
+                                       text_refine_items, engine};
     const struct nvtx_range range("refine");
     const uint64_t start_ns = clock_now_ns();
     if (!cuda_lines_refine(&refine, count, error))
@@ -344,7 +277,7 @@ static bool text_refine(struct engine *engine, size_t *count, struct error *erro
     const uint64_t end_ns = clock_now_ns();
     engine->times.refine_ns = end_ns - start_ns;
     trace_device_span(TRACE_KERNEL, engine->spec.device, "refine", start_ns, end_ns,
-                      *count * sizeof *refine.items);
+                      *count * sizeof(struct key_index));
     return true;
 }
 
@@ -360,8 +293,6 @@ static bool text_measure(struct engine *engine, size_t count, struct error *erro
                       engine->scratch,
                       0,
                       NULL};
-    if (!text_make_workspace(engine, text_piece_bytes(engine), error))
-        return false;
     engine->gather.totals = reinterpret_cast<uint64_t *>(
         static_cast<unsigned char *>(engine->workspace) + text_totals_place(engine));
     return cuda_gather_measure(&engine->gather, error) &&

@@ -253,8 +253,3 @@ bool bitonic_sort(const struct cuda_sort *sort, struct error *error)
         return bitonic_start<decltype(key), tile()>(sort, error);
     });
 }
-
-size_t bitonic_workspace_bytes(size_t, size_t, unsigned)
-{
-    return 0;
-}

@@ -118,8 +118,3 @@ bool rank_sort(const struct cuda_sort *sort, struct error *error)
         return rank_start<decltype(key), tile()>(sort, error);
     });
 }
-
-size_t rank_workspace_bytes(size_t, size_t, unsigned)
-{
-    return 0;
-}

@@ -122,16 +122,6 @@ struct radix_workspace {
     size_t bytes;
 };
 
-/* Takes the next `count` elements of the workspace, aligned for any type. */
-template <typename T>
-static T *workspace_take(void *memory, size_t *used, size_t count)
-{
-    unsigned char *const base = static_cast<unsigned char *>(memory);
-    T *const part = base ? reinterpret_cast<T *>(base + *used) : NULL;
-    *used += (count * sizeof(T) + 255) / 256 * 256;
-    return part;
-}
-
 template <typename K>
 static void radix_workspace_lay_models(const struct radix_plan &plan, size_t count, void *memory,
                                        struct radix_workspace<K> *work)
@@ -539,23 +529,22 @@ static bool radix_start(const struct cuda_sort &sort, const struct radix_tuning 
     return error_set(error, "device %u: keys of 4 bytes have open ranges", sort.device);
 }
 
+/* Returns run(key), where `key` has the type of keys of 4, 8 or 16 bytes. */
+template <typename Run>
+static auto radix_dispatch(unsigned item_bytes, const Run &run)
+{
+    return item_bytes == 4 ? run(uint32_t{}) : item_bytes == 8 ? run(uint64_t{}) : run(key_u128{});
+}
+
 static bool radix_start_width(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                               unsigned round, struct error *error)
 {
     const struct sort_note before = *sort.note;
     sort.note->open = 0;
     sort.note->is_refused = false;
-    switch (sort.item_bytes) {
-    case 4:
-        return radix_start<uint32_t>(sort, tuning, round, before, error);
-    case 8:
-        return radix_start<uint64_t>(sort, tuning, round, before, error);
-    case 16:
-        return radix_start<key_u128>(sort, tuning, round, before, error);
-    default:
-        return error_set(error, "device %u: no path sorts items of %u bytes", sort.device,
-                         sort.item_bytes);
-    }
+    return radix_dispatch(sort.item_bytes, [&](auto key) {
+        return radix_start<decltype(key)>(sort, tuning, round, before, error);
+    });
 }
 
 bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
@@ -564,8 +553,9 @@ bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *t
     *sort->note = {};
     if (sort->item_bytes <= 2 && sort->count > RADIX_COUNT_LEAST)
         return counting_sort(sort, SIZE_MAX, error);
-    return sort->count <= tuning->merge_most ? radix_merge(*sort, error)
-                                             : radix_start_width(*sort, *tuning, 0, error);
+    if (sort->item_bytes <= 2 || sort->count <= tuning->merge_most)
+        return radix_merge(*sort, error);
+    return radix_start_width(*sort, *tuning, 0, error);
 }
 
 bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
@@ -591,24 +581,14 @@ bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, s
     return radix_finish_tuned(sort, &radix_tuning_default, round, is_done, error);
 }
 
-template <typename K>
-static size_t radix_width_workspace_bytes(size_t count, size_t tile_size)
-{
-    return radix_workspace_lay<K>(radix_plan_make<K>(count, tile_size, SIZE_MAX), count, NULL)
-        .bytes;
-}
-
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes)
 {
     const size_t merge = merge_workspace_bytes(count, RADIX_MERGE_TILE, item_bytes);
-    switch (item_bytes) {
-    case 4:
-        return std::max(merge, radix_width_workspace_bytes<uint32_t>(count, tile_size));
-    case 8:
-        return std::max(merge, radix_width_workspace_bytes<uint64_t>(count, tile_size));
-    case 16:
-        return std::max(merge, radix_width_workspace_bytes<key_u128>(count, tile_size));
-    default:
+    if (item_bytes <= 2)
         return std::max(merge, counting_workspace_bytes(count, tile_size, item_bytes));
-    }
+    return radix_dispatch(item_bytes, [=](auto key) {
+        using K = decltype(key);
+        const struct radix_plan plan = radix_plan_make<K>(count, tile_size, SIZE_MAX);
+        return std::max(merge, radix_workspace_lay<K>(plan, count, NULL).bytes);
+    });
 }

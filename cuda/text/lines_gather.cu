@@ -336,7 +336,9 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
 
 size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count)
 {
-    return gather_layout_make(text_bytes, count).bytes;
+    size_t used = 0;
+    (void)gather_view_lay(text_bytes, count, NULL, &used);
+    return used;
 }
 
 /* Waits for the sum of all lengths. Each line has a terminator in the output. */

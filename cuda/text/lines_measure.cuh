@@ -230,39 +230,30 @@ static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
 
 /* ---- host ---- */
 
-/* Offsets of the parts of the workspace in bytes. The total over all groups comes first. */
-struct gather_layout {
-    size_t starts, groups, first_lines, bytes;
-};
-
-static inline struct gather_layout gather_layout_make(size_t text_bytes, size_t count)
+/* Returns the parts of a workspace, and adds their bytes to *used. */
+static inline struct gather_view gather_view_lay(size_t text_bytes, size_t count, void *memory,
+                                                 size_t *used)
 {
-    struct gather_layout layout;
-    layout.starts = GATHER_WORD_BYTES;
-    layout.groups = layout.starts + (count + 1) * sizeof(uint64_t);
-    layout.first_lines =
-        layout.groups + launch_blocks(count + 1, GATHER_GROUP_LINES) * sizeof(uint64_t);
-    layout.bytes =
-        layout.first_lines + (launch_blocks(text_bytes, GATHER_TILE_BYTES) + 1) * sizeof(uint64_t);
-    return layout;
+    struct gather_view view = {};
+    view.count = count;
+    view.group_count = launch_blocks(count + 1, GATHER_GROUP_LINES);
+    view.bytes = workspace_take<uint64_t>(memory, used, 1);
+    view.starts = workspace_take<uint64_t>(memory, used, count + 1);
+    view.groups = workspace_take<uint64_t>(memory, used, view.group_count);
+    view.first_lines =
+        workspace_take<uint64_t>(memory, used, launch_blocks(text_bytes, GATHER_TILE_BYTES) + 1);
+    return view;
 }
 
 static inline struct gather_view gather_view_make(const struct cuda_gather *gather)
 {
-    const size_t text_bytes = gather->text->bytes;
-    const struct gather_layout layout = gather_layout_make(text_bytes, gather->count);
-    unsigned char *const work = static_cast<unsigned char *>(gather->workspace);
-    struct gather_view view;
-    view.text = gather->text->text;
-    view.text_bytes = text_bytes;
-    view.terminators = static_cast<unsigned>(byte_in_all(gather->text->order.terminator));
+    const struct cuda_text *const text = gather->text;
+    size_t used = 0;
+    struct gather_view view = gather_view_lay(text->bytes, gather->count, gather->workspace, &used);
+    view.text = text->text;
+    view.text_bytes = text->bytes;
+    view.terminators = static_cast<unsigned>(byte_in_all(text->order.terminator));
     view.items = gather->items;
-    view.count = gather->count;
-    view.bytes = reinterpret_cast<uint64_t *>(work);
-    view.starts = reinterpret_cast<uint64_t *>(work + layout.starts);
-    view.groups = reinterpret_cast<uint64_t *>(work + layout.groups);
-    view.group_count = launch_blocks(gather->count + 1, GATHER_GROUP_LINES);
-    view.first_lines = reinterpret_cast<uint64_t *>(work + layout.first_lines);
     return view;
 }
 

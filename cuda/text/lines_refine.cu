@@ -23,6 +23,7 @@
 #include "core/byte_words.h"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_key.cuh"
+#include "cuda/engine/cuda_device.h"
 #include "cuda/text/refine_runs.cuh"
 
 #include <algorithm>
@@ -138,65 +139,48 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 /* ---- sizes ---- */
 
-constexpr size_t REFINE_ALIGNMENT = 256;
-
-/* Assigns consecutive parts of the workspace. If base is NULL it only adds up their sizes. */
-struct refine_carver {
-    unsigned char *base;
-    size_t bytes;
-};
-
-template <typename T>
-static T *refine_carve(struct refine_carver *carver, size_t count)
-{
-    T *const part = reinterpret_cast<T *>(carver->base + carver->bytes);
-    carver->bytes += launch_blocks(count * sizeof(T), REFINE_ALIGNMENT) * REFINE_ALIGNMENT;
-    return part;
-}
-
-static struct refine_marks refine_carve_marks(struct refine_carver *carver, size_t count)
+static struct refine_marks refine_lay_marks(size_t count, void *memory, size_t *used)
 {
     const size_t tiles = launch_blocks(count, REFINE_TILE), words = tiles * REFINE_TILE_WORDS;
     struct refine_marks marks;
-    marks.same = refine_carve<unsigned>(carver, words);
-    marks.device = refine_carve<unsigned>(carver, words);
-    marks.host = refine_carve<unsigned>(carver, words);
-    marks.run_differs = refine_carve<unsigned>(carver, words);
-    marks.run_hosts = refine_carve<unsigned>(carver, words);
-    marks.offsets = refine_carve<refine_pair>(carver, tiles);
-    marks.totals = refine_carve<struct refine_totals>(carver, 1);
+    marks.same = workspace_take<unsigned>(memory, used, words);
+    marks.device = workspace_take<unsigned>(memory, used, words);
+    marks.host = workspace_take<unsigned>(memory, used, words);
+    marks.run_differs = workspace_take<unsigned>(memory, used, words);
+    marks.run_hosts = workspace_take<unsigned>(memory, used, words);
+    marks.offsets = workspace_take<refine_pair>(memory, used, tiles);
+    marks.totals = workspace_take<struct refine_totals>(memory, used, 1);
     return marks;
 }
 
-struct refine_workspace {
-    struct refine_marks marks;
-    struct refine_marks round_marks;
-    struct key_index *round_items;
-    unsigned *positions[2];
-    void *sort;
-};
-
-static struct refine_workspace refine_carve_all(struct refine_carver *carver,
-                                                const struct cuda_path *path, size_t tile_size,
-                                                size_t count, size_t room)
+size_t cuda_refine_workspace_bytes(size_t count)
 {
-    struct refine_workspace work;
-    work.marks = refine_carve_marks(carver, count);
-    work.round_marks = refine_carve_marks(carver, room);
-    work.round_items = refine_carve<struct key_index>(carver, room);
-    work.positions[0] = refine_carve<unsigned>(carver, room);
-    work.positions[1] = refine_carve<unsigned>(carver, room);
-    const size_t bytes = path->workspace_bytes(room, tile_size, sizeof(struct key_index));
-    work.sort = refine_carve<unsigned char>(carver, bytes);
-    return work;
+    size_t used = 0;
+    (void)refine_lay_marks(count, NULL, &used);
+    return used;
 }
 
-size_t cuda_refine_workspace_bytes(const struct cuda_path *path, size_t tile_size, size_t count,
-                                   size_t room)
+/* The memory of the rounds. */
+struct refine_memory {
+    struct refine_marks marks;
+    struct key_index *items;
+    unsigned *positions[2];
+    void *workspace; /* of the path */
+};
+
+/* Lays out the rounds for `count` lines. */
+static struct refine_memory refine_lay_rounds(const struct cuda_refine *refine, size_t count,
+                                              void *memory, size_t *used)
 {
-    struct refine_carver carver = {NULL, 0};
-    (void)refine_carve_all(&carver, path, tile_size, count, room);
-    return carver.bytes;
+    const size_t path_bytes =
+        refine->path->workspace_bytes(count, refine->sort.tile_size, sizeof(struct key_index));
+    struct refine_memory rounds;
+    rounds.marks = refine_lay_marks(count, memory, used);
+    rounds.items = workspace_take<struct key_index>(memory, used, count);
+    rounds.positions[0] = workspace_take<unsigned>(memory, used, count);
+    rounds.positions[1] = workspace_take<unsigned>(memory, used, count);
+    rounds.workspace = workspace_take<unsigned char>(memory, used, path_bytes);
+    return rounds;
 }
 
 /* ---- steps ---- */
@@ -204,8 +188,11 @@ size_t cuda_refine_workspace_bytes(const struct cuda_path *path, size_t tile_siz
 /* The state of a refinement. */
 struct refine_run {
     const struct cuda_refine *refine;
-    struct refine_workspace work;
+    struct refine_marks marks;
+    struct refine_memory rounds;
     struct refine_view view; /* all items */
+    struct key_index *items;
+    struct key_index *scratch;
     unsigned device;
     cudaStream_t stream;
     size_t hosts; /* number of items for the host */
@@ -299,21 +286,15 @@ static bool refine_load(const struct refine_run &run, const struct refine_view &
 static bool refine_sort(const struct refine_run &run, const struct refine_round &round,
                         void *scratch, size_t count, struct error *error)
 {
-    const struct cuda_refine *const refine = run.refine;
-    const struct cuda_sort sort = {round.items,
-                                   scratch,
-                                   run.work.sort,
-                                   count,
-                                   sizeof(struct key_index),
-                                   key_order_identity(),
-                                   refine->tile_size,
-                                   run.device,
-                                   run.stream,
-                                   refine->note};
+    struct cuda_sort sort = run.refine->sort;
+    sort.items = round.items;
+    sort.scratch = scratch;
+    sort.workspace = run.rounds.workspace;
+    sort.count = count;
     const struct launch place =
         refine_launch(run, "refine_place_kernel", launch_blocks(count, REFINE_THREADS));
-    return cuda_path_sort(refine->path, &sort, error) &&
-           launch_kernel(place, error, refine_place_kernel, round, count, refine->items);
+    return cuda_path_sort(run.refine->path, &sort, error) &&
+           launch_kernel(place, error, refine_place_kernel, round, count, run.items);
 }
 
 /* Marks the chosen items of a round, `left` of `count`, for the host. */
@@ -323,48 +304,58 @@ static bool refine_leave(struct refine_run *run, const struct refine_round &roun
     run->hosts += left;
     return launch_kernel(
         refine_launch(*run, "refine_leave_kernel", launch_blocks(count, REFINE_THREADS)), error,
-        refine_leave_kernel, run->work.round_marks.device, round.positions, count,
-        run->work.marks.host);
+        refine_leave_kernel, run->rounds.marks.device, round.positions, count, run->marks.host);
 }
 
 /* Sorts `count` items of the device's tie groups by their lines. */
-static bool refine_rounds(struct refine_run *run, size_t count, struct error *error)
+static bool refine_rounds(struct refine_run *run, void *memory, size_t count, struct error *error)
 {
-    struct refine_round round = {static_cast<struct key_index *>(run->refine->scratch),
-                                 run->work.positions[0]};
-    struct refine_round next = {run->work.round_items, run->work.positions[1]};
-    if (!refine_load(*run, run->view, run->work.marks, NULL, round, error))
+    size_t used = 0;
+    run->rounds = refine_lay_rounds(run->refine, count, memory, &used);
+    struct refine_round round = {run->scratch, run->rounds.positions[0]};
+    struct refine_round next = {run->rounds.items, run->rounds.positions[1]};
+    if (!refine_load(*run, run->view, run->marks, NULL, round, error))
         return false;
     for (unsigned rounds = 1;; rounds++) {
         const struct refine_view view = refine_round_view(*run, round, count, rounds);
         struct refine_totals totals = {};
         if (!refine_sort(*run, round, next.items, count, error) ||
-            !refine_mark(*run, view, run->work.round_marks, &totals, error))
+            !refine_mark(*run, view, run->rounds.marks, &totals, error))
             return false;
         const size_t left = static_cast<size_t>(totals.device);
         if (left == 0)
             return true;
         if (rounds == REFINE_ROUNDS)
             return refine_leave(run, round, count, left, error);
-        if (!refine_load(*run, view, run->work.round_marks, round.positions, next, error))
+        if (!refine_load(*run, view, run->rounds.marks, round.positions, next, error))
             return false;
         std::swap(round, next);
         count = left;
     }
 }
 
-/* Sorts the device's tie groups if they fit; otherwise marks them for the host. */
+/* Sorts the device's tie groups if there is memory for that; otherwise marks them for the host. */
 static bool refine_on_device(struct refine_run *run, size_t count, struct error *error)
 {
     if (count == 0)
         return true;
-    if (count <= run->refine->room)
-        return refine_rounds(run, count, error);
+    size_t bytes = 0, free_bytes = 0;
+    (void)refine_lay_rounds(run->refine, count, NULL, &bytes);
+    if (!cuda_memory_free_bytes(run->device, &free_bytes, error))
+        return false;
+    if (bytes <= free_bytes / 16 * 15) {
+        void *memory = NULL;
+        const bool is_sorted = cuda_memory_allocate(run->device, bytes, &memory, error) &&
+                               refine_rounds(run, memory, count, error);
+        (void)cudaStreamSynchronize(run->stream);
+        (void)cudaFree(memory);
+        return is_sorted;
+    }
     const size_t words = launch_blocks(run->view.count, REFINE_TILE) * REFINE_TILE_WORDS;
     run->hosts += count;
     return launch_kernel(
         refine_launch(*run, "refine_leave_all_kernel", launch_blocks(words, REFINE_THREADS)), error,
-        refine_leave_all_kernel, run->work.marks, words);
+        refine_leave_all_kernel, run->marks, words);
 }
 
 /* ---- tie groups for the host ---- */
@@ -373,14 +364,13 @@ static bool refine_on_device(struct refine_run *run, size_t count, struct error 
 static bool refine_take_hosts(const struct refine_run &run, struct key_index *items,
                               struct error *error)
 {
-    const struct refine_marks &marks = run.work.marks;
+    const struct refine_marks &marks = run.marks;
     const size_t count = run.view.count;
-    struct key_index *const scratch = static_cast<struct key_index *>(run.refine->scratch);
     return refine_choose(run, marks, marks.host, count, error) &&
            launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
                          refine_gather_kernel, marks, marks.host, launch_blocks(count, REFINE_TILE),
-                         run.view.items, scratch) &&
-           cuda_fetch(run, items, scratch, run.hosts * sizeof *items, error);
+                         run.view.items, run.scratch) &&
+           cuda_fetch(run, items, run.scratch, run.hosts * sizeof *items, error);
 }
 
 /* Copies the items back to their positions, or, if the order is unique, to the front of their tie
@@ -388,20 +378,19 @@ static bool refine_take_hosts(const struct refine_run &run, struct key_index *it
 static bool refine_put_hosts(const struct refine_run &run, const struct key_index *items,
                              size_t kept, struct error *error)
 {
-    const struct refine_marks &marks = run.work.marks;
+    const struct refine_marks &marks = run.marks;
     const size_t count = run.view.count;
-    struct key_index *const scratch = static_cast<struct key_index *>(run.refine->scratch);
-    if (!cuda_copy(run, scratch, items, kept * sizeof *items, error))
+    if (!cuda_copy(run, run.scratch, items, kept * sizeof *items, error))
         return false;
     const struct launch keep =
         refine_launch(run, "refine_keep_hosts_kernel", launch_blocks(kept, REFINE_THREADS));
     const bool is_put =
         run.refine->text->order.unique
-            ? launch_kernel(keep, error, refine_keep_hosts_kernel, scratch, kept, run.refine->items,
+            ? launch_kernel(keep, error, refine_keep_hosts_kernel, run.scratch, kept, run.items,
                             count, marks.device)
             : launch_kernel(refine_visit(run, "refine_scatter_kernel", count), error,
                             refine_scatter_kernel, marks, marks.host,
-                            launch_blocks(count, REFINE_TILE), scratch, run.refine->items);
+                            launch_blocks(count, REFINE_TILE), run.scratch, run.items);
     return is_put && cuda_wait(run, error);
 }
 
@@ -439,24 +428,23 @@ static bool refine_mark_kept(const struct refine_run &run, struct error *error)
     const size_t words = launch_blocks(run.view.count, 32);
     return launch_kernel(
         refine_launch(run, "refine_keep_kernel", launch_blocks(words, REFINE_THREADS)), error,
-        refine_keep_kernel, run.work.marks, run.view.count);
+        refine_keep_kernel, run.marks, run.view.count);
 }
 
 /* Closes the gaps left by items that are not kept. Waits. */
 static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struct error *error)
 {
-    const struct refine_marks &marks = run.work.marks;
+    const struct refine_marks &marks = run.marks;
     const size_t count = run.view.count;
-    struct key_index *const scratch = static_cast<struct key_index *>(run.refine->scratch);
     struct refine_totals totals = {};
     if (!refine_choose(run, marks, marks.device, count, error) ||
         !launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
                        refine_gather_kernel, marks, marks.device, launch_blocks(count, REFINE_TILE),
-                       run.view.items, scratch) ||
+                       run.view.items, run.scratch) ||
         !refine_fetch_totals(run, marks, count, &totals, error))
         return false;
     *kept = static_cast<size_t>(totals.chosen);
-    return cuda_fetch(run, run.refine->items, scratch, *kept * sizeof(struct key_index), error);
+    return cuda_fetch(run, run.items, run.scratch, *kept * sizeof(struct key_index), error);
 }
 
 /* ---- all ---- */
@@ -475,13 +463,14 @@ static struct refine_run refine_open(const struct cuda_refine *refine)
     const struct cuda_text *const text = refine->text;
     const struct cuda_line_order &order = text->order;
     struct refine_run run = {};
-    struct refine_carver carver = {static_cast<unsigned char *>(refine->workspace), 0};
+    size_t used = 0;
     run.refine = refine;
-    run.work =
-        refine_carve_all(&carver, refine->path, refine->tile_size, text->count, refine->room);
+    run.marks = refine_lay_marks(text->count, refine->sort.workspace, &used);
+    run.items = static_cast<struct key_index *>(refine->sort.items);
+    run.scratch = static_cast<struct key_index *>(refine->sort.scratch);
     run.device = text->device;
     run.stream = text->stream;
-    run.view.items = refine->items;
+    run.view.items = run.items;
     run.view.count = text->count;
     run.view.place_mask = UINT64_MAX;
     run.view.text.text = text->text;
@@ -499,7 +488,7 @@ static bool refine_all(struct refine_run *run, size_t *count, struct error *erro
 {
     const bool is_unique = run->refine->text->order.unique;
     struct refine_totals totals = {};
-    if (!refine_mark(*run, run->view, run->work.marks, &totals, error))
+    if (!refine_mark(*run, run->view, run->marks, &totals, error))
         return false;
     run->hosts = static_cast<size_t>(totals.host);
     return refine_on_device(run, static_cast<size_t>(totals.device), error) &&
