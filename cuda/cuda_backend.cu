@@ -83,33 +83,28 @@ static void describe_build(char *text, size_t room)
             length += snprintf(text + length, room - length, " sm_%d", architecture / 10);
 }
 
-extern "C" {
-extern const struct backend cuda_backend;
+static constexpr struct backend backend_of(const char *summary, const struct backend *several,
+                                           const struct engine_functions *keys)
+{
+    return {"gpu",
+            summary,
+            algorithms,
+            path_count,
+            cuda_device_is_possible,
+            cuda_device_probe,
+            cuda_device_look,
+            describe_build,
+            cuda_device_count,
+            several,
+            keys,
+            &cuda_lines};
+}
 
 /* Text is sorted on one GPU. */
-static const struct backend gpus_backend = {"gpu",
-                                            "several NVIDIA GPUs, by CUDA",
-                                            algorithms,
-                                            path_count,
-                                            cuda_device_is_possible,
-                                            cuda_device_probe,
-                                            cuda_device_look,
-                                            describe_build,
-                                            cuda_device_count,
-                                            NULL,
-                                            &gpus_keys,
-                                            &cuda_lines};
+static const struct backend gpus_backend =
+    backend_of("several NVIDIA GPUs, by CUDA", NULL, &gpus_keys);
 
-const struct backend cuda_backend = {"gpu",
-                                     "NVIDIA GPUs, by CUDA",
-                                     algorithms,
-                                     path_count,
-                                     cuda_device_is_possible,
-                                     cuda_device_probe,
-                                     cuda_device_look,
-                                     describe_build,
-                                     cuda_device_count,
-                                     &gpus_backend,
-                                     &cuda_keys,
-                                     &cuda_lines};
+extern "C" {
+extern const struct backend cuda_backend;
+const struct backend cuda_backend = backend_of("NVIDIA GPUs, by CUDA", &gpus_backend, &cuda_keys);
 }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <ctype.h>
 #include <cuda_runtime.h>
-#include <iterator>
 #include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -50,17 +49,10 @@ static void show_devices(unsigned most)
     pthread_mutex_unlock(&lock);
 }
 
-/* Returns the least compute capability that this program was compiled for; 80 means 8.0. Code and
- * PTX compiled for it do not run on older devices. */
-static int built_for(void)
-{
-    static const int built[] = {__CUDA_ARCH_LIST__}; /* defined by the compiler; 800 means 8.0 */
-    return *std::min_element(std::begin(built), std::end(built)) / 10;
-}
-
 static bool device_is_new_enough(unsigned device, struct error *error)
 {
-    const int least = built_for();
+    /* The least that this program was compiled for; code and PTX do not run on older devices. */
+    const int least = std::min({__CUDA_ARCH_LIST__}) / 10; /* 800 means 8.0 */
     int major = 0, minor = 0;
     if (!cuda_attribute(device, cudaDevAttrComputeCapabilityMajor, &major, error) ||
         !cuda_attribute(device, cudaDevAttrComputeCapabilityMinor, &minor, error))

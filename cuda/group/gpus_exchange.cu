@@ -33,14 +33,18 @@ namespace
 struct exchange {
     struct gpu_part *parts;
     size_t count;
-    size_t *cuts;   /* row i: where range i begins in each part; row `count`: where the last ends */
+    size_t *cuts;   /* row i, of `count`: where range i begins in each part; the last: the ends */
     size_t *bounds; /* row i: where the runs of range i begin in its memory, and the end */
 };
 
-/* Row of the cuts, or of the bounds. */
-size_t *row_of(const struct exchange &exchange, size_t *rows, size_t i)
+const size_t *cuts_of(const struct exchange &exchange, size_t i)
 {
-    return rows + i * (exchange.count + 1);
+    return exchange.cuts + i * exchange.count;
+}
+
+size_t *bounds_of(const struct exchange &exchange, size_t i)
+{
+    return exchange.bounds + i * (exchange.count + 1);
 }
 
 bool encode_parts(const struct exchange &exchange, struct error *error)
@@ -65,19 +69,11 @@ bool encode_parts(const struct exchange &exchange, struct error *error)
 /* Finds where each range begins and ends in each part. */
 bool find_cuts(const struct exchange &exchange, struct error *error)
 {
-    const size_t count = exchange.count, width = count + 1;
     size_t targets[BACKEND_DEVICES_MOST] = {}, before = 0;
-    for (size_t i = 0; i < count; i++) {
-        before += exchange.parts[i].range;
-        targets[i] = before;
-    }
-    size_t *const positions = exchange.bounds; /* not yet used, and larger */
-    if (!gpus_cuts_find(exchange.parts, count, targets, count, positions, error))
-        return false;
-    for (size_t i = 0; i <= count; i++)
-        for (size_t k = 0; k < count; k++)
-            exchange.cuts[i * width + k] = i == 0 ? 0 : positions[(i - 1) * count + k];
-    return true;
+    for (size_t i = 0; i < exchange.count; i++)
+        targets[i] = before += exchange.parts[i].range;
+    return gpus_cuts_find(exchange.parts, exchange.count, targets, exchange.count,
+                          exchange.cuts + exchange.count, error);
 }
 
 /* Fills the bounds, and checks that each range has the size it has room for. */
@@ -85,9 +81,9 @@ bool lay_out(const struct exchange &exchange, struct error *error)
 {
     for (size_t i = 0; i < exchange.count; i++) {
         const struct gpu_part *const part = &exchange.parts[i];
-        const size_t *const begin = row_of(exchange, exchange.cuts, i);
-        const size_t *const end = row_of(exchange, exchange.cuts, i + 1);
-        size_t *const bounds = row_of(exchange, exchange.bounds, i);
+        const size_t *const begin = cuts_of(exchange, i);
+        const size_t *const end = cuts_of(exchange, i + 1);
+        size_t *const bounds = bounds_of(exchange, i);
         bounds[0] = 0;
         for (size_t k = 0; k < exchange.count; k++) {
             if (end[k] < begin[k])
@@ -108,10 +104,10 @@ bool copy_piece(const struct exchange &exchange, size_t i, size_t step, struct e
     const size_t k = (i + step) % exchange.count;
     const struct cuda_sort *const sort = &exchange.parts[i].sort;
     const struct cuda_sort *const from = &exchange.parts[k].sort;
-    const size_t *const bounds = row_of(exchange, exchange.bounds, i);
+    const size_t *const bounds = bounds_of(exchange, i);
     const size_t bytes = (bounds[k + 1] - bounds[k]) * sort->item_bytes;
     const unsigned char *const source = static_cast<const unsigned char *>(from->items) +
-                                        row_of(exchange, exchange.cuts, i)[k] * sort->item_bytes;
+                                        cuts_of(exchange, i)[k] * sort->item_bytes;
     unsigned char *const target =
         static_cast<unsigned char *>(sort->scratch) + bounds[k] * sort->item_bytes;
     if (bytes == 0)
@@ -163,7 +159,7 @@ bool finish_parts(const struct exchange &exchange, enum trace_lane lane, const c
     for (size_t i = 0; i < exchange.count; i++) {
         struct cuda_worker *const worker = exchange.parts[i].worker;
         const struct cuda_sort *const sort = &exchange.parts[i].sort;
-        const size_t *const bounds = row_of(exchange, exchange.bounds, i);
+        const size_t *const bounds = bounds_of(exchange, i);
         size_t items = exchange.parts[i].range;
         if (lane == TRACE_PEER)
             items -= bounds[i + 1] - bounds[i];
@@ -204,7 +200,7 @@ bool merge_range(const struct exchange &exchange, size_t i, struct error *error)
     if (!begin_span(part, error))
         return false;
     for (size_t runs = exchange.count;;) {
-        if (!merge_round(&part->sort, row_of(exchange, exchange.bounds, i), &runs, error))
+        if (!merge_round(&part->sort, bounds_of(exchange, i), &runs, error))
             return false;
         if (runs == 1)
             break;

@@ -75,15 +75,6 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 /* ---- kernels: tie groups for the host ---- */
 
-/* Marks the device's runs for the host. One thread per word of marks. */
-__global__ void __launch_bounds__(REFINE_THREADS)
-    refine_leave_all_kernel(struct refine_marks marks, size_t words)
-{
-    const size_t word = static_cast<size_t>(blockIdx.x) * REFINE_THREADS + threadIdx.x;
-    if (word < words)
-        marks.host[word] |= marks.device[word];
-}
-
 /* Copies the chosen items to `target`, without gaps. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_gather_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles,
@@ -334,28 +325,29 @@ static bool refine_rounds(struct refine_run *run, void *memory, size_t count, st
     }
 }
 
-/* Sorts the device's tie groups if there is memory for that; otherwise marks them for the host. */
+/* Sorts the device's tie groups, `count` items. If there is no memory for that, it marks all tie
+ * groups once more, for the host. */
 static bool refine_on_device(struct refine_run *run, size_t count, struct error *error)
 {
+    size_t bytes = 0, free_bytes = 0;
+    void *memory = NULL;
+    (void)refine_lay_rounds(run->refine, count, NULL, &bytes);
     if (count == 0)
         return true;
-    size_t bytes = 0, free_bytes = 0;
-    (void)refine_lay_rounds(run->refine, count, NULL, &bytes);
     if (!cuda_memory_free_bytes(run->device, &free_bytes, error))
         return false;
-    if (bytes <= free_bytes / 16 * 15) {
-        void *memory = NULL;
-        const bool is_sorted = cuda_memory_allocate(run->device, bytes, &memory, error) &&
-                               refine_rounds(run, memory, count, error);
-        (void)cudaStreamSynchronize(run->stream);
-        (void)cudaFree(memory);
-        return is_sorted;
+    if (bytes > free_bytes / 16 * 15) {
+        struct refine_totals totals = {};
+        run->view.is_hosts = true;
+        const bool is_marked = refine_mark(*run, run->view, run->marks, &totals, error);
+        run->hosts = static_cast<size_t>(totals.host);
+        return is_marked;
     }
-    const size_t words = launch_blocks(run->view.count, REFINE_TILE) * REFINE_TILE_WORDS;
-    run->hosts += count;
-    return launch_kernel(
-        refine_launch(*run, "refine_leave_all_kernel", launch_blocks(words, REFINE_THREADS)), error,
-        refine_leave_all_kernel, run->marks, words);
+    const bool is_sorted = cuda_memory_allocate(run->device, bytes, &memory, error) &&
+                           refine_rounds(run, memory, count, error);
+    (void)cudaStreamSynchronize(run->stream);
+    (void)cudaFree(memory);
+    return is_sorted;
 }
 
 /* ---- tie groups for the host ---- */
