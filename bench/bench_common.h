@@ -96,7 +96,7 @@ bool bench_is_packed(const struct bench_type *type);
     X(STRIDED, "strided", "each 64th key lies in one millionth of the range, the others anywhere") \
     X(PERIODIC, "periodic",                                                                        \
       "each 64th key lies anywhere, the others in one millionth of the range")                     \
-    X(HIDDEN, "hidden", "the keys that radix samples lie anywhere, the others in one millionth")   \
+    X(HIDDEN, "hidden", "one key of each stride lies anywhere, the others in one millionth")       \
     X(NORMAL, "normal", "normally distributed; the middle of an integer's range")                  \
     X(MAGNITUDES, "magnitudes", "10^-6 to 10^6, its logarithm uniform; of integers, their length") \
     X(NEARLY_SORTED, "near-sorted", "ascending, but one key in 100 lies anywhere")                 \

@@ -98,7 +98,7 @@ struct recipe {
     enum bench_shape_id shape;
     enum key_kind kind;
     unsigned bits, exponent_bits;
-    unsigned sample_bits; /* log2 of the sample of the model that BENCH_SHAPE_HIDDEN misleads */
+    unsigned sample_bits; /* log2 of the strides of BENCH_SHAPE_HIDDEN */
     size_t count;
 };
 
@@ -112,8 +112,8 @@ __device__ static double thread_seeds_number(uint64_t random)
     return (first * 2 / greatest - 1) * second + 0.0;
 }
 
-/* Returns true if radix takes this key into its sample: one key of each stride, at a position
- * hashed from the stride's number (cuda/radix/radix_learn.cuh). */
+/* Returns true for one key of each stride, at a position hashed from the stride's number: a sort
+ * that takes its sample there sees no other keys. */
 __device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
 {
     const size_t stride = recipe.count >> recipe.sample_bits;
@@ -420,8 +420,8 @@ struct digest_action {
     }
 };
 
-/* Returns log2 of the sample of radix: one key in 128, at least 2^12, and at most 2^14, or 2^13 for
- * items of 16 bytes (cuda/tuning_radix.h). */
+/* Returns log2 of the size of a sample: one key in 128, at least 2^12, and at most 2^14, or 2^13
+ * for items of 16 bytes, as radix takes them (cuda/tuning_radix.h). */
 static unsigned sample_bits(const struct bench_case *bench)
 {
     const unsigned most = bench_item_bytes(bench->type) <= 8 ? 14 : 13;

@@ -50,7 +50,6 @@ static T *workspace_take(void *memory, size_t *used, size_t count)
 struct sort_note {
     size_t open;     /* ranges that they could not sort, listed in the workspace */
     bool is_refused; /* radix cannot sort these items by the strategy, and has moved none */
-    bool is_crowded; /* one bucket of radix's model has most items, of several keys */
     struct radix_facts facts;
 };
 

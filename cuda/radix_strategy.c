@@ -121,11 +121,3 @@ struct radix_decision radix_decide(const struct radix_tuning *tuning,
         return decide(RADIX_STRATEGY_DIGITS, "too few items for a model");
     return decide_by_sample(tuning, facts, count, item_bytes);
 }
-
-struct radix_decision radix_decide_learned(const struct radix_facts *facts, size_t count,
-                                           unsigned item_bytes, bool is_crowded)
-{
-    return is_crowded && has_digits(facts, count, item_bytes)
-               ? decide(RADIX_STRATEGY_DIGITS, "the sample missed most keys")
-               : decide(RADIX_STRATEGY_MODELS, "a model follows the keys");
-}

@@ -80,11 +80,6 @@ struct radix_decision radix_decide(const struct radix_tuning *tuning,
                                    const struct radix_facts *facts, size_t count,
                                    unsigned item_bytes);
 
-/* Chooses again between models and digits when the first model is learned and no item has moved.
- * `is_crowded`: one of its buckets has most of the items, by far, of several keys. */
-struct radix_decision radix_decide_learned(const struct radix_facts *facts, size_t count,
-                                           unsigned item_bytes, bool is_crowded);
-
 #ifdef __cplusplus
 }
 #endif

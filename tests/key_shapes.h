@@ -65,8 +65,8 @@ static inline uint64_t scrambled_below(uint64_t i, uint64_t limit)
     return static_cast<uint64_t>(static_cast<unsigned __int128>(i ^ i >> 33) * limit >> 64);
 }
 
-/* A path that samples at positions chosen by a seed finds only equal keys, or none of the equal
- * keys. The positions are those of cuda/radix/radix_learn.cuh with 2^12 keys. */
+/* A path that samples one key of each stride, at positions that follow from the count alone, finds
+ * only the keys that lie anywhere, or none of them. */
 static inline uint64_t shape_hidden(size_t i, size_t n)
 {
     const size_t stride = n >> 12, sample = stride ? i / stride : 0;

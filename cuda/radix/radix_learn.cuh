@@ -20,6 +20,7 @@
 /* The wanted size of a segment's model. */
 struct radix_wish {
     size_t count;         /* keys of the segment */
+    uint64_t seed;        /* of the positions of the sample */
     unsigned sample_bits; /* the sample has 2^sample_bits keys, at most `count` */
     unsigned root_bits;   /* of the model */
     unsigned buckets;     /* the model has one more at most */
@@ -27,10 +28,9 @@ struct radix_wish {
 
 /* Wants at most buckets_most buckets of `bucket_keys` keys or more, and at least three: one for a
  * frequent value, and one on each side of it. */
-__device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size_t bucket_keys,
-                                                              unsigned buckets_most,
-                                                              unsigned sample_bits_most,
-                                                              unsigned root_rarity_bits)
+__device__ __forceinline__ struct radix_wish
+thread_make_wish(size_t count, uint64_t seed, size_t bucket_keys, unsigned buckets_most,
+                 unsigned sample_bits_most, unsigned root_rarity_bits)
 {
     const unsigned count_bits = 63 - static_cast<unsigned>(__clzll(static_cast<long long>(count)));
     const unsigned few_bits = min(max(count_bits, 4u) - 4, RADIX_SAMPLE_BITS_LEAST);
@@ -39,7 +39,7 @@ __device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size
     const size_t wanted = (count + bucket_keys - 1) / bucket_keys;
     const unsigned sample_bits = min(min(wanted_bits, sample_bits_most), count_bits);
     const unsigned root_bits = max(sample_bits, root_rarity_bits + 1) - root_rarity_bits;
-    return {count, sample_bits, min(root_bits, RADIX_ROOT_BITS),
+    return {count, seed, sample_bits, min(root_bits, RADIX_ROOT_BITS),
             static_cast<unsigned>(wanted < 3              ? 3
                                   : wanted < buckets_most ? wanted
                                                           : buckets_most)};
@@ -70,7 +70,7 @@ __device__ __forceinline__ K thread_sample_item(const K *segment, const struct r
                                                 size_t number)
 {
     const size_t stride = wish.count >> wish.sample_bits;
-    return segment[number * stride + thread_scramble_below(number + wish.count, stride)];
+    return segment[number * stride + thread_scramble_below(number + wish.seed, stride)];
 }
 
 template <typename K>
@@ -484,13 +484,14 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree, u
     return end;
 }
 
-/* Makes the model of each segment, and clears the segment's counts. A block for each segment; a
+/* Makes the model of each segment, and clears the segment's counts. `salt` decides on the positions
+ * of the samples. A block for each segment; a
  * struct radix_learn_shared of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, const struct radix_segments *segments, size_t bucket_keys,
                        unsigned buckets_most, unsigned root_rarity_bits, struct key_order encoding,
-                       struct radix_model<K> *models, radix_count *counts)
+                       unsigned salt, struct radix_model<K> *models, radix_count *counts)
 {
     thread_wait_for_grid();
     struct radix_learn_shared<K> &shared =
@@ -499,7 +500,8 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     const size_t count = segments->keys[blockIdx.x];
     if (count == 0)
         return;
-    const struct radix_wish wish = thread_make_wish(count, bucket_keys, buckets_most,
+    const uint64_t seed = thread_scramble(static_cast<uint64_t>(salt) + 1) + count;
+    const struct radix_wish wish = thread_make_wish(count, seed, bucket_keys, buckets_most,
                                                     RADIX_SAMPLE_BITS_MOST<K>, root_rarity_bits);
     struct radix_sample<K> sample;
     block_sample(source + segments->first[blockIdx.x], wish, encoding, sample);

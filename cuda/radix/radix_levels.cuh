@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* radix_levels.cuh - turns counts into the input of the next kernels.
  *
- *   model of the first --radix_crowd_kernel--> whether it follows the keys
  *   counts of the first --radix_scan_kernel--> cursors; its buckets as segments of the next one
  *   counts of the last --radix_pack_kernel--> cursors; its buckets as packs and ranges
  *   the array, its parts, ranges left open --radix_open_kernel--> segments of a partition
@@ -13,7 +12,6 @@
 #ifndef CUDA_RADIX_LEVELS_CUH
 #define CUDA_RADIX_LEVELS_CUH
 
-#include "cuda/block/thread_bits.cuh"
 #include "cuda/radix/radix_partition.cuh"
 
 /* Keys that a tile has room for. */
@@ -104,42 +102,6 @@ __global__ void __launch_bounds__(RADIX_WAYS)
         only->first[0] + block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
     counts[threadIdx.x] = first;
     block_set_segments<K>(segments, first, count, tile_sums);
-}
-
-/* Sets *is_crowded if a bucket of the model has most of the items, by far, and these are of several
- * keys: the sample that the model was learned from has missed them. A sample of other places shows
- * it. One block. */
-template <typename K>
-__global__ void __launch_bounds__(RADIX_WAYS)
-    radix_crowd_kernel(const K *source, size_t count, const struct radix_model<K> *model,
-                       struct key_order encoding, bool *is_crowded)
-{
-    thread_wait_for_grid();
-    __shared__ struct radix_model<K> shared;
-    __shared__ unsigned counts[RADIX_WAYS];    /* sampled keys of each bucket */
-    __shared__ unsigned long long least, most; /* of those of the crowded bucket */
-    K keys[1] = {source[thread_scramble_below(threadIdx.x, count)]};
-    uint32_t positions[1];
-    counts[threadIdx.x] = 0;
-    if (threadIdx.x == 0) {
-        least = UINT64_MAX;
-        most = 0;
-    }
-    block_load_model<K, RADIX_WAYS>(model, shared);
-    __syncthreads();
-    thread_encode_keys(encoding, keys);
-    thread_radix_positions(thread_lookup(shared), keys, positions);
-    const unsigned bucket = positions[0] >> RADIX_FRACTION_BITS;
-    atomicAdd(&counts[bucket], 1u);
-    __syncthreads();
-    if (counts[bucket] > RADIX_WAYS / 4 * 3) {
-        const unsigned long long key = thread_upper_key(keys[0]);
-        atomicMin(&least, key);
-        atomicMax(&most, key);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0)
-        *is_crowded = least < most;
 }
 
 /* The segments of the next partition: the `count` of `open`, or the whole array, of `all` items.

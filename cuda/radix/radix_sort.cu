@@ -12,8 +12,6 @@
  *             radix_digit_kernel; radix_digit_copy_kernel after an odd number of passes
  *   models:   radix_open_kernel, and for the whole array
  *             radix_learn_kernel        a model: key -> position in the sorted order
- *             radix_crowd_kernel        whether it follows the keys; the host waits, and may decide
- *                                       for digits
  *             radix_count_kernel        items of each bucket
  *             radix_scan_kernel, radix_partition_kernel       items -> scratch, in buckets
  *                                       (of more than part_most items these are parts; each starts
@@ -211,7 +209,8 @@ static bool radix_open_step(const struct radix_run<K> &run, const struct radix_s
                          is_first, step.segments, run.work.totals);
 }
 
-/* Learns the models of the segments. */
+/* Learns the models of the segments. The positions of their samples depend on the facts of the
+ * look, so no array can hide its keys from both. */
 template <typename K>
 static bool radix_learn_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
                              struct error *error)
@@ -221,8 +220,8 @@ static bool radix_learn_step(const struct radix_run<K> &run, const struct radix_
     return launch_kernel(launch_at(run.site, "radix_learn_kernel", step.segment_count,
                                    LEARN_THREADS, sizeof(struct radix_learn_shared<K>)),
                          error, radix_learn_kernel<K>, step.source, step.segments, step.bucket_keys,
-                         buckets_most, step.root_rarity_bits, step.encoding, run.work.models,
-                         step.counts);
+                         buckets_most, step.root_rarity_bits, step.encoding,
+                         run.sort.note->facts.roughness, run.work.models, step.counts);
 }
 
 /* Counts the keys of the segments' buckets. */
@@ -389,17 +388,8 @@ static bool radix_models(const struct radix_run<K> &run, struct error *error)
             1, has_parts ? run.plan.part_keys : run.plan.first_bucket_keys,
             RADIX_FIRST_ROOT_RARITY_BITS, sort.order, run.work.first_counts
     };
-    if (!radix_open_step(run, first, {}, 1, true, error) || !radix_learn_step(run, first, error) ||
-        !launch_kernel(launch_at(run.site, "radix_crowd_kernel", 1, RADIX_WAYS), error,
-                       radix_crowd_kernel<K>, first.source, sort.count, run.work.models,
-                       first.encoding, &sort.note->is_crowded) ||
-        !cuda_wait(sort, error))
+    if (!radix_open_step(run, first, {}, 1, true, error) || !radix_learn_step(run, first, error))
         return false;
-    const struct radix_decision decision =
-        radix_decide_learned(&sort.note->facts, sort.count, sizeof(K), sort.note->is_crowded);
-    trace_note_strategy(radix_strategy_name(decision.strategy), decision.reason);
-    if (decision.strategy == RADIX_STRATEGY_DIGITS)
-        return radix_digits(run, false, error);
     if (has_parts)
         return radix_sort_parts(run, first, error);
     return radix_sort_by_two(run, first, items, error) && radix_finish_ranges<K>(run, items, error);

@@ -446,7 +446,7 @@ static bool check_choice(struct error *error)
         {shape_hot_digits, "digits", "digits", "digits"},
         {shape_narrow, "in order", "digits", "digits"},
         {shape_zipf_anywhere, "digits", "digits", "digits"},
-        {shape_hidden, "digits", "digits", "digits"},
+        {shape_hidden, "digits", "models", "models"},
         {shape_two_values, "count", "count", "digits"},
         {shape_shared, "digits", "models", "digits"},
     };

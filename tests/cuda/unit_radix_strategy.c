@@ -132,20 +132,6 @@ static void the_larger_sample_fits_the_scratch(void **state)
     assert_int_equal(radix_repeats_sample(SIZE_MAX), 1 << 17);
 }
 
-static void a_sample_that_missed_most_keys_is_not_believed(void **state)
-{
-    (void)state;
-    const struct radix_facts scattered = {SMOOTH};
-    assert_int_equal(radix_decide_learned(&scattered, MANY, 8, true).strategy,
-                     RADIX_STRATEGY_DIGITS);
-    assert_int_equal(radix_decide_learned(&scattered, MANY, 16, true).strategy,
-                     RADIX_STRATEGY_MODELS);
-    struct radix_facts items = scattered;
-    items.no_index = 0;
-    assert_int_equal(radix_decide_learned(&items, MANY, 16, false).strategy, RADIX_STRATEGY_MODELS);
-    assert_int_equal(radix_decide_learned(&items, MANY, 16, true).strategy, RADIX_STRATEGY_DIGITS);
-}
-
 static void a_sample_is_taken_where_it_decides(void **state)
 {
     (void)state;
@@ -162,7 +148,6 @@ int main(void)
         cmocka_unit_test(each_kind_of_keys_has_its_strategy),
         cmocka_unit_test(items_that_share_keys_have_digits),
         cmocka_unit_test(the_larger_sample_fits_the_scratch),
-        cmocka_unit_test(a_sample_that_missed_most_keys_is_not_believed),
         cmocka_unit_test(a_sample_is_taken_where_it_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
