@@ -20,27 +20,20 @@ const struct device_class device_classes[] = {
 };
 const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
 
-/* gpu-large: an H100, us of segmented-merge at its best tile and of radix, which merges up to
- * 65,536 keys of 4 bytes and more itself, in tiles of 4096. 2026-11-26, f64: 2,048 8.7 13.0;
- * 4,096 13.6 13.6; 8,192 16.7 20.2; 16,384 19.6 21.5; 32,768 24.7 24.8; u32 8,192 14.8 17.2;
- * 16,384 17.6 18.3; 32,768 21.0 21.1; key and index 16,384 25.7 32.6; 32,768 33.3 36.7;
- * 49,152 49.8 52.2; 65,536 53.4 59.5; u8 4,096 10.7 10.8; 8,192 14.7 12.1; u16 16,384 18.5 24.3;
- * 32,768 22.0 24.0; 49,152 26.1 23.8. The other paths are slower, except bitonic for up to 1024
- * keys of at most 4 bytes, 5.6 instead of 6.3, and for 65,537 to some 131,072 keys of 4 bytes and
- * more: f64 65 instead of 90. `scripts/auto_table.py ROWS.json` prints the rows of a class from a
- * measurement of all widths.
+/* gpu-large: an H100, us of segmented-merge in tiles of 2048, and of radix, which merges up to
+ * 65,536 keys of 4 bytes and more itself, in tiles of 4096. 2026-11-26, f64: 1,000 10.8 12.6;
+ * 4,096 13.3 13.4; 8,192 37.6 30.5; 32,768 66.0 66.3; u32: 1,000 8.1 9.8; 8,192 30.9 24.5;
+ * 32,768 56.5 56.6; key and index: 1,000 18.4 22.0; 4,096 40.7 23.5; 8,192 59.5 45.9. The other
+ * paths are slower, except bitonic for up to 1024 keys of at most 4 bytes. `scripts/auto_table.py
+ * ROWS.json` prints the rows of a class from a measurement of all widths.
  *
- * No other GPU was measured. `gpu` has nearly the same rows, except for 16-byte items, for which
- * radix takes 154 KiB. `gpu-small` has the rows that fit: tiles of segmented-merge take 66 KiB with
+ * No other GPU was measured. `gpu` merges more small arrays, and 16-byte items, for which radix
+ * takes 154 KiB. `gpu-small` has the rows that fit: tiles of segmented-merge take 66 KiB with
  * 16-byte items.
  */
 const struct auto_row auto_rows[] = {
-    {"gpu-large", 16, (size_t)1 << 15, "segmented-merge", 2048},
     {"gpu-large", 0, 2048, "segmented-merge", 2048},
     {"gpu-large", 0, 4096, "segmented-merge", 4096},
-    {"gpu-large", 1, SIZE_MAX, "radix", 4096},
-    {"gpu-large", 0, (size_t)1 << 14, "segmented-merge", 2048},
-    {"gpu-large", 0, (size_t)1 << 15, "segmented-merge", 4096},
     {"gpu-large", 0, SIZE_MAX, "radix", 4096},
     {"gpu", 0, (size_t)1 << 16, "segmented-merge", 2048},
     {"gpu", 16, SIZE_MAX, "segmented-merge", 2048},
