@@ -142,12 +142,12 @@ __host__ __device__ constexpr unsigned radix_digit_columns(unsigned digits)
     return digits <= 4 ? 16 : 8;
 }
 
-/* The first read of an array (radix_look.cuh): threads per block, each of which holds 8 keys of the
+/* The first read of an array (radix_look.cuh): threads per block, half of which hold 16 keys of the
  * sample; number of items at even distances that every block compares first; blocks per
  * multiprocessor, which together have 64 KiB of loads in flight. */
 constexpr unsigned RADIX_LOOK_THREADS = 512;
 constexpr unsigned RADIX_LOOK_SPREAD = 128;
-constexpr unsigned RADIX_LOOK_BLOCKS = 4;
+constexpr unsigned RADIX_LOOK_BLOCKS = 2;
 
 /* Counting of few values (radix_few.cuh): slots of a block's hash table, and the maximum number of
  * values, which is half of that. A table has 64 KiB for keys of 4 bytes and 96 KiB for 8 bytes, so

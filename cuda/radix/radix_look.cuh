@@ -19,9 +19,10 @@
 #ifndef CUDA_RADIX_LOOK_CUH
 #define CUDA_RADIX_LOOK_CUH
 
+#include "cuda/block/block_tile.cuh"
 #include "cuda/block/thread_bits.cuh"
 #include "cuda/cuda_sort.h"
-#include "cuda/block/block_tile.cuh"
+#include "cuda/merge/block_pairs.cuh"
 #include "cuda/radix/radix_partition.cuh"
 
 #include <math.h>
@@ -31,9 +32,9 @@ constexpr unsigned RADIX_LOOK_SAMPLE = RADIX_LOOK_THREADS * KEYS_PER_THREAD;
 /* Findings about pairs of items, as bits. */
 enum { RADIX_RISES = 1, RADIX_FALLS = 2, RADIX_DISORDER = 3, RADIX_NO_INDEX = 4 };
 
-/* Pairs that a thread compares between two barriers: 32 bytes on their way. */
+/* Pairs that a thread compares between two barriers: 64 bytes on their way. */
 template <typename K>
-constexpr unsigned RADIX_LOOK_PAIRS = 32 / sizeof(K);
+constexpr unsigned RADIX_LOOK_PAIRS = 64 / sizeof(K);
 template <typename K>
 constexpr unsigned RADIX_LOOK_PIECE = RADIX_LOOK_THREADS *RADIX_LOOK_PAIRS<K>;
 
@@ -118,7 +119,8 @@ __device__ __forceinline__ unsigned block_unite_found(unsigned found)
 
 /* Of the block with the sample. */
 struct radix_look_shared {
-    uint64_t keys[tile_slot<uint64_t>(RADIX_LOOK_SAMPLE)];
+    uint64_t keys[RADIX_LOOK_SAMPLE];
+    unsigned splits[RADIX_LOOK_THREADS];
 };
 
 /* The key of that number in a sample of `sample` keys: one of each stride. */
@@ -175,23 +177,29 @@ __device__ __forceinline__ void
 block_look_at_sample(const K *items, size_t count, const struct key_order &encoding,
                      struct radix_look_shared &shared, struct radix_facts *facts)
 {
-    uint64_t keys[KEYS_PER_THREAD];
+    constexpr unsigned rows = RADIX_LOOK_SAMPLE / ROW<uint64_t>;
+    const bool has_row = threadIdx.x < rows;
+    uint64_t keys[ROW<uint64_t>];
+    if (has_row) {
 #pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        keys[i] = thread_look_key(items, count, encoding, RADIX_LOOK_SAMPLE,
-                                  thread_striped_index<RADIX_LOOK_SAMPLE>(i));
-    thread_store_striped<uint64_t, RADIX_LOOK_SAMPLE>(keys, shared.keys);
-    __syncthreads();
-    group_network_sort<RADIX_LOOK_THREADS>(shared.keys, 0, RADIX_LOOK_SAMPLE);
+        for (unsigned i = 0; i < ROW<uint64_t>; i++)
+            keys[i] =
+                thread_look_key(items, count, encoding, RADIX_LOOK_SAMPLE, i * rows + threadIdx.x);
+        thread_sort_row(keys, shared.keys);
+    }
+    __syncwarp();
+    block_merge_runs(shared.keys, shared.splits, ROW<uint64_t>, RADIX_LOOK_SAMPLE, has_row, keys);
     const auto key_at = [&](unsigned place) {
-        return shared.keys[tile_slot<uint64_t>(min(place, RADIX_LOOK_SAMPLE - 1))];
+        return shared.keys[min(place, RADIX_LOOK_SAMPLE - 1)];
     };
     struct radix_facts own = {};
+    unsigned long long bits = 0;
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
         const unsigned place = thread_striped_index<RADIX_LOOK_SAMPLE>(i);
         const auto is_key = [&](unsigned other) {
             return place + other < RADIX_LOOK_SAMPLE && key_at(place + other) == key_at(place);
         };
+        bits |= key_at(place) ^ key_at(0);
         const uint64_t low_gap = key_at(place + 1) - key_at(place);
         const uint64_t high_gap = key_at(place + 2) - key_at(place + 1);
         if (low_gap != 0 && high_gap != 0) {
@@ -211,10 +219,6 @@ block_look_at_sample(const K *items, size_t count, const struct key_order &encod
     atomicAdd(&facts->heavy, own.heavy);
     atomicAdd(&facts->gaps, own.gaps);
     atomicAdd(&facts->roughness, own.roughness);
-    unsigned long long bits = 0;
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        bits |= keys[i] ^ key_at(0);
     atomicOr(&facts->bits, bits);
     if (threadIdx.x == 0)
         facts->sampled = RADIX_LOOK_SAMPLE;
