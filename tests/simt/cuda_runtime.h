@@ -206,7 +206,8 @@ inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*k
     static_assert(sizeof...(P) == sizeof...(A), "one argument for each parameter");
     std::tuple<P...> copies(std::forward<A>(arguments)...);
     const bool is_foreign = std::apply(
-        [config](const auto &...argument) {
+        [config](auto &...argument) {
+            (__builtin_clear_padding(&argument), ...); /* it may hold parts of old pointers */
             return (simt_is_foreign(&argument, sizeof(argument), config->stream) || ...);
         },
         copies);
