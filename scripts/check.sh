@@ -40,7 +40,8 @@ check() {
 
 scripts/install_packages.sh gcc g++ make libzstd-dev libcmocka-dev perl mandoc shellcheck \
     clang-format zstd python3-numpy acl attr
-scripts/install_packages.sh openmpi-bin libopenmpi-dev || echo '== no Open MPI: tests/job/mpi.sh is skipped'
+scripts/install_packages.sh openmpi-bin libopenmpi-dev iproute2 ||
+    echo '== no Open MPI or ip(8): tests/job/mpi.sh or hosts.sh is skipped'
 scripts/install_packages.sh mpich libmpich-dev || echo '== no MPICH: tests/job/mpi.sh is of Open MPI alone'
 
 [ $INSTALL_PACKAGES = no ] || scripts/install_cuda.sh
@@ -64,7 +65,7 @@ scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1
 # that is linked -no-pie starts in 7 ms instead of 10.
 TEST_AARCH64=$build/aarch64 check plain SIMT=0 TEST_EXCEPT=fuzz_targets \
     CFLAGS='-O2 -g1 -Werror' CXXFLAGS='-O2 -g1 -Werror' "${cuda_flags[@]}"
-# Tests whose NAME-simt runs all of the host's code run only there.
+# Tests whose NAME-simt runs all of the host's code run only there; hosts only in the plain build.
 export TEST_SIZE=small TEST_EXCEPT='argsort cli completions external hosts input pipes soak stats top'
 check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g1 -Werror' \
     CXXFLAGS='-O1 -g1 -Werror' LDFLAGS=-no-pie

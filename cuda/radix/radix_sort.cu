@@ -5,7 +5,7 @@
  *   up to merge_most items: those of segmented_merge_sort.cu; of 1 and 2 bytes: counting_keys.cu
  *   radix_look_kernel     what is in order, and a sample; the host waits for it and decides
  *                         (radix_strategy.c)
- *   of 16 bytes, if some keys of the sample are equal: radix_repeats_kernel, a larger sample
+ *   of 16 bytes: radix_repeats_kernel, which counts equal keys of a larger sample
  *   in order: none        reverse: radix_reverse_kernel
  *   count:    radix_few_count_kernel, radix_few_runs_kernel, counting_fill_kernel
  *   digits:   radix_digit_count_kernel, radix_digit_plan_kernel, then a pass for each digit:

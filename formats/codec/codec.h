@@ -44,6 +44,7 @@ struct frame_place {
     uint64_t before; /* bytes of content before the frame */
 };
 
+/* `decode` is NULL for "plain" alone; the others need all functions but those that may be NULL. */
 struct codec {
     const char *name;          /* "zstd" */
     const char *summary;       /* one line for --list */
@@ -85,7 +86,8 @@ struct codec {
      * too many frames. */
     bool (*content_bytes)(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
     /* Finds the frames that hold `count` bytes of the content, by their places, which ascend. Fills
-     * in the other fields. Returns false as content_bytes does, or if the content ends before. */
+     * in the other fields. Returns false as content_bytes does, or if the content ends before. May
+     * be NULL. */
     bool (*find_frames)(int file, uint64_t begin, uint64_t end, struct frame_place *places,
                         size_t count);
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# MPI ranks on two hosts, which have no memory and no loopback device in common: two network
-# namespaces with a name of their own, joined by a bridge. They see the same files. All of it ends
-# with the test. Skipped where namespaces are not allowed.
+# MPI ranks on two hosts: two network namespaces with a host name each, joined by a bridge. MPI and
+# gpusort take them for two machines, so the ranks send messages and share no memory. They see the
+# same files. All of it ends with the test. Skipped where namespaces are not allowed.
 if [ -z "${IN_NAMESPACE:-}" ]; then
     IN_NAMESPACE=no
     for way in '' -r; do # as root, or as a user who becomes root in a namespace of users
