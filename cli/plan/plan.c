@@ -268,8 +268,13 @@ static void suggest_words(const struct options *options, const struct plan *plan
     const bool is_text = job->output_format == &format_text;
     const bool is_index =
         named && (named->kind == KEY_UNSIGNED || named->kind == KEY_SIGNED) && named->bytes >= 4;
-    if (is_text && !options->index_type && (line_words_find(options) || options->order.unique))
-        snprintf(words, 96, "name it .txt, or use --output-format=text");
+    size_t stem_length;
+    const char *const extension = codec_find_by_name(options->output, &stem_length)->extensions[0];
+    const char *const packed = extension ? extension : "";
+    if (options->in_place)
+        snprintf(words, 96, "use --output-format=%s", job->output_format->name);
+    else if (is_text && !options->index_type && (line_words_find(options) || options->order.unique))
+        snprintf(words, 96, "name it .txt%s, or use --output-format=text", packed);
     else if (options->index_type && is_index)
         snprintf(words, 96, "use --argsort=%s%s%s", named->name,
                  is_raw ? "" : " or --output-format=", is_raw ? "" : job->output_format->name);
@@ -280,10 +285,11 @@ static void suggest_words(const struct options *options, const struct plan *plan
         snprintf(words, 96, "use --output-format=raw, or --output-format=%s",
                  job->output_format->name);
     else
-        snprintf(words, 96, "name it .%s",
+        snprintf(words, 96, "name it .%s%s",
                  is_raw    ? output_type(plan)->name
                  : is_text ? "txt"
-                           : job->output_format->name);
+                           : job->output_format->name,
+                 packed);
 }
 
 /* Returns true if the output is also an input, so that its name was already as wrong before. */

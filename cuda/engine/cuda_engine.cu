@@ -37,7 +37,7 @@
  * A known count gets one segment of exactly that size. For an unknown count, segments are added as
  * the items arrive. Each is twice as large as the one before, but never larger than the remaining
  * maximum count. Then store_gather copies them to one array and frees them. Scratch is allocated
- * afterwards, so the peak is twice the data, for every path. */
+ * afterwards, so the peak is twice the maximum count, for every path. */
 
 struct store_segment {
     unsigned char *items;

@@ -133,6 +133,8 @@ x.u32|raw u32, but raw f64 would be written: use --type=u32$|--output-format=raw
 x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|-n three
 x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|-u three
 x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|--header three
+x.f64.zst|raw f64, but text would be written: name it .txt.zst, or use --output-format=text$|-n three
+x.u32.zst|raw u32, but raw f64 would be written: name it .f64.zst$|eight.f64
 END
 } >names
 while IFS='|' read -r name regex words; do

@@ -93,13 +93,25 @@ ok 'the link stays' [ -L leads ]
 # The numbers are in memory once, both while they are checked and while they are written. A server
 # would count the memory of all its jobs, and sanitizers take memory too.
 if [ "$test_size" = full ] && ! grep -Eq '__[at]san_init' "$GPUSORT"; then
-    "$numpy" -c 'import numpy as np; np.random.standard_normal(30000000).tofile("peak.f64")'
+    "$numpy" -c 'import numpy as np
+data = np.random.standard_normal(30000000)
+data.tofile("peak.f64")
+np.sort(data).tofile("peak.sorted")'
     ok '240 MB of doubles, by the CPU' within_memory 312000000 \
         "$GPUSORT" --device=cpu --in-place --parallel=2 peak.f64
-    rm peak.f64
+    ok_same_bytes '240 MB of doubles, by the CPU' peak.f64 peak.sorted
+    rm peak.f64 peak.sorted
 else
     skip '240 MB of doubles, by the CPU' 'for a full build without sanitizers'
 fi
+# Enough numbers to be partitioned while they are read; no cache holds the equal ones.
+"$numpy" -c 'import numpy as np
+data = np.random.standard_normal(4500000)
+data[::3] = 0.25
+data.tofile("equal.f64")
+np.sort(data).tofile("equal.sorted")'
+ok '36 MB of doubles, many of them equal' gpusort --device=cpu --in-place --parallel=2 equal.f64
+ok_same_bytes '36 MB of doubles, many of them equal' equal.f64 equal.sorted
 
 cp f8.2200000.f64 holes.f64 && truncate -s 40M holes.f64
 "$numpy" -c 'import numpy as np; a = np.fromfile("holes.f64"); a.sort(); a.tofile("holes.sorted")'
@@ -136,6 +148,11 @@ kept() {
     pass_unless_said "$name is refused" "$work/log/problems"
 }
 cp numbers.txt in.txt
+cp numbers.txt text.f64
+for words in --type=f64 -n; do
+    kept "text in a file named as raw, with $words" 'would be written: use --output-format=text$' text.f64 -- \
+        gpusort --format=text "$words" --in-place text.f64
+done
 printf '%s\n' 3 2 2 1 >twice.txt
 printf '3\n2\n1' >open.txt
 printf '3.0\n2\n1\n' >spelled.txt
