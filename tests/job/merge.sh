@@ -98,6 +98,10 @@ for i in 1 2 3 4 5 6; do
 done
 ok_merges 'long numbers' -g digits.?
 rm giant digits.?
+# Lines of 8 bytes, each 512 of them lower than those before: what was read ends before such a line.
+awk 'BEGIN { for (b = 999; b >= 0; b--) for (i = 0; i < 512; i++) printf "%07d\n", b * 1000 + i }' >lower
+ok_merges 'lines that are lower where the input is read on' -n -S 64K lower open
+rm lower
 mkdir many
 seq 1200 | awk '{ name = "many/" NR; print $1 % 7 "\n" $1 >name; close(name) }'
 ok_merges '1200 inputs' -n many/*
