@@ -25,20 +25,16 @@ need_numpy
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export ASAN_OPTIONS=detect_leaks=0 # MPI leaves memory behind
 
+# connect_host N: adds host N to the bridge.
+connect_host() {
+    ip netns add "host$1" && ip link add "veth$1" type veth peer name eth0 netns "host$1" &&
+        ip link set "veth$1" master bridge up && ip -n "host$1" addr add "10.99.7.$1/24" dev eth0 &&
+        ip -n "host$1" link set eth0 up && ip -n "host$1" link set lo up
+}
 connect_hosts() {
-    mount -t tmpfs none /run
-    ip link add bridge type bridge
-    ip addr add 10.99.7.254/24 dev bridge
-    ip link set bridge up
-    ip link set lo up
-    for host in 1 2; do
-        ip netns add host$host
-        ip link add veth$host type veth peer name eth0 netns host$host
-        ip link set veth$host master bridge up
-        ip -n host$host addr add 10.99.7.$host/24 dev eth0
-        ip -n host$host link set eth0 up
-        ip -n host$host link set lo up
-    done
+    mount -t tmpfs none /run && ip link add bridge type bridge &&
+        ip addr add 10.99.7.254/24 dev bridge && ip link set bridge up && ip link set lo up &&
+        connect_host 1 && connect_host 2
 }
 connect_hosts 2>connect.log || skip_all "no network of namespaces: $(head -n 1 connect.log)"
 
