@@ -270,6 +270,18 @@ need_numpy() {
     skip_all 'no Python with NumPy'
 }
 
+# Makes mpirun usable as root, or skips the test without Open MPI's or the plugin of the program
+# under test. MPI leaves memory behind, which is no leak of the program.
+need_open_mpi() {
+    local plugin
+    plugin=$(dirname "$GPUSORT")/mpi.so
+    command -v mpirun >/dev/null || skip_all 'no mpirun'
+    mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip_all 'no mpirun of Open MPI'
+    [ -f "$plugin" ] || skip_all "$plugin is not built (no mpicc, or MPI=0)"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export ASAN_OPTIONS=detect_leaks=0
+}
+
 # Prints why there is no GPU for the program under test, or nothing if there is one. Only an error
 # of the search for a GPU counts: a GPU that fails later is no reason to skip.
 gpu_problem() {

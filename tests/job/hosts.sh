@@ -17,13 +17,8 @@ fi
 
 [ "$IN_NAMESPACE" = yes ] || skip_all 'no namespaces: unshare(1) is not allowed'
 command -v ip >/dev/null || skip_all 'no ip(8)'
-command -v mpirun >/dev/null || skip_all 'no mpirun'
-mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip_all 'no mpirun of Open MPI'
-plugin=$(dirname "$GPUSORT")/mpi.so
-[ -f "$plugin" ] || skip_all "$plugin is not built (no mpicc, or MPI=0)"
+need_open_mpi
 need_numpy
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export ASAN_OPTIONS=detect_leaks=0 # MPI leaves memory behind
 
 # connect_host N: adds host N to the bridge.
 connect_host() {

@@ -4,13 +4,8 @@
 # refused; when a rank fails or is killed, the old output stays and nothing is left behind.
 . "$(dirname "$0")/../lib.sh"
 
-command -v mpirun >/dev/null || skip_all 'no mpirun'
-mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip_all 'no mpirun of Open MPI'
-plugin=$(dirname "$GPUSORT")/mpi.so
-[ -f "$plugin" ] || skip_all "$plugin is not built (no mpicc, or MPI=0)"
+need_open_mpi
 need_numpy
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export ASAN_OPTIONS=detect_leaks=0 # MPI leaves memory behind
 if grep -q __asan_init "$GPUSORT"; then is_sanitized=yes; else is_sanitized=; fi
 
 # ranks N ARGUMENT...: gpusort in N ranks; mpirun's own messages are dropped. After a failure mpirun
