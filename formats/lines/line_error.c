@@ -85,7 +85,12 @@ static const struct meaning {
     const char *pattern, *lines, *numbers;
 } meanings[] = {
 #define SAME(advice) advice, advice
-    {"^[-+]?[0-9]{1,3}(,[0-9]{3})+([.][0-9]*)?$",
+    {"^[-+]?[1-9][0-9]{0,2},[0-9]{3}$",
+     "a comma that groups digits has to be removed (tr -d ,), or a decimal comma to become a point "
+     "(tr , .); columns are for -t and -k",
+     "a comma that groups digits has to be removed (tr -d ,), or a decimal comma to become a point "
+     "(tr , .)"},
+    {"^[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?$",
      "commas that group digits have to be removed (tr -d ,); columns are for -t and -k",
      "commas that group digits have to be removed (tr -d ,)"},
     {"^[-+]?[0-9]{1,3}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$",

@@ -181,8 +181,9 @@ hints() {
 for title in price '"price"' 'id,price' '# prices' 'Gr\xc3\xb6\xc3\x9fe' _x "'a b'" 'GPU time' infant index 'x1 2'; do
     hints "$title" '--header sets a title line apart'
 done
-for number in 1,234 -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,"; done
-for number in 1,5 -0,5 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \."; done
+for number in -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,"; done
+for number in 1,234 -12,345; do hints $number "a comma that groups .*tr -d ,.*, or a decimal comma .*tr , \."; done
+for number in 1,5 -0,5 0,125 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \."; done
 for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; points .*tr -d \. "; done
 for number in 1.5D+03 2d5 -1.D0 .5Q1; do hints "$number" 'exponent has to be written with E'; done
 for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
@@ -210,7 +211,7 @@ printf '%s\n' 1534 1.5D+03 '"7"' >spelled
 ok_prints 'so is what it says of numbers' '7\n1.5E+03\n1534\n' -- \
     bash -c "tr DdQq E <spelled | tr -d \\\"\\' | \"\$0\"" "$GPUSORT"
 for line in 'price:a title line has to be removed .tail -n .2.$' '1_0:underscores' '1.5D3:the exponent has to be written with E' \
-    '5kg:what follows the number has to be removed$' '1,234:commas that group digits have to be removed .tr -d ,.$'; do
+    '5kg:what follows the number has to be removed$' '1,234,567:commas that group digits have to be removed .tr -d ,.$'; do
     printf '%s\n' "${line%%:*}" >hinted
     refused "read as numbers: ${line%%:*}" "is not a number: ${line#*:}" -- \
         gpusort --format=text --type=f64 hinted -o "$target"
