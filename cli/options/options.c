@@ -482,25 +482,26 @@ bool options_take_list(struct options *options, const char *text, size_t bytes, 
 
 /* ---- Names with {rank} ---- */
 
-/* Replaces {rank} in a name. Sets *has_rank if it is there. */
+/* Replaces each {rank} in a name. Sets *has_rank if there is one. */
 static bool name_rank(struct options *options, unsigned rank, const char **name, bool *has_rank,
                       struct error *error)
 {
     static const char mark[] = "{rank}";
-    const char *const found = *name ? strstr(*name, mark) : NULL;
-    char **const names =
-        realloc(options->rank_names, (options->rank_name_count + 1) * sizeof *names);
-    *has_rank = found;
-    if (names)
-        options->rank_names = names;
-    if (!found)
-        return true;
-    char *replaced;
-    if (!names || asprintf(&replaced, "%.*s%u%s", (int)(found - *name), *name, rank,
-                           found + strlen(mark)) < 0)
-        return error_set(error, "out of memory");
-    names[options->rank_name_count++] = replaced;
-    *name = replaced;
+    const char *found;
+    *has_rank = false;
+    while (*name && (found = strstr(*name, mark)) != NULL) {
+        char **const names =
+            realloc(options->rank_names, (options->rank_name_count + 1) * sizeof *names);
+        char *replaced;
+        if (names)
+            options->rank_names = names;
+        if (!names || asprintf(&replaced, "%.*s%u%s", (int)(found - *name), *name, rank,
+                               found + strlen(mark)) < 0)
+            return error_set(error, "out of memory");
+        names[options->rank_name_count++] = replaced;
+        *name = replaced;
+        *has_rank = true;
+    }
     return true;
 }
 

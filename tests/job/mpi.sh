@@ -224,6 +224,11 @@ ok 'three ranks: a file of each rank is read, and one is written, with a header'
 parts = [np.load(f\"sorted-{i}.npy\") for i in range(3)]
 all = np.concatenate([np.load(f\"own-{i}.npy\") for i in range(3)])
 assert (np.concatenate(parts) == np.sort(all)).all() and len(parts[0]) == len(all) // 3"'
+mkdir node-{0,1,2}
+for rank in 0 1 2; do cp "own-$rank.npy" "node-$rank/own-$rank.npy"; done
+ok 'three ranks: {rank} in the name of a directory and of the file in it' eval '
+    ranks 3 "node-{rank}/own-{rank}.npy" -o "node-{rank}/sorted-{rank}.npy" &&
+        for rank in 0 1 2; do cmp "node-$rank/sorted-$rank.npy" "sorted-$rank.npy" || return; done'
 gpusort --header=1 -s -k2,2n own-{0,1,2}.txt -o sorted.txt
 ok 'three ranks: lines of files of each rank' eval '
     ranks 3 --header=1 -s -k2,2n "own-{rank}.txt" -o "lines-{rank}.txt" &&
