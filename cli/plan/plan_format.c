@@ -545,6 +545,12 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
+/* Returns what to do if -c is left out: numbers are sorted then, and not checked. */
+static const char *instead_of_check(const struct options *options)
+{
+    return options->check ? ", and compare the output with the input (cmp)" : "";
+}
+
 /* Options for lines make text of any input. Refused are a NumPy array, and content that is binary
  * where the name is that of binary numbers or of another program: as lines it would be cut up and
  * lost. -z and --format=text allow such content. */
@@ -559,8 +565,8 @@ static bool check_lines(const struct options *options, const char *path, const s
         return false;
     if (is_npy && named != &format_npy)
         return error_set(error,
-                         "%s: %s is for lines of text, and this is a NumPy array: leave %s out",
-                         source_name(source), line_word, line_word);
+                         "%s: %s is for lines of text, and this is a NumPy array: leave %s out%s",
+                         source_name(source), line_word, line_word, instead_of_check(options));
     if (!is_npy && (options->input_format || options->order.zero_terminated || !is_suspect))
         return true;
     if (!probe_source(source, &probe, error))
@@ -571,8 +577,9 @@ static bool check_lines(const struct options *options, const char *path, const s
     return is_printable(&probe) ||
            error_set(error,
                      "%s: %s is for lines of text, and this is named as %s and is no text: leave "
-                     "%s out",
-                     source_name(source), line_word, named->name, line_word);
+                     "%s out%s",
+                     source_name(source), line_word, named->name, line_word,
+                     instead_of_check(options));
 }
 
 /* Refuses data that is compressed twice, or a foreign format inside compressed data. Any bytes
