@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data for the tests, and what gpusort is to make of it, by NumPy and Python alone.
 
-  make_data.py keys DIR TYPE COUNT...    numbers with every special value, and their orders
-  make_data.py argsort DIR TYPE COUNT    the same numbers, and the permutations that sort them
-  make_data.py text DIR TYPE COUNT       the same numbers as raw data and as text, sorted
+  make_data.py keys DIR TYPE[,TYPE...] COUNT...   numbers with every special value, and their orders
+  make_data.py argsort DIR TYPE[,...] COUNT...    the same numbers, and the permutations that sort them
+  make_data.py text DIR TYPE[,...] COUNT          the same numbers as raw data and as text, sorted
   make_data.py shapes DIR COUNT          u64 and f32 of some shapes, their orders and permutations
   make_data.py lines COUNT               lines of text of every spelling
   make_data.py agrees TYPE ENDIAN IN OUT OUT is IN sorted, by np.sort's reckoning
@@ -371,5 +371,13 @@ def command_arrays(directory):
             np.save(path("%s.%d.out.npy" % (name, magic[6])), np.sort(numbers))
 
 
+def main(name, *words):
+    command = globals()["command_" + name]
+    if name not in ("keys", "argsort", "text"):
+        return command(*words)
+    for type_name in words[1].split(","):
+        command(words[0], type_name, *words[2:])
+
+
 if __name__ == "__main__":
-    globals()["command_" + sys.argv[1]](*sys.argv[2:])
+    main(*sys.argv[1:])
