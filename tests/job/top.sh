@@ -13,34 +13,30 @@ count=20011
 all_tops=(0 1 1000 $((count / 2 - 1)) $((count / 2 + 1)) "$count" 18446744073709551615)
 few_tops=(1 1000 $((count / 2 + 1)))
 
-# top_problems ITEM_BYTES EXPECTED ARGUMENT...: prints what is wrong if `gpusort --top=K
-# ARGUMENT...` does not write the first K items of EXPECTED, for each K in $tops.
-top_problems() {
-    local item_bytes=$1 expected=$2 top bytes
-    shift 2
-    for top in "${tops[@]}"; do
-        bytes=$(stat -c %s "$expected")
-        [ ${#top} -gt 15 ] || [ $((top * item_bytes)) -ge "$bytes" ] || bytes=$((top * item_bytes))
-        head -c "$bytes" "$expected" >first
-        gpusort --top="$top" "$@" -o got || echo "exit status $? with --top=$top"
-        cmp -s got first || {
-            echo "--top=$top:"
-            describe_difference got first
-        }
-    done 2>&1
-}
-
-# ok_top NAME ITEM_BYTES EXPECTED -- ARGUMENT...: passes if top_problems prints nothing.
+# ok_top NAME ITEM_BYTES EXPECTED -- ARGUMENT...: `gpusort --top=K ARGUMENT...` writes the first K items
+# of EXPECTED, for each K in $tops.
 ok_top() {
-    local name=$1 item_bytes=$2 expected=$3
+    local name=$1 item_bytes=$2 expected=$3 top bytes all
+    all=$(stat -c %s "$expected")
     shift 4
-    top_problems "$item_bytes" "$expected" "$@" >"$work/log/top"
+    for top in "${tops[@]}"; do
+        bytes=$all
+        [ ${#top} -gt 15 ] || [ $((top * item_bytes)) -ge "$all" ] || bytes=$((top * item_bytes))
+        gpusort --top="$top" "$@" -o got || echo "exit status $? with --top=$top"
+        if [ "$(stat -c %s got)" -ne "$bytes" ] || ! cmp -s -n "$bytes" got "$expected"; then
+            echo "--top=$top:"
+            head -c "$bytes" "$expected" >first
+            describe_difference got first
+        fi
+    done >"$work/log/top" 2>&1
     pass_unless_said "$name" "$work/log/top"
 }
 
-if [ "$test_size" = full ]; then tops=("${all_tops[@]}"); else tops=("${few_tops[@]}"); fi
-for type in $(list_types); do
-    data keys . "$type" "$count"
+mapfile -t types < <(list_types)
+list=$(IFS=,; echo "${types[*]}")
+data keys . "$list" "$count"
+tops=("${few_tops[@]}")
+for type in "${types[@]}"; do
     bytes=$(bytes_of_type "$type")
     for device in "${devices[@]}"; do
         on=(--device="$device" --format=raw --type="$type")
@@ -55,12 +51,9 @@ data shapes . "$count"
 tops=("${all_tops[@]}")
 for shape in random equal two sorted reversed zipf; do
     for device in "${devices[@]}"; do
-        for type in u64 f32; do
-            on=(--device="$device" "$shape.in.$type")
-            bytes=$(bytes_of_type $type)
-            ok_top "$device: the first of $type, $shape" "$bytes" $shape.up.$type -- "${on[@]}"
-            ok_top "$device: the last of $type, $shape" "$bytes" $shape.down.$type -- -r "${on[@]}"
-        done
+        ok_top "$device: the first of u64, $shape" 8 $shape.up.u64 -- --device="$device" "$shape.in.u64"
+        ok_top "$device: the last of f32, $shape" 4 $shape.down.f32 -- \
+            --device="$device" -r "$shape.in.f32"
     done
 done
 
@@ -117,28 +110,23 @@ done
 
 # --argsort: the indices of the first items; those of equal numbers are in the order of the input.
 # Items have 8 bytes, or 16 where key and index need more.
-tops=("${few_tops[@]}")
-for type in $(list_types); do
-    data argsort . "$type" "$count"
+data argsort . "$list" "$count"
+tops=(1 $((count / 2 + 1)))
+for type in "${types[@]}"; do
     for device in "${devices[@]}"; do
-        on=(--argsort --device="$device" --format=raw --type="$type")
-        for direction in up down; do
-            [ $direction = up ] || on+=(-r)
-            ok_top "$device: the first indices of $type, $direction" 8 \
-                "$type.$count.$direction.u64" -- "${on[@]}" "$type.$count.little.in.raw"
-        done
+        on=(--argsort --device="$device" --format=raw --type="$type" "$type.$count.little.in.raw")
+        ok_top "$device: the first indices of $type" 8 "$type.$count.up.u64" -- "${on[@]}"
+        ok_top "$device: the last indices of $type" 8 "$type.$count.down.u64" -- -r "${on[@]}"
     done
 done
-[ "$test_size" = small ] || tops=("${all_tops[@]}")
+tops=("${all_tops[@]}")
 for shape in equal two zipf; do
     for device in "${devices[@]}"; do
-        for type in u64 f32; do
-            on=(--argsort --device="$device" "$shape.in.$type" --output-format=raw)
-            ok_top "$device: the first indices of $type, $shape" 8 $shape.up.indices.$type -- \
-                "${on[@]}"
-            ok_top "$device: the last indices of $type, $shape" 8 $shape.down.indices.$type -- \
-                -r "${on[@]}"
-        done
+        on=(--argsort --device="$device" --output-format=raw)
+        ok_top "$device: the first indices of u64, $shape" 8 $shape.up.indices.u64 -- \
+            "${on[@]}" "$shape.in.u64"
+        ok_top "$device: the last indices of f32, $shape" 8 $shape.down.indices.f32 -- \
+            -r "${on[@]}" "$shape.in.f32"
     done
 done
 indices=f64.$count.up
@@ -167,11 +155,11 @@ if [[ ${devices[*]} == *gpu ]]; then
 fi
 
 # Lines, as by sort -g | head, where many lines have equal values.
-data lines "$(full_or_small 20000 3000)" >lines
+data lines 3000 >lines
 sort -g lines >lines.up
 sort -g -r lines >lines.down
 for device in "${devices[@]}"; do
-    for top in 0 1 2 7 100 1001 1999 30000; do
+    for top in 0 1 7 1001 30000; do
         head -n $top lines.up >first
         ok_output "$device: lines as sort -g | head -n $top" first -- \
             gpusort --device="$device" --top=$top lines
@@ -183,7 +171,7 @@ done
 
 # A small device: the input is selected from in batches. If there is no room for a batch of twice
 # the requested items, it is sorted in parts. (Only the stand-in can have so little memory.)
-size=$(full_or_small 32340000 1000000) memory=$(full_or_small 8000000 2000000) most=$(full_or_small 234000 58500)
+size=$(full_or_small 8080000 1000000) memory=2000000 most=58500
 head -c "$size" /dev/urandom >large
 "$numpy" -c 'import numpy as np; np.sort(np.fromfile("large", "<u8")).tofile("large.first")'
 for device in "${devices[@]}"; do
@@ -245,17 +233,17 @@ fi
 head -c 80 "$f64.in.raw" >few.f64
 # Suffixes as in head(1), and powers of ten as in printf(1).
 seq 3000 | shuf | tee counted | sort -g >counted.sorted
-for word in 1K 1k 1KiB 1kB 1KB 2K 1M 1E 15EiB 7 0; do
+for word in 1K 1k 1KiB 1kB 2K 1M 15EiB 7 0; do
     head -n "$word" counted.sorted >expected
     ok_output "--top=$word is what head -n $word leaves" expected -- gpusort --top=$word counted
 done
-for word in 1e3 1E3 1e+3 1.5e3 1.234e3 0.5e1 2.0e0 9.5e18 0e99; do
+for word in 1e3 1E3 1e+3 1.234e3 0.5e1 9.5e18 0e99; do
     head -n "$(printf %.0f "$word")" counted.sorted >expected
     ok_output "--top=$word" expected -- gpusort --top=$word counted
 done
 head -n 1536 counted.sorted >expected
 ok_output '--top=1.5K is 1.5 times 1024' expected -- gpusort --top=1.5K counted
-for word in '' -1 +1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e 1e+ e3 1e3K 1Kb 1b 1KI K 1_000 1,000 0x10 x \
+for word in '' -1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e+ e3 1e3K 1Kb 1KI K 1_000 0x10 \
     18446744073709551616 2e19 1e99999999999999999999 16E; do
     refused "--top='$word' is no number" 'invalid number of items' -- \
         gpusort --top="$word" -o "$target" few.f64
