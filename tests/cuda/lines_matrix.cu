@@ -323,12 +323,12 @@ static size_t length_of_limits(size_t i)
 
 static size_t length_mixed(size_t i)
 {
-    return i % 5003 == 77 ? 1000003 : length_random<11>(i);
+    return i % 5003 == 77 ? 300007 : length_random<11>(i);
 }
 
 static size_t length_of_two(size_t i)
 {
-    return i == 0 ? 2500000 : 1;
+    return i == 0 ? 300000 : 1;
 }
 
 static const struct length {
@@ -346,9 +346,9 @@ static const struct length {
     {"lines of 99 bytes", length_fixed<100>, 1500},
     {"lines of 0 to 2000 bytes", length_random<1000>, 700},
     {"lines of 63 to 16,386 bytes, and more", length_of_limits, 500},
-    {"short lines and some of 1,000,002 bytes", length_mixed, 6000},
-    {"an empty line and one of 2.5 MB", length_of_two, 2},
-    {"one line of 3 MB", length_fixed<3000000>, 1},
+    {"short lines and some of 300,006 bytes", length_mixed, 6000},
+    {"an empty line and one of 300,000 bytes", length_of_two, 2},
+    {"one line of 700,000 bytes", length_fixed<700000>, 1},
 };
 
 /* The bytes differ from the terminator in one bit or by one. */
