@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #include <type_traits>
 
 #define __host__
@@ -54,19 +53,12 @@ struct dim3 {
     constexpr dim3(unsigned vx = 1, unsigned vy = 1, unsigned vz = 1) : x(vx), y(vy), z(vz)
     {
     }
-    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z)
-    {
-    }
-    constexpr operator uint3() const
-    {
-        return uint3{x, y, z};
-    }
 };
 
 /* The variables of the running thread. simt_launch.cc sets them at every switch. */
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
-constexpr int simt_warp_threads = 32;
+constexpr unsigned simt_warp_threads = 32;
 
 /* ---- interface to simt_launch.cc ---- */
 
@@ -98,8 +90,8 @@ struct simt_value {
 /* Waits for all threads of the block. Returns the combined predicates. */
 int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site);
 
-/* Waits for all living lanes of `mask`. Returns, for a shuffle, the value of source_lane; for a
- * ballot or a match, the mask as the first word. */
+/* Waits for all living lanes of the warp. Returns, for a shuffle, the value of source_lane; for a
+ * ballot or a match, the mask as the first word. `mask` must be that of all lanes. */
 simt_value simt_warp_meet(simt_warp_kind kind, unsigned mask, simt_value value,
                           unsigned source_lane, simt_site site);
 
@@ -115,7 +107,7 @@ void *simt_dynamic_shared();
 
 #define SIMT_SITE_PARAMETER simt_site site = simt_site::here()
 
-/* ---- barriers, fences, clocks ---- */
+/* ---- barriers and fences ---- */
 
 inline void __syncthreads(SIMT_SITE_PARAMETER)
 {
@@ -141,8 +133,6 @@ inline void __threadfence()
 {
 }
 
-long long clock64();
-
 /* ---- shuffles and votes ---- */
 
 template <class T>
@@ -164,47 +154,31 @@ inline T simt_shuffle(unsigned mask, T value, unsigned source_lane, simt_site si
     return value;
 }
 
-inline void simt_check_width(int width, simt_site site)
+template <class T>
+inline T __shfl_sync(unsigned mask, T value, int source, SIMT_SITE_PARAMETER)
 {
-    if (width < 1 || width > simt_warp_threads || (width & (width - 1)) != 0)
-        simt_fail("the width of a shuffle must be a power of two up to 32", site);
+    return simt_shuffle(mask, value, (unsigned)source % simt_warp_threads, site);
 }
 
 template <class T>
-inline T __shfl_sync(unsigned mask, T value, int source, int width = simt_warp_threads,
-                     SIMT_SITE_PARAMETER)
-{
-    simt_check_width(width, site);
-    const unsigned within = (unsigned)width - 1;
-    return simt_shuffle(mask, value, (simt_lane() & ~within) + ((unsigned)source & within), site);
-}
-
-template <class T>
-inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = simt_warp_threads,
+inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = (int)simt_warp_threads,
                         SIMT_SITE_PARAMETER)
 {
-    simt_check_width(width, site);
     const unsigned lane = simt_lane(), place = lane & ((unsigned)width - 1);
     return simt_shuffle(mask, value, place >= delta ? lane - delta : lane, site);
 }
 
 template <class T>
-inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = simt_warp_threads,
-                          SIMT_SITE_PARAMETER)
+inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, SIMT_SITE_PARAMETER)
 {
-    simt_check_width(width, site);
-    const unsigned lane = simt_lane(), last = lane | ((unsigned)width - 1);
-    return simt_shuffle(mask, value, delta <= last - lane ? lane + delta : lane, site);
+    const unsigned lane = simt_lane(), source = lane + delta;
+    return simt_shuffle(mask, value, source < simt_warp_threads ? source : lane, site);
 }
 
 template <class T>
-inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = simt_warp_threads,
-                         SIMT_SITE_PARAMETER)
+inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, SIMT_SITE_PARAMETER)
 {
-    simt_check_width(width, site);
-    const unsigned lane = simt_lane(), last = lane | ((unsigned)width - 1);
-    const unsigned source = lane ^ (unsigned)lane_mask;
-    return simt_shuffle(mask, value, source <= last ? source : lane, site);
+    return simt_shuffle(mask, value, (simt_lane() ^ (unsigned)lane_mask) % simt_warp_threads, site);
 }
 
 inline unsigned __ballot_sync(unsigned mask, int predicate, SIMT_SITE_PARAMETER)
@@ -373,19 +347,5 @@ SIMT_MIN_MAX_INTEGER(long)
 SIMT_MIN_MAX_INTEGER(long long)
 #undef SIMT_MIN_MAX_INTEGER
 #undef SIMT_MIN_MAX
-
-/* A NaN is ignored if the other operand is a number, as in CUDA. */
-#define SIMT_MIN_MAX_FLOAT(type, suffix)                                                           \
-    inline type min(type a, type b)                                                                \
-    {                                                                                              \
-        return __builtin_fmin##suffix(a, b);                                                       \
-    }                                                                                              \
-    inline type max(type a, type b)                                                                \
-    {                                                                                              \
-        return __builtin_fmax##suffix(a, b);                                                       \
-    }
-SIMT_MIN_MAX_FLOAT(float, f)
-SIMT_MIN_MAX_FLOAT(double, )
-#undef SIMT_MIN_MAX_FLOAT
 
 #endif

@@ -30,7 +30,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <string>
-#include <time.h>
 #include <tuple>
 #include <vector>
 
@@ -228,7 +227,7 @@ struct thread {
     simt_site site; /* where it waits */
     /* At a warp primitive: */
     simt_warp_kind warp_kind;
-    unsigned mask, source_lane;
+    unsigned source_lane;
     simt_value value; /* the argument, and then the result */
 };
 
@@ -319,23 +318,18 @@ void catch_death()
 /* Reports where threads wait, if none can run or if threads of a block are at two barriers. */
 [[noreturn]] void fail_divergent(const char *what)
 {
-    std::map<std::tuple<int, std::string, int, unsigned>, unsigned> places;
+    std::map<std::tuple<bool, std::string, int>, unsigned> places;
     for (unsigned t = 0; t < thread_count; t++) {
         const struct thread &thread = threads[t];
-        if (thread.state == THREAD_AT_BARRIER)
-            places[{0, thread.site.file, thread.site.line, 0}]++;
-        else if (thread.state == THREAD_AT_WARP)
-            places[{1, thread.site.file, thread.site.line, thread.mask}]++;
+        if (thread.state == THREAD_AT_BARRIER || thread.state == THREAD_AT_WARP)
+            places[{thread.state == THREAD_AT_WARP, thread.site.file, thread.site.line}]++;
     }
     tell_place();
     fprintf(stderr, ": %s:", what);
     for (const auto &[place, count] : places) {
-        const auto &[is_warp, file, line, mask] = place;
-        fprintf(stderr, " %u threads wait at the %s in %s:%d", count,
+        const auto &[is_warp, file, line] = place;
+        fprintf(stderr, " %u threads wait at the %s in %s:%d,", count,
                 is_warp ? "warp primitive" : "block barrier", file.c_str(), line);
-        if (is_warp)
-            fprintf(stderr, " (mask %08x)", mask);
-        fprintf(stderr, ",");
     }
     fprintf(stderr, " %u have ended\n", ended);
     fail();
@@ -462,44 +456,36 @@ void warp_answer(struct thread *lane, unsigned group)
     }
 }
 
-/* Makes the lanes of `group` ready, which all wait, if they wait with that mask. */
-__attribute__((noinline)) void warp_release_group(unsigned warp, unsigned mask, unsigned group)
+/* Makes the living lanes of a warp ready, which all wait. */
+__attribute__((noinline)) void warp_release_all(unsigned warp)
 {
-    const unsigned first_thread = warp * lanes;
+    const unsigned first_thread = warp * lanes, group = warps[warp].living;
     struct thread *lane = threads + first_thread;
     unsigned list[lanes], count = 0;
     const struct thread &leader = lane[__builtin_ctz(group)];
     for (unsigned rest = group; rest != 0; rest &= rest - 1) {
         const struct thread &thread = lane[__builtin_ctz(rest)];
-        if (thread.mask != mask)
-            return;
         if (thread.warp_kind != leader.warp_kind || thread.site.line != leader.site.line)
             fail_divergent("divergent warp primitive");
         list[count++] = first_thread + (unsigned)__builtin_ctz(rest);
     }
     warp_answer(lane, group);
-    warps[warp].waiting &= ~group;
+    warps[warp].waiting = 0;
     make_ready(list, count, true);
 }
 
-/* Makes the living lanes of `mask` ready if all of them wait with that mask. */
-inline void warp_release(unsigned warp, unsigned mask)
+/* Makes the living lanes ready if all of them wait. */
+inline void warp_release(unsigned warp)
 {
-    const unsigned group = mask & warps[warp].living;
-    if (group != 0 && (warps[warp].waiting & group) == group)
-        warp_release_group(warp, mask, group);
+    if (warps[warp].waiting != 0 && warps[warp].waiting == warps[warp].living)
+        warp_release_all(warp);
 }
 
 /* Ends a lane. It may be the last one that other lanes wait for. */
 void warp_end_lane(unsigned thread)
 {
-    struct warp &warp = warps[thread / lanes];
-    warp.living &= ~(1u << thread % lanes);
-    for (unsigned rest = warp.waiting; rest != 0; rest &= rest - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(rest);
-        if (warp.waiting >> lane & 1)
-            warp_release(thread / lanes, threads[thread / lanes * lanes + lane].mask);
-    }
+    warps[thread / lanes].living &= ~(1u << thread % lanes);
+    warp_release(thread / lanes);
 }
 
 /* ---- threads and blocks ---- */
@@ -627,17 +613,15 @@ simt_value simt_warp_meet(simt_warp_kind kind, unsigned mask, simt_value value,
                           unsigned source_lane, simt_site site)
 {
     struct thread &thread = threads[running];
-    const unsigned bit = 1u << running % lanes;
-    if ((mask & bit) == 0)
-        simt_fail("the mask of a warp primitive leaves out the lane that calls it", site);
+    if (mask != 0xffffffffu)
+        simt_fail("a warp primitive of some lanes, which no kernel uses", site);
     thread.state = THREAD_AT_WARP;
     thread.site = site;
     thread.warp_kind = kind;
-    thread.mask = mask;
     thread.source_lane = source_lane;
     thread.value = value;
-    warps[running / lanes].waiting |= bit;
-    warp_release(running / lanes, mask);
+    warps[running / lanes].waiting |= 1u << running % lanes;
+    warp_release(running / lanes);
     run_others();
     return thread.value;
 }
@@ -657,11 +641,4 @@ unsigned simt_lane()
 void *simt_dynamic_shared()
 {
     return dynamic_shared;
-}
-
-long long clock64()
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
 }

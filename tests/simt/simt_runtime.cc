@@ -11,6 +11,7 @@
 #include "simt_state.h"
 
 #include <algorithm>
+#include <chrono>
 #include <ctype.h>
 #include <set>
 #include <stdio.h>
@@ -368,7 +369,7 @@ cudaError_t cudaDeviceSynchronize()
 struct simt_event_record {
     work_pointer stream;
     uint64_t position;
-    long long time_ns;
+    std::chrono::steady_clock::time_point time;
 };
 
 struct CUevent_st {
@@ -439,8 +440,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
         if (event->device != work->device)
             return cudaErrorInvalidResourceHandle;
         event->record =
-            std::make_shared<simt_event_record>(simt_event_record{work, work->given + 1, 0});
-        give_work(work, [record = event->record] { record->time_ns = clock64(); });
+            std::make_shared<simt_event_record>(simt_event_record{work, work->given + 1, {}});
+        give_work(work,
+                  [record = event->record] { record->time = std::chrono::steady_clock::now(); });
         return cudaSuccess;
     });
 }
@@ -461,7 +463,9 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
             return cudaErrorInvalidResourceHandle;
         if (!is_reached(*start->record) || !is_reached(*end->record))
             return cudaErrorNotReady;
-        *milliseconds = (float)(end->record->time_ns - start->record->time_ns) * 1e-6f;
+        const std::chrono::duration<float, std::milli> took =
+            end->record->time - start->record->time;
+        *milliseconds = took.count();
         return cudaSuccess;
     });
 }
@@ -476,35 +480,14 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 /* ---- peers ---- */
 
-namespace
-{
-
 /* SIMT_PEERS=0: no device can reach the memory of another. */
-bool are_peers(int device, int peer)
-{
-    return device != peer && number_from("SIMT_PEERS", 1) != 0;
-}
-
-std::set<std::pair<int, int>> peers_enabled;
-
-} // namespace
-
-cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
-{
-    return api_call("cudaDeviceCanAccessPeer").run_without_device([&] {
-        if (!is_device(device) || !is_device(peer))
-            return cudaErrorInvalidDevice;
-        *can = are_peers(device, peer);
-        return cudaSuccess;
-    });
-}
-
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
+    static std::set<std::pair<int, int>> peers_enabled;
     return api_call("cudaDeviceEnablePeerAccess").run([&] {
         if (!is_device(peer) || flags != 0)
             return cudaErrorInvalidDevice;
-        if (!are_peers(current_device, peer))
+        if (peer == current_device || number_from("SIMT_PEERS", 1) == 0)
             return cudaErrorPeerAccessUnsupported;
         return peers_enabled.insert({current_device, peer}).second
                    ? cudaSuccess
@@ -553,8 +536,6 @@ bool is_valid_grid(const dim3 &grid, const dim3 &block)
 
 cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel)
 {
-    if (kernel == nullptr)
-        return cudaErrorInvalidDeviceFunction;
     if (!is_valid_grid(config.gridDim, config.blockDim) ||
         config.dynamicSmemBytes > (size_t)max_shared_optin_bytes(current_device))
         return cudaErrorInvalidConfiguration;
