@@ -113,7 +113,7 @@ frames numbers.txt 100000
 ok_shared_all <<'END'
 +doubles with NaNs, written as .npy|2|npy|doubles.f64
 +several .npy inputs, an empty one among them, descending|3|npy|-r part0.npy part1.npy part2.npy part3.npy
-halves, NaNs first|3|f16|--nan=first halves.f16
+halves, NaNs first|5|f16|--nan=first halves.f16
 parts of unlike sizes|2|u64|-S 15M odd.u64
 many lines for one, few for the other|2|u64|-S 16M --type=u64 --output-format=raw uneven.txt
 all equal|3|f32|equal.f32
@@ -121,7 +121,7 @@ each sorts in parts, which are on disk|2|f64|-S 4M many.f64
 the first of all|3|f64|--top=100000 doubles.f64
 text of numbers in several files, the last line cut off|3|txt|--type=f64 numbers.txt few.txt cut.txt
 bytes to text|3|txt|bytes.u8
-text of fewer numbers than ranks|4|npy|--type=f32 cut.txt
+text of fewer numbers than ranks|7|npy|--type=f32 cut.txt
 frames as one process makes them|2|f64.zst|large.f64
 +no numbers, compressed|2|f64.zst|none.f64
 compressed numbers and plain ones|3|npy|part1.npy.zst part2.npy part1.npy
@@ -137,7 +137,7 @@ lines that end with NUL|2|txt|-z -k1 nul
 lines with a header|3|txt|--header=1 -t, -k2,2n named named-too
 the first lines|3|txt|-g --top=1000 decimals
 lines in parts, which are on disk|2|txt|-S 1M -k1 decimals rows
-two lines|3|txt|lines
+two lines|6|txt|lines
 +indices of lines of two files, the first of equal ones|3|npy|--argsort -u -t: -k1,1 -k2,2nr rows more-rows
 indices of lines after a header, in more parts than are merged at once|3|npy|--argsort=i32 -S 1M --header=1 -t, -k2,2n named named-too
 END
