@@ -169,29 +169,31 @@ doc_dir = $(datadir)/doc/gpusort
 plugin_dir = $(libexecdir)/gpusort
 INSTALL_PROGRAM = install -m 755
 STRIP ?= strip
+# The quotes are for names with blanks: without them, uninstall could remove other files.
 install: $(if $(wildcard $(BUILD)/gpusort),,all)
-	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(bash_dir) $(zsh_dir) $(fish_dir) \
-		$(doc_dir))
-	$(INSTALL_PROGRAM) $(BUILD)/gpusort $(DESTDIR)$(bindir)/gpusort
-	install -m 644 man/gpusort.1 $(DESTDIR)$(mandir)/man1/gpusort.1
-	install -m 644 completions/gpusort.bash $(DESTDIR)$(bash_dir)/gpusort
-	install -m 644 completions/_gpusort $(DESTDIR)$(zsh_dir)/_gpusort
-	install -m 644 completions/gpusort.fish $(DESTDIR)$(fish_dir)/gpusort.fish
-	install -m 644 LICENSE NOTICE $(DESTDIR)$(doc_dir)
+	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(bash_dir)' \
+		'$(DESTDIR)$(zsh_dir)' '$(DESTDIR)$(fish_dir)' '$(DESTDIR)$(doc_dir)'
+	$(INSTALL_PROGRAM) $(BUILD)/gpusort '$(DESTDIR)$(bindir)/gpusort'
+	install -m 644 man/gpusort.1 '$(DESTDIR)$(mandir)/man1/gpusort.1'
+	install -m 644 completions/gpusort.bash '$(DESTDIR)$(bash_dir)/gpusort'
+	install -m 644 completions/_gpusort '$(DESTDIR)$(zsh_dir)/_gpusort'
+	install -m 644 completions/gpusort.fish '$(DESTDIR)$(fish_dir)/gpusort.fish'
+	install -m 644 LICENSE NOTICE '$(DESTDIR)$(doc_dir)'
 ifneq ($(wildcard $(plugin)),)
-	install -d $(DESTDIR)$(plugin_dir)
-	install -m 755 $(plugin) $(DESTDIR)$(plugin_dir)/mpi.so
+	install -d '$(DESTDIR)$(plugin_dir)'
+	install -m 755 $(plugin) '$(DESTDIR)$(plugin_dir)/mpi.so'
 endif
 
 install-strip: INSTALL_PROGRAM += -s --strip-program=$(STRIP)
 install-strip: install
 
 uninstall:
-	rm -f $(addprefix $(DESTDIR),$(bindir)/gpusort $(mandir)/man1/gpusort.1 \
-		$(bash_dir)/gpusort $(zsh_dir)/_gpusort $(fish_dir)/gpusort.fish \
-		$(doc_dir)/LICENSE $(doc_dir)/NOTICE $(plugin_dir)/mpi.so)
-	-rmdir $(DESTDIR)$(doc_dir)
-	[ ! -d $(DESTDIR)$(plugin_dir) ] || rmdir $(DESTDIR)$(plugin_dir)
+	rm -f '$(DESTDIR)$(bindir)/gpusort' '$(DESTDIR)$(mandir)/man1/gpusort.1' \
+		'$(DESTDIR)$(bash_dir)/gpusort' '$(DESTDIR)$(zsh_dir)/_gpusort' \
+		'$(DESTDIR)$(fish_dir)/gpusort.fish' '$(DESTDIR)$(doc_dir)/LICENSE' \
+		'$(DESTDIR)$(doc_dir)/NOTICE' '$(DESTDIR)$(plugin_dir)/mpi.so'
+	-rmdir '$(DESTDIR)$(doc_dir)'
+	[ ! -d '$(DESTDIR)$(plugin_dir)' ] || rmdir '$(DESTDIR)$(plugin_dir)'
 
 dist:
 	scripts/make_dist.sh $(VERSION) $(BUILD)
@@ -200,7 +202,7 @@ deb: $(if $(wildcard $(BUILD)/gpusort),,all)
 	scripts/make_deb.sh $(VERSION) $(BUILD)
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf '$(BUILD)'
 
 distclean: clean
 	rm -rf build gpusort gpusort-*.tar.gz gpusort_*.deb

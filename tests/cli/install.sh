@@ -50,7 +50,8 @@ ok_fails_with 'a compiler that is not for glibc' 2 \
     make CUDA=0 CC='gcc -nostdinc' BUILD=other
 rm -r other
 
-ok 'make install' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 install DESTDIR="$work/root" prefix=/usr
+touch "$work/new" # would be removed by a command that cuts names at blanks
+ok 'make install' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 install DESTDIR="$work/new root" prefix=/usr
 ok_prints 'what make install installs' \
     './usr/bin/gpusort
 ./usr/share/bash-completion/completions/gpusort
@@ -59,24 +60,25 @@ ok_prints 'what make install installs' \
 ./usr/share/fish/vendor_completions.d/gpusort.fish
 ./usr/share/man/man1/gpusort.1
 ./usr/share/zsh/site-functions/_gpusort
-' -- bash -c 'cd "$0" && find . -type f ! -name mpi.so | sort' "$work/root"
+' -- bash -c 'cd "$0" && find . -type f ! -name mpi.so | sort' "$work/new root"
 if [ -f build/mpi.so ]; then
     ok 'the plugin is installed where the program looks for it' \
-        test -f "$work/root/usr/bin/../libexec/gpusort/mpi.so"
+        test -f "$work/new root/usr/bin/../libexec/gpusort/mpi.so"
 else
     skip 'the plugin is installed where the program looks for it' 'no mpicc'
 fi
 ok_prints 'make MPI=0 leaves the plugin out' '' -- \
     bash -c 'make -nB CUDA=0 MPI=0 | grep "mpi\.so" || true'
 ok_prints 'modes of what make install installs' '644\n755\n' -- \
-    bash -c 'find "$0" -type f -printf "%m\n" | sort -u' "$work/root"
+    bash -c 'find "$0" -type f -printf "%m\n" | sort -u' "$work/new root"
 ok_output 'completions are installed as they are stored' \
     <(cat completions/{gpusort.bash,gpusort.fish,_gpusort}) -- \
-    cat "$work/root/usr/share/"{bash-completion/completions/gpusort,fish/*/*,zsh/*/*}
-ok_says 'the program installed' '^gpusort [0-9]' -- "$work/root/usr/bin/gpusort" --version
-ok 'make uninstall' make CUDA=0 uninstall DESTDIR="$work/root" prefix=/usr
-ok_prints 'make uninstall leaves no file' '' -- find "$work/root" -type f
-ok 'make uninstall leaves no folder of documents' test ! -e "$work/root/usr/share/doc/gpusort"
+    cat "$work/new root/usr/share/"{bash-completion/completions/gpusort,fish/*/*,zsh/*/*}
+ok_says 'the program installed' '^gpusort [0-9]' -- "$work/new root/usr/bin/gpusort" --version
+ok 'make uninstall' make CUDA=0 uninstall DESTDIR="$work/new root" prefix=/usr
+ok_prints 'make uninstall leaves no file' '' -- find "$work/new root" -type f
+ok 'make uninstall leaves the file of another program' test -f "$work/new"
+ok 'make uninstall leaves no folder of documents' test ! -e "$work/new root/usr/share/doc/gpusort"
 ok 'make install-strip' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 install-strip DESTDIR="$work/stripped" prefix=/usr
 ok_says 'what it installs has no symbols' 'no symbols$' -- nm "$work/stripped/usr/bin/gpusort"
 
