@@ -20,7 +20,7 @@ _gpusort() {
     --output-format= | --output-format) mapfile -t COMPREPLY < <(compgen -W 'same raw npy text' -- "$word") ;;
     --type= | --type) mapfile -t COMPREPLY < <(compgen -W 'i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 bool datetime64 timedelta64' -- "$word") ;;
     --zstd=) ;;
-    --argsort=) mapfile -t COMPREPLY < <(compgen -W 'u32 u64' -- "$word") ;;
+    --argsort=) mapfile -t COMPREPLY < <(compgen -W 'u32 u64 i32 i64' -- "$word") ;;
     --nan= | --nan) mapfile -t COMPREPLY < <(compgen -W 'first last error' -- "$word") ;;
     --top= | --top) ;;
     --header=) ;;

@@ -12,7 +12,7 @@ complete -c gpusort -l no-zstd -d 'Do not compress the output (default: by its n
 complete -c gpusort -l output-format -r -f -a 'same raw npy text' -d 'Format of the output (default: by its name if it is text or .npy, otherwise same): same, raw, npy, text'
 complete -c gpusort -l type -r -f -a 'i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 bool datetime64 timedelta64' -d 'Type of the numbers, also as NumPy spells it (<f8, float64): i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 bool datetime64 timedelta64'
 complete -c gpusort -l zstd -f -d 'Compress the output'
-complete -c gpusort -l argsort -f -a 'u32 u64' -d 'Write the sorted order as indices (0-based) instead of the numbers, as u32, u64, i32 or i64 (default u64); equal numbers stay in the order of the input'
+complete -c gpusort -l argsort -f -a 'u32 u64 i32 i64' -d 'Write the sorted order as indices (0-based) instead of the numbers, as u32, u64, i32 or i64 (default u64); equal numbers stay in the order of the input'
 complete -c gpusort -l nan -r -f -a 'first last error' -d 'Write NaNs of binary data first or last, or treat them as an error (default: they are greatest)'
 complete -c gpusort -s 'r' -l reverse -d 'Sort in descending order'
 complete -c gpusort -l top -r -f -d 'Write only the first K of the sorted output (K may be 5000, 5e3 or 5K)'

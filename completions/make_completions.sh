@@ -37,7 +37,7 @@ words() {
     case $1 in
     type | format | output-format) sed 's/.*: //; s/,//g' <<<"$2" ;;
     algorithm) echo "auto $(grep -o 'on the [^;]*' <<<"$2" | sed 's/.*: //' | xargs -n 1 | awk '!seen[$0]++' | xargs)" ;;
-    argsort) echo u32 u64 ;;
+    argsort) echo u32 u64 i32 i64 ;;
     check) echo diagnose-first quiet silent ;;
     device) echo auto cpu gpu ;;
     endian) echo little big ;;

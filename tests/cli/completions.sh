@@ -34,7 +34,8 @@ bash_offers() {
 }
 ok_output 'bash: each long option, and no other' options -- \
     bash -c 'grep -v "^-- " | sed "s/=\$//" | sort' < <(bash_offers --)
-for argument in 'type types' 'format formats' 'output-format formats' 'algorithm paths'; do
+gpusort --argsort=x 2>&1 | grep -oE '[ui](32|64)' >indices || true
+for argument in 'argsort indices' 'type types' 'format formats' 'output-format formats' 'algorithm paths'; do
     read -r option expected <<<"$argument"
     ok_output "bash: each word of --$option" <(sort "$expected") -- \
         bash -c 'grep -vx "auto\|same" | sort' < <(bash_offers --"$option" = '')
