@@ -4,12 +4,13 @@
 # the JSON.
 . "$(dirname "$0")/../lib.sh"
 
-python3 -c 'import json' 2>/dev/null || skip_all 'no Python'
+# Not the name, which may be that of a script that searches for the program.
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || skip_all 'no Python'
 is_gpu=
 [ -n "$(gpu_problem)" ] || is_gpu=yes
 
-numbers=$(full_or_small 2200000 150000) # 17 MB, which several threads read
-lines=$(full_or_small 220000 30000)
+numbers=$(full_or_small 300000 150000)
+lines=$(full_or_small 100000 30000)
 head -c $((numbers * 8)) /dev/urandom >data.f64
 gpusort data.f64 -o data.sorted
 seq "$lines" | shuf >data.txt
@@ -23,7 +24,7 @@ sed -n 's/^\.It Li \([a-zA-Z_.]*\)$/\1/p' "$tests_dir/../man/gpusort.1" >documen
 # ok_stats NAME CONDITION WALL_SECONDS FILE: FILE is one line of JSON, and CONDITION, a Python
 # expression with the object as `s`, is true.
 ok_stats() {
-    python3 - "$2" "$3" "$4" >"$work/log/problems" 2>&1 <<'PYTHON' || true
+    "$python" - "$2" "$3" "$4" >"$work/log/problems" 2>&1 <<'PYTHON' || true
 import json, os, sys
 condition, wall, path = sys.argv[1:]
 data = open(path, "rb").read()
@@ -109,7 +110,7 @@ ok_says '--stats: a name of odd bytes is on one line' '^gpusort: input +file a "
 
 gpusort --stats data.f64 -o out 2>text
 gpusort --stats=json data.f64 -o out 2>json
-python3 -c 'import json
+"$python" -c 'import json
 s = json.load(open("json"))
 print("\n".join([*(g for g in s if isinstance(s[g], dict) and g != "stages"), *s["stages"]]))' >groups
 ok_prints 'text has a line for each object of JSON' "$(sed 's/$/\\n/' groups | tr -d '\n')" -- \
@@ -188,7 +189,7 @@ traced() {
     {
         [ "$status" -eq 0 ] || echo "exit status $status"
         cat "$work/log/stderr"
-        python3 "$tests_dir/cli/check_trace.py" trace \
+        "$python" "$tests_dir/cli/check_trace.py" trace \
             "wall=$((($(date +%s%N) - start) / 1000000 + 1))e-3" "${checks[@]}"
     } >"$work/log/problems" 2>&1
     pass_unless_said "$name" "$work/log/problems"
@@ -197,6 +198,9 @@ traced() {
 text_bytes=$(stat -c %s data.txt)
 traced 'numbers' "read=$bytes" "write=$bytes" lanes=read,stage,write -- --device=cpu data.f64 -o out
 ok_same_bytes 'with --trace it sorts' out data.sorted
+head -c 17000000 /dev/zero >zeros.f64
+traced 'numbers that several threads read' read=17000000 write=17000000 lanes=read,stage,write -- \
+    --device=cpu --parallel=3 zeros.f64 -o out
 traced 'lines' "read=$text_bytes" "parse=$text_bytes" "make=$text_bytes" "write=$text_bytes" lanes=make,parse,read,stage,write -- \
     --device=cpu -n data.txt -o out
 traced 'standard input and output' "read=$text_bytes" "write=$text_bytes" -- -n <data.txt
@@ -234,7 +238,7 @@ fi
 rm -f trace
 ok_fails_with 'a run that fails' 2 'standard input:3: .x. is not a number' -- \
     bash -c 'printf "2\n1\nx\n" | "$0" --trace=trace' "$GPUSORT"
-ok 'leaves its trace' python3 "$tests_dir/cli/check_trace.py" trace read=6
+ok 'leaves its trace' "$python" "$tests_dir/cli/check_trace.py" trace read=6
 rm -f trace
 ok_fails_with 'one that never begins' 2 'missing: No such file' -- gpusort --trace=trace missing
 ok 'leaves none' test ! -e trace
@@ -288,7 +292,7 @@ slow() {
 }
 export -f await slow
 export GPUSORT cr=$'\r'
-on_terminal=(python3 "$tests_dir/on_terminal.py" --stderr)
+on_terminal=("$python" "$tests_dir/on_terminal.py" --stderr)
 
 # These jobs run at the same time, as they only wait.
 "${on_terminal[@]}" bash -c 'slow shown 1 -o shown.out' >shown &
@@ -310,8 +314,7 @@ slow '' 1 --progress -q >asked_quiet 2>&1 &
 { head -c 8000000 /dev/zero; await piped; } |
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 wait
-head -c 9000000 data.f64 >few.f64
-"${on_terminal[@]}" "$GPUSORT" few.f64 -o out >fast
+"${on_terminal[@]}" "$GPUSORT" data.f64 -o out >fast
 "${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
 
 # The line on a terminal begins with a carriage return, and is erased with one.

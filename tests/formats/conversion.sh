@@ -5,22 +5,22 @@
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
-count=$(full_or_small 5000 2000)
-for type in i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool; do
-    "$numpy" "$tests_dir/make_data.py" text . $type "$count"
-    ok_writes "$type: text to raw" $type.sorted.raw -- \
-        --format=text --type=$type --output-format=raw $type.in.text
-    ok_writes "$type: text to npy" $type.sorted.npy -- \
-        --format=text --type=$type --output-format=npy $type.in.text
-    ok_writes "$type: raw to text, as Python writes it" $type.sorted.text -- \
-        --format=raw --type=$type --output-format=text $type.in.raw
-    ok_writes "$type: npy to text, as Python writes it" $type.sorted.text -- \
-        --output-format=text $type.in.npy
-    ok_writes "$type: raw to npy, as numpy.save writes it" $type.sorted.npy -- \
-        --format=raw --type=$type --output-format=npy $type.in.raw
-    ok_writes "$type: npy to raw" $type.sorted.raw -- --output-format=raw $type.in.npy
-    ok_writes "$type: text to text, as numbers" $type.sorted.text -- \
-        --format=text --type=$type $type.in.text
+types='i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool'
+"$numpy" "$tests_dir/make_data.py" text . "${types// /,}" "$(full_or_small 5000 2000)"
+for type in $types; do
+    ok_writes "$type: text to raw" "$type.sorted.raw" -- \
+        --format=text --type="$type" --output-format=raw "$type.in.text"
+    ok_writes "$type: text to npy" "$type.sorted.npy" -- \
+        --format=text --type="$type" --output-format=npy "$type.in.text"
+    ok_writes "$type: raw to text, as Python writes it" "$type.sorted.text" -- \
+        --format=raw --type="$type" --output-format=text "$type.in.raw"
+    ok_writes "$type: npy to text, as Python writes it" "$type.sorted.text" -- \
+        --output-format=text "$type.in.npy"
+    ok_writes "$type: raw to npy, as numpy.save writes it" "$type.sorted.npy" -- \
+        --format=raw --type="$type" --output-format=npy "$type.in.raw"
+    ok_writes "$type: npy to raw" "$type.sorted.raw" -- --output-format=raw "$type.in.npy"
+    ok_writes "$type: text to text, as numbers" "$type.sorted.text" -- \
+        --format=text --type="$type" "$type.in.text"
 done
 
 "$numpy" "$tests_dir/make_data.py" keys . f64 1000
@@ -29,22 +29,27 @@ ok_writes 'big-endian raw to npy stays big-endian' f64.1000.big.up.npy -- \
 ok_writes 'big-endian npy to raw stays big-endian' f64.1000.big.up.raw -- \
     --output-format=raw f64.1000.big.in.npy
 gpusort --output-format=text f64.in.npy -o little.text
-"$numpy" -c 'import numpy; numpy.save("big", numpy.load("f64.in.npy").astype(">f8"))'
-ok_writes 'big-endian npy to text' little.text -- --output-format=text big.npy
 
 # ---- names of outputs ----------------------------------------------------------------------------
 
 printf '3\n1.5\n-2e3\n' >three
 printf '2\n1\n' >two
 head -c 64 f64.in.raw >eight.f64
-"$numpy" -c 'import numpy
+printf '9007199254740992\n-9007199254740994\n18446744073709551616\n9007199254740993.0\n9007199254740993e0\n-inf\n' >rounded
+inexact=(9007199254740993 -9007199254740993 ' +9223372036854775807' 18446744073709551615)
+"$numpy" -c 'import numpy, sys
+numpy.save("big", numpy.load("f64.in.npy").astype(">f8"))
+numpy.save("rounded", numpy.sort(numpy.loadtxt("rounded")))
+for i, word in enumerate(sys.argv[1:]):
+    numpy.save("ids%d" % i, numpy.sort([1, float(word)]))
 three = numpy.array([-2e3, 1.5, 3])
 numpy.save("three", three)
 open("three.text", "w").write("-2000\n1.5\n3\n")
 open("three.lines", "w").write("-2e3\n1.5\n3\n")
 numpy.array([1, 2], "<u4").tofile("two.raw")
 numpy.sort(numpy.fromfile("eight.f64")).tofile("eight.raw")
-numpy.array([1, 2], "<f8").tofile("two.doubles")'
+numpy.array([1, 2], "<f8").tofile("two.doubles")' "${inexact[@]}"
+ok_writes 'big-endian npy to text' little.text -- --output-format=text big.npy
 
 # A row: the name of an output, the file that has the same bytes, and the arguments.
 while IFS='|' read -r name expected words; do
@@ -147,16 +152,14 @@ exec 5>&-
 # ---- numbers in text -----------------------------------------------------------------------------
 
 # Integers that f64 would round may be identifiers. They are refused unless --type is given.
-printf '9007199254740992\n-9007199254740994\n18446744073709551616\n9007199254740993.0\n9007199254740993e0\n-inf\n' >rounded
-"$numpy" -c 'import numpy; numpy.save("rounded", numpy.sort(numpy.loadtxt("rounded")))'
 ok_writes 'what f64 holds, or looks like no integer of 64 bits, is f64' rounded.npy -- --output-format=npy rounded
-for word in 9007199254740993 -9007199254740993 ' +9223372036854775807' 18446744073709551615; do
+for i in "${!inexact[@]}"; do
+    word=${inexact[i]}
     printf '1\n%s\n' "$word" >ids
     refused "$word is not rounded without a word" \
         "^gpusort: ids:2:  ?[^ ]* is not exact as f64: use --type=i64 or u64, or f64 to round it$" -- \
         gpusort --output-format=npy ids -o "$target"
-    "$numpy" -c 'import numpy; numpy.save("ids", numpy.sort(numpy.loadtxt("ids")))'
-    ok_writes "$word is rounded when told so" ids.npy -- --type=f64 --output-format=npy ids
+    ok_writes "$word is rounded when told so" "ids$i.npy" -- --type=f64 --output-format=npy ids
 done
 ok_prints 'floats are written short' '-0\n0\n1e-05\n0.0001\n0.1\n100000\n1e+16\n1e+22\ninf\nnan\n' -- \
     gpusort --type=f64 <<<$'nan\ninf\n1e22\n1e16\n1e5\n.1\n1e-4\n1e-5\n0\n-0.0'

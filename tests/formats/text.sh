@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
-count=$(full_or_small 100000 20000)
+count=$(full_or_small 40000 20000)
 "$numpy" "$tests_dir/make_data.py" lines "$count" >lines
 sort -g lines >up
 sort -g -r lines >down
