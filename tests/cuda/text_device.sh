@@ -17,25 +17,23 @@ sorts() {
 
 # ---- kinds of lines ------------------------------------------------------------------------------
 
-long=$(full_or_small 10000000 1000000)
+long=$(full_or_small 10000000 300000)
 : >none
 printf '\n' >empty_line
 printf '7' >unended
 printf '7\n' >one
-yes '' | head -n 100000 >empty_lines || true
+yes '' | head -n 40000 >empty_lines || true
 { seq 3; head -c "$long" /dev/zero | tr '\0' 9; echo; seq 2; } >long_line
 head -c "$long" /dev/zero | tr '\0' 9 >nothing_but_long
-seq "$(full_or_small 200000 20000)" | awk '{ print $1 * 7919 % 100003 }' >many
-yes 1.50 | head -n 30000 >equal || true
-awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%s%d\n", i % 3 ? "" : "0", i % 50 }' >respelt
+seq "$(full_or_small 200000 10000)" | awk '{ print $1 * 7919 % 100003 }' >many
+yes 1.50 | head -n 9000 >equal || true
+awk 'BEGIN { for (i = 0; i < 9000; i++) printf "%s%d\n", i % 3 ? "" : "0", i % 50 }' >respelt
 for file in none empty_line unended one empty_lines long_line nothing_but_long many equal respelt; do
     sorts "-g: $file" -g "$file"
     sorts "-n -r: $file" -n -r "$file"
-    sorts "-k1: $file" -k1 "$file"
 done
-for file in empty_lines many equal respelt; do
-    sorts "-g -u: $file" -g -u "$file"
-    sorts "-n -s: $file" -n -s "$file"
+for file in empty_lines many respelt; do
+    sorts "-k1: $file" -k1 "$file"
     sorts "-h -u -r: $file" -h -u -r "$file"
 done
 sorts 'two keys' -k1.1,1.2n -k1.3,1nr many
@@ -92,7 +90,7 @@ cp many in_place
 sort -g many >expected
 ok 'sorts a file in place' on_gpu -g in_place -o in_place
 ok_same_bytes 'in place: the lines are sorted' in_place expected
-ok_says '-v says what the GPU did' '^gpusort: stage .*\(30000 lines\)' -- on_gpu -v -g equal -o got
+ok_says '-v says what the GPU did' '^gpusort: stage .*\(9000 lines\)' -- on_gpu -v -g equal -o got
 ok_says '-v: the text is uploaded' '^gpusort: upload ' -- on_gpu -v -g equal -o got
 
 # ---- refused inputs ------------------------------------------------------------------------------
@@ -132,19 +130,17 @@ refused 'a line that the device does not hold: what is needed, and what is free'
 sort -g many >expected
 ok_output 'less memory than would be best' expected -- \
     env SIMT_MEMORY_BYTES="$(full_or_small 9000000 2000000)" "$GPUSORT" --device=gpu -g many
-for order in -g -gu -k1,1n; do
+for order in -gu -k1,1n; do
     sort $order spelled >expected
-    for bytes in 150000 200000 250000 300000; do
+    for bytes in 150000 200000 250000; do
         ok_output "ties in $bytes bytes of memory: $order" expected -- \
             env SIMT_MEMORY_BYTES=$bytes "$GPUSORT" --device=gpu $order spelled
     done
 done
 registrations=$(printf 'cudaHostRegister:%d,' {1..8})
-for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 "${registrations}cudaMallocHost:1" \
-    "${registrations}cudaMallocHost:2" cudaMemcpyAsync:1 \
-    cudaMemcpyAsync:2 cudaLaunchKernelEx:1 cudaLaunchKernelEx:2 cudaEventSynchronize:1; do
-    refused "a failure of $call" '^gpusort: device 0: ' -- \
-        env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt -o "$target"
+for call in 1 2; do # faults.sh makes the other calls fail
+    refused "a failure to allocate pinned memory, $call" '^gpusort: device 0: ' -- env \
+        SIMT_FAIL="${registrations}cudaMallocHost:$call" "$GPUSORT" --device=gpu -g respelt -o "$target"
 done
 
 # Where memory cannot be pinned once it is allocated, the ring is allocated as pinned memory.
