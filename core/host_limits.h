@@ -12,7 +12,7 @@
 
 struct memory_limits {
     size_t host_bytes;              /* of the host's memory */
-    bool host_said;                 /* given by the user; else most of the free memory */
+    const char *host_reason;        /* of host_bytes, for people */
     size_t device_bytes;            /* of a GPU's memory */
     bool device_said;               /* given by the user; else all that the GPU has */
     const char *const *directories; /* for spilled runs, used in turns */

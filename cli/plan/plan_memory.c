@@ -120,14 +120,26 @@ static size_t process_most(const struct job *job)
 #define SMALL_INPUT_BYTES ((uint64_t)1 << 20)
 #define SMALL_INPUT_MEMORY ((size_t)256 << 20)
 
-/* Returns the free memory that the job may take. Finding it means reading a dozen files, which a
- * small input is not worth. */
-static size_t free_bytes(const struct options *options, const struct plan *plan)
+/* Sets the memory that the job may take, and the reason. Finding what is free means reading a dozen
+ * files, which a small input is not worth. */
+static void choose_host_memory(const struct options *options, const struct plan *plan,
+                               struct memory_limits *memory)
 {
-    if (options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES)
-        return SMALL_INPUT_MEMORY;
     const struct group *const group = plan->job.group; /* whose ranks on this host share it */
-    return HOST_SHARE(memory_available(plan->job.sort.threads)) / (group ? group->host_size : 1);
+    const size_t most = process_most(&plan->job);
+    if (options->memory.host.is_said) {
+        memory->host_bytes = options->memory.host.bytes;
+        memory->host_reason = "as -S says";
+    } else if (options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES) {
+        memory->host_bytes = SMALL_INPUT_MEMORY;
+        memory->host_reason = "enough for a small input";
+    } else {
+        memory->host_bytes =
+            HOST_SHARE(memory_available(plan->job.sort.threads)) / (group ? group->host_size : 1);
+        memory->host_reason = "most of what is free";
+    }
+    if (memory->host_bytes > most)
+        memory->host_bytes = most;
 }
 
 bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error)
@@ -136,11 +148,7 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
     struct memory_limits *const memory = &job->memory;
     const struct memory_words *const words = &options->memory;
     const bool is_host = job->backend == backends[0];
-    memory->host_said = words->host.is_said;
-    const size_t most = process_most(job);
-    memory->host_bytes = words->host.is_said ? words->host.bytes : free_bytes(options, plan);
-    if (memory->host_bytes > most)
-        memory->host_bytes = most;
+    choose_host_memory(options, plan, memory);
     memory->device_bytes = is_host ? 0 : plan->device.memory_bytes;
     const unsigned devices = job->sort.device_count > 1 ? job->sort.device_count : 1;
     memory->device_said =

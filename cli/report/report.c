@@ -326,7 +326,7 @@ static void print_memory(FILE *stream, const char *prefix, const struct plan *pl
     const struct memory_limits *const memory = &plan->job.memory;
     fprintf(stream, "%smemory     ", prefix);
     print_bytes(stream, memory->host_bytes);
-    fprintf(stream, " (%s)", memory->host_said ? "as -S says" : "most of what is free");
+    fprintf(stream, " (%s)", memory->host_reason);
     if (memory->device_bytes > 0) {
         fprintf(stream, ", ");
         print_bytes(stream, memory->device_bytes);

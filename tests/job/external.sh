@@ -352,6 +352,9 @@ ok_says 'of several sizes, the greatest' '^memory +2.0 GiB' -- \
 ok_says 'a part of all memory' '^memory +[0-9.]+ [KMGT]iB \(as -S says\)' -- \
     gpusort --explain -S 50% lines
 ok_says 'most of what is free' '^memory .*most of what is free' -- gpusort --explain lines
+printf '2\n1\n' >few
+ok_says 'a small input is sorted without asking what is free' 'memory .*\(enough for a small input\)$' -- \
+    gpusort -v few
 # A control group with 300 MB, of which a shell holds 100.
 memory_group() {
     local root
