@@ -188,6 +188,8 @@ static bool line_words_check(const struct options *options, struct error *error)
                          options->input_format->name);
     if (word && options->type)
         return error_set(error, "%s is for lines of text, and --type makes numbers of them", word);
+    if (word && options->nan_said)
+        return error_set(error, "%s is for lines of text, and --nan is for numbers", word);
     return true;
 }
 

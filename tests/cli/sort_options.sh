@@ -353,8 +353,11 @@ refused '-u with binary numbers' '^gpusort: -u is for lines of text, and the inp
 refused '-u with numbers read from text' '^gpusort: -u is for lines of text, and --type' -- \
     gpusort -u --type=f64 two -o "$target"
 ok_prints '-s with binary numbers is as without' '\n\n12' -- gpusort -s --format=raw --type=u8 two
-refused '--nan with lines' '^gpusort: --nan is for numbers' -- \
+refused '--nan with an option for lines' '^gpusort: -n is for lines of text, and --nan is for numbers$' -- \
     gpusort -n --nan=first two -o "$target"
+refused '--nan with lines' '^gpusort: --nan is for numbers, .* \(--type makes them numbers\)$' -- \
+    gpusort --nan=first two -o "$target"
+ok_prints 'what its hint says is done' '1\n2\n' -- gpusort --nan=first --type=f64 --output-format=text two
 for action in -c -C -m; do
     for word in --top=1 --argsort --algorithm=radix; do
         ok_fails_with "$action $word" 2 \
