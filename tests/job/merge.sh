@@ -23,7 +23,7 @@ numbers() {
     }'
 }
 
-lines=$(full_or_small 30000 1000)
+lines=$(full_or_small 10000 1000)
 for i in 1 2 3 4 5; do
     numbers "$lines" "$i" >plain.$i
     paste -d: plain.$i <(tac plain.$i) >pairs.$i
@@ -33,10 +33,10 @@ done
 
 while IFS='|' read -r options; do
     read -ra words <<<"$options"
-    for i in 1 2 3 4 5; do
+    for i in 1 2 3; do
         sort "${words[@]}" pairs.$i >in.$i
     done
-    ok_merges "-m $options" "${words[@]}" in.?
+    ok_merges "-m $options" "${words[@]}" in.[123]
     ok_merges "-m $options, of files that are not sorted so" "${words[@]}" plain.? in.2
 done <<'END'
 -n
@@ -61,8 +61,8 @@ sort -g -m in.? >expected
 ok_writes 'without -n, -g, -h and -k lines are numbers' expected -- -m in.?
 sort -z -g -m zero.? >expected
 ok_writes '-z' expected -- -m -z -g zero.?
+sort -g -m in.? >expected
 for threads in 1 3; do
-    sort -g -m in.? >expected
     ok_writes "--parallel=$threads" expected -- -m -g --parallel=$threads in.?
 done
 
@@ -89,7 +89,7 @@ for _ in 1 2 3; do head -c 3000000 /dev/zero | tr '\0' 7; echo; done >long
 ok_merges 'long lines' -n -s long open.2 long open
 # A line that is in many of the pieces of the threads, lines after it that are out of order, and long
 # lines with equal keys.
-{ head -c "$(full_or_small 40000000 2000000)" /dev/zero | tr '\0' 1; echo; } >giant
+{ head -c "$(full_or_small 20000000 2000000)" /dev/zero | tr '\0' 1; echo; } >giant
 ok_merges 'a line of many pieces' -s -k1 giant open
 seq -f 111111110%.0f 40000 >>giant
 ok_merges 'lines behind a longer one' -k1 giant open
@@ -108,7 +108,7 @@ ok_merges '1200 inputs' -n many/*
 
 # Inputs that follow one another, each larger than the part of it that is kept in memory.
 mkdir row
-seq -f %010.0f "$(full_or_small 2000000 100000)" >expected
+seq -f %010.0f "$(full_or_small 500000 100000)" >expected
 split -l 1000 -d -a 4 expected row/
 ok_output 'inputs in a row' expected -- gpusort -n -m row/*
 rm -r row
@@ -172,9 +172,9 @@ refused 'a missing input' 'gpusort: .*missing.*No such file' -- gpusort -m -n in
 if [ "$test_size" = small ]; then
     skip 'memory is independent of the size of the inputs' 'a slow build'
 else
-    for i in 0 1 2 3 4 5 6 7 8 9; do seq -f %0100.0f "$i" 10 1999999 >big.$i; done
-    peak_of "$GPUSORT" -m -n --parallel=2 -o merged big.*
     seq -f %0100.0f 0 1999999 >expected
+    split -n r/10 expected big.
+    peak_of "$GPUSORT" -m -n --parallel=2 -o merged big.*
     ok_same_bytes '10 files of 20 MB' merged expected
     ok "memory is independent of the size of the inputs ($(cat peak) KiB)" \
         test "$(cat peak)" -lt 140000

@@ -48,14 +48,15 @@ for i, array in enumerate(arrays):
     write_oddly("many%02d.npy" % i, array)
 np.sort(np.concatenate(arrays)).tofile("many.sorted")
 # Enough keys to be partitioned while they are read.
-keys = random.integers(0, 2**32, 9 << 20, dtype="<u4")
-keys.tofile("large.u32")
-np.sort(keys).tofile("large.sorted")
+count = 9 << 20
+ordered = np.cumsum(random.integers(0, 2**32 // count, count, dtype="<u4"), dtype="<u4")
+ordered.tofile("large.sorted")
+ordered[np.arange(count) * 1000003 % count].tofile("large.u32")
 # Enough keys to be counted and written in pieces.
 for name in "u1", "i2":
     keys = random.integers(0, 100, 9 << 20).astype(name) - np.array(50, name)
     np.save("counted." + name + ".npy", keys)
-    np.sort(keys).tofile("counted." + name + ".sorted")
+    np.sort(keys, kind="stable").tofile("counted." + name + ".sorted")
 # The same, with halves of different ranges: the first keys are not like the rest.
 halves = [random.integers(low, low + 2**20, 5 << 20, dtype="<u4") for low in (0, 3 * 2**30)]
 for i, half in enumerate(halves):
@@ -112,8 +113,10 @@ ok_says '--top: what was left out is not looked at' "$some" -- \
 printf '\377\377\377\377\050\265\057\375' >magic.u32
 ok_says 'numbers that begin as zstd does' "$all" -- gpusort -v --verify magic.u32 -o got
 ok_says 'no number' "$all" -- gpusort -v --verify --type=f64 --format=raw /dev/null -o got
+files=(lines.txt open.txt twice.txt spelled.txt)
+number=0
 for arguments in -n -g '-n -r' '-n -s' '-n --parallel=1' '-n --zstd' '-n --header=3' '-k 2n -k 1'; do
-    for file in lines.txt open.txt twice.txt spelled.txt; do
+    for file in "${files[number++ % 4]}" "${files[number % 4]}"; do
         # shellcheck disable=SC2086 # several words
         ok_says "lines: $arguments $file" "$all" -- gpusort -v --verify $arguments "$file" -o got
     done
@@ -154,17 +157,16 @@ caught() {
 }
 
 if [ -x "$flips" ]; then
-    for name in f8 u4 i2 u1; do
+    for name in f8 i2 u1; do
         for words in read sort write 'buffer --output-format=text' 'file --verify' 'write --zstd'; do
             # shellcheck disable=SC2086 # several words
             caught $words $name.npy
         done
-        caught sort --output-format=text $name.npy
         caught file --verify --output-format=text $name.npy
         for stage in keys items read sort buffer; do caught $stage --argsort $name.npy; done
         caught file --verify --argsort $name.npy
     done
-    for order in -n -g '-n -r' '-k 2n -k 1n'; do
+    for order in -g '-k 2n -k 1n'; do
         for stage in text gather read buffer 'file --verify'; do
             # shellcheck disable=SC2086 # several words
             caught $stage $order lines.txt
