@@ -242,56 +242,6 @@ def strict_line(rng):
     return rng.choice([b"", b"", b" ", b"\t "]) + text + rng.choice([b"", b"", b"", b" ", b"\t"])
 
 
-# ---- what files have -----------------------------------------------------------------------------
-
-
-def grouped(rng):
-    """Digits in groups, as separators of thousands make them, some of them wrong."""
-    groups = [b"%d" % rng.randrange(1000)] + [b"%03d" % rng.randrange(1000) for _ in range(rng.randrange(4))]
-    text = rng.choice([b"", b"", b"-", b"+", b"$"]) + rng.choice([b",", b",", b".", b" ", b"'", b"_"]).join(groups)
-    return text + rng.choice([b"", b"", b".50", b",50", b"%", b" EUR"])
-
-
-def address(rng):
-    return b".".join(b"%d" % rng.choice([0, 1, 9, 10, 127, 192, 255]) for _ in range(rng.choice([2, 3, 4, 4])))
-
-
-def moment(rng):
-    text = b"%d-%02d-%02d" % (rng.choice([-1, 1999, 2026]), rng.choice([1, 2, 10, 12]), rng.choice([1, 9, 10, 31]))
-    return text + rng.choice([b"", b"", b"T%02d:%02d:%02d.%03dZ" % tuple(rng.randrange(60) for _ in range(4))])
-
-
-def digest(rng):
-    """Some are numbers with an exponent to -g."""
-    return b"%0*x" % rng.choice([(8, rng.getrandbits(32)), (32, rng.getrandbits(128)), (4, rng.getrandbits(16))])
-
-
-def quoted(rng):
-    text = rng.choice([grouped, decimal, address, digest])(rng)
-    return b'"' + rng.choice([b"", b"", b" ", b'""']) + text + rng.choice([b'"', b'"', b'""', b"\\"])
-
-
-def size(rng):
-    """As ls -lh, du -h and their like write it."""
-    number = rng.choice([b"%d" % rng.randrange(1030), b"%d.%d" % (rng.randrange(12), rng.randrange(10)), b"", b"1.5.5"])
-    return rng.choice([b"", b"", b"", b"-", b"~"]) + number + rng.choice(
-        [b"", b"B", b"k", b"K", b"M", b"G", b"T", b"Ki", b"MiB", b"kB", b" K", b"KK", b"m", b"KM"])  # fmt: skip
-
-
-def cell_of_file(rng):
-    return rng.choice([grouped, address, moment, digest, quoted, size, size])(rng)
-
-
-def lines_of_file(rng, count, separator):
-    """Lines of a table; in some files all end with a carriage return, and many are empty or the same."""
-    columns = [rng.choice([grouped, address, moment, digest, quoted, size, cell_of_file])] * rng.choice([1, 2, 4])
-    end = rng.choice([b"", b"", b"\r", b"\r", b" ", b"\0"])
-    kept = rng.choice([1, 1, 0.5, 0.05])  # the others are empty
-    lines = [(separator or b" ").join(column(rng) for column in columns) for _ in range(count)]
-    lines = [(line if rng.random() < kept else b"") + end for line in lines]
-    return rng.choices(lines, k=count) if lines and rng.random() < 0.5 else lines
-
-
 # ---- plain decimals ------------------------------------------------------------------------------
 
 
