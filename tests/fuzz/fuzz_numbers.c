@@ -231,17 +231,20 @@ static int sign(int order)
     return (order > 0) - (order < 0);
 }
 
-/* The number at the beginning of the text, for -g. */
+/* The number at the beginning of the text, for -g: no number, a NaN with its sign, or a value. */
 static void check_value(struct fuzz_text text, const char *terminated)
 {
     char *end;
     const long double expected = strtold(terminated, &end);
     long double found = 0;
-    if (number_prefix_value(text.data, text.length, &found) != (end != terminated))
-        fuzz_fail("whether '%s' begins with a number", terminated);
-    if (end != terminated &&
-        (signbit(found) != signbit(expected) || isnan(found) != isnan(expected) ||
-         (!isnan(expected) && found != expected)))
+    const uint64_t expected_class = end == terminated   ? NUMBER_IMAGE_NONE
+                                    : !isnan(expected)  ? NUMBER_IMAGE_LEAST
+                                    : signbit(expected) ? NUMBER_IMAGE_NEGATIVE_NAN
+                                                        : NUMBER_IMAGE_POSITIVE_NAN;
+    if (number_prefix_class(text.data, text.length, &found) != expected_class)
+        fuzz_fail("whether '%s' begins with a number or a NaN", terminated);
+    if (expected_class == NUMBER_IMAGE_LEAST &&
+        (found != expected || signbit(found) != signbit(expected)))
         fuzz_fail("'%s' is read as %La, by strtold(3) as %La", terminated, found, expected);
 }
 
