@@ -49,50 +49,14 @@ static inline void put_file(const char *name, const void *data, size_t bytes)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Appends an empty frame that does not state its size to a file of zstd frames (RFC 8878: a window
- * of 1 KiB, and an empty raw block, the last). So the total size of the frames is unknown. */
-static inline void append_unsized_frame(const char *name)
-{
-    static const unsigned char frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0, 1, 0, 0};
-    FILE *file = fopen(name, "ab");
-    assert_non_null(file);
-    assert_int_equal(fwrite(frame, 1, sizeof frame, file), sizeof frame);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* Returns the bytes of the file, malloc'd. */
-static inline unsigned char *get_file(const char *name, size_t *bytes)
-{
-    FILE *file = fopen(name, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *bytes = (size_t)ftell(file);
-    rewind(file);
-    unsigned char *data = malloc(*bytes + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
-    fclose(file);
-    return data;
-}
-
 static inline void assert_file_holds(const char *name, const void *data, size_t bytes)
 {
-    size_t found_bytes;
-    unsigned char *found = get_file(name, &found_bytes);
-    assert_int_equal(found_bytes, bytes);
-    assert_memory_equal(found, data, bytes);
-    free(found);
-}
-
-/* Returns the resident memory of this process. */
-static inline size_t resident_bytes(void)
-{
-    size_t total, resident;
-    FILE *file = fopen("/proc/self/statm", "r");
+    char found[64];
+    FILE *file = fopen(name, "rb");
     assert_non_null(file);
-    assert_int_equal(fscanf(file, "%zu %zu", &total, &resident), 2);
+    assert_int_equal(fread(found, 1, sizeof found, file), bytes);
+    assert_memory_equal(found, data, bytes);
     fclose(file);
-    return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Returns bytes that compress only partly and are the same in every run. */

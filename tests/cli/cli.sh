@@ -7,13 +7,6 @@ printf '2\n1\n' >two
 # ---- information ---------------------------------------------------------------------------------
 
 ok_says '--help has the options in groups' '^ *Order:' -- gpusort --help
-for option in input output force files0-from format output-format type endian zstd no-zstd reverse nan \
-    argsort top general-numeric-sort numeric-sort human-numeric-sort sort key field-separator \
-    ignore-leading-blanks stable unique zero-terminated header check merge \
-    algorithm device parallel buffer-size device-memory temporary-directory batch-size \
-    compress-program explain list verbose quiet progress no-progress stats trace version; do
-    ok_says "--help has --$option" "--$option\b" -- gpusort --help
-done
 ok_says '--help tells the exit status' 'Exit status: 0 success, 1 -c or -C found a line out of order, 2 error' -- gpusort --help
 ok_says '--usage' '^Usage: ' -- gpusort --usage
 ok_says '--version' '^gpusort [0-9]+\.[0-9]+\.[0-9]+$' -- gpusort --version
@@ -92,13 +85,6 @@ ok_prints 'without -v it is quiet' '1\n2\n' -- gpusort two
 
 # ---- accepted options ----------------------------------------------------------------------------
 
-head -c 64 /dev/zero >zeros
-for type in $(list_types); do
-    ok_writes "--type=$type" zeros -- --format=raw --type="$type" zeros
-done
-for type in float64 '<f8' '>f8' '=f8' float32 '|u1' uint8 int16 '>i2' float16 '<f2'; do
-    ok_writes "--type=$type" zeros -- --format=raw --type="$type" zeros
-done
 ok_prints 'options may stand behind the files' '2\n1\n' -- gpusort two -r
 ok_prints '--reverse' '2\n1\n' -- gpusort --reverse two
 ok_prints 'long options may be cut' '2\n1\n' -- gpusort --rev two

@@ -11,38 +11,19 @@ GPUSORT=$work/bin/gpusort
 printf '2\n1\n' >two
 printf '1\n2\n' >sorted
 
-# launched VARIABLE=VALUE... -- ARGUMENT...: runs gpusort with environment variables of a launcher.
-launched() {
-    local variables=()
-    while [ "$1" != -- ]; do
-        variables+=("$1")
-        shift
-    done
-    env "${variables[@]}" "$GPUSORT" "${@:2}"
-}
-
 several='started as one of .*several MPI ranks.*without mpirun'
-refused 'rank 0 of several of mpirun is refused' "$several" -- \
-    launched OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 -- two -o "$target"
-refused 'rank 0 of several of mpiexec is refused' "$several" -- \
-    launched PMI_SIZE=2 PMI_RANK=0 -- two -o "$target"
-refused 'rank 0 of several of srun --mpi=pmix is refused' "$several" -- \
-    launched PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2 -- two -o "$target"
-
-refused 'another rank of mpirun is refused' "$several.*unset OMPI_COMM_WORLD_SIZE$" -- \
-    launched OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 -- two -o "$target"
-refused 'another rank of mpiexec is refused' "$several.*unset PMI_SIZE$" -- \
-    launched PMI_SIZE=2 PMI_RANK=1 -- two -o "$target"
-refused 'another rank of srun --mpi=pmix is refused' "$several.*unset PMIX_RANK$" -- \
-    launched PMIX_RANK=1 -- two -o "$target"
-
-refused 'rank 0 of PMIx is refused if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
-    launched PMIX_RANK=0 -- two -o "$target"
+# Variables of mpirun, of mpiexec, and of srun --mpi=pmix, which may not say how many ranks there are.
+for variables in OMPI_COMM_WORLD_SIZE=2\ OMPI_COMM_WORLD_RANK={0,1} PMI_SIZE=2\ PMI_RANK={0,1} \
+    'PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2' PMIX_RANK={0,1}; do
+    # shellcheck disable=SC2086 # several words
+    refused "a rank of several is refused: $variables" "$several.*unset ${variables%%=*}\$" -- \
+        env $variables "$GPUSORT" two -o "$target"
+done
 
 for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK=0' \
     'PMIX_RANK=0 SLURM_STEP_NUM_TASKS=1' 'SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1'; do
     # shellcheck disable=SC2086
-    ok_output "one rank sorts: $rank" sorted -- launched $rank -- two
+    ok_output "one rank sorts: $rank" sorted -- env $rank "$GPUSORT" two
 done
 
 # The variables that real launchers set.

@@ -3,6 +3,8 @@
 
 DIR/doubles-*.bin       f64 that must be sorted as such
 DIR/others/HINT.*.bin   numbers that are refused as f64: HINT is what the error may say of them
+DIR/*.bin, *.up, *.big  a few numbers for single claims, and some of them sorted
+DIR/*.i8, u8, f16       numbers of these types, and of those that NumPy calls so
 
 A hint is a type and perhaps a byte order (f32+big). TYPE means that none is sure.
 """
@@ -105,3 +107,29 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
 for number, (hint, make, dtype, least) in enumerate(others):
     for count in least, 5000:
         make(count).astype(dtype).tofile(f"{root}/others/{hint}.{number}.{count}.bin")
+
+np.array([30, -10, 20]).tofile(root + "/data.bin")
+np.array([-10, 20, 30]).tofile(root + "/data.up")
+np.array([2.0, 1]).tofile(root + "/good.bin")
+np.array([3, 1, 2, 2.5], ">f8").tofile(root + "/big.bin")
+np.array([1, 2, 2.5, 3], ">f8").tofile(root + "/big.up")
+np.concatenate([random.random(100000), np.arange(900000).view(float)]).tofile(root + "/late.bin")
+np.sort(np.fromfile(root + "/others/i64+big.29.5000.bin", ">i8")).tofile(root + "/sorted.big")
+np.sort(np.fromfile(root + "/others/f32+big.39.5000.bin", ">f4")).tofile(root + "/single.big")
+
+# i8, u8 and f16: one or two bytes, and for NumPy eight or sixteen.
+np.array([3, 1, 2]).tofile(root + "/few.i8")
+np.array([3, -1, 2]).tofile(root + "/signed.i8")
+np.arange(10**12, 10**12 + 500).tofile(root + "/large.u8")
+np.full(8, 7).tofile(root + "/constant.u8")
+np.full(500, 1700000000).tofile(root + "/constant.i8")
+(17 * 10**17 + np.arange(500) * 10**9).tofile(root + "/time.i8")
+np.arange(1.0, 9.0).astype(np.longdouble).tofile(root + "/long.f16")
+random.integers(-128, 128, 4096, dtype="i1").tofile(root + "/true.i8")
+random.integers(0, 3, 4096, dtype="i1").tofile(root + "/flags.u8")
+(random.random(4096) < .001).astype("i1").tofile(root + "/sparse.i8")
+random.normal(size=4096).astype("f2").tofile(root + "/true.f16")
+random.uniform(-4, -1, 4096).astype("f2").tofile(root + "/negative.f16")
+np.zeros(4096, "i1").tofile(root + "/zeros.u8")
+np.full(4096, 7, "i1").tofile(root + "/sevens.u8")
+np.full(4096, -1, "i1").tofile(root + "/ones.i8")

@@ -47,10 +47,6 @@ for name in glob.glob("doubles-*-5000.bin"):
 } >problems 2>&1
 pass_unless_said 'numbers of other types are refused without --type, and a type is named only if it is sure' problems
 
-numbers() { "$numpy" -c 'import numpy, sys
-numpy.array(sys.argv[2:], dtype=float).astype(sys.argv[1]).tofile(sys.stdout.buffer)' "$@"; }
-numbers i8 30 -10 20 >data.bin
-numbers f8 2 1 >good.bin
 hardly='^gpusort: [^:]*: no type is given, and these are hardly f64: use --type=i64 or u64, or --type=f64 if they are$'
 refused 'a few i64 in .bin' "$hardly" -- gpusort data.bin -o "$target"
 refused 'i64 in a second input' "$hardly" -- gpusort good.bin data.bin -o "$target"
@@ -59,27 +55,21 @@ refused 'i64, compressed' "$hardly" -- gpusort <(zstd -qc data.bin) --format=raw
 refused 'i64 with --top' "$hardly" -- gpusort --top=1 data.bin -o "$target"
 refused 'i64 with --argsort' "$hardly" -- gpusort --argsort data.bin -o "$target"
 ok_fails_with 'i64 with --explain' 2 "$hardly" -- gpusort --explain data.bin
-ok_writes 'with --type they are sorted' <(numbers i8 -10 20 30) -- --type=i64 data.bin
+ok_writes 'with --type they are sorted' data.up -- --type=i64 data.bin
 cp data.bin data.f64
 for words in '--type=f64 data.bin' data.f64; do
     # shellcheck disable=SC2086 # words
     ok "a type that is said is believed: $words" gpusort $words -o got
 done
-"$numpy" -c 'import numpy
-numpy.concatenate([numpy.random.default_rng(1).random(100000), numpy.arange(900000).view(float)]).tofile("late.bin")'
 refused 'integers behind the first MiB' 'hardly f64' -- gpusort late.bin -o "$target"
-numbers '>f8' 3 1 2 2.5 >big.bin
 refused 'little-endian integers with --endian=big' \
     'hardly f64: use --type=i64 or u64 with --endian=little, or --type=f64 if they are$' -- \
     gpusort --endian=big others/i64.0.5000.bin -o "$target"
-"$numpy" -c 'import numpy
-numpy.sort(numpy.fromfile("others/i64+big.29.5000.bin", ">i8")).tofile("sorted.big")
-numpy.sort(numpy.fromfile("others/f32+big.39.5000.bin", ">f4")).tofile("single.big")'
 ok_writes 'the hint for big-endian integers sorts them' sorted.big -- \
     --type=i64 --endian=big others/i64+big.29.5000.bin
 ok_writes 'the hint for big-endian f32 sorts them' single.big -- \
     --type=f32 --endian=big others/f32+big.39.5000.bin
-ok_writes 'big-endian doubles with --endian=big' <(numbers '>f8' 1 2 2.5 3) -- --endian=big big.bin
+ok_writes 'big-endian doubles with --endian=big' big.up -- --endian=big big.bin
 
 ok_says '--explain says that f64 is assumed' '^input .*\(by its name; f64, as no type is given\)$' -- \
     gpusort --explain good.bin
@@ -94,23 +84,6 @@ ok_prints 'no note but on a terminal' '' -- gpusort good.bin -o got
 
 # ---- NumPy's i8, u8 and f16 ----------------------------------------------------------------------
 
-"$numpy" -c 'import numpy
-numpy.array([3, 1, 2]).tofile("few.i8")
-numpy.array([3, -1, 2]).tofile("signed.i8")
-numpy.arange(10**12, 10**12 + 500).tofile("large.u8")
-numpy.full(8, 7).tofile("constant.u8")
-numpy.full(500, 1700000000).tofile("constant.i8")
-(17 * 10**17 + numpy.arange(500) * 10**9).tofile("time.i8")
-numpy.arange(1.0, 9.0).astype(numpy.longdouble).tofile("long.f16")
-random = numpy.random.default_rng(1)
-random.integers(-128, 128, 4096, dtype="i1").tofile("true.i8")
-random.integers(0, 3, 4096, dtype="i1").tofile("flags.u8")
-(random.random(4096) < .001).astype("i1").tofile("sparse.i8")
-random.normal(size=4096).astype("f2").tofile("true.f16")
-random.uniform(-4, -1, 4096).astype("f2").tofile("negative.f16")
-numpy.zeros(4096, "i1").tofile("zeros.u8")
-numpy.full(4096, 7, "i1").tofile("sevens.u8")
-numpy.full(4096, -1, "i1").tofile("ones.i8")'
 for file in few.i8 signed.i8 large.u8 time.i8 constant.u8 constant.i8; do
     name=${file#*.}
     letter=${name%8}

@@ -389,6 +389,13 @@ static void every_class_has_rows_to_the_end(void **state)
     }
 }
 
+/* item_bytes 0: lines, and `count` is bytes. */
+static struct auto_estimate estimate(unsigned item_bytes, uint64_t count, unsigned threads)
+{
+    return item_bytes == 0 ? auto_estimate_lines(count, threads)
+                           : auto_estimate_make(item_bytes, count, threads);
+}
+
 /* Measured from file to file. item_bytes 0: `-g`, and `count` is bytes. CPU: in tmpfs, hosts with
  * 16 cores of an Intel Xeon, which differ by three tenths; items of 16 bytes by --argsort; 2
  * threads and lines also on other machines. GPU: hosts of an H100 and an H200 with 16 cores, from
@@ -411,12 +418,9 @@ static void the_model_agrees_with_the_measured(void **state)
                     {0, 1030000000, 16, 1.57, 0, 0},     {0, 1240000000, 16, 0, 0.60, 0.82},
                     {0, 6190000000, 16, 6.0, 2.04, 2.92}};
     for (size_t i = 0; i < LENGTH(measured); i++) {
-        const struct auto_estimate estimate =
-            measured[i].item_bytes == 0
-                ? auto_estimate_lines(measured[i].count, measured[i].threads)
-                : auto_estimate_make(measured[i].item_bytes, measured[i].count,
-                                     measured[i].threads);
-        const double cpu = estimate.cpu_seconds / measured[i].cpu, gpu = estimate.gpu_seconds;
+        const struct auto_estimate found =
+            estimate(measured[i].item_bytes, measured[i].count, measured[i].threads);
+        const double cpu = found.cpu_seconds / measured[i].cpu, gpu = found.gpu_seconds;
         if (measured[i].cpu > 0 && (cpu < 1 / 1.3 || cpu > 1.3))
             fail_msg("row %zu: %.2f times as long on the CPU", i, cpu);
         if (measured[i].gpu_most > 0 && (gpu < measured[i].gpu_least || gpu > measured[i].gpu_most))
@@ -438,11 +442,9 @@ static void the_gpu_is_chosen_for_many_items_alone(void **state)
                  {8, 100000000, 2, true},   {1, 1000000000, 16, false}, {0, 246000000, 16, false},
                  {0, 1030000000, 16, true}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct auto_estimate estimate =
-            cases[i].item_bytes == 0
-                ? auto_estimate_lines(cases[i].count, cases[i].threads)
-                : auto_estimate_make(cases[i].item_bytes, cases[i].count, cases[i].threads);
-        assert_true((estimate.gpu_seconds < estimate.cpu_seconds) == cases[i].is_gpu);
+        const struct auto_estimate found =
+            estimate(cases[i].item_bytes, cases[i].count, cases[i].threads);
+        assert_true((found.gpu_seconds < found.cpu_seconds) == cases[i].is_gpu);
     }
     /* The sort is a part of the job. For lines its time is not known. */
     const struct auto_estimate of_items = auto_estimate_make(4, 100000000, 2);

@@ -10,9 +10,6 @@ need_numpy
 refused 'a missing file' 'missing: No such file or directory' -- gpusort missing -o "$target"
 mkdir directory
 refused 'a directory' 'directory: Is a directory' -- gpusort directory -o "$target"
-refused 'an input without a name' "^gpusort: '': No such file or directory$" -- gpusort '' -o "$target"
-refused 'a missing second file' 'missing: No such file or directory' -- \
-    gpusort sorted.npy missing -o "$target"
 refused 'a closed standard input' 'standard input: ' -- \
     bash -c 'exec "$0" -o "$1" <&-' "$GPUSORT" "$target"
 refused 'a name with a newline is still one line' 'No such file' -- \

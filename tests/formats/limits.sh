@@ -247,11 +247,11 @@ built=$(dirname "$GPUSORT")/tests
 if [ ! -x "$built/gpusort_apart" ] || [ ! -f "$built/fault_library.so" ] || [ "$test_size" = small ]; then
     skip 'memory that is refused' 'no program whose calls can be made to fail'
 else
-    # Text of 21 MB, whose lines take twice 24 MB more; numbers of 12 MB, or 24 MB with indices.
-    seq 1500000 | awk '{ print $1 * 7919 % 1000003, NR }' >mixed
+    # Text of 10 MB, whose lines take twice 12 MB more; numbers of 12 MB, or 24 MB with indices.
+    seq 750000 | awk '{ print $1 * 7919 % 500009, NR }' >mixed
     sort -s -k1,1n mixed >mixed.stable
     sort -u -k1,1n mixed >mixed.unique
-    head -n 1000000 mixed.stable >mixed.first
+    head -n 500000 mixed.stable >mixed.first
     while IFS='|' read -r name way bytes expected input words; do
         read -ra words <<<"$words"
         given=(env LD_PRELOAD="$built/fault_library.so" FAULT_MEMORY="$bytes" "$built/gpusort_apart"
@@ -263,9 +263,9 @@ else
                 "${given[@]}" < <(cat "$input")
         fi
     done <<'END'
-lines|file|30000000|mixed.stable|mixed|-s -k1,1n
-lines without equal ones|pipe|30000000|mixed.unique|mixed|-u -k1,1n
-the first lines|file|30000000|mixed.first|mixed|-s -k1,1n --top=1000000
+lines|file|15000000|mixed.stable|mixed|-s -k1,1n
+lines without equal ones|pipe|15000000|mixed.unique|mixed|-u -k1,1n
+the first lines|file|15000000|mixed.first|mixed|-s -k1,1n --top=500000
 numbers|pipe|8000000|many.up|many.f64|--type=f64 --format=raw --output-format=text
 numbers|file|8000000|many.up|many.f64|--type=f64 --format=raw --output-format=text
 numbers made of text|pipe|8000000|many.up|many|--type=f64

@@ -253,43 +253,6 @@ static void floats_are_read_back_and_shortest(void **state)
     }
 }
 
-static void check_format(enum key_type_id id, uint64_t bits, const char *expected)
-{
-    char text[NUMBER_TEXT_MAX + 1];
-    text[number_format(type_of(id), bits, text)] = 0;
-    assert_string_equal(text, expected);
-}
-
-static void format_is_that_of_python(void **state)
-{
-    (void)state;
-    static const struct {
-        double value;
-        const char *text;
-    } cases[] = {{0.1, "0.1"},
-                 {1e22, "1e+22"},
-                 {1e-5, "1e-05"},
-                 {-0.0, "-0"},
-                 {1e15, "1000000000000000"},
-                 {1e16, "1e+16"},
-                 {1e-4, "0.0001"},
-                 {9.999999999999999e-05, "9.999999999999999e-05"},
-                 {1.5e300, "1.5e+300"},
-                 {5e-324, "5e-324"},
-                 {INFINITY, "inf"},
-                 {-INFINITY, "-inf"},
-                 {NAN, "nan"},
-                 {123456789.125, "123456789.125"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
-        check_format(KEY_TYPE_f64, bits_of_double(cases[i].value), cases[i].text);
-    check_format(KEY_TYPE_f64, UINT64_C(0xfff8000000000000), "-nan");
-    check_format(KEY_TYPE_f32, bits_of_float(16777216), "16777216");
-    check_format(KEY_TYPE_f32, 1, "1e-45");
-    check_format(KEY_TYPE_f16, 0x7bff, "65500");
-    check_format(KEY_TYPE_f16, 0x0001, "6e-08");
-    check_format(KEY_TYPE_bf16, 0x3dcd, "0.1");
-}
-
 /* ---- f16 and bf16 ---- */
 
 /* Returns the value of 16 bits with `exponent_bits` exponent bits, by the definition of the
@@ -413,7 +376,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_as_by_libc),
         cmocka_unit_test(floats_are_read_back_and_shortest),
-        cmocka_unit_test(format_is_that_of_python),
         cmocka_unit_test(small_floats_are_rounded_once),
         cmocka_unit_test(long_texts_are_exact),
     };
