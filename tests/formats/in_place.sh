@@ -12,8 +12,9 @@ random = np.random.default_rng(11)
 for count in (0, 1, 5000, 2200000):
     doubles = random.standard_normal(count)
     doubles.tofile("f8.%d.f64" % count)
-    np.sort(doubles).tofile("f8.%d.sorted" % count)
-np.sort(np.concatenate((doubles, np.zeros(2800000)))).tofile("holes.sorted")
+    ordered = np.sort(doubles)
+    ordered.tofile("f8.%d.sorted" % count)
+np.insert(ordered, np.searchsorted(ordered, 0), np.zeros(2800000)).tofile("holes.sorted")
 for part in (3, 5):  # of equal numbers, in a bucket that is sorted in an array of its own
     large = random.standard_normal(4500000)  # partitioned while it is read
     large[::part] = 0.5
@@ -149,7 +150,6 @@ for words in --type=f64 -n; do
     kept "text in a file named as raw, with $words" 'would be written: use --output-format=text$' text.f64 -- \
         gpusort --format=text "$words" --in-place text.f64
 done
-printf '%s\n' 3 2 2 1 >twice.txt
 printf '3\n2\n1' >open.txt
 printf '3.0\n2\n1\n' >spelled.txt
 cp numbers.txt other.txt
@@ -157,38 +157,33 @@ for option in -u --top=3 --argsort --zstd -m -c; do
     kept "$option" "^gpusort: ${option%%=*} cannot be done with --in-place" in.txt -- \
         "$GPUSORT" --in-place "$option" in.txt
 done
-kept 'another output' '^gpusort: other.txt: --in-place writes to the input alone' in.txt -- \
-    gpusort --in-place in.txt -o other.txt
-kept 'a second input' '^gpusort: --in-place sorts one file, and here are 2' in.txt -- \
-    gpusort --in-place in.txt other.txt
-kept 'standard input' '^gpusort: --in-place needs the name of a file' in.txt -- \
-    gpusort --in-place -
-kept 'another format' '--in-place keeps the format, and text would become raw' in.txt -- \
-    gpusort --in-place --type=u32 --output-format=raw in.txt
-kept 'a last line without its end' 'open.txt: sorted it has 6 bytes, not 5' open.txt -- \
-    gpusort --in-place open.txt
-kept 'a number that becomes shorter' 'spelled.txt: sorted it has 6 bytes, not 8' spelled.txt -- \
-    gpusort --in-place --type=f64 spelled.txt
 mkfifo fifo
-kept 'a FIFO' 'fifo: --in-place overwrites a regular file' in.txt -- gpusort --in-place fifo
+printf '2\nx\n1\n' >wrong.txt
+cp numbers.txt linked.txt && ln linked.txt linked2.txt
+# A row: a name, the message, the file that is kept, and the arguments.
+while IFS='|' read -r name regex file words; do
+    read -ra words <<<"$words"
+    kept "$name" "$regex" "$file" -- gpusort "${words[@]}"
+done <<'END'
+another output|^gpusort: other.txt: --in-place writes to the input alone|in.txt|--in-place in.txt -o other.txt
+a second input|^gpusort: --in-place sorts one file, and here are 2|in.txt|--in-place in.txt other.txt
+standard input|^gpusort: --in-place needs the name of a file|in.txt|--in-place -
+another format|--in-place keeps the format, and text would become raw|in.txt|--in-place --type=u32 --output-format=raw in.txt
+a last line without its end|open.txt: sorted it has 6 bytes, not 5|open.txt|--in-place open.txt
+a number that becomes shorter|spelled.txt: sorted it has 6 bytes, not 8|spelled.txt|--in-place --type=f64 spelled.txt
+a FIFO|fifo: --in-place overwrites a regular file|in.txt|--in-place fifo
+a device|/dev/null: --in-place overwrites a regular file|in.txt|--in-place --type=u32 --format=raw /dev/null
+what is not a number|wrong.txt:2: |wrong.txt|--in-place wrong.txt
+a file with two links|copy it here with cp, or sort it with --in-place$|linked.txt|-n linked.txt -o linked.txt
+a file with two links that is not the input|copy it here with cp$|linked.txt|-n numbers.txt -o linked.txt
+a file with two links, -u|copy it here with cp$|linked.txt|-n -u linked.txt -o linked.txt
+END
 kept 'an open file' '^gpusort: /dev/fd/3: --in-place needs the name of a file, and this has none' in.txt -- \
     bash -c 'exec "$0" --in-place /dev/fd/3 3<>in.txt' "$GPUSORT"
-kept 'a device' '/dev/null: --in-place overwrites a regular file' in.txt -- \
-    gpusort --in-place --type=u32 --format=raw /dev/null
 if command -v zstd >/dev/null; then
     zstd -q numbers.txt -o packed.zst
     kept 'compressed data' 'packed.zst: it is compressed' packed.zst -- gpusort --in-place packed.zst
 fi
-printf '2\nx\n1\n' >wrong.txt
-kept 'what is not a number' 'wrong.txt:2: ' wrong.txt -- gpusort --in-place wrong.txt
-
-cp numbers.txt linked.txt && ln linked.txt linked2.txt
-kept 'a file with two links' 'write another file and copy it here with cp, or sort it with --in-place$' \
-    linked.txt -- gpusort -n linked.txt -o linked.txt
-kept 'a file with two links that is not the input' 'copy it here with cp$' linked.txt -- \
-    gpusort -n numbers.txt -o linked.txt
-kept 'a file with two links, -u' 'copy it here with cp$' linked.txt -- \
-    gpusort -n -u linked.txt -o linked.txt
 # shellcheck disable=SC2016 # variables of the other shell
 kept 'a file above the limit of sizes' 'f8.2200000.f64: it is larger than this process may write \(ulimit' \
     f8.2200000.f64 -- bash -c 'ulimit -f 1000; exec "$0" --in-place f8.2200000.f64' "$GPUSORT"

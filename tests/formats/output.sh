@@ -201,29 +201,6 @@ fi
 refused 'a file that grows over the limit' 'File too large' -- \
     bash -c 'ulimit -f 512; exec "$0" reversed.u64 -o "$1"' "$GPUSORT" "$target"
 
-# If threads cannot be started, the OpenMP library ends the process, not gpusort. Which limit causes
-# that depends on the machine. Under a sanitizer no limit does, as it takes all addresses itself.
-seq 300000 -1 1 >numbers
-threads_refused=no
-for kilobytes in 100000 150000 200000 300000 400000 600000; do
-    [ "$test_size" = full ] || break
-    old_output
-    status=0
-    bash -c 'ulimit -v "$1"; exec "$0" --parallel=64 numbers -o "$2"' \
-        "$GPUSORT" $kilobytes "$target" 2>"$work/log/stderr" || status=$?
-    grep -q '^libgomp: Thread creation failed' "$work/log/stderr" || continue
-    threads_refused=yes
-    {
-        [ "$status" -eq 2 ] || echo "exit status $status, not 2"
-        grep -q '^gpusort: ' "$work/log/stderr" || echo 'gpusort says nothing of it'
-        old_output_problems
-    } >"$work/log/problems" 2>&1
-    pass_unless_said "threads that cannot be started in $kilobytes KiB" "$work/log/problems"
-done
-[ "$threads_refused" = yes ] ||
-    skip 'threads that cannot be started' 'no limit found at which they cannot'
-rm -rf numbers "$target_dir"
-
 # ---- terminals -----------------------------------------------------------------------------------
 
 if command -v python3 >/dev/null; then
