@@ -104,27 +104,4 @@ ok_fails_with '-c shows tabs and letters of the line that is out of order' 1 \
 ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option '--\?\]0;x'$" -- \
     gpusort $'--\033]0;x'
 
-# --stats=json prints valid JSON for any name.
-python3 - "$GPUSORT" >problems 2>&1 <<'EOF_PYTHON' || echo "the reader failed" >>problems
-import json, os, subprocess, sys
-names = [b"\x1b]0;x", b"\xc2\x9b", b"\x9b", b"\xff", b"\"\\", b"\xe2\x80\xae", b"\xf3\xa0\x81\x81",
-         b"\xed\xa0\x80", b"\xc0\x80", b"\n\t", b"\xe2\x80", b"\xf0\x9d\x84\x9e", b"\xf4\x90\x80\x80"]
-for name in names:
-    with open(name, "wb") as file:
-        file.write(b"2\n1\n")
-    said = subprocess.run([sys.argv[1], "-n", "--device=cpu", "--stats=json", name, "-o", "out"],
-                          stderr=subprocess.PIPE, check=True).stderr
-    shown = json.loads(said.decode("utf-8"))["input"]["file"]
-    if len(shown.encode("utf-8", "surrogatepass")) < len(name) - 1 or not said.decode().strip().isprintable():
-        print(name, said)
-    try:
-        if shown != name.decode("utf-8"):
-            print("%r is shown as %r" % (name, shown))
-    except UnicodeDecodeError:
-        if "\ufffd" not in shown:
-            print("%r is shown as %r" % (name, shown))
-    os.remove(name)
-EOF_PYTHON
-pass_unless_said '--stats=json is JSON that shows itself, whatever the name of the input' problems
-
 done_testing
