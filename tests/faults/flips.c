@@ -96,6 +96,17 @@ WRAP(void, bucket_chains_put,
     __real_bucket_chains_put(pool, heap, width, items, count, order, model, fine);
 }
 
+/* "blocks": a sorted bucket that is given twice, where it stays meanwhile. */
+WRAP(size_t, bucket_chain_overwrite,
+     (const struct block_pool *pool, const struct bucket_chains *chains, size_t bucket,
+      const void *from))
+{
+    const size_t bytes = __real_bucket_chain_overwrite(pool, chains, bucket, from);
+    const struct block_piece piece = bucket_chain_last(pool, chains, bucket);
+    flip("blocks", piece.data, piece.bytes);
+    return bytes;
+}
+
 /* "sort": a part of the CPU's sorted output. */
 WRAP(size_t, array_sort_await, (struct array_sort * sorting, size_t known))
 {
