@@ -25,7 +25,7 @@ static bool check_same_file(const struct run *run, struct error *error)
         return error_set_errno(error, "%s", sink_name(run->sink));
     return error_set(error, "%s: %s; nothing is written", sink_name(run->sink),
                      is_same ? "it was changed while it was sorted"
-                             : "another file took its name meanwhile");
+                             : "it was moved, removed or replaced meanwhile");
 }
 
 /* True if the step succeeded, on all ranks of a group. */

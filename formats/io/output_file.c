@@ -394,8 +394,8 @@ static bool check_unchanged(const struct output_file *output, const char *name, 
     if (fstat(output->file, &now) != 0)
         return error_set_errno(error, "%s", name);
     if (!output_path_still_leads(&output->target))
-        return error_set(error, "%s: another file took its name meanwhile; nothing is written",
-                         name);
+        return error_set(
+            error, "%s: it was moved, removed or replaced meanwhile; nothing is written", name);
     return (now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
             now.st_mtim.tv_nsec == before->st_mtim.tv_nsec) ||
            error_set(error, "%s: it was changed while it was sorted; nothing is written", name);

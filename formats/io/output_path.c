@@ -233,7 +233,11 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
     struct rlimit limit;
     if (found->descriptor >= 0)
         return error_set(error, "%s: --in-place needs the name of a file, and this has none", name);
-    if (!found->exists || !S_ISREG(found->status.st_mode))
+    if (!found->exists) { /* it was removed after it was opened as the input */
+        errno = ENOENT;
+        return error_set_errno(error, "%s", name);
+    }
+    if (!S_ISREG(found->status.st_mode))
         return error_set(error,
                          "%s: --in-place overwrites a regular file, and this is none: leave "
                          "--in-place out",

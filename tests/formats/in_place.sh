@@ -267,9 +267,13 @@ if [ -e "$library" ] && ! grep -q __asan_init "$GPUSORT"; then
         ok_same_bytes "appended to at $call: it is left as it is" shared.f64 \
             <(cat f8.2200000.f64 - <<<12345678 | head -c 17600008)
         meanwhile "replaced at $call" $call 'mv shared.f64 moved.f64; echo 1 >shared.f64' \
-            'shared.f64: another file took its name meanwhile; nothing is written$'
+            'shared.f64: it was moved, removed or replaced meanwhile; nothing is written$'
         ok_same_bytes "replaced at $call: the old file is left" moved.f64 f8.2200000.f64
         ok_same_bytes "replaced at $call: and the new one" shared.f64 <(echo 1)
+        rm shared.f64
+        meanwhile "removed at $call" $call 'rm shared.f64' \
+            'shared.f64: (it was moved, removed or replaced meanwhile; nothing is written|No such file or directory)$'
+        ok "removed at $call: no file is made" test ! -e shared.f64
     done
 else
     skip 'other processes' "no $library for this build"
