@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from fuzz_lines import Lines, decimal_family, strict_line
+from fuzz_lines import Lines, strict_line
 
 SORT = shutil.which("sort")
 SMALL_MEMORY_BYTES = 1 << 20  # what is sorted in parts of some lines each
@@ -164,26 +164,6 @@ def make_strict_case(rng):
     return Case(units, inputs, terminator=terminator, strict=True)
 
 
-def make_check_case(rng):
-    """Lines in order, or nearly so, that are to be found that."""
-    kind = rng.choice("nghgs")
-    terminator = b"\0" if rng.random() < 0.1 else b"\n"
-    letters = "".join(letter for letter, chance in (("r", 0.3), ("s", 0.2), ("u", 0.2)) if rng.random() < chance)
-    letters += "z" if terminator == b"\0" else ""
-    words = [b"-k1" + kind.encode() + rng.choice([b"", b"r"])] if kind != "s" and rng.random() < 0.2 else []
-    letters += kind if kind != "s" and not words else ""
-    units = [Unit([word], kind != "s") for word in [b"-" + letters.encode()] * bool(letters) + words]
-    lines = decimal_family(rng, kind, rng.choice([2, 5, 20, 60, 200]))
-    if rng.random() < 0.3:
-        lines = rng.choices(lines, k=len(lines))
-    case = Case(units, [b"".join(line + terminator for line in lines)], terminator=terminator, strict=kind == "s",
-                action=rng.choice("ccC"), is_presorted=rng.random() < 0.95)  # fmt: skip
-    case.disturbed_at = rng.random() if rng.random() < 0.5 else None
-    case.delivery = rng.choice(["files", "files", "input", "pipe"])
-    case.units.append(Unit([b"-" + case.action.encode()], False))
-    return case
-
-
 def line_count(rng):
     kind = rng.random()
     if kind < 0.004:
@@ -211,11 +191,8 @@ def lengthen(rng, lines):
 
 
 def make_case(rng, settings):
-    kind = rng.random()
-    if kind < 0.05:
+    if rng.random() < 0.05:
         return make_strict_case(rng)
-    if kind > 0.97:
-        return make_check_case(rng)
     orders = []
     letters = []
     field_count = rng.choice([0, 0, 1, 2, 3, 3, 4])

@@ -240,33 +240,3 @@ def strict_line(rng):
                         rb"|[-+]?0[xX][0-9a-f]+(\.[0-9a-f]*)?([pP][-+]?[0-9]+)?", text):  # fmt: skip
         text = b"%d" % rng.randrange(-20, 20)
     return rng.choice([b"", b"", b" ", b"\t "]) + text + rng.choice([b"", b"", b"", b" ", b"\t"])
-
-
-# ---- plain decimals ------------------------------------------------------------------------------
-
-
-def decimal_family(rng, kind, count):
-    """Numbers that are alike but for their last digits, as neighbours of a sorted file are, some spelled
-    otherwise; mostly what -c looks through without reading numbers. kind: the letter of the order, or "s"
-    where all must be numbers."""
-    sign = rng.choice([[b""], [b"-"], [b"", b"-"]])
-    whole = rng.choice([b"0", b"1", digits(rng, rng.choice([1, 2, 3, 9, 16, 18])) or b"7"])
-    shared = digits(rng, rng.choice([0, 0, 1, 3, 6, 10, 14, 16, 18, 30]))
-    last = rng.choice([[1], [2], [0, 1], [0, 1, 2, 3], [4], [19]])
-    exponents = [b""]
-    if kind in "gs" and rng.random() < 0.4:
-        exponents = rng.choice([[b"e-05"], [b"E+10"], [b"e5"], [b"e-4950"], [b"e-05", b"e-06"], [b"", b"e-05"]])
-    lines = []
-    for _ in range(count):
-        number = whole + (shared + digits(rng, rng.choice(last)))
-        if rng.random() < 0.9:
-            number = whole + b"." + (shared + digits(rng, rng.choice(last)) or b"5")
-        lines.append(rng.choice(sign) + number + rng.choice(exponents))
-    for _ in range(rng.choice([0, 0, 1, 3])):
-        at = rng.randrange(count)
-        line = lines[at]
-        others = [line + b"0", b" " + line, whole, b"-0"]
-        if kind != "s":
-            others += [b"0" + line, b"+" + line, line + b".", line + b" ", line + b"K", line.replace(b"0", b".", 1), b"x"]
-        lines[at] = rng.choice(others)
-    return lines
