@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_npy.c - NumPy's files: any header is read without an error of memory, and an accepted file
- * has as many numbers as its header says, which are the bytes after the header.
+/* fuzz_npy.c - NumPy's files: any header is read without an error of memory. The numbers of an
+ * accepted file are all bytes after its header, and are read unchanged.
  *
  * Which headers are accepted, and what they mean, is compared with NumPy by fuzz_numbers.py and
  * tests/formats/npy.sh.

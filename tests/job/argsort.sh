@@ -20,7 +20,7 @@ permutes() {
         --argsort --format=raw --type="$type" --endian="$endian" "${@:5}" "$type.$count.$endian.in.raw"
 }
 
-# permutes_npy TYPE COUNT ENDIAN EXPECTED OPTION...: checks those of a .npy file, if there is one.
+# permutes_npy TYPE COUNT ENDIAN EXPECTED OPTION...: checks the indices of a .npy file, if there is one.
 permutes_npy() {
     [ ! -e "$1.$2.$3.in.npy" ] || ok_writes "npy $1 $3-endian, $2 numbers ${*:5}" "$4.npy" -- \
         --argsort "${@:5}" "$1.$2.$3.in.npy"
