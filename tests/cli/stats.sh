@@ -246,8 +246,6 @@ echo 'an old trace, and a long one' >trace
 traced 'an old one is replaced' -- data.txt -n -o out
 ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.txt >/dev/null && [ ! -e none ]' "$GPUSORT"
 
-refused 'no such directory' '^gpusort: --trace=missing/trace: No such file or directory$' -- \
-    gpusort --trace=missing/trace data.f64 -o "$target"
 refused 'a directory' '^gpusort: --trace=\.: Is a directory$' -- gpusort --trace=. data.f64 -o "$target"
 refused 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
     gpusort --trace=./data.f64 data.sorted data.f64 --type=f64 -o "$target"
