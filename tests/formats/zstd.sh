@@ -118,27 +118,34 @@ zstd -q big.u32 -o single.zst
 # Frames of thousands of bytes, with their size and without, more than threads hold at once; and
 # skippable frames, larger than what is read ahead, and than frames that are kept whole.
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tests_dir/fuzz python3 - <<'PYTHON'
-import random
 import struct
 
-from zstd_frames import SKIPPABLE_MAGIC, compress, frame_by_hand
+from zstd_frames import MAGIC, SKIPPABLE_MAGIC, compress
 
 
 def skippable(size):
     return struct.pack("<II", SKIPPABLE_MAGIC, size) + bytes(size)
 
 
-random = random.Random(1)
+def without_size(data):
+    """A window of 1 MiB, and a block that is stored, the last one."""
+    return MAGIC + b"\0\x50" + struct.pack("<I", len(data) << 3 | 1)[:3] + data
+
+
+def frames(data):
+    return b"".join(compress(data[begin : begin + 2**20]) for begin in range(0, len(data), 2**20))
+
+
 data = memoryview(open("big.u32", "rb").read())
 with open("skippable.zst", "wb") as file:
-    file.write(skippable(6 << 20) + compress(data[: 5 << 20], 5 << 20) + skippable(40 << 20))
-    file.write(compress(data[5 << 20 :], 1 << 20))
+    file.write(skippable(6 << 20) + compress(data[: 5 << 20]) + skippable(40 << 20))
+    file.write(frames(data[5 << 20 :]))
 with open("small.zst", "wb") as file:
     for i in range(1500):
         part, data = bytes(data[: i * 37 % 5000]), data[i * 37 % 5000 :]
-        file.write(compress(part, 5000) if i % 2 else frame_by_hand(random, part))
+        file.write(compress(part) if i % 2 else without_size(part))
         file.write(skippable(i % 200) if i % 7 == 0 else b"")
-    file.write(compress(data, 1 << 20))
+    file.write(frames(data))
 PYTHON
 kinds='sized unsized single small skippable'
 if command -v pzstd >/dev/null; then
