@@ -129,7 +129,7 @@ def command_keys(directory, type_name, *counts):
         numbers = comparable(type_name, keys)
         if type_name in EXPONENT_BITS:  # np.sort must have the same values
             assert np.array_equal(np.sort(numbers), comparable(type_name, orders[0][2]), equal_nan=True)
-        if type_name in HAS_NAN:  # the number of the first one, from 1
+        if type_name in HAS_NAN and is_nan(numbers).any():  # the number of the first one, from 1
             with open(os.path.join(directory, "%s.%d.nan" % (type_name, count)), "w") as file:
                 print(is_nan(numbers).argmax() + 1, file=file)
         for endian in ("little", "big")[: 1 if width(type_name) == 8 else 2]:
