@@ -417,8 +417,10 @@ def run_workers(settings, directory):
     try:
         for worker in workers:
             worker.start()
-        while any(worker.is_alive() for worker in workers) and not any(worker.exitcode for worker in workers):
-            wait([worker.sentinel for worker in workers if worker.is_alive()], timeout=60)
+        # An empty list would wait for the whole time.
+        while (alive := [worker.sentinel for worker in workers if worker.is_alive()]) and \
+                not any(worker.exitcode for worker in workers):
+            wait(alive, timeout=60)
             if settings.forever:
                 print("%d rounds, %.0f rounds/s" % (rounds.value, rounds.value / (time.monotonic() - start)), flush=True)
         statuses = {worker.exitcode for worker in workers if worker.exitcode}
