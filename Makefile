@@ -21,6 +21,10 @@
 # commands. The rules of bench, and of check, simt and fuzz, are in bench/rules.mk and tests/rules.mk.
 
 prefix ?= /usr/local
+# Not every shell replaces a tilde here, and none does between the quotes of install.
+expand_home = $(if $(filter ~/%,$1),$(patsubst ~/%,$(HOME)/%,$1),$1)
+override prefix := $(call expand_home,$(prefix))
+override DESTDIR := $(call expand_home,$(DESTDIR))
 bindir ?= $(prefix)/bin
 datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man

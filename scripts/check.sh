@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds everything twice and runs every test in at least one build: with all warnings as errors, and
-# with the address and undefined behaviour sanitizers, on less data and without nvcc. The code for the GPU runs on its
-# stand-in on the CPU, in the sanitized build alone; `make check` runs it without sanitizers, on more
-# data. A third build, for aarch64, runs a few shell tests under qemu. The last line is
-# `N passed, N failed, N skipped` over all.
+# Builds everything twice and runs each test in one build or in both: with all warnings as errors, and
+# with the address and undefined behaviour sanitizers, on less data and without nvcc. The code for the
+# GPU runs on its stand-in on the CPU, in the sanitized build alone; `make check` runs it without
+# sanitizers, on more data. A third build, for aarch64, runs a few shell tests under qemu. The last line
+# is `N passed, N failed, N skipped` over all.
 #
 #   scripts/check.sh [--install] [DIR]
 #
@@ -63,7 +63,7 @@ scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1
     echo 'the build for aarch64 failed'
 # Tests that start few jobs of few bytes do the same in both builds, and run only in the sanitized one.
 TEST_AARCH64=$build/aarch64 \
-    TEST_EXCEPT='cli completions examples fuzz_targets messages npy sort_cases_* sort_options' \
+    TEST_EXCEPT='completions examples fuzz_targets messages npy sort_cases_* sort_options' \
     check plain SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}"
 # Tests whose NAME-simt runs all of the host's code run only there; hosts only in the plain build. -g1,
 # the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program that is

@@ -246,8 +246,8 @@ old_output_problems() {
     local content=''
     IFS= read -r -d '' content <"$target" || true
     [ "$content" = $'the old output\n' ] || echo "the old output was changed"
-    content=$(find "$target_dir" -mindepth 1 -printf '%P %m\n')
-    [ "$content" = 'out 640' ] || echo "files and modes: $content"
+    content=$(find "$target_dir" -mindepth 1 -printf '%P %m %s\n')
+    [ "$content" = 'out 640 15' ] || echo "files, modes and sizes: $content"
 }
 
 # refused NAME REGEX -- COMMAND...: COMMAND, whose output is $target, ends with status 2 and one

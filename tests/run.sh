@@ -119,7 +119,7 @@ add_tests() {
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" TEST_SIZE=small "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
-                "GPUSORT_SERVER=$build/simt/many_runs" FUZZ_ROUNDS=600 \
+                "GPUSORT_SERVER=$build/simt/many_runs" \
                 bash "$(script_of "$name")"
         done
     fi

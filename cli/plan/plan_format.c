@@ -545,10 +545,10 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
-/* Returns what to do if -c is left out: numbers are sorted then, and not checked. */
+/* Returns what happens if -c is left out. */
 static const char *instead_of_check(const struct options *options)
 {
-    return options->check ? ", and compare the output with the input (cmp)" : "";
+    return options->check ? ", and the numbers are sorted, not checked" : "";
 }
 
 /* Options for lines make text of any input. Refused are a NumPy array, and content that is binary

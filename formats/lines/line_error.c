@@ -86,10 +86,10 @@ static const struct meaning {
 } meanings[] = {
 #define SAME(advice) advice, advice
     {"^[-+]?[1-9][0-9]{0,2},[0-9]{3}$",
-     "a comma that groups digits has to be removed (tr -d ,), or a decimal comma to become a point "
-     "(tr , .); columns are for -t and -k",
-     "a comma that groups digits has to be removed (tr -d ,), or a decimal comma to become a point "
-     "(tr , .)"},
+     "a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal comma, "
+     "replaced by a point (tr , .); columns are for -t and -k",
+     "a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal comma, "
+     "replaced by a point (tr , .)"},
     {"^[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?$",
      "commas that group digits have to be removed (tr -d ,); columns are for -t and -k",
      "commas that group digits have to be removed (tr -d ,)"},

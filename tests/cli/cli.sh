@@ -168,7 +168,7 @@ for title in price '"price"' 'id,price' '# prices' 'Gr\xc3\xb6\xc3\x9fe' _x "'a 
     hints "$title" '--header sets a title line apart'
 done
 for number in -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,"; done
-for number in 1,234 -12,345; do hints $number "a comma that groups .*tr -d ,.*, or a decimal comma .*tr , \."; done
+for number in 1,234 -12,345; do hints $number "a comma that groups .*tr -d ,.*, or, if it is a decimal comma, .*tr , \."; done
 for number in 1,5 -0,5 0,125 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \."; done
 for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; points .*tr -d \. "; done
 for number in 1.5D+03 2d5 -1.D0 .5Q1; do hints "$number" 'exponent has to be written with E'; done

@@ -4,7 +4,7 @@
 # the JSON.
 . "$(dirname "$0")/../lib.sh"
 
-# Not the name, which may be that of a script that searches for the program.
+# The path of the interpreter: python3 may be a script that starts it, slowly.
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || skip_all 'no Python'
 is_gpu=
 [ -n "$(gpu_problem)" ] || is_gpu=yes

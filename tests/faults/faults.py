@@ -7,9 +7,8 @@
 
 A job (fault_jobs.py) is a command, its inputs, and what it must write. It is first run as it is, and
 the calls of each function are counted. Then it is run with the first call failing, with the second,
-and so on; and with all from the middle one on. Of many calls one is chosen, which is the first for
-every other job and differs from job to job for the others; it fails in one way, as do all from the
-middle one on (--all: every call fails in every way).
+and so on; and with all from the middle one on. Of many calls two are chosen, the first and one that
+differs from job to job, each of which fails in one way (--all: every call fails in every way).
 Each run must end in one of two ways, in time and by no signal:
 
   status 2, with one line on standard error that names the cause, and the old output as it was; of
@@ -332,16 +331,16 @@ def choose_faults(job, number, calls, faults, take_all):
         if take_all:
             chosen = [(call, how) for how in ways for call in range(1, count + 1)]
         else:
-            call = 1 if number % 2 == 0 or count == 1 else 2 + 7 * number % (count - 1)
-            chosen = [(call, ways[number // 2 % len(ways)])]
+            few = sorted({1, 2 + 7 * number % (count - 1)} if count > 1 else {1})
+            chosen = [(call, ways[(number + i) % len(ways)]) for i, call in enumerate(few)]
         for call, how in chosen:
             yield Fault(function, call, how)
-        lasting = [how for how in ways if faults.can_last(how)]
-        for how in lasting if take_all else lasting[number % max(len(lasting), 1) :][:1]:
-            for call in range(1, count + 1) if take_all else [(count + 1) // 2]:
-                yield Fault(function, call, how, is_lasting=True)
-        if "EINTR" in ways and not take_all:
-            yield Fault(function, (count + 1) // 2, "EINTR")
+        for how in ways:
+            if faults.can_last(how):
+                for call in range(1, count + 1) if take_all else [(count + 1) // 2]:
+                    yield Fault(function, call, how, is_lasting=True)
+            elif how in TRANSIENT and not take_all:
+                yield Fault(function, (count + 1) // 2, how)
 
 
 @dataclasses.dataclass

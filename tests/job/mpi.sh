@@ -136,6 +136,8 @@ one of equal lines, the first of the input|3|txt|-u -t: -k2,2n rows
 lines that end with NUL|2|txt|-z -k1 nul
 lines with a header|3|txt|--header=1 -t, -k2,2n named named-too
 the first lines|3|txt|-g --top=1000 decimals
+indices of the first lines|3|npy|--argsort --top=1000 -g decimals
+four numbers|7|u32|four.u32
 lines in parts, which are on disk|2|txt|-S 1M -k1 decimals rows
 two lines|6|txt|lines
 +indices of lines of two files, the first of equal ones|3|npy|--argsort -u -t: -k1,1 -k2,2nr rows more-rows
@@ -202,7 +204,8 @@ mkdir node-{0,1,2}
 for rank in 0 1 2; do cp "own-$rank.npy" "node-$rank/own-$rank.npy"; done
 ok 'three ranks: {rank} in the name of a directory and of the file in it' eval '
     ranks 3 "node-{rank}/own-{rank}.npy" -o "node-{rank}/sorted-{rank}.npy" &&
-        for rank in 0 1 2; do cmp "node-$rank/sorted-$rank.npy" "sorted-$rank.npy" || return; done'
+        cmp node-0/sorted-0.npy sorted-0.npy && cmp node-1/sorted-1.npy sorted-1.npy &&
+        cmp node-2/sorted-2.npy sorted-2.npy'
 gpusort --header=1 -s -t: -k2,2n own-{0,1,2}.txt -o sorted.txt
 ok 'three ranks: lines of files of each rank' eval '
     ranks 3 --header=1 -s -t: -k2,2n "own-{rank}.txt" -o "lines-{rank}.txt" &&

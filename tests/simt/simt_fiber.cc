@@ -7,8 +7,9 @@
  * (-DSIMT_UCONTEXT selects it on x86-64, too).
  *
  * AddressSanitizer is notified of every switch if it keeps frames outside of the stacks
- * (ASAN_OPTIONS=detect_stack_use_after_return=1). Otherwise it needs the stacks only to name the
- * variable of an error, and notifications would take a quarter of the time of radix_matrix.
+ * (ASAN_OPTIONS=detect_stack_use_after_return=1). Otherwise it needs the bounds of a stack only to
+ * name the variable of an error, and for exceptions and longjmp(3), which no kernel uses;
+ * notifications would take a quarter of the time of radix_matrix.
  */
 #include "simt_fiber.h"
 
