@@ -445,5 +445,6 @@ ok_shared_all <<'END'
 a fifth of the keys equal, sent in messages|2|u64|some-crowded.u64
 numbers with indices, sent in messages|3|npy|--argsort doubles.f64
 parts on disk, sent in messages|2|f64|-S 4M many.f64
+the first of all, sent in messages|3|f64|--top=100000 doubles.f64
 END
 done_testing
