@@ -545,8 +545,8 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
-/* Returns what happens if -c is left out. */
-static const char *instead_of_check(const struct options *options)
+/* Returns the end of advice to leave an option out: what a job without -c does. */
+static const char *job_without_check(const struct options *options)
 {
     return options->check ? ", and the numbers are sorted, not checked" : "";
 }
@@ -566,7 +566,7 @@ static bool check_lines(const struct options *options, const char *path, const s
     if (is_npy && named != &format_npy)
         return error_set(error,
                          "%s: %s is for lines of text, and this is a NumPy array: leave %s out%s",
-                         source_name(source), line_word, line_word, instead_of_check(options));
+                         source_name(source), line_word, line_word, job_without_check(options));
     if (!is_npy && (options->input_format || options->order.zero_terminated || !is_suspect))
         return true;
     if (!probe_source(source, &probe, error))
@@ -579,7 +579,7 @@ static bool check_lines(const struct options *options, const char *path, const s
                      "%s: %s is for lines of text, and this is named as %s and is no text: leave "
                      "%s out%s",
                      source_name(source), line_word, named->name, line_word,
-                     instead_of_check(options));
+                     job_without_check(options));
 }
 
 /* Refuses data that is compressed twice, or a foreign format inside compressed data. Any bytes
