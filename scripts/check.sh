@@ -61,7 +61,7 @@ fi
 echo '== for aarch64'
 scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1 -g0 -Werror' ||
     echo 'the build for aarch64 failed'
-# Tests that start few jobs of few bytes do the same in both builds, and run only in the sanitized one.
+# These tests have small inputs only, and would do the same in both builds: the sanitized one runs them.
 TEST_AARCH64=$build/aarch64 \
     TEST_EXCEPT='completions examples fuzz_targets messages npy sort_cases_* sort_options' \
     check plain SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}"
