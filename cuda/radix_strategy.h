@@ -24,6 +24,7 @@ struct radix_tuning {
     size_t models_least;     /* below this count digits are faster than learning a model */
     size_t part_most;        /* above it buckets of two partitions are too large for a tile: the
                                 array is sorted in parts */
+    size_t part_keys;        /* items of a part: few, so that its partitions have few buckets */
     size_t portion;          /* items of one launch of a digit's pass */
     unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */

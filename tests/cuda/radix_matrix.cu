@@ -54,6 +54,7 @@ static struct radix_tuning parts_tuning()
 {
     struct radix_tuning tuning = models_tuning();
     tuning.part_most = 20000;
+    tuning.part_keys = 15000;
     return tuning;
 }
 
