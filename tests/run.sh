@@ -22,8 +22,8 @@ for_the_stand_in=(argsort cli completions device devices external faults input p
 for_aarch64=(types text)
 for_any_device=(fuzz sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines)
 # These take longest, and start first, so that no processor is idle at the end.
-longest=(devices-simt external external-simt faults faults-simt fuzz-simt install lines_matrix mpi radix_matrix
-    stats stats-simt style top-simt unit_cpu_sort)
+longest=(device_matrix-top devices-simt external external-simt faults faults-simt fuzz-simt in_place install
+    mpi pipes-simt radix_matrix sort_alike-simt stats stats-simt style top-simt unit_cpu_sort zstd)
 
 # full_or_small FULL SMALL: prints the one for this build.
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
@@ -211,11 +211,11 @@ if [ ! -x "$build/gpusort" ]; then
     echo '0 passed, 1 failed, 0 skipped'
     exit 1
 fi
-# Runs the scripts in parallel; the status is 0 if all of them end with 0. prove runs one more at a
+# Runs the scripts in parallel; the status is 0 if all of them end with 0. prove runs two more at a
 # time than there are processors, as many of them wait now and then.
 run_scripts() {
     if command -v prove >/dev/null; then
-        prove --jobs "$(($(nproc) + 1))" --timer --failures --comments "$@"
+        prove --jobs "$(($(nproc) + 2))" --timer --failures --comments "$@"
         return
     fi
     # shellcheck disable=SC2016 # expanded by the shell that xargs starts
