@@ -10,8 +10,7 @@
 #ifndef CORE_ITEM_MERGE_H
 #define CORE_ITEM_MERGE_H
 
-#include "core/key_order.h"
-
+#include <stdbool.h>
 #include <stddef.h>
 
 struct item_array {
@@ -32,9 +31,5 @@ void *item_merge_within(unsigned item_bytes, struct item_array *arrays, size_t a
 /* Returns how many of the array's items are less than *item; with `or_equal`, less or equal. */
 size_t item_count_before(unsigned item_bytes, struct item_array array, const void *item,
                          bool or_equal);
-
-/* Map stored bits to ordered bits, in place, and back. Items of 16 bytes are not changed. */
-void item_encode(unsigned item_bytes, struct key_order order, void *items, size_t count);
-void item_decode(unsigned item_bytes, struct key_order order, void *items, size_t count);
 
 #endif

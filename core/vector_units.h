@@ -33,6 +33,15 @@ bool has_avx2(void);
 }
 #endif
 
+/* Compiles a function once for each kind of vectors of x86; the best one that the machine has is
+ * chosen when the program starts. GCC has known the names since version 12. */
+#if defined(HAVE_VECTOR_CODE) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12
+#    define FOR_ALL_VECTORS                                                                        \
+        __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#    define FOR_ALL_VECTORS
+#endif
+
 #ifdef HAVE_VECTOR_CODE
 /* GCC 12 warns about undefined lanes in its own header (its bug 105593). */
 #    pragma GCC diagnostic push

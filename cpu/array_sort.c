@@ -18,6 +18,7 @@
 #include "cpu/cpu_sorts.h"
 
 #include "core/backend.h"
+#include "core/key_map.h"
 #include "core/vector_units.h"
 #include "cpu/counting_sort.h"
 #include "cpu/items/item_kernels.h"
@@ -59,7 +60,7 @@ static bool uses_vectors(unsigned width)
 /* Decodes sorted items into their final position. */
 static void finish_items(const struct sort_job *job, const void *sorted, size_t begin, size_t count)
 {
-    items_decode(job->width, job->items + begin * job->width, sorted, count, job->order);
+    key_map_decode(job->width, job->order, sorted, count, job->items + begin * job->width);
 }
 
 static void finish_range(const struct sort_job *job, struct item_range range,
@@ -389,8 +390,7 @@ static void sort_range_in_cache(const struct sort_job *job, struct item_range ra
         vector_sort_words(from, range.count, room, range.order);
         return;
     }
-    if (!key_order_is_identity(range.order))
-        items_encode(width, from, from, range.count, range.order);
+    key_map_encode(width, range.order, from, range.count, from);
     finish_items(job, lsd_radix_sort(width, from, other, range.count), range.begin, range.count);
 }
 

@@ -20,6 +20,7 @@
 #include "cpu/cpu_sorts.h"
 
 #include "core/backend.h"
+#include "core/key_map.h"
 #include "cpu/items/item_kernels.h"
 
 #include <stdlib.h>
@@ -80,11 +81,7 @@ encode_block(const struct top_task *task, const unsigned char *items, size_t cou
 {
     if (key_order_is_identity(task->order))
         return items;
-    if (width > 1)
-        items_encode(width, block, items, count, task->order);
-    else
-        for (size_t i = 0; i < count; i++)
-            block[i] = (unsigned char)key_order_encode(task->order, 8, items[i]);
+    key_map_encode(width, task->order, items, count, block);
     return block;
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/backend.h"
 #include "core/item_merge.h"
+#include "core/key_map.h"
 #include "core/threads.h"
 #include "core/trace.h"
 
@@ -158,8 +159,8 @@ static void encode(const struct external_merge *merge, const struct window *wind
 #pragma omp parallel for schedule(static) num_threads((int)threads)
     for (size_t begin = 0; begin < window->count; begin += step) {
         const size_t left = window->count - begin;
-        item_encode(merge->item_bytes, merge->order, window->items + begin * merge->item_bytes,
-                    left < step ? left : step);
+        unsigned char *const items = window->items + begin * merge->item_bytes;
+        key_map_encode(merge->item_bytes, merge->order, items, left < step ? left : step, items);
     }
 }
 
@@ -204,7 +205,7 @@ static bool read_next(const struct external_merge *merge, const struct window *w
     unsigned char *const items = window->items + (window->count + done) * width;
     if (!read_items(window->run, window->read + done, items, count, width, error))
         return false;
-    item_encode(width, merge->order, items, count);
+    key_map_encode(width, merge->order, items, count, items);
     return true;
 }
 
@@ -416,7 +417,7 @@ static void merge_piece(const struct merger *merger, const size_t *begins, const
     }
     if (array_count > 0)
         item_merge(width, arrays, array_count, out, scratch);
-    item_decode(width, merge->order, out, count);
+    key_map_decode(width, merge->order, out, count, out);
     trace_end(TRACE_MERGE, begin_ns, count * width);
 }
 

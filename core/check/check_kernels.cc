@@ -9,17 +9,10 @@
 #include "core/check/check_kernels.h"
 
 #include "core/backend.h"
+#include "core/key_map.h"
 #include "core/vector_units.h"
 
 #include <string.h>
-
-/* GCC has known these two names since version 12. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12
-#    define FOR_ALL_VECTORS                                                                        \
-        __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#    define FOR_ALL_VECTORS
-#endif
 
 /* Inlined into the loops for every kind of vectors. */
 #define INLINE static inline __attribute__((always_inline))
@@ -385,31 +378,6 @@ uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count)
 
 /* ---- Order ---- */
 
-template <typename Key>
-INLINE void encode_keys(struct key_order order, const Key *keys, size_t count, Key *ordered)
-{
-    for (size_t i = 0; i < count; i++)
-        ordered[i] = static_cast<Key>(key_order_encode(order, 8 * sizeof(Key), keys[i]));
-}
-
-/* Has a separate loop for each kind of order that needs one, so that no loop has a branch in it. */
-template <typename Key>
-INLINE void encode(struct key_order order, const Key *keys, size_t count, Key *ordered)
-{
-    struct key_order plain = order;
-    plain.swap_bytes = false;
-    if (order.swap_bytes || (order.kind == KEY_SIGNED && order.bias != 0)) {
-        encode_keys(order, keys, count, ordered);
-    } else if (order.kind == KEY_FLOAT) {
-        plain.kind = KEY_FLOAT;
-        encode_keys(plain, keys, count, ordered);
-    } else {
-        plain.complement ^= order.kind == KEY_SIGNED ? 1ull << (8 * sizeof(Key) - 1) : 0;
-        plain.kind = KEY_UNSIGNED;
-        encode_keys(plain, keys, count, ordered);
-    }
-}
-
 /* Checks `pairs` pairs of neighbours, of which keys[0] and keys[1] are the first. */
 template <typename Key>
 INLINE bool none_falls(const Key *keys, size_t pairs)
@@ -475,28 +443,11 @@ FOR_ALL_VECTORS static bool block_is_run(unsigned width, bool falls, const void 
     }
 }
 
-template <typename Key>
-INLINE bool is_in_order(struct key_order order, const void *keys)
+static bool block_is_in_order(unsigned width, struct key_order order, const void *keys)
 {
-    constexpr size_t count = block_bytes / sizeof(Key);
-    Key ordered[count];
-    encode(order, static_cast<const Key *>(keys), count, ordered);
-    return is_ascending(ordered);
-}
-
-FOR_ALL_VECTORS static bool block_is_in_order(unsigned width, struct key_order order,
-                                              const void *keys)
-{
-    switch (width) {
-    case 1:
-        return is_in_order<key_8>(order, keys);
-    case 2:
-        return is_in_order<key_16>(order, keys);
-    case 4:
-        return is_in_order<key_32>(order, keys);
-    default:
-        return is_in_order<key_64>(order, keys);
-    }
+    alignas(sizeof(uint64_t)) unsigned char ordered[block_bytes];
+    key_map_encode(width, order, keys, block_bytes / width, ordered);
+    return block_is_run(width, false, ordered);
 }
 
 /* Returns a key as it is stored. */

@@ -38,12 +38,6 @@ void items_reverse(unsigned width, void *items, size_t begin, size_t end, size_t
 void items_find_range(unsigned width, const void *items, size_t begin, size_t end,
                       struct key_order order, uint64_t *lowest, uint64_t *highest);
 
-/* Encodes `count` items of `from` into `to`, which may be `from`. */
-void items_encode(unsigned width, void *to, const void *from, size_t count, struct key_order order);
-
-/* Decodes `count` items of `from` into `to`, which may be `from`. */
-void items_decode(unsigned width, void *to, const void *from, size_t count, struct key_order order);
-
 /* LSD radix sort of items[0..count), ordered bits, count < 2^32. Needs other[0..count). Returns
  * the array, items or other, that has the sorted items; the contents of the other one are
  * undefined. Fastest if both fit in L2. */

@@ -12,6 +12,7 @@
 #include "cpu/cpu_sorts.h"
 
 #include "core/clock.h"
+#include "core/key_map.h"
 #include "core/vector_units.h"
 #include "cpu/counting_sort.h"
 #include "cpu/items/item_kernels.h"
@@ -418,7 +419,7 @@ static void undo_part(const struct stream_sort *stream, const struct bucket_chai
     const unsigned width = stream->task.item_bytes;
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
         const size_t bytes = bucket_chain_gather(&stream->pool, chains, bucket, keys);
-        items_decode(width, keys, keys, bytes / width, stream->task.order);
+        key_map_decode(width, stream->task.order, keys, bytes / width, keys);
         keys += bytes;
     }
 }
@@ -483,7 +484,7 @@ static void gather_large(const struct stream_sort *stream, size_t bucket, unsign
             to += bucket_chain_bytes(&stream->parts[part].chains, bucket);
         const size_t bytes =
             bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket, to);
-        items_decode(width, to, to, bytes / width, stream->task.order);
+        key_map_decode(width, stream->task.order, to, bytes / width, to);
     }
 }
 
@@ -576,8 +577,8 @@ static void sort_bucket(const struct stream_sort *stream, const struct stream_pa
         vector_sort(width, part->gathered, part->room, count, to, key_order_identity(),
                     task->order);
     else
-        items_decode(width, to, lsd_radix_sort(width, part->gathered, part->room, count), count,
-                     task->order);
+        key_map_decode(width, task->order, lsd_radix_sort(width, part->gathered, part->room, count),
+                       count, to);
 }
 
 /* Fills the bucket's range of the ring. */

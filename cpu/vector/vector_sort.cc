@@ -21,7 +21,7 @@
  */
 #include "cpu/vector/vector_sort.h"
 
-#include "cpu/items/item_kernels.h"
+#include "core/key_map.h"
 #include "cpu/vector/vector_network.h"
 #include "cpu/vector/vector_partition.h"
 
@@ -553,7 +553,7 @@ VECTOR_CODE void vector_encode_items(unsigned width, void *items, size_t count,
         _mm512_storeu_si512(bytes + i * width, bits == 32 ? vector_encode(32, &vectors, stored)
                                                           : vector_encode(64, &vectors, stored));
     }
-    items_encode(width, bytes + i * width, bytes + i * width, count - i, order);
+    key_map_encode(width, order, bytes + i * width, count - i, bytes + i * width);
 }
 
 /* Sample size of a split for two threads: the part sizes are off by about 2 %. */
