@@ -312,58 +312,21 @@ static inline __attribute__((always_inline)) bool count_few_values(const struct 
     return true;
 }
 
-#ifdef HAVE_VECTOR_CODE
-VECTOR_CODE static bool vector_count_few_values(const struct few_values *values, unsigned width,
-                                                const void *keys, size_t begin, size_t end,
-                                                size_t *counts)
+FOR_ALL_VECTORS bool few_values_count(const struct few_values *values, unsigned width,
+                                      const void *keys, size_t begin, size_t end, size_t *counts)
 {
     return width == 8 ? count_few_values(values, 8, keys, begin, end, counts)
                       : count_few_values(values, 4, keys, begin, end, counts);
 }
-#endif
 
-bool few_values_count(const struct few_values *values, unsigned width, const void *keys,
-                      size_t begin, size_t end, size_t *counts)
-{
-#ifdef HAVE_VECTOR_CODE
-    if (has_vector_units())
-        return vector_count_few_values(values, width, keys, begin, end, counts);
-#endif
-    return width == 8 ? count_few_values(values, 8, keys, begin, end, counts)
-                      : count_few_values(values, 4, keys, begin, end, counts);
-}
-
-static inline __attribute__((always_inline)) void write_few_values(const struct few_values *values,
-                                                                   unsigned width, void *keys,
-                                                                   size_t begin, size_t end,
-                                                                   const size_t *ends)
+FOR_ALL_VECTORS void few_values_write(const struct few_values *values, unsigned width, void *keys,
+                                      size_t begin, size_t end, const size_t *ends)
 {
     for (unsigned v = 0; v < values->count && begin < end; v++) {
         const size_t stop = ends[v] < end ? ends[v] : end;
         fill_keys(keys, begin, stop, values->stored[v], width);
         begin = stop > begin ? stop : begin;
     }
-}
-
-#ifdef HAVE_VECTOR_CODE
-VECTOR_CODE static void vector_write_few_values(const struct few_values *values, unsigned width,
-                                                void *keys, size_t begin, size_t end,
-                                                const size_t *ends)
-{
-    write_few_values(values, width, keys, begin, end, ends);
-}
-#endif
-
-void few_values_write(const struct few_values *values, unsigned width, void *keys, size_t begin,
-                      size_t end, const size_t *ends)
-{
-#ifdef HAVE_VECTOR_CODE
-    if (has_vector_units()) {
-        vector_write_few_values(values, width, keys, begin, end, ends);
-        return;
-    }
-#endif
-    write_few_values(values, width, keys, begin, end, ends);
 }
 
 /* ---- Up to 2048 values ---- */
@@ -530,8 +493,8 @@ void value_table_sort(struct value_table *table, unsigned width, struct key_orde
     table->ends = sorted;
 }
 
-INLINE void write_table_keys(const struct value_table *table, unsigned width,
-                             struct key_order order, void *keys, size_t begin, size_t end)
+FOR_ALL_VECTORS void value_table_write(const struct value_table *table, unsigned width,
+                                       struct key_order order, void *keys, size_t begin, size_t end)
 {
     const struct key_index *ends = table->ends;
     while (begin < end && ends->index <= begin)
@@ -541,25 +504,4 @@ INLINE void write_table_keys(const struct value_table *table, unsigned width,
         fill_keys(keys, begin, stop, key_order_decode(order, 8 * width, ends->key), width);
         begin = stop;
     }
-}
-
-#ifdef HAVE_VECTOR_CODE
-VECTOR_CODE static void vector_write_table_keys(const struct value_table *table, unsigned width,
-                                                struct key_order order, void *keys, size_t begin,
-                                                size_t end)
-{
-    write_table_keys(table, width, order, keys, begin, end);
-}
-#endif
-
-void value_table_write(const struct value_table *table, unsigned width, struct key_order order,
-                       void *keys, size_t begin, size_t end)
-{
-#ifdef HAVE_VECTOR_CODE
-    if (has_vector_units()) {
-        vector_write_table_keys(table, width, order, keys, begin, end);
-        return;
-    }
-#endif
-    write_table_keys(table, width, order, keys, begin, end);
 }
