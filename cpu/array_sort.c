@@ -36,21 +36,10 @@
 #define PART_COUNT_MIN ((size_t)32 << 10)
 #define PART_BYTES_MIN ((size_t)512 << 10)
 
-/* Up to this many 16-bit keys, sorting is faster than counting, which reads 65,536 counters:
- * without and with AVX-512. 65,536 and 131,072 keys, a core of an AMD EPYC (Zen 5), 2026-11:
- * 0.136 to 0.186 ms by LSD radix, 0.180 counted; 0.197 ms by vectors, 0.202 counted. */
-#define FEW_WORDS_MAX ((size_t)64 << 10)
-#define FEW_WORDS_VECTOR_MAX ((size_t)128 << 10)
-
 /* Buckets up to this size are sorted in cache, L2 or L3, as another partition costs more. 1e9
  * f64, 16 threads of an Intel Xeon, 2026-11: 1.40 s with 1 MiB and a maximum of half as many
  * buckets, 1.23 s with 4 MiB. */
 #define CACHE_BYTES ((size_t)4 << 20)
-
-static size_t few_words_max(void)
-{
-    return has_vector_units() ? FEW_WORDS_VECTOR_MAX : FEW_WORDS_MAX;
-}
 
 static bool uses_vectors(unsigned width)
 {
@@ -386,10 +375,6 @@ static void sort_range_in_cache(const struct sort_job *job, struct item_range ra
                     job->order);
         return;
     }
-    if (width == 2 && has_vector_units()) {
-        vector_sort_words(from, range.count, room, range.order);
-        return;
-    }
     key_map_encode(width, range.order, from, range.count, from);
     finish_items(job, lsd_radix_sort(width, from, other, range.count), range.begin, range.count);
 }
@@ -615,15 +600,16 @@ static unsigned choose_threads(const struct sort_task *task)
     return count_useful(task, task->count / PART_COUNT_MIN);
 }
 
+/* Sorting up to SMALL_COUNT 16-bit keys is faster than counting, which reads 65,536 counters. */
 static bool is_counted(const struct sort_task *task)
 {
-    return task->item_bytes == 1 || (task->item_bytes == 2 && task->count > few_words_max());
+    return task->item_bytes == 1 || (task->item_bytes == 2 && task->count > SMALL_COUNT);
 }
 
-/* True if one thread sorts without a partition: few items, or 16-bit keys that are not counted. */
+/* True if one thread sorts without a partition. */
 static bool is_small(const struct sort_task *task)
 {
-    return task->count <= SMALL_COUNT || task->item_bytes == 2;
+    return task->count <= SMALL_COUNT;
 }
 
 /* For a task that is_small() rejects. A bucket of SMALL_COUNT items always fits room_bytes. */
@@ -652,8 +638,6 @@ static struct partition_workspace_plan plan_workspaces(const struct sort_task *t
 static size_t second_array_bytes(const struct sort_task *task)
 {
     const unsigned width = task->item_bytes, threads = choose_threads(task);
-    if (width == 2 && !is_counted(task) && has_vector_units())
-        return vector_words_room(task->count);
     const bool is_in_place = task->count > SMALL_COUNT &&
                              team_quicksort_is_in_place(width, threads) &&
                              team_quicksort_suits(width, task->count, threads);

@@ -497,46 +497,6 @@ void vector_sort_in_place(unsigned width, void *keys, size_t count, void *room,
         sort_items<lanes_u64>(keys, room, count, room_count, keys, order);
 }
 
-/* ---- Keys of two bytes ---- */
-
-/* Returns the order of 16-bit keys that are the upper half of 32-bit keys: the lower half
- * depends on the sign alone. With swapped bytes, the upper half is stored as the lower one. */
-static struct key_order order_of_wide(struct key_order order)
-{
-    order.bias <<= 16;
-    order.complement = order.complement ? key_bits_mask(32) : 0;
-    return order;
-}
-
-VECTOR_CODE static void widen(const uint16_t *words, size_t count, unsigned shift, uint32_t *to)
-{
-    for (size_t i = 0; i < count; i += 16) {
-        const __mmask16 present = network_present(count, i);
-        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(present, words + i));
-        _mm512_mask_storeu_epi32(to + i, present, _mm512_slli_epi32(wide, shift));
-    }
-}
-
-VECTOR_CODE static void narrow(const uint32_t *wide, size_t count, unsigned shift, uint16_t *to)
-{
-    for (size_t i = 0; i < count; i += 16) {
-        const __mmask16 present = network_present(count, i);
-        const __m512i key = _mm512_maskz_loadu_epi32(present, wide + i);
-        _mm256_mask_storeu_epi16(to + i, present,
-                                 _mm512_cvtepi32_epi16(_mm512_srli_epi32(key, shift)));
-    }
-}
-
-void vector_sort_words(void *keys, size_t count, void *room, struct key_order order)
-{
-    uint16_t *const words = static_cast<uint16_t *>(keys);
-    uint32_t *const wide = static_cast<uint32_t *>(room);
-    const unsigned shift = order.swap_bytes ? 0 : 16;
-    widen(words, count, shift, wide);
-    vector_sort_in_place(4, wide, count, wide + count, order_of_wide(order), order_of_wide(order));
-    narrow(wide, count, shift, words);
-}
-
 /* ---- For several threads ---- */
 
 /* Encodes eight or sixteen items per vector; 16-byte items are ordered bits already. */
@@ -597,10 +557,6 @@ void vector_sort(unsigned, void *, void *, size_t, void *, struct key_order, str
 }
 
 void vector_sort_in_place(unsigned, void *, size_t, void *, struct key_order, struct key_order)
-{
-}
-
-void vector_sort_words(void *, size_t, void *, struct key_order)
 {
 }
 

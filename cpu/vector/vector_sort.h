@@ -32,15 +32,6 @@ void vector_sort(unsigned width, void *items, void *room, size_t count, void *to
 void vector_sort_in_place(unsigned width, void *keys, size_t count, void *room,
                           struct key_order stored, struct key_order order);
 
-/* Sorts keys of 2 bytes in place, as the upper half of 4-byte keys. room: vector_words_room
- * bytes. */
-void vector_sort_words(void *keys, size_t count, void *room, struct key_order order);
-
-static inline size_t vector_words_room(size_t count)
-{
-    return (count + (count < VECTOR_ROOM_COUNT ? count : VECTOR_ROOM_COUNT)) * 4;
-}
-
 /* Encodes items[0..count) in place. Any width; the last items are encoded without AVX-512. */
 void vector_encode_items(unsigned width, void *items, size_t count, struct key_order order);
 
