@@ -249,44 +249,6 @@ VECTOR_CODE static bool equal_by_vectors(uint64_t word, const void *block)
     return _mm512_test_epi64_mask(wrong, wrong) == 0;
 }
 
-AVX2_INLINE __m256i multiply(__m256i a, uint64_t factor)
-{
-    const __m256i low = _mm256_set1_epi64x(static_cast<long long>(factor));
-    const __m256i high = _mm256_set1_epi64x(static_cast<long long>(factor >> 32));
-    const __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(a, high),
-                                             _mm256_mul_epu32(_mm256_srli_epi64(a, 32), low));
-    return _mm256_add_epi64(_mm256_mul_epu32(a, low), _mm256_slli_epi64(crossed, 32));
-}
-
-AVX2_INLINE __m256i mix(__m256i keys)
-{
-    const __m256i folded = _mm256_xor_si256(keys, _mm256_srli_epi64(keys, 32));
-    const __m256i spread = multiply(folded, CHECK_MIX_FACTOR);
-    return _mm256_add_epi64(spread, _mm256_mul_epu32(spread, _mm256_srli_epi64(spread, 32)));
-}
-
-/* Requires AVX2. As hash_by_vectors(), for keys of 4 or 8 bytes. */
-AVX2_CODE static uint64_t hash_by_avx2(unsigned width, const void *block)
-{
-    const __m256i *const keys = static_cast<const __m256i *>(block);
-    const __m256i low = _mm256_set1_epi64x(UINT32_MAX);
-    __m256i sum = _mm256_setzero_si256();
-    uint64_t sums[4], total = 0;
-    for (size_t i = 0; i < block_bytes / sizeof *keys; i++) {
-        const __m256i found = _mm256_loadu_si256(keys + i);
-        if (width == sizeof(uint64_t)) {
-            sum = _mm256_add_epi64(sum, mix(found));
-        } else {
-            sum = _mm256_add_epi64(sum, mix(_mm256_and_si256(found, low)));
-            sum = _mm256_add_epi64(sum, mix(_mm256_srli_epi64(found, 32)));
-        }
-    }
-    _mm256_storeu_si256(reinterpret_cast<__m256i *>(sums), sum);
-    for (const uint64_t part : sums)
-        total += part;
-    return total;
-}
-
 #endif
 
 /* ---- Hash ---- */
@@ -359,8 +321,6 @@ static uint64_t hash_block(unsigned width, const void *keys)
 #ifdef HAVE_VECTOR_CODE
     if (width <= sizeof(uint64_t) && has_vector_units())
         return hash_by_vectors(width, keys);
-    if ((width == 4 || width == 8) && has_avx2())
-        return hash_by_avx2(width, keys);
 #endif
     return hash_block_portably(width, keys);
 }
