@@ -116,6 +116,18 @@ bool group_agree(struct group *group, bool ok, struct error *error)
     return false;
 }
 
+uint64_t *group_gather(struct group *group, const uint64_t *own, size_t count, struct error *error)
+{
+    uint64_t *const rows = calloc(group->size * count, sizeof *rows);
+    if (group_agree(group, rows || error_set(error, "out of memory"), error)) {
+        memcpy(rows + group->rank * count, own, count * sizeof *own);
+        if (group_sum(group, rows, group->size * count, error))
+            return rows;
+    }
+    free(rows);
+    return NULL;
+}
+
 void group_close(struct group *group, bool ok)
 {
     if (ok || group->has_agreed_to_fail)

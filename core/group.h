@@ -76,6 +76,10 @@ bool group_check(struct group *group, const char *failure, struct error *error);
 bool group_broadcast(struct group *group, void *data, size_t bytes, struct error *error);
 bool group_sum(struct group *group, uint64_t *values, size_t count, struct error *error);
 
+/* Collective: returns the `count` values of each rank, in rows, which the caller frees; NULL if
+ * that fails, on all ranks. */
+uint64_t *group_gather(struct group *group, const uint64_t *own, size_t count, struct error *error);
+
 /* Returns the number of values of group_sum() that hold a text of `bytes` bytes. */
 static inline size_t group_words(uint64_t bytes)
 {

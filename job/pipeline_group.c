@@ -211,19 +211,21 @@ static unsigned find_disorder(const uint64_t *words, unsigned size)
     return size;
 }
 
-static bool check_ranks(struct group_keys *keys, uint64_t *words, struct error *error)
+/* Collective. */
+static bool check_ranks(const struct group_keys *keys, struct error *error)
 {
     struct group *const group = keys->group;
     const struct key_check *const written = &keys->run->proof.written;
-    uint64_t *const own = words + group->rank * RANK_WORDS;
-    own[RANK_COUNT] = written->sum.count;
+    uint64_t own[RANK_WORDS] = {[RANK_COUNT] = written->sum.count};
     if (written->sum.count > 0) {
         encode_key(keys, keys->first_key, own + RANK_FIRST);
         encode_key(keys, written->last_key, own + RANK_LAST);
     }
-    if (!group_sum(group, words, (size_t)group->size * RANK_WORDS, error))
+    uint64_t *const words = group_gather(group, own, RANK_WORDS, error);
+    if (!words)
         return false;
     const unsigned rank = find_disorder(words, group->size);
+    free(words);
     return rank == group->size ||
            proof_fail(keys->run, error,
                       "the first number of rank %u should be before the last one of the ranks "
@@ -236,19 +238,15 @@ static bool prove(struct group_keys *keys, struct error *error)
 {
     struct group *const group = keys->group;
     struct proof *const proof = &keys->run->proof;
-    uint64_t *const words = calloc((size_t)group->size * RANK_WORDS, sizeof *words);
-    bool ok = group_agree(group, proof_check_order(keys->run, &proof->written, error), error) &&
-              group_agree(group, words || error_set(error, "out of memory"), error);
-    if (ok)
-        ok = group_agree(group, check_ranks(keys, words, error), error);
+    if (!group_agree(group, proof_check_order(keys->run, &proof->written, error), error) ||
+        !group_agree(group, check_ranks(keys, error), error))
+        return false;
     proof->file = proof->written.sum;
-    ok = ok && ranks_add_up(group, &proof->read.sum, error) &&
-         ranks_add_up(group, &proof->taken.sum, error) &&
-         ranks_add_up(group, &proof->made.sum, error) &&
-         ranks_add_up(group, &proof->written.sum, error) &&
-         group_agree(group, proof_finish_keys(keys->run, error), error);
-    free(words);
-    return ok;
+    return ranks_add_up(group, &proof->read.sum, error) &&
+           ranks_add_up(group, &proof->taken.sum, error) &&
+           ranks_add_up(group, &proof->made.sum, error) &&
+           ranks_add_up(group, &proof->written.sum, error) &&
+           group_agree(group, proof_finish_keys(keys->run, error), error);
 }
 
 /* ---- A job of numbers, from parts to output ---- */

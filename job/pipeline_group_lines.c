@@ -371,16 +371,10 @@ static bool share_ends(const struct group_lines *lines, const uint64_t *rows, ui
 static bool check_order(struct group_lines *lines, struct error *error)
 {
     struct group *const group = lines->group;
-    uint64_t *const rows = calloc(group->size, ENDS_WORDS * sizeof *rows), *texts = NULL;
-    bool ok = group_agree(group, rows || error_set(error, "out of memory"), error);
-    if (ok) {
-        uint64_t *const own = rows + group->rank * ENDS_WORDS;
-        own[ENDS_HAS_LINES] = lines->ends.has_lines;
-        own[ENDS_LENGTHS] = lines->ends.lengths[0];
-        own[ENDS_LENGTHS + 1] = lines->ends.lengths[1];
-        ok = group_sum(group, rows, (size_t)group->size * ENDS_WORDS, error) &&
-             share_ends(lines, rows, &texts, error);
-    }
+    const uint64_t own[ENDS_WORDS] = {lines->ends.has_lines, lines->ends.lengths[0],
+                                      lines->ends.lengths[1]};
+    uint64_t *const rows = group_gather(group, own, ENDS_WORDS, error), *texts = NULL;
+    bool ok = rows && share_ends(lines, rows, &texts, error);
     if (ok) {
         const unsigned rank = find_disorder(&lines->run->job->line_order, rows, group->size, texts);
         ok = rank == group->size ||

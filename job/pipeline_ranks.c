@@ -18,20 +18,16 @@
 bool rank_runs_number(struct group *group, size_t run_count, struct rank_runs *runs,
                       struct error *error)
 {
-    uint64_t *const counts = calloc(group->size, sizeof *counts);
-    bool ok = group_agree(group, counts || error_set(error, "out of memory"), error);
-    if (ok) {
-        counts[group->rank] = run_count;
-        ok = group_sum(group, counts, group->size, error);
-    }
-    for (unsigned rank = 0; ok && rank < group->size; rank++) {
+    const uint64_t own = run_count;
+    uint64_t *const counts = group_gather(group, &own, 1, error);
+    for (unsigned rank = 0; counts && rank < group->size; rank++) {
         runs->first = rank == group->rank ? runs->count : runs->first;
         runs->count += counts[rank];
     }
     runs->owners = calloc(runs->count + 1, sizeof *runs->owners);
     runs->positions = calloc((group->size + 1) * runs->count + 1, sizeof *runs->positions);
     const bool has_memory = (runs->owners && runs->positions) || error_set(error, "out of memory");
-    ok = ok && group_agree(group, has_memory, error);
+    const bool ok = counts && group_agree(group, has_memory, error);
     for (unsigned rank = 0, number = 0; ok && rank < group->size; rank++)
         for (size_t i = 0; i < counts[rank]; i++)
             runs->owners[number++] = rank;
@@ -53,12 +49,9 @@ size_t ranks_memory(size_t left)
 /* Replaces *value by the least of all ranks. Fails only if the group does. */
 static bool find_least(struct group *group, size_t *value, struct error *error)
 {
-    uint64_t *const values = calloc(group->size, sizeof *values);
-    bool ok = group_agree(group, values || error_set(error, "out of memory"), error);
-    if (ok) {
-        values[group->rank] = *value;
-        ok = group_sum(group, values, group->size, error);
-    }
+    const uint64_t own = *value;
+    uint64_t *const values = group_gather(group, &own, 1, error);
+    const bool ok = values;
     for (unsigned rank = 0; ok && rank < group->size; rank++)
         *value = values[rank] < *value ? (size_t)values[rank] : *value;
     free(values);
@@ -204,21 +197,17 @@ static bool join_parts(struct run *run, const struct spill_run *part, uint64_t *
 {
     struct group *const group = run->job->group;
     struct copy copy = {.run = part, .buffer = malloc(COPY_BYTES)};
-    uint64_t *const sizes = calloc(group->size, sizeof *sizes);
-    bool ok =
-        group_agree(group, (copy.buffer && sizes) || error_set(error, "out of memory"), error);
-    if (ok) {
-        sizes[group->rank] = part->bytes;
-        ok = group_sum(group, sizes, group->size, error);
-    }
+    const bool has_memory = copy.buffer || error_set(error, "out of memory");
+    uint64_t *const sizes =
+        group_agree(group, has_memory, error) ? group_gather(group, &part->bytes, 1, error) : NULL;
     *output_bytes = 0;
-    for (unsigned rank = 0; ok && rank < group->size; rank++)
+    for (unsigned rank = 0; sizes && rank < group->size; rank++)
         *output_bytes += sizes[rank];
-    if (ok)
-        ok = group_agree(group,
-                         run->job->output.group ? place_aside(run, &copy, sizes, error)
-                                                : stream_aside(run, &copy, sizes, error),
-                         error);
+    const bool ok =
+        sizes && group_agree(group,
+                             run->job->output.group ? place_aside(run, &copy, sizes, error)
+                                                    : stream_aside(run, &copy, sizes, error),
+                             error);
     free(copy.buffer);
     free(sizes);
     return ok;
@@ -335,17 +324,11 @@ bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *erro
 
 bool ranks_report(struct run *run, uint64_t figures[RANK_FIGURES], struct error *error)
 {
-    struct group *const group = run->job->group;
     const size_t kib = host_file_number("/proc/self/status", "VmHWM:");
-    const size_t row_bytes = RANK_FIGURES * sizeof *figures;
-    uint64_t *const rows = calloc(group->size, row_bytes);
     struct trace_view view;
-    run->report->ranks = rows;
-    if (!group_agree(group, rows || error_set(error, "out of memory"), error))
-        return false;
     trace_look(&view);
     figures[RANK_READ_BYTES] = view.bytes[TRACE_READ];
     figures[RANK_MEMORY_BYTES] = kib == SIZE_MAX ? 0 : (uint64_t)kib << 10;
-    memcpy(rows + group->rank * RANK_FIGURES, figures, row_bytes);
-    return group_sum(group, rows, (size_t)group->size * RANK_FIGURES, error);
+    run->report->ranks = group_gather(run->job->group, figures, RANK_FIGURES, error);
+    return run->report->ranks;
 }

@@ -336,14 +336,15 @@ static bool hash_own_output(const struct job *job, uint64_t *hash, struct error 
 static bool check_own_outputs(const struct job *job, struct error *error)
 {
     struct group *const group = job->group;
-    uint64_t *const hashes = calloc(group->size, sizeof *hashes);
-    bool ok = hashes || error_set(error, "out of memory");
-    ok = group_agree(group, ok && hash_own_output(job, &hashes[group->rank], error), error) &&
-         group_sum(group, hashes, group->size, error);
+    uint64_t own;
+    uint64_t *const hashes = group_agree(group, hash_own_output(job, &own, error), error)
+                                 ? group_gather(group, &own, 1, error)
+                                 : NULL;
+    bool ok = hashes;
     unsigned other = 0;
-    while (ok && other < group->rank && hashes[other] != hashes[group->rank])
+    while (ok && other < group->rank && hashes[other] != own)
         other++;
-    if (ok && other < group->rank && hashes[other] != 0)
+    if (ok && other < group->rank && own != 0)
         ok = error_set(error, "%s: rank %u writes to the same file", job->output.path, other);
     free(hashes);
     return group_agree(group, ok, error);
@@ -607,18 +608,14 @@ static bool take_own_headers(struct job *job, struct error *error)
 static bool share_own_files(struct job *job, struct error *error)
 {
     struct group *const group = job->group;
-    uint64_t *const counts = calloc(group->size, sizeof *counts);
-    bool ok = group_agree(group, counts || error_set(error, "out of memory"), error);
-    if (ok && job->keep_lines && job->header_lines > 0)
-        ok = take_own_headers(job, error);
     const bool has_to_count =
         job->input_format == &format_text && (!job->keep_lines || job->argsort.index_type);
-    if (ok)
-        ok = group_agree(group, !has_to_count || count_own_lines(job, error), error);
-    if (ok) {
-        counts[group->rank] = has_to_count || !job->keep_lines ? job->sort.count : 0;
-        ok = group_sum(group, counts, group->size, error);
-    }
+    if ((job->keep_lines && job->header_lines > 0 && !take_own_headers(job, error)) ||
+        !group_agree(group, !has_to_count || count_own_lines(job, error), error))
+        return false;
+    const uint64_t own = has_to_count || !job->keep_lines ? job->sort.count : 0;
+    uint64_t *const counts = group_gather(group, &own, 1, error);
+    const bool ok = counts;
     job->argsort.first = 0;
     for (unsigned rank = 0; ok && rank < group->size; rank++) {
         job->group_count += counts[rank];

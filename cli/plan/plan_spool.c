@@ -430,17 +430,14 @@ static bool distribute(struct plan *plan, size_t i, struct part own, struct erro
 {
     struct group *const group = plan->job.group;
     const bool is_divided = plan->spools[i].facts[SPOOL_IS_DIVIDED];
-    struct part *const parts = calloc(group->size, sizeof *parts);
     struct frame_place *const frames = calloc(group->size, sizeof *frames);
     uint64_t *const sums = calloc(group->size, sizeof *sums);
     unsigned char *const piece = malloc(PIECE_BYTES);
-    const bool has_memory = parts && frames && sums && piece;
-    bool ok = group_agree(group, has_memory || error_set(error, "out of memory"), error);
-    if (ok) {
-        parts[group->rank] = own;
-        ok = group_sum(group, &parts->begin, group->size * (sizeof *parts / sizeof(uint64_t)),
-                       error);
-    }
+    const bool has_memory = (frames && sums && piece) || error_set(error, "out of memory");
+    struct part *parts = NULL;
+    if (group_agree(group, has_memory, error))
+        parts = (struct part *)group_gather(group, &own.begin, 2, error);
+    bool ok = parts;
     if (ok)
         ok = group_agree(group,
                          is_divided ? divide(plan, i, parts, frames, sums, piece, error)
