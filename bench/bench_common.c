@@ -146,11 +146,7 @@ static void parse_names(struct argp_state *state, const char *what, const char *
 
 size_t bench_random_size(const struct bench_random *random, size_t number, double most)
 {
-    /* splitmix64 (Vigna) of the seed and the number */
-    uint64_t z = (random->seed << 20) + (number + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    const double unit = (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    const double unit = bench_unit(bench_random_bits((random->seed << 20) + number));
     return (size_t)(random->least * pow(most / random->least, unit));
 }
 

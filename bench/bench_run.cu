@@ -21,14 +21,6 @@
 #include <numeric>
 #include <vector>
 
-static const size_t alignment = 256;
-
-/* Rounds up. `bytes` belong to memory that exists, or are checked against it. */
-static size_t align(size_t bytes)
-{
-    return (bytes + alignment - 1) / alignment * alignment;
-}
-
 /* Memory of one sort of a batch. */
 struct lane {
     void *items;
@@ -95,20 +87,19 @@ static struct item_arrays sorter_input(const struct sorter *sorter, const struct
     if (sorter->algorithm || bench->type->index_bytes == 0)
         return {items, NULL};
     const size_t keys_bytes = bench->count * key_types[bench->type->key].bytes;
-    return {items, static_cast<char *>(items) + align(keys_bytes)};
+    return {items, static_cast<char *>(items) + bench_align(keys_bytes)};
 }
 
 static struct peer_call sorter_call(const struct sorter *sorter, const struct bench_case *bench,
                                     const struct lane &lane)
 {
-    const struct item_arrays input = sorter_input(sorter, bench, lane.items);
-    return {bench->type->id, bench->count,  {input.keys, input.values},
+    return {bench->type->id, bench->count,  sorter_input(sorter, bench, lane.items),
             lane.arena,      bench->device, bench->stream};
 }
 
 static size_t path_scratch_bytes(const struct sorter *sorter, const struct bench_case *bench)
 {
-    return sorter->algorithm->buffers > 1 ? align(case_bytes(bench)) : 0;
+    return sorter->algorithm->buffers > 1 ? bench_align(case_bytes(bench)) : 0;
 }
 
 static bool sorter_arena_bytes(const struct sorter *sorter, const struct bench_case *bench,
@@ -116,7 +107,7 @@ static bool sorter_arena_bytes(const struct sorter *sorter, const struct bench_c
 {
     *bytes = 0;
     if (!sorter->algorithm) {
-        struct key_arrays sorted = {};
+        struct item_arrays sorted = {};
         const struct peer_call call = sorter_call(sorter, bench, {});
         return sorter->peer->sort(&call, bytes, &sorted, error);
     }
@@ -181,11 +172,7 @@ static bool sorter_start(const struct sorter *sorter, const struct bench_case *b
         return cuda_path_find(sorter->algorithm)->sort(&sort, error);
     }
     const struct peer_call call = sorter_call(sorter, bench, lane);
-    struct key_arrays output = {};
-    if (!sorter->peer->sort(&call, &arena_bytes, &output, error))
-        return false;
-    *sorted = {output.keys, output.values};
-    return true;
+    return sorter->peer->sort(&call, &arena_bytes, sorted, error);
 }
 
 /* ---- a case ---- */
@@ -219,7 +206,8 @@ static bool size_sorters(const struct bench_case *bench, const struct sorter *so
                     error))
         return false;
     const size_t room = free_bytes - free_bytes / 64; /* pages are large, and an arena is whole */
-    memory->items_bytes = align(case_bytes(bench)) + 2 * alignment; /* indices are aligned too */
+    memory->items_bytes =
+        bench_align(case_bytes(bench)) + 2 * BENCH_ALIGNMENT; /* indices are aligned too */
     for (size_t i = 0; i < count; i++) {
         struct bench_result *const result = &results[i];
         *result = {};
@@ -227,13 +215,14 @@ static bool size_sorters(const struct bench_case *bench, const struct sorter *so
         result->batch = memory->lanes;
         if (!sorter_arena_bytes(&sorters[i], bench, &result->scratch_bytes, &result->not_timed))
             continue;
-        const size_t needed = memory->lanes * (memory->items_bytes + align(result->scratch_bytes));
+        const size_t needed =
+            memory->lanes * (memory->items_bytes + bench_align(result->scratch_bytes));
         if (needed > room)
             (void)error_set(&result->not_timed, "does not fit: %.1f GB needed, %.1f GB free",
                             static_cast<double>(needed) * 1e-9, static_cast<double>(room) * 1e-9);
         else /* never 0: a NULL arena queries a peer's needs */
-            memory->arena_bytes =
-                std::max({memory->arena_bytes, align(result->scratch_bytes), alignment});
+            memory->arena_bytes = std::max(
+                {memory->arena_bytes, bench_align(result->scratch_bytes), BENCH_ALIGNMENT});
     }
     return true;
 }

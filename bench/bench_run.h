@@ -19,18 +19,28 @@
 extern "C" {
 #endif
 
-/* Items on the device: keys alone, or keys and separate values. */
-struct key_arrays {
+/* Arrays of a lane begin at multiples of this. */
+#define BENCH_ALIGNMENT ((size_t)256)
+
+/* Rounds up. `bytes` belong to memory that exists, or are checked against it. */
+static inline size_t bench_align(size_t bytes)
+{
+    return (bytes + BENCH_ALIGNMENT - 1) / BENCH_ALIGNMENT * BENCH_ALIGNMENT;
+}
+
+/* The items on the device: in one array at `keys` for our paths, or as separate keys and indices
+ * for the pairs of a peer. */
+struct item_arrays {
     void *keys;
-    void *values; /* NULL: keys alone */
+    void *values; /* NULL: no separate indices */
 };
 
-/* Input of a peer. The caller owns the arrays and the arena, aligned to 256 bytes. */
+/* Input of a peer. The caller owns the arrays and the arena, which are aligned. */
 struct peer_call {
     enum bench_type_id type;
     size_t count;
-    struct key_arrays input; /* may be overwritten */
-    void *arena;             /* NULL: only report *arena_bytes */
+    struct item_arrays input; /* may be overwritten */
+    void *arena;              /* NULL: only report *arena_bytes */
     unsigned device;
     cudaStream_t stream;
 };
@@ -41,7 +51,7 @@ struct peer {
 
     /* With call->arena: starts to sort, using *arena_bytes of it, and sets *sorted to the
      * output, which is in input or arena. Without: sets *arena_bytes to the bytes it needs. */
-    bool (*sort)(const struct peer_call *call, size_t *arena_bytes, struct key_arrays *sorted,
+    bool (*sort)(const struct peer_call *call, size_t *arena_bytes, struct item_arrays *sorted,
                  struct error *error);
 };
 
@@ -68,13 +78,6 @@ struct bench_case {
     cudaStream_t stream;
     size_t first = 0; /* index of its first item in the whole input */
     size_t total = 0; /* items of the whole input; 0: count */
-};
-
-/* The items: in one array at `keys` for our paths, or as separate keys and indices for CUB's
- * pairs. */
-struct item_arrays {
-    void *keys;
-    void *values; /* NULL: no separate indices */
 };
 
 /* An order-independent checksum of the items, and the number of items out of order. */

@@ -28,13 +28,6 @@
 #include <thrust/sort.h>
 #include <thrust/system_error.h>
 
-static const size_t alignment = 256;
-
-static size_t align(size_t bytes)
-{
-    return (bytes + alignment - 1) / alignment * alignment;
-}
-
 /* The order of numbers as CUB's own examples spell it. */
 struct less {
     template <typename K>
@@ -49,9 +42,9 @@ struct less {
 template <typename K, typename Count>
 struct radix_keys {
     static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
-                             struct key_arrays *sorted)
+                             struct item_arrays *sorted)
     {
-        const size_t own = align(call->count * sizeof(K));
+        const size_t own = bench_align(call->count * sizeof(K));
         char *const arena = static_cast<char *>(call->arena);
         cub::DoubleBuffer<K> keys(static_cast<K *>(call->input.keys), reinterpret_cast<K *>(arena));
         size_t temporary_bytes = arena ? *arena_bytes - own : 0;
@@ -68,10 +61,10 @@ struct radix_keys {
 template <typename K, typename V, typename Count>
 struct radix_pairs {
     static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
-                             struct key_arrays *sorted)
+                             struct item_arrays *sorted)
     {
-        const size_t keys_bytes = align(call->count * sizeof(K));
-        const size_t own = keys_bytes + align(call->count * sizeof(V));
+        const size_t keys_bytes = bench_align(call->count * sizeof(K));
+        const size_t own = keys_bytes + bench_align(call->count * sizeof(V));
         char *const arena = static_cast<char *>(call->arena);
         cub::DoubleBuffer<K> keys(static_cast<K *>(call->input.keys), reinterpret_cast<K *>(arena));
         cub::DoubleBuffer<V> values(static_cast<V *>(call->input.values),
@@ -92,7 +85,7 @@ struct radix_pairs {
 template <typename K, typename Count>
 struct merge_keys {
     static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
-                             struct key_arrays *sorted)
+                             struct item_arrays *sorted)
     {
         *sorted = call->input;
         return cub::DeviceMergeSort::SortKeys(
@@ -104,7 +97,7 @@ struct merge_keys {
 template <typename K, typename V, typename Count>
 struct merge_pairs {
     static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
-                             struct key_arrays *sorted)
+                             struct item_arrays *sorted)
     {
         *sorted = call->input;
         return cub::DeviceMergeSort::SortPairs(
@@ -125,9 +118,9 @@ struct arena_allocator {
     char *allocate(std::ptrdiff_t wanted)
     {
         const size_t first = used;
-        if (align(static_cast<size_t>(wanted)) > bytes - used)
+        if (bench_align(static_cast<size_t>(wanted)) > bytes - used)
             throw std::bad_alloc();
-        used += align(static_cast<size_t>(wanted));
+        used += bench_align(static_cast<size_t>(wanted));
         return memory + first;
     }
     void deallocate(char *, size_t)
@@ -139,12 +132,12 @@ struct arena_allocator {
 template <typename K, typename Count>
 struct thrust_keys {
     static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
-                             struct key_arrays *sorted)
+                             struct item_arrays *sorted)
     {
         const size_t slack = 1 << 16;
         *sorted = call->input;
         if (!call->arena) {
-            struct key_arrays unused = {};
+            struct item_arrays unused = {};
             const cudaError_t status = radix_keys<K, Count>::start(call, arena_bytes, &unused);
             *arena_bytes += slack;
             return status;
@@ -168,7 +161,7 @@ struct thrust_keys {
 /* Starts Sort<T..., Count> with the narrowest Count for the number of items. */
 template <template <typename...> class Sort, typename... Types>
 static cudaError_t start_sort(const struct peer_call *call, size_t *arena_bytes,
-                              struct key_arrays *sorted)
+                              struct item_arrays *sorted)
 {
     return call->count <= UINT32_MAX ? Sort<Types..., uint32_t>::start(call, arena_bytes, sorted)
                                      : Sort<Types..., uint64_t>::start(call, arena_bytes, sorted);
@@ -176,7 +169,7 @@ static cudaError_t start_sort(const struct peer_call *call, size_t *arena_bytes,
 
 template <template <typename...> class Sort>
 static cudaError_t start_sort_of_bytes(const struct peer_call *call, size_t *arena_bytes,
-                                       struct key_arrays *sorted)
+                                       struct item_arrays *sorted)
 {
     return call->type == BENCH_TYPE_i8 ? start_sort<Sort, int8_t>(call, arena_bytes, sorted)
                                        : start_sort<Sort, uint8_t>(call, arena_bytes, sorted);
@@ -184,7 +177,7 @@ static cudaError_t start_sort_of_bytes(const struct peer_call *call, size_t *are
 
 template <template <typename...> class Keys, template <typename...> class Pairs>
 static cudaError_t start_sort_of_type(const struct peer_call *call, size_t *arena_bytes,
-                                      struct key_arrays *sorted)
+                                      struct item_arrays *sorted)
 {
     switch (call->type) {
     case BENCH_TYPE_f64:
@@ -222,7 +215,7 @@ static cudaError_t start_sort_of_type(const struct peer_call *call, size_t *aren
 }
 
 template <template <typename...> class Keys, template <typename...> class Pairs>
-static bool sort_type(const struct peer_call *call, size_t *arena_bytes, struct key_arrays *sorted,
+static bool sort_type(const struct peer_call *call, size_t *arena_bytes, struct item_arrays *sorted,
                       struct error *error)
 {
     if (bench_types[call->type].index_bytes == sizeof(uint32_t) && call->count > UINT32_MAX)
@@ -231,8 +224,8 @@ static bool sort_type(const struct peer_call *call, size_t *arena_bytes, struct 
                       "a sort of CUB", error);
 }
 
-static bool sort_bytes(const struct peer_call *call, size_t *arena_bytes, struct key_arrays *sorted,
-                       struct error *error)
+static bool sort_bytes(const struct peer_call *call, size_t *arena_bytes,
+                       struct item_arrays *sorted, struct error *error)
 {
     return cuda_check(start_sort_of_bytes<thrust_keys>(call, arena_bytes, sorted), call->device,
                       "thrust::sort", error);
