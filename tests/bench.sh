@@ -28,9 +28,6 @@ if grep -q SIMT_DEVICES "$bench"; then
     export SIMT_DEVICES=3
     ok_says 'several devices sort from host memory to host memory' 'GPUs 0,1,2: upload .* all [0-9.]+ s$' -- \
         "$bench" --devices=0,1,2 --types=f64,u16,u64+u64 --shapes=uniform,few-distinct --sizes=2,5001 --runs=1
-    SIMT_CALLS=calls "$bench" --devices=0,1 --types=u8,f64 --sizes=2 --runs=1 >table
-    ok 'access between two devices is enabled once, for all cases' \
-        grep -q '^cudaDeviceEnablePeerAccess 2$' calls
     ok_fails_with 'a device that there is not' 2 'no device 3: 3 found' -- \
         "$bench" --devices=0,3 --sizes=10 --runs=1
 fi
