@@ -258,6 +258,12 @@ static bool is_type_unsaid(const struct options *options, const struct job *job)
     return job->input_format == &format_text && !options->type && !options->index_type;
 }
 
+/* True if an option makes the input lines, and they are written, so that the output is text. */
+static bool writes_lines(const struct options *options)
+{
+    return !options->index_type && (line_words_find(options) || options->order.unique);
+}
+
 /* Writes the advice of an error message: an option that makes the output agree with its name, or
  * another name. named: the type in the name, NULL for .bin and .raw. */
 static void suggest_words(const struct options *options, const struct plan *plan,
@@ -273,7 +279,7 @@ static void suggest_words(const struct options *options, const struct plan *plan
     const char *const packed = extension ? extension : "";
     if (options->in_place)
         snprintf(words, 96, "use --output-format=%s", job->output_format->name);
-    else if (is_text && !options->index_type && (line_words_find(options) || options->order.unique))
+    else if (is_text && writes_lines(options))
         snprintf(words, 96, "name it .txt%s, or use --output-format=text", packed);
     else if (options->index_type && is_index)
         snprintf(words, 96, "use --argsort=%s%s%s", named->name,
@@ -363,11 +369,10 @@ static bool check_foreign_output(const struct options *options, struct error *er
         (foreign->kind == FOREIGN_TEXT && line_words_find(options) && !options->index_type))
         return true;
     if (!is_compressed)
-        return error_set(
-            error,
-            "%s: named as %s data, which is not written: name it .npy, .txt, or as raw "
-            "numbers (.f64)",
-            options->output, foreign->name);
+        return error_set(error, "%s: named as %s data, which is not written: name it %s",
+                         options->output, foreign->name,
+                         writes_lines(options) ? ".txt, or use --output-format=text"
+                                               : ".npy, .txt, or as raw numbers (.f64)");
     while (options->output[--length] != '.') /* the extension begins with one */
         ;
     const char *const stem = options->output;

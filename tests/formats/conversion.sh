@@ -120,7 +120,8 @@ exec 5<>waiting # without data
 x.gz|gzip data|--zstd three
 x.gz|gzip data|--output-format=text three.npy
 x.gz|gzip data|-n three
-x.npz|zip data|-m three
+x.npz|zip data, which is not written: name it .txt, or use --output-format=text$|-m three
+x.db|SQLite data, which is not written: name it .txt, or use --output-format=text$|-k1 three
 x.gz|gzip data|--argsort three
 x.zst.gz|gzip data, which is not written: name it .*/x.zst$|three
 x.npy.ZST.bz2|bzip2 data, which is not written: name it .*/x.npy.ZST$|three
