@@ -85,6 +85,7 @@ static const struct meaning {
     const char *pattern, *lines, *numbers;
 } meanings[] = {
 #define SAME(advice) advice, advice
+#define OCTET "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" /* of an IPv4 address */
     {"^[-+]?[1-9][0-9]{0,2},[0-9]{3}$",
      "a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal comma, "
      "replaced by a point (tr , .); columns are for -t and -k",
@@ -93,7 +94,8 @@ static const struct meaning {
     {"^[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?$",
      "commas that group digits have to be removed (tr -d ,); columns are for -t and -k",
      "commas that group digits have to be removed (tr -d ,)"},
-    {"^[-+]?[0-9]{1,3}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$",
+    {"^(" OCTET "[.]){3}" OCTET "$", "-t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such addresses", NULL},
+    {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$",
      SAME("points that group digits have to be removed, and a decimal comma to become a point "
           "(tr -d . | tr , .)")},
     {"^[-+]?[0-9]*,[0-9]+$",
@@ -101,7 +103,8 @@ static const struct meaning {
      "a decimal comma has to become a point (tr , .)"},
     {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)[dDqQ][-+]?[0-9]+$",
      SAME("the exponent has to be written with E (tr DdQq E)")},
-    {"^[-+]?[0-9]+(_[0-9]+)+([.][0-9_]*)?$", SAME("underscores have to be removed (tr -d _)")},
+    {"^[-+]?[1-9][0-9]{0,2}(_[0-9]{3})+([.][0-9_]*)?$",
+     SAME("underscores have to be removed (tr -d _)")},
     {"^[\"'][-+]?[0-9.][^\"';\t]*[\"']$", SAME("quotes have to be removed (tr -d \\\"\\')")},
     {"^[-+]?[$] ?[-+]?[0-9.]", SAME("the $ has to be removed (tr -d '$')")},
     {"^[-+]?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes", NULL},
@@ -114,6 +117,7 @@ static const struct meaning {
     {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
     {"[,;|\t ]", "columns are for -t and -k", NULL},
     {"^[\"']?[[:alpha:]\x80-\xff]", "-k1 sorts lines by their bytes", NULL},
+#undef OCTET
 #undef SAME
 };
 

@@ -171,9 +171,12 @@ for number in -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*com
 for number in 1,234 -12,345; do hints $number "a comma that groups .*tr -d ,.*, or, if it is a decimal comma, .*tr , \."; done
 for number in 1,5 -0,5 0,125 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \."; done
 for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; points .*tr -d \. "; done
+for number in 192.168.0.1 10.0.0.1 192.168.100.200; do
+    hints $number "read only '[0-9.]+' of it; -t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such addresses$"
+done
 for number in 1.5D+03 2d5 -1.D0 .5Q1; do hints "$number" 'exponent has to be written with E'; done
 for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
-for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 192.168.0.1; do hints "$number" "read only '[0-9.]+' of it$"; done
+for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 1_0 030.123.456 1.2.3; do hints "$number" "read only '[0-9.]+' of it$"; done
 for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
 for number in '$5' '-$5' '$1,234'; do hints "$number" 'no number in it, .*tr -d .\$'; done
 for number in 5K 1.5GiB 2M; do hints $number "read only '[0-9.]+' of it; -h sorts"; done
@@ -196,7 +199,7 @@ ok_prints 'what the hint says is done' 'price\n1\n3\n' -- gpusort --header title
 printf '%s\n' 1534 1.5D+03 '"7"' >spelled
 ok_prints 'so is what it says of numbers' '7\n1.5E+03\n1534\n' -- \
     bash -c "tr DdQq E <spelled | tr -d \\\"\\' | \"\$0\"" "$GPUSORT"
-for line in 'price:a title line has to be removed .tail -n .2.$' '1_0:underscores' '1.5D3:the exponent has to be written with E' \
+for line in 'price:a title line has to be removed .tail -n .2.$' '1_000:underscores' '1.5D3:the exponent has to be written with E' \
     '5kg:what follows the number has to be removed$' '1,234,567:commas that group digits have to be removed .tr -d ,.$'; do
     printf '%s\n' "${line%%:*}" >hinted
     refused "read as numbers: ${line%%:*}" "is not a number: ${line#*:}" -- \
