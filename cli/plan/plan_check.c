@@ -208,9 +208,10 @@ bool line_words_refuse(const struct options *options, const struct format *input
     if (options->type)
         return error_set(error, "%s is for lines of text, and --type makes numbers of them", word);
     return error_set(error,
-                     "%s is for lines of text, and %s output would not keep them: use "
-                     "--output-format=text",
-                     word, output_format->name);
+                     "%s is for lines of text, and %s output would not keep them: leave %s out, or "
+                     "%s",
+                     word, output_format->name, word,
+                     options->output_format ? "use --output-format=text" : "name it .txt");
 }
 
 /* ---- The checks ---- */

@@ -343,8 +343,11 @@ done
 gpusort --zstd two >compressed
 ok_prints 'zstd is recognised before' '1\n2\n' -- gpusort -n compressed
 for word in -n -k -u; do
-    refused "$word with binary output" "^gpusort: $word is for lines of text, and npy output" -- \
+    not_kept="^gpusort: $word is for lines of text, and npy output .*: leave $word out, or"
+    refused "$word with binary output" "$not_kept use --output-format=text$" -- \
         gpusort ${word/k/k1} --output-format=npy two -o "$target"
+    ok_fails_with "$word with the name of binary output" 2 "$not_kept name it .txt$" -- \
+        gpusort ${word/k/k1} two -o x.npy
 done
 refused '-u with binary numbers' '^gpusort: -u is for lines of text, and the input is raw' -- \
     gpusort -u --format=raw --type=u8 two -o "$target"
