@@ -316,7 +316,8 @@ static bool open_frames(struct sink *sink, int level, struct error *error)
 {
     if (!sink->codec->encode)
         return true;
-    const struct frame_writer_spec spec = {.write = write_frame,
+    const struct frame_writer_spec spec = {.name = sink->name,
+                                           .write = write_frame,
                                            .context = sink,
                                            .codec = sink->codec,
                                            .level = level ? level : sink->codec->level_default,

@@ -226,6 +226,8 @@ END
         ok_output "the first numbers of a pipe by $threads threads, ulimit $limit" many.first -- \
             "${limited[@]}" --type=f64 --format=raw --top=1000000 --output-format=text < <(cat many.f64)
     done
+    refused 'no memory to compress the output' ": $target.zst: no memory to compress it$" -- \
+        within -v 20000 "$GPUSORT" many.f64 -o "$target.zst"
     sort -m -n many.up many.up >expected
     for limit in 100000 60000; do
         ok_output "a merge, ulimit -v $limit" expected -- within -v $limit "$GPUSORT" -m -n many.up many.up
