@@ -429,6 +429,30 @@ static bool is_printable(const struct probe *probe)
     return true;
 }
 
+/* Returns true if the content agrees with the format that the name indicates: by its magic, or, for
+ * a binary format without one, if it is not text. */
+static bool is_as_named(const struct foreign *named, const struct probe *probe)
+{
+    return named->magic ? foreign_begins_so(named, probe->head, probe->bytes)
+                        : named->kind == FOREIGN_BINARY && !is_printable(probe);
+}
+
+/* Returns the other program's format that the name indicates, with or without .zst, or NULL. */
+static const struct foreign *find_named_foreign(const char *name)
+{
+    size_t stem_length;
+    codec_find_by_name(name, &stem_length);
+    return foreign_find_by_name(name, stem_length);
+}
+
+/* Returns the other program's format that the content has by its magic, or else by the name. */
+static const struct foreign *find_foreign(const char *name, const struct probe *probe)
+{
+    const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
+    const struct foreign *const named = find_named_foreign(name);
+    return foreign || !named || !is_as_named(named, probe) ? foreign : named;
+}
+
 /* Returns true if the probe may be text: numbers or words. A few raw numbers may be printable by
  * chance, but hardly with a line feed among them. Without a type they cannot be raw numbers. */
 static bool may_be_text(const struct probe *probe, const struct key_type *type)
@@ -450,7 +474,7 @@ static bool detect_by_content(const struct options *options, const struct probe 
                               struct error *error)
 {
     const struct key_type *const type = options->type;
-    const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
+    const struct foreign *const foreign = find_foreign(name, probe);
     if (may_be_text(probe, type)) { /* if a line is not a number, its reader names the line */
         const bool is_text = format_text.recognises(probe->head, probe->bytes, probe->whole);
         if (type && (!is_text || type->bytes == 1))
@@ -559,7 +583,7 @@ static bool check_lines(const struct options *options, const char *path, const s
 {
     struct probe probe;
     bool is_npy;
-    const struct foreign *const foreign = foreign_find_by_name(path, strlen(path));
+    const struct foreign *const foreign = find_named_foreign(path);
     const bool is_suspect = foreign || (named && named != &format_text);
     if (!look_for_npy(source, &is_npy, error))
         return false;
@@ -572,7 +596,7 @@ static bool check_lines(const struct options *options, const char *path, const s
     if (!probe_source(source, &probe, error))
         return false;
     if (foreign && !is_npy)
-        return !foreign_begins_so(foreign, probe.head, probe.bytes) ||
+        return !is_as_named(foreign, &probe) ||
                refuse_foreign(foreign, source_name(source), "", error);
     return is_printable(&probe) ||
            error_set(error,

@@ -175,6 +175,7 @@ payload = numpy.random.default_rng(1).random(1000).tobytes()
 files = {"gzip": gzip.compress(payload), "bzip2": bz2.compress(payload), "xz": lzma.compress(payload),
          "LZ4": b"\x04\x22\x4d\x18" + payload, "Parquet": b"PAR1" + payload + b"PAR1",
          "HDF5": b"\x89HDF\r\n\x1a\n" + payload, "Arrow": b"ARROW1\0\0" + payload,
+         "NetCDF": b"CDF\x05" + payload, "GRIB": b"GRIB" + payload, "GGUF": b"GGUF" + payload,
          "PNG": b"\x89PNG\r\n\x1a\n" + payload, "ELF": open("/proc/self/exe", "rb").read(80000)}
 archive = io.BytesIO()
 numpy.savez(archive, payload)
@@ -198,5 +199,24 @@ for file in w.*.bin; do
         gpusort --type=u32 "$file" -o "$target"
     ok "$name when told that it is raw" gpusort --format=raw --type=u8 "$file" -o got
 done
+
+# Formats without a magic are known by the name, unless the content is text.
+while read -r format name; do
+    cp doubles-normal-5000.bin "x.$name"
+    cp words "words.$name"
+    zstd -qf "x.$name"
+    said="data, to be converted to .npy or text first"
+    for file in x.$name x.$name.zst; do
+        refused "$file with --type" "^gpusort: $file: this is $format $said: or else use --format=raw$" -- \
+            gpusort --type=f64 "$file" -o "$target"
+        refused "$file with -n" "^gpusort: $file: this is $format $said$" -- gpusort -n "$file" -o "$target"
+        ok "$file when told that it is raw" gpusort --type=f64 --format=raw "$file" -o got
+    done
+    ok "text named .$name" gpusort -k1 "words.$name" -o got
+done <<'END'
+pickle pkl
+safetensors safetensors
+TIFF TIF
+END
 
 done_testing
