@@ -24,9 +24,13 @@ bool job_take_headers(const struct job *job, struct lines_header *first, struct 
         if (i == 0) {
             *first = header;
         } else {
-            if (ok && !is_same_header(&header, first))
+            const struct source *const other = job->readers[0].source;
+            if (ok && (header.bytes == 0) != (first->bytes == 0))
+                ok = error_set(error, "%s: it is empty, and has no header: leave it out",
+                               source_name(first->bytes == 0 ? other : source));
+            else if (ok && !is_same_header(&header, first))
                 ok = error_set(error, "%s: its header is not that of %s", source_name(source),
-                               source_name(job->readers[0].source));
+                               source_name(other));
             free(header.text);
         }
         if (!ok)

@@ -481,8 +481,10 @@ static bool choose_order(const struct options *options, struct plan *plan, struc
     if (!job->keep_lines)
         return choose_number_order(options, plan, error);
     if (options->nan_said)
-        return error_set(error, "--nan is for numbers, and these are lines of text, ordered as "
-                                "sort -g orders them, NaNs first (--type makes them numbers)");
+        return error_set(error,
+                         "--nan is for numbers, and these are lines of text, ordered as sort -g "
+                         "orders them, NaNs first%s",
+                         options->order.unique ? "" : " (--type makes them numbers)");
     job->line_order.stable |= options->index_type != NULL;
     job->header_lines = options->header_lines;
     job->sort.item_bytes = sizeof(struct key_index);

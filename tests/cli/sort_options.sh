@@ -358,6 +358,8 @@ refused '--nan with an option for lines' '^gpusort: -n is for lines of text, and
     gpusort -n --nan=first two -o "$target"
 refused '--nan with lines' '^gpusort: --nan is for numbers, .* \(--type makes them numbers\)$' -- \
     gpusort --nan=first two -o "$target"
+refused '--nan with -u, which --type refuses' '^gpusort: --nan is for numbers, .*, NaNs first$' -- \
+    gpusort -u --nan=first two -o "$target"
 ok_prints 'what its hint says is done' '1\n2\n' -- gpusort --nan=first --type=f64 --output-format=text two
 for action in -c -C -m; do
     for word in --top=1 --argsort --algorithm=radix; do
@@ -374,6 +376,12 @@ printf 'name\n-\n0' >other
 ok_prints '--header' 'name\n1\n2\n' -- bash -c 'sed 2d table | "$0" --header' "$GPUSORT"
 refused '--header: not the same in two files' '^gpusort: other: its header is not that of table$' -- \
     gpusort --header=2 table other
+: >nothing
+for files in 'table nothing' 'nothing table'; do
+    # shellcheck disable=SC2086 # words
+    refused "--header: an empty file, $files" '^gpusort: nothing: it is empty, and has no header: leave it out$' -- \
+        gpusort --header -k1 $files -o "$target"
+done
 ok_prints '--header with as many lines' 'name\nunit\n2\n1\n' -- gpusort --header=4 table
 seq 40000 -1 1 >descending
 { sed 30000q descending && sed 1,30000d descending | sort -n; } >expected
