@@ -275,10 +275,12 @@ refused() {
 
 # ---- properties of the machine and the program ---------------------------------------------------
 
-# Sets $numpy to a Python that has NumPy, or skips the test.
+# Sets $numpy to a Python that has NumPy, or skips the test. An empty folder called numpy has no
+# origin.
 need_numpy() {
+    local has='from importlib.util import find_spec as find; exit(not getattr(find("numpy"), "origin", None))'
     for numpy in /usr/bin/python3 python3; do
-        ! "$numpy" -c 'from importlib.util import find_spec; exit(not find_spec("numpy"))' 2>/dev/null || return 0
+        ! "$numpy" -c "$has" 2>/dev/null || return 0
     done
     skip_all 'no Python with NumPy'
 }
