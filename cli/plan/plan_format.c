@@ -657,7 +657,8 @@ static bool check_codec(const struct options *options, const char *path, struct 
     const bool may_be_text = is_text || (format == &format_text && options->order.zero_terminated);
     return (may_be_text && probe.bytes > 0) ||
            error_set(error,
-                     "%s: named as %s data, but it is not: use --format=%s:plain to read it so",
+                     "%s: named as %s data, but it is not: unless it is damaged, --format=%s:plain "
+                     "reads it as it is",
                      source_name(source), named->name, format->name);
 }
 

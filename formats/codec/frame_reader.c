@@ -62,7 +62,8 @@
 #define BATCH_BYTES_MAX (BATCH_CONTENT_MAX + ((size_t)1 << 20))
 
 /* An error in the header of the first frame may mean that the data is not compressed: plain data
- * can begin with the magic of a codec. The longest header is that of zstd. */
+ * can begin with the magic of a codec. But a file with the codec's extension is more likely to be
+ * damaged. The longest header is that of zstd. */
 #define HEADER_BYTES_MAX 18
 #define HOW_TO_READ_AS_IT_IS "; if it is not compressed, use --format=FORMAT:plain"
 
@@ -178,9 +179,11 @@ static bool set_place(struct error *error, const struct frame_stream *stream, ui
                       bool is_first_frame, const struct error *cause)
 {
     const uint64_t place = stream->origin + offset;
+    size_t stem_length;
+    const bool may_be_plain = is_first_frame && place <= HEADER_BYTES_MAX &&
+                              codec_find_by_name(stream->name, &stem_length) != stream->codec;
     return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->name, place,
-                     cause->message,
-                     is_first_frame && place <= HEADER_BYTES_MAX ? HOW_TO_READ_AS_IT_IS : "");
+                     cause->message, may_be_plain ? HOW_TO_READ_AS_IT_IS : "");
 }
 
 /* Calls the decoder once with the buffered bytes. */

@@ -34,6 +34,10 @@ printf '\x28\xb5\x2f\xfd\1\2\3\4' >number.u32
 refused 'a number that is a magic of zstd: the message says what to do' \
     '^gpusort: number.u32: .*; if it is not compressed, use --format=FORMAT:plain$' -- \
     gpusort --format=raw number.u32 -o "$target"
+cp number.u32 number.u32.zst
+refused 'damaged data that is named as zstd: no advice to sort its bytes' \
+    '^gpusort: number.u32.zst: compressed byte 5: [^;]*; decompress it first [(A-Za-z -]*)$' -- \
+    gpusort number.u32.zst -o "$target"
 ok_writes '--format=text:zstd' up -- --format=text:zstd misnamed
 refused '--format=auto:zstd of what is not' 'lines: this is no zstd data$' -- \
     gpusort --format=auto:zstd lines -o "$target"
@@ -46,12 +50,12 @@ ok_prints 'text that is named as compressed and is not' '1\n2\n' -- gpusort plai
 printf 'numbers!' >numbers.f64.zst
 for words in --type=f64 --format=raw; do
     refused "numbers that are named as compressed and are not: $words" \
-        '^gpusort: numbers.f64.zst: named as zstd data, but it is not: use --format=raw:plain to read it so$' -- \
+        '^gpusort: numbers.f64.zst: named as zstd data, but it is not: unless it is damaged, --format=raw:plain reads it as it is$' -- \
         gpusort $words numbers.f64.zst -o "$target"
 done
 zstd -qc plain.txt.zst | tr '\050' '\051' >damaged.txt.zst
 refused 'lines whose first byte is damaged' \
-    '^gpusort: damaged.txt.zst: named as zstd data, but it is not: use --format=text:plain to read it so$' -- \
+    '^gpusort: damaged.txt.zst: named as zstd data, but it is not: unless it is damaged, --format=text:plain reads it as it is$' -- \
     gpusort -n damaged.txt.zst -o "$target"
 ok_output 'lines whose first byte is damaged: --format=text:plain' <(sort -n damaged.txt.zst) -- \
     gpusort -n --format=text:plain damaged.txt.zst
