@@ -306,7 +306,7 @@ refused 'a line that is no number is counted in all lines' "no-number:60001: .*\
     ranks 2 no-number -o "$target"
 refused 'a line that is no number is counted in the whole text' \
     "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
-for option in --explain more.u32; do
+for option in --verify --explain more.u32; do
     refused "one rank has another option: $option" 'the command line: not as rank 0 has it' -- \
         eval '(program=sh; ranks 2 -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && set -- '"$option"'
             exec $GPUSORT \$@ four.u32 -o $target")'
@@ -389,6 +389,8 @@ else
         "$tests_dir/../mpi/mpi_plugin.c"
     ok 'three ranks of MPICH: compressed numbers, written to standard output' \
         eval 'mpich 3 finite.f64.zst >mpich.f64 && cmp mpich.f64 finite-sorted.f64'
+    gpusort -k1 rows -o sorted.txt
+    ok 'three ranks of MPICH: lines' eval 'mpich 3 -k1 rows -o mpich.txt && cmp mpich.txt sorted.txt'
     refused 'an input that is missing, for ranks of MPICH' 'nothing\.f64: No such file' -- \
         mpich 2 nothing.f64 -o "$target"
 fi
@@ -422,7 +424,7 @@ done
 for call in Bcast:1 Allreduce:{2,60} Isend:1 Irecv:1 Testany:3; do
     ok_undone "MPI_${call/:/ fails in call }" "1:MPI_$call:fail" finite.f64
 done
-for call in Bcast:1 Allreduce:{4,70} Isend:1 Testany:3; do
+for call in Bcast:{1,2} Allreduce:{4,70} Isend:1 Testany:3; do
     ok_undone "a rank is killed in MPI_${call/:/ call }" "1:MPI_$call:kill" finite.f64
 done
 ok_undone 'a rank is killed while indices of lines are sent' 1:MPI_Isend:2:kill --argsort -k1 rows
