@@ -90,6 +90,10 @@ bool option_words_set_type(const char *word, struct options *options, struct err
     options->type = key_type_find(word, strlen(word), &endian);
     options->type_word = word;
     const char *const kind = options->type ? NULL : key_type_describe_foreign(word);
+    const struct key_type *const time =
+        options->type ? NULL : key_type_find_dtype(word, strlen(word), &endian);
+    if (time)
+        return error_set(error, "unknown type '%s': use --type=%s, of any unit", word, time->name);
     if (!options->type)
         return error_set(error, "unknown type '%s'%s%s: --list names the types", word,
                          kind ? ", NumPy's name of " : "", kind ? kind : "");

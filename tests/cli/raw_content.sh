@@ -142,6 +142,8 @@ for name in c8 '<c16' complex128 U5 S3 str longdouble '<f16' V4 O; do
     refused "--type=$name is named" "unknown type '$name', NumPy's name of [a-z ]+: --list" -- \
         gpusort --type="$name" data.bin -o "$target"
 done
+refused 'a unit of times is named' "unknown type 'M8\[ns\]': use --type=datetime64, of any unit$" -- \
+    gpusort --type='M8[ns]' data.bin -o "$target"
 
 # ---- text, and files of other programs, with names of raw data -----------------------------------
 
