@@ -396,6 +396,9 @@ if [ ! -f "$library" ] || grep -q __asan_init "$GPUSORT"; then
     skip 'SIGTERM after a part was stored' 'with sanitizers, or the faults are not built'
 else
     for input in "--format=raw --type=f64 $unsorted" '-n fields'; do
+        # shellcheck disable=SC2086 # several words
+        refused "the ninth write is one of a part: $input" '^gpusort: temporary file in .* \(-T\): Input/output error$' -- \
+            env FAULT=write:9:5 LD_PRELOAD="$library" "$GPUSORT" -S 1b $input -o "$target"
         old_output
         status=0
         # shellcheck disable=SC2086 # several words
