@@ -150,6 +150,10 @@ while IFS='|' read -r name regex words; do
 done <names
 exec 5>&-
 
+refused 'lines that would be raw numbers: no advice to use --type, which -g refuses' \
+    '^gpusort: -g is for lines of text, and raw output would not keep them: use --output-format=text$' -- \
+    gpusort -g --output-format=raw two -o "$target_dir/x.u32"
+
 # ---- numbers in text -----------------------------------------------------------------------------
 
 # Integers that f64 would round may be identifiers. They are refused unless --type is given.
