@@ -137,7 +137,7 @@ HOST_DEVICE static inline struct line_span line_key_find(int separator, const st
  *
  *   LINE_STRICT, LINE_GENERAL   the long double that strtold(3) makes of the text, rounded to a
  *                               double, as ordered bits; see formats/number/number_key.cc
- *   LINE_NUMERIC, LINE_HUMAN    word 0 of the decimal; see formats/number/number_key.cc
+ *   LINE_NUMERIC, LINE_HUMAN    word 0 of the decimal, as below
  *   LINE_BYTES                  the first 7 bytes, the first one on top, zeros after the end; below
  *                               them the number of bytes, 8 for more than 7
  */
