@@ -22,6 +22,7 @@ struct radix_tuning {
     size_t merge_most;       /* up to this count segmented-merge is faster: it needs few launches */
     size_t values_least;     /* below this count values are not counted */
     size_t models_least;     /* below this count digits are faster than learning a model */
+    size_t thin_most;        /* up to this count the buckets of models are thin */
     size_t part_most;        /* above it buckets of two partitions are too large for a tile: the
                                 array is sorted in parts */
     size_t part_keys;        /* items of a part: few, so that its partitions have few buckets */

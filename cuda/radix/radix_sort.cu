@@ -70,12 +70,13 @@ static unsigned radix_segments_at_most(size_t count)
     return static_cast<unsigned>(std::clamp<size_t>(fit, 5, RADIX_SEGMENTS));
 }
 
-/* A bucket of the second partition is expected to be nearly a tile, which has room for 1.5 times
- * that. Smaller buckets fill tiles more evenly, but their partitions write shorter runs: a quarter
- * of a tile takes 1.13 times as long for 2e8 doubles (H100, 2026-11). If two partitions cannot make
- * buckets small enough, each bucket is partitioned once more. */
+/* A thin bucket is a quarter of a tile, so that tiles of several buckets have even sizes. A fat one
+ * is nearly a tile, which has room for 1.5 times that; there are fewer, so the partitions write
+ * longer runs. If two partitions cannot make buckets small enough, each is partitioned once more.
+ */
 template <typename K>
-static struct radix_plan radix_plan_make(size_t all, size_t parts, size_t tile_size)
+static struct radix_plan radix_plan_make(size_t all, size_t parts, size_t tile_size,
+                                         const struct radix_tuning &tuning)
 {
     struct radix_plan plan = {};
     plan.parts = parts;
@@ -86,7 +87,9 @@ static struct radix_plan radix_plan_make(size_t all, size_t parts, size_t tile_s
     const size_t aim = std::min<size_t>(tile_size, RADIX_TILE_ROOM * 3 / 4);
     plan.aim = static_cast<unsigned>(aim);
     plan.segments = radix_segments_at_most<K>(count);
-    plan.bucket_keys = std::max(launch_blocks(count, ways * ways), aim * 15 / 16);
+    plan.bucket_keys = all <= tuning.thin_most
+                           ? aim / 4
+                           : std::max(launch_blocks(count, ways * ways), aim * 15 / 16);
     const size_t buckets = launch_blocks(count, plan.bucket_keys);
     const size_t root = static_cast<size_t>(std::sqrt(static_cast<double>(buckets))) + 1;
     plan.first_bucket_keys =
@@ -179,7 +182,7 @@ static bool radix_prepare(const struct cuda_sort &sort, const struct radix_tunin
 {
     const size_t parts =
         sort.count > tuning.part_most ? launch_blocks(sort.count, tuning.part_keys) : 1;
-    const struct radix_plan plan = radix_plan_make<K>(sort.count, parts, sort.tile_size);
+    const struct radix_plan plan = radix_plan_make<K>(sort.count, parts, sort.tile_size, tuning);
     *run = {sort, &tuning, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace), {}};
     return launch_site_find(sort.device, sort.stream, &run->site, error) &&
            launch_can_be_early(radix_look_kernel<K>, sort.device, &run->site.is_early, error);
@@ -581,7 +584,8 @@ size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes
         return std::max(merge, counting_workspace_bytes(count, tile_size, item_bytes));
     return radix_dispatch(item_bytes, [=](auto key) {
         using K = decltype(key);
-        const struct radix_plan plan = radix_plan_make<K>(count, 1, tile_size);
+        const struct radix_plan plan =
+            radix_plan_make<K>(count, 1, tile_size, radix_tuning_default);
         return std::max(merge, radix_workspace_lay<K>(plan, count, NULL).bytes);
     });
 }
