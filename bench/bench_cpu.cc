@@ -321,7 +321,8 @@ static bool make_input(struct workload *load)
 
 /* ---- runs ---- */
 
-/* Free memory that the kernel has at hand; a failure only makes the next run slower. */
+/* Makes the kernel prepare `bytes` bytes of free memory, in large pages if it can, so that the next
+ * run does not wait for it. Errors are ignored. */
 static void touch_free_memory(size_t bytes)
 {
     void *const memory =

@@ -142,8 +142,8 @@ static void note_ratio(struct bench *bench, const struct bench_case *bench_case,
                         std::to_string(bench_case->count);
 }
 
-/* The count of that number. Drawn ones go for some shapes up to what the memory holds: our items
- * and a peer's, with as much scratch, and a sixteenth. */
+/* Returns the count with this number. Random counts of some shapes go up to what fits in memory:
+ * our items and a peer's, as much scratch, and a sixteenth. */
 static size_t find_count(const struct bench *bench, const struct bench_type *type,
                          const struct bench_shape *shape, size_t number)
 {

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the completions of bash, zsh and fish from what a gpusort says of itself, so that they have
-# its options, types, formats and paths, and no other.
-# `make completions` does it; what it made is stored beside this script.
+# Makes the completions of bash, zsh and fish from the output of --help, so that they have exactly
+# the options, types, formats and paths of the program. `make completions` runs it; its output is
+# stored beside this script.
 #
 #   completions/make_completions.sh GPUSORT DIR    DIR/gpusort.bash, DIR/_gpusort, DIR/gpusort.fish
 #
 #   gpusort --help -> a row for each option: letter, name, argument, text -> a file for each shell
 #
-# What may follow an option goes by its argument's name (`kind`), and for names that stand for a few
-# words, by the text (`words`). An argument in brackets may be left out.
+# The name of an argument in --help decides what completes it: files, directories or words (`kind`).
+# The text of the option has the words (`words`). An argument in brackets is optional.
 set -euo pipefail
 export LC_ALL=C
 gpusort=$1 directory=$2
 
-# Rows of LETTER NAME ARGUMENT TEXT; "-" stands for none. Each option on a line of its own.
+# Prints a row for each option: LETTER NAME ARGUMENT TEXT; "-" means none.
 options() {
     ARGP_HELP_FMT='rmargin=4000,opt-doc-col=60' "$gpusort" --help | awk -v OFS='\t' '
         /^ +-/ {
@@ -32,7 +32,7 @@ options() {
         }'
 }
 
-# words NAME TEXT: the words that the option takes, if these are all that it takes or nearly so.
+# words NAME TEXT: prints the words that the option takes, all of them or the common ones.
 words() {
     case $1 in
     type | format | output-format) sed 's/.*: //; s/,//g' <<<"$2" ;;
@@ -47,7 +47,7 @@ words() {
     esac
 }
 
-# kind NAME ARGUMENT: files, directories, words, or any: nothing that could be foretold.
+# kind NAME ARGUMENT: prints what completes the argument: files, directories, words, or any (nothing).
 kind() {
     case ${2//[][]/} in
     FILE | F | PROG) echo files ;;
@@ -71,7 +71,7 @@ each() {
 
 # ---- bash ----------------------------------------------------------------------------------------
 
-# Long options, as they are typed: with a sign behind them if an argument must follow.
+# Prints a long option as it is typed: with "=" if its argument is mandatory.
 bash_name() {
     case $3 in
     - | \[*) [ "$2" = - ] || echo "--$2" ;;
@@ -79,7 +79,8 @@ bash_name() {
     esac
 }
 
-# A branch of the case of what follows an option. What may be left out follows a sign alone.
+# Prints the branch of a case statement that completes the argument of an option. An optional
+# argument follows only after "=".
 bash_branch() {
     [ "$3" != - ] || return 0
     local pattern="--$2=" what

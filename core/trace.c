@@ -338,7 +338,7 @@ struct rank_table {
     struct rank_row rows[];
 };
 
-/* Where the memory is, as rank 0 tells it. */
+/* The location of the memory, which rank 0 sends to the other ranks. */
 struct place {
     int process, file; /* file -1: there is none */
     uint64_t mark;

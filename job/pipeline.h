@@ -12,7 +12,7 @@
  *   merge:   blocks of lines of all inputs at once -> [codec] -> sink
  *
  * Numbers move in chunks. The engine's uploads and downloads run while the next chunk is read or
- * the last one written. A thread of the sink writes text and compressed output. Memory for keys is
+ * the last one written. Threads of the sink write text, and compress. Memory for keys is
  * the engine's (twice the data at most) and a fixed number of chunks.
  */
 #ifndef JOB_PIPELINE_H

@@ -388,8 +388,8 @@ static bool show_devices(const struct backend *backend, const struct devices *de
     return true;
 }
 
-/* Examines devices that will sort together. The free memory is known only of a device that has been
- * started. That is left to the engine if there is no doubt that the memory suffices. */
+/* Examines devices that will sort together. Free memory is known only after a device was started.
+ * If the memory surely suffices, the engine starts them. */
 static bool probe_several(const struct options *options, struct plan *plan,
                           const struct backend *backend, const struct devices *devices,
                           struct error *error)
@@ -454,8 +454,8 @@ static uint64_t device_bytes(const struct plan *plan)
  * if they are named. So data of up to half of it never starts a second GPU. */
 #define SEVERAL_BYTES_MIN ((uint64_t)30 << 30)
 
-/* Returns how many GPUs are shown to CUDA, for it starts all of them. More than one are if the data
- * may need them. A selection does not, because each GPU must have room for the first items. With a
+/* Returns the number of GPUs to show to CUDA, which starts all that it is shown: 1 unless the data
+ * may need more. A selection needs one, because each GPU must have room for the first items. With a
  * limit of memory there are about twice as many, because one may fail. */
 static unsigned shown_devices(const struct options *options, const struct plan *plan,
                               const struct backend *gpu)
@@ -573,8 +573,8 @@ static bool can_be_several(const struct algorithm *algorithm)
     return algorithm->buffers > 1 && algorithm->count_max == SIZE_MAX;
 }
 
-/* Returns the row for the items of a device. Of several, one without a row that they can use takes
- * the row of many items. */
+/* Returns the row for the items of a device. If several devices cannot use the path of that row, it
+ * is the row for many items. */
 static const struct auto_row *find_row(const struct plan *plan)
 {
     const struct sort_spec *sort = &plan->job.sort;

@@ -170,7 +170,8 @@ static bool has_equal_halves(const struct sample *sample)
 
 /* Returns true if all words are small integers of 64 bits: other data would hardly have all bytes
  * that do not extend the sign in the lower bytes of the words. Each such byte adds the logarithm of
- * that probability, and so do words of both signs. Equal words must be at least WORDS_MIN. */
+ * that probability, and so do words of both signs. If all words are equal, there must be at least
+ * WORDS_MIN. */
 static bool are_small_words(const struct sample *sample)
 {
     static const unsigned tenths_of_bits[] = {30, 20, 14, 10, 7, 4};

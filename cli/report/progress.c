@@ -423,8 +423,8 @@ static bool is_piped(const char *path)
            !S_ISREG(status.st_mode);
 }
 
-/* Ranks read their parts after the plan, and all are decoded by then. The parts are about equal, so
- * those of the ranks that are counted tell of all. */
+/* Ranks read their parts after the plan, which has decoded them. All parts are about equal, so the
+ * counted ranks read and write their share of the bytes. */
 static void tell_ranks(struct progress *progress, const struct plan *plan)
 {
     struct outlook *const outlook = &progress->outlook;

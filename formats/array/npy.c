@@ -283,7 +283,7 @@ static bool parse_dictionary(struct header *header)
             return error_set(header->error, "%s: malformed NumPy header: '%s' is missing",
                              header->file, header_keys[i].name);
     skip_spaces(header);
-    return header->at == header->end || malformed(header, "something stands behind it");
+    return header->at == header->end || malformed(header, "something follows it");
 }
 
 /* Parses the dictionary text[0..bytes) into *layout. On entry layout->type is the user's type or

@@ -89,7 +89,8 @@ enum number_status parse_float(const char *text, size_t length, uint64_t *bits)
 
 /* ---- f16 and bf16: 1 sign bit, exponent_bits, the rest ---- */
 
-/* Returns the positive value in units in the last place of a small float of its size. */
+/* Returns a positive value, in units of the last place that small floats near it have. Sets
+ * *exponent: a unit is 2^(*exponent - significand bits). */
 double units_of_small_float(double value, unsigned exponent_bits, int *exponent)
 {
     const int least = 2 - (1 << (exponent_bits - 1)), significand_bits = 15 - (int)exponent_bits;

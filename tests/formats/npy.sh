@@ -175,9 +175,9 @@ it is not a dictionary|[]
 a string is missing|{
 'descr' is missing|{}
 a string is missing|f8(3,),\x20
-something stands behind it|f8(3,), }x\n
-something stands behind it|f8(3,), }{}\n
-something stands behind it|f8(3,), }\0
+something follows it|f8(3,), }x\n
+something follows it|f8(3,), }{}\n
+something follows it|f8(3,), }\0
 a string is missing|f8(3,),, }\n
 a comma is missing|f8(3,) 'a': 1}\n
 unknown key 'extra'|f8(3,), 'extra': 1}\n
