@@ -60,7 +60,7 @@ ok_prints 'every source has a place in architecture.md, algorithms.md or the REA
         name=${file##*/}
         grep -qwF -e "${name%.*}" docs/architecture.md docs/algorithms.md */README.md */*/README.md || echo "$file"
     done'
-folders=(cli job core formats cpu cuda bench tests)
+folders=(cli job core formats cpu cuda bench scripts tests)
 ok_prints 'no folder has more than 40 files' '' -- bash -c \
     'find "$@" -type d ! -name __pycache__ | while read -r folder; do
         [ "$(find "$folder" -maxdepth 1 -type f | wc -l)" -le 40 ] || echo "$folder"
