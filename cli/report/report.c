@@ -316,8 +316,18 @@ static void print_parts(FILE *stream, const struct plan *plan)
         print_bytes(stream, job->part_bytes);
     else
         fprintf(stream, "%zu", job->part_count);
-    fprintf(stream, " %s at a time, sorted parts put aside in ",
-            job->keep_lines ? "of lines and their items" : "numbers");
+    fprintf(stream, " %s at a time, ", job->keep_lines ? "of lines and their items" : "numbers");
+    if (job->sort.item_bytes < 4) {
+        fprintf(stream, "which are counted");
+        return;
+    }
+    if (is_sure) {
+        print_bytes(stream,
+                    job->keep_lines ? plan->input_bytes : job->sort.count * job->sort.item_bytes);
+        fprintf(stream, " of ");
+    }
+    fprintf(stream, "sorted parts put aside in %s",
+            job->backend == backends[0] ? "" : "memory or ");
     quote_print(stream, job->memory.directories[0]);
 }
 

@@ -382,8 +382,10 @@ ok_says 'how much is sorted at a time, of lines' \
     '^memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one$' -- \
     gpusort --explain -S 20K -T one lines
 ok_says 'how much is sorted at a time, of numbers' \
-    '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, .* in one$' -- \
+    '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts put aside in one$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted"
+ok_says 'short numbers are counted' '^memory .* numbers at a time, which are counted$' -- \
+    gpusort --explain -S 20K -T one --format=raw --type=u16 "$unsorted"
 [ -n "$no_gpu" ] || ok_says "how much of the GPU's memory" \
     "^memory .*, 2.0 MiB of the GPU's \(as --device-memory says\)" -- \
     gpusort --explain --device=gpu --device-memory=2M lines
