@@ -73,8 +73,8 @@ static bool agree_with_first(const struct plan *plan, const struct format *forma
     char name[INPUT_NAME_BYTES], first_name[INPUT_NAME_BYTES];
     plan_name_input(format, &reader->layout, name);
     plan_name_input(plan->job.input_format, &first->layout, first_name);
-    return error_set(error, "%s: %s, where %s is %s", source_name(reader->source), name,
-                     source_name(first->source), first_name);
+    return error_set(error, "%s: %s, where %s is %s: all inputs must agree",
+                     source_name(reader->source), name, source_name(first->source), first_name);
 }
 
 static bool add_up_counts(struct plan *plan, const struct reader *reader, struct error *error)
