@@ -151,7 +151,7 @@ done <names
 exec 5>&-
 
 refused 'lines that would be raw numbers: no advice to use --type, which -g refuses' \
-    '^gpusort: -g is for lines of text, and raw output would not keep them: use --output-format=text$' -- \
+    '^gpusort: -g is for lines of text, and raw output would not keep them: leave -g out, or use --output-format=text$' -- \
     gpusort -g --output-format=raw two -o "$target_dir/x.u32"
 
 # ---- numbers in text -----------------------------------------------------------------------------
