@@ -10,9 +10,10 @@
  * has published the sum of all tiles up to it. A counter numbers the tiles as their blocks start.
  * So the tiles before a tile have started, and do not wait for it.
  *
- * A tile counts its keys before it ranks them, so that other tiles need not wait for its ranks. It
- * ranks its keys while it waits for the counts of others, and puts each key to its index in the
- * tile at once. The limit is the registers of a thread.
+ * A tile counts its keys before it ranks them, so that other tiles need not wait for its ranks (as
+ * BlockRadixRankMatchEarlyCounts of CUB). It ranks its keys while it waits for the counts of
+ * others, and stores each key at its index in the tile at once; CUB's AgentRadixSortOnesweep looks
+ * back after both. The limit is the registers of a thread.
  *
  * The device determines the digits to sort by, and the kernels of surplus passes return at once. A
  * digit that is equal in all keys needs no pass. The index in the low half of 8-byte items needs no
@@ -38,13 +39,16 @@ constexpr unsigned RADIX_DIGIT_THREADS = radix_digit_threads(sizeof(K));
 template <typename K>
 constexpr unsigned RADIX_DIGIT_WARPS = RADIX_DIGIT_THREADS<K> / THREADS_PER_WARP;
 
-/* State of a tile for one digit value, which other tiles read. 0: not published. RADIX_LOOK_OWN:
- * the low bits count the keys of the tile. RADIX_LOOK_ALL: they count the keys of all tiles of the
- * portion up to and including this one. RADIX_LOOK_COUNT masks the low bits. */
-constexpr unsigned RADIX_LOOK_OWN = 1u << 30;
-constexpr unsigned RADIX_LOOK_ALL = 2u << 30;
-constexpr unsigned RADIX_LOOK_COUNT = RADIX_LOOK_OWN - 1;
-static_assert(RADIX_PORTION_MOST < RADIX_LOOK_OWN, "a sum has room");
+/* State of a tile for one digit value, which other tiles read. 0: not published. LOOKBACK_PARTIAL:
+ * the low bits count the keys of the tile. LOOKBACK_INCLUSIVE: they count the keys of all tiles of
+ * the portion up to and including this one. LOOKBACK_COUNT masks the low bits.
+ *
+ * Flag and count are one aligned word, and no tile reads other data of another tile. So volatile
+ * loads and stores are enough, without fences. */
+constexpr unsigned LOOKBACK_PARTIAL = 1u << 30;
+constexpr unsigned LOOKBACK_INCLUSIVE = 2u << 30;
+constexpr unsigned LOOKBACK_COUNT = LOOKBACK_PARTIAL - 1;
+static_assert(RADIX_PORTION_MOST < LOOKBACK_PARTIAL, "a sum has room");
 
 /* A pass over a portion of the keys: the keys that one launch sorts by one digit. */
 template <typename K>
@@ -238,53 +242,54 @@ __device__ __forceinline__ void warp_index_words(const W (&words)[N], unsigned s
 
 /* Look-back of a thread: it sums the keys of its digit value in all tiles of the portion before its
  * own. A load that is started is in flight while the thread does other work. */
-struct radix_look_back {
+struct radix_lookback {
     unsigned before; /* number of tiles whose keys are not in the sum; 0: done */
     unsigned sum;    /* keys of the value in the tiles from `before` to the one before its own */
-    unsigned seen;   /* loaded state of tile before - 1 */
+    unsigned state;  /* loaded state of tile before - 1 */
 };
 
-/* Returns the address of the state of `tile` for the thread's value (RADIX_LOOK_OWN). */
+/* Returns the address of the state of `tile` for the thread's value (LOOKBACK_PARTIAL). */
 template <typename K>
 __device__ __forceinline__ volatile unsigned *
-thread_look_state(const struct radix_digit_pass<K> &pass, unsigned tile)
+thread_lookback_state(const struct radix_digit_pass<K> &pass, unsigned tile)
 {
     return pass.states + tile * RADIX_DIGIT_VALUES + threadIdx.x;
 }
 
 /* Starts to load the state of the next tile, if any is left. */
 template <typename K>
-__device__ __forceinline__ void thread_look_ask(const struct radix_digit_pass<K> &pass,
-                                                struct radix_look_back &look)
+__device__ __forceinline__ void thread_lookback_load(const struct radix_digit_pass<K> &pass,
+                                                     struct radix_lookback &look)
 {
-    look.seen = RADIX_LOOK_ALL;
+    look.state = LOOKBACK_INCLUSIVE;
     if (look.before > 0)
-        look.seen = *thread_look_state(pass, look.before - 1);
+        look.state = *thread_lookback_state(pass, look.before - 1);
 }
 
 /* Adds the loaded state to the sum, if the tile has published it. */
-__device__ __forceinline__ void thread_look_take(struct radix_look_back &look)
+__device__ __forceinline__ void thread_lookback_add(struct radix_lookback &look)
 {
-    if (look.seen == 0)
+    if (look.state == 0)
         return;
-    look.sum += look.seen & RADIX_LOOK_COUNT;
-    look.before = look.seen & RADIX_LOOK_ALL ? 0 : look.before - 1;
+    look.sum += look.state & LOOKBACK_COUNT;
+    look.before = look.state & LOOKBACK_INCLUSIVE ? 0 : look.before - 1;
 }
 
 /* Does one step of the look-back: takes the loaded state, and starts the next load. Publishes the
  * sum of all tiles up to this one when it is complete. */
 template <typename K, typename Shared>
-__device__ __forceinline__ void thread_look_on(const struct radix_digit_pass<K> &pass,
-                                               unsigned tile, const Shared &shared,
-                                               struct radix_look_back &look)
+__device__ __forceinline__ void thread_lookback_step(const struct radix_digit_pass<K> &pass,
+                                                     unsigned tile, const Shared &shared,
+                                                     struct radix_lookback &look)
 {
     if (look.before == 0)
         return;
-    thread_look_take(look);
+    thread_lookback_add(look);
     if (look.before > 0)
-        thread_look_ask(pass, look);
+        thread_lookback_load(pass, look);
     else
-        *thread_look_state(pass, tile) = RADIX_LOOK_ALL | (look.sum + shared.counts[threadIdx.x]);
+        *thread_lookback_state(pass, tile) =
+            LOOKBACK_INCLUSIVE | (look.sum + shared.counts[threadIdx.x]);
 }
 
 /* The tile's keys of the thread's digit value. Threads from RADIX_DIGIT_VALUES on have no value. */
@@ -453,8 +458,18 @@ block_write_items(Shared &shared, const struct radix_digit_side<K> &target,
 }
 
 /* Stores the tile's words in shared memory, ordered by digit, and sets targets[]. For items,
- * returns the thread's positions and the indices of its words. Thread 0 must have set shared.tile;
- * a barrier precedes its first use here. Ends with a barrier. */
+ * returns the thread's positions and the indices of its words. Thread 0 must have set shared.tile.
+ * The steps between the barriers of the block:
+ *
+ *   each warp clears its own row of warp_counts
+ *   each thread loads its words; each warp counts their digits in its row
+ *   (block_sum_digits) thread d publishes the tile's count of value d; a scan over the values turns
+ *   the rows into indices of each warp's next word
+ *   each warp ranks its words and stores them in words[]; thread d, of value d, does a step of the
+ *   look-back after each word, and the remaining steps afterwards; it completes targets[d]
+ *
+ * So loads of other tiles' states are in flight while the tile ranks its words. In between only the
+ * barriers of a warp are needed, because no warp touches the row of another. */
 template <typename K, typename Count>
 __device__ __forceinline__ struct radix_digit_tile
 block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan *plan,
@@ -481,20 +496,20 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
         atomicAdd(&own_counts[thread_digit(words[i], shift)], 1u);
     __syncthreads();
     const struct radix_digit_own own = block_sum_digits<RADIX_DIGIT_WARPS<K>>(
-        shared.warp_counts, shared.warp_sums, thread_look_state(pass, tile.number),
-        tile.number == 0 ? RADIX_LOOK_ALL : RADIX_LOOK_OWN);
+        shared.warp_counts, shared.warp_sums, thread_lookback_state(pass, tile.number),
+        tile.number == 0 ? LOOKBACK_INCLUSIVE : LOOKBACK_PARTIAL);
     if (has_value) {
         shared.counts[threadIdx.x] = own.count;
         shared.targets[threadIdx.x] = first - own.begin;
     }
-    struct radix_look_back look = {};
+    struct radix_lookback look = {};
     look.before = has_value ? tile.number : 0;
-    thread_look_ask(pass, look);
+    thread_lookback_load(pass, look);
     const auto put = [&](unsigned i, unsigned index) {
         shared.words[index] = words[i];
         if constexpr (RADIX_HAS_PLACES<K>)
             indices.set(i, index);
-        thread_look_on(pass, tile.number, shared, look);
+        thread_lookback_step(pass, tile.number, shared, look);
     };
     const unsigned same_shift = thread_hide(shift);
     if (warp_has_few_digits(thread_digit(words[0], shift)))
@@ -504,7 +519,7 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
     if constexpr (RADIX_HAS_PLACES<K>)
         thread_load_places(source, tile, places);
     while (look.before > 0)
-        thread_look_on(pass, tile.number, shared, look);
+        thread_lookback_step(pass, tile.number, shared, look);
     if (has_value)
         thread_find_target(pass, tile, look.sum, shared.counts[threadIdx.x], plan->firsts[digit],
                            shared.targets);
