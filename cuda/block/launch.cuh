@@ -108,8 +108,8 @@ static bool launch_can_be_early(void (*kernel)(Parameters...), unsigned device, 
 
 /* Raises the kernel's limit of dynamic shared memory to launch.shared_bytes. */
 template <typename... Parameters>
-static bool launch_ask_for_shared(const struct launch &launch, struct error *error,
-                                  void (*kernel)(Parameters...))
+static bool launch_allow_shared(const struct launch &launch, struct error *error,
+                                void (*kernel)(Parameters...))
 {
     const int device = static_cast<int>(launch.device);
     int most = 0;
@@ -136,7 +136,7 @@ static bool launch_kernel(const struct launch &launch, struct error *error,
     if (launch.blocks > INT_MAX)
         return error_set(error, "device %u: %s: %zu blocks are more than a grid holds",
                          launch.device, launch.name, launch.blocks);
-    if (launch.shared_bytes > LAUNCH_SHARED_BYTES && !launch_ask_for_shared(launch, error, kernel))
+    if (launch.shared_bytes > LAUNCH_SHARED_BYTES && !launch_allow_shared(launch, error, kernel))
         return false;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(static_cast<unsigned>(launch.blocks));

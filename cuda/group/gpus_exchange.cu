@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
 namespace
 {
 
-/* An exchange on its way. */
+/* The state of an exchange. */
 struct exchange {
     struct gpu_part *parts;
     size_t count;

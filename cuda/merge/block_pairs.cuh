@@ -143,8 +143,8 @@ __device__ __forceinline__ void thread_pair_load(const K *tile, const struct pai
         a, b, next_split - split, (thread_row_place<K>() - split) % ROW<K>);
 #pragma unroll
     for (unsigned j = 0; j < ROW<K>; j++) {
-        const unsigned behind = j < stretches.second_end ? stretches.second : stretches.third;
-        const unsigned byte = j < stretches.first_end ? stretches.first : behind;
+        const unsigned later = j < stretches.second_end ? stretches.second : stretches.third;
+        const unsigned byte = j < stretches.first_end ? stretches.first : later;
         keys[j] = key_at_byte(tile, byte + (j * KEY_BYTES<K> - row_bytes));
     }
 }

@@ -134,9 +134,9 @@ __device__ __forceinline__ void thread_return_block(const struct sorted_ways<K, 
 /* Takes blocks until `missing` of them are taken or no whole block is left. Then exchanges blocks
  * while one not taken goes before one taken. */
 template <typename K, unsigned WAYS>
-__device__ __forceinline__ void thread_mend_cut(const struct sorted_ways<K, WAYS> &ways,
-                                                size_t step, size_t missing,
-                                                struct ways_cut<K, WAYS> *cut)
+__device__ __forceinline__ void thread_repair_cut(const struct sorted_ways<K, WAYS> &ways,
+                                                  size_t step, size_t missing,
+                                                  struct ways_cut<K, WAYS> *cut)
 {
     for (;;) {
         K next{}, last{};
@@ -178,7 +178,7 @@ __device__ __forceinline__ void thread_select(const struct sorted_ways<K, WAYS> 
         const size_t rounding = ways_with_keys / 2 * (step - 1);
         const size_t aim = rank > rounding ? (rank - rounding) & ~(step - 1) : 0;
         thread_read_rights(ways, step, cut);
-        thread_mend_cut(ways, step, (aim - taken) / step, cut);
+        thread_repair_cut(ways, step, (aim - taken) / step, cut);
         taken = 0;
 #pragma unroll
         for (unsigned k = 0; k < WAYS; k++)

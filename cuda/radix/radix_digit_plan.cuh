@@ -169,11 +169,12 @@ __device__ __forceinline__ bool warp_has_indices(const uint64_t *items, size_t f
     for (unsigned row = 0; row < RADIX_COUNT_WORDS<uint64_t>; row++) {
         const uint32_t low = static_cast<uint32_t>(keys[2 * row]);
         const uint32_t high = static_cast<uint32_t>(keys[2 * row + 1]);
-        const uint32_t behind = __shfl_sync(ALL_LANES, high,
-                                            static_cast<int>(thread_lane() + THREADS_PER_WARP - 1) %
-                                                static_cast<int>(THREADS_PER_WARP));
-        is_rising = is_rising && (thread_lane() == 0 ? before : behind) <= low && low <= high;
-        before = behind;
+        const uint32_t previous =
+            __shfl_sync(ALL_LANES, high,
+                        static_cast<int>(thread_lane() + THREADS_PER_WARP - 1) %
+                            static_cast<int>(THREADS_PER_WARP));
+        is_rising = is_rising && (thread_lane() == 0 ? before : previous) <= low && low <= high;
+        before = previous;
     }
     return is_rising;
 }

@@ -13,7 +13,7 @@ static size_t states_bytes(size_t keys, size_t tile)
     return launch_blocks(keys, tile) * RADIX_DIGIT_VALUES * sizeof(unsigned);
 }
 
-/* A sort on its way. */
+/* The state of a sort. */
 template <typename K>
 struct digit_run {
     struct cuda_sort sort;

@@ -62,7 +62,7 @@ __device__ __forceinline__ unsigned thread_claim_slot(K *keys, unsigned *values,
     return RADIX_FEW_SLOTS;
 }
 
-/* A block's. */
+/* The table of a block, in shared memory. */
 template <typename K>
 struct few_table {
     K keys[RADIX_FEW_SLOTS];
@@ -85,7 +85,7 @@ __device__ __forceinline__ void block_clear_table(struct few_table<K> &table)
 
 /* ---- count ---- */
 
-/* The values of all keys. */
+/* The table of all keys, in global memory, and the runs that are made of it. */
 template <typename K>
 struct few_values {
     K keys[RADIX_FEW_SLOTS]; /* FEW_NONE_BYTE in the beginning, all that follows cleared */

@@ -349,7 +349,7 @@ static __global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_ITEM_BLOCKS)
     thread_wait_for_grid();
     struct radix_item_shared &shared =
         *reinterpret_cast<struct radix_item_shared *>(block_dynamic_shared());
-    const struct radix_share share = block_share(totals->packs);
+    const struct even_share share = block_even_share(totals->packs);
     block_clear_bins(shared.bins);
     unsigned segment = RADIX_SEGMENTS; /* whose model is there: none */
     for (unsigned index = share.begin; index < share.end; index++) {

@@ -107,7 +107,7 @@ struct radix_tree {
     uint32_t firsts[RADIX_NODES];      /* the position that a node starts with */
     unsigned levels[RADIX_LEVELS + 1]; /* nodes above each level below the root */
     unsigned level_count;
-    unsigned nodes; /* asked for; may be more than there are */
+    unsigned nodes; /* requested; may exceed RADIX_NODES */
     unsigned root_cells;
     unsigned last_cell; /* of the root, at the end of the range */
     uint32_t last_top;  /* of a path in it, at most */
@@ -485,8 +485,8 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree, u
 }
 
 /* Makes the model of each segment, and clears the segment's counts. `salt` decides on the positions
- * of the samples. A block for each segment; a
- * struct radix_learn_shared of dynamic shared memory. */
+ * of the samples. One block per segment. Needs a struct radix_learn_shared of dynamic shared
+ * memory. */
 template <typename K>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, const struct radix_segments *segments, size_t bucket_keys,

@@ -70,8 +70,8 @@ __device__ __forceinline__ unsigned radix_total_pieces(const struct radix_totals
     return static_cast<unsigned>(totals->ranges >> 32);
 }
 
-/* The segments of one thread each: firsts, keys and tiles. All RADIX_SEGMENTS threads of the block
- * call it. */
+/* Stores a segment for each thread, and the number of tiles before each. All RADIX_SEGMENTS threads
+ * of the block call it. */
 template <typename K>
 __device__ __forceinline__ void block_set_segments(struct radix_segments *segments, size_t first,
                                                    size_t keys, unsigned *warp_sums)
@@ -104,8 +104,9 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     block_set_segments<K>(segments, first, count, tile_sums);
 }
 
-/* The segments of the next partition: the `count` of `open`, or the whole array, of `all` items.
- * The packs so far are done with; if `is_first`, so is all that the totals count. One block. */
+/* Sets the segments of the next partition: the first `count` of `open`, or, without open.keys, the
+ * whole array of `all` items. Resets the numbers of packs, and if `is_first` all totals. One
+ * block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_SEGMENTS)
     radix_open_kernel(struct radix_open open, unsigned count, size_t all, bool is_first,
@@ -163,8 +164,9 @@ __device__ __forceinline__ void thread_add_range(struct radix_totals *totals,
 __device__ __forceinline__ struct radix_bins thread_make_bins(unsigned begin, unsigned end,
                                                               uint32_t last)
 {
-    const uint32_t first = begin << RADIX_FRACTION_BITS, behind = end << RADIX_FRACTION_BITS;
-    const uint32_t span = first > last ? 1 : (behind <= last ? behind : last + 1) - first;
+    const uint32_t first = begin << RADIX_FRACTION_BITS, end_position = end << RADIX_FRACTION_BITS;
+    const uint32_t span =
+        first > last ? 1 : (end_position <= last ? end_position : last + 1) - first;
     const uint64_t scale = (static_cast<uint64_t>(RADIX_TILE_BINS) << 32) / span;
     return {first, scale < UINT32_MAX ? static_cast<uint32_t>(scale) : UINT32_MAX};
 }

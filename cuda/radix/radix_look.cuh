@@ -62,14 +62,14 @@ __device__ __forceinline__ unsigned thread_compare_pairs(const struct key_order 
  * 16 bytes they rise by the distance; for 8 bytes, in the identical order, they do not fall. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_compare_indices(const struct key_order &encoding,
-                                                           K before, K behind, size_t distance)
+                                                           K before, K after, size_t distance)
 {
     bool is_index = false;
     if constexpr (sizeof(K) == sizeof(uint64_t))
         is_index = key_order_is_identity(encoding) &&
-                   static_cast<uint32_t>(before) <= static_cast<uint32_t>(behind);
+                   static_cast<uint32_t>(before) <= static_cast<uint32_t>(after);
     else if constexpr (sizeof(K) > sizeof(uint64_t))
-        is_index = static_cast<uint64_t>(behind) - static_cast<uint64_t>(before) == distance;
+        is_index = static_cast<uint64_t>(after) - static_cast<uint64_t>(before) == distance;
     return is_index ? 0 : RADIX_NO_INDEX;
 }
 
@@ -84,9 +84,9 @@ __device__ __forceinline__ unsigned thread_compare_spread(const K *items, size_t
     const size_t stride = last / RADIX_LOOK_SPREAD;
     const size_t index = threadIdx.x * stride;
     const size_t next = threadIdx.x + 1 < RADIX_LOOK_SPREAD ? index + stride : last;
-    K before[1] = {items[index]}, behind[1] = {items[next]};
-    const unsigned indices = thread_compare_indices(encoding, before[0], behind[0], next - index);
-    return thread_compare_pairs(encoding, before, behind) | indices;
+    K before[1] = {items[index]}, after[1] = {items[next]};
+    const unsigned indices = thread_compare_indices(encoding, before[0], after[0], next - index);
+    return thread_compare_pairs(encoding, before, after) | indices;
 }
 
 /* Compares the items of a piece, each with the next one. */
@@ -95,15 +95,15 @@ __device__ __forceinline__ unsigned
 thread_compare_piece(const K *items, size_t count, unsigned piece, const struct key_order &encoding)
 {
     const size_t first = static_cast<size_t>(piece) * RADIX_LOOK_PIECE<K> + threadIdx.x;
-    K before[RADIX_LOOK_PAIRS<K>], behind[RADIX_LOOK_PAIRS<K>];
+    K before[RADIX_LOOK_PAIRS<K>], after[RADIX_LOOK_PAIRS<K>];
 #pragma unroll
     for (unsigned i = 0; i < RADIX_LOOK_PAIRS<K>; i++) {
         const size_t index = first + i * RADIX_LOOK_THREADS;
         const bool is_pair = index + 1 < count;
         before[i] = is_pair ? items[index] : K{0};
-        behind[i] = is_pair ? items[index + 1] : K{0};
+        after[i] = is_pair ? items[index + 1] : K{0};
     }
-    return thread_compare_pairs(encoding, before, behind);
+    return thread_compare_pairs(encoding, before, after);
 }
 
 /* Unites the findings of the block. A barrier. */
@@ -117,13 +117,13 @@ __device__ __forceinline__ unsigned block_unite_found(unsigned found)
 
 /* ---- the sample ---- */
 
-/* Of the block with the sample. */
+/* Shared memory of the block that sorts the sample. */
 struct radix_look_shared {
     uint64_t keys[RADIX_LOOK_SAMPLE];
     unsigned splits[RADIX_LOOK_THREADS];
 };
 
-/* The key of that number in a sample of `sample` keys: one of each stride. */
+/* Returns key `number` of a sample of `sample` keys, one from each stride of the array. */
 template <typename K>
 __device__ __forceinline__ uint64_t thread_look_key(const K *items, size_t count,
                                                     const struct key_order &encoding,
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(RADIX_LOOK_THREADS,
         block_look_at_sample(items, count, encoding, shared, facts);
         return;
     }
-    const struct radix_share share = block_share(radix_look_pieces<K>(count), blocks);
+    const struct even_share share = block_even_share(radix_look_pieces<K>(count), blocks);
     unsigned found = block_unite_found(thread_compare_spread(items, count, encoding));
     unsigned piece = share.begin;
     while (piece < share.end && !__syncthreads_or((found & RADIX_DISORDER) == RADIX_DISORDER))

@@ -272,7 +272,7 @@ __device__ __forceinline__ void block_store_model(const struct radix_model_word 
         shared.entries[i] = model->entries[i];
 }
 
-/* Both at once. */
+/* Copies a model to shared memory, where it is visible after a barrier. */
 template <typename K, unsigned THREADS>
 __device__ __forceinline__ void block_load_model(const struct radix_model<K> *model,
                                                  struct radix_model<K> &shared)
@@ -359,15 +359,15 @@ __device__ __forceinline__ void warp_count_buckets(unsigned *counters, unsigned 
         buckets[i] |= atomicAdd(&counters[buckets[i]], 1u) << RADIX_RANK_SHIFT;
 }
 
-/* The range of work items that a block handles, begin..end without end: an even part of `count`
- * items over `blocks` blocks. */
-struct radix_share {
+/* The work items that a block handles, begin..end without end: an even share of `count` items among
+ * `blocks` blocks. */
+struct even_share {
     unsigned begin;
     unsigned end;
 };
 
-__device__ __forceinline__ struct radix_share block_share(unsigned count,
-                                                          unsigned blocks = gridDim.x)
+__device__ __forceinline__ struct even_share block_even_share(unsigned count,
+                                                              unsigned blocks = gridDim.x)
 {
     const uint64_t total = count;
     return {static_cast<unsigned>(total * blockIdx.x / blocks),
@@ -375,42 +375,44 @@ __device__ __forceinline__ struct radix_share block_share(unsigned count,
 }
 
 /* A tile: its segment and its keys. */
-struct radix_place {
+struct radix_partition_tile {
     unsigned segment;
     size_t first; /* index of its first key */
     unsigned count;
 };
 
-/* Finds tile number `tile`. On entry, place.segment is a segment at or before the tile's, usually
- * the one found last. The lanes of each warp check 32 segments at once; all lanes must call it. */
+/* Finds the tile of that number. On entry, tile.segment is a segment at or before the tile's,
+ * usually the one found last. The lanes of each warp check 32 segments at once; all lanes must call
+ * it. */
 template <typename K>
-__device__ __forceinline__ void warp_find_tile(const struct radix_segments *segments, unsigned tile,
-                                               struct radix_place &place)
+__device__ __forceinline__ void warp_find_tile(const struct radix_segments *segments,
+                                               unsigned number, struct radix_partition_tile &tile)
 {
     unsigned skipped = THREADS_PER_WARP;
     while (skipped == THREADS_PER_WARP) {
-        const unsigned next = place.segment + 1 + thread_lane();
-        const bool is_behind = next < RADIX_SEGMENTS && segments->tiles[next] <= tile;
-        skipped = static_cast<unsigned>(__popc(__ballot_sync(ALL_LANES, is_behind)));
-        place.segment += skipped;
+        const unsigned next = tile.segment + 1 + thread_lane();
+        const bool is_up_to = next < RADIX_SEGMENTS && segments->tiles[next] <= number;
+        skipped = static_cast<unsigned>(__popc(__ballot_sync(ALL_LANES, is_up_to)));
+        tile.segment += skipped;
     }
     const size_t before =
-        static_cast<size_t>(tile - segments->tiles[place.segment]) * RADIX_PARTITION_TILE<K>;
-    const size_t left = segments->keys[place.segment] - before;
-    place.first = segments->first[place.segment] + before;
-    place.count =
+        static_cast<size_t>(number - segments->tiles[tile.segment]) * RADIX_PARTITION_TILE<K>;
+    const size_t left = segments->keys[tile.segment] - before;
+    tile.first = segments->first[tile.segment] + before;
+    tile.count =
         left < RADIX_PARTITION_TILE<K> ? static_cast<unsigned>(left) : RADIX_PARTITION_TILE<K>;
 }
 
 /* Reads the tile in striped order. Slots past its end get the key 0. */
 template <typename K>
-__device__ __forceinline__ void block_load_tile(const K *source, const struct radix_place &place,
+__device__ __forceinline__ void block_load_tile(const K *source,
+                                                const struct radix_partition_tile &tile,
                                                 K (&keys)[RADIX_PARTITION_KEYS<K>])
 {
 #pragma unroll
     for (unsigned i = 0; i < RADIX_PARTITION_KEYS<K>; i++) {
         const unsigned index = i * RADIX_PARTITION_THREADS + threadIdx.x;
-        keys[i] = index < place.count ? source[place.first + index] : K{0};
+        keys[i] = index < tile.count ? source[tile.first + index] : K{0};
     }
 }
 
@@ -443,29 +445,29 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
     thread_wait_for_grid();
     __shared__ struct radix_model<K> model;
     __shared__ unsigned counters[RADIX_COUNTERS];
-    const struct radix_share share = block_share(segments->tiles[RADIX_SEGMENTS]);
+    const struct even_share share = block_even_share(segments->tiles[RADIX_SEGMENTS]);
     if (share.begin >= share.end)
         return;
-    struct radix_place place = {};
-    warp_find_tile<K>(segments, share.begin, place);
-    block_load_model<K, RADIX_PARTITION_THREADS>(models + place.segment, model);
+    struct radix_partition_tile tile = {};
+    warp_find_tile<K>(segments, share.begin, tile);
+    block_load_model<K, RADIX_PARTITION_THREADS>(models + tile.segment, model);
     block_clear_counters(counters);
-    unsigned counted = place.segment;
+    unsigned counted = tile.segment;
     __syncthreads();
-    for (unsigned tile = share.begin; tile < share.end; tile++) {
-        warp_find_tile<K>(segments, tile, place);
+    for (unsigned number = share.begin; number < share.end; number++) {
+        warp_find_tile<K>(segments, number, tile);
         K keys[RADIX_PARTITION_KEYS<K>];
-        block_load_tile(source, place, keys);
-        if (place.segment != counted) {
+        block_load_tile(source, tile, keys);
+        if (tile.segment != counted) {
             __syncthreads();
             block_flush_counts(counters, counts + static_cast<size_t>(counted) * RADIX_WAYS);
-            block_load_model<K, RADIX_PARTITION_THREADS>(models + place.segment, model);
-            counted = place.segment;
+            block_load_model<K, RADIX_PARTITION_THREADS>(models + tile.segment, model);
+            counted = tile.segment;
             __syncthreads();
         }
         thread_encode_keys(encoding, keys);
         unsigned buckets[RADIX_PARTITION_KEYS<K>];
-        thread_radix_buckets(thread_lookup(model), place.count, keys, buckets);
+        thread_radix_buckets(thread_lookup(model), tile.count, keys, buckets);
         warp_count_buckets(counters, buckets);
     }
     __syncthreads();
@@ -531,17 +533,23 @@ __device__ __forceinline__ void block_scatter_tile(const struct radix_partition_
 #pragma unroll
     for (unsigned i = 0; i < RADIX_PARTITION_KEYS<K>; i++) {
         const unsigned index = i * RADIX_PARTITION_THREADS + threadIdx.x;
-        const radix_count place = shared.targets[shared.buckets[index]] + index;
+        const radix_count target_index = shared.targets[shared.buckets[index]] + index;
         const K key = shared.keys[index];
         if (index < count)
-            target[place] = key;
+            target[target_index] = key;
     }
 }
 
 /* Copies the keys from source to target, encoded, in order of buckets within each segment.
  * cursors[segment][bucket] is the index in target of the bucket's next key, and is advanced. The
  * grid may have any number of blocks. Needs a struct radix_partition_shared of dynamic shared
- * memory per block. */
+ * memory per block.
+ *
+ * A step handles a tile whose keys are in registers. Between its barriers the block
+ *   finds the keys' buckets and counts them, which gives each key its rank in its bucket
+ *   scans the counts, and starts the atomics that reserve the targets, a thread for each bucket
+ *   orders the keys in shared memory, and starts to load the next tile into the same registers
+ *   writes the ordered keys, clears the counters, and stores the next model if it differs */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCKS)
     radix_partition_kernel(const K *__restrict__ source, K *__restrict__ target,
@@ -553,18 +561,18 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCK
     struct radix_partition_shared<K> &shared =
         *reinterpret_cast<struct radix_partition_shared<K> *>(block_dynamic_shared());
     const unsigned end = segments->tiles[RADIX_SEGMENTS];
-    unsigned tile = blockIdx.x;
-    if (tile >= end)
+    unsigned number = blockIdx.x;
+    if (number >= end)
         return;
     K keys[RADIX_PARTITION_KEYS<K>];
-    struct radix_place place = {};
-    warp_find_tile<K>(segments, tile, place);
-    block_load_tile(source, place, keys);
-    block_load_model<K, RADIX_PARTITION_THREADS>(models + place.segment, shared.model);
+    struct radix_partition_tile tile = {};
+    warp_find_tile<K>(segments, number, tile);
+    block_load_tile(source, tile, keys);
+    block_load_model<K, RADIX_PARTITION_THREADS>(models + tile.segment, shared.model);
     block_clear_counters(shared.counters);
     __syncthreads();
     for (;;) {
-        const unsigned count = place.count, segment = place.segment;
+        const unsigned count = tile.count, segment = tile.segment;
         unsigned places[RADIX_PARTITION_KEYS<K>];
         thread_encode_keys(encoding, keys);
         thread_radix_buckets(thread_lookup(shared.model), count, keys, places);
@@ -575,21 +583,21 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCK
         __syncthreads();
         block_arrange_tile(shared, keys, places);
         struct radix_model_word model_word = {};
-        tile += gridDim.x;
-        if (tile < end) {
-            warp_find_tile<K>(segments, tile, place);
-            block_load_tile(source, place, keys);
-            if (place.segment != segment)
-                model_word = thread_fetch_model(models + place.segment);
+        number += gridDim.x;
+        if (number < end) {
+            warp_find_tile<K>(segments, number, tile);
+            block_load_tile(source, tile, keys);
+            if (tile.segment != segment)
+                model_word = thread_fetch_model(models + tile.segment);
         }
         shared.targets[threadIdx.x] = room.target - room.first;
         __syncthreads();
         block_clear_counters(shared.counters);
         block_scatter_tile(shared, count, target);
-        if (tile >= end)
+        if (number >= end)
             return;
-        if (place.segment != segment)
-            block_store_model<K, RADIX_PARTITION_THREADS>(model_word, models + place.segment,
+        if (tile.segment != segment)
+            block_store_model<K, RADIX_PARTITION_THREADS>(model_word, models + tile.segment,
                                                           shared.model);
         __syncthreads();
     }

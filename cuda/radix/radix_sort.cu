@@ -165,7 +165,7 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     return work;
 }
 
-/* ---- a sort on its way ---- */
+/* ---- the state of a sort ---- */
 
 template <typename K>
 struct radix_run {
@@ -463,7 +463,7 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
            cuda_fetch(sort, &sort.note->facts, run.work.facts, sizeof *run.work.facts, error);
 }
 
-/* ---- what is left undone ---- */
+/* ---- work that remains ---- */
 
 /* Called after a strategy has refused the items and moved none. The facts then exclude it, and
  * another strategy is chosen. */
@@ -509,7 +509,7 @@ static bool radix_start_round(const struct cuda_sort &sort, const struct radix_t
 
 /* ---- the path ---- */
 
-/* Starts the first round, or what the rounds before, as `before` says, have left undone. */
+/* Starts the first round, or the work that the rounds before have left, as `before` reports. */
 template <typename K>
 static bool radix_start(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                         unsigned round, const struct sort_note &before, struct error *error)

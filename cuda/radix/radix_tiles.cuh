@@ -278,9 +278,9 @@ __device__ __forceinline__ void thread_mark_ranges(const struct radix_totals *to
         ranges[i].key = source[ranges[i].first];
 }
 
-/* Sorts the packs from move.source to move.target, decoded, and stores a key in each range. The
- * grid may have any number of blocks. Needs a struct radix_tile_shared of dynamic shared memory per
- * block. */
+/* Sorts the packs from move.source to move.target, decoded, and stores a key in each range. A block
+ * reads a whole pack before it writes it, so the target may be the source. The grid may have any
+ * number of blocks. Needs a struct radix_tile_shared of dynamic shared memory per block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K)))
     radix_tiles_kernel(struct radix_move<K> move, const struct radix_model<K> *models,
@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K
     struct radix_tile_shared<K> &shared =
         *reinterpret_cast<struct radix_tile_shared<K> *>(block_dynamic_shared());
     thread_mark_ranges(totals, ranges, move.source);
-    const struct radix_share share = block_share(*pack_count);
+    const struct even_share share = block_even_share(*pack_count);
     block_clear_bins(shared.bins);
     unsigned segment = RADIX_SEGMENTS; /* whose model is in shared memory: none yet */
     for (unsigned index = share.begin; index < share.end; index++) {
@@ -356,7 +356,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
 {
     thread_wait_for_grid();
     const unsigned count = radix_total_ranges(totals);
-    const struct radix_share share = block_share(radix_total_pieces(totals));
+    const struct even_share share = block_even_share(radix_total_pieces(totals));
     for (unsigned piece = share.begin; piece < share.end; piece++) {
         const unsigned index = thread_find_range(ranges, count, piece);
         const struct radix_range<K> range = ranges[index];

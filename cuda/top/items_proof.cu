@@ -10,7 +10,7 @@
 constexpr unsigned PROOF_THREADS = 256;
 constexpr unsigned PROOF_BLOCKS = 8; /* of a multiprocessor */
 
-/* What the kernel found; all zero before. The types are those of CUDA's atomics. */
+/* Results of the kernel, 0 before it. CUDA has atomics for these types. */
 struct proof_figures {
     unsigned long long hash;
     unsigned long long unordered; /* complement of the first index out of order; 0: none is */
