@@ -23,10 +23,7 @@
  * touches a node that another one touches in the same step, and a warp barrier between steps is
  * enough.
  *
- * A published heap kernel for GPUs has neither the barrier nor the distance. There, parents and
- * children that sift at the same time read and write the same nodes, a key that one thread has read
- * is overwritten by another, and keys are lost or doubled. Here, nodes that share a subtree never
- * sift at the same time, because of the levels in the first phase and the waves in the second.
+ * docs/algorithms.md explains why a kernel with neither the barrier nor the distance loses keys.
  *
  * Data: items -> striped registers, encoded -> heaps in shared memory -> sorted runs -> merge
  * rounds in shared memory (block_pairs.cuh) -> target; then segmented merges of the tiles.
