@@ -28,7 +28,7 @@ struct radix_digit_word<key_u128> {
 };
 
 template <typename K>
-constexpr bool RADIX_HAS_PLACES = sizeof(K) > sizeof(uint64_t);
+constexpr bool RADIX_HAS_POSITIONS = sizeof(K) > sizeof(uint64_t);
 template <typename K>
 constexpr unsigned RADIX_DIGITS = sizeof(typename radix_digit_word<K>::type);
 constexpr unsigned RADIX_DIGITS_MOST = sizeof(uint64_t);
@@ -57,7 +57,7 @@ __device__ __forceinline__ unsigned thread_digit(W word, unsigned shift)
  * index, which is below the key. */
 template <typename K, bool HAS_INDICES>
 constexpr unsigned RADIX_FIRST_DIGIT =
-    HAS_INDICES && !RADIX_HAS_PLACES<K> ? RADIX_DIGITS<K> / 2 : 0;
+    HAS_INDICES && !RADIX_HAS_POSITIONS<K> ? RADIX_DIGITS<K> / 2 : 0;
 
 /* Counters of a block. Each value has RADIX_DIGIT_COLUMNS counters, and the lanes of a warp take
  * the columns in turn. An atomicAdd whose result is unused takes one step for all lanes that
@@ -146,13 +146,13 @@ __device__ __forceinline__ bool warp_has_indices(const key_u128 *items, size_t f
                                                  const key_u128 (&keys)[RADIX_COUNT_KEYS<key_u128>])
 {
     const uint64_t first_index = static_cast<uint64_t>(items[0]) + first;
-    bool is_place = true;
+    bool is_position = true;
 #pragma unroll
     for (unsigned row = 0; row < RADIX_COUNT_WORDS<key_u128>; row++) {
         const unsigned index = min(thread_word_index<key_u128>(row), left - 1);
-        is_place = is_place && static_cast<uint64_t>(keys[row]) == first_index + index;
+        is_position = is_position && static_cast<uint64_t>(keys[row]) == first_index + index;
     }
-    return is_place;
+    return is_position;
 }
 
 /* Variant for items of 8 bytes: no low half may be less than the low half of the item before. All
@@ -305,10 +305,10 @@ __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
     /* An even number of passes ends in the items, and so do 5 and more passes over items of 16
      * bytes (thread_find_side). After 1 and 3 these have a pass that moves nothing, which is faster
      * than radix_digit_copy_kernel. */
-    if (RADIX_HAS_PLACES<K> && passes < 5 && passes % 2 != 0)
+    if (RADIX_HAS_POSITIONS<K> && passes < 5 && passes % 2 != 0)
         plan->digits[passes++] = idle;
     plan->passes = passes;
-    if (RADIX_HAS_PLACES<K>)
+    if (RADIX_HAS_POSITIONS<K>)
         plan->first_index = static_cast<uint64_t>(items[0]);
     if (is_refused)
         note->is_refused = true;

@@ -97,7 +97,7 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
 template <typename K, bool HAS_INDICES>
 static bool start_passes(const struct digit_run<K> &run, struct error *error)
 {
-    typedef std::conditional_t<RADIX_HAS_PLACES<K>, uint32_t, uint64_t> wide;
+    typedef std::conditional_t<RADIX_HAS_POSITIONS<K>, uint32_t, uint64_t> wide;
     const bool is_wide = run.sort.count > UINT32_MAX;
     bool started = true;
     for (unsigned index = 0; started && index < RADIX_COUNTED_DIGITS<K, HAS_INDICES>; index++)
@@ -111,7 +111,7 @@ static bool start_passes(const struct digit_run<K> &run, struct error *error)
 template <typename K>
 static bool copy_back(const struct digit_run<K> &run, struct error *error)
 {
-    if (RADIX_HAS_PLACES<K>)
+    if (RADIX_HAS_POSITIONS<K>)
         return true;
     const size_t blocks = launch_resident(run.site, RADIX_COPY_BLOCKS,
                                           launch_blocks(run.sort.count, THREADS_PER_BLOCK));

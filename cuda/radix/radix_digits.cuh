@@ -75,7 +75,7 @@ struct radix_digit_shared {
     unsigned warp_counts[RADIX_DIGIT_WARPS<K>][RADIX_DIGIT_VALUES];
     union { /* ordered by digit */
         typename radix_digit_word<K>::type words[tile_keys];
-        uint32_t places[tile_keys]; /* when the words have been written */
+        uint32_t positions[tile_keys]; /* when the words have been written */
     };
     unsigned counts[RADIX_DIGIT_VALUES]; /* number of keys of each value in the tile */
     Count targets[RADIX_DIGIT_VALUES]; /* target index of a value's key minus its index in words */
@@ -88,7 +88,7 @@ template <typename K>
 struct radix_digit_side {
     K *items;
     typename radix_digit_word<K>::type *words;
-    uint32_t *places;
+    uint32_t *positions;
     bool is_items;
 };
 
@@ -103,19 +103,19 @@ __device__ __forceinline__ struct radix_digit_side<K>
 thread_find_side(const struct radix_digit_pass<K> &pass, unsigned index, unsigned passes) {
     typedef typename radix_digit_word<K>::type word;
     const bool is_items = index == 0 || index == passes;
-    if (!RADIX_HAS_PLACES<K> || is_items) {
-        K *const memory = RADIX_HAS_PLACES<K> || index % 2 == 0 ? pass.items : pass.scratch;
+    if (!RADIX_HAS_POSITIONS<K> || is_items) {
+        K *const memory = RADIX_HAS_POSITIONS<K> || index % 2 == 0 ? pass.items : pass.scratch;
         return {memory, reinterpret_cast<word *>(memory), NULL, is_items};
     }
     const bool goes_round = passes % 2 != 0 && index < 5;
     const unsigned usual = (passes - index) % 2 != 0 ? 4 : 0;
     const unsigned words = goes_round ? 0x62040 >> 4 * index & 7 : usual;
-    const unsigned places = goes_round ? 0x54760 >> 4 * index & 7 : usual + 2;
+    const unsigned positions = goes_round ? 0x54760 >> 4 * index & 7 : usual + 2;
     const auto quarter = [&](unsigned number) {
         K *const memory = number < 4 ? pass.items : pass.scratch;
         return reinterpret_cast<uint32_t *>(memory) + number % 4 * pass.count;
     };
-    return {NULL, reinterpret_cast<word *>(quarter(words)), quarter(places), false};
+    return {NULL, reinterpret_cast<word *>(quarter(words)), quarter(positions), false};
 }
 
 struct radix_digit_tile {
@@ -173,7 +173,7 @@ __device__ __forceinline__ void thread_load_words(const struct radix_digit_side<
                                                   const struct key_order &order, W (&words)[N])
 {
     const unsigned first_index = thread_first_index<N>();
-    if (RADIX_HAS_PLACES<K> && source.is_items) /* the high half of an item is its second word */
+    if (RADIX_HAS_POSITIONS<K> && source.is_items) /* the high half of an item is its second word */
         thread_load_steps<2>(source.words + 2 * tile.first + 1, first_index, tile, words);
     else
         thread_load_steps<1>(source.words + tile.first, first_index, tile, words);
@@ -353,18 +353,18 @@ struct radix_put_indices {
 
 /* Reads the positions of the thread's keys; in the first pass, computes them. */
 template <typename K, unsigned N>
-__device__ __forceinline__ void thread_load_places(const struct radix_digit_side<K> &source,
-                                                   const struct radix_digit_tile &tile,
-                                                   uint32_t (&places)[N])
+__device__ __forceinline__ void thread_load_positions(const struct radix_digit_side<K> &source,
+                                                      const struct radix_digit_tile &tile,
+                                                      uint32_t (&positions)[N])
 {
     const unsigned first_index = thread_first_index<N>();
     if (!source.is_items) {
-        thread_load_steps<1>(source.places + tile.first, first_index, tile, places);
+        thread_load_steps<1>(source.positions + tile.first, first_index, tile, positions);
         return;
     }
 #pragma unroll
     for (unsigned i = 0; i < N; i++)
-        places[i] = static_cast<uint32_t>(tile.first) + first_index + i * THREADS_PER_WARP;
+        positions[i] = static_cast<uint32_t>(tile.first) + first_index + i * THREADS_PER_WARP;
 }
 
 /* Completes targets[] for the thread's value, which is set as if no tile were before this one.
@@ -385,8 +385,8 @@ thread_find_target(const struct radix_digit_pass<K> &pass, const struct radix_di
         pass.next_states[tile.number * RADIX_DIGIT_VALUES + threadIdx.x] = 0;
 }
 
-/* Calls write(word, index in the tile, target index) for the first `count` keys of the tile, which
- * is ordered by digit. */
+/* Calls write(word, target index) for the first `count` words of the tile, which is ordered by
+ * digit. */
 template <typename K, typename Shared, typename Digit, typename Write>
 __device__ __forceinline__ void block_write_tile(const Shared &shared, unsigned count,
                                                  const Digit &digit_of, const Write &write)
@@ -395,9 +395,9 @@ __device__ __forceinline__ void block_write_tile(const Shared &shared, unsigned 
     for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++) {
         const unsigned index = i * RADIX_DIGIT_THREADS<K> + threadIdx.x;
         const auto word = shared.words[index];
-        const auto place = shared.targets[digit_of(word)] + index;
+        const auto target_index = shared.targets[digit_of(word)] + index;
         if (index < count)
-            write(word, index, place);
+            write(word, target_index);
     }
 }
 
@@ -409,11 +409,11 @@ block_write_words(const Shared &shared, const struct radix_digit_side<K> &target
                   const struct key_order &order)
 {
     typedef typename radix_digit_word<K>::type W;
-    typedef decltype(shared.targets[0] + 0u) Place;
-    const auto write = [&](W word, unsigned, Place place) { target.words[place] = word; };
+    typedef decltype(shared.targets[0] + 0u) Index;
+    const auto write = [&](W word, Index index) { target.words[index] = word; };
     if (target.is_items && !key_order_is_identity(order))
-        block_write_tile<K>(shared, tile.count, digit_of, [&](W word, unsigned, Place place) {
-            target.words[place] = static_cast<W>(key_order_decode(order, 8 * sizeof(W), word));
+        block_write_tile<K>(shared, tile.count, digit_of, [&](W word, Index index) {
+            target.words[index] = static_cast<W>(key_order_decode(order, 8 * sizeof(W), word));
         });
     else if (tile.is_full)
         block_write_tile<K>(shared, Shared::tile_keys, digit_of, write);
@@ -423,12 +423,12 @@ block_write_words(const Shared &shared, const struct radix_digit_side<K> &target
 
 /* Writes the tile's words, which are ordered by digit. Then orders the positions in the same shared
  * memory, and writes them. Items are written whole: the words wait in registers. indices[i]: index
- * in the ordered tile of the thread's position places[i]. */
+ * of positions[i] in the ordered tile. */
 template <typename K, typename Shared, typename Digit, unsigned N>
 __device__ __forceinline__ void
 block_write_items(Shared &shared, const struct radix_digit_side<K> &target,
                   const struct radix_digit_tile &tile, const Digit &digit_of, uint64_t first_index,
-                  const struct radix_put_indices<N> &indices, const uint32_t (&places)[N])
+                  const struct radix_put_indices<N> &indices, const uint32_t (&positions)[N])
 {
     uint64_t words[N];
 #pragma unroll
@@ -441,19 +441,19 @@ block_write_items(Shared &shared, const struct radix_digit_side<K> &target,
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < N; i++)
-        shared.places[indices[i]] = places[i];
+        shared.positions[indices[i]] = positions[i];
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < N; i++) {
         const unsigned index = i * RADIX_DIGIT_THREADS<K> + threadIdx.x;
         if (index >= tile.count)
             continue;
-        const auto place = shared.targets[digit_of(words[i])] + index;
+        const auto target_index = shared.targets[digit_of(words[i])] + index;
         if (target.is_items)
-            target.items[place] =
-                static_cast<K>(words[i]) << 64 | (first_index + shared.places[index]);
+            target.items[target_index] =
+                static_cast<K>(words[i]) << 64 | (first_index + shared.positions[index]);
         else
-            target.places[place] = shared.places[index];
+            target.positions[target_index] = shared.positions[index];
     }
 }
 
@@ -476,7 +476,7 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
                  const struct radix_digit_side<K> &source, unsigned digit,
                  struct radix_digit_shared<K, Count> &shared,
                  struct radix_put_indices<RADIX_DIGIT_KEYS<K>> &indices,
-                 uint32_t (&places)[RADIX_DIGIT_KEYS<K>])
+                 uint32_t (&positions)[RADIX_DIGIT_KEYS<K>])
 {
     constexpr unsigned keys = RADIX_DIGIT_KEYS<K>;
     const unsigned shift = digit * RADIX_DIGIT_BITS;
@@ -507,7 +507,7 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
     thread_lookback_load(pass, look);
     const auto put = [&](unsigned i, unsigned index) {
         shared.words[index] = words[i];
-        if constexpr (RADIX_HAS_PLACES<K>)
+        if constexpr (RADIX_HAS_POSITIONS<K>)
             indices.set(i, index);
         thread_lookback_step(pass, tile.number, shared, look);
     };
@@ -516,8 +516,8 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
         warp_index_words<true>(words, same_shift, own_counts, put);
     else
         warp_index_words<false>(words, same_shift, own_counts, put);
-    if constexpr (RADIX_HAS_PLACES<K>)
-        thread_load_places(source, tile, places);
+    if constexpr (RADIX_HAS_POSITIONS<K>)
+        thread_load_positions(source, tile, positions);
     while (look.before > 0)
         thread_lookback_step(pass, tile.number, shared, look);
     if (has_value)
@@ -544,14 +544,14 @@ __global__ void __launch_bounds__(radix_digit_threads(sizeof(K)), radix_digit_bl
         shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
     const unsigned digit = plan->digits[pass.index];
     struct radix_put_indices<RADIX_DIGIT_KEYS<K>> indices;
-    uint32_t places[RADIX_DIGIT_KEYS<K>];
+    uint32_t positions[RADIX_DIGIT_KEYS<K>];
     const struct radix_digit_tile tile = block_order_tile(
-        pass, plan, thread_find_side(pass, pass.index, passes), digit, shared, indices, places);
+        pass, plan, thread_find_side(pass, pass.index, passes), digit, shared, indices, positions);
     const unsigned shift = thread_hide(digit * RADIX_DIGIT_BITS);
     const struct radix_digit_side<K> target = thread_find_side(pass, pass.index + 1, passes);
     const auto digit_of = [=](W word) { return thread_digit(word, shift); };
-    if constexpr (RADIX_HAS_PLACES<K>)
-        block_write_items(shared, target, tile, digit_of, plan->first_index, indices, places);
+    if constexpr (RADIX_HAS_POSITIONS<K>)
+        block_write_items(shared, target, tile, digit_of, plan->first_index, indices, positions);
     else
         block_write_words(shared, target, tile, digit_of, pass.order);
 }

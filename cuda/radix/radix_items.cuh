@@ -3,8 +3,8 @@
  * for each item, and then the items are moved once.
  *
  *   pack --read--> position and rank of each item --scan of the bins-->
- *   words (position above place in the pack) in order of bins --windows, until sorted-->
- *   words --equal positions: by the items--> places of the items --read again--> items
+ *   words (position above index in the pack) in order of bins --windows, until sorted-->
+ *   words --equal positions: by the items--> indices in order --read again--> items
  *
  * A word has 8 bytes and an item 16, so two blocks share a multiprocessor, and sorting the windows
  * takes less time. The model's positions are some hundred times finer than its keys as a rule, so
@@ -20,9 +20,9 @@
 /* The most items of a bin that is not full. */
 constexpr unsigned RADIX_ITEM_LIMIT = radix_bin_limit(sizeof(key_u128));
 
-/* The bits of a word below its position: the item's place in the pack. */
-constexpr unsigned RADIX_PLACE_BITS = 13;
-static_assert(RADIX_TILE_ROOM <= 1u << RADIX_PLACE_BITS, "a word has room for a place");
+/* The bits of a word below its position: the item's index in the pack. */
+constexpr unsigned RADIX_INDEX_BITS = 13;
+static_assert(RADIX_TILE_ROOM <= 1u << RADIX_INDEX_BITS, "a word has room for an index");
 
 /* The bits of a position that are kept, so that the rank in a bin that a warp sorts has room above
  * it. */
@@ -40,8 +40,8 @@ struct radix_item_shared {
         key_u128 staged[RADIX_STAGED_ITEMS * RADIX_TILE_THREADS]; /* when the words are read */
     };
     union {
-        uint16_t places[RADIX_TILE_ROOM]; /* of the items in the pack, in their order */
-        uint4 windows_of_places[RADIX_TILE_ROOM / RADIX_WINDOW];
+        uint16_t indices[RADIX_TILE_ROOM]; /* in the pack, of the items in their order */
+        uint4 windows_of_indices[RADIX_TILE_ROOM / RADIX_WINDOW];
     };
     struct radix_model<key_u128> model;
     unsigned warp_sums[THREADS_PER_WARP];
@@ -111,28 +111,28 @@ __device__ __forceinline__ void block_place_words(struct radix_item_shared &shar
 {
 #pragma unroll
     for (unsigned i = 0; i < RADIX_TILE_KEYS; i++) {
-        const unsigned place = i * RADIX_TILE_THREADS + threadIdx.x;
-        if (place >= pack.count)
+        const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
+        if (index >= pack.count)
             break;
         const unsigned position = found[i] & ((1u << RADIX_POSITION_BITS) - 1);
         const unsigned slot = shared.bins[thread_position_bin(pack.bins, position, shift)] +
                               (found[i] >> RADIX_POSITION_BITS);
         shared.words[tile_slot<uint64_t>(slot)] =
-            static_cast<uint64_t>(position) << RADIX_PLACE_BITS | place;
+            static_cast<uint64_t>(position) << RADIX_INDEX_BITS | index;
     }
     if (threadIdx.x < RADIX_WINDOW + RADIX_WINDOW_SHIFT)
         shared.words[tile_slot<uint64_t>(pack.count + threadIdx.x)] = key_infinity<uint64_t>();
     __syncthreads();
 }
 
-__device__ __forceinline__ unsigned thread_word_place(uint64_t word)
+__device__ __forceinline__ unsigned thread_word_index(uint64_t word)
 {
-    return static_cast<unsigned>(word) & ((1u << RADIX_PLACE_BITS) - 1);
+    return static_cast<unsigned>(word) & ((1u << RADIX_INDEX_BITS) - 1);
 }
 
 __device__ __forceinline__ unsigned thread_word_position(uint64_t word)
 {
-    return static_cast<unsigned>(word >> RADIX_PLACE_BITS);
+    return static_cast<unsigned>(word >> RADIX_INDEX_BITS);
 }
 
 /* ---- full bins ---- */
@@ -210,16 +210,16 @@ __device__ __forceinline__ bool block_settle_words(struct radix_item_shared &sha
     return !__syncthreads_or(is_crowded);
 }
 
-/* Lists the places that the sorted words of a window have. Returns a bit for each word that has the
+/* Lists the indices in the sorted words of a window. Returns a bit for each word that has the
  * position of one beside it. */
-__device__ __forceinline__ unsigned thread_list_places(struct radix_item_shared &shared,
-                                                       unsigned first, unsigned count)
+__device__ __forceinline__ unsigned thread_list_indices(struct radix_item_shared &shared,
+                                                        unsigned first, unsigned count)
 {
     union {
-        uint16_t places[RADIX_WINDOW];
+        uint16_t indices[RADIX_WINDOW];
         uint4 all;
     } list;
-    static_assert(sizeof list.places == sizeof list.all, "stored at once");
+    static_assert(sizeof list.indices == sizeof list.all, "stored at once");
     uint64_t word = shared.words[tile_slot<uint64_t>(first)];
     const uint64_t before = first > 0 ? shared.words[tile_slot<uint64_t>(first - 1)] : ~word;
     bool is_equal = thread_word_position(before) == thread_word_position(word);
@@ -228,17 +228,17 @@ __device__ __forceinline__ unsigned thread_list_places(struct radix_item_shared 
     for (unsigned i = 0; i < RADIX_WINDOW; i++) {
         const uint64_t next = shared.words[tile_slot<uint64_t>(first + i + 1)];
         const bool is_next_equal = thread_word_position(word) == thread_word_position(next);
-        list.places[i] = static_cast<uint16_t>(thread_word_place(word));
+        list.indices[i] = static_cast<uint16_t>(thread_word_index(word));
         equals |= (is_equal || is_next_equal ? 1u : 0u) << i;
         is_equal = is_next_equal;
         word = next;
     }
-    shared.windows_of_places[first / RADIX_WINDOW] = list.all;
+    shared.windows_of_indices[first / RADIX_WINDOW] = list.all;
     const unsigned left = count - first;
     return left < RADIX_WINDOW ? equals & ((1u << left) - 1) : equals;
 }
 
-/* Finds the final place of an item whose word, at `index` of the sorted words, has the same
+/* Finds the final position of an item whose word, at `index` of the sorted words, has the same
  * position as others. block_settle_words() has limited the number of words of one position. */
 __device__ __forceinline__ void thread_list_by_item(struct radix_item_shared &shared,
                                                     unsigned index, unsigned count,
@@ -247,33 +247,33 @@ __device__ __forceinline__ void thread_list_by_item(struct radix_item_shared &sh
     const uint64_t *const words = shared.words;
     const uint64_t word = words[tile_slot<uint64_t>(index)];
     const unsigned position = thread_word_position(word);
-    const key_u128 item = source[thread_word_place(word)];
+    const key_u128 item = source[thread_word_index(word)];
     unsigned target = index;
     for (unsigned i = index; i-- > 0;) {
         const uint64_t other = words[tile_slot<uint64_t>(i)];
         if (thread_word_position(other) != position)
             break;
-        target -= item < source[thread_word_place(other)] ? 1 : 0;
+        target -= item < source[thread_word_index(other)] ? 1 : 0;
     }
     for (unsigned i = index + 1; i < count; i++) {
         const uint64_t other = words[tile_slot<uint64_t>(i)];
         if (thread_word_position(other) != position)
             break;
-        target += source[thread_word_place(other)] < item ? 1 : 0;
+        target += source[thread_word_index(other)] < item ? 1 : 0;
     }
-    shared.places[target] = static_cast<uint16_t>(thread_word_place(word));
+    shared.indices[target] = static_cast<uint16_t>(thread_word_index(word));
 }
 
-/* Lists the places of the items in their order. Begins after a barrier and ends with one. */
-__device__ __forceinline__ void block_list_places(struct radix_item_shared &shared,
-                                                  const key_u128 *source, unsigned count)
+/* Lists the indices of the items in their order. Begins after a barrier and ends with one. */
+__device__ __forceinline__ void block_list_indices(struct radix_item_shared &shared,
+                                                   const key_u128 *source, unsigned count)
 {
     constexpr unsigned step = RADIX_TILE_THREADS * RADIX_WINDOW;
     const unsigned begin = threadIdx.x * RADIX_WINDOW;
     static_assert(RADIX_TILE_ROOM <= 32 / RADIX_WINDOW * step, "a bit for each word of a thread");
     unsigned equals = 0;
     for (unsigned first = begin, shift = 0; first < count; first += step, shift += RADIX_WINDOW)
-        equals |= thread_list_places(shared, first, count) << shift;
+        equals |= thread_list_indices(shared, first, count) << shift;
     __syncthreads();
     for (; equals != 0; equals &= equals - 1) {
         const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(equals))) - 1;
@@ -283,7 +283,7 @@ __device__ __forceinline__ void block_list_places(struct radix_item_shared &shar
     __syncthreads();
 }
 
-/* Moves the items to the order of the places, all of them read before the first is written. */
+/* Moves the items to the order of their indices. Reads all of them before it writes the first. */
 __device__ __forceinline__ void block_move_items(struct radix_item_shared &shared,
                                                  const key_u128 *source, unsigned count,
                                                  key_u128 *target)
@@ -294,7 +294,7 @@ __device__ __forceinline__ void block_move_items(struct radix_item_shared &share
         const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
         if (index >= count)
             break;
-        const key_u128 *const item = &source[shared.places[index]];
+        const key_u128 *const item = &source[shared.indices[index]];
         if (i < RADIX_STAGED_ITEMS)
             thread_copy_async(&shared.staged[index], item);
         else
@@ -334,7 +334,7 @@ __device__ __forceinline__ bool block_sort_items(struct radix_item_shared &share
     }
     if (!block_sort_bins(shared.bins, shared.words, pack.count, RADIX_TILE_ROUNDS))
         return false;
-    block_list_places(shared, source, pack.count);
+    block_list_indices(shared, source, pack.count);
     block_move_items(shared, source, pack.count, target);
     return true;
 }

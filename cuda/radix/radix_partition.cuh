@@ -310,8 +310,9 @@ __host__ __device__ __forceinline__ unsigned radix_tiles_of(size_t count)
     return static_cast<unsigned>((count + RADIX_PARTITION_TILE<K> - 1) / RADIX_PARTITION_TILE<K>);
 }
 
-constexpr unsigned RADIX_RANK_SHIFT = 16; /* a place: bucket or bin, with the rank above */
-constexpr unsigned RADIX_PLACE_MASK = (1u << RADIX_RANK_SHIFT) - 1;
+/* A ranked bin is the bucket or bin of a key, with the rank of the key in it above. */
+constexpr unsigned RADIX_RANK_SHIFT = 16;
+constexpr unsigned RADIX_BIN_MASK = (1u << RADIX_RANK_SHIFT) - 1;
 
 /* Counters of a block: one per bucket, and one more for the slots of a thread past the tile's end.
  * These slots are counted and arranged like keys, so that no step needs to distinguish them, but
@@ -344,7 +345,7 @@ __device__ __forceinline__ void thread_radix_buckets(const struct radix_lookup<K
 }
 
 /* Counts the keys by bucket. Adds the rank of key i in its bucket to buckets[i], which becomes a
- * place. */
+ * ranked bin. */
 template <unsigned N>
 __device__ __forceinline__ void warp_count_buckets(unsigned *counters, unsigned (&buckets)[N])
 {
@@ -515,12 +516,12 @@ template <typename K>
 __device__ __forceinline__ void
 block_arrange_tile(struct radix_partition_shared<K> &shared,
                    const K (&keys)[RADIX_PARTITION_KEYS<K>],
-                   const unsigned (&places)[RADIX_PARTITION_KEYS<K>])
+                   const unsigned (&ranked)[RADIX_PARTITION_KEYS<K>])
 {
 #pragma unroll
     for (unsigned i = 0; i < RADIX_PARTITION_KEYS<K>; i++) {
-        const unsigned bucket = places[i] & RADIX_PLACE_MASK;
-        const unsigned index = shared.counters[bucket] + (places[i] >> RADIX_RANK_SHIFT);
+        const unsigned bucket = ranked[i] & RADIX_BIN_MASK;
+        const unsigned index = shared.counters[bucket] + (ranked[i] >> RADIX_RANK_SHIFT);
         shared.keys[index] = keys[i];
         shared.buckets[index] = static_cast<uint16_t>(bucket);
     }
@@ -573,15 +574,15 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCK
     __syncthreads();
     for (;;) {
         const unsigned count = tile.count, segment = tile.segment;
-        unsigned places[RADIX_PARTITION_KEYS<K>];
+        unsigned ranked[RADIX_PARTITION_KEYS<K>];
         thread_encode_keys(encoding, keys);
-        thread_radix_buckets(thread_lookup(shared.model), count, keys, places);
-        warp_count_buckets(shared.counters, places);
+        thread_radix_buckets(thread_lookup(shared.model), count, keys, ranked);
+        warp_count_buckets(shared.counters, ranked);
         __syncthreads();
         const struct radix_room room = block_reserve(
             shared.counters, shared.warp_sums, cursors + static_cast<size_t>(segment) * RADIX_WAYS);
         __syncthreads();
-        block_arrange_tile(shared, keys, places);
+        block_arrange_tile(shared, keys, ranked);
         struct radix_model_word model_word = {};
         number += gridDim.x;
         if (number < end) {

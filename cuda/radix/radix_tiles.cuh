@@ -37,8 +37,8 @@ struct radix_move {
     struct key_order decoding;
 };
 
-static_assert(RADIX_TILE_BINS <= 1u << RADIX_RANK_SHIFT, "a place has room for a bin");
-static_assert(RADIX_TILE_ROOM <= 1u << RADIX_RANK_SHIFT, "a place has room for a rank");
+static_assert(RADIX_TILE_BINS <= 1u << RADIX_RANK_SHIFT, "a ranked bin has room for a bin");
+static_assert(RADIX_TILE_ROOM <= 1u << RADIX_RANK_SHIFT, "a ranked bin has room for a rank");
 static_assert(RADIX_THREAD_BINS % 4 == 0, "bins are scanned by fours");
 
 /* Windows begin at multiples of RADIX_WINDOW (8); shifted windows begin half a window later. */
@@ -85,13 +85,13 @@ thread_find_bins(const struct radix_tile_shared<K> &shared, const struct radix_b
         found[i] = __umulhi(found[i] - bins.first, bins.scale);
 }
 
-/* Counts the keys of the pack into bins. places[i] receives the bin of the thread's key i, with the
- * key's rank in the bin above RADIX_RANK_SHIFT. Indices past the end of the pack read its first
- * key, which is then not counted. Returns true if this thread found a full bin. */
+/* Counts the keys of the pack into bins. ranked[i] receives the ranked bin of the thread's key i.
+ * Indices past the end of the pack read its first key, which is then not counted. Returns true if
+ * this thread found a full bin. */
 template <typename K>
 __device__ __forceinline__ bool block_bin_keys(struct radix_tile_shared<K> &shared, const K *source,
                                                const struct radix_pack &pack, bool is_split,
-                                               unsigned (&places)[RADIX_TILE_KEYS])
+                                               unsigned (&ranked)[RADIX_TILE_KEYS])
 {
     bool is_crowded = false, is_full = false;
 #pragma unroll
@@ -112,7 +112,7 @@ __device__ __forceinline__ bool block_bin_keys(struct radix_tile_shared<K> &shar
             const bool counted = (first + i) * RADIX_TILE_THREADS + threadIdx.x < pack.count;
             const unsigned rank = is_crowded ? warp_count_together(shared.bins, found[i], counted)
                                              : atomicAdd(&shared.bins[found[i]], counted ? 1u : 0u);
-            places[first + i] = rank << RADIX_RANK_SHIFT | found[i];
+            ranked[first + i] = rank << RADIX_RANK_SHIFT | found[i];
             is_full |= rank >= radix_bin_limit(sizeof(K));
         }
     }
@@ -156,7 +156,7 @@ __device__ __forceinline__ bool block_scan_bins(unsigned *bins, unsigned *warp_s
 template <typename K>
 __device__ __forceinline__ void block_place_keys(const K *source, unsigned count,
                                                  const unsigned *bins,
-                                                 const unsigned (&places)[RADIX_TILE_KEYS], K *tile)
+                                                 const unsigned (&ranked)[RADIX_TILE_KEYS], K *tile)
 {
 #pragma unroll
     for (unsigned first = 0; first < RADIX_TILE_KEYS; first += RADIX_BATCH) {
@@ -170,9 +170,9 @@ __device__ __forceinline__ void block_place_keys(const K *source, unsigned count
         }
 #pragma unroll
         for (unsigned i = 0; i < RADIX_BATCH; i++) {
-            const unsigned place = places[first + i];
+            const unsigned own = ranked[first + i];
             const unsigned slot =
-                tile_slot<K>(bins[place & RADIX_PLACE_MASK] + (place >> RADIX_RANK_SHIFT));
+                tile_slot<K>(bins[own & RADIX_BIN_MASK] + (own >> RADIX_RANK_SHIFT));
             if ((first + i) * RADIX_TILE_THREADS + threadIdx.x < count)
                 tile[slot] = keys[i];
         }
@@ -253,10 +253,10 @@ __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &sha
                                                 const K *source, const struct radix_pack &pack)
 {
     for (bool is_split = false;; is_split = true) {
-        unsigned places[RADIX_TILE_KEYS];
-        const bool own_full = block_bin_keys(shared, source, pack, is_split, places);
+        unsigned ranked[RADIX_TILE_KEYS];
+        const bool own_full = block_bin_keys(shared, source, pack, is_split, ranked);
         const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
-        block_place_keys(source, pack.count, shared.bins, places, shared.keys);
+        block_place_keys(source, pack.count, shared.bins, ranked, shared.keys);
         const unsigned rounds = is_full && !is_split ? 1 : RADIX_TILE_ROUNDS;
         if (block_sort_bins(shared.bins, shared.keys, pack.count, rounds))
             return;
@@ -294,8 +294,8 @@ __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K
     const struct even_share share = block_even_share(*pack_count);
     block_clear_bins(shared.bins);
     unsigned segment = RADIX_SEGMENTS; /* whose model is in shared memory: none yet */
-    for (unsigned index = share.begin; index < share.end; index++) {
-        const struct radix_pack pack = packs[index];
+    for (unsigned number = share.begin; number < share.end; number++) {
+        const struct radix_pack pack = packs[number];
         if (pack.segment != segment) {
             segment = pack.segment;
             block_load_model<K, RADIX_TILE_THREADS>(models + segment, shared.model);
@@ -305,10 +305,10 @@ __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K
         K *const target = move.target + pack.first;
 #pragma unroll
         for (unsigned i = 0; i < RADIX_TILE_KEYS; i++) {
-            const unsigned place = i * RADIX_TILE_THREADS + threadIdx.x;
-            if (place >= pack.count)
+            const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
+            if (index >= pack.count)
                 break;
-            target[place] = thread_decode_key(move.decoding, shared.keys[tile_slot<K>(place)]);
+            target[index] = thread_decode_key(move.decoding, shared.keys[tile_slot<K>(index)]);
         }
     }
 }
@@ -363,9 +363,9 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
         const size_t first = static_cast<size_t>(piece - range.first_piece) * RADIX_PIECE;
         if (block_copy_piece(move, range, first) && threadIdx.x == 0 &&
             atomicExch(&ranges[index].differs, 1u) == 0) {
-            const unsigned place = atomicAdd(&totals->open, 1u);
-            open.first[place] = range.first;
-            open.keys[place] = range.count;
+            const unsigned number = atomicAdd(&totals->open, 1u);
+            open.first[number] = range.first;
+            open.keys[number] = range.count;
         }
     }
     if (threadIdx.x > 0)
