@@ -11,7 +11,7 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
-/* Fan-out of a partition, as bits. Two partitions make 2^18 buckets, of 3,900 keys each for 1e9
+/* Fan-out of a partition, as bits. Two partitions make 2^18 buckets, of 3,840 keys each for 1e9
  * keys. The kernels have one thread per bucket. */
 constexpr unsigned RADIX_WAYS_BITS = 9;
 constexpr unsigned RADIX_WAYS = 1u << RADIX_WAYS_BITS;
@@ -61,7 +61,7 @@ constexpr unsigned RADIX_COPY_BLOCKS = 8;
 
 /* Tile sort: threads per block, keys that a thread reads, and bins that a thread scans. A tile of
  * 6,144 keys of 8 bytes with bins, model and splitters takes 88 KiB: 2 blocks per multiprocessor
- * (with 16 bytes: 154 KiB, 1 block). For the 3,900 keys of a bucket there is about one bin per
+ * (with 16 bytes: 149 KiB, 1 block). For the 3,840 keys of a bucket there is about one bin per
  * key. */
 constexpr unsigned RADIX_TILE_THREADS = 512;
 constexpr unsigned RADIX_TILE_KEYS = 12;
@@ -96,7 +96,7 @@ constexpr unsigned RADIX_ITEM_BLOCKS = 2;
 
 /* LSD radix sort (radix_digits.cuh): threads per block, blocks per multiprocessor, and keys that a
  * thread holds in registers (of items, their keys). With 512 threads, a thread has 64 registers,
- * and a block 61 to 78 KiB of shared memory. With 16 keys of 8 bytes, 32 bytes of registers spill:
+ * and a block 58 to 75 KiB of shared memory. With 16 keys of 8 bytes, 32 bytes of registers spill:
  * `zipf` f64 took 1.09 times as long as with 14, and 1.35 times with 18.
  *
  * Items have one large tile, as a long run of items with one digit touches fewer sectors of memory
