@@ -6,8 +6,8 @@
  * which shared memory serves as one access, and each compares it with its 8 keys. Finally every key
  * is written to its position. One launch does it all.
  *
- * Equal keys keep the order of their indices: a key counts the smaller and equal keys before it, and
- * only the smaller keys after it. So all positions differ.
+ * Equal keys keep the order of their indices: a key counts the smaller and equal keys before it,
+ * and only the smaller keys after it. So all positions differ.
  *
  * It makes n^2 comparisons for any keys, and so is for small arrays: RANK_SORT_COUNT_MAX.
  *
