@@ -25,7 +25,9 @@ struct control_group {
     const char *directory; /* of the group's files; it need not exist */
 };
 
-size_t host_file_number(const char *path, const char *name)
+/* Returns the first number after `name`, in the first line of the file that begins with `name` and
+ * has a number; every line begins with "". SIZE_MAX: no such file, line or number. */
+static size_t host_file_number(const char *path, const char *name)
 {
     FILE *const file = fopen(path, "r");
     char line[256];
@@ -262,6 +264,12 @@ size_t memory_available(unsigned threads)
 size_t memory_total(void)
 {
     return smaller(physical_bytes(_SC_PHYS_PAGES), container_bytes(false));
+}
+
+size_t memory_peak(void)
+{
+    const size_t kilobytes = host_file_number("/proc/self/status", "VmHWM:");
+    return kilobytes <= SIZE_MAX / 1024 ? kilobytes * 1024 : 0;
 }
 
 size_t memory_ahead_most(void)

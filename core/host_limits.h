@@ -37,6 +37,9 @@ size_t memory_available(unsigned threads);
 /* Returns the size of all memory; SIZE_MAX: not known. */
 size_t memory_total(void);
 
+/* Returns the most memory that the process has had; 0: not known. */
+size_t memory_peak(void);
+
 /* Returns the maximum bytes of an output that may be allocated in advance, while twice as many are
  * in memory to sort: an eighth of the memory that was available at the first call in this process,
  * which must be before the sort takes memory. 0: not known. */
@@ -53,12 +56,6 @@ size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
 /* Returns how many items an engine can sort at once. is_host: its arrays are in host memory. */
 size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
                           bool is_host, size_t buffers_bytes);
-
-/* ---- Other numbers of the host ---- */
-
-/* Returns the first number after `name`, in the first line of the file that begins with `name` and
- * has a number; every line begins with "". SIZE_MAX: no such file, line or number. */
-size_t host_file_number(const char *path, const char *name);
 
 /* Returns the number of processors that the quotas of control groups allow, rounded up. UINT_MAX:
  * no quota. */

@@ -324,11 +324,10 @@ bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *erro
 
 bool ranks_report(struct run *run, uint64_t figures[RANK_FIGURES], struct error *error)
 {
-    const size_t kib = host_file_number("/proc/self/status", "VmHWM:");
     struct trace_view view;
     trace_look(&view);
     figures[RANK_READ_BYTES] = view.bytes[TRACE_READ];
-    figures[RANK_MEMORY_BYTES] = kib == SIZE_MAX ? 0 : (uint64_t)kib << 10;
+    figures[RANK_MEMORY_BYTES] = memory_peak();
     run->report->ranks = group_gather(run->job->group, figures, RANK_FIGURES, error);
     return run->report->ranks;
 }

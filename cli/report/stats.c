@@ -11,6 +11,7 @@
 
 #include "cli/options/options.h"
 #include "cli/options/quote.h"
+#include "core/host_limits.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 
@@ -135,26 +136,12 @@ static void add_model(struct fields *fields, const struct plan *plan,
              (double)(plan->plan_ns + report->total_ns) / 1e9);
 }
 
-/* Returns the peak memory of the process in bytes; 0: not known. */
-static uint64_t host_peak_bytes(void)
-{
-    char line[256];
-    uint64_t kib = 0;
-    FILE *const file = fopen("/proc/self/status", "re");
-    while (file && kib == 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            kib = strtoull(line + 6, NULL, 10);
-    if (file)
-        fclose(file);
-    return kib << 10;
-}
-
 static void add_amounts(struct fields *fields, const struct plan *plan,
                         const struct job_report *report, const struct trace_view *view,
                         bool is_done)
 {
     static const char data[] = "data", memory[] = "memory", runs[] = "runs";
-    const uint64_t host_bytes = host_peak_bytes();
+    const uint64_t host_bytes = memory_peak();
     if (is_done) {
         add_number(fields, data, plan->job.keep_lines ? "lines" : "numbers", KIND_COUNT,
                    report->count);
@@ -287,58 +274,17 @@ static void print_json_string(FILE *stream, const char *text)
     fputc('"', stream);
 }
 
-static void print_json_value(FILE *stream, const struct field *field)
+/* Prints the field as a member of an object. */
+static void print_json_field(FILE *stream, const struct field *field)
 {
+    const bool is_bare = strcmp(field->name, kinds[field->kind].bare_name) == 0;
+    fprintf(stream, "\"%s%s\":", field->name, is_bare ? "" : kinds[field->kind].suffix);
     if (field->kind == KIND_TEXT)
         print_json_string(stream, field->text);
     else if (field->kind == KIND_COUNT || field->kind == KIND_BYTES)
         fprintf(stream, "%" PRIu64, field->number);
     else
         fprintf(stream, "%.9f", field->real);
-}
-
-static const struct {
-    const char *name; /* of the member in JSON, without its unit */
-    bool is_time;
-} rank_figures[RANK_FIGURES] = {
-    [RANK_READ_BYTES] = {"read", false},         [RANK_SENT_BYTES] = {"sent", false},
-    [RANK_RECEIVED_BYTES] = {"received", false}, [RANK_WRITTEN_BYTES] = {"written", false},
-    [RANK_MEMORY_BYTES] = {"memory", false},     [RANK_SORT_NS] = {"sort", true},
-    [RANK_WRITE_NS] = {"write", true},
-};
-
-/* Prints an array with an object for each rank, after a comma. */
-static void print_json_ranks(FILE *stream, const uint64_t *ranks, unsigned count)
-{
-    for (unsigned rank = 0; rank < count; rank++) {
-        fputs(rank == 0 ? ",\"ranks\":[{" : "},{", stream);
-        for (size_t i = 0; i < RANK_FIGURES; i++) {
-            const uint64_t figure = ranks[rank * RANK_FIGURES + i];
-            fprintf(stream, "%s\"%s_%s\":", i > 0 ? "," : "", rank_figures[i].name,
-                    rank_figures[i].is_time ? "seconds" : "bytes");
-            if (rank_figures[i].is_time)
-                fprintf(stream, "%.9f", (double)figure / 1e9);
-            else
-                fprintf(stream, "%" PRIu64, figure);
-        }
-    }
-    fputs("}]", stream);
-}
-
-static void print_text_ranks(FILE *stream, const uint64_t *ranks, unsigned count)
-{
-    for (unsigned rank = 0; rank < count; rank++) {
-        fprintf(stream, "gpusort: rank %-5u ", rank);
-        for (size_t i = 0; i < RANK_FIGURES; i++) {
-            const uint64_t figure = ranks[rank * RANK_FIGURES + i];
-            fprintf(stream, "%s%s ", i > 0 ? ", " : "", rank_figures[i].name);
-            if (rank_figures[i].is_time)
-                fprintf(stream, "%.4f s", (double)figure / 1e9);
-            else
-                fprintf(stream, "%" PRIu64 " bytes", figure);
-        }
-        fputc('\n', stream);
-    }
 }
 
 /* Prints each member after a comma. The last object has the stages, and is never empty, because
@@ -355,11 +301,55 @@ static void print_members(FILE *stream, const struct fields *fields)
         } else {
             fputc(',', stream);
         }
-        const bool is_bare = strcmp(field->name, kinds[field->kind].bare_name) == 0;
-        fprintf(stream, "\"%s%s\":", field->name, is_bare ? "" : kinds[field->kind].suffix);
-        print_json_value(stream, field);
+        print_json_field(stream, field);
     }
     fputs("}}", stream); /* closes the last stage and the stages */
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+static const char *const rank_figure_names[RANK_FIGURES] = {
+    [RANK_READ_BYTES] = "read",         [RANK_SENT_BYTES] = "sent",
+    [RANK_RECEIVED_BYTES] = "received", [RANK_WRITTEN_BYTES] = "written",
+    [RANK_MEMORY_BYTES] = "memory",     [RANK_SORT_NS] = "sort",
+    [RANK_WRITE_NS] = "write",
+};
+
+/* Makes the fields of a rank. */
+static void make_rank_fields(struct fields *fields, const char *group, const uint64_t *figures)
+{
+    fields->count = 0;
+    for (size_t i = 0; i < RANK_FIGURES; i++)
+        if (i == RANK_SORT_NS || i == RANK_WRITE_NS)
+            add_real(fields, group, rank_figure_names[i], KIND_SECONDS, (double)figures[i] / 1e9);
+        else
+            add_number(fields, group, rank_figure_names[i], KIND_BYTES, figures[i]);
+}
+
+/* Prints an array with an object for each rank, after a comma. */
+static void print_json_ranks(FILE *stream, const uint64_t *ranks, unsigned count)
+{
+    struct fields fields;
+    for (unsigned rank = 0; rank < count; rank++) {
+        make_rank_fields(&fields, "", ranks + rank * RANK_FIGURES);
+        fputs(rank == 0 ? ",\"ranks\":[{" : "},{", stream);
+        for (size_t i = 0; i < fields.count; i++) {
+            fputs(i > 0 ? "," : "", stream);
+            print_json_field(stream, &fields.fields[i]);
+        }
+    }
+    fputs("}]", stream);
+}
+
+static void print_text_ranks(FILE *stream, const uint64_t *ranks, unsigned count)
+{
+    struct fields fields;
+    for (unsigned rank = 0; rank < count; rank++) {
+        char name[16];
+        snprintf(name, sizeof name, "rank %u", rank);
+        make_rank_fields(&fields, name, ranks + rank * RANK_FIGURES);
+        print_text(stream, &fields);
+    }
 }
 
 char *stats_make_members(const struct plan *plan, const struct job_report *report, bool is_done)

@@ -88,14 +88,10 @@ static const char *name_process(const struct group *group, char name[192])
     return name;
 }
 
-/* Collective: finds how many bytes each other rank's trace has. */
-static bool share_sizes(struct group *group, size_t bytes, uint64_t **sizes, struct error *error)
+/* Collective: returns how many bytes the trace of each rank has; NULL with *error. */
+static uint64_t *share_sizes(struct group *group, uint64_t bytes, struct error *error)
 {
-    *sizes = calloc(group->size, sizeof **sizes);
-    if (!group_agree(group, *sizes || error_set(error, "out of memory"), error))
-        return false;
-    (*sizes)[group->rank] = bytes;
-    return group_sum(group, *sizes, group->size, error) && group_reserve(group, 1, error);
+    return group_reserve(group, 1, error) ? group_gather(group, &bytes, 1, error) : NULL;
 }
 
 /* Collective, for other ranks than 0: sends the trace of this rank. Without memory it is empty. */
@@ -103,13 +99,12 @@ static bool send_trace(struct group *group, struct error *error)
 {
     char name[192], *text = NULL;
     size_t bytes = 0;
-    uint64_t *sizes = NULL;
     FILE *const stream = open_memstream(&text, &bytes);
     const bool is_made =
         stream && trace_write_process(stream, group->rank, name_process(group, name));
     const bool is_whole = (!stream || fclose(stream) == 0) && is_made && bytes <= GROUP_MESSAGE_MAX;
-    const bool ok = share_sizes(group, is_whole ? bytes : 0, &sizes, error) &&
-                    (sizes[group->rank] == 0 || group_send(group, text, bytes, 0, error));
+    uint64_t *const sizes = share_sizes(group, is_whole ? bytes : 0, error);
+    const bool ok = sizes && (sizes[group->rank] == 0 || group_send(group, text, bytes, 0, error));
     free(sizes);
     free(text);
     return ok;
@@ -118,8 +113,8 @@ static bool send_trace(struct group *group, struct error *error)
 /* Collective, for rank 0: writes the traces of the other ranks. */
 static bool receive_traces(struct group *group, FILE *stream, struct error *error)
 {
-    uint64_t *sizes = NULL;
-    bool ok = share_sizes(group, 0, &sizes, error);
+    uint64_t *const sizes = share_sizes(group, 0, error);
+    bool ok = sizes;
     for (unsigned rank = 1; ok && rank < group->size; rank++) {
         char *const text = malloc((size_t)sizes[rank] + 1);
         ok = text || error_set(error, "out of memory");
