@@ -23,6 +23,9 @@ struct indices {
     size_t count;
     size_t piece_items;
     struct tap *tap; /* observes the items; may be NULL */
+    /* Stores the indices of items [first, end) at `out`. Returns the end of the output. */
+    unsigned char *(*store)(const struct indices *indices, size_t first, size_t end,
+                            unsigned char *out);
 };
 
 static size_t piece_end(const struct indices *indices, size_t first)
@@ -31,11 +34,7 @@ static size_t piece_end(const struct indices *indices, size_t first)
     return first + (left < indices->piece_items ? left : indices->piece_items);
 }
 
-/* Stores the indices of items [first, end) at `out`, and prefetches the items of the next step.
- * Returns the end of the output. */
-typedef unsigned char *index_writer(const struct indices *indices, size_t first, size_t end,
-                                    unsigned char *out);
-
+/* Prefetches the items of the next step. */
 static inline __attribute__((always_inline)) unsigned char *
 store_indices(const struct indices *indices, size_t first, size_t end, unsigned char *out,
               unsigned width, unsigned item_bytes)
@@ -77,9 +76,9 @@ static unsigned char *store_text(const struct indices *indices, size_t first, si
 }
 
 /* Makes a piece in steps, so that items are still in the cache when they are read again. */
-static size_t make_piece(const struct indices *indices, size_t piece, unsigned char *buffer,
-                         size_t *bytes, index_writer *store)
+static size_t make_piece(const void *context, size_t piece, unsigned char *buffer, size_t *bytes)
 {
+    const struct indices *const indices = context;
     const unsigned item_bytes = indices->argsort->item_bytes;
     const size_t begin = piece * indices->piece_items, end = piece_end(indices, begin);
     unsigned char *out = buffer;
@@ -87,22 +86,10 @@ static size_t make_piece(const struct indices *indices, size_t piece, unsigned c
         next = end - first < STEP_COUNT ? end : first + STEP_COUNT;
         tap_see(indices->tap, (const unsigned char *)indices->items + first * item_bytes,
                 (next - first) * item_bytes);
-        out = store(indices, first, next, out);
+        out = indices->store(indices, first, next, out);
     }
     *bytes = (size_t)(out - buffer);
     return end;
-}
-
-static size_t make_binary_piece(const void *context, size_t piece, unsigned char *buffer,
-                                size_t *bytes)
-{
-    return make_piece(context, piece, buffer, bytes, store_binary);
-}
-
-static size_t make_text_piece(const void *context, size_t piece, unsigned char *buffer,
-                              size_t *bytes)
-{
-    return make_piece(context, piece, buffer, bytes, store_text);
 }
 
 bool indices_write(const struct argsort *argsort, const struct format *format,
@@ -111,13 +98,19 @@ bool indices_write(const struct argsort *argsort, const struct format *format,
 {
     const bool is_text = format == &format_text;
     const size_t index_bytes = is_text ? NUMBER_TEXT_MAX + 1 : argsort->index_type->bytes;
-    struct indices indices = {argsort, chunk->items, chunk->count, SINK_BUFFER_BYTES / index_bytes,
-                              tap};
+    struct indices indices = {
+        .argsort = argsort,
+        .items = chunk->items,
+        .count = chunk->count,
+        .piece_items = SINK_BUFFER_BYTES / index_bytes,
+        .tap = tap,
+        .store = is_text ? store_text : store_binary,
+    };
     const struct piece_maker maker = {
         .context = &indices,
         .pieces = chunk->count / indices.piece_items + (chunk->count % indices.piece_items != 0),
         .threads = (unsigned)omp_get_max_threads(),
-        .make = is_text ? make_text_piece : make_binary_piece,
+        .make = make_piece,
     };
     if (maker.pieces < maker.threads) { /* only a few threads make pieces, so all feed the tap */
         tap_see_all(tap, chunk->items, chunk->count * argsort->item_bytes, maker.threads);
