@@ -98,13 +98,6 @@ static bool read_line(const struct external_line_cuts *cuts, const struct spill_
     return true;
 }
 
-static int compare(const struct line_order *order, const char *a, size_t a_length, const char *b,
-                   size_t b_length)
-{
-    const int by_keys = line_compare_keys(order, 0, a, a_length, b, b_length);
-    return by_keys != 0 ? by_keys : line_compare_last(order, a, a_length, b, b_length);
-}
-
 /* ---- Pivots ---- */
 
 /* Chooses the run that has the middle of the remaining bytes; all_runs if no bytes remain. */
@@ -185,7 +178,7 @@ static bool find_place(struct searcher *searcher, const struct spill_run *run, s
         if (!read_line(cuts, run, bounds.low, bounds.low + (bounds.high - bounds.low) / 2, probe,
                        error))
             return false;
-        const int found = compare(cuts->order, probe->text, probe->length, pivot, length);
+        const int found = line_compare(cuts->order, 0, probe->text, probe->length, pivot, length);
         if (found < 0 || (or_equal && found == 0))
             bounds.low = probe->end;
         else

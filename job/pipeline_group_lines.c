@@ -334,8 +334,7 @@ static unsigned find_disorder(const struct line_order *order, const uint64_t *ro
             continue;
         if (last) {
             const size_t length = (size_t)lengths[0];
-            int found = line_compare_keys(order, 0, last, last_length, first, length);
-            found = found ? found : line_compare_last(order, last, last_length, first, length);
+            const int found = line_compare(order, 0, last, last_length, first, length);
             if (found > (order->unique ? -1 : 0))
                 return rank;
         }

@@ -358,12 +358,6 @@ static bool begin(struct source *source, int file, const struct source_spec *spe
     return has_begun;
 }
 
-bool source_open(const char *path, unsigned threads, struct source **out, struct error *error)
-{
-    const struct source_spec spec = {.path = path, .threads = threads};
-    return source_open_as(&spec, out, error);
-}
-
 static bool is_standard_input(const char *path)
 {
     return strcmp(path, "-") == 0;

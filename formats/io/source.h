@@ -44,9 +44,6 @@ struct source_spec {
  */
 bool source_open_as(const struct source_spec *spec, struct source **source, struct error *error);
 
-/* Opens the path by source_open_as(), with only the path and the number of threads specified. */
-bool source_open(const char *path, unsigned threads, struct source **source, struct error *error);
-
 /* Opens a source on the bytes of a spilled run, which must exist until the source is closed.
  * Several such sources of a run may be read at once. */
 struct spill_run;

@@ -67,8 +67,8 @@ static int compare_spans(enum line_kind kind, struct line_span a, struct line_sp
     return compare_general(a, b);
 }
 
-int line_compare_keys(const struct line_order *order, size_t first, const char *a, size_t a_length,
-                      const char *b, size_t b_length)
+int line_compare(const struct line_order *order, size_t first, const char *a, size_t a_length,
+                 const char *b, size_t b_length)
 {
     for (size_t i = first; i < order->key_count; i++) {
         const struct line_key *const key = &order->keys[i];
@@ -78,15 +78,7 @@ int line_compare_keys(const struct line_order *order, size_t first, const char *
         if (found != 0)
             return (found > 0) != key->reverse ? 1 : -1;
     }
-    return 0;
-}
-
-int line_compare_last(const struct line_order *order, const char *a, size_t a_length, const char *b,
-                      size_t b_length)
-{
-    if (line_order_is_stable(order))
-        return 0;
-    const int found = compare_bytes(a, a_length, b, b_length);
+    const int found = line_order_is_stable(order) ? 0 : compare_bytes(a, a_length, b, b_length);
     return found == 0 ? 0 : (found > 0) != order->reverse ? 1 : -1;
 }
 
@@ -177,6 +169,5 @@ int line_image_compare_equal(const struct line_order *order, const struct line_w
     if (a->text == b->text || (a->length == b->length && memcmp(a->text, b->text, a->length) == 0))
         return 0; /* without reading their numbers, which may take long */
     const size_t first = a->is_exact && b->is_exact ? 1 : 0;
-    const int found = line_compare_keys(order, first, a->text, a->length, b->text, b->length);
-    return found != 0 ? found : line_compare_last(order, a->text, a->length, b->text, b->length);
+    return line_compare(order, first, a->text, a->length, b->text, b->length);
 }

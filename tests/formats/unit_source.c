@@ -20,7 +20,7 @@ static void a_pipe_ends_when_its_writer_does(void **state)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], content, FIRST), FIRST);
     snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    assert_true(source_open(path, 2, &source, &error));
+    assert_true(source_open_as(&(struct source_spec){.path = path, .threads = 2}, &source, &error));
     source_read_ahead(source, (size_t)1 << 20);
     assert_int_equal(source_await(source, FIRST, &ended), FIRST);
     assert_false(ended);
