@@ -49,30 +49,20 @@ static bool add_run(struct external_lines *external, struct error *error)
     return true;
 }
 
-static bool begin_run(const struct external_lines *external, struct spill *spill,
-                      struct spill_run *run, struct sink **sink, struct error *error)
+bool external_lines_begin_run(const struct external_lines *external, struct spill *spill,
+                              struct spill_run *run, struct sink **sink, struct error *error)
 {
     const struct sink_spec spec = {.codec = &codecs[0],
                                    .threads = external->run->job->output.threads};
     return spill_begin(spill, run, error) && sink_open_run(run, &spec, sink, error);
 }
 
-bool external_lines_begin_run(struct external_lines *external, struct spill_run *run,
-                              struct sink **sink, struct error *error)
-{
-    return begin_run(external, external->spill, run, sink, error);
-}
-
-bool external_lines_begin_index_run(struct external_lines *external, struct spill_run *run,
-                                    struct sink **sink, struct error *error)
-{
-    return begin_run(external, external->index_spill, run, sink, error);
-}
-
 bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
-                            struct sink *sink, struct error *error)
+                            struct sink *sink, bool is_whole, struct error *error)
 {
-    if (!sink_commit_run(sink, &run->content, error) || !spill_end(run, error))
+    if (!is_whole)
+        sink_discard(sink);
+    if (!is_whole || !sink_commit_run(sink, &run->content, error) || !spill_end(run, error))
         return false;
     external->run->report->spilled_bytes += run->bytes;
     return true;
@@ -82,24 +72,20 @@ bool external_lines_end_run(struct external_lines *external, struct spill_run *r
 static bool begin_part(struct external_lines *external, size_t number, struct run *part,
                        struct error *error)
 {
-    return external_lines_begin_run(external, &external->runs[number], &part->sink, error) &&
+    return external_lines_begin_run(external, external->spill, &external->runs[number], &part->sink,
+                                    error) &&
            (!external->index_spill ||
-            external_lines_begin_index_run(external, &external->index_runs[number],
-                                           &part->index_sink, error));
+            external_lines_begin_run(external, external->index_spill, &external->index_runs[number],
+                                     &part->index_sink, error));
 }
 
-static bool end_part(struct external_lines *external, size_t number, struct run *part,
-                     struct error *error)
+static bool end_part(struct external_lines *external, size_t number, const struct run *part,
+                     bool ok, struct error *error)
 {
-    const bool has_lines =
-        external_lines_end_run(external, &external->runs[number], part->sink, error);
-    if (!external->index_spill)
-        return has_lines;
-    if (has_lines)
-        return external_lines_end_run(external, &external->index_runs[number], part->index_sink,
-                                      error);
-    sink_discard(part->index_sink);
-    return false;
+    ok = external_lines_end_run(external, &external->runs[number], part->sink, ok, error);
+    return external->index_spill ? external_lines_end_run(external, &external->index_runs[number],
+                                                          part->index_sink, ok, error)
+                                 : ok;
 }
 
 /* Sorts the lines into a new run, as a job of their own with another output. If it fails with
@@ -116,17 +102,14 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
                        .lines_before = run->job->argsort.first + run->count};
     const size_t number = external->run_count;
     const uint64_t write_ns = report->stage_ns[STAGE_WRITE];
-    bool ok = add_run(external, error) && begin_part(external, number, &part, error) &&
-              run_sort_lines(&part, lines, error);
+    *is_short = false;
+    if (!add_run(external, error))
+        return false;
+    bool ok = begin_part(external, number, &part, error) && run_sort_lines(&part, lines, error);
     run_close_engine(&part);
     *is_short = !ok && part.is_short;
     external->run_count -= *is_short;
-    if (ok) {
-        ok = end_part(external, number, &part, error);
-    } else {
-        sink_discard(part.sink);
-        sink_discard(part.index_sink);
-    }
+    ok = end_part(external, number, &part, ok, error);
     if (*is_short)
         return false;
     report->stage_ns[STAGE_SPILL] += report->stage_ns[STAGE_WRITE] - write_ns;
@@ -232,15 +215,12 @@ done:
 static bool merge_to_run(struct external_lines *external, size_t first, size_t count,
                          bool writes_sources, struct spill_run *merged, struct error *error)
 {
+    struct spill *const spill = writes_sources ? external->index_spill : external->spill;
     struct sink *sink = NULL;
-    if (!(writes_sources ? external_lines_begin_index_run(external, merged, &sink, error)
-                         : external_lines_begin_run(external, merged, &sink, error)))
+    if (!external_lines_begin_run(external, spill, merged, &sink, error))
         return false;
-    if (!merge_runs(external, first, count, writes_sources, sink, error)) {
-        sink_discard(sink);
-        return false;
-    }
-    return external_lines_end_run(external, merged, sink, error);
+    const bool ok = merge_runs(external, first, count, writes_sources, sink, error);
+    return external_lines_end_run(external, merged, sink, ok, error);
 }
 
 /* Merges the indices of `count` runs, in the order of `sources`. At most `wanted` go to `write`. */
@@ -283,14 +263,13 @@ static bool merge_indices_to_run(struct external_lines *external, size_t first, 
     struct spill_run sources = {0};
     struct sink *sink = NULL;
     if (!merge_to_run(external, first, count, true, &sources, error) ||
-        !external_lines_begin_index_run(external, merged, &sink, error))
+        !external_lines_begin_run(external, external->index_spill, merged, &sink, error))
         return false;
-    if (!merge_indices(external, first, count, &sources, UINT64_MAX, store_indices, sink, error)) {
-        sink_discard(sink);
-        return false;
-    }
-    spill_drop(&sources);
-    return external_lines_end_run(external, merged, sink, error);
+    const bool ok =
+        merge_indices(external, first, count, &sources, UINT64_MAX, store_indices, sink, error);
+    if (ok)
+        spill_drop(&sources);
+    return external_lines_end_run(external, merged, sink, ok, error);
 }
 
 /* Puts *merged in the place of runs [first, first + count) of `all`. */

@@ -31,16 +31,14 @@ bool external_lines_sort(struct external_lines *external, struct lines **lines,
 bool external_lines_reduce(struct external_lines *external, size_t most, size_t fan_in,
                            struct error *error);
 
-/* Begins a run, and opens a sink on it, which the caller ends with external_lines_end_run() or
- * sink_discard(). */
-bool external_lines_begin_run(struct external_lines *external, struct spill_run *run,
-                              struct sink **sink, struct error *error);
-bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
-                            struct sink *sink, struct error *error);
+/* Begins a run in the spill of lines, or with --argsort in that of indices, and opens a sink on it,
+ * which the caller passes to external_lines_end_run(). */
+bool external_lines_begin_run(const struct external_lines *external, struct spill *spill,
+                              struct spill_run *run, struct sink **sink, struct error *error);
 
-/* With --argsort: begins a run of indices, or of numbers of runs, which ends in the same way. */
-bool external_lines_begin_index_run(struct external_lines *external, struct spill_run *run,
-                                    struct sink **sink, struct error *error);
+/* Discards the sink, and returns false, if the run is not whole. */
+bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
+                            struct sink *sink, bool is_whole, struct error *error);
 
 /* Copies the first `wanted` lines of the run to the output. Sets *copied to their number. */
 bool external_lines_copy(const struct external_lines *external, const struct spill_run *run,

@@ -180,13 +180,10 @@ static bool merge_first(struct group_lines *lines, const struct item_run *runs, 
     struct spill_run merged = {0};
     struct sink *sink = NULL;
     size_t copied;
-    if (!external_lines_begin_run(external, &merged, &sink, error))
+    if (!external_lines_begin_run(external, external->spill, &merged, &sink, error))
         return false;
-    if (!merge_runs(lines, runs, count, sink, error)) {
-        sink_discard(sink);
-        return false;
-    }
-    return external_lines_end_run(external, &merged, sink, error) &&
+    const bool ok = merge_runs(lines, runs, count, sink, error);
+    return external_lines_end_run(external, &merged, sink, ok, error) &&
            external_lines_copy(external, &merged, lines->run->job->sort.top, &copied, error);
 }
 
@@ -196,12 +193,10 @@ static bool merge_sources(struct group_lines *lines, const struct item_run *runs
 {
     struct external_lines *const external = &lines->external;
     struct sink *sink = NULL;
-    if (!external_lines_begin_index_run(external, &lines->sources, &sink, error))
+    if (!external_lines_begin_run(external, external->index_spill, &lines->sources, &sink, error))
         return false;
-    if (merge_runs(lines, runs, count, sink, error))
-        return external_lines_end_run(external, &lines->sources, sink, error);
-    sink_discard(sink);
-    return false;
+    const bool ok = merge_runs(lines, runs, count, sink, error);
+    return external_lines_end_run(external, &lines->sources, sink, ok, error);
 }
 
 static bool merge_range(void *context, struct item_run *runs, size_t count, struct error *error)
