@@ -286,7 +286,8 @@ need_numpy() {
 }
 
 # Makes mpirun usable as root, or skips the test without Open MPI's or the plugin of the program
-# under test. MPI leaves memory behind, which is no leak of the program.
+# under test. Ranks that wait leave the processor to other tests. MPI leaves memory behind, which is
+# no leak of the program.
 need_open_mpi() {
     local plugin
     plugin=$(dirname "$GPUSORT")/mpi.so
@@ -294,6 +295,7 @@ need_open_mpi() {
     mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip_all 'no mpirun of Open MPI'
     [ -f "$plugin" ] || skip_all "$plugin is not built (no mpicc, or MPI=0)"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_mpi_yield_when_idle=1
     export ASAN_OPTIONS=detect_leaks=0
 }
 
