@@ -129,7 +129,7 @@ fuzz: $(fuzz_programs)
 	tests/fuzz/run_targets.sh $(BUILD)/fuzz
 
 check: all $(if $(filter-out 0,$(SIMT)),simt) $(unit_programs) \
-		$(BUILD)/bench/bench_cpu \
+		$(if $(SANITIZE),,$(BUILD)/bench/bench_cpu) \
 		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs) \
 		$(if $(findstring fuzz_targets,$(TEST_EXCEPT)),,$(BUILD)/tests/mutate_seeds) \
 		$(if $(plugin),$(BUILD)/tests/mpi_faults.so)
