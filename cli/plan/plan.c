@@ -216,6 +216,8 @@ static bool open_inputs(struct options *options, struct plan *plan, struct error
         if (is_read)
             continue;
         const bool is_last = i + 1 == options->input_count;
+        if (!group)
+            plan_read_ahead(options, plan, options->inputs[i]);
         if (!plan_agree(plan, open_input(options, options->inputs[i], is_last, plan, error), error))
             return false;
         const size_t opened = plan->job.reader_count;

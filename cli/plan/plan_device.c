@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Maximum bytes read ahead while a GPU starts. In 0.3 s a pipe gives 1 GB, and 16 threads that
  * decode frames give somewhat more. */
@@ -139,6 +140,17 @@ static uint64_t ahead_room(const struct options *options, const struct plan *pla
     return AHEAD_SHARE(host->is_said ? host->bytes : memory_available(plan->job.sort.threads));
 }
 
+void plan_read_ahead(const struct options *options, const struct plan *plan, const char *next)
+{
+    struct stat status;
+    const size_t opened = plan->job.reader_count;
+    const bool is_found =
+        (strcmp(next, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(next, &status)) == 0;
+    if (opened > 0 && plan->job.action == JOB_SORT && is_found && !S_ISREG(status.st_mode))
+        source_read_ahead(plan->job.readers[opened - 1].source,
+                          (size_t)(ahead_room(options, plan) / options->input_count));
+}
+
 /* Starts reading ahead from the first input, while a device is started. If that input is already
  * being read ahead, this continues. */
 static void read_ahead(const struct options *options, const struct plan *plan)
@@ -159,8 +171,11 @@ static void await_size(const struct options *options, struct plan *plan, bool *i
     bool ended = true;
     for (size_t i = 0; i < plan->job.reader_count && ended && bytes < wanted; i++) {
         struct source *const source = plan->job.readers[i].source;
+        const bool has_room = wanted <= room / 2;
+        if (has_room) /* source_bytes_left() would end what plan_read_ahead() began */
+            (void)source_await(source, wanted - bytes, &ended);
         uint64_t left = source_bytes_left(source);
-        if (left == SIZE_UNKNOWN && wanted <= room / 2) {
+        if (left == SIZE_UNKNOWN && has_room) {
             const uint64_t spare = room - wanted < AHEAD_BYTES ? room - wanted : AHEAD_BYTES;
             source_read_ahead(source, (size_t)(wanted - bytes + spare));
             left = source_await(source, wanted - bytes, &ended);

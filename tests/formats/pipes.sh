@@ -68,6 +68,19 @@ for device in "${devices[@]}"; do
         [ ! -s err ] && [ "$(stat -c %s first)" -eq 10 ]' "$GPUSORT"
 done
 
+# ---- several named pipes -------------------------------------------------------------------------
+
+# The writer goes on to the second pipe when all of the first has been read, which is more than a
+# pipe holds.
+mkfifo early late
+seq 400000 >ascending
+sort -n ascending ascending >twice
+for option in -n --format=text; do
+    timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
+    ok_output "pipes that are written one after the other: $option" twice -- \
+        timeout 20 "$GPUSORT" $option early late
+done
+
 # ---- the choice of a device ----------------------------------------------------------------------
 
 if [ $has_gpu = no ]; then
