@@ -24,8 +24,7 @@ constexpr unsigned RADIX_ITEM_LIMIT = radix_bin_limit(sizeof(key_u128));
 constexpr unsigned RADIX_INDEX_BITS = 13;
 static_assert(RADIX_TILE_ROOM <= 1u << RADIX_INDEX_BITS, "a word has room for an index");
 
-/* The bits of a position that are kept, so that the rank in a bin that a warp sorts has room above
- * it. */
+/* The bits of a position that are kept; the rank in a bin that a warp sorts has room above it. */
 constexpr unsigned RADIX_POSITION_BITS = 24;
 static_assert(RADIX_SPAN_MOST <= 1u << (32 - RADIX_POSITION_BITS), "a rank has room");
 

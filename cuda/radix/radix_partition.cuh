@@ -57,8 +57,7 @@ constexpr bool RADIX_IS_ITEM = sizeof(K) > sizeof(uint64_t);
 /* A position has 31 bits. The low ones are the place within a bucket, those above the bucket. */
 constexpr unsigned RADIX_FRACTION_BITS = 31 - RADIX_WAYS_BITS;
 
-/* Set in `first` of a cell that is cut again; the other bits then say where its node's entries
- * start. */
+/* Set in `first` of a cell that is cut again; the other bits are where its node's entries start. */
 constexpr uint32_t RADIX_CUT = 1u << 31;
 
 struct __align__(8) radix_entry
@@ -383,8 +382,7 @@ struct radix_partition_tile {
 };
 
 /* Finds the tile of that number. On entry, tile.segment is a segment at or before the tile's,
- * usually the one found last. The lanes of each warp check 32 segments at once; all lanes must call
- * it. */
+ * usually the one found last. The lanes of a warp check 32 segments at once; all call it. */
 template <typename K>
 __device__ __forceinline__ void warp_find_tile(const struct radix_segments *segments,
                                                unsigned number, struct radix_partition_tile &tile)

@@ -336,8 +336,7 @@ static bool radix_sort_by_two(const struct radix_run<K> &run, const struct radix
            radix_sort_last(run, two, error);
 }
 
-/* Sorts an array that is too large for two partitions: items -> scratch in parts; then each by
- * itself. */
+/* Sorts an array that is too large for two partitions: items -> scratch in parts; then each. */
 template <typename K>
 static bool radix_sort_parts(const struct radix_run<K> &run, const struct radix_step<K> &parting,
                              struct error *error)
