@@ -27,7 +27,7 @@ static struct radix_tuning small_tuning()
     struct radix_tuning tuning = radix_tuning_default;
     tuning.merge_most = 4096;
     tuning.values_least = tuning.models_least = 5000;
-    tuning.thin_most = 30000;
+    tuning.thin_most = 50000;
     tuning.portion = 20480;
     return tuning;
 }
