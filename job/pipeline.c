@@ -172,7 +172,7 @@ static bool commit_output(struct run *run, struct error *error)
 {
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     struct sink *sink = run->sink;
-    const bool is_overwriting = run->job->output.is_in_place; /* commit writes what is buffered */
+    const bool is_overwriting = sink_is_overwriting(sink);
     run->sink = NULL;
     const bool ok = all_agree(run, sink_commit(sink, error), error);
     if (!ok && is_overwriting)

@@ -367,7 +367,6 @@ bool output_file_write(struct output_file *output, uint64_t place, const void *d
         tap_see_all(tap, data, bytes, threads);
         return true;
     }
-    __atomic_store_n(&output->is_touched, true, __ATOMIC_RELAXED);
     const bool written = output->mapped ? write_mapped(output, place, data, bytes, threads, tap)
                                         : write_straight(output, place, data, bytes, threads, tap);
     const int cause = errno;

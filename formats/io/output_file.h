@@ -32,7 +32,6 @@ struct output_file {
     bool is_in_place;    /* the file itself is overwritten */
     bool is_trial;       /* in place: nothing is written yet, only counted */
     bool has_holes;      /* in place: the file had, when it was opened */
-    bool is_touched;     /* a write has begun; set by any thread that writes */
     struct group *group; /* NULL, or the ranks that each write a part of the temporary */
     struct output_path target;
     bool is_given; /* standard output, or another descriptor that the process was given */

@@ -432,7 +432,7 @@ bool sink_is_trial(const struct sink *sink)
 
 bool sink_is_overwriting(const struct sink *sink)
 {
-    return sink->output.is_in_place && __atomic_load_n(&sink->output.is_touched, __ATOMIC_RELAXED);
+    return sink->output.is_in_place && !sink->output.is_trial;
 }
 
 void sink_skip(struct sink *sink, size_t bytes)

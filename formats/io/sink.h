@@ -70,8 +70,7 @@ bool sink_is_unused(const struct sink *sink);
  * verified before the first byte is overwritten. */
 bool sink_is_trial(const struct sink *sink);
 
-/* Returns true if the first bytes of a file have been overwritten, so that a failure leaves it
- * neither old nor new. */
+/* Returns true if a file is being overwritten, so that a failure leaves it neither old nor new. */
 bool sink_is_overwriting(const struct sink *sink);
 
 /* Counts the next `bytes` bytes of a trial, whose content is checked elsewhere, as written. */

@@ -110,9 +110,6 @@ def number_jobs():
               {"place/out": raw(small)}, raw(sorted(small)), functions=OUTPUT)
     yield Job("raw numbers in place", [*raw_numbers, "--in-place", "place/out"],
               {"place/out": raw(small)}, raw(sorted(small)), is_in_place=True)
-    yield Job("raw numbers in place, in parts", [*raw_numbers, "--in-place", "-S", "1b", "place/out"],
-              {"place/out": raw(small)}, raw(sorted(small)), is_in_place=True,
-              functions=("malloc", "calloc", "pthread_create"))
     yield Job("npy in place, in parts", ["--in-place", "-S", "1b", "place/out"],
               {"place/out": npy(small)}, npy(sorted(small)), is_in_place=True, functions=PARTS)
     yield Job("raw numbers to a new file", [*raw_numbers, "in"], {"in": raw(small)},

@@ -266,13 +266,8 @@ def problems_of_failure(place, outcome, fault, faults):
         if outcome.out:
             yield "there is something on standard output"
         is_told = place.job.is_in_place and b"has been overwritten" in message
-        is_old = place.read("place/out") == place.old
-        if not is_old and not is_told:
+        if place.read("place/out") != place.old and not is_told:
             yield "the old output was changed"
-        # The header of an array is written before memory for the rest is allocated.
-        may_be_old = fault.function in ("write", "pwrite") or "npy" in place.job.name
-        if is_old and is_told and not may_be_old:
-            yield "it says that the output was overwritten, and it was not"
 
 
 def problems_of(place, outcome, fault, faults):
