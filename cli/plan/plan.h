@@ -133,8 +133,8 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
  * reads ahead while a GPU is started. */
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error);
 
-/* Reads the last input that was opened ahead if the next one may wait for a writer: both may have
- * one writer, which goes on to the second only when the first has been read. */
+/* Reads the inputs that were opened ahead if the next one is a named pipe, or standard input after
+ * one: both may have one writer, which goes on to the second only when the first has been read. */
 void plan_read_ahead(const struct options *options, const struct plan *plan, const char *next);
 
 /* Returns the estimated seconds of the plan's job on the devices that sort together. */

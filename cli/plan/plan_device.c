@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Maximum bytes read ahead while a GPU starts. In 0.3 s a pipe gives 1 GB, and 16 threads that
  * decode frames give somewhat more. */
@@ -140,15 +139,23 @@ static uint64_t ahead_room(const struct options *options, const struct plan *pla
     return AHEAD_SHARE(host->is_said ? host->bytes : memory_available(plan->job.sort.threads));
 }
 
-void plan_read_ahead(const struct options *options, const struct plan *plan, const char *next)
+/* Pipes of a shell's <(...) are links, and have a writer each. */
+static bool is_named_pipe(const char *name)
 {
     struct stat status;
-    const size_t opened = plan->job.reader_count;
-    const bool is_found =
-        (strcmp(next, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(next, &status)) == 0;
-    if (opened > 0 && plan->job.action == JOB_SORT && is_found && !S_ISREG(status.st_mode))
-        source_read_ahead(plan->job.readers[opened - 1].source,
-                          (size_t)(ahead_room(options, plan) / options->input_count));
+    return lstat(name, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+void plan_read_ahead(const struct options *options, const struct plan *plan, const char *next)
+{
+    const bool is_named = is_named_pipe(next);
+    if (plan->job.action != JOB_SORT || (!is_named && strcmp(next, "-") != 0))
+        return;
+    for (size_t i = 0; i < plan->job.reader_count; i++) {
+        struct source *const source = plan->job.readers[i].source;
+        if (is_named || is_named_pipe(source_name(source)))
+            source_read_ahead(source, (size_t)(ahead_room(options, plan) / options->input_count));
+    }
 }
 
 /* Starts reading ahead from the first input, while a device is started. If that input is already

@@ -399,8 +399,9 @@ static bool refuse_foreign(const struct foreign *foreign, const char *name, cons
                            struct error *error)
 {
     if (!foreign->unpack)
-        return error_set(error, "%s: this is %s data, to be converted to .npy or text first%s",
-                         name, foreign->name, otherwise);
+        return error_set(error, "%s: %s %s data, to be converted to .npy or text first%s", name,
+                         foreign->magic ? "this is" : "not text, and named as", foreign->name,
+                         otherwise);
     return error_set(error, "%s: this is %s data, to be unpacked first (%s)%s", name, foreign->name,
                      foreign->unpack, otherwise);
 }
@@ -598,7 +599,8 @@ static bool check_lines(const struct options *options, const char *path, const s
         return false;
     if (foreign && !is_npy)
         return !is_as_named(foreign, &probe) ||
-               refuse_foreign(foreign, source_name(source), "", error);
+               refuse_foreign(foreign, source_name(source),
+                              foreign->magic ? "" : ": or else use --format=text", error);
     return is_printable(&probe) ||
            error_set(error,
                      "%s: %s is for lines of text, and this is named as %s and is no text: leave "

@@ -322,6 +322,7 @@ static void print_parts(FILE *stream, const struct plan *plan)
         return;
     }
     if (is_sure) {
+        fprintf(stream, "%s", job->keep_lines && job->argsort.index_type ? "at least " : "");
         print_bytes(stream,
                     job->keep_lines ? plan->input_bytes : job->sort.count * job->sort.item_bytes);
         fprintf(stream, " of ");

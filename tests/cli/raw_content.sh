@@ -207,11 +207,11 @@ while read -r format name; do
     cp doubles-normal-5000.bin "x.$name"
     cp words "words.$name"
     zstd -qf "x.$name"
-    said="data, to be converted to .npy or text first"
+    said="not text, and named as $format data, to be converted to .npy or text first"
     for file in x.$name x.$name.zst; do
-        refused "$file with --type" "^gpusort: $file: this is $format $said: or else use --format=raw$" -- \
+        refused "$file with --type" "^gpusort: $file: $said: or else use --format=raw$" -- \
             gpusort --type=f64 "$file" -o "$target"
-        refused "$file with -n" "^gpusort: $file: this is $format $said$" -- gpusort -n "$file" -o "$target"
+        refused "$file with -n" "^gpusort: $file: $said: or else use --format=text$" -- gpusort -n "$file" -o "$target"
         ok "$file when told that it is raw" gpusort --type=f64 --format=raw "$file" -o got
     done
     ok "text named .$name" gpusort -k1 "words.$name" -o got

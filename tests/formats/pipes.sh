@@ -80,6 +80,12 @@ for option in -n --format=text; do
     ok_output "pipes that are written one after the other: $option" twice -- \
         timeout 20 "$GPUSORT" $option early late
 done
+sort -n ascending twice >thrice
+timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
+ok_output 'pipes that are written one after the other, and a file between them' thrice -- \
+    timeout 20 "$GPUSORT" -n early ascending late
+timeout 30 bash -c '{ cat ascending >early; cat ascending; } | timeout 20 "$0" -n early - >merged' "$GPUSORT"
+ok 'a named pipe, then standard input of the same writer' cmp merged twice
 
 # ---- the choice of a device ----------------------------------------------------------------------
 
