@@ -22,7 +22,8 @@ struct bounds {
     uint64_t low, high;
 };
 
-/* The lines of a run before a pivot, and those that are before the cut if the pivot is. */
+/* Places in a run. before: the end of its lines before the pivot. after: the end of its lines
+ * before the cut, as far as is known, if the pivot is before the cut. */
 struct split {
     uint64_t before, after;
 };
@@ -114,7 +115,8 @@ static size_t choose_run(const struct bounds *bounds, size_t all_runs)
     return all_runs;
 }
 
-/* Chooses the run of each pivot; this rank reads those of its own. *is_found: no cut is open. */
+/* Chooses the run of each pivot; this rank reads the pivots of its own runs. Sets *is_found if no
+ * cut is open. */
 static bool read_pivots(struct searcher *searcher, bool *is_found, struct error *error)
 {
     const struct external_line_cuts *const cuts = searcher->cuts;
@@ -166,8 +168,8 @@ static bool share_pivots(struct searcher *searcher, struct error *error)
 
 /* ---- Counting ---- */
 
-/* Finds where the lines of the run that are less than the pivot end, or those that are not greater
- * (or_equal), within the bounds. */
+/* Finds where the run's lines less than the pivot end, within the bounds. With or_equal the lines
+ * that are equal to it are included. */
 static bool find_place(struct searcher *searcher, const struct spill_run *run, struct bounds bounds,
                        const char *pivot, size_t length, bool or_equal, uint64_t *place,
                        struct error *error)

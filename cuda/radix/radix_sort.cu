@@ -70,10 +70,9 @@ static unsigned radix_segments_at_most(size_t count)
     return static_cast<unsigned>(std::clamp<size_t>(fit, 5, RADIX_SEGMENTS));
 }
 
-/* A thin bucket is a quarter of a tile, so that tiles of several buckets have even sizes. A fat one
- * is nearly a tile, which has room for 1.5 times that; there are fewer, so the partitions write
- * longer runs. If two partitions cannot make buckets small enough, each is partitioned once more.
- */
+/* A thin bucket is a quarter of a tile, so that tiles of several buckets have even sizes. Others
+ * are nearly a tile, which has room for 1.5 times that; they are fewer, so the partitions write
+ * longer runs. Buckets that are still too large for a tile are partitioned once more. */
 template <typename K>
 static struct radix_plan radix_plan_make(size_t all, size_t parts, size_t tile_size,
                                          const struct radix_tuning &tuning)

@@ -90,7 +90,7 @@ ok_says 'lines are sorted by one device' 'gpu: .*text is sorted on one GPU, the 
 gpusort --device=cpu -g --argsort lines -o lines.indices
 ok_writes 'indices of lines' lines.indices -- --device=gpu:0,1 -g --argsort lines
 
-# ---- what is said, and refused -------------------------------------------------------------------
+# ---- messages and refusals -----------------------------------------------------------------------
 
 refused 'a device given twice' 'device number 1 is given twice' -- \
     gpusort --device=gpu:1,0,1 -o "$target" "$in"

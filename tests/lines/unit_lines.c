@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_lines.c - the items of lines do not depend on how many are made at a time. A GPU gets some
- * millions at a time, which is too many for the shell tests.
+/* unit_lines.c - keying lines in batches of any size makes the same items. A GPU gets batches of
+ * millions, which are too many for the shell tests.
  */
 #include "formats/lines/lines.h"
 #include "tests/unit_files.h"
@@ -41,7 +41,7 @@ static struct key_index *key_all(struct lines *lines, size_t step)
     return items;
 }
 
-/* The items are the same whatever the number of lines that are keyed at a time. */
+/* Batches of every size make the same items. */
 static void lines_are_keyed_in_steps(void **state)
 {
     static const size_t steps[] = {100, 777, 65536};
