@@ -254,18 +254,17 @@ static const struct key_type *output_type(const struct plan *plan)
     return index_type ? index_type : plan->job.readers[0].layout.type;
 }
 
-/* True for numbers that are made of text while no option gives their type. They are f64 then.
- * Options for lines refuse such numbers. */
-static bool is_type_unsaid(const struct options *options, const struct job *job)
-{
-    return job->input_format == &format_text && !options->type && !options->index_type &&
-           !line_words_find(options) && !options->order.unique;
-}
-
 /* True if an option makes the input lines, and they are written, so that the output is text. */
 static bool writes_lines(const struct options *options)
 {
     return !options->index_type && (line_words_find(options) || options->order.unique);
+}
+
+/* True for numbers that are made of text while no option gives their type. They are f64 then. */
+static bool is_type_unsaid(const struct options *options, const struct job *job)
+{
+    return job->input_format == &format_text && !options->type && !options->index_type &&
+           !writes_lines(options);
 }
 
 /* Writes the advice of an error message: an option that makes the output agree with its name, or
