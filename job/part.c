@@ -21,6 +21,10 @@
 /* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
+/* Output that is sorted in the memory of devices may be as many times larger. So it and a file in
+ * memory that it is made from fill at most the memory that was available. */
+#define AHEAD_FACTOR_DEVICE 4
+
 const char *const stage_names[STAGE_COUNT] = {
     "start",  "read",     "parse", "upload", "sort",   "exchange",
     "refine", "download", "spill", "write",  "verify",
@@ -78,9 +82,18 @@ struct layout run_output_layout(const struct job *job, size_t count)
     return layout;
 }
 
+/* True if the numbers are sorted in the memory of devices, all at once. */
+static bool is_on_device(const struct run *run)
+{
+    return run->backend && run->backend != backends[0] && run->sort->count <= run->part_count;
+}
+
 void run_expect_ahead(struct run *run, uint64_t bytes)
 {
-    if (bytes < AHEAD_BYTES_MIN || bytes <= memory_ahead_most())
+    const struct job *const job = run->job;
+    const unsigned outputs = job->has_rank_output ? job->group->host_size : 1;
+    const size_t most = memory_ahead_most() * (is_on_device(run) ? AHEAD_FACTOR_DEVICE : 1);
+    if (bytes < AHEAD_BYTES_MIN || bytes <= most / outputs)
         sink_expect(run->sink, bytes);
 }
 

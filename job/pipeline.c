@@ -193,7 +193,7 @@ void pipeline_open_early(struct job *job)
     }
 }
 
-bool pipeline_open_shared(struct job *job, struct error *error)
+bool pipeline_open_group(struct job *job, struct error *error)
 {
     struct run run = {.job = job};
     if (!all_agree(&run, open_output(&run, error), error)) {

@@ -138,10 +138,10 @@ bool job_take_headers(const struct job *job, struct lines_header *header, struct
  * why. */
 void pipeline_open_early(struct job *job);
 
-/* Collective, for a sort whose output ranks share: opens that output together, before each rank
- * starts its device. Requests its space if it is of numbers. job->sink is as above; a failure is
- * final. */
-bool pipeline_open_shared(struct job *job, struct error *error);
+/* Collective, for a sort whose ranks write to a file of all, or to a file each: opens the output
+ * before each rank starts its device. Requests its space if it is of numbers. job->sink is as
+ * above; a failure is final. */
+bool pipeline_open_group(struct job *job, struct error *error);
 
 /* Runs the job and fills *report. If it fails, a file that would have been replaced is unchanged.
  * Output that is written directly keeps what was written. A file that was being overwritten in

@@ -272,10 +272,26 @@ uint64_t rank_array_header_bytes(const struct job *job, const struct layout *lay
     return job->output_format->file_bytes(layout) - layout_bytes(layout);
 }
 
+/* Returns the layout of the file that this rank writes `count` numbers to. */
+static struct layout file_layout(const struct job *job, const struct layout *layout, uint64_t count)
+{
+    struct layout own = *layout;
+    if (job->has_rank_output) {
+        layout_flatten(&own);
+        own.count = (size_t)count;
+    }
+    return own;
+}
+
 void rank_array_expect(struct run *run, const struct layout *layout)
 {
-    if (!run->job->has_rank_output && !is_put_aside(run->job))
-        run_expect_ahead(run, run->job->output_format->file_bytes(layout));
+    const struct job *const job = run->job;
+    const struct group *const group = job->group;
+    const uint64_t count = group_share(group, layout->count, group->rank + 1) -
+                           group_share(group, layout->count, group->rank);
+    const struct layout own = file_layout(job, layout, count);
+    if (!is_put_aside(job))
+        run_expect_ahead(run, job->output_format->file_bytes(&own));
 }
 
 static bool begin_array(struct run *run, const struct layout *layout, uint64_t first,
@@ -284,11 +300,7 @@ static bool begin_array(struct run *run, const struct layout *layout, uint64_t f
     const struct job *const job = run->job;
     const struct format *const format = job->output_format;
     const uint64_t place = rank_array_header_bytes(job, layout) + first * layout->type->bytes;
-    struct layout own = *layout;
-    if (job->has_rank_output) {
-        layout_flatten(&own);
-        own.count = (size_t)count;
-    }
+    const struct layout own = file_layout(job, layout, count);
     sink_expect(run->sink, format->file_bytes(&own));
     if (job->has_rank_output)
         return format->write_header(run->sink, &own, error);

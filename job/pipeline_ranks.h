@@ -57,8 +57,8 @@ bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output
 /* Returns the bytes before the first number, in an output that ranks share. */
 uint64_t rank_array_header_bytes(const struct job *job, const struct layout *layout);
 
-/* Announces the size of an output that ranks share, if it is known from the layout, so that its
- * space is allocated while devices start and the input is read. */
+/* Announces the size of the output, or of this rank's file, if it is known from the layout, so that
+ * its space is allocated while devices start and the input is read. */
 void rank_array_expect(struct run *run, const struct layout *layout);
 
 /* Collective: begins the range of this rank, `count` numbers from number `first` on: writes the

@@ -59,8 +59,9 @@ void run_close_engine(struct run *run);
 
 /* Announces the size of the output to the sink before the input is read, so that its space is
  * allocated meanwhile. In a file system in memory, that space adds to the memory of the sort, which
- * is twice the output or more. So an output above memory_ahead_most() is not announced here, but
- * only when the sort has released its memory. */
+ * is twice the output or more; on devices that memory is their own. So an output above
+ * memory_ahead_most(), or a multiple on devices, is not announced here, but only when the sort has
+ * released its memory. */
 void run_expect_ahead(struct run *run, uint64_t bytes);
 
 /* Returns the layout of the output for `count` items taken. */

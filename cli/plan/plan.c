@@ -555,12 +555,12 @@ static void limit_threads(const struct options *options, struct plan *plan)
         set_threads(plan, (unsigned)useful);
 }
 
-/* Collective: opens an output that ranks share, except for --explain. */
-static bool open_shared_output(const struct options *options, struct plan *plan,
-                               struct error *error)
+/* Collective: opens the files of ranks, except for --explain. */
+static bool open_group_output(const struct options *options, struct plan *plan, struct error *error)
 {
-    return !plan->job.output.group || options->action != ACTION_SORT ||
-           pipeline_open_shared(&plan->job, error);
+    const struct job *const job = &plan->job;
+    return (!job->output.group && !job->has_rank_output) || options->action != ACTION_SORT ||
+           pipeline_open_group(&plan->job, error);
 }
 
 bool plan_make(struct options *options, struct plan *plan, struct error *error)
@@ -580,7 +580,7 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&
-           plan_share(plan, error) && open_shared_output(options, plan, error) &&
+           plan_share(plan, error) && open_group_output(options, plan, error) &&
            plan_choose_device(options, plan, error) && plan_choose_memory(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;
     return made;
