@@ -162,8 +162,8 @@ static bool map_file(struct output_file *output)
 {
     struct mapped_file *mapped = NULL;
     if (open_space(output))
-        mapped =
-            mapped_file_open(output->file, output->expected, !output->is_temporary, output->space);
+        mapped = mapped_file_open(output->file, output->expected, false, !output->is_temporary,
+                                  output->space);
     __atomic_store_n(&output->mapped, mapped, __ATOMIC_RELEASE);
     if (mapped)
         file_space_want(output->space, output->expected);
@@ -429,7 +429,7 @@ bool output_file_end_trial(struct output_file *output, const char *name, struct 
     if (!take_space(output, name, error))
         return false;
     if (output->writers > 1) /* otherwise, or if this fails, pwrite(2) is used */
-        output->mapped = mapped_file_open(output->file, bytes, false, NULL);
+        output->mapped = mapped_file_open(output->file, bytes, true, false, NULL);
     output->claimed = 0;
     output->is_trial = false;
     output->is_preallocated = true;
@@ -581,7 +581,7 @@ bool output_file_map_shared(struct output_file *output, const char *name, struct
         !group_sum(group, &is_ready, 1, error))
         return false;
     if (is_ready && output->expected > 0) /* if this fails, pwrite(2) is used */
-        output->mapped = mapped_file_open(output->file, output->expected, false, NULL);
+        output->mapped = mapped_file_open(output->file, output->expected, false, false, NULL);
     if (!output->mapped)
         output->writers = 1;
     return true;

@@ -178,25 +178,28 @@ static void truncate_file(struct tap *tap, const void *data, size_t bytes)
         assert_int_equal(truncate("cut", 5), 0);
 }
 
-/* A file is truncated between the check of its pages and the copy, which no call can report. */
+/* A file is truncated between the check of its pages and the copy, which no call can report; in
+ * place, pages are not checked. */
 static void test_truncated_at_the_last_moment(void **state)
 {
     const size_t bytes = 3 * TAP_PIECE_BYTES;
     unsigned char *const data = make_bytes(bytes);
-    struct tap tap = {truncate_file, 1, NULL};
     size_t done;
-    put_file("cut", data, bytes);
-    const int file = open("cut", O_RDWR);
-    struct mapped_file *const mapped = mapped_file_open(file, bytes, false, NULL);
-    assert_non_null(mapped);
-    assert_false(mapped_file_is_truncated(mapped));
-    errno = 0;
-    assert_false(mapped_file_write(mapped, 0, data, bytes, 1, &tap, 1, &done));
-    assert_int_equal(errno, EIO);
-    assert_true(mapped_file_is_truncated(mapped));
-    mapped_file_close(mapped);
-    close(file);
-    unlink("cut");
+    for (int is_in_place = 0; is_in_place < 2; is_in_place++) {
+        struct tap tap = {truncate_file, 1, NULL};
+        put_file("cut", data, bytes);
+        const int file = open("cut", O_RDWR);
+        struct mapped_file *const mapped = mapped_file_open(file, bytes, is_in_place, false, NULL);
+        assert_non_null(mapped);
+        assert_false(mapped_file_is_truncated(mapped));
+        errno = 0;
+        assert_false(mapped_file_write(mapped, 0, data, bytes, 1, &tap, 1, &done));
+        assert_int_equal(errno, EIO);
+        assert_true(mapped_file_is_truncated(mapped));
+        mapped_file_close(mapped);
+        close(file);
+        unlink("cut");
+    }
     free(data);
     (void)(state && repeat_in_memory(test_truncated_at_the_last_moment));
 }
