@@ -86,7 +86,7 @@ bool option_words_set_input_format(char *word, struct options *options, struct e
 
 bool option_words_set_type(const char *word, struct options *options, struct error *error)
 {
-    enum key_endian endian = options->endian;
+    enum key_endian endian;
     options->type = key_type_find(word, strlen(word), &endian);
     options->type_word = word;
     const char *const kind = options->type ? NULL : key_type_describe_foreign(word);
@@ -97,10 +97,6 @@ bool option_words_set_type(const char *word, struct options *options, struct err
     if (!options->type)
         return error_set(error, "unknown type '%s'%s%s: --list names the types", word,
                          kind ? ", NumPy's name of " : "", kind ? kind : "");
-    if (strchr("<>", word[0])) { /* the name has a byte order */
-        options->endian = endian;
-        options->endian_said = true;
-    }
     return true;
 }
 
@@ -111,6 +107,20 @@ bool option_words_set_endian(const char *word, struct options *options, struct e
     if (options->endian == ENDIAN_BIG || strcmp(word, "little") == 0)
         return true;
     return error_set(error, "unknown byte order '%s': it is little or big", word);
+}
+
+bool option_words_settle_endian(struct options *options, struct error *error)
+{
+    const char first = options->type_word ? options->type_word[0] : '\0';
+    const enum key_endian endian = first == '>' ? ENDIAN_BIG : ENDIAN_LITTLE;
+    if (first != '<' && first != '>')
+        return true;
+    if (options->endian_said && options->endian != endian)
+        return error_set(error, "--type=%s and --endian=%s contradict each other: leave one out",
+                         options->type_word, first == '>' ? "little" : "big");
+    options->endian = endian;
+    options->endian_said = true;
+    return true;
 }
 
 bool option_words_set_nan(const char *word, struct options *options, struct error *error)

@@ -19,6 +19,9 @@ bool option_words_set_input_format(char *word, struct options *options, struct e
 
 bool option_words_set_type(const char *word, struct options *options, struct error *error);
 bool option_words_set_endian(const char *word, struct options *options, struct error *error);
+
+/* After all options: takes the byte order of a type like ">f8". */
+bool option_words_settle_endian(struct options *options, struct error *error);
 bool option_words_set_nan(const char *word, struct options *options, struct error *error);
 bool option_words_set_argsort(const char *word, struct options *options, struct error *error);
 

@@ -390,7 +390,8 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
         options->stats = STATS_JSON;
     if (status)
         return error_set(error, "command line: %s", strerror(status));
-    return options->action == ACTION_LIST || check_operands(options, error);
+    return options->action == ACTION_LIST ||
+           (option_words_settle_endian(options, error) && check_operands(options, error));
 }
 
 /* ---- The list of --files0-from: names, each terminated by NUL ---- */

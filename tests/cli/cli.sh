@@ -136,6 +136,13 @@ ok_fails_with 'an option without its argument' 2 '^gpusort: option requires an a
 ok_fails_with 'an argument to an option that has none' 2 "^gpusort: option .*doesn't allow an argument" -- \
     gpusort --reverse=yes
 ok_fails_with 'a usage error has a hint' 2 '^Try .*--help' -- gpusort --bogus
+refused 'a type of the other byte order than --endian, before it' 'contradict each other: leave one out' -- \
+    gpusort --endian=big --type='<f8' --format=raw two -o "$target"
+refused 'a type of the other byte order than --endian, after it' '--type=>f8 and --endian=little contradict' -- \
+    gpusort --type='>f8' --endian=little --format=raw two -o "$target"
+printf '\0\2\1\0' >pair
+printf '\1\0\0\2' >pair.sorted
+ok_output 'the last --type has the byte order' pair.sorted -- gpusort --type='>u2' --type=u2 --format=raw pair
 refused '-o twice' 'multiple output files' -- gpusort two -o "$target" -o other
 ok_prints '-o twice, the same' '1\n2\n' -- bash -c '"$0" two -o out -o out && cat out' "$GPUSORT"
 
