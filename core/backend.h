@@ -99,8 +99,8 @@ struct sort_spec {
     const struct line_order *line_order; /* for an engine of lines, as is the helper */
     struct line_helper helper;
     bool is_given_twice; /* `rewind` may be called */
-    bool is_kept;        /* for the CPU's engine of keys: given items stay where they are until
-                            `close`, also after `take_back` */
+    bool is_kept;        /* for the CPU's engine of keys: given items follow each other in memory,
+                            and stay there until `close`, also after `take_back` */
     const void *sample;  /* NULL, or a sample from all over the input, as stored: a hint */
     size_t sample_count; /* valid only during `open` */
 };

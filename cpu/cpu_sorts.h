@@ -100,8 +100,8 @@ bool stream_sort_suits(const struct stream_sort *stream);
 void stream_sort_undo(struct stream_sort *stream, void *keys);
 
 /* Begins to sort. room: the output ring, of at least stream_sort_chunk bytes, owned by the caller
- * until the close. If it has room for all keys, they need not be taken back, and then all stay
- * where they were given. *suits as in stream_sort_put. */
+ * until the close. If it has room for all keys, they need not be taken back, and are in it one
+ * after another once all were given. *suits as in stream_sort_put. */
 void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
                        bool is_given_twice, bool *suits);
 

@@ -18,7 +18,7 @@
 
 /* Sorted items, as stored bits. */
 struct item_run {
-    unsigned char *items; /* from malloc(3), and changed by merging; NULL: the run is spilled */
+    unsigned char *items; /* in memory, changed by merging; NULL: spilled, or read by `read` */
     bool is_encoded;      /* the items are ordered bits, not stored bits; set by merging */
     struct spill_run spilled;
     uint64_t count;

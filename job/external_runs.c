@@ -202,13 +202,11 @@ static void read_on(struct external_runs *external, size_t bytes)
         source_read_ahead(run->job->readers[run->reader].source, room);
 }
 
-/* The CPU's engine gives its items piece by piece, and keeps them for a spec that is_kept.
- * Pieces that follow each other in memory are one run. */
+/* Makes a run of the items where the CPU's engine keeps them (`is_kept` in core/backend.h). */
 static bool keep_in_engine(struct external_runs *external, size_t count, struct error *error)
 {
     struct run *const run = external->run;
-    const size_t width = run->job->sort.item_bytes;
-    struct item_run *kept = add_run(external, error);
+    struct item_run *const kept = add_run(external, error);
     if (!kept)
         return false;
     external->is_in_engine = true;
@@ -217,14 +215,11 @@ static bool keep_in_engine(struct external_runs *external, size_t count, struct 
         if (!run_give_next(run, count, &chunk, &given, error) ||
             !run->functions->take_back(run->engine, chunk, error))
             return false;
-        const unsigned char *const end = (const unsigned char *)kept->items + kept->count * width;
-        if (kept->count > 0 && chunk.items != end && !(kept = add_run(external, error)))
-            return false;
-        if (kept->count == 0)
+        if (!kept->items)
             kept->items = chunk.items;
-        kept->count += chunk.count;
     }
-    external->kept_bytes += count * width;
+    kept->count = count;
+    external->kept_bytes += count * run->job->sort.item_bytes;
     return true;
 }
 

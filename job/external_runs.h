@@ -20,7 +20,7 @@ struct external_runs {
     struct item_run *runs;
     size_t run_count, run_room;
     size_t kept_bytes;  /* of runs in memory */
-    bool is_in_engine;  /* the one run is the array of the engine, which stays open */
+    bool is_in_engine;  /* the one run is in the memory of the engine, which stays open */
     size_t merge_bytes; /* memory for merging, and for the runs in memory */
 };
 
@@ -28,8 +28,8 @@ struct external_runs {
  * failure. */
 bool external_runs_open(struct run *run, struct external_runs *external, struct error *error);
 
-/* Makes a run of the part that was sorted. If a group shares the job, and all numbers of this rank
- * are in the array of the CPU's engine, that is the run. */
+/* Makes a run of the part that was sorted. If a group shares the job, and the CPU's engine has all
+ * numbers of this rank, the run stays in the engine's memory. */
 bool external_runs_keep(struct external_runs *external, struct error *error);
 
 /* Sorts and keeps the parts that follow the first one, then closes the engine if no run is in it.

@@ -33,10 +33,10 @@ struct stream_part {
     bool is_busy;                   /* a reading thread uses this part */
 };
 
-/* A bucket too large for a cache, sorted in an array. */
+/* A bucket too large for a cache, sorted as an array. */
 struct large_bucket {
     size_t bucket;
-    struct pages keys;
+    struct pages keys; /* if the ring has no range for it */
 };
 
 struct stream_sort {
@@ -63,7 +63,7 @@ struct stream_sort {
 
     /* Output. Indexed by bucket: */
     size_t *starts; /* offset in bytes in the endless output */
-    size_t *sizes;  /* bytes; a large bucket has no range in the ring */
+    size_t *sizes;  /* bytes */
     unsigned char *ring;
     size_t ring_bytes;
     bool is_given_twice;        /* blocks and large buckets are kept until the close */
@@ -452,10 +452,18 @@ static bool is_large(const struct stream_sort *stream, size_t bucket)
     return stream->sizes[bucket] > stream->plan.room_bytes;
 }
 
-/* Returns the end of the bucket in the endless output. */
+/* Returns the end of the bucket in the endless output. A large bucket has a range there only if the
+ * ring has room for all keys. */
 static size_t output_end(const struct stream_sort *stream, size_t bucket)
 {
-    return stream->starts[bucket] + (is_large(stream, bucket) ? 0 : stream->sizes[bucket]);
+    const bool has_range =
+        !is_large(stream, bucket) || stream->count * stream->task.item_bytes <= stream->ring_bytes;
+    return stream->starts[bucket] + (has_range ? stream->sizes[bucket] : 0);
+}
+
+static unsigned char *find_range(const struct stream_sort *stream, size_t bucket)
+{
+    return stream->ring + stream->starts[bucket] % stream->ring_bytes;
 }
 
 /* Sets the size and the output offset of every bucket. */
@@ -488,6 +496,12 @@ static void gather_large(const struct stream_sort *stream, size_t bucket, unsign
     }
 }
 
+static unsigned char *find_large_keys(const struct stream_sort *stream,
+                                      const struct large_bucket *large)
+{
+    return large->keys.data ? large->keys.data : find_range(stream, large->bucket);
+}
+
 static bool sort_large(const struct stream_sort *stream, struct large_bucket *large,
                        struct error *error)
 {
@@ -497,11 +511,13 @@ static bool sort_large(const struct stream_sort *stream, struct large_bucket *la
     task.count = stream->sizes[large->bucket] / task.item_bytes;
     if (!array_sort_scratch_bytes(&task, &scratch_bytes))
         return error_set(error, "out of memory: the scratch for %zu keys exceeds any", task.count);
-    if (!pages_map(&large->keys, stream->sizes[large->bucket], error) ||
+    const bool has_range = output_end(stream, large->bucket) > stream->starts[large->bucket];
+    if ((!has_range && !pages_map(&large->keys, stream->sizes[large->bucket], error)) ||
         !pages_map(&scratch, scratch_bytes, error))
         return false;
-    gather_large(stream, large->bucket, large->keys.data);
-    struct array_sort *const sorting = array_sort_begin(&task, large->keys.data, scratch.data);
+    unsigned char *const keys = find_large_keys(stream, large);
+    gather_large(stream, large->bucket, keys);
+    struct array_sort *const sorting = array_sort_begin(&task, keys, scratch.data);
     for (size_t sorted = 0; sorted < task.count;)
         sorted = array_sort_await(sorting, sorted);
     array_sort_end(sorting);
@@ -585,7 +601,7 @@ static void sort_bucket(const struct stream_sort *stream, const struct stream_pa
 static void make_bucket(const struct stream_sort *stream, const struct stream_part *part,
                         size_t bucket)
 {
-    unsigned char *const to = stream->ring + stream->starts[bucket] % stream->ring_bytes;
+    unsigned char *const to = find_range(stream, bucket);
     if (!stream->is_given_twice) {
         sort_bucket(stream, part, bucket, to);
         return;
@@ -612,7 +628,7 @@ static void sort_next(struct stream_sort *stream, const struct stream_part *part
     const size_t bucket = stream->next++;
     pthread_mutex_unlock(&stream->mutex);
     const uint64_t start_ns = clock_now_ns();
-    if (output_end(stream, bucket) > stream->starts[bucket])
+    if (stream->sizes[bucket] > 0 && !is_large(stream, bucket))
         make_bucket(stream, part, bucket);
     const uint64_t end_ns = clock_now_ns();
     pthread_mutex_lock(&stream->mutex);
@@ -651,13 +667,13 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
     if (!*suits)
         return;
     stream->is_given_twice = is_given_twice;
+    stream->ring = room;
     stream->ring_bytes = room_bytes;
     lay_out_buckets(stream);
     if (excess.buckets > 0 && !sort_all_large(stream, excess.buckets, &shortage)) {
         *suits = false;
         return;
     }
-    stream->ring = room;
     stream->finished.buckets = stream->model.buckets;
     start_team(stream);
 }
@@ -710,9 +726,8 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
     while (bytes == 0 && stream->given < stream->model.buckets) {
         const size_t begin = stream->given, end = find_piece_end(stream, begin);
         if (end > begin) {
-            *keys = is_large(stream, begin)
-                        ? find_large(stream, begin)->keys.data
-                        : stream->ring + stream->starts[begin] % stream->ring_bytes;
+            *keys = is_large(stream, begin) ? find_large_keys(stream, find_large(stream, begin))
+                                            : find_range(stream, begin);
             for (; stream->given < end; stream->given++)
                 bytes += stream->sizes[stream->given];
         } else if (can_sort_next(stream)) {
