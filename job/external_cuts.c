@@ -15,7 +15,9 @@ struct search {
     item_bits trial;
 };
 
-/* The bounds of a cut in a run, as found by the trial values so far. */
+/* The bounds of a cut in a run: the items less than `least`, and those less than the least trial
+ * value that was too large. After the last bit that value is `least` + 1, so the items between the
+ * bounds are equal to the item of the cut. */
 struct bounds {
     uint64_t low, high;
     uint64_t trial; /* items that are less than the last trial value */
@@ -44,23 +46,23 @@ static bool read_item(const struct external_cuts *cuts, const struct item_run *r
     return true;
 }
 
-/* Counts the items of a run that are less than `bits` or, with `or_equal`, not greater; they are
- * known to be low to high. */
-static bool count_before(const struct external_cuts *cuts, const struct item_run *run, uint64_t low,
-                         uint64_t high, item_bits bits, bool or_equal, uint64_t *count,
-                         struct error *error)
+/* Counts the items of a run that are less than the trial value, at least `low` and at most `high`.
+ */
+static bool count_less(const struct external_cuts *cuts, const struct item_run *run,
+                       item_bits trial, struct bounds *bounds, struct error *error)
 {
+    uint64_t low = bounds->low, high = bounds->high;
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
         item_bits item;
         if (!read_item(cuts, run, middle, &item, error))
             return false;
-        if (item < bits || (or_equal && item == bits))
+        if (item < trial)
             low = middle + 1;
         else
             high = middle;
     }
-    *count = low;
+    bounds->trial = low;
     return true;
 }
 
@@ -72,8 +74,7 @@ static bool count_trials(struct searcher *searcher, struct error *error)
         searcher->counts[c] = 0;
         for (size_t i = 0; i < cuts->run_count; i++) {
             struct bounds *const bounds = &searcher->bounds[c * cuts->run_count + i];
-            if (!count_before(cuts, &cuts->runs[i], bounds->low, bounds->high,
-                              searcher->searches[c].trial, false, &bounds->trial, error))
+            if (!count_less(cuts, &cuts->runs[i], searcher->searches[c].trial, bounds, error))
                 return false;
             searcher->counts[c] += bounds->trial;
         }
@@ -114,20 +115,15 @@ static bool find_items(struct searcher *searcher, struct error *error)
 
 /* Fills, for each cut and run of this rank, how many items are less than the cut's item, and not
  * greater. */
-static bool count_runs(const struct searcher *searcher, uint64_t *less, uint64_t *not_greater,
-                       struct error *error)
+static void fill_counts(const struct searcher *searcher, uint64_t *less, uint64_t *not_greater)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     for (size_t c = 0; c < cuts->cut_count; c++)
         for (size_t i = 0; i < cuts->run_count; i++) {
             const size_t at = c * cuts->all_runs + cuts->first_run + i;
-            const item_bits item = searcher->searches[c].least;
-            const struct item_run *const run = &cuts->runs[i];
-            if (!count_before(cuts, run, 0, run->count, item, false, &less[at], error) ||
-                !count_before(cuts, run, less[at], run->count, item, true, &not_greater[at], error))
-                return false;
+            less[at] = searcher->bounds[c * cuts->run_count + i].low;
+            not_greater[at] = searcher->bounds[c * cuts->run_count + i].high;
         }
-    return true;
 }
 
 /* Gives the items equal to the cut's to the runs in their order. `positions` has the items that
@@ -159,10 +155,11 @@ static bool search(struct searcher *searcher, uint64_t *positions, struct error 
         searcher->bounds[at] = (struct bounds){.high = cuts->runs[at % cuts->run_count].count};
     bool ok = not_greater || error_set(error, "out of memory");
     ok = group_agree(cuts->group, ok, error) && find_items(searcher, error);
-    if (ok)
-        ok = group_agree(cuts->group, count_runs(searcher, positions, not_greater, error), error) &&
-             group_sum(cuts->group, positions, cells, error) &&
+    if (ok) {
+        fill_counts(searcher, positions, not_greater);
+        ok = group_sum(cuts->group, positions, cells, error) &&
              group_sum(cuts->group, not_greater, cells, error);
+    }
     if (ok)
         part_ties(cuts, positions, not_greater);
     free(not_greater);
