@@ -328,22 +328,20 @@ static size_t take_lines(const char *text, size_t bytes, char terminator, size_t
 }
 
 bool external_lines_copy(const struct external_lines *external, const struct spill_run *run,
-                         size_t wanted, size_t *copied, struct error *error)
+                         size_t wanted, struct error *error)
 {
-    size_t left = wanted;
     const char terminator = external->run->job->line_order.terminator;
     char *const buffer = malloc(COPY_BYTES);
     bool ok = buffer || error_set(error, "out of memory");
-    for (uint64_t done = 0; ok && left > 0 && done < run->bytes;) {
-        const uint64_t rest = run->bytes - done;
-        const size_t bytes = rest < COPY_BYTES ? (size_t)rest : COPY_BYTES;
+    for (uint64_t done = 0; ok && wanted > 0 && done < run->bytes;) {
+        const uint64_t left = run->bytes - done;
+        const size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
         ok = spill_read(run, done, buffer, bytes, error) &&
-             sink_write(external->run->sink, buffer, take_lines(buffer, bytes, terminator, &left),
+             sink_write(external->run->sink, buffer, take_lines(buffer, bytes, terminator, &wanted),
                         error);
         done += bytes;
     }
     free(buffer);
-    *copied = wanted - left;
     return ok;
 }
 
@@ -353,10 +351,9 @@ static bool merge_to_output(void *context, struct error *error)
     struct run *const run = external->run;
     const struct sort_spec *const sort = &run->job->sort;
     const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
-    size_t copied;
     if (sort->is_top)
         return external_lines_reduce(external, 1, most, error) && run_write_header(run, error) &&
-               external_lines_copy(external, &external->runs[0], sort->top, &copied, error);
+               external_lines_copy(external, &external->runs[0], sort->top, error);
     if (!run->job->line_order.unique) /* the output has all lines */
         sink_expect(run->sink, run->header.bytes + run->report->item_bytes);
     return external_lines_reduce(external, most, most, error) && run_write_header(run, error) &&

@@ -40,9 +40,9 @@ bool external_lines_begin_run(const struct external_lines *external, struct spil
 bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
                             struct sink *sink, bool is_whole, struct error *error);
 
-/* Copies the first `wanted` lines of the run to the output. Sets *copied to their number. */
+/* Copies the first `wanted` lines of the run to the output. */
 bool external_lines_copy(const struct external_lines *external, const struct spill_run *run,
-                         size_t wanted, size_t *copied, struct error *error);
+                         size_t wanted, struct error *error);
 
 void external_lines_close(struct external_lines *external);
 

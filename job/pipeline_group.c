@@ -68,14 +68,17 @@ static void choose_targets(struct group_keys *keys)
     }
 }
 
+static size_t merge_bytes(const struct group_keys *keys)
+{
+    return ranks_merge_bytes(external_runs_memory_left(&keys->runs));
+}
+
 /* Merges runs of this rank if all ranks together have too many. */
 static bool reduce_runs(struct group_keys *keys, struct error *error)
 {
-    const size_t memory = ranks_memory(external_runs_memory_left(&keys->runs)) / 2;
+    const size_t fan_in = external_merge_fan_in(merge_bytes(keys), keys->run->job->sort.threads);
     size_t most;
-    return ranks_limit_runs(keys->group,
-                            external_merge_fan_in(memory, keys->run->job->sort.threads), &most,
-                            error) &&
+    return ranks_limit_runs(keys->group, fan_in, &most, error) &&
            external_runs_reduce(&keys->runs, most, error);
 }
 
@@ -145,7 +148,7 @@ static bool merge_range(void *context, struct item_run *runs, size_t run_count, 
         .run_count = run_count,
         .wanted = range_count(keys),
         .threads = sort->threads,
-        .memory_bytes = ranks_memory(external_runs_memory_left(&keys->runs)) / 2,
+        .memory_bytes = merge_bytes(keys),
         .write = write_items,
         .context = keys,
     };
@@ -162,9 +165,8 @@ static bool exchange(struct group_keys *keys, struct error *error)
         .run_count = keys->runs.run_count,
     };
     return begin_output(keys, error) &&
-           ranks_exchange(keys->run, &keys->numbered,
-                          ranks_memory(external_runs_memory_left(&keys->runs)) / 2, &exchange,
-                          keys->figures, error);
+           ranks_exchange(keys->run, &keys->numbered, merge_bytes(keys), &exchange, keys->figures,
+                          error);
 }
 
 /* Collective: the range of this rank goes to run->sink. */

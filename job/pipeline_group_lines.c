@@ -38,65 +38,64 @@ struct group_lines {
     struct spill_run sources; /* with --argsort: the numbers of the runs of the merged lines */
     struct lines_ends ends;   /* of the lines that this rank merged */
     uint64_t all_bytes;       /* of all runs */
-    uint64_t range_bytes;     /* of this rank's range, with lines that are left out */
-    uint64_t place;           /* of the range in the sorted lines */
+    uint64_t range_begin;     /* bytes of the sorted lines before this rank's range */
+    uint64_t range_bytes;     /* of the range, with lines that are left out */
     uint64_t output_bytes;    /* of all ranks */
     uint64_t figures[RANK_FIGURES];
 };
 
 /* ---- Runs and ranges ---- */
 
-static bool sort_runs(struct group_lines *group, struct error *error)
+static bool sort_runs(struct group_lines *lines, struct error *error)
 {
-    struct run *const run = group->run;
-    struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
-    const bool ok = (lines || error_set(error, "out of memory")) &&
-                    external_lines_open(run, &group->external, error) &&
-                    run_read_lines(run, lines, error) &&
-                    external_lines_sort(&group->external, &lines, error);
-    lines_free(lines);
+    struct run *const run = lines->run;
+    struct lines *part = lines_create(run->job->sort.threads, &run->job->line_order);
+    const bool ok = (part || error_set(error, "out of memory")) &&
+                    external_lines_open(run, &lines->external, error) &&
+                    run_read_lines(run, part, error) &&
+                    external_lines_sort(&lines->external, &part, error);
+    lines_free(part);
     return ok;
 }
 
-/* Returns the memory for the merge, and as much for messages. */
-static size_t choose_memory(const struct group_lines *group)
+static size_t merge_bytes(const struct group_lines *lines)
 {
-    return ranks_memory(group->external.merge_bytes) / 2;
+    return ranks_merge_bytes(lines->external.merge_bytes);
 }
 
 /* Merges runs of this rank if all ranks together have too many. */
-static bool reduce_runs(struct group_lines *group, struct error *error)
+static bool reduce_runs(struct group_lines *lines, struct error *error)
 {
-    struct external_lines *const external = &group->external;
+    struct external_lines *const external = &lines->external;
     size_t most;
-    return ranks_limit_runs(group->group, choose_memory(group) / LINES_MERGE_INPUT_BYTES, &most,
+    return ranks_limit_runs(lines->group, merge_bytes(lines) / LINES_MERGE_INPUT_BYTES, &most,
                             error) &&
            external_lines_reduce(external, most, external->merge_bytes / LINES_MERGE_INPUT_BYTES,
                                  error);
 }
 
-static bool allocate(struct group_lines *group, struct error *error)
+static bool allocate(struct group_lines *lines, struct error *error)
 {
-    const size_t count = group->external.run_count;
-    group->targets = calloc(group->group->size, sizeof *group->targets);
-    group->runs = calloc(count + 1, sizeof *group->runs);
-    group->sums = calloc(group->numbered.count + 1, sizeof *group->sums);
-    if (!group->targets || !group->runs || !group->sums)
+    const size_t count = lines->external.run_count;
+    lines->targets = calloc(lines->group->size, sizeof *lines->targets);
+    lines->runs = calloc(count + 1, sizeof *lines->runs);
+    lines->sums = calloc(lines->numbered.count + 1, sizeof *lines->sums);
+    if (!lines->targets || !lines->runs || !lines->sums)
         return error_set(error, "out of memory");
     for (size_t i = 0; i < count; i++)
-        group->runs[i] = (struct item_run){.spilled = group->external.runs[i],
-                                           .count = group->external.runs[i].bytes};
+        lines->runs[i] = (struct item_run){.spilled = lines->external.runs[i],
+                                           .count = lines->external.runs[i].bytes};
     return true;
 }
 
 /* Finds this rank's range from the positions. */
-static void find_range(struct group_lines *group)
+static void find_range(struct group_lines *lines)
 {
-    const size_t count = group->numbered.count;
-    const uint64_t *const begins = group->numbered.positions + group->group->rank * count;
+    const size_t count = lines->numbered.count;
+    const uint64_t *const begins = lines->numbered.positions + lines->group->rank * count;
     for (size_t i = 0; i < count; i++) {
-        group->place += begins[i];
-        group->range_bytes += begins[count + i] - begins[i];
+        lines->range_begin += begins[i];
+        lines->range_bytes += begins[count + i] - begins[i];
     }
 }
 
@@ -158,7 +157,7 @@ static bool merge_runs(struct group_lines *lines, const struct item_run *runs, s
         .are_sorted = true,
         .writes_sources = job->argsort.index_type,
         .threads = job->sort.threads,
-        .memory_bytes = choose_memory(lines),
+        .memory_bytes = merge_bytes(lines),
         .source_places = lines->numbered.positions + lines->group->rank * count,
         .source_sums = lines->sums,
         .ends = &lines->ends,
@@ -179,12 +178,11 @@ static bool merge_first(struct group_lines *lines, const struct item_run *runs, 
     struct external_lines *const external = &lines->external;
     struct spill_run merged = {0};
     struct sink *sink = NULL;
-    size_t copied;
     if (!external_lines_begin_run(external, external->spill, &merged, &sink, error))
         return false;
     const bool ok = merge_runs(lines, runs, count, sink, error);
     return external_lines_end_run(external, &merged, sink, ok, error) &&
-           external_lines_copy(external, &merged, lines->run->job->sort.top, &copied, error);
+           external_lines_copy(external, &merged, lines->run->job->sort.top, error);
 }
 
 /* Merges the numbers of the runs, by which the indices are merged later. */
@@ -224,7 +222,7 @@ static bool begin_output(struct group_lines *lines, struct error *error)
     struct run *const run = lines->run;
     if (run->job->has_rank_output)
         return run_write_header(run, error);
-    const uint64_t place = lines->group->rank == 0 ? 0 : run->header.bytes + lines->place;
+    const uint64_t place = lines->group->rank == 0 ? 0 : run->header.bytes + lines->range_begin;
     if (!is_put_aside(run->job))
         sink_expect(run->sink, run->header.bytes + lines->all_bytes);
     return (is_put_aside(run->job) || sink_move(run->sink, place, error)) &&
@@ -241,7 +239,7 @@ static bool exchange(struct group_lines *lines, struct error *error)
         .runs = lines->runs,
         .run_count = lines->external.run_count,
     };
-    return ranks_exchange(lines->run, &lines->numbered, choose_memory(lines), &exchange,
+    return ranks_exchange(lines->run, &lines->numbered, merge_bytes(lines), &exchange,
                           lines->figures, error);
 }
 
@@ -261,7 +259,7 @@ static bool write_indices(struct group_lines *lines, struct error *error)
         .runs = lines->external.index_runs,
         .run_count = lines->external.run_count,
         .sources = &lines->sources,
-        .memory_bytes = choose_memory(lines),
+        .memory_bytes = merge_bytes(lines),
         .figures = lines->figures,
     };
     const bool ok = exchange(lines, error) && group_indices_write(&indices, error);

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for merging and for messages, at most; and at least, however little -S leaves. */
-#define MEMORY_MOST ((size_t)192 << 20)
-#define MEMORY_LEAST ((size_t)1 << 20)
+/* Memory for merging, and the same for messages: at most, and at least, however little -S leaves.
+ */
+#define MERGE_BYTES_MOST ((size_t)96 << 20)
+#define MERGE_BYTES_LEAST ((size_t)512 << 10)
 
 /* ---- Runs ---- */
 
@@ -41,9 +42,12 @@ void rank_runs_free(struct rank_runs *runs)
     free(runs->positions);
 }
 
-size_t ranks_memory(size_t left)
+size_t ranks_merge_bytes(size_t left)
 {
-    return left > MEMORY_MOST ? MEMORY_MOST : left < MEMORY_LEAST ? MEMORY_LEAST : left;
+    const size_t half = left / 2;
+    return half > MERGE_BYTES_MOST    ? MERGE_BYTES_MOST
+           : half < MERGE_BYTES_LEAST ? MERGE_BYTES_LEAST
+                                      : half;
 }
 
 /* Replaces *value by the least of all ranks. Fails only if the group does. */

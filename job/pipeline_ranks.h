@@ -22,9 +22,9 @@ bool rank_runs_number(struct group *group, size_t run_count, struct rank_runs *r
                       struct error *error);
 void rank_runs_free(struct rank_runs *runs);
 
-/* Returns the bytes of memory for this rank's merge and messages, of which each gets a half, if so
- * many are left. */
-size_t ranks_memory(size_t left);
+/* Returns the bytes of memory for this rank's merge, and as many for its messages, if the job has
+ * `left` bytes. */
+size_t ranks_merge_bytes(size_t left);
 
 /* Collective: finds how many runs each rank may have, so that those of all ranks can be merged at
  * once. `fan_in` is what this rank can merge; the ranks differ in memory, and the least of them
