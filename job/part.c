@@ -68,8 +68,7 @@ void run_close_engine(struct run *run)
     run->engine = NULL;
 }
 
-/* Returns the output's layout for `count` items taken: numbers, or indices. One array keeps its
- * shape. Several arrays become one of one dimension, and so do indices. */
+/* One array keeps its shape. Several arrays become one of one dimension, and so do indices. */
 struct layout run_output_layout(const struct job *job, size_t count)
 {
     struct layout layout = job->readers[0].layout;
@@ -186,18 +185,17 @@ static bool lend_room(struct run *run, size_t want, struct chunk *chunk, struct 
     const bool can_be_less = run->job->sort.count == COUNT_UNKNOWN && run->backend == backends[0];
     while (!run->functions->lend(run->engine, want, chunk, &cause)) {
         want /= 2;
-        const bool is_tried =
-            can_be_less && want >= MEMORY_PART_BYTES_MIN / run->job->sort.item_bytes;
-        if (!is_tried && (!can_be_less || taken == 0)) {
+        if (can_be_less && want >= MEMORY_PART_BYTES_MIN / run->job->sort.item_bytes) {
+            cause = (struct error){0};
+            continue;
+        }
+        if (!can_be_less || taken == 0) {
             error_merge(error, &cause);
             return false;
         }
-        if (!is_tried) {
-            run->part_count = taken;
-            run->room = 0;
-            return true;
-        }
-        cause = (struct error){0};
+        run->part_count = taken;
+        run->room = 0;
+        return true;
     }
     return true;
 }

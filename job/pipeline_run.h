@@ -64,7 +64,7 @@ void run_close_engine(struct run *run);
  * released its memory. */
 void run_expect_ahead(struct run *run, uint64_t bytes);
 
-/* Returns the layout of the output for `count` items taken. */
+/* Returns the layout of the output, of numbers or of indices, for `count` items taken. */
 struct layout run_output_layout(const struct job *job, size_t count);
 
 /* Opens an engine for the next part of the numbers, reads them into it and sorts them. */
