@@ -412,7 +412,7 @@ static bool run_exchange(struct exchange *exchange, struct error *error)
     }
     errno = pthread_create(&thread, NULL, merge_main, exchange);
     const bool is_started = errno == 0 || error_set_errno(error, "cannot start a thread to merge");
-    if (!is_started) /* the other ranks must hear of it */
+    if (!is_started) /* the messages below report it to the other ranks */
         exchange->has_failed = exchange->is_merged = true;
     const bool is_moved = move_messages(exchange);
     if (!is_moved)

@@ -22,8 +22,8 @@ struct bounds {
     uint64_t low, high;
 };
 
-/* Places in a run. before: the end of its lines before the pivot. after: the end of its lines
- * before the cut, as far as is known, if the pivot is before the cut. */
+/* Where a pivot splits a run. The lines up to `before` are before the pivot. If the pivot is before
+ * the cut, so are the lines up to `after`: the pivot too, or with a unique order all its equals. */
 struct split {
     uint64_t before, after;
 };

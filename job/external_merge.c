@@ -70,7 +70,8 @@ struct merger {
     unsigned char *scratch; /* a piece for each thread */
     size_t group_pieces;    /* maximum pieces of a group */
     size_t *cuts; /* rows of run_count: begin and end of the pieces of a group in each window */
-    struct item_array *arrays; /* rows of run_count, one for each piece of a group */
+    struct item_array *arrays; /* rows of run_count, one for each piece of a group. take_samples()
+                                * uses the first row of both, for its own. */
     size_t step, samples_per_piece;
     struct key_index *samples, *other_samples; /* of the round */
     size_t samples_room, sample_count;
@@ -439,9 +440,9 @@ static size_t merge_group(struct merger *merger, size_t first, size_t count, uns
     const int threads = (int)merger->division.threads;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t k = 1; k <= count; k++) {
-        const size_t behind = (first + k) * merger->samples_per_piece;
-        if (behind <= merger->sample_count)
-            cut_windows(merger, behind - 1, cuts + k * columns);
+        const size_t samples = (first + k) * merger->samples_per_piece;
+        if (samples <= merger->sample_count)
+            cut_windows(merger, samples - 1, cuts + k * columns);
         else
             for (size_t i = 0; i < columns; i++)
                 cuts[k * columns + i] = merger->windows[i].end;

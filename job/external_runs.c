@@ -2,7 +2,7 @@
 /* external_runs.c - see external_runs.h.
  *
  * While a run is made, reading continues into memory that is free at that time. A run stays in
- * memory where that has room for it besides the engine, as it has when the limit is the GPU's.
+ * memory if it fits there besides the engine, as where only the memory of the GPU is short.
  *
  *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ...
  *        -> external_merge.h -> format -> sink
@@ -267,8 +267,9 @@ bool external_runs_keep(struct external_runs *external, struct error *error)
 
 /* ---- Merging ---- */
 
-struct external_merge external_runs_merge(const struct external_runs *external, size_t first,
-                                          size_t count)
+/* Returns a merge of `count` runs from `first` on; the caller sets `write` and `context`. */
+static struct external_merge make_merge(const struct external_runs *external, size_t first,
+                                        size_t count)
 {
     const struct sort_spec *const sort = &external->run->job->sort;
     return (struct external_merge){
@@ -310,7 +311,7 @@ static bool append_merged(void *context, const void *items, size_t count, struct
 static bool merge_into_run(struct external_runs *external, size_t first, size_t count,
                            struct error *error)
 {
-    struct external_merge merge = external_runs_merge(external, first, count);
+    struct external_merge merge = make_merge(external, first, count);
     struct merged_run merged = {.item_bytes = merge.item_bytes};
     merge.write = append_merged;
     merge.context = &merged;
@@ -326,7 +327,7 @@ static bool merge_into_run(struct external_runs *external, size_t first, size_t 
     return true;
 }
 
-/* Merges the runs that are too many, and no more than that, to fewer. */
+/* Merges neighbours in passes over all runs, and no more than necessary. */
 bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error)
 {
     const size_t fan_in = external_merge_fan_in(external_runs_memory_left(external),
@@ -417,7 +418,7 @@ static bool merge_all(struct external_keys *keys, struct error *error)
     if (!external_runs_reduce(external, fan_in, error) ||
         !run_begin_output(run, run->count, &keys->layout, error))
         return false;
-    struct external_merge merge = external_runs_merge(external, 0, external->run_count);
+    struct external_merge merge = make_merge(external, 0, external->run_count);
     merge.write = write_items;
     merge.context = keys;
     return external_merge_run(&merge, error);

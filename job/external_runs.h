@@ -42,10 +42,6 @@ size_t external_runs_memory_left(const struct external_runs *external);
 /* Merges some of the runs until there are at most `most`, which is at least 1. */
 bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error);
 
-/* Returns a merge of `count` runs from `first` on; the caller sets `write` and `context`. */
-struct external_merge external_runs_merge(const struct external_runs *external, size_t first,
-                                          size_t count);
-
 void external_runs_close(struct external_runs *external);
 
 /* ---- Counts of keys of one or two bytes ---- */

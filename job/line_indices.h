@@ -19,7 +19,7 @@
 #include "job/pipeline_proof.h"
 
 struct line_indices {
-    const struct run *run;           /* of whose proof this is a part */
+    const struct run *run;           /* its proof fails if a run has changed */
     const struct spill_run *sources; /* written by a merge of the runs of text */
     const struct item_run *runs;     /* of the indices, as uint64_t, in the order of that merge */
     size_t run_count;

@@ -105,7 +105,6 @@ static void expect_numbers(struct run *run)
 
 static bool run_keys(struct run *run, struct error *error)
 {
-    run->report->item_bytes = 0;
     if (run->job->group)
         return run_group_keys(run, error);
     expect_numbers(run);
@@ -163,7 +162,7 @@ static bool verify_output(struct run *run, struct error *error)
 }
 
 /* Completes the error of a job that fails while it overwrites a file. */
-static void tell_damage(struct error *error)
+static void add_damage(struct error *error)
 {
     error_add(error, "; the file has been overwritten, in part at least, and is of no use");
 }
@@ -176,7 +175,7 @@ static bool commit_output(struct run *run, struct error *error)
     run->sink = NULL;
     const bool ok = all_agree(run, sink_commit(sink, error), error);
     if (!ok && is_overwriting)
-        tell_damage(error);
+        add_damage(error);
     run_stage_add(run, STAGE_WRITE, start);
     return ok;
 }
@@ -237,7 +236,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     ok = true;
 done:
     if (!ok && run.sink && sink_is_overwriting(run.sink))
-        tell_damage(error);
+        add_damage(error);
     report->is_undone = !ok && run.sink && sink_is_unused(run.sink);
     free(run.header.text);
     sink_discard(run.sink);

@@ -57,7 +57,7 @@ static bool share(struct group *group, uint64_t *words, size_t count, bool *is_u
 {
     const size_t all = (size_t)group->size * MARK_WORDS;
     uint64_t *const own = words + (size_t)group->rank * MARK_WORDS;
-    const uint64_t mark = clock_now_ns();
+    const uint64_t mark = clock_now_ns(); /* on the stack until the last sum, so all have read it */
     /* The security module Yama lets only ancestors read a process, unless that is allowed. */
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     own[MARK_PROCESS] = (uint64_t)getpid();

@@ -29,17 +29,16 @@ static bool has_room(const struct text_feed *feed, size_t bytes)
     return feed->spec.count != COUNT_UNKNOWN && bytes <= feed->spec.count;
 }
 
-static bool send_piece(struct text_feed *feed, const char *text, size_t bytes, struct error *error)
+/* Sends the next piece; on failure sets feed->error. */
+static void send_piece(struct text_feed *feed, const char *text, size_t bytes)
 {
     struct chunk chunk;
-    if (!feed->functions->lend(feed->engine, bytes - feed->sent, &chunk, error))
-        return false;
+    if (!feed->functions->lend(feed->engine, bytes - feed->sent, &chunk, &feed->error))
+        return;
     chunk.count = chunk.capacity;
     shared_copy(chunk.items, text + feed->sent, chunk.count, feed->spec.threads);
-    if (!feed->functions->take(feed->engine, chunk, error))
-        return false;
-    feed->sent += chunk.count;
-    return true;
+    if (feed->functions->take(feed->engine, chunk, &feed->error))
+        feed->sent += chunk.count;
 }
 
 void text_feed_send(struct text_feed *feed, const char *text, size_t bytes)
@@ -49,7 +48,7 @@ void text_feed_send(struct text_feed *feed, const char *text, size_t bytes)
     if (feed->is_opening || !has_room(feed, bytes))
         return;
     while (!feed->error.is_set && feed->sent < bytes)
-        send_piece(feed, text, bytes, &feed->error);
+        send_piece(feed, text, bytes);
 }
 
 static void await_opener(struct text_feed *feed)
