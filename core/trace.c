@@ -57,24 +57,17 @@ static struct {
     struct span *spans; /* NULL: nothing is recorded */
     uint64_t start_ns;
     atomic_size_t span_count; /* including spans without room */
-    trace_counter own_bytes[TRACE_LANE_COUNT];
-    trace_counter *bytes; /* NULL: own_bytes */
+    atomic_uint_least64_t own_bytes[TRACE_LANE_COUNT];
+    atomic_uint_least64_t *bytes; /* NULL: own_bytes */
     atomic_uint_least64_t expected_bytes, device_bytes, stage_begin_ns;
     _Atomic(const char *) stage, strategy, strategy_reason;
 } trace;
 
 static _Thread_local char thread_mark;
 
-static trace_counter *counters(void)
+static atomic_uint_least64_t *counters(void)
 {
     return trace.bytes ? trace.bytes : trace.own_bytes;
-}
-
-void trace_count_in(trace_counter *bytes)
-{
-    for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
-        atomic_store(&bytes[i], atomic_load(&counters()[i]));
-    trace.bytes = bytes;
 }
 
 bool trace_is_recording(void)
@@ -329,7 +322,7 @@ bool trace_write_end(FILE *stream)
 
 /* The counters of a rank, in cache lines of their own. */
 struct rank_row {
-    _Alignas(64) trace_counter bytes[TRACE_LANE_COUNT];
+    _Alignas(64) atomic_uint_least64_t bytes[TRACE_LANE_COUNT];
     atomic_bool is_used;
 };
 
@@ -360,11 +353,13 @@ static struct rank_table *map(const struct group *group, int file)
     return table == MAP_FAILED ? NULL : table;
 }
 
-/* Counts in the row of this rank from now on. */
+/* Counts in the row of this rank from now on, which starts with the bytes so far. */
 static void use_row(const struct group *group, struct rank_table *table)
 {
     struct rank_row *const row = &table->rows[group->rank];
-    trace_count_in(row->bytes);
+    for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
+        atomic_store(&row->bytes[i], atomic_load(&counters()[i]));
+    trace.bytes = row->bytes;
     atomic_store(&row->is_used, true);
 }
 

@@ -102,13 +102,6 @@ bool trace_write_head(FILE *stream);
 bool trace_write_process(FILE *stream, unsigned process, const char *name);
 bool trace_write_end(FILE *stream);
 
-/* Counts bytes in these counters from now on, TRACE_LANE_COUNT, which start with the numbers so
- * far. No thread may count meanwhile. The caller does not free them. */
-#ifndef __cplusplus
-typedef _Atomic uint64_t trace_counter;
-void trace_count_in(trace_counter *bytes);
-#endif
-
 /* Stops recording and frees the spans. */
 void trace_stop(void);
 
