@@ -76,32 +76,32 @@
  * On tmpfs, threads that write while space is allocated slow the allocation down. 8 GB of f64 from
  * file to file by a GPU take 1.78 s if the threads wait for the whole allocation, and 2.63 s if
  * they write to the space that there is (H200 host, 16 cores, 2026-11). */
-static const struct mapped_way {
+static const struct mapped_system {
     long file_system; /* f_type of statfs(2) */
     unsigned writers; /* to a new file */
     bool is_in_memory;
-} mapped_ways[] = {
+} mapped_systems[] = {
     {TMPFS_MAGIC, OUTPUT_WRITERS_MAX, true},
     {EXT4_SUPER_MAGIC, 4, false}, /* also ext2 and ext3, where fallocate fails */
     {XFS_SUPER_MAGIC, 4, false},
 };
 
 /* NULL for a file system that is not in the table. */
-static const struct mapped_way *find_way(int file)
+static const struct mapped_system *find_system(int file)
 {
     struct statfs status;
     if (fstatfs(file, &status) != 0)
         return NULL;
-    for (size_t i = 0; i < sizeof mapped_ways / sizeof mapped_ways[0]; i++)
-        if ((long)status.f_type == mapped_ways[i].file_system)
-            return &mapped_ways[i];
+    for (size_t i = 0; i < sizeof mapped_systems / sizeof mapped_systems[0]; i++)
+        if ((long)status.f_type == mapped_systems[i].file_system)
+            return &mapped_systems[i];
     return NULL;
 }
 
 unsigned mapped_file_writers(int file, bool has_pages)
 {
-    const struct mapped_way *const way = find_way(file);
-    return !way ? 0 : has_pages ? OUTPUT_WRITERS_MAX : way->writers;
+    const struct mapped_system *const system = find_system(file);
+    return !system ? 0 : has_pages ? OUTPUT_WRITERS_MAX : system->writers;
 }
 
 struct mapped_file {
@@ -109,7 +109,7 @@ struct mapped_file {
     unsigned char *data;
     size_t bytes;
     struct file_space *space; /* owned by the caller */
-    bool is_in_memory;        /* as in struct mapped_way */
+    bool is_in_memory;        /* as in struct mapped_system */
     bool has_pages;           /* the file has its contents */
     pthread_mutex_t growing;  /* held while the file grows */
     size_t size;              /* file size, as far as it was grown here */
@@ -195,14 +195,14 @@ static int grow(struct mapped_file *mapped, size_t end)
 struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool is_seen,
                                      struct file_space *space)
 {
-    const struct mapped_way *const way = find_way(file);
+    const struct mapped_system *const system = find_system(file);
     struct mapped_file *const mapped = calloc(1, sizeof *mapped);
     if (!mapped)
         return NULL;
     *mapped = (struct mapped_file){.file = file,
                                    .bytes = bytes,
                                    .space = space,
-                                   .is_in_memory = way && way->is_in_memory,
+                                   .is_in_memory = system && system->is_in_memory,
                                    .has_pages = has_pages,
                                    .size = space ? 0 : bytes,
                                    .step = is_seen ? STEP_BYTES : bytes,
