@@ -97,11 +97,4 @@ static inline bool parallel_read_pays(unsigned threads, size_t bytes, const stru
     return threads > 1 && bytes >= (tap && tap->taker ? PARALLEL_TAKE_MIN : PARALLEL_READ_MIN);
 }
 
-/* Reads up to `bytes` bytes at `offset` of the file, whose own offset does not change. Returns the
- * number of bytes without a gap. If that is less, *cause is the errno of the failure, or 0 at the
- * end of the file. The tap, which may be NULL, observes the bytes; `data` begins with a unit. If
- * the tap has a direct consumer, all bytes pass through TAP_PIECE_BYTES of `data` per thread. */
-size_t parallel_read(int file, void *data, size_t bytes, off_t offset, unsigned threads,
-                     struct tap *tap, int *cause);
-
 #endif

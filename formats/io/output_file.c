@@ -65,9 +65,9 @@ static bool open_anew(struct output_file *output, uint64_t bytes)
         descriptor_raise(open(descriptor_path(output->file, path), O_RDWR | O_CLOEXEC));
     if (file < 0)
         return false;
-    const off_t behind = lseek(output->file, (off_t)bytes, SEEK_CUR);
-    if (behind != (off_t)bytes) { /* another process wrote first */
-        if (behind >= 0)
+    const off_t end = lseek(output->file, (off_t)bytes, SEEK_CUR);
+    if (end != (off_t)bytes) { /* another process wrote first */
+        if (end >= 0)
             (void)lseek(output->file, -(off_t)bytes, SEEK_CUR);
         close(file);
         return false;
@@ -301,12 +301,12 @@ static bool write_piece(const struct output_file *output, uint64_t place, const 
         const ssize_t written =
             has_place ? pwrite(output->file, data + done, bytes - done, (off_t)(place + done))
                       : write(output->file, data + done, bytes - done);
-        if (written >= 0)
-            trace_end(TRACE_WRITE, begin_ns, (uint64_t)written);
-        if (written >= 0)
-            done += (size_t)written;
-        else if (errno != EINTR)
+        if (written < 0 && errno != EINTR)
             return false;
+        if (written > 0) {
+            trace_end(TRACE_WRITE, begin_ns, (uint64_t)written);
+            done += (size_t)written;
+        }
     }
     return true;
 }
@@ -742,9 +742,8 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
         return false;
     }
     output->file = output_path_open_to_overwrite(target);
-    if (output->file < 0)
-        error_set_errno(error, "%s", name);
     if (output->file < 0) {
+        error_set_errno(error, "%s", name);
         output_file_discard(output);
         return false;
     }

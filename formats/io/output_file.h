@@ -23,9 +23,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct file_space;
-struct mapped_file;
-
 struct output_file {
     int file;            /* open for writing */
     bool is_temporary;   /* to be renamed onto the target; otherwise written directly */

@@ -21,9 +21,9 @@
 
 struct read_ahead {
     struct read_ahead_spec spec;
-    unsigned char *data; /* room for spec.most bytes */
-    size_t taken, given_back;
-    int waker; /* an eventfd that is written to end the thread */
+    unsigned char *data;    /* room for spec.most bytes */
+    size_t taken, released; /* bytes from the beginning */
+    int waker;              /* an eventfd that is written to end the thread */
     pthread_t thread;
     bool is_running;       /* not joined yet */
     struct error error;    /* of the thread until it is joined */
@@ -112,10 +112,10 @@ bool read_ahead_take(struct read_ahead *ahead, void *data, size_t bytes, unsigne
     }
     shared_copy(data, ahead->data + ahead->taken, *got, threads);
     ahead->taken += *got;
-    const size_t free_bytes = (ahead->taken - ahead->given_back) & ~(LARGE_PAGE_BYTES - 1);
+    const size_t free_bytes = (ahead->taken - ahead->released) & ~(LARGE_PAGE_BYTES - 1);
     if (free_bytes > 0) /* if this fails, the memory is released at the end */
-        (void)madvise(ahead->data + ahead->given_back, free_bytes, MADV_DONTNEED);
-    ahead->given_back += free_bytes;
+        (void)madvise(ahead->data + ahead->released, free_bytes, MADV_DONTNEED);
+    ahead->released += free_bytes;
     return true;
 }
 

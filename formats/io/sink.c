@@ -213,8 +213,6 @@ static void write_without_threads(struct sink *sink)
  * sink. */
 static bool writer_allocate(struct writer *writer, size_t count)
 {
-    if (count > SIZE_MAX / SINK_BUFFER_BYTES)
-        return false;
     void *const buffers = mmap(NULL, count * SINK_BUFFER_BYTES, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (buffers == MAP_FAILED)

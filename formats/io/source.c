@@ -132,8 +132,8 @@ static bool look_at(struct input_file *input, struct head *head, uint64_t place,
 }
 
 /* Gets the bytes after the skippable frames at the beginning of the file. */
-static bool look_behind_skippable(struct input_file *input, const struct codec *codec,
-                                  struct head *head, struct look *look, struct error *error)
+static bool look_past_skippable(struct input_file *input, const struct codec *codec,
+                                struct head *head, struct look *look, struct error *error)
 {
     uint64_t place = 0, skipped;
     do {
@@ -152,7 +152,7 @@ static bool judge_content(struct input_file *input, const struct codec *codec, s
     struct look look = {.scratch = input->is_sized ? malloc(LOOK_BYTES) : NULL};
     if (input->is_sized && !look.scratch)
         return error_set(error, "%s: no memory to read it", input->name);
-    const bool ok = look_behind_skippable(input, codec, head, &look, error);
+    const bool ok = look_past_skippable(input, codec, head, &look, error);
     const bool has_frame = ok && codec->recognises(look.data, look.bytes);
     const bool has_ended = ok && look.is_seen && look.bytes == 0;
     const bool is_compressed =
