@@ -280,6 +280,14 @@ size_t memory_ahead_most(void)
     return room != SIZE_MAX ? room / 8 : 0;
 }
 
+unsigned memory_threads_most(unsigned threads, size_t thread_bytes)
+{
+    const size_t ahead = memory_ahead_most(), most = ahead * 4 / thread_bytes;
+    if (ahead == 0 || most >= threads)
+        return threads;
+    return most > 0 ? (unsigned)most : 1;
+}
+
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
                           size_t buffers_bytes)
 {

@@ -45,6 +45,10 @@ size_t memory_peak(void);
  * which must be before the sort takes memory. 0: not known. */
 size_t memory_ahead_most(void);
 
+/* Returns how many of `threads` threads have room in half of the memory that was available at the
+ * first call of memory_ahead_most(), if each takes thread_bytes; at least 1. */
+unsigned memory_threads_most(unsigned threads, size_t thread_bytes);
+
 /* Returns the part of host_bytes that is left beside the program, `threads` threads, small buffers,
  * and `buffers_bytes` of large buffers. */
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,

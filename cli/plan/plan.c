@@ -134,7 +134,8 @@ static bool open_input(struct options *options, const char *path, bool is_last, 
                                      .codec = options->input_codec,
                                      .is_text = line_words_find(options) != NULL,
                                      .window_log = options->window_log,
-                                     .threads = threads};
+                                     .threads = threads,
+                                     .merged = options->merge ? (unsigned)options->input_count : 0};
     if (!plan_open_input(options, &spec, plan, error))
         return false;
     job->reader_count++; /* plan_free closes it */

@@ -4,6 +4,7 @@
 
 #include "cli/options/option_words.h"
 #include "formats/codec/codec.h"
+#include "formats/codec/frames.h"
 
 #include <linux/magic.h>
 #include <stdint.h>
@@ -98,21 +99,25 @@ static size_t line_bytes(const struct job *job, bool is_host)
     return left > MEMORY_PART_BYTES_MIN ? left : MEMORY_PART_BYTES_MIN;
 }
 
-/* Address space of a decompressing thread: some frames, compressed and decoded. */
+/* Memory of a decompressor that does not read ahead. */
 #define DECODER_BYTES ((size_t)12 << 20)
+
+/* Returns the part of `bytes` that the sort may take, beside decompressors. */
+static size_t without_decoders(const struct job *job, size_t bytes)
+{
+    size_t decoders = 0;
+    for (size_t i = 0; i < job->reader_count && decoders == 0; i++)
+        if (source_codec(job->readers[i].source)->decode)
+            decoders = DECODER_BYTES + frame_reader_bytes(job->sort.threads);
+    return decoders < bytes / 2 ? bytes - decoders : bytes / 2;
+}
 
 /* Returns the part of the process's address space that the job may take, beside stacks and
  * decompressors. */
 static size_t process_most(const struct job *job)
 {
-    size_t decoders = 0;
     const size_t left = memory_process_left(job->sort.threads);
-    for (size_t i = 0; i < job->reader_count && decoders == 0; i++)
-        if (source_codec(job->readers[i].source)->decode)
-            decoders = (job->sort.threads + 2) * DECODER_BYTES;
-    if (left == SIZE_MAX)
-        return left;
-    return HOST_SHARE(decoders < left / 2 ? left - decoders : left / 2);
+    return left == SIZE_MAX ? left : HOST_SHARE(without_decoders(job, left));
 }
 
 /* An input of up to SMALL_INPUT_BYTES takes less than SMALL_INPUT_MEMORY, even if each of its bytes
@@ -134,8 +139,8 @@ static void choose_host_memory(const struct options *options, const struct plan 
         memory->host_bytes = SMALL_INPUT_MEMORY;
         memory->host_reason = "enough for a small input";
     } else {
-        memory->host_bytes =
-            HOST_SHARE(memory_available(plan->job.sort.threads)) / (group ? group->host_size : 1);
+        const size_t share = HOST_SHARE(memory_available(plan->job.sort.threads));
+        memory->host_bytes = without_decoders(&plan->job, share / (group ? group->host_size : 1));
         memory->host_reason = "most of what is free";
     }
     if (memory->host_bytes > most)

@@ -20,6 +20,7 @@
  */
 #include "formats/codec/frames.h"
 
+#include "core/host_limits.h"
 #include "core/threads.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
@@ -354,6 +355,10 @@ static bool frame_batch_decode(const struct frame_stream *stream, const struct f
  * read. */
 #define SPARE_SLOTS 2
 
+/* Memory of a slot: 32 MiB of content and its frames, unless they are hardly compressed. The frames
+ * that gpusort writes take 16 to 32 MiB. */
+#define SLOT_BYTES ((size_t)40 << 20)
+
 /* Bytes of a piece of a large frame. */
 #define PIECE_BYTES ((size_t)4 << 20)
 
@@ -369,6 +374,7 @@ struct frame_slot {
 struct frame_reader {
     struct frame_stream stream; /* of the caller; once it is started, of the cutter */
     unsigned threads;
+    unsigned readers;   /* as in struct frame_reader_spec */
     uint64_t delivered; /* bytes the caller got before that */
     uint64_t skipped;   /* the part of them that is decoded again, to be skipped */
     bool is_ahead;      /* the cutter was started */
@@ -396,6 +402,7 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
         return NULL;
     }
     reader->threads = spec->threads < WORKERS_MAX ? spec->threads : WORKERS_MAX;
+    reader->readers = spec->readers;
     reader->stream = (struct frame_stream){.name = spec->name,
                                            .file = spec->file,
                                            .codec = spec->codec,
@@ -531,9 +538,27 @@ static bool open_waker(struct frame_stream *stream)
     return stream->waker >= 0;
 }
 
+/* Returns how many threads may decode ahead in each of `readers` readers. In a small container the
+ * slots of many threads would exceed its memory, and the process would be killed. */
+static unsigned threads_with_room(unsigned threads, unsigned readers)
+{
+    const unsigned slots = threads + SPARE_SLOTS;
+    const unsigned room = memory_threads_most(slots * readers, SLOT_BYTES) / readers;
+    return room > SPARE_SLOTS ? room - SPARE_SLOTS : 1;
+}
+
+size_t frame_reader_bytes(unsigned threads)
+{
+    const unsigned most = threads_with_room(threads < WORKERS_MAX ? threads : WORKERS_MAX, 1);
+    return most > 1 ? (most + SPARE_SLOTS) * SLOT_BYTES : 0;
+}
+
 bool frame_reader_start(struct frame_reader *reader, struct error *error)
 {
     if (reader->is_ahead || reader->threads < 2 || reader->slots)
+        return true;
+    reader->threads = threads_with_room(reader->threads, reader->readers);
+    if (reader->threads < 2)
         return true;
     reader->slot_count = reader->threads + SPARE_SLOTS;
     reader->slots = calloc(reader->slot_count, sizeof *reader->slots);

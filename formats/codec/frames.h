@@ -21,6 +21,7 @@ struct frame_reader_spec {
     const struct codec *codec; /* a codec that decodes */
     unsigned window_log;       /* for decoder_open */
     unsigned threads;          /* maximum number of decoding threads; 1: the caller's thread only */
+    unsigned readers;          /* readers that are in use at once, and share the memory */
     uint64_t origin;           /* of the first byte in the file, for messages */
 };
 
@@ -29,13 +30,16 @@ struct frame_reader_spec {
 struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, unsigned char *head,
                                        size_t head_bytes, size_t capacity, struct error *error);
 
-/* Starts to decode ahead, if threads are allowed. Before this call, a reader has no more memory
- * than a decoder needs, so that many can be open. */
+/* Starts to decode ahead, if threads are allowed and memory for two of them is available. Before
+ * this call, a reader has no more memory than a decoder needs, so that many can be open. */
 bool frame_reader_start(struct frame_reader *reader, struct error *error);
 
 /* Reads the next 1..bytes bytes of content; sets *got to 0 at the end. */
 bool frame_reader_read(struct frame_reader *reader, void *data, size_t bytes, size_t *got,
                        struct error *error);
+
+/* Returns the memory that the frames of one reader take if up to `threads` threads decode ahead. */
+size_t frame_reader_bytes(unsigned threads);
 
 /* Ends the threads, even if they wait for input, and frees the reader, which may be NULL. */
 void frame_reader_close(struct frame_reader *reader);

@@ -325,8 +325,13 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
         !source->codec->content_bytes(source->input.file, source->input.offset - head.end,
                                       source->input.bytes, &source->content_left))
         source->content_left = SIZE_UNKNOWN;
-    const struct frame_reader_spec reader = {source->name,     source->input.file,    source->codec,
-                                             spec->window_log, source->input.threads, spec->offset};
+    const struct frame_reader_spec reader = {.name = source->name,
+                                             .file = source->input.file,
+                                             .codec = source->codec,
+                                             .window_log = spec->window_log,
+                                             .threads = source->input.threads,
+                                             .readers = spec->merged > 0 ? spec->merged : 1,
+                                             .origin = spec->offset};
     source->frames = frame_reader_open(&reader, head.data, head.end, BUFFER_BYTES, error);
     return source->frames;
 }
