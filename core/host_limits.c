@@ -91,9 +91,10 @@ static void visit_line(char *line, const char *controller,
     }
 }
 
-/* Calls `visit` for the group of the process that the controller ("cpu" or "memory") limits, in
- * both versions, and for each group around it. A container may know its group only by the path on
- * the host, while its files are in the root directory. So the root is always visited. */
+/* Calls `visit` for the group of the process that the controller ("cpu", "memory" or "pids")
+ * limits, in both versions, and for each group around it. A container may know its group only by
+ * the path on the host, while its files are in the root directory. So the root is always visited.
+ */
 static void control_groups_visit(const char *controller,
                                  void (*visit)(const struct control_group *group, void *context),
                                  void *context)
@@ -128,10 +129,28 @@ static void take_quota(const struct control_group *group, void *context)
         *processors = whole > 0 ? (unsigned)whole : 1;
 }
 
+/* Threads of a job for each processor that it uses: a job with 32 had up to 69. */
+#define THREADS_PER_PROCESSOR 3
+
+/* Lowers *context, a number of processors, to those whose threads the group may start. libgomp ends
+ * the process if it cannot start a thread. */
+static void take_pids(const struct control_group *group, void *context)
+{
+    unsigned *const processors = context;
+    const size_t most = control_group_number(group, "pids.max", "");
+    const size_t used = control_group_number(group, "pids.current", "");
+    if (most == SIZE_MAX || used == SIZE_MAX)
+        return;
+    const size_t left = (most > used ? most - used : 0) / THREADS_PER_PROCESSOR;
+    if (left < *processors)
+        *processors = left > 0 ? (unsigned)left : 1;
+}
+
 unsigned control_groups_processors(void)
 {
     unsigned processors = UINT_MAX;
     control_groups_visit("cpu", take_quota, &processors);
+    control_groups_visit("pids", take_pids, &processors);
     return processors;
 }
 

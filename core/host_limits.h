@@ -61,8 +61,8 @@ size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
 size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
                           bool is_host, size_t buffers_bytes);
 
-/* Returns the number of processors that the quotas of control groups allow, rounded up. UINT_MAX:
- * no quota. */
+/* Returns the number of processors that control groups allow, by their quotas, rounded up, and by
+ * the threads that may be started. UINT_MAX: no limit. */
 unsigned control_groups_processors(void);
 
 #endif

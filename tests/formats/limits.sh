@@ -52,6 +52,9 @@ else
     ok_threads 'a quota of another period' 1 'cpu.max=20000 20000'
     ok_threads 'a quota of more than there are' 999 'cpu.max=100000000 100000'
     ok_threads 'a file of groups that makes no sense' 999 'cpu.max=-x 0'
+    ok_threads 'room for few threads' 1 'pids.max=25;pids.current=20'
+    ok_threads 'room for many threads' 999 'pids.max=1000000;pids.current=20'
+    ok_threads 'no limit of threads' 999 'pids.max=max;pids.current=20'
     ok_threads 'OMP_NUM_THREADS is obeyed' 2 'cpu.max=100000 100000' OMP_NUM_THREADS=2
     ok_prints '--parallel is obeyed' '7\n' -- in_groups 'cpu.max=100000 100000' bash -c \
         "$(declare -f threads_of); threads_of \"\$0\" --parallel=7" "$GPUSORT"
