@@ -555,7 +555,7 @@ size_t frame_reader_bytes(unsigned threads)
 
 bool frame_reader_start(struct frame_reader *reader, struct error *error)
 {
-    if (reader->is_ahead || reader->threads < 2 || reader->slots)
+    if (reader->threads < 2 || reader->slots) /* it was called before */
         return true;
     reader->threads = threads_with_room(reader->threads, reader->readers);
     if (reader->threads < 2)

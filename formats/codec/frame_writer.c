@@ -225,12 +225,13 @@ static bool write_in_place(struct frame_writer *writer, struct byte_reader *in, 
 bool frame_writer_write(struct frame_writer *writer, const void *data, size_t bytes,
                         struct error *error)
 {
-    const size_t is_much = FRAMES_PER_THREAD_IN_PLACE * writer->spec.threads * FRAME_CONTENT_BYTES;
+    const size_t in_place_min =
+        FRAMES_PER_THREAD_IN_PLACE * writer->spec.threads * FRAME_CONTENT_BYTES;
     struct byte_reader in = {data, bytes};
     while (in.bytes > 0) {
         if (writer->filled == FRAME_CONTENT_BYTES)
             put_job(writer, false);
-        const bool ok = writer->filled == 0 && in.bytes >= is_much
+        const bool ok = writer->filled == 0 && in.bytes >= in_place_min
                             ? write_in_place(writer, &in, error)
                             : fill_job(writer, &in, error);
         if (!ok)

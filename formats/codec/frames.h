@@ -51,7 +51,6 @@ void frame_reader_close(struct frame_reader *reader);
  * A frame has FRAME_CONTENT_BYTES of content; the last one has the rest. So the output depends only
  * on the content, not on the number of threads or the sizes of writes. */
 
-struct codec;
 struct frame_writer;
 
 /* Content of a frame. 1 GiB has 64 frames, enough for as many threads, and the last threads finish

@@ -5,9 +5,8 @@
  *   sources -> one text -> blocks of 256 KiB -> terminators counted
  *     -> one block per thread and step -> lines -> keys
  *
- * If memory is limited, terminators are counted while text is read, from when the lines could be
- * too many: the memory of lines depends on their number more than on their text. Lines that do not
- * fit are moved to the next part.
+ * The memory of lines depends on their number more than on their text. So if they may not fit, the
+ * terminators are counted while text is read. Lines that do not fit are moved to the next part.
  *
  * The text is mapped, not allocated: it grows by moving pages, not bytes, and large pages make the
  * random reads of lines_write cheaper. A line belongs to the block with its terminator. There is no
@@ -304,7 +303,7 @@ static size_t find_split(const struct lines *lines, size_t room)
 bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct error *error)
 {
     *rest = NULL;
-    if (!count_read(lines, error)) /* to sort it, the last block may be counted as a whole one */
+    if (!count_read(lines, error)) /* lines_index() has counted the last block like whole ones */
         return false;
     const size_t split = find_split(lines, room);
     const struct lines_input *const input = &lines->inputs[lines->input_count - 1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines.h - lines of text in memory, which are written in another order with their bytes unchanged.
  *
- *   { lines_begin_input -> lines_read_input }* -> lines_index -> lines_key: one struct key_index
- * per line
+ *   { lines_begin_input -> lines_read_input }* -> lines_index
+ *     -> lines_key: one struct key_index per line
  *     -> (an engine sorts them by key) -> lines_refine: exact order of tie groups
  *     -> lines_write: gathers the bytes; or lines_number: replaces indices by line numbers
  *

@@ -158,7 +158,7 @@ static bool merge_bound_find(struct merge_bound *bound, struct merge_texts *text
 #pragma omp parallel for schedule(static) num_threads((int)threads)
     for (size_t k = 0; k < texts->active_count; k++) {
         const size_t i = texts->active[k];
-        texts->texts[i].end = merge_cut_find_behind(texts, i, texts->texts[i].begin + 1, &least);
+        texts->texts[i].end = merge_cut_find_after(texts, i, texts->texts[i].begin + 1, &least);
     }
     return true;
 }
@@ -225,8 +225,6 @@ static bool keep_last_line(struct merger *merger, const struct merge_round *roun
 
 static size_t choose_part_bytes(const struct merger *merger)
 {
-    if (merger->merge->part_bytes > 0)
-        return merger->merge->part_bytes;
     size_t bytes = PART_BYTES_PER_INPUT * merger->inputs.texts.active_count;
     bytes = bytes > PART_BYTES ? bytes : PART_BYTES;
     return bytes < PART_BYTES_MAX ? bytes : PART_BYTES_MAX;

@@ -54,7 +54,6 @@ struct lines_merge {
                               also of those left out; only with are_sorted */
     unsigned threads;      /* maximum number of threads that work on the lines */
     size_t memory_bytes;   /* approximate, for text and items of all inputs; 0: the default */
-    size_t part_bytes;     /* size of the part that a thread merges; 0: fits its caches */
     uint64_t lines, bytes; /* out: totals read from all sources */
     const uint64_t *source_places; /* NULL, or the position of each source in a text of which it is
                                       a part; the sums are of these positions */

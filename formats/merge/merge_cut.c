@@ -44,8 +44,8 @@ static size_t find_before(const struct merge_texts *texts, size_t i, size_t begi
                : count_before(texts, i, begin, end, splitter->item, i < splitter->text);
 }
 
-size_t merge_cut_find_behind(const struct merge_texts *texts, size_t i, size_t begin,
-                             const struct splitter *splitter)
+size_t merge_cut_find_after(const struct merge_texts *texts, size_t i, size_t begin,
+                            const struct splitter *splitter)
 {
     return i == splitter->text ? splitter->place + 1
                                : count_before(texts, i, begin, texts->texts[i].end, splitter->item,
@@ -116,11 +116,11 @@ static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
 static void choose_splitters(const struct merge_texts *texts, const struct sample *samples,
                              size_t parts, const struct sample **splitters)
 {
-    size_t k = 0, behind = samples[0].weight; /* weight of the samples up to samples[k] */
+    size_t k = 0, weight = samples[0].weight; /* weight of the samples up to samples[k] */
     splitters[0] = samples;
     for (size_t part = 1; part < parts; part++) {
-        while (behind <= part * SAMPLES_PER_PART)
-            behind += samples[++k].weight;
+        while (weight <= part * SAMPLES_PER_PART)
+            weight += samples[++k].weight;
         const struct sample *first = &samples[k];
         while (texts->order->unique && first > splitters[part - 1] &&
                merge_item_compare(texts, first[-1].splitter.item, first->splitter.item) == 0)

@@ -264,8 +264,8 @@ struct splitter {
 /* Returns the cut of text i, from item `begin` on, after the splitter: the splitter and lines that
  * sort before it are before the cut. Equal keys of later texts are after it, even with a unique
  * order, because unread lines may belong between them. */
-size_t merge_cut_find_behind(const struct merge_texts *texts, size_t i, size_t begin,
-                             const struct splitter *splitter);
+size_t merge_cut_find_after(const struct merge_texts *texts, size_t i, size_t begin,
+                            const struct splitter *splitter);
 
 /* Cuts the active texts into parts of about equal bytes. Part p has the items [cuts[p * count + k],
  * cuts[(p + 1) * count + k]) of active text k, of `count`. cuts has (parts + 1) * count elements.
