@@ -367,8 +367,8 @@ static bool raw_content_check_name(struct source *source, const struct key_type 
 /* Up to this many bytes of raw numbers may be printable by chance. */
 #define SOME_NUMBERS_BYTES ((size_t)32)
 
-/* Bytes in which every known magic is found. */
-#define MAGIC_BYTES_MAX 64
+/* Bytes in which every known magic is found. That of tar is the last, 5 bytes at 257. */
+#define MAGIC_BYTES_MAX 262
 
 /* The first bytes of an input; all of it if `whole`. */
 struct probe {

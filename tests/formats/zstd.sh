@@ -347,6 +347,7 @@ done
 
 zstd -qc lines.zst >twice.zst
 gzip -c lines | zstd -qc >of_gzip.zst
+tar -c lines | zstd -qc >of_tar.zst
 gzip -c lines >gzip.zst
 head -c 8000 /dev/urandom | gzip -c >gzip.f64.zst
 zstd -qc big.1.zst >twice.u32.zst
@@ -357,6 +358,8 @@ for words in '' -n -k1 -z; do
             gpusort $words twice.zst -o "$target"
         refused "gzip data in zstd data, '$words'" 'this is gzip data inside zstd data' -- \
             gpusort $words of_gzip.zst -o "$target"
+        refused "tar data in zstd data, '$words'" 'this is tar data inside zstd data' -- \
+            gpusort $words of_tar.zst -o "$target"
         refused "gzip data named .zst, '$words'" 'gzip.zst: this is gzip data, ' -- \
             gpusort $words gzip.zst -o "$target"
     }
