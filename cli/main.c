@@ -98,7 +98,7 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
 {
     struct job_report report = {0};
     const bool is_verbose = options->verbose && !options->quiet;
-    progress_tell_plan(progress, plan);
+    progress_set_plan(progress, plan);
     if (is_verbose)
         report_plan(stderr, "gpusort: ", plan);
     else if (!options->quiet && !plan->failed_devices && isatty(STDERR_FILENO) == 1)

@@ -91,12 +91,12 @@ enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
 
 enum compression { COMPRESSION_BY_NAME, COMPRESSION_ON, COMPRESSION_OFF };
 
-/* Limits of memory, and directories for data beyond them. */
 struct memory_size {
     bool is_said;
     size_t bytes;
 };
 
+/* Limits of memory, and directories for data beyond them. */
 struct memory_words {
     struct memory_size host;   /* -S */
     struct memory_size device; /* --device-memory */

@@ -40,6 +40,7 @@ void quote_hold_stderr(void);
 
 /* Returns true if stderr is captured, and something was written to it. */
 bool quote_holds_text(void);
+
 /* Ends the capture, and writes the captured text, filtered line by line. Has no effect without a
  * capture. */
 void quote_release_stderr(void);

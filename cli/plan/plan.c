@@ -209,10 +209,10 @@ static bool open_inputs(struct options *options, struct plan *plan, struct error
         return false;
     for (size_t i = 0; i < options->input_count; i++) {
         bool is_read = false;
-        const bool is_told = group && group->rank > 0 && !plan->job.has_rank_inputs;
-        if (!plan_agree(plan, is_told || look_for_pipe(plan, options->inputs[i], &is_read, error),
+        const bool looks = !group || group->rank == 0 || plan->job.has_rank_inputs;
+        if (!plan_agree(plan, !looks || look_for_pipe(plan, options->inputs[i], &is_read, error),
                         error) ||
-            (!plan->job.has_rank_inputs && !plan_tell(plan, &is_read, error)))
+            (!plan->job.has_rank_inputs && !plan_share_flag(plan, &is_read, error)))
             return false;
         if (is_read)
             continue;
@@ -303,7 +303,7 @@ static void suggest_words(const struct options *options, const struct plan *plan
 }
 
 /* Returns true if the output is also an input, so that its name was already as wrong before. */
-static bool is_in_place(const struct options *options)
+static bool overwrites_input(const struct options *options)
 {
     for (size_t i = 0; i < options->input_count; i++)
         if (strcmp(options->inputs[i], options->output) == 0)
@@ -348,7 +348,7 @@ static bool check_output_name(const struct options *options, const struct plan *
         named = find_type_in_name(options->output);
     const bool is_named_raw = format == &format_raw || named;
     const bool is_true = is_raw && (!named || named == type);
-    if (!is_named_raw || is_true || (!named && is_in_place(options)))
+    if (!is_named_raw || is_true || (!named && overwrites_input(options)))
         return true;
     const bool is_text = job->output_format == &format_text;
     suggest_words(options, plan, named, words);
@@ -363,7 +363,7 @@ static bool check_output_name(const struct options *options, const struct plan *
 static bool check_foreign_output(const struct options *options, struct error *error)
 {
     size_t length;
-    if (!options->output || is_in_place(options))
+    if (!options->output || overwrites_input(options))
         return true;
     codec_find_by_name(options->output, &length);
     const struct foreign *const foreign = foreign_find_by_name(options->output, length);

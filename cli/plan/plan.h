@@ -149,7 +149,7 @@ bool plan_choose_directories(struct options *options, struct memory_limits *memo
 bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error);
 
 /* Collective: replaces *flag by that of rank 0, unless there is no group. */
-bool plan_tell(struct plan *plan, bool *flag, struct error *error);
+bool plan_share_flag(struct plan *plan, bool *flag, struct error *error);
 
 /* Called once the order is known: refuses what ranks cannot share, and plans that are not for the
  * same job, and narrows the inputs to the part of this rank, or receives it. Collective; without a

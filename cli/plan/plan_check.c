@@ -3,6 +3,7 @@
 #include "cli/options/quote.h"
 #include "cli/plan/plan.h"
 #include "formats/codec/codec.h"
+#include "formats/descriptor.h"
 #include "formats/io/sink.h"
 #include "formats/io/source.h"
 #include "formats/io/spill.h"
@@ -49,8 +50,8 @@ static bool is_list_awaited(const struct options *options)
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat first, second;
-    return strcmp(a, b) == 0 || (stat(a, &first) == 0 && stat(b, &second) == 0 &&
-                                 first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+    return strcmp(a, b) == 0 ||
+           (stat(a, &first) == 0 && stat(b, &second) == 0 && descriptor_same_file(&first, &second));
 }
 
 /* Returns the first option given that excludes --in-place; NULL for none. */

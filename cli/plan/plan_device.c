@@ -291,7 +291,7 @@ struct devices {
     unsigned numbers[BACKEND_DEVICES_MOST];
 };
 
-/* Returns the devices numbered 0 to `count`, without it. */
+/* Returns devices 0 to `count` - 1. */
 static struct devices first_devices(unsigned count)
 {
     struct devices devices = {.count = count};

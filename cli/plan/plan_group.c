@@ -102,21 +102,13 @@ bool plan_share_options(struct options *options, struct group *group, struct err
 
 /* ---- What is refused ---- */
 
-/* Returns what ranks cannot share, or NULL. */
+/* Returns the option of a job that ranks cannot share, or NULL. */
 static const char *find_unshared(const struct job *job)
 {
-    const struct {
-        bool is_so;
-        const char *what;
-    } rules[] = {
-        {job->action == JOB_CHECK, "-c"},
-        {job->action == JOB_MERGE, "-m"},
-        {job->output.is_in_place, "--in-place"},
-    };
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].is_so)
-            return rules[i].what;
-    return NULL;
+    return job->action == JOB_CHECK   ? "-c"
+           : job->action == JOB_MERGE ? "-m"
+           : job->output.is_in_place  ? "--in-place"
+                                      : NULL;
 }
 
 static bool check_shared(const struct plan *plan, struct error *error)
@@ -647,7 +639,7 @@ bool plan_share(struct plan *plan, struct error *error)
         return false;
     job->sort.is_kept = !job->keep_lines; /* the other ranks get the numbers from the engine */
     bool is_file = job->has_rank_output || is_regular_output(job->output.path);
-    if (!plan_tell(plan, &is_file, error))
+    if (!plan_share_flag(plan, &is_file, error))
         return false;
     job->output.group = is_file && !job->has_rank_output ? job->group : NULL;
     if (!is_file && job->group->rank > 0) /* the output is rank 0's */
@@ -658,7 +650,7 @@ bool plan_share(struct plan *plan, struct error *error)
                                              : share_numbers(plan, error);
 }
 
-bool plan_tell(struct plan *plan, bool *flag, struct error *error)
+bool plan_share_flag(struct plan *plan, bool *flag, struct error *error)
 {
     return !plan->job.group || group_broadcast(plan->job.group, flag, sizeof *flag, error);
 }

@@ -425,7 +425,7 @@ static bool is_piped(const char *path)
 
 /* Ranks read their parts after the plan, which has decoded them. All parts are about equal, so the
  * counted ranks read and write their share of the bytes. */
-static void tell_ranks(struct progress *progress, const struct plan *plan)
+static void set_ranks(struct progress *progress, const struct plan *plan)
 {
     struct outlook *const outlook = &progress->outlook;
     struct trace_view view;
@@ -444,7 +444,7 @@ static void tell_ranks(struct progress *progress, const struct plan *plan)
 
 /* If only some of the input is written, or something else, the size becomes known when writing
  * begins. */
-void progress_tell_plan(struct progress *progress, const struct plan *plan)
+void progress_set_plan(struct progress *progress, const struct plan *plan)
 {
     const struct job *const job = &plan->job;
     const bool writes_same = job->action != JOB_CHECK && !job->sort.is_top &&
@@ -457,7 +457,7 @@ void progress_tell_plan(struct progress *progress, const struct plan *plan)
     if (writes_same && plan->input_bytes != SIZE_UNKNOWN)
         progress->outlook.write_bytes = plan->input_bytes;
     if (job->group)
-        tell_ranks(progress, plan);
+        set_ranks(progress, plan);
     progress->outlook.sort_seconds = estimate_sort(plan);
     progress->outlook.is_piped = job->action != JOB_CHECK && is_piped(job->output.path);
     progress->outlook.is_encoded = job->output.codec != &codecs[0];

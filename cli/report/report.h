@@ -89,7 +89,7 @@ void progress_start(struct progress *progress, const struct options *options);
 
 /* Passes the finished plan to the estimates. Erases the line and shows nothing until
  * progress_go_on(), so that the caller can print meanwhile. */
-void progress_tell_plan(struct progress *progress, const struct plan *plan);
+void progress_set_plan(struct progress *progress, const struct plan *plan);
 void progress_go_on(struct progress *progress);
 
 /* Erases the line and ends the thread. Has no effect if progress is not shown. */

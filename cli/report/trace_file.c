@@ -22,8 +22,7 @@ static bool is_file(const char *path, int descriptor, const struct stat *file)
     struct stat status;
     const bool is_named = path && strcmp(path, "-") != 0;
     return (is_named ? stat(path, &status) : fstat(descriptor, &status)) == 0 &&
-           S_ISREG(status.st_mode) && status.st_dev == file->st_dev &&
-           status.st_ino == file->st_ino;
+           S_ISREG(status.st_mode) && descriptor_same_file(&status, file);
 }
 
 bool trace_file_open(const struct options *options, struct group *group, struct trace_file *trace,
@@ -43,7 +42,7 @@ bool trace_file_open(const struct options *options, struct group *group, struct 
         return trace->file >= 0 || error_set_errno(error, "%s", name);
     }
     trace->is_new = !trace->place.exists;
-    trace->file = output_path_open_in_place(&trace->place, name, error);
+    trace->file = output_path_open_or_create(&trace->place, name, error);
     return trace->file >= 0;
 }
 

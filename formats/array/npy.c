@@ -327,9 +327,9 @@ static void append_shape(const struct layout *layout, char *text, size_t *length
     append(text, length, dimensions == 1 ? ",)" : ")");
 }
 
-/* NumPy pads the header with spaces for a first dimension that may grow to 21 digits, and then with
- * 1 to 64 more, so that the numbers start at a multiple of 64. */
-/* Makes everything before the numbers, with the same bytes as numpy.save. Returns its length. */
+/* Makes everything before the numbers, with the same bytes as numpy.save. Returns its length. NumPy
+ * pads the header with spaces for a first dimension that may grow to 21 digits, and then with 1 to
+ * 64 more, so that the numbers start at a multiple of 64. */
 static size_t npy_header_make(const struct layout *layout, char header[NPY_HEADER_BYTES])
 {
     enum { SIZE_DIGITS = 21, ALIGNMENT = 64 };

@@ -741,7 +741,7 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
         output_file_discard(output);
         return false;
     }
-    output->file = output_path_open_to_overwrite(target);
+    output->file = output_path_open_in_place(target);
     if (output->file < 0) {
         error_set_errno(error, "%s", name);
         output_file_discard(output);

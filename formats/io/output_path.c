@@ -255,7 +255,7 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
            error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
 }
 
-int output_path_open_to_overwrite(const struct output_path *found)
+int output_path_open_in_place(const struct output_path *found)
 {
     struct stat status;
     int file = descriptor_raise(
@@ -318,8 +318,8 @@ int output_path_open_special(const struct output_path *found)
     return file;
 }
 
-int output_path_open_in_place(const struct output_path *found, const char *name,
-                              struct error *error)
+int output_path_open_or_create(const struct output_path *found, const char *name,
+                               struct error *error)
 {
     const mode_t mode = found->status.st_mode;
     if (found->exists && (S_ISREG(mode) || S_ISFIFO(mode)) && is_strangers(found)) {

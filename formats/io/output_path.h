@@ -36,12 +36,12 @@ bool output_path_open(const char *path, const char *name, struct output_path *fo
  * nothing. */
 bool output_path_check(const struct output_path *found, const char *name, struct error *error);
 
-/* Checks that the path is a regular file that may be overwritten in place. */
+/* For --in-place: checks that the path is a regular file that may be overwritten. */
 bool output_path_check_in_place(const struct output_path *found, const char *name,
                                 struct error *error);
 
 /* Opens such a file for reading and writing. Returns -1 with errno. */
-int output_path_open_to_overwrite(const struct output_path *found);
+int output_path_open_in_place(const struct output_path *found);
 
 /* Returns true if the name still leads to the file. */
 bool output_path_still_leads(const struct output_path *found);
@@ -53,10 +53,10 @@ bool output_path_look_again(struct output_path *found, const char *name, struct 
 /* Opens the file, such as a FIFO or device, for writing. Returns -1 with errno. */
 int output_path_open_special(const struct output_path *found);
 
-/* Opens the file for writing in place, and creates it if no file has the name. Refuses another
+/* Opens the file for writing, and creates it if no file has the name. Refuses another
  * user's file or FIFO in a sticky directory. Returns -1 with *error. */
-int output_path_open_in_place(const struct output_path *found, const char *name,
-                              struct error *error);
+int output_path_open_or_create(const struct output_path *found, const char *name,
+                               struct error *error);
 
 /* Copies user.* attributes, SELinux label, owner, ACL and mode from found->file to the temporary
  * `file`, as far as the system allows it. No user has more access at any moment than to the file
