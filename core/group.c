@@ -67,7 +67,7 @@ bool group_receive(struct group *group, void *data, size_t bytes, unsigned from,
            await_message(group, error);
 }
 
-/* Returns the lowest rank that failed, or `size` if none did, in *lowest. */
+/* Sets *lowest to the lowest rank that failed, or to `size` if none did. */
 static bool find_failed(struct group *group, bool ok, unsigned *lowest, struct error *error)
 {
     uint64_t *const failed = calloc(group->size, sizeof *failed);
