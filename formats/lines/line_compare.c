@@ -82,7 +82,7 @@ int line_compare(const struct line_order *order, size_t first, const char *a, si
     return found == 0 ? 0 : (found > 0) != order->reverse ? 1 : -1;
 }
 
-/* ---- Ranks ---- */
+/* ---- Images ---- */
 
 static bool image_of_strict(const struct line_order *order, const char *text, size_t length,
                             uint64_t *image, bool *is_exact)
