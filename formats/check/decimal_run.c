@@ -250,7 +250,7 @@ static inline enum digits compare_digits(struct mantissa a, struct mantissa b)
 }
 
 /* Returns true if b is certain to sort after a. */
-static inline bool goes_behind(const struct walk *walk, struct mantissa a, struct mantissa b)
+static inline bool goes_after(const struct walk *walk, struct mantissa a, struct mantissa b)
 {
     const enum digits digits = compare_digits(a, b);
     if (digits == EQUAL)
@@ -293,7 +293,7 @@ static bool walk_one_by_one(struct walk *walk, window_reader *read_window, size_
         for (uint64_t ends = lines.ends; ends != 0; ends &= ends - 1) {
             const char *const end = text + __builtin_ctzll(ends) - walk->shape.exponent_bytes;
             const struct mantissa line = {walk->next, (size_t)(end - walk->next)};
-            if (!goes_behind(walk, walk->previous, line))
+            if (!goes_after(walk, walk->previous, line))
                 return false;
             walk->previous = line;
             walk->next = end + walk->shape.exponent_bytes + 1;
@@ -353,14 +353,14 @@ VECTOR_INLINE void find_lines(const char *text, size_t bytes, char terminator,
     for (size_t at = 0; at + WINDOW_BYTES <= bytes; at += WINDOW_BYTES) {
         const __m512i window = _mm512_loadu_si512(text + at);
         uint64_t ends = window_bits(_mm512_cmpeq_epi8_mask(window, terminators));
-        uint16_t *const behind = next + __builtin_popcountll(ends);
+        uint16_t *const end = next + __builtin_popcountll(ends);
         do {
 #    pragma GCC unroll 6
             for (unsigned i = 0; i < LINES_AT_A_TIME; i++, ends = window_bits(_blsr_u64(ends)))
                 next[i] = (uint16_t)(at + _tzcnt_u64(ends) + 1);
             next += LINES_AT_A_TIME;
         } while (ends != 0);
-        next = behind;
+        next = end;
     }
     stretch->lines = (size_t)(next - stretch->begins) - 1;
 }

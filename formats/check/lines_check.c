@@ -47,7 +47,7 @@ struct line_run {
 
 /* Maximum number of lines that are compared by images before plain decimals are tried again. It
  * begins with one, and doubles each time that decimal_run finds none. */
-#define RANKED_LINES_MAX 64
+#define LINES_BY_IMAGES_MAX 64
 
 /* Returns the length of the line at the offset, without the terminator. */
 static size_t line_run_length(const struct line_order *order, const char *text, size_t bytes,
@@ -109,7 +109,7 @@ static struct line_run line_run_check(const struct line_order *order, const char
             continue;
         const size_t lines = decimal_run_walk(order, text, bytes, &walk.previous, &walk.run.offset);
         walk.run.lines += lines;
-        most = lines > 0 ? 1 : most < RANKED_LINES_MAX ? most * 2 : most;
+        most = lines > 0 ? 1 : most < LINES_BY_IMAGES_MAX ? most * 2 : most;
     }
     return walk.run;
 }

@@ -250,7 +250,7 @@ struct row_load {
 };
 
 /* The order of a line relative to the chosen line: the top 2 bits of its key. */
-enum side { SIDE_BEFORE, SIDE_SAME, SIDE_BEHIND };
+enum side { SIDE_BEFORE, SIDE_SAME, SIDE_AFTER };
 #define KEY_EQUAL ((uint64_t)SIDE_SAME << 62)
 
 /* Returns the line to prefetch while item i is handled: LINES_AHEAD items later, or the last one.
@@ -377,7 +377,7 @@ static void lines_words_load_beside(const struct row_load *load, struct key_inde
         lines_row_open(lines, items[i], cursor.column, &row);
         const int order = lines_row_differ(&row, &chosen, &at);
         const uint64_t key = order < 0   ? at
-                             : order > 0 ? (uint64_t)SIDE_BEHIND << 62 | (WORDS_MAX - at)
+                             : order > 0 ? (uint64_t)SIDE_AFTER << 62 | (WORDS_MAX - at)
                                          : KEY_EQUAL;
         items[i].key = key ^ complement;
     }
@@ -389,7 +389,7 @@ static struct row_cursor lines_words_next_beside(struct row_cursor cursor, uint6
     if (key == KEY_EQUAL)
         return (struct row_cursor){cursor.column + 1, 0};
     const uint64_t place = key & WORDS_MAX;
-    return (struct row_cursor){cursor.column, key >> 62 == SIDE_BEHIND ? WORDS_MAX - place : place};
+    return (struct row_cursor){cursor.column, key >> 62 == SIDE_AFTER ? WORDS_MAX - place : place};
 }
 
 /* ---- Rows of bytes: relative to another row ---- */
@@ -411,7 +411,7 @@ static const uint64_t key_same_so_far = KEY_EQUAL | (uint64_t)LCP_MAX << 51 | MO
 
 static inline uint64_t make_key(enum side side, size_t lcp, uint64_t next)
 {
-    const uint64_t place = side == SIDE_BEHIND ? LCP_MAX - lcp : lcp;
+    const uint64_t place = side == SIDE_AFTER ? LCP_MAX - lcp : lcp;
     return (uint64_t)side << 62 | place << 51 | next;
 }
 
@@ -423,7 +423,7 @@ static struct row_cursor lines_bytes_next(struct row_cursor cursor, uint64_t key
     if (key == key_same_so_far)
         return (struct row_cursor){cursor.column, cursor.at + LCP_MAX};
     const size_t place = key >> 51 & LCP_MAX;
-    const size_t lcp = key >> 62 == SIDE_BEHIND ? LCP_MAX - place : place;
+    const size_t lcp = key >> 62 == SIDE_AFTER ? LCP_MAX - place : place;
     return (struct row_cursor){cursor.column, cursor.at + lcp + NEXT_BYTES};
 }
 
@@ -469,8 +469,7 @@ static void load_lines(const struct row_load *load, struct key_index *items, siz
             const bool is_before =
                 left == 0 || (chosen.text[lcp] != terminator &&
                               (unsigned char)text[lcp] < (unsigned char)chosen.text[lcp]);
-            key =
-                make_key(is_before ? SIDE_BEFORE : SIDE_BEHIND, lcp, next_bytes(text + lcp, left));
+            key = make_key(is_before ? SIDE_BEFORE : SIDE_AFTER, lcp, next_bytes(text + lcp, left));
         }
         items[i].key = key ^ complement;
     }
@@ -499,7 +498,7 @@ static void load_fields(const struct row_load *load, struct key_index *items, si
             const bool is_before =
                 lcp == bytes ||
                 (lcp < chosen.length && (unsigned char)text[lcp] < (unsigned char)chosen.text[lcp]);
-            key = make_key(is_before ? SIDE_BEFORE : SIDE_BEHIND, lcp,
+            key = make_key(is_before ? SIDE_BEFORE : SIDE_AFTER, lcp,
                            next_bytes(text + lcp, bytes - lcp));
         }
         items[i].key = key ^ complement;
