@@ -6,13 +6,10 @@
 #include "core/check/check_kernels.h"
 #include "core/check/check_line.h"
 #include "tests/random_next.h"
+#include "tests/unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* BLOCK_BYTES: keys that are checked together. KEYS_BYTES: some blocks and a part of one. */
 #define BLOCK_BYTES ((size_t)4096)
@@ -55,7 +52,6 @@ static size_t find_disorder(unsigned width, struct key_order order, const void *
 
 static void test_hash(void **state)
 {
-    (void)state;
     unsigned char *const keys = malloc(KEYS_BYTES);
     for (size_t i = 0; i < KEYS_BYTES; i++)
         keys[i] = (unsigned char)draw();
@@ -93,7 +89,6 @@ static void assert_apart(uint64_t *numbers, size_t count)
  * same sum, and no two keys of two bytes the same hash. */
 static void test_short_keys(void **state)
 {
-    (void)state;
     enum { PAIRS = 256 * 257 / 2, WORDS = 1 << 16 };
     static uint64_t sums[PAIRS], hashes[WORDS];
     size_t count = 0;
@@ -115,7 +110,6 @@ static uint64_t mix(uint64_t key, unsigned width)
  * of a key are flipped. */
 static void test_exchanged_bits(void **state)
 {
-    (void)state;
     for (unsigned width = 2; width <= 8; width *= 2) {
         const uint64_t all = UINT64_MAX >> (64 - 8 * width);
         for (size_t round = 0; round < 100000; round++) {
@@ -138,7 +132,6 @@ static void test_exchanged_bits(void **state)
 /* Pairs: their sum, and their order by key, then by index. */
 static void test_pairs(void **state)
 {
-    (void)state;
     enum { COUNT = 1000 };
     struct key_index pairs[COUNT];
     const struct key_order order = key_order_identity();
@@ -172,7 +165,6 @@ static void test_pairs(void **state)
 /* Blocks of equal keys, which are not checked key by key, and blocks in which one key differs. */
 static void test_equal_keys(void **state)
 {
-    (void)state;
     const struct key_order order = key_order_identity();
     unsigned char *const keys = malloc(KEYS_BYTES);
     for (unsigned width = 1; width <= 8; width *= 2) {
@@ -233,7 +225,6 @@ static void check_order(unsigned width, struct key_order order, size_t count)
 
 static void test_order(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++)
         for (unsigned way = 0; way < 8; way++) {
             const struct key_type *const type = &key_types[i];
@@ -248,7 +239,6 @@ static void test_order(void **state)
 /* A check of ordered keys observes the pieces in reverse order. */
 static void test_pieces(void **state)
 {
-    (void)state;
     enum { COUNT = 10000, PIECE = 1024 };
     uint64_t keys[COUNT];
     const struct key_order order = key_order_identity();
@@ -282,7 +272,6 @@ static uint64_t sum_of_text(uint64_t place, const unsigned char *text, size_t by
 
 static void test_text(void **state)
 {
-    (void)state;
     unsigned char *const text = malloc(KEYS_BYTES);
     for (size_t i = 0; i < KEYS_BYTES; i++)
         text[i] = (unsigned char)draw();
@@ -305,7 +294,6 @@ static void test_text(void **state)
 
 static void test_gathered_lines(void **state)
 {
-    (void)state;
     const size_t bytes_most = 100 + CHECK_LINES_MAX * 300;
     unsigned char *const text = malloc(bytes_most);
     for (size_t i = 0; i < bytes_most; i++)
@@ -340,7 +328,6 @@ static void test_gathered_lines(void **state)
 /* Keys that rise, stay the same and fall, for any number of lines. */
 static void test_line_items(void **state)
 {
-    (void)state;
     for (unsigned round = 0; round < 500; round++) {
         struct key_index items[CHECK_LINES_MAX];
         struct check_lines lines;
@@ -368,7 +355,6 @@ static void test_line_items(void **state)
 /* Rising keys. Then one of them is less than the key before it, by one. */
 static void test_keys_that_rise(void **state)
 {
-    (void)state;
     for (size_t count = 0; count < 40; count++) {
         struct key_index *const items = calloc(count + 1, sizeof *items); /* and one after it */
         for (size_t i = 0; i < count; i++)
@@ -400,7 +386,6 @@ static int compare_with_previous(const struct check_lines *lines, size_t k,
  * could be read. */
 static void test_open_lines(void **state)
 {
-    (void)state;
     for (unsigned round = 0; round < 1000; round++) {
         enum { MOST = 80 };
         const bool reversed = round % 2 == 1;

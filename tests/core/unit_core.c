@@ -7,19 +7,13 @@
 #include "core/group.h"
 #include "core/threads.h"
 #include "core/trace.h"
+#include "tests/unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* ---- The ring ---- */
 
@@ -42,7 +36,6 @@ static void *pop_one(void *ring)
 
 static void a_ring_keeps_the_order_between_threads(void **state)
 {
-    (void)state;
     struct ring *ring = ring_create(CAPACITY);
     pthread_t pusher;
     struct ring_entry entry;
@@ -61,7 +54,6 @@ static void a_ring_keeps_the_order_between_threads(void **state)
 /* A closed ring gives what is in it; a stopped one refuses both sides. */
 static void a_ring_ends(void **state)
 {
-    (void)state;
     unsigned char byte;
     struct ring_entry entry;
     for (int is_stopped = 0; is_stopped < 2; is_stopped++) {
@@ -86,7 +78,6 @@ static void a_ring_ends(void **state)
 
 static void the_end_of_a_ring_wakes_threads(void **state)
 {
-    (void)state;
     static const struct {
         void *(*wait)(void *);
         void (*end)(struct ring *);
@@ -136,7 +127,6 @@ static void a_counter_gives_turns_in_order(void **state)
     static struct line line;
     pthread_t threads[TAKERS];
     struct taker takers[TAKERS];
-    (void)state;
     counter_start(&line.turn);
     for (unsigned i = 0; i < TAKERS; i++) {
         takers[i] = (struct taker){&line, (unsigned char)i};
@@ -159,7 +149,6 @@ static void a_stopped_counter_ends_waiting(void **state)
     struct counter counter;
     pthread_t waiter;
     void *result;
-    (void)state;
     counter_start(&counter);
     assert_int_equal(pthread_create(&waiter, NULL, await_ten, &counter), 0);
     counter_raise(&counter, 7);
@@ -202,7 +191,6 @@ static struct trace_view look(void)
 
 static void work_is_counted_without_a_trace(void **state)
 {
-    (void)state;
     static const char read[] = "read", sort[] = "sort";
     const uint64_t before = look().bytes[TRACE_READ];
     assert_false(trace_is_recording());
@@ -231,7 +219,6 @@ static void *work(void *spans)
 
 static void spans_beyond_the_memory_are_counted(void **state)
 {
-    (void)state;
     struct error error = {0};
     pthread_t threads[THREADS];
     size_t spans = SPANS;
@@ -320,7 +307,6 @@ static void change_mark(void *data)
 /* Files that are not the memory of rank 0 are left alone. */
 static void a_rank_reads_the_bytes_of_another(void **state)
 {
-    (void)state;
     unsigned ranks;
     assert_int_equal(count_in_child(false, &ranks), 101);
     assert_int_equal(ranks, 1);
@@ -338,7 +324,6 @@ static const unsigned widths[] = {1, 2, 4, 8, 16};
 
 static void devices_have_classes(void **state)
 {
-    (void)state;
     static const struct backend gpu = {.name = "gpu"};
     static const struct {
         unsigned units;
@@ -362,7 +347,6 @@ static void devices_have_classes(void **state)
 /* Every class and width has rows for all counts, one after the other, and no row is left out. */
 static void every_class_has_rows_to_the_end(void **state)
 {
-    (void)state;
     bool is_found[64] = {false};
     assert_true(auto_row_count <= LENGTH(is_found));
     for (size_t c = 0; c < device_class_count; c++)
@@ -402,7 +386,6 @@ static struct auto_estimate estimate(unsigned item_bytes, uint64_t count, unsign
  * the fastest run to the slowest, ext4 and tmpfs. */
 static void the_model_agrees_with_the_measured(void **state)
 {
-    (void)state;
     static const struct {
         unsigned item_bytes;
         uint64_t count;
@@ -430,7 +413,6 @@ static void the_model_agrees_with_the_measured(void **state)
 
 static void the_gpu_is_chosen_for_many_items_alone(void **state)
 {
-    (void)state;
     static const struct {
         unsigned item_bytes;
         uint64_t count;

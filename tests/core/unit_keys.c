@@ -6,13 +6,10 @@
 #include "core/argsort.h"
 #include "core/item_merge.h"
 #include "core/key_order.h"
+#include "tests/unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- Items that carry an index ---- */
 
@@ -27,7 +24,6 @@ static struct argsort make_argsort(enum key_type_id id, size_t count)
 
 static void an_item_is_packed_where_it_fits(void **state)
 {
-    (void)state;
     const size_t most = (size_t)1 << 32;
     const struct {
         enum key_type_id type;
@@ -42,13 +38,12 @@ static void an_item_is_packed_where_it_fits(void **state)
                  {KEY_TYPE_f32, COUNT_UNKNOWN, 16},
                  {KEY_TYPE_u64, 0, 16},
                  {KEY_TYPE_u64, 1, 16}};
-    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+    for (size_t i = 0; i < LENGTH(items); i++)
         assert_int_equal(make_argsort(items[i].type, items[i].count).item_bytes, items[i].bytes);
 }
 
 static void indices_count_up_to_their_greatest(void **state)
 {
-    (void)state;
     const struct {
         enum key_type_id keys, indices;
         size_t most;
@@ -57,7 +52,7 @@ static void indices_count_up_to_their_greatest(void **state)
                   {KEY_TYPE_f64, KEY_TYPE_u64, SIZE_MAX},
                   {KEY_TYPE_f64, KEY_TYPE_i64, SIZE_MAX},
                   {KEY_TYPE_u16, KEY_TYPE_u64, (size_t)1 << 48}}; /* the spare bits of an item */
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; i < LENGTH(counts); i++) {
         struct argsort argsort = make_argsort(counts[i].keys, COUNT_UNKNOWN);
         struct error error = {0};
         argsort.index_type = &key_types[counts[i].indices];
@@ -76,13 +71,12 @@ static void indices_count_up_to_their_greatest(void **state)
 /* Large enough for several threads, with a first index in which all bits are set that can be. */
 static void an_index_comes_back(void **state)
 {
-    (void)state;
     static const enum key_type_id ids[] = {KEY_TYPE_u8, KEY_TYPE_i16, KEY_TYPE_f32, KEY_TYPE_f64};
     enum { COUNT = 300007 };
     static unsigned char keys[COUNT * 8];
     static struct key_index items[COUNT];
     memset(keys, 0xa5, sizeof keys);
-    for (size_t k = 0; k < sizeof ids / sizeof *ids; k++) {
+    for (size_t k = 0; k < LENGTH(ids); k++) {
         const struct argsort argsort = make_argsort(ids[k], (size_t)1 << 32);
         const uint64_t first = ((uint64_t)1 << 32) - COUNT;
         const struct chunk chunk = {.items = items, .capacity = COUNT, .count = COUNT};
@@ -121,7 +115,6 @@ static void make_items(unsigned char *items, size_t count, unsigned width, bool 
 static void items_before_a_cut_are_counted(void **state)
 {
     _Alignas(16) unsigned char items[100 * 16], item[16];
-    (void)state;
     for (unsigned round = 0; round < 1200; round++) {
         const unsigned width = 4u << round % 3;
         const size_t count = (size_t)rand() % 100;
@@ -143,7 +136,6 @@ static void items_before_a_cut_are_counted(void **state)
 
 static void arrays_are_merged_within_two_buffers(void **state)
 {
-    (void)state;
     for (size_t arrays = 1; arrays < 10; arrays++) {
         struct key_index from[90], other[90], wanted[90];
         struct item_array runs[9];

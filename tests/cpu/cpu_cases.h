@@ -12,14 +12,11 @@
 #include "cpu/cpu_sorts.h"
 #include "tests/random_next.h"
 #include "tests/test_size.h"
+#include "tests/unit_test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- Shapes ---- */
 
@@ -200,7 +197,7 @@ static const struct shape {
     {"dense, 299,000 values", dense_key, 299000},
     {"dense, 1,000,000 values", dense_key, 1000000},
 };
-#define SHAPE_COUNT (sizeof shapes / sizeof *shapes)
+#define SHAPE_COUNT LENGTH(shapes)
 
 /* ---- Orders ---- */
 
@@ -219,7 +216,7 @@ static const struct wanted_order {
     {"i64", 8, ENDIAN_LITTLE, true},  {"f64", 8, ENDIAN_LITTLE, false},
     {"f64", 8, ENDIAN_BIG, true},     {"", 16, ENDIAN_LITTLE, false},
 };
-#define ORDER_COUNT (sizeof orders / sizeof *orders)
+#define ORDER_COUNT LENGTH(orders)
 #define ORDER_f64 11
 
 static inline struct key_order make_order(const struct wanted_order *wanted)

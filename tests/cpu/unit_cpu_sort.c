@@ -10,13 +10,10 @@
 #include <malloc.h>
 #include <pthread.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 static const struct engine_functions *functions;
 
 static int find_functions(void **state)
 {
-    (void)state;
     functions = backends[0]->keys;
     mallopt(M_MMAP_THRESHOLD, 1 << 30); /* memory is used again, as clearing it takes long */
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -104,7 +101,6 @@ static const unsigned thread_counts[] = {1, 2, 3, 7, 16};
  * small test takes a sixth of them. */
 static void arrays_of_any_size(void **state)
 {
-    (void)state;
     static const size_t counts[] = {
         0,    1,    2,    3,    15,   16,    17,    31,    32,    33,     63,    64,   65,
         127,  128,  129,  255,  256,  257,   300,   511,   1000,  2047,   2048,  2049, 4095,
@@ -125,7 +121,6 @@ static void arrays_of_any_size(void **state)
 /* More than a cache holds. All shapes with each width, by one of the numbers of threads in turn. */
 static void large_arrays(void **state)
 {
-    (void)state;
     for (size_t o = 0; o < ORDER_COUNT; o++)
         for (size_t s = 0; s < SHAPE_COUNT; s++) {
             if (orders[o].bytes != 16 && o % 4 != s % 4)
@@ -142,7 +137,6 @@ static void large_arrays(void **state)
  */
 static void pieces_of_the_output(void **state)
 {
-    (void)state;
     static const struct {
         size_t order, bytes, more;
     } cases[] = {{0, 2 << 20, 0}, {1, 2 << 20, 1}, {2, 2 << 20, 0},  {3, 2 << 20, 1},
@@ -166,7 +160,6 @@ static void assert_refused(bool done, struct error *error, const char *message)
 
 static void another_number_of_items_than_promised(void **state)
 {
-    (void)state;
     struct test_case c = make_case(&orders[ORDER_f64], &shapes[0], 100);
     const struct sort_spec spec = make_spec(&c, c.count, 1);
     struct engine *engine = NULL;
@@ -225,7 +218,6 @@ static const size_t vector_orders[] = {7, ORDER_f64, ORDER_COUNT - 1}; /* f32, f
 
 static void vectors_sort_to_any_place(void **state)
 {
-    (void)state;
     static const size_t counts[] = {1,     2,     16,    17,    31,    64,    65,     129,   191,
                                     256,   257,   300,   1000,  2047,  2049,  8191,   8193,  20001,
                                     65535, 65537, 65663, 65664, 65728, 65729, 131073, 200003};
@@ -279,7 +271,6 @@ static void *check_vectors_of(void *c)
 /* In a thread with a small stack. */
 static void samples_that_mislead_take_little_stack(void **state)
 {
-    (void)state;
     static const size_t counts[] = {3000, 60000};
     pthread_attr_t attributes;
     pthread_t thread;
@@ -307,7 +298,6 @@ static void samples_that_mislead_take_little_stack(void **state)
  * part. */
 static void vectors_cut(void **state)
 {
-    (void)state;
     static uint64_t low[30001], high[30001];
     static const size_t counts[] = {0, 1, 5, 1000, 30001};
     if (!has_vector_units())

@@ -132,7 +132,6 @@ static bool check_stream(const struct test_case *c, bool is_known, enum use use,
 
 static void streams_of_every_shape(void **state)
 {
-    (void)state;
     static const unsigned threads[] = {1, 2, 3, 7};
     size_t sorted = 0, undone = 0;
     for (size_t s = 0; s < SHAPE_COUNT; s++)
@@ -155,7 +154,6 @@ static void streams_of_every_shape(void **state)
  * that is sorted in an array of its own. */
 static void large_streams(void **state)
 {
-    (void)state;
     static const struct shape shape = {"frequent", frequent_key, 0};
     struct test_case c = make_case(&orders[ORDER_f64], &shape, 3000017);
     for (unsigned threads = (unsigned)full_or_small(1, 3); threads <= 3; threads++) {
@@ -195,7 +193,6 @@ static void check_top(const struct test_case *c, size_t top, size_t chunk, unsig
 
 static void the_first_items(void **state)
 {
-    (void)state;
     enum { MOST = 150001 };
     static const size_t counts[] = {0, 1, 2, 20011, MOST};
     static const size_t tops[] = {0, 1, 2, 1000, 33000, MOST / 2, MOST, SIZE_MAX};

@@ -3,13 +3,8 @@
  * what users have, and the edges of each rule.
  */
 #include "cuda/radix_strategy.h"
+#include "tests/unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +17,10 @@ static const size_t MANY = 100000000;
 #define SMOOTH                                                                                     \
     UNSAMPLED, .sampled = 4096, .values = 4096, .once = 4096, .gaps = GAPS, .roughness = GAPS * 32
 #define GAPS 4094u
+
+/* The keys are less evenly spread: far more than radix takes for smooth, or just more. */
+#define ROUGH .roughness = GAPS * 64
+#define CROWDED .roughness = GAPS * 48 + 1
 
 /* Items whose indices are their positions, with the same keys. */
 #define ITEMS SMOOTH, .no_index = 0
@@ -43,6 +42,7 @@ static void assert_strategy(const char *name, struct radix_facts facts, size_t c
 static void each_kind_of_keys_has_its_strategy(void **state)
 {
     const size_t models_least = radix_tuning_default.models_least;
+    const size_t values_least = radix_tuning_default.values_least;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
     const struct {
@@ -61,43 +61,27 @@ static void each_kind_of_keys_has_its_strategy(void **state)
         {"too few for models", {SMOOTH}, models_least - 1, {NULL, "digits", NULL}},
         {"no sample", {UNSAMPLED}, 100000, {NULL, "digits", NULL}},
         {"no sample, items", {UNSAMPLED, .no_index = 0}, 100000, {NULL, NULL, "digits"}},
-        {"rough items out of place",
-         {SMOOTH, .roughness = GAPS * 64},
-         MANY,
-         {NULL, NULL, "models"}},
-        {"a few of them", {SMOOTH, .roughness = GAPS * 64}, 100000, {NULL, NULL, "models"}},
-        {"rough items, whose positions have 32 bits",
-         {ITEMS, .roughness = GAPS * 64},
-         UINT32_MAX,
-         {NULL, NULL, "digits"}},
-        {"more than 32 bits",
-         {ITEMS, .roughness = GAPS * 64},
+        {"rough items out of place", {SMOOTH, ROUGH}, MANY, {NULL, NULL, "models"}},
+        {"a few of them", {SMOOTH, ROUGH}, 100000, {NULL, NULL, "models"}},
+        {"rough, positions of 32 bits", {ITEMS, ROUGH}, UINT32_MAX, {NULL, NULL, "digits"}},
+        {"rough, positions of 33 bits",
+         {ITEMS, ROUGH},
          (size_t)UINT32_MAX + 1,
          {NULL, NULL, "models"}},
         {"smooth enough", {ITEMS, .roughness = GAPS * 48}, MANY, {NULL, NULL, "models"}},
-        {"crowded at all scales",
-         {ITEMS, .roughness = GAPS * 48 + 1},
-         MANY,
-         {NULL, NULL, "digits"}},
-        {"crowded keys", {SMOOTH, .roughness = GAPS * 48 + 1}, MANY, {NULL, "digits", NULL}},
+        {"crowded at all scales", {ITEMS, CROWDED}, MANY, {NULL, NULL, "digits"}},
+        {"crowded keys", {SMOOTH, CROWDED}, MANY, {NULL, "digits", NULL}},
         {"four digits", {SMOOTH, .bits = 0xffffffff}, MANY, {NULL, "digits", NULL}},
         {"five digits", {SMOOTH, .bits = 0x1ffffffff}, MANY, {NULL, "models", NULL}},
         {"few values", {FEW_VALUES}, MANY, {"count", "count", NULL}},
-        {"more than the sample shows",
-         {FEW_VALUES, .no_counting = 1},
-         MANY,
-         {"digits", "models", NULL}},
-        {"too few to count",
-         {FEW_VALUES},
-         radix_tuning_default.values_least - 1,
-         {NULL, "models", NULL}},
+        {"more than are sampled", {FEW_VALUES, .no_counting = 1}, MANY, {"digits", "models", NULL}},
+        {"too few to count", {FEW_VALUES}, values_least - 1, {NULL, "models", NULL}},
         {"many that the sample lacks", {FEW_VALUES, .once = 1000}, MANY, {"digits", NULL, NULL}},
         {"frequent values", {ZIPF_VALUES, .heavy = 18}, MANY, {NULL, "digits", NULL}},
         {"one frequent value", {ZIPF_VALUES, .heavy = 1}, MANY, {NULL, "models", NULL}},
     };
 #pragma GCC diagnostic pop
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < LENGTH(rows); i++)
         for (unsigned width = 0; width < 3; width++)
             if (rows[i].expected[width])
                 assert_strategy(rows[i].name, rows[i].facts, rows[i].count, 4u << width,
@@ -106,7 +90,6 @@ static void each_kind_of_keys_has_its_strategy(void **state)
 
 static void items_that_share_keys_have_digits(void **state)
 {
-    (void)state;
     struct radix_facts facts = {SMOOTH};
     const size_t counts[] = {50000000, 400000000, 3000000000};
     for (unsigned i = 0; i < 3; i++) {
@@ -125,7 +108,6 @@ static void items_that_share_keys_have_digits(void **state)
 
 static void the_larger_sample_fits_the_scratch(void **state)
 {
-    (void)state;
     assert_int_equal(radix_repeats_sample(0), 1);
     assert_int_equal(radix_repeats_sample(4095), 512);
     assert_int_equal(radix_repeats_sample(4097), 1024);
@@ -134,7 +116,6 @@ static void the_larger_sample_fits_the_scratch(void **state)
 
 static void a_sample_is_taken_where_it_decides(void **state)
 {
-    (void)state;
     const struct radix_tuning *const tuning = &radix_tuning_default;
     assert_true(radix_needs_sample(tuning, tuning->models_least, 8));
     assert_false(radix_needs_sample(tuning, tuning->models_least - 1, 16));

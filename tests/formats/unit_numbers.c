@@ -7,13 +7,7 @@
 #include "formats/number/number_text.h"
 #include "tests/random_next.h"
 #include "tests/test_size.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit_test.h"
 
 #include <ctype.h>
 #include <float.h>
@@ -116,8 +110,8 @@ static void draw_text(uint64_t *seed, char *text)
             text[i] = alphabet[random_next(seed) % (sizeof alphabet - 1)];
         text[length] = 0;
     } else if (kind == 8) {
-        strcpy(text, which % 8 ? edges[which % (sizeof edges / sizeof *edges)]
-                               : long_edges[which / 8 % (sizeof long_edges / sizeof *long_edges)]);
+        strcpy(text, which % 8 ? edges[which % LENGTH(edges)]
+                               : long_edges[which / 8 % LENGTH(long_edges)]);
     } else if (kind < 11) { /* near the middle between two doubles */
         const double value =
             double_of_bits(UINT64_C(0x3ff0000000000000) + which % 4 + (which / 4 % 3 << 52));
@@ -161,7 +155,6 @@ static void check_parse(enum key_type_id id, const char *text, bool is_infinite,
  * are not exact. */
 static void numbers_are_read_as_by_libc(void **state)
 {
-    (void)state;
     uint64_t seed = 5, key, bits, key_before = 0;
     long double value, value_before = 0;
     bool is_exact, was_exact = true;
@@ -229,7 +222,6 @@ static void check_round_trip(enum key_type_id id, uint64_t bits, char text[NUMBE
  * length. */
 static void floats_are_read_back_and_shortest(void **state)
 {
-    (void)state;
     uint64_t seed = 3;
     for (size_t round = 0; round < full_or_small(250000, 50000); ++round) {
         char text[NUMBER_TEXT_MAX + 1], shorter[64];
@@ -325,7 +317,6 @@ static void check_middle(enum key_type_id id, unsigned bits)
 
 static void small_floats_are_rounded_once(void **state)
 {
-    (void)state;
     static const enum key_type_id ids[] = {KEY_TYPE_f16, KEY_TYPE_bf16};
     for (size_t i = 0; i < 2; ++i) {
         const unsigned infinity = ids[i] == KEY_TYPE_f16 ? 0x7c00 : 0x7f80;
@@ -343,7 +334,6 @@ static void small_floats_are_rounded_once(void **state)
 
 static void long_texts_are_exact(void **state)
 {
-    (void)state;
     const size_t zeros = 300000;
     char *const text = test_malloc(2 * zeros + 100);
     uint64_t bits = 0;

@@ -101,7 +101,6 @@ static bool repeat_in_memory(void (*test)(void **))
  * space after the written bytes changed. */
 static void test_size_is_that_of_what_was_written(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t expected;
         off_t size;
@@ -113,7 +112,7 @@ static void test_size_is_that_of_what_was_written(void **state)
         {9, 0, "out: 3 bytes were written, but the temporary file has 0"},
         {9, 7, ""},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error error = {0};
         put_file("out", "old", 3);
         struct sink *sink = open_sink("out");

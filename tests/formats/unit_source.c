@@ -7,7 +7,6 @@
 
 static void a_pipe_ends_when_its_writer_does(void **state)
 {
-    (void)state;
     enum { FIRST = 50000, ALL = 60000 }; /* a pipe takes as much before anyone reads it */
     struct error error = {0};
     struct source *source;

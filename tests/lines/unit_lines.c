@@ -45,7 +45,6 @@ static struct key_index *key_all(struct lines *lines, size_t step)
 static void lines_are_keyed_in_steps(void **state)
 {
     static const size_t steps[] = {100, 777, 65536};
-    (void)state;
     FILE *const file = fopen("in", "w");
     for (int i = 0; i < 50000; i++)
         fprintf(file, "%d%s%0*d\n", i * 7919 % 10007, i % 3 ? "" : ".5", i % 1000 ? 0 : 5000, 0);
@@ -55,7 +54,7 @@ static void lines_are_keyed_in_steps(void **state)
     const size_t count = lines_count(lines);
     assert_int_equal(count, 50000);
     lines_free(lines);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < LENGTH(steps); i++) {
         lines = read_lines("in");
         struct key_index *const items = key_all(lines, steps[i]);
         assert_memory_equal(items, expected, count * sizeof *items);
