@@ -166,23 +166,28 @@ finish_comparison() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# ok_writes NAME EXPECTED -- ARGUMENT...: `gpusort ARGUMENT... -o got` succeeds without a message,
-# and got, which existed with other content, has the bytes of the file EXPECTED.
-ok_writes() {
-    local name=$1 expected=$2 status=0
-    shift 3
-    echo 'an old output' >got
-    gpusort "$@" -o got >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
-    finish_comparison "$name" "$status" got "$expected" gpusort "$@"
+# ok_file NAME FILE EXPECTED -- COMMAND...: COMMAND succeeds without a message, and then FILE has the
+# bytes of EXPECTED, a file or <(ANOTHER COMMAND), which is read first: a server that is started closes
+# its descriptor.
+ok_file() {
+    local name=$1 file=$2 expected=$3 status=0
+    shift 4
+    if [ -p "$expected" ]; then
+        cat "$expected" >"$work/log/expected"
+        expected=$work/log/expected
+    fi
+    "$@" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    finish_comparison "$name" "$status" "$file" "$expected" "$@"
 }
 
-# ok_output NAME EXPECTED -- COMMAND...: COMMAND succeeds without a message, and its standard output
-# has the bytes of the file EXPECTED.
-ok_output() {
-    local name=$1 expected=$2 status=0
-    shift 3
-    "$@" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
-    finish_comparison "$name" "$status" "$work/log/stdout" "$expected" "$@"
+# ok_output NAME EXPECTED -- COMMAND...: the same of the standard output of COMMAND.
+ok_output() { ok_file "$1" "$work/log/stdout" "${@:2}"; }
+
+# ok_writes NAME EXPECTED -- ARGUMENT...: the same of got, which existed with other content, and of
+# `gpusort ARGUMENT... -o got`.
+ok_writes() {
+    echo 'an old output' >got
+    ok_file "$1" got "$2" -- gpusort "${@:4}" -o got
 }
 
 # ok_prints NAME EXPECTED -- COMMAND...: COMMAND succeeds, prints exactly EXPECTED (printf %b

@@ -11,8 +11,7 @@ on_gpu() { gpusort --device=gpu "$@"; }
 sorts() {
     local name=$1
     shift
-    sort "$@" >expected
-    ok_output "$name" expected -- on_gpu "$@"
+    ok_output "$name" <(sort "$@") -- on_gpu "$@"
 }
 
 # ---- kinds of lines ------------------------------------------------------------------------------
@@ -60,10 +59,8 @@ for order in -g -gu -k1,1n; do sorts "ties: $order" $order spelled; done
 # ---- kinds of input ------------------------------------------------------------------------------
 
 sorts 'several inputs, some without a last newline' -g unended many none one unended
-sort -g many >expected
-ok_output 'a pipe, which does not say how much will come' expected -- on_gpu -g < <(cat many)
-sort -g many one >expected
-ok_output 'a file and a pipe' expected -- on_gpu -g many - < <(cat one)
+ok_output 'a pipe, which does not say how much will come' <(sort -g many) -- on_gpu -g < <(cat many)
+ok_output 'a file and a pipe' <(sort -g many one) -- on_gpu -g many - < <(cat one)
 library=$(dirname "$GPUSORT")/../tests/fault_library.so
 if [ -f "$library" ] && ! grep -q __asan_init "$GPUSORT"; then
     cp many growing
@@ -79,17 +76,13 @@ ok_output '--header' expected -- on_gpu -n --header=1 headed
 { echo name; sort -n many many; } >expected
 ok_output '--header: of two files, once' expected -- on_gpu -n --header=1 headed headed
 sort -n many >sorted
-head -n 100 sorted >expected
-ok_output '--top' expected -- on_gpu -n --top=100 many
+ok_output '--top' <(head -n 100 sorted) -- on_gpu -n --top=100 many
 sort -n -u respelt >sorted
-head -n 20 sorted >expected
-ok_output '--top -u' expected -- on_gpu -n -u --top=20 respelt
+ok_output '--top -u' <(head -n 20 sorted) -- on_gpu -n -u --top=20 respelt
 ok_output '--top: more than there are' equal -- on_gpu -n --top=99999999 equal
 ok_output '--top=0' none -- on_gpu -n --top=0 many
 cp many in_place
-sort -g many >expected
-ok 'sorts a file in place' on_gpu -g in_place -o in_place
-ok_same_bytes 'in place: the lines are sorted' in_place expected
+ok_file 'sorts a file in place' in_place <(sort -g many) -- on_gpu -g in_place -o in_place
 ok_says '-v says what the GPU did' '^gpusort: stage .*\(9000 lines\)' -- on_gpu -v -g equal -o got
 ok_says '-v: the text is uploaded' '^gpusort: upload ' -- on_gpu -v -g equal -o got
 
@@ -115,20 +108,17 @@ if ! on_stand_in; then
     done_testing
     exit
 fi
-sort -g many >expected
-ok_output 'more text than the device holds, in parts' expected -- \
+ok_output 'more text than the device holds, in parts' <(sort -g many) -- \
     env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g many
 ok_says 'more text than the device holds: -v says how many parts' \
     '^gpusort: [0-9]+ sorted parts put aside' -- \
     env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -v -g many -o got
-sort -g empty_lines >expected
-ok_output 'more lines than the device holds, in parts' expected -- \
+ok_output 'more lines than the device holds, in parts' <(sort -g empty_lines) -- \
     env SIMT_MEMORY_BYTES=400000 "$GPUSORT" --device=gpu -g empty_lines
 refused 'a line that the device does not hold: what is needed, and what is free' \
     'device 0: out of memory: [0-9.]+ MiB needed, 0.1 MiB free' -- \
     env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g nothing_but_long -o "$target"
-sort -g many >expected
-ok_output 'less memory than would be best' expected -- \
+ok_output 'less memory than would be best' <(sort -g many) -- \
     env SIMT_MEMORY_BYTES="$(full_or_small 9000000 2000000)" "$GPUSORT" --device=gpu -g many
 for order in -gu -k1,1n; do
     sort $order spelled >expected

@@ -55,8 +55,7 @@ ok_writes 'big-endian npy to text' little.text -- --output-format=text big.npy
 while IFS='|' read -r name expected words; do
     read -ra words <<<"$words"
     [ -e "$name" ] || echo 'an old output' >"$name"
-    ok "$name: ${words[*]}" gpusort "${words[@]}" -o "$name"
-    ok_same_bytes "$name has the bytes of $expected: ${words[*]}" "$name" "$expected"
+    ok_file "$name: ${words[*]}" "$name" "$expected" -- gpusort "${words[@]}" -o "$name"
 done <<'END'
 without_name|three.npy|--output-format=npy three
 by_name.npy|three.npy|three

@@ -24,8 +24,7 @@ ok_alone() {
 fresh_place() { rm -rf place && mkdir place; }
 
 fresh_place
-ok 'writes a new file' gpusort reversed.u64 -o place/new
-ok_same_bytes 'a new file' place/new sorted.u64
+ok_file 'writes a new file' place/new sorted.u64 -- gpusort reversed.u64 -o place/new
 ok_alone 'a new file' new
 
 fresh_place
@@ -57,14 +56,12 @@ fresh_place
 cp reversed.u64 place/real
 ln -s real place/link
 ln -s "$PWD/place/link" place/far
-ok 'an input may be the output through links' \
+ok_file 'an input may be the output through links' place/real sorted.u64 -- \
     gpusort --type=u64 --format=raw place/real -o place/far
-ok_same_bytes 'the file that a link names is replaced' place/real sorted.u64
 ok_prints 'a link stays a link' 'real\n' -- readlink place/link
 ok_alone 'output through links' real link far
 ln -s missing place/dangling
-ok 'a link to nothing' gpusort reversed.u64 -o place/dangling
-ok_same_bytes 'a link to nothing makes the file it names' place/missing sorted.u64
+ok_file 'a link to nothing' place/missing sorted.u64 -- gpusort reversed.u64 -o place/dangling
 ok_prints 'a link to nothing stays a link' 'missing\n' -- readlink place/dangling
 ln -s round place/round
 refused 'a link to itself' 'place/round' -- \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Input that is larger than the memory limit, or than the GPU's memory, is sorted in parts. The
 # output is that of NumPy and of sort(1) for any number of parts, memory stays within -S, and no
-# temporary file is left, even after an error.
+# temporary file is left, even after an error. limits.sh has -T that cannot be used or is full.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 data() { "$numpy" "$tests_dir/make_data.py" "$@"; }

@@ -164,8 +164,7 @@ sort -g lines >lines.up
 sort -g -r lines >lines.down
 for device in "${devices[@]}"; do
     for top in 0 1 7 1001 30000; do
-        head -n $top lines.up >first
-        ok_output "$device: lines as sort -g | head -n $top" first -- \
+        ok_output "$device: lines as sort -g | head -n $top" <(head -n $top lines.up) -- \
             gpusort --device="$device" --top=$top lines
         head -n $top lines.down >first
         ok_output "$device: lines as sort -g -r | head -n $top" first -- \

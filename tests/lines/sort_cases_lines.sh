@@ -143,8 +143,7 @@ gives 'files behind --' '1\n3\n' -n -- a
 given '-1' '5\n4\n'
 gives 'a file whose name looks like an option' '4\n5\n' -n -- -1
 gives 'a file without a newline before an empty one' '2\n10\n' -n b c
-sort -n a b >expected
-ok_output 'standard input among files' expected -- gpusort -n a - <b
+ok_output 'standard input among files' <(sort -n a b) -- gpusort -n a - <b
 
 given names 'a\x00b\x00'
 gives '--files0-from' '1\n2\n3\n10\n' -n --files0-from=names
