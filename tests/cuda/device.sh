@@ -11,12 +11,6 @@ keys() { "$numpy" "$tests_dir/make_data.py" keys . "$@"; }
 # Leaks are checked in argsort.sh, which runs all paths too.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
-paths=$(list_paths gpu)
-for wanted in bitonic direct-merge segmented-merge radix rank heap column column-single column-min \
-    column-pairs; do
-    ok "--list has the path $wanted" grep -qw -e "$wanted" <<<"$paths"
-done
-
 keys "$(list_types | paste -sd,)" 3001
 for type in $(list_types); do
     for direction in up down; do

@@ -111,7 +111,7 @@ at_once 'no second input, the first ones' '^gpusort: missing: No such file' -- -
 at_once 'no second input of numbers' '^gpusort: missing: No such file' -- --type=f64 silent missing
 at_once 'no input of a list' '^gpusort: missing: No such file' -- --files0-from=list
 at_once 'no -T' "$nowhere" -- -n -T ./missing silent
-at_once 'no second -T' "$nowhere" -- -n -T . -T ./missing silent
+at_once 'no second -T, numbers' "$nowhere" -- --type=f64 -T . -T ./missing silent
 at_once 'a -T that is a file' "temporary file in 'list' \(-T\): Not a directory$" -- -T list silent
 at_once 'no -T, and a list' "$nowhere" -- -T ./missing --files0-from=silent
 at_once 'no directory of the trace' '^gpusort: --trace=missing/x: No such file or directory$' -- \
@@ -153,8 +153,10 @@ with_directories() {
     unshare --map-root-user --mount bash -c '
         mount -t tmpfs -o size=64k none one
         mount -t tmpfs -o size=256k none two
-        "$@" || exit
-        [ -z "$(find one two three -mindepth 1)" ]' - "$@"
+        status=0
+        "$@" || status=$?
+        [ -z "$(find one two three -mindepth 1)" ] || status=9
+        exit $status' - "$@"
 }
 if with_directories true 2>/dev/null; then
     parts=(with_directories "$GPUSORT" --device=cpu)
