@@ -195,20 +195,29 @@ def number_text(type_name, value):
     return np.format_float_scientific(value, unique=True, trim="-", exp_digits=2)
 
 
+def plain_nans(type_name, keys):
+    """NaNs as text has them: with a sign and no payload."""
+    if type_name not in EXPONENT_BITS:
+        return keys
+    inf = infinity(type_name)
+    sign = keys & keys.dtype.type(1 << (width(type_name) - 1))
+    plain = keys.dtype.type(inf | (inf & -inf) >> 1)
+    return np.where((keys ^ sign) > inf, plain | sign, keys).astype(keys.dtype)
+
+
+def in_text(type_name, keys):
+    numbers = keys.view(numpy_dtype(type_name))
+    return "".join(number_text(type_name, x) + "\n" for x in numbers).encode()
+
+
 def command_text(directory, type_name, count):
     """IN.raw and IN.text hold the same numbers; SORTED.raw and SORTED.text too, in order. The NaNs
     of text have no payload."""
-    dtype = numpy_dtype(type_name)
-    keys = make_keys(type_name, int(count), seed=5)
-    if type_name in EXPONENT_BITS:
-        values = keys.view(dtype)
-        plain = np.array([np.nan], dtype).view(keys.dtype)[0] & keys.dtype.type((1 << (width(type_name) - 1)) - 1)
-        sign = keys & keys.dtype.type(1 << (width(type_name) - 1))
-        keys = np.where(np.isnan(values), keys.dtype.type(plain) | sign, keys).astype(keys.dtype)
+    keys = plain_nans(type_name, make_keys(type_name, int(count), seed=5))
     for name, numbers in (("in", keys), ("sorted", sort_keys(type_name, keys))):
         write_keys(os.path.join(directory, "%s.%s" % (type_name, name)), type_name, "little", numbers)
-        with open(os.path.join(directory, "%s.%s.text" % (type_name, name)), "w") as text:
-            text.writelines(number_text(type_name, x) + "\n" for x in numbers.view(dtype))
+        with open(os.path.join(directory, "%s.%s.text" % (type_name, name)), "wb") as text:
+            text.write(in_text(type_name, numbers))
 
 
 def command_shapes(directory, count):

@@ -61,23 +61,6 @@ def draw_arrays(rng, type_name, count):
     return np.split(keys, cuts)
 
 
-def plain_nans(type_name, keys):
-    """NaNs as text tells them: with a sign and no payload."""
-    if type_name not in make_data.EXPONENT_BITS:
-        return keys
-    bits = make_data.width(type_name)
-    inf = make_data.infinity(type_name)
-    sign = keys & keys.dtype.type(1 << (bits - 1))
-    plain = keys.dtype.type(inf | (inf & -inf) >> 1)
-    is_nan = (keys & keys.dtype.type((1 << (bits - 1)) - 1)) > inf
-    return np.where(is_nan, plain | sign, keys).astype(keys.dtype)
-
-
-def in_text(type_name, keys):
-    numbers = keys.view(make_data.numpy_dtype(type_name))
-    return "".join(make_data.number_text(type_name, x) + "\n" for x in numbers).encode()
-
-
 def spelled(rng, text):
     """Blanks around some numbers, and perhaps no newline behind the last one."""
     before, behind = [b"", b"", b" ", b"\t "], [b"\n", b"\n", b" \n", b"\r\n"]
@@ -93,7 +76,7 @@ def in_npy(array, version):
 
 def input_bytes(rng, this, keys):
     if this.format == "text":
-        return spelled(rng, in_text(this.type_name, keys))
+        return spelled(rng, make_data.in_text(this.type_name, keys))
     stored = keys if this.endian == "little" else keys.byteswap()
     if this.format == "raw":
         return stored.tobytes()
@@ -115,7 +98,7 @@ def expected_bytes(this):
         type_name, keys = this.type_name, make_data.sort_keys(this.type_name, keys, this.descending, nan)
     keys = np.ascontiguousarray(keys[: this.top])
     if this.output_format == "text":
-        return in_text(type_name, keys)
+        return make_data.in_text(type_name, keys)
     by_words = this.output_format == "raw" and says_order(this)
     endian = this.endian if not this.indices or by_words else "little"
     stored = keys if endian == "little" else keys.byteswap()
@@ -130,7 +113,7 @@ def draw_round(rng, settings):
     endian = rng.choice(["little", "big"]) if form != "text" and make_data.width(type_name) > 8 else "little"
     arrays = draw_arrays(rng, type_name, draw_count(rng, type_name, form, settings))
     if form == "text":
-        arrays = [plain_nans(type_name, keys) for keys in arrays]
+        arrays = [make_data.plain_nans(type_name, keys) for keys in arrays]
     this = Round(type_name, endian, form, arrays, form, [])
     has_nan = type_name in make_data.HAS_NAN
     if rng.random() < 0.3:
