@@ -21,10 +21,12 @@ $GPUSORT is the program under test, by default build/gpusort.
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import multiprocessing
 import os
 import random
+import select
 import shlex
 import signal
 import subprocess
@@ -51,14 +53,6 @@ SHRINK_TIME_S = 30
 Result = collections.namedtuple("Result", "status output said")
 
 
-class TimeLimit(Exception):
-    pass
-
-
-def raise_time_limit(_signal, _frame):
-    raise TimeLimit
-
-
 class Server:
     """A process that runs gpusort again and again (tests/many_runs.c), so that CUDA starts once."""
 
@@ -79,16 +73,19 @@ class Server:
         return status
 
     def run(self, words, stdin):
-        """The status of a run, or how the server died in it."""
+        """The status of a run, or how the server ended in it."""
         if self.process is None:
             self.start()
         request = [stdin, b"stdout", b"stderr", b"%d" % (len(words) + 1), b"gpusort", *words]
         try:
             self.process.stdin.write(b"".join(word + b"\0" for word in request))
             self.process.stdin.flush()
-            answer = self.process.stdout.readline()
         except BrokenPipeError:
-            answer = b""
+            pass  # it has died, and its output is at its end
+        if not select.select([self.process.stdout], [], [], OWN_LIMIT_S)[0]:
+            self.stop()
+            return "none after %d s" % OWN_LIMIT_S
+        answer = self.process.stdout.readline()
         if answer:
             return int(answer)
         self.process.wait()
@@ -109,36 +106,21 @@ class Runner:
         os.mkdir(directory)
         os.chdir(directory)
         os.mkdir("temporary")
-        signal.signal(signal.SIGALRM, raise_time_limit)
 
     def spawn(self, program, words, stdin):
-        """Runs a program with what is in files or, as bytes, in a pipe on its standard input."""
-        actions = [
-            (os.POSIX_SPAWN_OPEN, 1, "stdout", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
-            (os.POSIX_SPAWN_OPEN, 2, "stderr", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
-        ]
-        cat = None
-        if isinstance(stdin, bytes):
-            write_file("piped", stdin)
-            cat = subprocess.Popen(["cat", "piped"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            actions.append((os.POSIX_SPAWN_DUP2, cat.stdout.fileno(), 0))
-        else:
-            actions.append((os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0))
-        process = os.posix_spawn(program, [os.path.basename(program), *words], self.environment, file_actions=actions)
-        if cat:
-            cat.stdout.close()
+        """Runs a program with the file or, as bytes, what is in a pipe on its standard input."""
         limit_s = TIME_LIMIT_S if program == SORT else OWN_LIMIT_S
-        signal.setitimer(signal.ITIMER_REAL, limit_s)
-        try:
-            status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        except TimeLimit:
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-            status = "none after %d s" % limit_s
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            if cat:
-                cat.wait()
+        with contextlib.ExitStack() as files:
+            streams = {"stdout": files.enter_context(open("stdout", "wb")), "stderr": files.enter_context(open("stderr", "wb"))}
+            if isinstance(stdin, bytes):
+                streams["input"] = stdin
+            else:
+                streams["stdin"] = files.enter_context(open(stdin, "rb"))
+            try:
+                status = subprocess.run([os.path.basename(program), *words], executable=program, env=self.environment,
+                                        timeout=limit_s, check=False, **streams).returncode  # fmt: skip
+            except subprocess.TimeoutExpired:
+                status = "none after %d s" % limit_s
         return self.result(status)
 
     def serve(self, words, stdin):
@@ -148,15 +130,7 @@ class Runner:
         if isinstance(stdin, bytes):
             write_file("piped", stdin)
             stdin = "|piped"
-        signal.setitimer(signal.ITIMER_REAL, OWN_LIMIT_S)
-        try:
-            status = self.server.run(words, stdin.encode())
-        except TimeLimit:
-            self.server.stop()
-            status = "none after %d s" % OWN_LIMIT_S
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        return self.result(status)
+        return self.result(self.server.run(words, stdin.encode()))
 
     def result(self, status):
         """The status is a text if the program left temporary files."""
