@@ -6,6 +6,7 @@
 #include "core/vector_units.h"
 #include "cpu/vector/vector_sort.h"
 #include "tests/cpu/cpu_cases.h"
+#include "tests/engine_run.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -31,57 +32,17 @@ static struct sort_spec make_spec(const struct test_case *c, size_t count, unsig
                               .threads = threads};
 }
 
-/* Fills the engine in chunks of about a third of the items. */
-static bool fill(struct engine *engine, const struct test_case *c, struct error *error)
-{
-    const size_t width = c->wanted->bytes, third = c->count / 3 + 1;
-    struct chunk chunk;
-    for (size_t done = 0; done < c->count; done += chunk.count) {
-        const size_t left = c->count - done;
-        if (!functions->lend(engine, left < third ? left : third, &chunk, error) ||
-            chunk.capacity == 0 || chunk.capacity > third)
-            return false;
-        chunk.count = chunk.capacity < left ? chunk.capacity : left;
-        memcpy(chunk.items, c->input + done * width, chunk.count * width);
-        if (!functions->take(engine, chunk, error))
-            return false;
-    }
-    return true;
-}
-
-/* Returns whether the engine gives the expected items. */
-static bool gives_expected(struct engine *engine, const struct test_case *c, struct error *error)
-{
-    const size_t width = c->wanted->bytes;
-    struct chunk chunk;
-    for (size_t done = 0;; done += chunk.count) {
-        if (!functions->give(engine, &chunk, error))
-            return false;
-        if (chunk.count == 0)
-            return done == c->count;
-        if (chunk.count > c->count - done ||
-            memcmp(chunk.items, c->expected + done * width, chunk.count * width) != 0 ||
-            !functions->take_back(engine, chunk, error))
-            return false;
-    }
-}
-
-static bool engine_sorts(const struct test_case *c, bool is_known, unsigned threads)
-{
-    const struct sort_spec spec = make_spec(c, is_known ? c->count : COUNT_UNKNOWN, threads);
-    struct engine *engine = NULL;
-    struct error error = {0};
-    const bool done = functions->open(&spec, &engine, &error) && fill(engine, c, &error) &&
-                      functions->sort(engine, &error) && gives_expected(engine, c, &error);
-    functions->close(engine);
-    return done;
-}
-
 static void check_engine(const struct test_case *c, bool is_known, unsigned threads)
 {
-    if (!engine_sorts(c, is_known, threads))
-        fail_msg("%zu items of %s, %s, %s count, %u threads: not sorted", c->count, c->wanted->type,
-                 c->shape, is_known ? "known" : "unknown", threads);
+    const struct sort_spec spec = make_spec(c, is_known ? c->count : COUNT_UNKNOWN, threads);
+    unsigned char *const output = allocate(c->count * c->wanted->bytes);
+    struct engine_run run = {functions, &spec, c->input, c->count, output, 0};
+    struct error error = {0};
+    if (!engine_run_sort(&run, &error) || run.given != c->count)
+        fail_msg("%zu items of %s, %s: %zu given, %s", c->count, c->wanted->type, c->shape,
+                 run.given, error.message);
+    assert_sorted(c, output, 0, c->count, is_known ? "known count" : "unknown count", threads);
+    free(output);
 }
 
 /* An engine has at most one thread for each processor; the sort that it calls has as many threads

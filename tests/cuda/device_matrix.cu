@@ -20,6 +20,7 @@
 #include "cuda/engine/cuda_worker.h"
 #include "tests/cuda/device_shapes.h"
 #include "tests/cuda/matrix_common.h"
+#include "tests/engine_run.h"
 
 #include <set>
 #include <string.h>
@@ -42,63 +43,6 @@ static bool is_quick;
 static bool is_wanted_path(const char *name)
 {
     return !wanted_path || strcmp(wanted_path, name) == 0;
-}
-
-/* ---- the engine, as the pipeline drives it ---- */
-
-static bool send_items(struct engine *engine, const unsigned char *items, size_t count,
-                       size_t item_bytes, struct error *error)
-{
-    for (size_t sent = 0; sent < count;) {
-        /* Odd pieces, some filled only in part. */
-        const size_t want = std::min(count - sent, count / 3 + 1);
-        struct chunk chunk = {};
-        if (!cuda_backend.keys->lend(engine, want, &chunk, error))
-            return false;
-        if (chunk.capacity == 0 || chunk.capacity > want)
-            return error_set(error, "lent %zu items for %zu wanted", chunk.capacity, want);
-        chunk.count = (chunk.capacity + 1) / 2;
-        memcpy(chunk.items, items + sent * item_bytes, chunk.count * item_bytes);
-        sent += chunk.count;
-        if (!cuda_backend.keys->take(engine, chunk, error))
-            return false;
-    }
-    return true;
-}
-
-/* Keeps two chunks at a time. backend.h allows that. */
-static bool receive_items(struct engine *engine, std::vector<unsigned char> *output,
-                          size_t item_bytes, struct error *error)
-{
-    struct chunk previous = {};
-    for (;;) {
-        struct chunk chunk = {};
-        if (!cuda_backend.keys->give(engine, &chunk, error))
-            return false;
-        if (previous.count) {
-            const unsigned char *const bytes = (const unsigned char *)previous.items;
-            output->insert(output->end(), bytes, bytes + previous.count * item_bytes);
-            if (!cuda_backend.keys->take_back(engine, previous, error))
-                return false;
-        }
-        if (chunk.count == 0)
-            return true;
-        previous = chunk;
-    }
-}
-
-static bool sort_through(const struct sort_spec *spec, const void *items, size_t count,
-                         std::vector<unsigned char> *output, struct error *error)
-{
-    struct engine *engine = NULL;
-    output->clear();
-    const bool done =
-        cuda_backend.keys->open(spec, &engine, error) &&
-        send_items(engine, (const unsigned char *)items, count, spec->item_bytes, error) &&
-        cuda_backend.keys->sort(engine, error) &&
-        receive_items(engine, output, spec->item_bytes, error);
-    cuda_backend.keys->close(engine);
-    return done;
 }
 
 /* ---- the matrix ---- */
@@ -133,9 +77,12 @@ static void check_case(const struct algorithm *algorithm, size_t tile_size,
     spec.is_top = top != SIZE_MAX;
     spec.top = top;
     struct error error = {};
-    std::vector<unsigned char> output;
+    std::vector<unsigned char> output(items.size() * sizeof(K));
+    struct engine_run run = {cuda_backend.keys, &spec,         (const unsigned char *)items.data(),
+                             items.size(),      output.data(), 0};
     tally->cases++;
-    const bool ran = sort_through(&spec, items.data(), items.size(), &output, &error);
+    const bool ran = engine_run_sort(&run, &error);
+    output.resize(run.given * sizeof(K));
     const size_t bytes = std::min(items.size(), top) * sizeof(K);
     if (ran && output.size() == bytes &&
         (bytes == 0 || memcmp(output.data(), expected.data(), bytes) == 0))
@@ -444,10 +391,11 @@ static void check_refusal(struct tap_output *tap)
     spec.tile_size = 256;
     spec.threads = 1;
     const std::vector<unsigned char> items(9 * sizeof(uint64_t));
+    const struct engine_run run = {cuda_backend.keys, &spec, items.data(), 9, NULL, 0};
     struct engine *engine = NULL;
     struct error error = {};
     const bool is_open = cuda_backend.keys->open(&spec, &engine, &error);
-    tap_claim(tap, is_open && !send_items(engine, items.data(), 9, 8, &error) && error.is_set,
+    tap_claim(tap, is_open && !engine_run_send(&run, engine, &error) && error.is_set,
               "more items than announced are refused", error);
     cuda_backend.keys->close(engine);
 }
