@@ -196,41 +196,14 @@ struct payload {
     uint64_t (*index)(size_t i, size_t n);
 };
 
-static uint64_t payload_place(size_t i, size_t)
-{
-    return i;
-}
-
-static uint64_t payload_reversed(size_t i, size_t n)
-{
-    return n - 1 - i;
-}
-
-static uint64_t payload_high(size_t i, size_t)
-{
-    return (uint64_t)i << 35 | 1;
-}
-
-static uint64_t payload_one(size_t, size_t)
-{
-    return UINT64_MAX;
-}
-
-static uint64_t payload_few(size_t i, size_t)
-{
-    return random_bits(i + 1) % 3 << 40;
-}
-
-/* Crowded at one end, with the other far away. */
-static uint64_t payload_skewed(size_t i, size_t)
-{
-    return random_bits(i + 1) >> random_bits(i) % 64;
-}
-
 static const struct payload payloads[] = {
-    {"place", payload_place},      {"place from the end", payload_reversed},
-    {"high place", payload_high},  {"one payload", payload_one},
-    {"few payloads", payload_few}, {"skewed payload", payload_skewed},
+    {"place", [](size_t i, size_t) { return i; }},
+    {"place from the end", [](size_t i, size_t n) { return n - 1 - i; }},
+    {"high place", [](size_t i, size_t) { return (uint64_t)i << 35 | 1; }},
+    {"one payload", [](size_t, size_t) { return UINT64_MAX; }},
+    {"few payloads", [](size_t i, size_t) { return random_bits(i + 1) % 3 << 40; }},
+    /* Crowded at one end, with the other far away. */
+    {"skewed payload", [](size_t i, size_t) { return random_bits(i + 1) >> random_bits(i) % 64; }},
 };
 
 /* Keys that many items share, with each kind of index. */
