@@ -173,16 +173,12 @@ ok_prints 'all that the manual page lists is there' '' -- \
 
 # ---- --trace -------------------------------------------------------------------------------------
 
-# traced NAME CHECK... -- ARGUMENT...: `gpusort --trace=trace ARGUMENT...` prints no message, and
-# the trace passes the checks of check_trace.py.
+# traced NAME CHECKS -- ARGUMENT...: `gpusort --trace=trace ARGUMENT...` prints no message, and the
+# trace passes the checks of check_trace.py.
 traced() {
-    local name=$1 start status=0 checks=()
-    shift
-    while [ "$1" != -- ]; do
-        checks+=("$1")
-        shift
-    done
-    shift
+    local name=$1 start status=0 checks
+    read -ra checks <<<"$2"
+    shift 3
     rm -f trace
     start=$(date +%s%N)
     gpusort --trace=trace "$@" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
@@ -196,37 +192,35 @@ traced() {
 }
 
 text_bytes=$(stat -c %s data.txt)
-traced 'numbers' "read=$bytes" "write=$bytes" lanes=read,stage,write -- --device=cpu data.f64 -o out
+traced 'numbers' "read=$bytes write=$bytes lanes=read,stage,write" -- --device=cpu data.f64 -o out
 ok_same_bytes 'with --trace it sorts' out data.sorted
 head -c 17000000 /dev/zero >zeros.f64
-traced 'numbers that several threads read' read=17000000 write=17000000 lanes=read,stage,write -- \
+traced 'numbers that several threads read' 'read=17000000 write=17000000 lanes=read,stage,write' -- \
     --device=cpu --parallel=3 zeros.f64 -o out
-traced 'lines' "read=$text_bytes" "parse=$text_bytes" "make=$text_bytes" "write=$text_bytes" lanes=make,parse,read,stage,write -- \
+traced 'lines' "read=$text_bytes parse=$text_bytes make=$text_bytes write=$text_bytes lanes=make,parse,read,stage,write" -- \
     --device=cpu -n data.txt -o out
-traced 'standard input and output' "read=$text_bytes" "write=$text_bytes" -- -n <data.txt
-traced 'what is compressed' "read=$bytes" "encode=$bytes" "write=$(stat -c %s out.f64.zst)" \
-    lanes=encode,read,stage,write -- --device=cpu --zstd data.f64 -o again.f64.zst
-traced 'what is decompressed' "read=$(stat -c %s out.f64.zst)" "write=$bytes" lanes=decode,read,stage,write \
-    -- --device=cpu out.f64.zst -o out
-traced 'numbers in parts' "read=$bytes" "write=$bytes" "spill=$((2 * bytes))" "merge=$bytes" \
-    lanes=merge,read,spill,stage,write -- --device=cpu -S 1M data.f64 -o out
-traced 'lines in parts' "read=$text_bytes" "write=$text_bytes" "spill=$((2 * text_bytes))" -- \
+traced 'standard input and output' "read=$text_bytes write=$text_bytes" -- -n <data.txt
+traced 'what is compressed' "read=$bytes encode=$bytes write=$(stat -c %s out.f64.zst) lanes=encode,read,stage,write" -- \
+    --device=cpu --zstd data.f64 -o again.f64.zst
+traced 'what is decompressed' "read=$(stat -c %s out.f64.zst) write=$bytes lanes=decode,read,stage,write" -- \
+    --device=cpu out.f64.zst -o out
+traced 'numbers in parts' "read=$bytes write=$bytes spill=$((2 * bytes)) merge=$bytes lanes=merge,read,spill,stage,write" -- \
+    --device=cpu -S 1M data.f64 -o out
+traced 'lines in parts' "read=$text_bytes write=$text_bytes spill=$((2 * text_bytes))" -- \
     --device=cpu -S 1M -n data.txt -o out
-traced 'a merge' "read=$((2 * text_bytes))" "write=$((2 * text_bytes))" -- \
-    -nm lines.sorted lines.sorted -o out
-traced 'a check' "read=$text_bytes" lanes=read,stage -- -nc lines.sorted
+traced 'a merge' "read=$((2 * text_bytes)) write=$((2 * text_bytes))" -- -nm lines.sorted lines.sorted -o out
+traced 'a check' "read=$text_bytes lanes=read,stage" -- -nc lines.sorted
 traced 'text made of numbers, by many threads' "read=$bytes" -- \
     --device=cpu --parallel=16 --output-format=text data.f64 -o out
-traced 'numbers made of text' "read=$text_bytes" "parse=$text_bytes" -- \
-    --device=cpu --type=f64 data.txt -o out
+traced 'numbers made of text' "read=$text_bytes parse=$text_bytes" -- --device=cpu --type=f64 data.txt -o out
 if [ -n "$is_gpu" ]; then
-    traced 'numbers on the GPU' "read=$bytes" "write=$bytes" "upload=$bytes" "kernel=$bytes" \
-        "download=$bytes" -- --device=gpu data.f64 -o out
+    traced 'numbers on the GPU' "read=$bytes write=$bytes upload=$bytes kernel=$bytes download=$bytes" -- \
+        --device=gpu data.f64 -o out
     ok_same_bytes 'with --trace the GPU sorts' out data.sorted
-    traced 'lines on the GPU' "upload=$text_bytes" "download=$text_bytes" "write=$text_bytes" -- \
+    traced 'lines on the GPU' "upload=$text_bytes download=$text_bytes write=$text_bytes" -- \
         --device=gpu -n data.txt -o out
-    traced 'the first numbers on the GPU' "upload=$bytes" "download=80" -- --device=gpu --top=10 data.f64
-    traced 'parts on the GPU' "upload=$bytes" "download=$bytes" "merge=$bytes" -- \
+    traced 'the first numbers on the GPU' "upload=$bytes download=80" -- --device=gpu --top=10 data.f64
+    traced 'parts on the GPU' "upload=$bytes download=$bytes merge=$bytes" -- \
         --device=gpu --device-memory=$((bytes / 2))b data.f64 -o out
     ok_prints 'are the work of one engine' '1\n' -- grep -c '"cat":"start"' trace
     stats 'the memory of the GPU' "s['memory']['device_bytes'] >= 2 * $bytes" -- \
@@ -243,7 +237,7 @@ rm -f trace
 ok_fails_with 'one that never begins' 2 'missing: No such file' -- gpusort --trace=trace missing
 ok 'leaves none' test ! -e trace
 echo 'an old trace, and a long one' >trace
-traced 'an old one is replaced' -- data.txt -n -o out
+traced 'an old one is replaced' '' -- data.txt -n -o out
 ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.txt >/dev/null && [ ! -e none ]' "$GPUSORT"
 
 refused 'a directory' '^gpusort: --trace=\.: Is a directory$' -- gpusort --trace=. data.f64 -o "$target"
