@@ -123,24 +123,17 @@ ok() {
     fi
 }
 
-# describe_difference GOT EXPECTED: prints where two files first differ, and the bytes of both
-# there.
+# describe_difference GOT EXPECTED: prints the sizes of two files, and their bytes where they first
+# differ.
 describe_difference() {
     local at file
+    stat -L -c '%n has %s bytes' "$1" "$2" 2>&1 || return 0
+    at=$(cmp "$1" "$2" 2>&1 | sed -nE 's/.* ([0-9]+), .*/\1/p') || true # also where one of them ends
+    at=$((${at:-0} > 8 ? at - 8 : 0))
     for file in "$1" "$2"; do
-        if [ ! -e "$file" ]; then
-            echo "there is no $file"
-            return 0
-        fi
+        echo "$file, from byte $at on:"
+        od -A d -t x1z -j "$at" -N 48 "$file" || true
     done
-    stat -L -c '%n has %s bytes' "$1" "$2"
-    at=$(cmp "$1" "$2" 2>/dev/null | sed -n 's/.* differ: [a-z]* \([0-9]*\),.*/\1/p') || true
-    at=$((${at:-$(($(stat -L -c %s "$1") + 1))} - 1)) # no match: one is a prefix of the other
-    at=$((at > 8 ? at - 8 : 0))
-    echo "from byte $at on, got:"
-    od -A d -t x1z -j "$at" -N 48 "$1" || true
-    echo "expected:"
-    od -A d -t x1z -j "$at" -N 48 "$2" || true
 }
 
 # ok_same_bytes NAME GOT EXPECTED
@@ -199,36 +192,35 @@ ok_prints() {
     ok_output "$name" "$work/log/expected" "$@"
 }
 
-# ok_says NAME REGEX -- COMMAND...: COMMAND succeeds, and a line of its standard output or error
-# matches REGEX.
-ok_says() {
-    local name=$1 regex=$2 status=0
-    shift 3
-    "$@" >"$work/log/said" 2>&1 || status=$?
+# finish_message NAME STATUS EXPECTED FILE REGEX COMMAND...: passes if COMMAND has ended with EXPECTED,
+# and a line of FILE matches REGEX.
+finish_message() {
+    local name=$1 status=$2 expected=$3 file=$4 regex=$5
+    shift 5
     {
-        [ "$status" -eq 0 ] || echo "exit status $status of: $*"
-        matches "$work/log/said" "$regex" || {
+        [ "$status" -eq "$expected" ] || echo "exit status $status, not $expected, of: $*"
+        matches "$file" "$regex" || {
             echo "no line matches $regex in:"
-            cat "$work/log/said"
+            cat "$file"
         }
     } >"$work/log/problems"
     pass_unless_said "$name" "$work/log/problems"
 }
 
+# ok_says NAME REGEX -- COMMAND...: COMMAND succeeds, and a line of its standard output or error
+# matches REGEX.
+ok_says() {
+    local status=0
+    "${@:4}" >"$work/log/said" 2>&1 || status=$?
+    finish_message "$1" "$status" 0 "$work/log/said" "$2" "${@:4}"
+}
+
 # ok_fails_with NAME STATUS REGEX -- COMMAND...: COMMAND exits with STATUS, and its standard error
 # matches REGEX.
 ok_fails_with() {
-    local name=$1 expected=$2 regex=$3 status=0
-    shift 4
-    "$@" >/dev/null 2>"$work/log/stderr" || status=$?
-    {
-        [ "$status" -eq "$expected" ] || echo "exit status $status, not $expected, of: $*"
-        matches "$work/log/stderr" "$regex" || {
-            echo "nothing matches $regex on standard error:"
-            cat "$work/log/stderr"
-        }
-    } >"$work/log/problems"
-    pass_unless_said "$name" "$work/log/problems"
+    local status=0
+    "${@:5}" >/dev/null 2>"$work/log/stderr" || status=$?
+    finish_message "$1" "$status" "$2" "$work/log/stderr" "$3" "${@:5}"
 }
 
 # peak_of COMMAND...: runs COMMAND, and writes the KiB of memory that it took to the file peak.
@@ -279,6 +271,18 @@ refused() {
 }
 
 # ---- properties of the machine and the program ---------------------------------------------------
+
+# A sanitizer takes memory and stack of its own.
+is_sanitized=no
+! grep -Eqs '__(asan|tsan|ubsan)' "$GPUSORT" || is_sanitized=yes
+
+# A library that makes calls fail, and the program without the OpenMP library in it, whose calls must
+# not fail. Both are empty if they are not built, or if a sanitizer takes the calls.
+fault_library=$(dirname "$GPUSORT")/tests/fault_library.so
+gpusort_apart=$(dirname "$GPUSORT")/tests/gpusort_apart
+if [ "$is_sanitized" = yes ] || [ ! -f "$fault_library" ] || [ ! -x "$gpusort_apart" ]; then
+    fault_library='' gpusort_apart=''
+fi
 
 # Sets $numpy to a Python that has NumPy, or skips the test. An empty folder called numpy has no
 # origin.

@@ -238,7 +238,7 @@ many[::-1].tofile("many.u32")
     refused 'a failure of the GPU that --device names' '^gpusort: device 0: ' -- \
         env SIMT_FAIL=kernel:1 "$GPUSORT" --device=gpu --format=raw --type=f64 -o "$target" "$in"
 fi
-if [ -n "$is_simt" ] && ! grep -q __asan_init "$GPUSORT"; then
+if [ -n "$is_simt" ] && [ "$is_sanitized" = no ]; then
     goes_on 'after a failed launch' cudaLaunchKernelEx:1
     goes_on 'without the one that has no memory' cudaMalloc@1:1,kernel:1 --device-memory=200M
     goes_on 'without one that cannot be used' cudaMemGetInfo@1:1,kernel:1 --device-memory=200M

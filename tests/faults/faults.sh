@@ -10,19 +10,16 @@
 command -v python3 >/dev/null || skip_all 'no Python'
 
 faults() { GPUSORT=$GPUSORT TMPDIR=$work python3 -B "$tests_dir/faults/faults.py" "$@"; }
-library=$(dirname "$GPUSORT")/tests/fault_library.so
 
 if [ "$(basename "$GPUSORT")" = gpusort_cuda_faults ]; then
     faults device "$@"
 elif grep -q SIMT_FAIL "$GPUSORT"; then
     faults cuda "$@"
-elif grep -q __asan_init "$GPUSORT"; then
+elif [ "$is_sanitized" = yes ]; then
     skip_all 'the address sanitizer takes the calls that a library would make fail'
-elif [ ! -f "$library" ]; then
-    skip_all "$library is not built (make check builds it)"
+elif [ -z "$fault_library" ]; then
+    skip_all 'gpusort_apart or fault_library.so is not built (make check builds them)'
 else
-    # Calls by the OpenMP library must not count, so the program must not contain that library.
-    apart=$(dirname "$GPUSORT")/tests/gpusort_apart
-    [ ! -x "$apart" ] || GPUSORT=$apart
-    faults calls "$library" "$@"
+    GPUSORT=$gpusort_apart
+    faults calls "$fault_library" "$@"
 fi

@@ -267,8 +267,7 @@ fi
 # ---- allocations that fail -----------------------------------------------------------------------
 
 # No allocation larger than a given number of bytes succeeds, which no plan can foresee.
-built=$(dirname "$GPUSORT")/tests
-if [ ! -x "$built/gpusort_apart" ] || [ ! -f "$built/fault_library.so" ] || [ "$test_size" = small ]; then
+if [ -z "$fault_library" ] || [ "$test_size" = small ]; then
     skip 'memory that is refused' 'no program whose calls can be made to fail'
 else
     # Text of 10 MB, whose lines take twice 12 MB more; numbers of 12 MB, or 24 MB with indices.
@@ -278,7 +277,7 @@ else
     head -n 500000 mixed.stable >mixed.first
     while IFS='|' read -r name way bytes expected input words; do
         read -ra words <<<"$words"
-        given=(env LD_PRELOAD="$built/fault_library.so" FAULT_MEMORY="$bytes" "$built/gpusort_apart"
+        given=(env LD_PRELOAD="$fault_library" FAULT_MEMORY="$bytes" "$gpusort_apart"
             --device=cpu --parallel=2 "${words[@]}")
         if [ "$way" = file ]; then
             ok_output "$name, no more than $bytes bytes at a time" "$expected" -- "${given[@]}" "$input"
@@ -302,12 +301,12 @@ fi
 # space_before_sort USED: prints whether it is, in a container of 1 GB of which USED bytes are used.
 space_before_sort() {
     in_groups "memory.max=1000000000;memory.current=$1" \
-        env LD_PRELOAD="$built/fault_library.so" "$built/gpusort_apart" --device=cpu --parallel=4 \
+        env LD_PRELOAD="$fault_library" "$gpusort_apart" --device=cpu --parallel=4 \
         --type=u32 --format=raw --trace="$work/log/trace" zeros -o got &&
         tr '{' '\n' <"$work/log/trace" | sed -n 's/.*"name":"\(space\|sort\)".*"ts":\([0-9]*\).*/\2 \1/p' |
         sort -n | head -n 1 | cut -d ' ' -f 2
 }
-if [ ! -x "$built/gpusort_apart" ] || [ ! -f "$built/fault_library.so" ] || [ "$test_size" = small ]; then
+if [ -z "$fault_library" ] || [ "$test_size" = small ]; then
     skip 'space for the output, by the free memory' 'no program whose processors can be set'
 elif ! unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
     skip 'space for the output, by the free memory' 'no name space to mount groups in'

@@ -114,14 +114,8 @@ ok '/dev/null stays a device' test -c /dev/null
 # processors.
 head -c 20000000 /dev/zero | tr '\0' 'x' >large
 seq 2000000 >many
-built=$(dirname "$GPUSORT")/tests
-has_faults=no
 by_four=("$GPUSORT" --parallel=4)
-if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] &&
-    ! grep -q __asan_init "$GPUSORT"; then
-    has_faults=yes
-    by_four=(env LD_PRELOAD="$built/fault_library.so" "$built/gpusort_apart" --parallel=4)
-fi
+[ -z "$fault_library" ] || by_four=(env LD_PRELOAD="$fault_library" "$gpusort_apart" --parallel=4)
 
 # ---- refusals ------------------------------------------------------------------------------------
 
@@ -297,7 +291,7 @@ ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)
 
 # The end of a complete output is not moved, as others may append to it at that moment. Where the
 # file system has no fallocate(2), no file position is moved before the bytes are written.
-if [ "$has_faults" = yes ]; then
+if [ -n "$fault_library" ]; then
     FAULT_CALLS=$work/log/calls ones >got
     ok 'the end of what is whole is not moved' bash -c '[ -s "$0" ] && ! grep -q "^ftruncate " "$0"' "$work/log/calls"
     FAULT=fallocate:1+:95 ones >got

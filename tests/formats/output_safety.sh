@@ -27,14 +27,7 @@ fresh_place() { rm -rf place && mkdir -m 755 place; }
 fresh_sticky() { rm -rf sticky && mkdir -m 1777 sticky; }
 
 # The program whose calls can fail can also refuse files without a name.
-built=$(dirname "$GPUSORT")/tests
-has_faults=no
-is_sanitized=no
-! grep -q __asan_init "$GPUSORT" || is_sanitized=yes # needs /proc, and a large stack
-if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] && [ $is_sanitized = no ]; then
-    has_faults=yes
-fi
-by_name=(env LD_PRELOAD="$built/fault_library.so" FAULT_NAMED=yes "$built/gpusort_apart")
+by_name=(env LD_PRELOAD="$fault_library" FAULT_NAMED=yes "$gpusort_apart")
 by_name() { "${by_name[@]}" "$@"; }
 
 # ---- a link that another user flips --------------------------------------------------------------
@@ -93,7 +86,7 @@ facts() {
 }
 # Both kinds of temporary: without a name, and with one.
 ways=(gpusort)
-[ $has_faults = no ] || ways+=(by_name)
+[ -z "$fault_library" ] || ways+=(by_name)
 for way in "${ways[@]}"; do
     fresh_place
     modes=(600 640 664 755)
@@ -253,7 +246,7 @@ ends_all() {
 sorting=(env --default-signal "$GPUSORT")
 ends_all 'neither a file without a name' KILL ABRT INT TERM PWR RTMIN+7
 sorting=(env --default-signal "${by_name[@]}")
-[ $has_faults = no ] || ends_all 'nor one with a name' HUP INT QUIT TERM XCPU PIPE USR1 USR2 ALRM VTALRM PROF \
+[ -z "$fault_library" ] || ends_all 'nor one with a name' HUP INT QUIT TERM XCPU PIPE USR1 USR2 ALRM VTALRM PROF \
     IO PWR SYS STKFLT RTMIN RTMIN+7 RTMAX
 fresh_place
 sorting=(env "--ignore-signal=HUP,TERM,USR1,RTMIN" "$GPUSORT")
@@ -280,12 +273,12 @@ at_any_moment() {
 head -c 18000000 /dev/zero >large.u8
 at_any_moment 20 "$GPUSORT" -n input -o place/out
 at_any_moment 10 "$GPUSORT" large.u8 -o place/out
-if [ $has_faults = yes ]; then
+if [ -n "$fault_library" ]; then
     at_any_moment 30 "${by_name[@]}" -n input -o place/out
     at_any_moment 10 "${by_name[@]}" --parallel=4 large.u8 -o place/out # mapped
 fi
 fresh_place
-[ $is_sanitized = yes ] || ok 'a small stack' bash -c 'ulimit -s 64; exec "$0" -n input -o place/out' "$GPUSORT"
+[ "$is_sanitized" = yes ] || ok 'a small stack' bash -c 'ulimit -s 64; exec "$0" -n input -o place/out' "$GPUSORT"
 
 # ---- outputs that cannot be replaced, and files of other users -----------------------------------
 
@@ -400,7 +393,7 @@ if chattr +a grows 2>/dev/null; then
         "^gpusort: grows/out: its directory is append-only, so it cannot be replaced: $copy_it" grows/out "$GPUSORT"
     ok 'a new file in a directory that only grows' "$GPUSORT" -n input -o grows/new
     ok_prints 'nothing else is left there' 'new\nout\n' -- ls -A grows
-    if [ $has_faults = yes ]; then
+    if [ -n "$fault_library" ]; then
         refused 'a new file there, where each file has a name' 'grows/newer: Operation not permitted' -- \
             by_name -n input -o grows/newer
         ok_prints 'nothing is left of that' 'new\nout\n' -- ls -A grows
@@ -422,7 +415,7 @@ if unshare --map-root-user --mount mount --bind input mounted 2>/dev/null; then
     refused_early 'a mount point' "^gpusort: mounted: it is a mount point, so it cannot be replaced: $copy_it" \
         mounted unshare --map-root-user --mount bash -c 'mount --bind input mounted && exec "$0" "$@"' "$GPUSORT"
     # Without /proc, descriptors have no paths: no function that is needed is lost.
-    [ $is_sanitized = yes ] || ok 'without /proc' unshare --map-root-user --mount bash -c '
+    [ "$is_sanitized" = yes ] || ok 'without /proc' unshare --map-root-user --mount bash -c '
         mount -t tmpfs none /proc
         echo old >no_proc && chmod 604 no_proc
         "$0" --device=cpu -n input -o no_proc && "$0" --device=cpu -n input -o no_proc_new &&

@@ -45,7 +45,6 @@ PIPE_BYTES = 60000  # what a pipe takes before anyone reads it
 TIME_LIMIT_S = 20  # of sort(1)
 OWN_LIMIT_S = 240  # of gpusort, as a stand-in for a GPU is slow
 MISMATCH = 3  # the status of a process that found one
-SHRINK_TRIES = 1500
 SHRINK_TIME_S = 30
 
 # ---- running it ----------------------------------------------------------------------------------
@@ -230,19 +229,15 @@ class Shrinker:
     def __init__(self, runner, case):
         self.runner = runner
         self.case = case
-        self.tries = 0
         self.end = time.monotonic() + SHRINK_TIME_S
 
     def is_over(self):
-        return self.tries >= SHRINK_TRIES or time.monotonic() > self.end
+        return time.monotonic() > self.end
 
     def still(self, **changes):
         """Takes the changes if the mismatch is still there."""
-        if self.is_over():
-            return False
-        self.tries += 1
         case = dataclasses.replace(self.case, **changes)
-        if not case.in_domain() or self.runner.compare(case) is None:
+        if self.is_over() or not case.in_domain() or self.runner.compare(case) is None:
             return False
         self.case = case
         return True
@@ -259,33 +254,24 @@ class Shrinker:
                 else:
                     at += size
             size //= 2
-        return parts
 
-    def with_input(self, i, text):
-        return {"inputs": self.case.inputs[:i] + [text] + self.case.inputs[i + 1 :]}
-
-    def shrink_lines(self):
+    def shrink_inputs(self, parts_of):
         for i, text in enumerate(self.case.inputs):
-            lines = lines_of(text, self.case.terminator)
-            self.without_parts(lines, lambda parts, i=i: self.with_input(i, b"".join(parts)))
-
-    def shrink_bytes(self):
-        for i, text in enumerate(self.case.inputs):
-            parts = [text[k : k + 1] for k in range(len(text))]
-            self.without_parts(parts, lambda parts, i=i: self.with_input(i, b"".join(parts)))
+            self.without_parts(parts_of(text), lambda parts, i=i: {
+                "inputs": self.case.inputs[:i] + [b"".join(parts)] + self.case.inputs[i + 1 :]})  # fmt: skip
 
     def shrink(self):
         before = None
         while before != self.case and not self.is_over():
             before = self.case
             self.without_parts(self.case.inputs, lambda parts: {"inputs": parts})
-            self.shrink_lines()
+            self.shrink_inputs(lambda text: lines_of(text, self.case.terminator))
             self.without_parts(self.case.units, lambda parts: {"units": parts})
             for change in ({"packing": 0}, {"repeated": None}, {"argsort": b""}, {"output": ""},
                            {"delivery": "files"}, {"header": 0}, {"top": 0}, {"device_words": []},
                            {"is_presorted": False, "action": ""}):  # fmt: skip
                 self.still(**change)
-            self.shrink_bytes()
+            self.shrink_inputs(lambda text: [text[k : k + 1] for k in range(len(text))])
         return self.case
 
 

@@ -361,18 +361,17 @@ ok_says 'short numbers are counted' '^memory .* numbers at a time, which are cou
 # ---- signals -------------------------------------------------------------------------------------
 
 # SIGTERM, as a later part is stored.
-library=$(dirname "$GPUSORT")/tests/fault_library.so
-if [ ! -f "$library" ] || grep -q __asan_init "$GPUSORT"; then
+if [ -z "$fault_library" ]; then
     skip 'SIGTERM after a part was stored' 'with sanitizers, or the faults are not built'
 else
     for input in "--format=raw --type=f64 $unsorted" '-n fields'; do
         # shellcheck disable=SC2086 # several words
         refused "the ninth write is one of a part: $input" '^gpusort: temporary file in .* \(-T\): Input/output error$' -- \
-            env FAULT=write:9:5 LD_PRELOAD="$library" "$GPUSORT" -S 1b $input -o "$target"
+            env FAULT=write:9:5 LD_PRELOAD="$fault_library" "$GPUSORT" -S 1b $input -o "$target"
         old_output
         status=0
         # shellcheck disable=SC2086 # several words
-        env --default-signal=TERM FAULT=write:9:signal LD_PRELOAD="$library" "$GPUSORT" -S 1b $input \
+        env --default-signal=TERM FAULT=write:9:signal LD_PRELOAD="$fault_library" "$GPUSORT" -S 1b $input \
             -o "$target" 2>"$work/log/stderr" || status=$?
         {
             [ $status -eq 143 ] || echo "exit status $status, not that of the signal"

@@ -6,7 +6,6 @@
 
 need_open_mpi
 need_numpy
-if grep -q __asan_init "$GPUSORT"; then is_sanitized=yes; else is_sanitized=; fi
 
 # ranks N ARGUMENT...: gpusort in N ranks; mpirun's own messages are dropped. After a failure mpirun
 # sends SIGTERM to the ranks and, $kill_after seconds later, SIGKILL, even if they have ended. MPI
@@ -39,7 +38,7 @@ ok_shared() {
 ok_shared_all() {
     local name count suffix words
     while IFS='|' read -r name count suffix words; do
-        [ -z "$is_sanitized" ] || [[ $name == +* ]] || continue
+        [ "$is_sanitized" = no ] || [[ $name == +* ]] || continue
         # shellcheck disable=SC2086 # several words
         ok_shared "${name#+}" "$count" "$suffix" $words
     done
@@ -108,7 +107,7 @@ frames() {
 }
 frames finite.f64 200001
 frames part1.npy 50000
-[ -n "$is_sanitized" ] || frames large.f64 1000000
+[ "$is_sanitized" = yes ] || frames large.f64 1000000
 frames numbers.txt 100000
 ok_shared_all <<'END'
 +doubles with NaNs, written as .npy|2|npy|doubles.f64
@@ -143,7 +142,7 @@ two lines|6|txt|lines
 +indices of lines of two files, the first of equal ones|3|npy|--argsort -u -t: -k1,1 -k2,2nr rows more-rows
 indices of lines after a header, in more parts than are merged at once|3|npy|--argsort=i32 -S 1M --header=1 -t, -k2,2n named named-too
 END
-if [ -z "$is_sanitized" ]; then
+if [ "$is_sanitized" = no ]; then
     ok_output 'two ranks: standard output, and it is binary' finite-sorted.f64 -- ranks 2 finite.f64
     ok_says 'two ranks: the indices that NumPy finds' '^same$' -- eval \
         'ranks 2 --argsort=u32 reversed.f32 -o order.u32 && cmp order.u32 reversed.order && echo same'
@@ -233,7 +232,7 @@ a large output, indices of numbers|3|npy|--parallel=2 --argsort large.f64
 a large output, bytes|2|npy|--parallel=2 --type=u8 large.f64
 a large output, lines|2|txt|--parallel=2 -k1 much
 END
-if [ -z "$is_sanitized" ]; then
+if [ "$is_sanitized" = no ]; then
     LC_ALL=C sort much >sorted.txt
     ok_same_bytes '2 ranks: a large output, lines as sort(1) has them' shared.txt sorted.txt
     cp large.f64 large-0.f64
@@ -257,7 +256,7 @@ ok_says '--explain is of all ranks, printed by one' '^1$' -- eval \
 threads() {
     "$@" --explain large.f64 -o out.f64 | sed -n 's/.*cpu (\([0-9]*\) threads).*/\1/p'
 }
-if [ -n "$is_sanitized" ] || [ "$(threads gpusort --device=cpu)" = 1 ]; then
+if [ "$is_sanitized" = yes ] || [ "$(threads gpusort --device=cpu)" = 1 ]; then
     skip 'one rank has all threads' 'with sanitizers, or there is one processor'
 else
     ok_says "one rank: Open MPI's default binding is undone" "^$(threads gpusort --device=cpu)\$" -- \
@@ -286,7 +285,7 @@ events = json.load(open("trace.json"))["traceEvents"]
 names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
 assert sorted(names) == [0, 1, 2] and names[2].startswith("rank 2 on "), names
 assert {e["pid"] for e in events if e.get("cat") == "write"} == {0, 1, 2}'
-if [ -z "$is_sanitized" ]; then
+if [ "$is_sanitized" = no ]; then
     ranks 2 --stats=json crowded.u64 -o out.u64 2>stats || true
     ok 'a rank has 2.2 times its part in memory, and little more' "$numpy" -c 'import json
 ranks = json.loads(open("stats").readline())["ranks"]
@@ -358,7 +357,7 @@ in_memory() {
         exit "$status"' "$@"
 }
 mkdir memory
-if [ -n "$is_sanitized" ] || ! in_memory 1m true 2>/dev/null; then
+if [ "$is_sanitized" = yes ] || ! in_memory 1m true 2>/dev/null; then
     skip 'a large output in memory' 'with sanitizers, or no file system may be mounted'
 else
     export -f ranks
@@ -382,7 +381,7 @@ refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which th
 mpich() {
     timeout 60 mpirun.mpich -n "$1" "$work/mpich/gpusort" "${@:2}"
 }
-if [ -n "$is_sanitized" ] || ! command -v mpicc.mpich mpirun.mpich >/dev/null; then
+if [ "$is_sanitized" = yes ] || ! command -v mpicc.mpich mpirun.mpich >/dev/null; then
     skip 'ranks of MPICH' 'not with sanitizers, or no mpicc.mpich and mpirun.mpich'
 else
     mkdir "$work/mpich"
@@ -414,7 +413,7 @@ ok_undone() {
 }
 
 preload=$(dirname "$GPUSORT")/tests/mpi_faults.so
-if [ -n "$is_sanitized" ] || [ ! -f "$preload" ]; then
+if [ "$is_sanitized" = yes ] || [ ! -f "$preload" ]; then
     skip 'MPI calls fail, ranks are killed' 'not with sanitizers, or the faults are not built'
     done_testing
     exit
