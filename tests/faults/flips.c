@@ -161,10 +161,10 @@ WRAP(bool, merge_cut_evenly,
 
 /* "bound": the position up to which a text is merged before more is read; it becomes half as far.
  */
-WRAP(size_t, merge_cut_find_behind,
+WRAP(size_t, merge_cut_find_after,
      (const struct merge_texts *texts, size_t i, size_t begin, const struct splitter *splitter))
 {
-    const size_t place = __real_merge_cut_find_behind(texts, i, begin, splitter);
+    const size_t place = __real_merge_cut_find_after(texts, i, begin, splitter);
     return i == 0 && is_turn("bound") ? begin + (place - begin) / 2 : place;
 }
 
