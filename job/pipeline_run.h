@@ -45,6 +45,8 @@ struct run {
     struct proof proof;
 };
 
+/* ---- part.c ---- */
+
 /* Sets the current stage of the job. Returns the time, for run_stage_add(). */
 uint64_t run_stage_begin(enum stage stage);
 
@@ -89,12 +91,23 @@ bool run_begin_output(struct run *run, size_t count, struct layout *layout, stru
 bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
                      struct error *error);
 
+/* ---- pipeline_order.c ---- */
+
 /* Run a JOB_CHECK and a JOB_MERGE. */
 bool run_check(struct run *run, struct error *error);
 bool run_merge(struct run *run, struct error *error);
 
 /* Writes the header lines, if there are any. */
 bool run_write_header(struct run *run, struct error *error);
+
+/* Minimum memory for merging, even if the limit is lower. */
+#define MERGE_BYTES_MIN ((size_t)8 << 20)
+
+/* Returns the memory for merging lines: that of a part, without the memory that merging threads
+ * need. */
+size_t run_merge_bytes(const struct job *job);
+
+/* ---- part_lines.c ---- */
 
 /* Reads the first part of the lines. Sorts and writes it if run->is_at_end, that is, if it is all
  * of the input and there is memory to sort it at once. */
@@ -106,26 +119,23 @@ bool run_read_lines(struct run *run, struct lines *lines, struct error *error);
 /* Sorts lines in memory, and writes them to the sink. */
 bool run_sort_lines(struct run *run, struct lines *lines, struct error *error);
 
-/* external_runs.c: called when the first part is sorted and more input remains. Sorts the remaining
+/* ---- external_runs.c, external_lines.c ---- */
+
+/* Called when the first part of the numbers is sorted and more input remains. Sorts the remaining
  * parts, merges and writes. */
 bool external_keys_run(struct run *run, struct error *error);
 
-/* pipeline_group.c: numbers, or their indices, of a job that a group shares. */
+/* Called when the first part of the lines, or more, is read, or all lines if there is no memory to
+ * sort them at once. Sorts in parts, merges and writes. *lines is replaced for each part; the
+ * caller frees the last one. */
+bool external_lines_run(struct run *run, struct lines **lines, struct error *error);
+
+/* ---- pipeline_group.c, pipeline_group_lines.c: a job that a group shares ---- */
+
+/* Runs a job of numbers, or of their indices. */
 bool run_group_keys(struct run *run, struct error *error);
 
-/* Minimum memory for merging, even if the limit is lower. */
-#define MERGE_BYTES_MIN ((size_t)8 << 20)
-
-/* Returns the memory for merging lines: that of a part, without the memory that merging threads
- * need. */
-size_t run_merge_bytes(const struct job *job);
-
-/* pipeline_group_lines.c: lines of a job that a group shares. */
+/* Runs a job of lines. */
 bool run_group_lines(struct run *run, struct error *error);
-
-/* external_lines.c: called when the first part of the lines, or more, is read, or all lines if
- * there is no memory to sort them at once. Sorts in parts, merges and writes. *lines is replaced
- * for each part; the caller frees the last one. */
-bool external_lines_run(struct run *run, struct lines **lines, struct error *error);
 
 #endif
