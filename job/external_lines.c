@@ -4,10 +4,9 @@
  *   part: as many whole lines as fit, at least one -> sorted as lines in memory -> a run of text
  *     -> the next part -> ... -> lines_merge.h, in the order of the parts -> sink
  *
- * With --argsort the merge writes which run has the next line, and line_indices.h merges the
- * indices of the runs in that order.
- *
- * So of lines with equal keys those in an earlier part come first, as -s and -u require.
+ * Of lines with equal keys, the merge writes those of an earlier part first, as -s and -u require.
+ * With --argsort it writes which run has the next line, and line_indices.h merges the indices of
+ * the runs in that order.
  */
 #include "job/external_lines.h"
 #include "formats/codec/codec.h"

@@ -137,9 +137,11 @@ bool key_counts_write(const struct key_counts *counts, struct key_order order, u
 /* Runs in memory begin at a multiple of it. */
 #define LARGE_PAGE_BYTES ((size_t)2 << 20)
 
+/* A part has a minimum size, so kept_bytes may be above a tiny limit. */
 size_t external_runs_memory_left(const struct external_runs *external)
 {
-    return external->merge_bytes - external->kept_bytes;
+    const size_t kept = external->kept_bytes;
+    return external->merge_bytes > kept ? external->merge_bytes - kept : 0;
 }
 
 static struct item_run *add_run(struct external_runs *external, struct error *error)
