@@ -14,6 +14,9 @@
  * that the number means the same process in its own name space. */
 enum { MARK_PROCESS, MARK_ADDRESS, MARK_TIME, MARK_WORDS };
 
+/* The address of a run without items, which need not be in memory. */
+#define UNREAD 1
+
 static bool read_memory(int process, uint64_t address, void *out, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
@@ -104,8 +107,11 @@ bool rank_memory_open(const struct external_exchange *exchange, struct rank_memo
     uint64_t *const words = calloc(count, sizeof *words);
     bool ok = group_agree(group, words || error_set(error, "out of memory"), error);
     if (ok) {
-        for (size_t i = 0; i < exchange->run_count; i++)
-            words[marks + exchange->first_run + i] = (uintptr_t)exchange->runs[i].items;
+        for (size_t i = 0; i < exchange->run_count; i++) {
+            const struct item_run *const run = &exchange->runs[i];
+            words[marks + exchange->first_run + i] =
+                run->count > 0 ? (uintptr_t)run->items : UNREAD;
+        }
         ok = share(group, words, count, &is_usable, error);
     }
     if (ok && is_usable) {
