@@ -285,6 +285,10 @@ for delay in 0.01 0.02 0.04 0.08 0.16 0.32; do
     [ "$(($(stat -c '%b * 512 - %s' got)))" -lt 1048576 ] || stat -c 'after all, %b blocks for %s bytes' got
 done >"$work/log/problems" 2>&1
 pass_unless_said 'after a signal there is neither a gap nor space' "$work/log/problems"
+if [ -n "$fault_library" ]; then
+    FAULT=pread:60:5 ones >got 2>/dev/null || true
+    ok_prints 'nor is there if the input cannot be read' '0 0\n' -- stat -c '%s %b' got
+fi
 { echo before && ones; } >got
 ones >>got
 ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)

@@ -278,6 +278,29 @@ if [ -n "$fault_library" ]; then
     at_any_moment 10 "${by_name[@]}" --parallel=4 large.u8 -o place/out # mapped
 fi
 fresh_place
+
+# Another process truncates the temporary once its space is allocated, before it is written: the 60th
+# call of pread(2) is one that reads numbers. On the disk, and in memory.
+# shellcheck disable=SC2016 # expanded by the shell that is started
+cut_off='file=$(find /proc/$PPID/fd -lname "*(deleted)")
+    until [ "$(stat -L -c %s "$file")" -ge 18000000 ]; do sleep 0.01; done
+    truncate -s 3000000 "$file"'
+for directory in place "$(mktemp -d /dev/shm/gpusort-test.XXXXXX)"; do
+    case $(stat -f -c %T "$directory") in tmpfs | ext* | xfs) is_mapped=yes ;; *) is_mapped=no ;; esac
+    if [ -n "$fault_library" ] && [ $is_mapped = yes ]; then
+        echo old >"$directory/out"
+        ok_fails_with "a temporary in $directory is truncated" 2 \
+            "^gpusort: $directory/out: another process truncated it while it was written$" -- \
+            timeout 20 env FAULT=pread:60:run FAULT_RUN="$cut_off" LD_PRELOAD="$fault_library" \
+            "$gpusort_apart" --device=cpu --parallel=4 large.u8 -o "$directory/out"
+        ok_prints "a temporary in $directory is truncated: the old output stays" 'out\nold\n' -- \
+            bash -c 'ls -A "$0" && cat "$0/out"' "$directory"
+    else
+        skip "a temporary in $directory is truncated" 'no calls fail in this build, or it is not mapped there'
+    fi
+    rm -rf "$directory"
+done
+fresh_place
 [ "$is_sanitized" = yes ] || ok 'a small stack' bash -c 'ulimit -s 64; exec "$0" -n input -o place/out' "$GPUSORT"
 
 # ---- outputs that cannot be replaced, and files of other users -----------------------------------
