@@ -8,6 +8,7 @@
  */
 #include "cuda_runtime.h"
 
+#include <memory>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string>
@@ -93,40 +94,27 @@ outcome in_child(const char *name, const char *value, F body)
     return outcome;
 }
 
-template <class T>
-class device_array
-{
-  public:
-    explicit device_array(size_t count) : count_(count)
+struct device_free {
+    void operator()(unsigned *numbers) const
     {
-        must(cudaMalloc(&data_, count * sizeof(T)));
+        must(cudaFree(numbers));
     }
-    explicit device_array(const std::vector<T> &values) : device_array(values.size())
-    {
-        must(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice));
-    }
-    ~device_array()
-    {
-        must(cudaFree(data_));
-    }
-    device_array(const device_array &) = delete;
-    device_array &operator=(const device_array &) = delete;
-
-    T *data() const
-    {
-        return data_;
-    }
-    std::vector<T> read() const
-    {
-        std::vector<T> values(count_);
-        must(cudaMemcpy(values.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost));
-        return values;
-    }
-
-  private:
-    T *data_ = nullptr;
-    size_t count_;
 };
+typedef std::unique_ptr<unsigned[], device_free> device_array;
+
+device_array make_array(size_t count)
+{
+    unsigned *numbers;
+    must(cudaMalloc(&numbers, count * sizeof *numbers));
+    return device_array(numbers);
+}
+
+std::vector<unsigned> read_array(const device_array &array, size_t count)
+{
+    std::vector<unsigned> numbers(count);
+    must(cudaMemcpy(numbers.data(), array.get(), count * sizeof(unsigned), cudaMemcpyDeviceToHost));
+    return numbers;
+}
 
 /* ---- barriers ---- */
 
@@ -149,12 +137,12 @@ __global__ void rotate_kernel(unsigned *out)
 
 bool rotation_is_right(void (*kernel)(unsigned *), unsigned ring)
 {
-    device_array<unsigned> out(256);
+    const device_array out = make_array(256);
     std::vector<unsigned> expected(256);
     for (unsigned i = 0; i < 256; i++)
         expected[i] = 2 * (i / ring * ring) + (i + 1) % ring + (i + ring - 1) % ring;
-    must(start(shape(1, 256), kernel, out.data()));
-    return out.read() == expected;
+    must(start(shape(1, 256), kernel, out.get()));
+    return read_array(out, 256) == expected;
 }
 
 /* ---- reports of divergent threads, and of threads that die ---- */
@@ -212,8 +200,8 @@ overflowing_kernel(unsigned *out)
 bool dies_with(void (*kernel)(unsigned *), const char *name, const char *words)
 {
     const outcome outcome = in_child("SIMT_ORDER", "forward", [&] {
-        device_array<unsigned> out(64);
-        must(start(shape(1, 64), kernel, out.data()));
+        const device_array out = make_array(64);
+        must(start(shape(1, 64), kernel, out.get()));
         must(cudaDeviceSynchronize());
         return true;
     });
@@ -226,11 +214,10 @@ bool dies_with(void (*kernel)(unsigned *), const char *name, const char *words)
 
 /* ---- poison ---- */
 
-template <class T>
-__global__ void read_unwritten_kernel(T *out)
+__global__ void read_unwritten_kernel(unsigned *out)
 {
-    __shared__ T tile[16];
-    T *const dynamic = (T *)simt_dynamic_shared();
+    __shared__ unsigned tile[16];
+    unsigned *const dynamic = (unsigned *)simt_dynamic_shared();
     out[2 * (blockIdx.x * 16 + threadIdx.x)] = tile[threadIdx.x];
     out[2 * (blockIdx.x * 16 + threadIdx.x) + 1] = dynamic[threadIdx.x];
     tile[threadIdx.x] = dynamic[threadIdx.x] = 1;
@@ -238,18 +225,18 @@ __global__ void read_unwritten_kernel(T *out)
 
 bool shared_memory_is_poisoned()
 {
-    device_array<unsigned> out(2 * 16 * 40);
-    must(start(shape(40, 16, 64), read_unwritten_kernel<unsigned>, out.data()));
-    return out.read() == std::vector<unsigned>(2 * 16 * 40, 0xa5a5a5a5u);
+    const device_array out = make_array(2 * 16 * 40);
+    must(start(shape(40, 16, 64), read_unwritten_kernel, out.get()));
+    return read_array(out, 2 * 16 * 40) == std::vector<unsigned>(2 * 16 * 40, 0xa5a5a5a5u);
 }
 
 bool memory_is_poisoned()
 {
-    device_array<unsigned> device(100);
+    const device_array device = make_array(100);
     unsigned *pinned;
     must(cudaMallocHost(&pinned, 400));
-    const bool is_right =
-        pinned[99] == 0xa5a5a5a5u && device.read() == std::vector<unsigned>(100, 0xa5a5a5a5u);
+    const bool is_right = pinned[99] == 0xa5a5a5a5u &&
+                          read_array(device, 100) == std::vector<unsigned>(100, 0xa5a5a5a5u);
     must(cudaFreeHost(pinned));
     return is_right;
 }
@@ -263,10 +250,10 @@ __global__ void increment_kernel(unsigned *number)
 
 bool bad_launches_are_refused()
 {
-    device_array<unsigned> out(256);
+    const device_array out = make_array(256);
     void (*const kernel)(unsigned *) = increment_kernel;
     const auto result = [&](dim3 grid, dim3 block, size_t shared) {
-        return start(shape(grid, block, shared), kernel, out.data());
+        return start(shape(grid, block, shared), kernel, out.get());
     };
     bool is_right = result(1, 1025, 0) == cudaErrorInvalidConfiguration &&
                     result(0, 256, 0) == cudaErrorInvalidConfiguration &&
@@ -283,33 +270,33 @@ std::vector<unsigned> upload_through_one_buffer()
 {
     cudaStream_t stream;
     unsigned *pinned;
-    device_array<unsigned> device(2);
+    const device_array device = make_array(2);
     must(cudaStreamCreate(&stream));
     must(cudaMallocHost(&pinned, sizeof(*pinned)));
     for (unsigned i = 0; i < 2; i++) {
         *pinned = i + 1;
-        must(cudaMemcpyAsync(device.data() + i, pinned, sizeof(*pinned), cudaMemcpyHostToDevice,
+        must(cudaMemcpyAsync(device.get() + i, pinned, sizeof(*pinned), cudaMemcpyHostToDevice,
                              stream));
     }
     must(cudaStreamSynchronize(stream));
     must(cudaFreeHost(pinned));
     must(cudaStreamDestroy(stream));
-    return device.read();
+    return read_array(device, 2);
 }
 
 /* Sets a number on one stream and increments it on another, which does not wait. */
 unsigned increment_across_streams()
 {
     cudaStream_t setter, incrementer;
-    device_array<unsigned> number(1);
+    const device_array number = make_array(1);
     must(cudaStreamCreate(&setter));
     must(cudaStreamCreate(&incrementer));
-    must(cudaMemsetAsync(number.data(), 0, sizeof(unsigned), setter));
-    must(start(shape(1, 1, 0, incrementer), increment_kernel, number.data()));
+    must(cudaMemsetAsync(number.get(), 0, sizeof(unsigned), setter));
+    must(start(shape(1, 1, 0, incrementer), increment_kernel, number.get()));
     must(cudaDeviceSynchronize());
     must(cudaStreamDestroy(setter));
     must(cudaStreamDestroy(incrementer));
-    return number.read()[0];
+    return read_array(number, 1)[0];
 }
 
 bool streams_are_lazy()
