@@ -10,21 +10,19 @@ spill=$work/spill
 mkdir "$spill"
 export TMPDIR=$spill
 
-# ok_parts NAME LEAST EXPECTED -- ARGUMENT...: like ok_writes, with at least LEAST sorted parts.
+# in_parts LEAST ARGUMENT...: `gpusort ARGUMENT...` puts at least LEAST sorted parts aside. Nothing of
+# them is left. Prints what is wrong on standard error.
+in_parts() {
+    local parts
+    gpusort -v "${@:2}" 2>"$work/log/told" || { cat "$work/log/told" >&2 && return 1; }
+    parts=$(sed -n 's/^gpusort: \([0-9]*\) sorted parts put aside.*/\1/p' "$work/log/told")
+    [ "${parts:-1}" -ge "$1" ] || echo "${parts:-1} parts, not $1" >&2
+    [ -z "$(ls -A "$spill")" ] || echo "left behind: $(ls -A "$spill")" >&2
+}
+# ok_parts NAME LEAST EXPECTED -- ARGUMENT...: like ok_writes, in at least LEAST parts.
 ok_parts() {
-    local name=$1 least=$2 expected=$3 status=0 parts
-    shift 4
     rm -f got
-    gpusort -v "$@" -o got 2>"$work/log/stderr" || status=$?
-    parts=$(sed -n 's/^gpusort: \([0-9]*\) sorted parts put aside.*/\1/p' "$work/log/stderr")
-    {
-        [ "$status" -eq 0 ] || echo "exit status $status of: $*"
-        [ "${parts:-1}" -ge "$least" ] || echo "${parts:-1} parts, not $least"
-        cmp -s got "$expected" || describe_difference got "$expected" 2>&1
-        [ -z "$(ls -A "$spill")" ] || echo "left behind: $(ls -A "$spill")"
-    } >"$work/log/problems"
-    [ ! -s "$work/log/problems" ] || cat "$work/log/stderr" >>"$work/log/problems"
-    pass_unless_said "$name" "$work/log/problems"
+    ok_file "$1" got "$3" -- in_parts "$2" "${@:5}" -o got
 }
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -200,8 +198,7 @@ zero|-z -n
 zero|-z -k2,2g -s
 END
 
-sort -n lines fields lines >expected
-ok_parts 'several inputs of lines' 3 expected -- -S 100K -n lines fields lines
+ok_parts 'several inputs of lines' 3 <(sort -n lines fields lines) -- -S 100K -n lines fields lines
 sort -n -u lines fields lines >expected
 ok_parts 'several inputs of lines, each key once' 3 expected -- -S 100K -n -u lines fields lines
 sort -k1 fields >expected
@@ -211,8 +208,7 @@ ok_parts 'lines of zstd' 2 expected -- -S 100K -k1 fields.zst
 head -c -1 fields >open
 ok_parts 'no last newline' 2 expected -- -S 100K -k1 open
 (echo head; cat lines) >headed
-(echo head; sort -g lines) >expected
-ok_parts 'a header' 2 expected -- -S 100K -g --header headed
+ok_parts 'a header' 2 <(echo head; sort -g lines) -- -S 100K -g --header headed
 for options in '-g' '-g -r' '-n -u'; do
     read -ra words <<<"$options"
     for top in 0 500 $((lines + 1)); do
@@ -221,12 +217,10 @@ for options in '-g' '-g -r' '-n -u'; do
     done
 done
 { seq 500; head -c 3000000 /dev/zero | tr '\0' 1; echo; seq 300; head -c 2000000 /dev/zero | tr '\0' 2; } >long
-sort -n -s long >expected
-ok_parts 'a line that is longer than the limit' 2 expected -- -S 100K -n -s long
+ok_parts 'a line that is longer than the limit' 2 <(sort -n -s long) -- -S 100K -n -s long
 head -c 50000 /dev/zero | tr '\0' '\n' >blank
 seq 5 >>blank
-sort -k1 blank >expected
-ok_parts 'lines of which there is nothing' 2 expected -- -S 100K -k1 blank
+ok_parts 'lines of which there is nothing' 2 <(sort -k1 blank) -- -S 100K -k1 blank
 if [ "$test_size" = small ]; then
     skip '500 parts of lines and of indices, in passes' 'a slow build'
 else
@@ -243,9 +237,8 @@ while IFS='|' read -r options of_numbered; do
     sort -s -t '	' "${numbered[@]}" numbered | cut -f 1 >expected
     ok_parts "indices of lines: $options" "$(full_or_small 9 2)" expected -- -S 100K --argsort \
         "${words[@]}" fields
-    head -n 1000 expected >first
-    ok_writes "indices of the first lines: $options" first -- -S 100K --argsort --top=1000 \
-        "${words[@]}" fields
+    ok_writes "indices of the first lines: $options" <(head -n 1000 expected) -- \
+        -S 100K --argsort --top=1000 "${words[@]}" fields
 done <<'END'
 -n|-k2,2n
 -g -r|-k2,2gr
