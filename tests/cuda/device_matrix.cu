@@ -468,6 +468,13 @@ static void check_workspace(const struct algorithm *algorithm, struct tap_output
     tap_claim(tap, !error.is_set, "a path asks for no more workspace for fewer items", error);
 }
 
+/* Calls check(item) with an item of each width. */
+template <typename F>
+static void for_each_width(F check)
+{
+    check(uint8_t()), check(uint16_t()), check(uint32_t()), check(uint64_t()), check(u128());
+}
+
 static bool run_matrix()
 {
     struct device_facts facts = {};
@@ -479,33 +486,20 @@ static bool run_matrix()
     }
     printf("# %s, %u multiprocessors, counts up to %zu\n", facts.name, facts.units, largest);
     if (!wanted_path || strcmp(wanted_path, "top") != 0) {
-        check_width<uint8_t>(&tap);
-        check_width<uint16_t>(&tap);
-        check_width<uint32_t>(&tap);
-        check_width<uint64_t>(&tap);
-        check_width<u128>(&tap);
+        for_each_width([&](auto item) { check_width<decltype(item)>(&tap); });
         check_refusal(&tap);
         check_failure(&tap);
         check_table(&tap);
     }
-    for (size_t i = 0; i < cuda_backend.algorithm_count; i++) {
-        const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
-        if (!is_wanted_path(algorithm->name))
-            continue;
-        check_workspace(algorithm, &tap);
-    }
+    for (size_t i = 0; i < cuda_backend.algorithm_count; i++)
+        if (is_wanted_path(cuda_backend.algorithms[i].name))
+            check_workspace(&cuda_backend.algorithms[i], &tap);
     if (is_wanted_path("top")) {
         const struct device_class *const device_class = auto_find_class(&cuda_backend, &facts);
-        check_first<uint8_t>(&tap, device_class);
-        check_first<uint16_t>(&tap, device_class);
-        check_first<uint32_t>(&tap, device_class);
-        check_first<uint64_t>(&tap, device_class);
-        check_first<u128>(&tap, device_class);
-        check_proof<uint8_t>(&tap);
-        check_proof<uint16_t>(&tap);
-        check_proof<uint32_t>(&tap);
-        check_proof<uint64_t>(&tap);
-        check_proof<u128>(&tap);
+        for_each_width([&](auto item) {
+            check_first<decltype(item)>(&tap, device_class);
+            check_proof<decltype(item)>(&tap);
+        });
     }
     printf("1..%zu\n", tap.number);
     return tap.failed == 0;

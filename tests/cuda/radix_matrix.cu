@@ -87,7 +87,7 @@ static bool sort_open(struct cuda_sort *sort, const std::vector<K> &items, size_
     sort->tile_size = tile_size;
     return check(cudaMalloc(&sort->items, bytes), error) &&
            check(cudaMalloc(&sort->scratch, bytes), error) &&
-           check(cudaMemset(sort->scratch, 0x5c, bytes), error) &&
+           check(cudaMemsetAsync(sort->scratch, 0x5c, bytes), error) &&
            check(cudaMalloc(&sort->workspace,
                             radix_workspace_bytes(sort->count, tile_size, sizeof(K))),
                  error) &&

@@ -5,11 +5,8 @@
 need_numpy
 "$numpy" "$tests_dir/make_data.py" npy .
 
-# ---- files that cannot be read -------------------------------------------------------------------
+# ---- inputs that cannot be read, of which limits.sh has more -------------------------------------
 
-refused 'a missing file' 'missing: No such file or directory' -- gpusort missing -o "$target"
-mkdir directory
-refused 'a directory' 'directory: Is a directory' -- gpusort directory -o "$target"
 refused 'a closed standard input' 'standard input: ' -- \
     bash -c 'exec "$0" -o "$1" <&-' "$GPUSORT" "$target"
 refused 'a name with a newline is still one line' 'No such file' -- \

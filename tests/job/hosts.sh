@@ -72,19 +72,19 @@ head -c 100000 lines >fewer
 zstd -q -B50000 doubles.f64
 
 ok_prints 'the ranks are on two hosts' 'host1\nhost2\n' -- eval 'ranks 1 hostname | sort'
-ok 'doubles: several ranks a host' ranks 2 "$GPUSORT" doubles.f64 -o out.f64
-ok_same_bytes 'doubles: several ranks a host' out.f64 sorted.f64
-ok 'doubles in parts on disk' ranks 1 "$GPUSORT" -S 16M -T . doubles.f64 -o out.f64
-ok_same_bytes 'doubles in parts on disk' out.f64 sorted.f64
-ok_file 'a hot value, .npy' out.npy hot-sorted.npy -- ranks 1 "$GPUSORT" hot.npy -o out.npy
-ok 'indices are in the order of the input' ranks 2 "$GPUSORT" --argsort=u4 hot.npy -o order.npy
-ok_same_bytes 'indices are in the order of the input' order.npy hot-order.npy
-ok 'zstd' ranks 1 "$GPUSORT" doubles.f64.zst -o out.f64.zst
-ok_output 'zstd' sorted.f64 -- zstd -dc out.f64.zst
+# sorts NAME FILE EXPECTED N ARGUMENT...: gpusort, in N ranks on each host, makes FILE.
+sorts() { ok_file "$1" "$2" "$3" -- ranks "$4" "$GPUSORT" "${@:5}" -o "$2"; }
+sorts 'doubles: several ranks a host' out.f64 sorted.f64 2 doubles.f64
+sorts 'doubles in parts on disk' out.f64 sorted.f64 1 -S 16M -T . doubles.f64
+sorts 'a hot value, .npy' out.npy hot-sorted.npy 1 hot.npy
+sorts 'indices are in the order of the input' order.npy hot-order.npy 2 --argsort=u4 hot.npy
+# shellcheck disable=SC2016 # expanded by eval
+ok_output 'zstd' sorted.f64 -- eval 'ranks 1 "$GPUSORT" doubles.f64.zst -o out.f64.zst && zstd -dc out.f64.zst'
 # shellcheck disable=SC2016 # expanded by eval
 ok_output 'lines to a pipe' lines.sorted -- eval 'ranks 1 "$GPUSORT" -n lines | cat'
-ok 'a file for each rank' ranks 1 "$GPUSORT" doubles.f64 -o 'part-{rank}.f64'
-ok_output 'a file for each rank' sorted.f64 -- cat part-0.f64 part-1.f64
+# shellcheck disable=SC2016
+ok_output 'a file for each rank' sorted.f64 -- \
+    eval 'ranks 1 "$GPUSORT" doubles.f64 -o "part-{rank}.f64" && cat part-0.f64 part-1.f64'
 
 # ---- what fails ----------------------------------------------------------------------------------
 

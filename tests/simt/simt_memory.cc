@@ -345,8 +345,3 @@ cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t
         return cudaSuccess;
     });
 }
-
-cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
-{
-    return cudaMemsetAsync(pointer, value, bytes, nullptr);
-}
