@@ -17,37 +17,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct key_type *type_of(enum key_type_id id)
-{
-    return &key_types[id];
-}
+union double_bits {
+    double value;
+    uint64_t bits;
+};
+
+union float_bits {
+    float value;
+    uint32_t bits;
+};
 
 static uint64_t bits_of_double(double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
+    return (union double_bits){.value = value}.bits;
 }
 
 static double double_of_bits(uint64_t bits)
 {
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static uint64_t bits_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return (union double_bits){.bits = bits}.value;
 }
 
 static long double value_of(const char *text, size_t length)
@@ -142,11 +129,11 @@ static int compare_values(long double a, long double b)
 static void check_parse(enum key_type_id id, const char *text, bool is_infinite, uint64_t expected)
 {
     uint64_t bits = 0;
-    const enum number_status status = number_parse(type_of(id), text, strlen(text), &bits);
+    const enum number_status status = number_parse(&key_types[id], text, strlen(text), &bits);
     const bool is_named = strpbrk(text, "nN") != NULL; /* inf, nan */
     if (is_infinite && !is_named ? status != NUMBER_OUT_OF_RANGE
                                  : status != NUMBER_OK || bits != expected)
-        fail_msg("'%s' as %s: status %d, bits %016" PRIx64, text, type_of(id)->name, (int)status,
+        fail_msg("'%s' as %s: status %d, bits %016" PRIx64, text, key_types[id].name, (int)status,
                  bits);
 }
 
@@ -166,7 +153,7 @@ static void numbers_are_read_as_by_libc(void **state)
         value = strtold(text, &end);
         const bool expected = end != text && end[strspn(end, " \t\n\r\v\f")] == 0;
         if (number_line_image(text, length, &key, &is_exact) != expected ||
-            (number_parse(type_of(KEY_TYPE_f64), text, length, &bits) != NUMBER_MALFORMED) !=
+            (number_parse(&key_types[KEY_TYPE_f64], text, length, &bits) != NUMBER_MALFORMED) !=
                 expected)
             fail_msg("'%s' is %s", text, expected ? "a number" : "no number");
         if (!expected)
@@ -174,7 +161,7 @@ static void numbers_are_read_as_by_libc(void **state)
         const double wide = strtod(text, NULL), near = (double)value;
         const float narrow = strtof(text, NULL);
         check_parse(KEY_TYPE_f64, text, isinf(wide), bits_of_double(wide));
-        check_parse(KEY_TYPE_f32, text, isinf(narrow), bits_of_float(narrow));
+        check_parse(KEY_TYPE_f32, text, isinf(narrow), (union float_bits){.value = narrow}.bits);
         if (compare_values(value_of(text, length), value) != 0)
             fail_msg("'%s' has the value %La", text, value);
         const uint64_t near_bits = bits_of_double(near == 0 ? 0 : near), sign = UINT64_C(1) << 63;
@@ -211,11 +198,11 @@ static int significant_digits(const char *text)
 static void check_round_trip(enum key_type_id id, uint64_t bits, char text[NUMBER_TEXT_MAX + 1])
 {
     uint64_t again = 0;
-    const size_t length = number_format(type_of(id), bits, text);
+    const size_t length = number_format(&key_types[id], bits, text);
     assert_true(length <= NUMBER_TEXT_MAX);
     text[length] = 0;
-    if (number_parse(type_of(id), text, length, &again) != NUMBER_OK || again != bits)
-        fail_msg("%s %016" PRIx64 " is written as %s", type_of(id)->name, bits, text);
+    if (number_parse(&key_types[id], text, length, &again) != NUMBER_OK || again != bits)
+        fail_msg("%s %016" PRIx64 " is written as %s", key_types[id].name, bits, text);
 }
 
 /* No decimal of fewer digits is read as the same number: printf writes the nearest decimal of every
@@ -229,7 +216,7 @@ static void floats_are_read_back_and_shortest(void **state)
         if (round % 4 == 0)
             bits &= UINT64_C(0x800fffffffffffff); /* denormal */
         const double wide = double_of_bits(bits);
-        const float narrow = float_of_bits((uint32_t)(bits >> 32));
+        const float narrow = (union float_bits){.bits = (uint32_t)(bits >> 32)}.value;
         if (!isnan(wide)) {
             check_round_trip(KEY_TYPE_f64, bits, text);
             const int digits = significant_digits(text);
@@ -262,20 +249,21 @@ static double small_float(unsigned bits, unsigned exponent_bits)
 /* The written decimal is between the middles to both neighbours. No decimal of fewer digits is. */
 static void check_small_float(enum key_type_id id, unsigned bits)
 {
-    const unsigned exponent_bits = type_of(id)->exponent_bits;
+    const unsigned exponent_bits = key_types[id].exponent_bits;
     char text[NUMBER_TEXT_MAX + 1];
     check_round_trip(id, bits, text);
     const double value = small_float(bits, exponent_bits), written = strtod(text, NULL);
     const double above = (value + small_float(bits + 1, exponent_bits)) / 2;
     const double below = (value + small_float(bits - 1, exponent_bits)) / 2;
     if (written < below || written > above)
-        fail_msg("%s %04x, %.9g, is written as %s", type_of(id)->name, bits, value, text);
+        fail_msg("%s %04x, %.9g, is written as %s", key_types[id].name, bits, value, text);
     const int digits = significant_digits(text);
     const double unit = pow(10, floor(log10(value)) - (digits - 2));
     for (int step = -1; digits > 1 && step <= 2; ++step) {
         const double shorter = (floor(value / unit) + step) * unit;
         if (shorter > below * (1 + 1e-12) && shorter < above * (1 - 1e-12))
-            fail_msg("%s %04x is written as %s; %.9g does", type_of(id)->name, bits, text, shorter);
+            fail_msg("%s %04x is written as %s; %.9g does", key_types[id].name, bits, text,
+                     shorter);
     }
 }
 
@@ -288,9 +276,9 @@ static void check_small_read(enum key_type_id id, const char *sign, const char *
     const unsigned infinity = id == KEY_TYPE_f16 ? 0x7c00 : 0x7f80;
     const enum number_status wanted = bits < infinity ? NUMBER_OK : NUMBER_OUT_OF_RANGE;
     const int length = snprintf(number, sizeof number, "%s%s", sign, text);
-    const enum number_status status = number_parse(type_of(id), number, (size_t)length, &read);
+    const enum number_status status = number_parse(&key_types[id], number, (size_t)length, &read);
     if (status != wanted || (wanted == NUMBER_OK && read != (*sign ? bits | 0x8000 : bits)))
-        fail_msg("%s: %s is read as %04x, status %d, not %04x", type_of(id)->name, number,
+        fail_msg("%s: %s is read as %04x, status %d, not %04x", key_types[id].name, number,
                  (unsigned)read, status, bits);
 }
 
@@ -299,7 +287,7 @@ static void check_small_read(enum key_type_id id, const char *sign, const char *
  * one as the number below. */
 static void check_middle(enum key_type_id id, unsigned bits)
 {
-    const unsigned exponent_bits = type_of(id)->exponent_bits;
+    const unsigned exponent_bits = key_types[id].exponent_bits;
     const double value = small_float(bits, exponent_bits);
     const double halfway = (value + small_float(bits + 1, exponent_bits)) / 2;
     char text[512];
@@ -341,10 +329,10 @@ static void long_texts_are_exact(void **state)
     text[0] = '7'; /* 7 000...000 . 000...000 e-zeros */
     text[zeros + 1] = '.';
     const size_t length = 2 * zeros + (size_t)sprintf(text + 2 * zeros, "e-%zu", zeros);
-    assert_int_equal(number_parse(type_of(KEY_TYPE_u8), text, length, &bits), NUMBER_OK);
+    assert_int_equal(number_parse(&key_types[KEY_TYPE_u8], text, length, &bits), NUMBER_OK);
     assert_true(bits == 7);
     text[2 * zeros - 1] = '1'; /* a 1 as the last digit */
-    assert_int_equal(number_parse(type_of(KEY_TYPE_u8), text, length, &bits), NUMBER_FRACTION);
+    assert_int_equal(number_parse(&key_types[KEY_TYPE_u8], text, length, &bits), NUMBER_FRACTION);
     assert_true(value_of(text, length) == 7);
     test_free(text);
 
