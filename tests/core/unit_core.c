@@ -9,6 +9,7 @@
 #include "core/trace.h"
 #include "tests/unit_test.h"
 
+#include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,46 +98,22 @@ static void the_end_of_a_ring_wakes_threads(void **state)
 
 /* ---- The counter ---- */
 
-enum { TAKERS = 4, TURNS = 2000 };
-
-struct line {
-    struct counter turn;
-    unsigned char order[TAKERS * TURNS]; /* which thread had each turn; written in turn only */
-    size_t length;
-};
-
-struct taker {
-    struct line *line;
-    unsigned char number;
-};
-
-static void *take_turns(void *opaque)
-{
-    const struct taker *const taker = opaque;
-    struct line *const line = taker->line;
-    for (uint64_t turn = taker->number; turn < TAKERS * TURNS; turn += TAKERS) {
-        counter_await(&line->turn, turn);
-        line->order[line->length++] = taker->number;
-        counter_raise(&line->turn, turn + 1);
-    }
-    return NULL;
-}
-
 static void a_counter_gives_turns_in_order(void **state)
 {
-    static struct line line;
-    pthread_t threads[TAKERS];
-    struct taker takers[TAKERS];
-    counter_start(&line.turn);
-    for (unsigned i = 0; i < TAKERS; i++) {
-        takers[i] = (struct taker){&line, (unsigned char)i};
-        assert_int_equal(pthread_create(&threads[i], NULL, take_turns, &takers[i]), 0);
+    enum { TAKERS = 4, TURNS = 8000 };
+    static int order[TURNS]; /* which thread had each turn; written in turn only */
+    struct counter turn;
+    size_t length = 0;
+    counter_start(&turn);
+#pragma omp parallel num_threads(TAKERS)
+    for (uint64_t i = (uint64_t)omp_get_thread_num(); i < TURNS; i += TAKERS) {
+        counter_await(&turn, i);
+        order[length++] = omp_get_thread_num();
+        counter_raise(&turn, i + 1);
     }
-    for (unsigned i = 0; i < TAKERS; i++)
-        pthread_join(threads[i], NULL);
-    assert_int_equal(line.length, TAKERS * TURNS);
-    for (size_t i = 0; i < line.length; i++)
-        assert_int_equal(line.order[i], i % TAKERS);
+    assert_int_equal(length, TURNS);
+    for (int i = 0; i < TURNS; i++)
+        assert_int_equal(order[i], i % TAKERS);
 }
 
 static void *await_ten(void *counter)
@@ -210,25 +187,15 @@ static void work_is_counted_without_a_trace(void **state)
     assert_ptr_equal(look().stage, sort);
 }
 
-static void *work(void *spans)
-{
-    for (size_t i = *(const size_t *)spans; i > 0; i--)
-        trace_end(TRACE_WRITE, trace_begin(), 1);
-    return NULL;
-}
-
 static void spans_beyond_the_memory_are_counted(void **state)
 {
     struct error error = {0};
-    pthread_t threads[THREADS];
-    size_t spans = SPANS;
     char lost[64];
     assert_true(trace_start(true, &error));
     const uint64_t before = look().bytes[TRACE_WRITE];
-    for (size_t i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &spans), 0);
-    for (size_t i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+#pragma omp parallel num_threads(THREADS)
+    for (size_t i = 0; i < SPANS; i++)
+        trace_end(TRACE_WRITE, trace_begin(), 1);
     assert_int_equal(look().bytes[TRACE_WRITE] - before, THREADS * SPANS);
     FILE *const full = fopen("/dev/full", "w");
     assert_non_null(full);
