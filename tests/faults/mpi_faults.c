@@ -4,16 +4,12 @@
  *
  *   MPI_FAULT=RANK:FUNCTION:NUMBER:fail|kill    as in 1:MPI_Allreduce:3:kill
  *
- * The number counts the calls of the function in that rank, from 1. With MPI_FAULT_NAMED there are
- * no files without a name, as between hosts. process_vm_readv(2) is refused, so that ranks send
- * messages, unless it is the function.
+ * The number counts the calls of the function in that rank, from 1. process_vm_readv(2) is refused,
+ * so that ranks send messages, unless it is the function.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,24 +32,6 @@ static int is_now(const char *function, unsigned *calls)
     if (strcmp(action, "kill") == 0)
         raise(SIGKILL);
     return 1;
-}
-
-int openat(int directory, const char *name, int flags, ...)
-{
-    static int (*next)(int, const char *, int, ...);
-    va_list arguments;
-    va_start(arguments, flags);
-    const mode_t mode = va_arg(arguments, mode_t); /* not used if there is none */
-    va_end(arguments);
-    if ((flags & O_TMPFILE) == O_TMPFILE && getenv("MPI_FAULT_NAMED")) {
-        errno = EOPNOTSUPP;
-        return -1;
-    }
-    if (!next) {
-        void *const symbol = dlsym(RTLD_NEXT, "openat");
-        memcpy(&next, &symbol, sizeof next);
-    }
-    return next(directory, name, flags, mode);
 }
 
 ssize_t process_vm_readv(pid_t process, const struct iovec *own, unsigned long own_count,

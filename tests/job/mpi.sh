@@ -406,7 +406,7 @@ ok_undone() {
 }
 
 preload=$(dirname "$GPUSORT")/tests/mpi_faults.so
-if [ "$is_sanitized" = yes ] || [ ! -f "$preload" ]; then
+if [ -z "$fault_library" ] || [ ! -f "$preload" ]; then
     skip 'MPI calls fail, ranks are killed' 'not with sanitizers, or the faults are not built'
     done_testing
     exit
@@ -426,15 +426,17 @@ for call in 3:fail 4:kill; do # calls 1 and 2 find out whether it is allowed
     ok_undone "reading the memory of the other rank: ${call/:/, }" "1:process_vm_readv:$call" finite.f64
 done
 ok_undone 'a rank is killed while the ranks map the output' 1:MPI_Isend:2:kill --parallel=2 large.f64
-export MPI_FAULT_NAMED=yes # mpirun hands it on to ranks of its own host
-kill_after=1               # the ranks remove the temporary when they get SIGTERM
+mpi_faults=$preload preload+=:$fault_library
+export FAULT_NAMED=yes # mpirun hands it on to ranks of its own host
+kill_after=1           # the ranks remove the temporary when they get SIGTERM
 for call in 0:MPI_Irecv:1 1:MPI_Allreduce:12; do
     ok_undone "a rank is killed while the temporary has a name: $call" "$call:kill" finite.f64
 done
 fault=0:none:1:fail
 ok 'with a temporary that has a name the ranks sort' \
     eval 'ranks 2 finite.f64 -o got.f64 && cmp got.f64 finite-sorted.f64 && [ -z "$(ls -A | grep gpusort-)" ]'
-unset MPI_FAULT_NAMED
+unset FAULT_NAMED
+preload=$mpi_faults
 # Ranks that cannot read the memory of others send messages.
 ok_shared_all <<'END'
 99 % of one value, sent in messages|4|u64|hot.u64
