@@ -190,7 +190,7 @@ static bool make_plan(struct options *options, struct group *group, struct trace
 static bool sort_as_planned(struct options *options, struct group *group, struct outcome *outcome,
                             struct error *error)
 {
-    struct plan plan = {0};
+    static struct plan plan; /* large for a stack */
     struct progress progress = {0};
     struct trace_file trace;
     if (!trace_start(options->trace != NULL, error)) /* planning reads from the inputs */

@@ -284,15 +284,15 @@ static const char *find_fitting(const struct sample *sample)
 static bool raw_content_check_doubles(struct source *source, enum key_endian endian,
                                       struct error *error)
 {
-    struct sample sample;
+    static struct sample sample; /* large for a stack */
     if (!take_sample(source, endian, &sample, error))
         return false;
     if (!has_strange_exponents(&sample) && !has_equal_halves(&sample))
         return true;
-    struct sample swapped = sample;
-    swap_words(&swapped);
-    const char *const other = find_fitting(&swapped);
-    const char *const own = are_usual_doubles(&swapped) ? NULL : find_fitting(&sample);
+    const char *const fitting = find_fitting(&sample);
+    swap_words(&sample);
+    const char *const other = find_fitting(&sample);
+    const char *const own = are_usual_doubles(&sample) ? NULL : fitting;
     return error_set(error,
                      "%s: no type is given, and these are hardly f64: use --type=%s%s, or "
                      "--type=f64 if they are",
@@ -338,7 +338,7 @@ static bool are_long_doubles(const struct sample *sample)
 static bool raw_content_check_name(struct source *source, const struct key_type *type,
                                    enum key_endian endian, struct error *error)
 {
-    struct sample sample;
+    static struct sample sample; /* large for a stack */
     const bool is_byte = type->id == KEY_TYPE_i8 || type->id == KEY_TYPE_u8;
     const uint64_t left = source_bytes_left(source);
     const unsigned bytes = is_byte ? 8 : 16; /* size of NumPy's type */

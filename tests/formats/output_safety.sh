@@ -301,7 +301,12 @@ for directory in place "$(mktemp -d /dev/shm/gpusort-test.XXXXXX)"; do
     rm -rf "$directory"
 done
 fresh_place
-[ "$is_sanitized" = yes ] || ok 'a small stack' bash -c 'ulimit -s 64; exec "$0" -n input -o place/out' "$GPUSORT"
+if [ "$is_sanitized" = no ]; then
+    ok 'a small stack' bash -c 'ulimit -s 64; exec "$0" -n input -o place/out' "$GPUSORT"
+    seq 1000 | gpusort --type=f64 --output-format=raw >doubles
+    ok 'a small stack, and numbers without a type' bash -c \
+        'ulimit -s 64; exec "$0" --format=raw doubles -o place/out' "$GPUSORT"
+fi
 
 # ---- outputs that cannot be replaced, and files of other users -----------------------------------
 
