@@ -420,6 +420,15 @@ static mode_t without_group(mode_t mode)
     return (mode & ~(mode_t)(S_IRWXG | S_IRWXO)) | both | both << 3;
 }
 
+/* Sets the mode. On a file system without modes, or with fixed ones, the file's own mode remains if
+ * it permits no more. */
+static bool set_mode(int file, mode_t mode)
+{
+    struct stat status;
+    return fchmod(file, mode) == 0 ||
+           (fstat(file, &status) == 0 && (status.st_mode & ALLPERMS & ~mode) == 0);
+}
+
 bool output_path_copy_attributes(const struct output_path *found, int file)
 {
     const struct stat *const old = &found->status;
@@ -438,5 +447,5 @@ bool output_path_copy_attributes(const struct output_path *found, int file)
         mode &= ~(mode_t)(S_IRWXG | S_IRWXO);
     if (origin.readable >= 0)
         close(origin.readable);
-    return fchmod(file, mode) == 0;
+    return set_mode(file, mode);
 }

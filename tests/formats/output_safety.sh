@@ -139,6 +139,24 @@ for way in "${ways[@]}"; do
     ok_prints "$way: nothing is left" '' -- find place -name '.gpusort-*'
 done
 
+# Some file systems refuse to set modes (EPERM, ENOSYS). The new file may permit less than the old one.
+if [ $has_faults = yes ]; then
+    for errno in 1 38; do
+        for mode in 600 664 777; do
+            fresh_place
+            install -m $mode /dev/null place/out
+            ok "a file system without modes, errno $errno, mode $mode" env FAULT=fchmod:1+:$errno "${by_name[@]}" -n input -o place/out
+            ok_same_bytes "a file system without modes, errno $errno, mode $mode: its bytes" place/out sorted
+            ok_prints "a file system without modes, errno $errno, mode $mode: it permits no more" 'out 600\n' -- \
+                bash -c 'cd place && stat -c "%n %a" *'
+        done
+        fresh_place
+        install -m 444 sorted place/out
+        refused "a file system without modes, errno $errno, which would permit more" 'place/out: ' -- \
+            env FAULT=fchmod:1+:$errno "${by_name[@]}" -n input -o place/out
+    done
+fi
+
 # A group that the user is not in cannot be kept. Its members are others now, and the members of the
 # new group were others. So both get only the permissions that group and others had in common.
 if [ $is_root = yes ]; then
