@@ -213,7 +213,7 @@ static bool is_in_foreground(void)
 
 /* Erases the line. Async-signal-safe. Does nothing if the terminal accepts no output: it may be
  * stopped. */
-static void take_away_now(void *context)
+static void erase_now(void *context)
 {
     struct progress *const progress = context;
     char text[LINE_BYTES + 2];
@@ -232,7 +232,7 @@ static void set_may_draw(struct progress *progress, bool may_draw)
     sigset_t old_mask;
     ending_begin_change(&old_mask);
     progress->may_draw = may_draw;
-    ending_set_task(ENDING_PROGRESS, may_draw ? take_away_now : NULL, progress);
+    ending_set_task(ENDING_PROGRESS, may_draw ? erase_now : NULL, progress);
     ending_end_change(&old_mask);
 }
 
@@ -258,7 +258,7 @@ static void redraw(struct progress *progress, const char *line)
     __atomic_store_n(&progress->shown, shown, __ATOMIC_RELAXED);
 }
 
-static void take_away(struct progress *progress)
+static void erase(struct progress *progress)
 {
     if (progress->shown == 0)
         return;
@@ -285,7 +285,7 @@ static void show(struct progress *progress)
         strcat(line, "\n");
         put(line, strlen(line));
     } else if (is_anothers(progress, &estimate)) {
-        take_away(progress);
+        erase(progress);
     } else {
         redraw(progress, line);
     }
@@ -312,7 +312,7 @@ static void *progress_main(void *opaque)
     for (; !wait_until(progress, time_ns);
          time_ns = clock_now_ns() + (progress->on_terminal ? REDRAW_NS : SECOND_NS))
         show(progress);
-    take_away(progress);
+    erase(progress);
     pthread_mutex_unlock(&progress->lock);
     return NULL;
 }
@@ -453,7 +453,7 @@ void progress_set_plan(struct progress *progress, const struct plan *plan)
     if (!progress->is_running)
         return;
     pthread_mutex_lock(&progress->lock);
-    take_away(progress);
+    erase(progress);
     if (writes_same && plan->input_bytes != SIZE_UNKNOWN)
         progress->outlook.write_bytes = plan->input_bytes;
     if (job->group)

@@ -173,7 +173,7 @@ static bool map_file(struct output_file *output)
 /* Undoes claim_file() for a file that cannot be mapped: a signal handler could not truncate it
  * while other threads write to it by write(2). Does nothing if another process has already
  * continued. */
-static void give_back_file(struct output_file *output)
+static void unclaim_file(struct output_file *output)
 {
     sigset_t old_mask;
     struct file_space *const space = output->space;
@@ -268,7 +268,7 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
     if (map_file(output))
         output->writers = writers;
     else
-        give_back_file(output);
+        unclaim_file(output);
 }
 
 uint64_t output_file_claim(struct output_file *output, size_t bytes)

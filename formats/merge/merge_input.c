@@ -400,7 +400,8 @@ static bool make_pieces(struct merge_inputs *inputs, struct error *error)
 
 /* ---- All of it ---- */
 
-static void take_what_is_merged(struct merge_inputs *inputs)
+/* Leaves out the items that the caller has merged. */
+static void drop_merged(struct merge_inputs *inputs)
 {
     for (size_t k = 0; k < inputs->texts.active_count; k++) {
         const size_t i = inputs->texts.active[k];
@@ -421,7 +422,7 @@ static void show_texts(struct merge_inputs *inputs)
 
 bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error)
 {
-    take_what_is_merged(inputs);
+    drop_merged(inputs);
     inputs->useful_threads = count_useful_threads(inputs);
     if (!refill_texts(inputs, error) || !check_offsets(inputs, error))
         return false;
