@@ -404,7 +404,7 @@ static struct row_cursor first_cursor(const struct lines *lines, bool is_exact)
 }
 
 /* Sorts a tie group and restores its key, after the tasks of a large one have ended. */
-static void refine_run(const struct lines *lines, struct key_index *items, size_t count)
+static void refine_group(const struct lines *lines, struct key_index *items, size_t count)
 {
     const uint64_t key = items[0].key;
     const bool is_exact = all_exact(items, count);
@@ -413,12 +413,12 @@ static void refine_run(const struct lines *lines, struct key_index *items, size_
             leave_out_all_but_first(items, count);
         return;
     }
-    const struct slice run = {items, count, first_cursor(lines, is_exact), .cuts = 0};
+    const struct slice group = {items, count, first_cursor(lines, is_exact), .cuts = 0};
     if (count > TASK_COUNT) {
 #pragma omp taskgroup
-        refine_slice(lines, run);
+        refine_slice(lines, group);
     } else {
-        refine_slice(lines, run);
+        refine_slice(lines, group);
     }
     for (size_t i = 0; i < count; ++i)
         items[i].key = key;
@@ -443,18 +443,18 @@ static void refine_segment(const struct lines *lines, struct key_index *items, s
         while (end < count && items[end].key == items[begin].key)
             ++end;
         ahead = ahead > end ? ahead : end + 1;
-        const size_t run = end - begin;
-        if (run > TASK_COUNT) {
-#pragma omp task default(none) firstprivate(lines, items, begin, run)
-            refine_run(lines, items + begin, run);
-        } else if (run > 1) {
-            refine_run(lines, items + begin, run);
+        const size_t size = end - begin;
+        if (size > TASK_COUNT) {
+#pragma omp task default(none) firstprivate(lines, items, begin, size)
+            refine_group(lines, items + begin, size);
+        } else if (size > 1) {
+            refine_group(lines, items + begin, size);
         }
     }
 }
 
 /* Returns the first start of a tie group at or after `place`. */
-static size_t next_run(const struct key_index *items, size_t count, size_t place)
+static size_t next_group(const struct key_index *items, size_t count, size_t place)
 {
     if (place == 0 || place >= count || items[place].key != items[place - 1].key)
         return place < count ? place : count;
@@ -509,7 +509,7 @@ bool lines_refine(const struct lines *lines, struct key_index *items, size_t *co
         return error_set(error, "no memory to order equal lines");
     /* All starts are found before any key is overwritten. */
     for (size_t i = 0; i <= segments; ++i)
-        starts[i] = next_run(items, *count, i * SEGMENT_COUNT);
+        starts[i] = next_group(items, *count, i * SEGMENT_COUNT);
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)lines->threads)
     for (size_t i = 0; i < segments; ++i)
         refine_segment(lines, items + starts[i], starts[i + 1] - starts[i]);
