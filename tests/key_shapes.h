@@ -5,16 +5,15 @@
 #ifndef TESTS_KEY_SHAPES_H
 #define TESTS_KEY_SHAPES_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/random_next.h"
 
-/* Vigna's splitmix64, as a function of the index. */
+#include <stddef.h>
+
+/* Returns the random number after `index` others. */
 static inline uint64_t random_bits(uint64_t index)
 {
-    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    uint64_t state = index * 0x9e3779b97f4a7c15u;
+    return random_next(&state);
 }
 
 static inline uint64_t shape_random(size_t i, size_t)

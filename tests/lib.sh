@@ -281,6 +281,10 @@ if [ "$is_sanitized" = yes ] || [ ! -f "$fault_library" ] || [ ! -x "$gpusort_ap
     fault_library='' gpusort_apart=''
 fi
 
+# The words before a command that run it as a user that is not root.
+# shellcheck disable=SC2034 # tests use it
+if [ "$EUID" -eq 0 ]; then as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups); else as_user=(); fi
+
 # Sets $numpy to a Python that has NumPy, or skips the test. An empty folder called numpy has no
 # origin.
 need_numpy() {

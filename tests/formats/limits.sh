@@ -66,27 +66,39 @@ else
     fi
 fi
 
-# Real control groups, one in the other. The outer one has a quota of one processor.
-quota_groups() {
-    local root
-    for root in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
-        outer=$root/gpusort-test.$$
-        mkdir "$outer" 2>/dev/null || continue
-        { [ -f "$outer/cpu.max" ] && echo '100000 100000' >"$outer/cpu.max"; } 2>/dev/null ||
-            { [ -f "$outer/cpu.cfs_quota_us" ] && echo 100000 >"$outer/cpu.cfs_quota_us"; } 2>/dev/null &&
-            mkdir "$outer/inner" && return
-        rmdir "$outer"
+# make_group CONTROLLER LIMIT FILE...: makes a real control group, $group, and writes LIMIT to the first
+# FILE that it has.
+make_group() {
+    local root file
+    for root in "/sys/fs/cgroup/$1" /sys/fs/cgroup; do
+        group=$root/gpusort-test.$$
+        mkdir "$group" 2>/dev/null || continue
+        for file in "${@:3}"; do
+            [ ! -f "$group/$file" ] || { echo "$2" >"$group/$file" && return; } 2>/dev/null
+        done
+        rmdir "$group"
     done
     return 1
 }
-if quota_groups; then
+if make_group cpu 100000 cpu.max cpu.cfs_quota_us; then
+    mkdir "$group/inner"
     # shellcheck disable=SC2016 # expanded by the shell that it starts
     ok_prints 'the quota of a group around the group' '1\n' -- bash -c "$(declare -f threads_of)"'
         echo $$ >"$1/inner/cgroup.procs"
-        threads_of "$0"' "$GPUSORT" "$outer"
-    rmdir "$outer/inner" "$outer"
+        threads_of "$0"' "$GPUSORT" "$group"
+    rmdir "$group/inner" "$group"
 else
     skip 'the quota of a group around the group' 'no control group may be made'
+fi
+if make_group memory 300M memory.max memory.limit_in_bytes; then # of which a shell holds 100
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    ok_says 'what a container has left' '^memory +1[0-7][0-9]\.[0-9] MiB' -- bash -c '
+        echo $$ >"$1/cgroup.procs"
+        held=$(head -c 100M /dev/zero | tr "\0" x)
+        "$0" --explain downwards; echo "${#held}" >/dev/null' "$GPUSORT" "$group"
+    rmdir "$group"
+else
+    skip 'what a container has left' 'no control group may be made'
 fi
 
 # ---- errors that are reported before waiting for input -------------------------------------------
@@ -124,11 +136,7 @@ ok_fails_with 'no -T, to check' 2 "$nowhere" -- timeout 10 "$GPUSORT" -c -T ./mi
 ok_fails_with 'no second input, explained' 2 '^gpusort: missing: No such file' -- \
     timeout 10 "$GPUSORT" --explain silent missing
 ok_writes 'a -T that is not needed need not be there' upwards -- -n -T ./missing downwards
-as_user=()
-if [ "$(id -u)" = 0 ]; then
-    as_user=(setpriv --reuid=65534 --clear-groups)
-    chmod 755 "$work"
-fi
+chmod 755 "$work"
 if "${as_user[@]}" test -x "$GPUSORT" 2>/dev/null; then
     touch unreadable
     chmod 000 unreadable

@@ -149,18 +149,10 @@ refused 'a file where none can be made' '/proc/version: (cannot create a file be
 refused 'an output without a name' "^gpusort: '': No such file" -- gpusort reversed.u64 -o ''
 refused 'a name that is too long' 'File name too long' -- gpusort reversed.u64 -o "place/x$long"
 
-# as_user COMMAND...: runs COMMAND as a user that is not root.
-as_user() {
-    if [ "$(id -u)" -ne 0 ]; then
-        "$@"
-    else
-        setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-    fi
-}
 chmod a+rx "$work" "$work/files"
-if as_user "$GPUSORT" --version >/dev/null 2>&1 && as_user test -r reversed.u64; then
+if "${as_user[@]}" "$GPUSORT" --version >/dev/null 2>&1 && "${as_user[@]}" test -r reversed.u64; then
     for mode in 4755 2755 1644; do
-        as_sort_leaves_it "an ordinary user's file" $mode as_user
+        as_sort_leaves_it "an ordinary user's file" $mode "${as_user[@]}"
     done
 else
     skip "an ordinary user's file" 'no way to be an ordinary user here'

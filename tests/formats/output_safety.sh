@@ -10,11 +10,7 @@ sort -n input >sorted
 chmod a+rx "$work" "$work/files"
 
 is_root=no
-[ "$(id -u)" -ne 0 ] || is_root=yes
-as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-if [ $is_root = yes ] && ! "${as_nobody[@]}" "$GPUSORT" --version >/dev/null 2>&1; then
-    is_root=no
-fi
+[ "$EUID" -ne 0 ] || ! "${as_user[@]}" "$GPUSORT" --version >/dev/null 2>&1 || is_root=yes
 has_acls=no
 : >probe
 ! setfacl -m u:65534:r probe 2>/dev/null || has_acls=yes
@@ -34,12 +30,12 @@ by_name() { "${by_name[@]}" "$@"; }
 
 # Root sorts to att/out. The owner of att keeps changing it: to a link to root's file, to a link to
 # his own, and to a file.
-if [ $is_root = yes ] && "${as_nobody[@]}" perl -e 1 2>/dev/null; then
+if [ $is_root = yes ] && "${as_user[@]}" perl -e 1 2>/dev/null; then
     mkdir -m 755 att roots
     chown 65534:65534 att
     install -m 600 input roots/file
     # shellcheck disable=SC2016 # Perl's variables
-    "${as_nobody[@]}" perl -e '
+    "${as_user[@]}" perl -e '
         alarm 60;
         chdir $ARGV[0] or die;
         umask 0;
@@ -164,7 +160,7 @@ if [ $is_root = yes ]; then
     # old mode, new mode
     while read -r old new; do
         install -m "$old" -o 65534 -g 0 /dev/null open/out
-        ok "the group of a file of mode $old is lost" "${as_nobody[@]}" "$GPUSORT" -n input -o open/out
+        ok "the group of a file of mode $old is lost" "${as_user[@]}" "$GPUSORT" -n input -o open/out
         ok_prints "the group of a file of mode $old is lost: who may what" "65534 65534 $new\n" -- \
             stat -c '%u %g %a' open/out
     done <<'END'
@@ -179,7 +175,7 @@ END
     if [ $has_acls = yes ]; then
         install -m 640 -o 65534 -g 0 /dev/null open/out
         setfacl -m u:7:r open/out
-        ok 'the group of a file with an ACL is lost' "${as_nobody[@]}" "$GPUSORT" -n input -o open/out
+        ok 'the group of a file with an ACL is lost' "${as_user[@]}" "$GPUSORT" -n input -o open/out
         ok_prints 'the group of a file with an ACL is lost: its owner alone has access' '600\n' -- stat -c %a open/out
         ok_prints 'the group of a file with an ACL is lost: no ACL' 'user::rw-\ngroup::---\nother::---\n\n' -- \
             getfacl -cn open/out
@@ -378,13 +374,13 @@ if [ $is_root = yes ]; then
     install -m 666 /dev/null closed/out
     refused_early 'a directory that may not be written' \
         "^gpusort: closed/out: its directory may not be written \(Permission denied\), so it cannot be replaced: $copy_it" \
-        closed/out "${as_nobody[@]}" "$GPUSORT"
-    refused_early 'a new file there' '^gpusort: closed/new: Permission denied$' closed/new "${as_nobody[@]}" "$GPUSORT"
+        closed/out "${as_user[@]}" "$GPUSORT"
+    refused_early 'a new file there' '^gpusort: closed/new: Permission denied$' closed/new "${as_user[@]}" "$GPUSORT"
     install -m 644 /dev/null closed/roots
-    refused_early "root's file" '^gpusort: closed/roots: Permission denied$' closed/roots "${as_nobody[@]}" "$GPUSORT"
+    refused_early "root's file" '^gpusort: closed/roots: Permission denied$' closed/roots "${as_user[@]}" "$GPUSORT"
     chown 65534 closed
     ok 'a directory that may be written but not listed' bash -c 'chmod 300 closed'
-    ok 'a directory that may be written but not listed' "${as_nobody[@]}" "$GPUSORT" -n input -o closed/new
+    ok 'a directory that may be written but not listed' "${as_user[@]}" "$GPUSORT" -n input -o closed/new
     ok_same_bytes 'a file there' closed/new sorted
 
     # Root is protected from links of others like any user.

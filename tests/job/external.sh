@@ -316,29 +316,6 @@ ok_says 'most of what is free' '^memory .*most of what is free' -- gpusort --exp
 printf '2\n1\n' >few
 ok_says 'a small input is sorted without asking what is free' 'memory .*\(enough for a small input\)$' -- \
     gpusort -v few
-# A control group with 300 MB, of which a shell holds 100.
-memory_group() {
-    local root
-    for root in /sys/fs/cgroup /sys/fs/cgroup/memory; do
-        group=$root/gpusort-test.$$
-        mkdir "$group" 2>/dev/null || continue
-        for limit in memory.max memory.limit_in_bytes; do
-            [ ! -f "$group/$limit" ] || { echo 300M >"$group/$limit" && return; } 2>/dev/null
-        done
-        rmdir "$group"
-    done
-    return 1
-}
-if memory_group; then
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
-    ok_says 'what a container has left' '^memory +1[0-7][0-9]\.[0-9] MiB' -- bash -c '
-        echo $$ >"$1/cgroup.procs"
-        held=$(head -c 100M /dev/zero | tr "\0" x)
-        "$0" --explain lines; echo "${#held}" >/dev/null' "$GPUSORT" "$group"
-    rmdir "$group"
-else
-    skip 'what a container has left' 'no control group may be made'
-fi
 ok_says 'how much is sorted at a time, of lines' \
     '^memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one$' -- \
     gpusort --explain -S 20K -T one lines
