@@ -331,7 +331,7 @@ def report(number, seed, arguments, case, found):
 # ---- all of it -----------------------------------------------------------------------------------
 
 
-def work(settings, which, directory, rounds, unanswered):
+def work(settings, which, directory, counts):
     """One of several processes: every --jobs-th round, in a directory of its own, up to a mismatch."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -341,14 +341,14 @@ def work(settings, which, directory, rounds, unanswered):
     number = settings.first + which
     while number < settings.first + settings.rounds and os.getppid() == parent:
         text = settings.try_round(settings, runner, number)
-        with rounds.get_lock():
-            rounds.value += 1
+        with counts.get_lock():
+            counts[0] += 1
+            counts[1] += runner.unanswered
+        runner.unanswered = 0
         if text:
             print(text, flush=True)
             sys.exit(MISMATCH)
         number += settings.jobs
-    with unanswered.get_lock():
-        unanswered.value += runner.unanswered
 
 
 def try_round(settings, runner, number):
@@ -370,8 +370,8 @@ def try_round(settings, runner, number):
 def run_workers(settings, directory):
     """Returns how many rounds there were, whether one was a mismatch, and in how many sort(1) took too
     long to compare with."""
-    rounds, unanswered = multiprocessing.Value("q"), multiprocessing.Value("q")
-    workers = [multiprocessing.Process(target=work, args=(settings, i, directory, rounds, unanswered), daemon=True)
+    counts = multiprocessing.Array("q", 2)
+    workers = [multiprocessing.Process(target=work, args=(settings, i, directory, counts), daemon=True)
                for i in range(settings.jobs)]  # fmt: skip
     start = time.monotonic()
     try:
@@ -382,15 +382,15 @@ def run_workers(settings, directory):
                 not any(worker.exitcode for worker in workers):
             wait(alive, timeout=60)
             if settings.forever:
-                print("%d rounds, %.0f rounds/s" % (rounds.value, rounds.value / (time.monotonic() - start)), flush=True)
+                print("%d rounds, %.0f rounds/s" % (counts[0], counts[0] / (time.monotonic() - start)), flush=True)
         statuses = {worker.exitcode for worker in workers if worker.exitcode}
     finally:
         for worker in workers:
             worker.terminate()
             worker.join()
     if statuses - {MISMATCH}:
-        sys.exit("fuzz_sort.py: it died after %d rounds" % rounds.value)
-    return rounds.value, len(statuses), unanswered.value
+        sys.exit("fuzz_sort.py: it died after %d rounds" % counts[0])
+    return counts[0], len(statuses), counts[1]
 
 
 def parse_arguments():

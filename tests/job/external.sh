@@ -279,20 +279,6 @@ else
     ok_says 'a /tmp in memory is used if it is named' 'put aside in /tmp$' -- in_memory -T /tmp --explain
     rm program
 fi
-while IFS='|' read -r word message; do
-    refused "-S $word" "^gpusort: $message$" -- gpusort -S "$word" lines -o "$target"
-    sort -S "$word" lines 2>&1 | sed 's/^sort/gpusort/' >"$work/log/expected" || true
-    gpusort -S "$word" lines >"$work/log/got" 2>&1 || true
-    ok_same_bytes "-S $word, in the words of sort(1)" "$work/log/got" "$work/log/expected"
-done <<'END'
-x|invalid -S argument 'x'
--1|invalid -S argument '-1'
-1x|invalid suffix in -S argument '1x'
-1MB|invalid suffix in -S argument '1MB'
-1K1|invalid suffix in -S argument '1K1'
-99999999999999999999|-S argument '99999999999999999999' too large
-999999999E|-S argument '999999999E' too large
-END
 refused '--device-memory=x' "^gpusort: invalid --device-memory argument 'x'$" \
     -- gpusort --device-memory=x lines -o "$target"
 while read -r word shown; do

@@ -51,21 +51,19 @@ bool is_shared_variable(const char *name)
 }
 
 /* Returns the program's file in memory, where it stays. */
-const char *program_file()
+const char *map_program()
 {
-    static const char *file = nullptr;
     struct stat status;
-    const int descriptor = file == nullptr ? open("/proc/self/exe", O_RDONLY | O_CLOEXEC) : -1;
-    if (file == nullptr && fstat(descriptor, &status) == 0)
-        file = (const char *)mmap(nullptr, (size_t)status.st_size, PROT_READ, MAP_PRIVATE,
-                                  descriptor, 0);
-    if (file == nullptr || file == MAP_FAILED) {
+    const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    void *map = MAP_FAILED;
+    if (fstat(file, &status) == 0)
+        map = mmap(nullptr, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (map == MAP_FAILED) {
         perror("simt: /proc/self/exe");
         abort();
     }
-    if (descriptor >= 0)
-        close(descriptor);
-    return file;
+    close(file);
+    return (const char *)map;
 }
 
 /* Calls use(symbol, name, section) for each symbol of the type (STT_FUNC, STT_OBJECT). `section` is
@@ -73,7 +71,7 @@ const char *program_file()
 template <class Use>
 void for_each_symbol(unsigned type, Use use)
 {
-    const char *const file = program_file();
+    static const char *const file = map_program();
     const Elf64_Ehdr *const header = (const Elf64_Ehdr *)file;
     const Elf64_Shdr *const sections = (const Elf64_Shdr *)(file + header->e_shoff);
     const char *const section_names = file + sections[header->e_shstrndx].sh_offset;
