@@ -81,7 +81,8 @@ struct layout run_output_layout(const struct job *job, size_t count)
     return layout;
 }
 
-/* True if the numbers are sorted in the memory of devices, all at once. */
+/* True if the numbers are sorted in the memory of devices, all at once. False while the plan is
+ * made, which has opened the output early: the part is not known yet. */
 static bool is_on_device(const struct run *run)
 {
     return run->backend && run->backend != backends[0] && run->sort->count <= run->part_count;
