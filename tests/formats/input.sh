@@ -127,8 +127,12 @@ refused 'npy in a second input: --format=raw' 'version1.npy: this is a NumPy arr
 refused 'npy in a second input: -n' 'array.txt: .*NumPy array' -- gpusort -n plain array.txt -o "$target"
 ok_writes 'several npy files' twice.npy -- version1.npy sorted.npy
 
+cat sorted.npy <(echo more) >more.npy
 refused 'npy: fewer bytes, on a pipe' 'standard input: ' -- \
     gpusort -o "$target" < <(cat fewer_bytes.npy)
+refused 'npy: more bytes, on a pipe' 'standard input: ' -- \
+    gpusort -o "$target" < <(cat more.npy)
+refused 'npy: more bytes' 'more.npy: ' -- gpusort -o "$target" more.npy
 zstd -q fewer_bytes.npy
 refused 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- \
     gpusort -o "$target" fewer_bytes.npy.zst

@@ -136,7 +136,7 @@ for way in "${ways[@]}"; do
 done
 
 # Some file systems refuse to set modes (EPERM, ENOSYS). The new file may permit less than the old one.
-if [ $has_faults = yes ]; then
+if [ -n "$fault_library" ]; then
     for errno in 1 38; do
         for mode in 600 664 777; do
             fresh_place
