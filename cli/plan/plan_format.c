@@ -652,13 +652,19 @@ static bool check_codec(const struct options *options, const char *path, struct 
         return true;
     if (!probe_source(source, &probe, error))
         return false;
+    if (probe.bytes == 0)
+        return error_set(
+            error,
+            "%s: it is empty, and %s data has some bytes even for no content: leave it "
+            "out if it should be empty",
+            source_name(source), named->name);
     const struct foreign *const foreign = foreign_find_by_magic(probe.head, probe.bytes);
     const bool is_text = format == &format_text && is_printable(&probe);
     snprintf(otherwise, sizeof otherwise, ": or else use --format=%s:plain", format->name);
     if (foreign && !is_text)
         return refuse_foreign(foreign, source_name(source), otherwise, error);
     const bool may_be_text = is_text || (format == &format_text && options->order.zero_terminated);
-    return (may_be_text && probe.bytes > 0) ||
+    return may_be_text ||
            error_set(error,
                      "%s: named as %s data, but it is not: unless it is damaged, --format=%s:plain "
                      "reads it as it is",

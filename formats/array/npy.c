@@ -374,6 +374,8 @@ static bool read_prefix(struct source *source, size_t *bytes, struct error *erro
     size_t head_bytes;
     if (!source_peek(source, MAGIC_BYTES, &head, &head_bytes, error))
         return false;
+    if (head_bytes == 0)
+        return error_set(error, "%s: it is empty, without a NumPy header", source_name(source));
     if (memcmp(head, NPY_MAGIC, head_bytes < MAGIC_BYTES ? head_bytes : MAGIC_BYTES) != 0)
         return error_set(error,
                          "%s: not a NumPy file: it does not start with \\x93NUMPY (--format says "

@@ -231,6 +231,8 @@ header is cut off|\x93NUMPY\x01\0\xff\xff
 END
 npy '' "$right"
 bytes=$(stat -c %s x.npy)
+head -c 0 x.npy >cut.npy
+refused 'an empty file' '^gpusort: cut.npy: it is empty, without a NumPy header$' -- gpusort cut.npy -o "$target"
 for ((cut = 1; cut < bytes; cut += cut < 14 || cut > bytes - 26 ? 1 : 5)); do
     head -c $cut x.npy >cut.npy
     what='header is cut off'

@@ -388,10 +388,10 @@ for stem in none none.f64; do
     for words in '' -n --type=f64; do
         # shellcheck disable=SC2086 # words
         refused "an empty file that is named as zstd data, $words" \
-            "^gpusort: $stem.zst: named as zstd data, but it is not: " -- gpusort $words $stem.zst -o "$target"
+            "^gpusort: $stem.zst: it is empty, and zstd data has some bytes" -- gpusort $words $stem.zst -o "$target"
     done
 done
-refused 'one beside another input' '^gpusort: none.zst: named as zstd data' -- \
+refused 'one beside another input' '^gpusort: none.zst: it is empty' -- \
     gpusort plain.txt.zst none.zst -o "$target"
 ok_prints 'one that is said to be plain' '' -- gpusort --format=text:plain none.zst
 ok_writes 'a frame of nothing is an empty input' nothing -- --format=text --no-zstd nothing.zst
