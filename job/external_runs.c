@@ -9,7 +9,9 @@
  */
 #include "job/external_runs.h"
 
+#include "core/clock.h"
 #include "core/threads.h"
+#include "core/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,10 +206,12 @@ static void read_on(struct external_runs *external, size_t bytes)
         source_read_ahead(run->job->readers[run->reader].source, room);
 }
 
-/* Makes a run of the items where the CPU's engine keeps them (`is_kept` in core/backend.h). */
+/* Makes a run of the items where the CPU's engine keeps them (`is_kept` in core/backend.h). It
+ * sorts most of them meanwhile. */
 static bool keep_in_engine(struct external_runs *external, size_t count, struct error *error)
 {
     struct run *const run = external->run;
+    const uint64_t start_ns = run_stage_begin(STAGE_SORT);
     struct item_run *const kept = add_run(external, error);
     if (!kept)
         return false;
@@ -220,6 +224,7 @@ static bool keep_in_engine(struct external_runs *external, size_t count, struct 
         if (!kept->items)
             kept->items = chunk.items;
     }
+    trace_span(TRACE_STAGE, stage_names[STAGE_SORT], start_ns, clock_now_ns(), 0);
     kept->count = count;
     external->kept_bytes += count * run->job->sort.item_bytes;
     return true;
