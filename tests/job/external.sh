@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Input that is larger than the memory limit, or than the GPU's memory, is sorted in parts. The
 # output is that of NumPy and of sort(1) for any number of parts, memory stays within -S, and no
-# temporary file is left, even after an error. limits.sh has -T that cannot be used or is full.
+# temporary file is left, even after an error. limits.sh has more of -T.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
@@ -254,8 +254,15 @@ sed -i '/[^0-9x]/d; s/^$/1/' words
 bad=$(grep -n x words | head -n 1 | cut -d: -f1)
 refused 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number: -g would " \
     -- gpusort -S 1b words -o "$target"
+# Of a file, which is not awaited, these are found when a part is stored.
+nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file"
+refused '-T that is not there' "$nowhere" -- \
+    gpusort -S 1b -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
+refused '-T that is not there, for lines' "$nowhere" -- gpusort -S 1b -T ./missing -n lines -o "$target"
 mkdir one two
 ok_parts 'two directories' "$few" "$sorted" -- -T one -T two --format=raw --type=f64 -S 1b "$unsorted"
+refused 'one of two directories is not there' "$nowhere" -- \
+    gpusort -S 1b -T one -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
 refused 'a limit of size' "^gpusort: temporary file in '.*' \(-T\): File too large$" -- \
     bash -c 'ulimit -f 64; exec "$0" -S 1b --format=raw --type=f64 "$1" -o "$2"' \
     "$GPUSORT" "$unsorted" "$target"
