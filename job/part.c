@@ -21,8 +21,8 @@
 /* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
-/* Output that is sorted in the memory of devices may be as many times larger. So it and a file in
- * memory that it is made from fill at most the memory that was available. */
+/* Output that is sorted in the memory of devices may be as many times larger, half of the memory.
+ * The other half remains for an input in the page cache. */
 #define AHEAD_FACTOR_DEVICE 4
 
 const char *const stage_names[STAGE_COUNT] = {

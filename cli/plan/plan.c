@@ -135,7 +135,9 @@ static bool open_input(struct options *options, const char *path, bool is_last, 
                                      .is_text = line_words_find(options) != NULL,
                                      .window_log = options->window_log,
                                      .threads = threads,
-                                     .merged = options->merge ? (unsigned)options->input_count : 0};
+                                     .sharers =
+                                         (options->merge ? (unsigned)options->input_count : 1) *
+                                         (job->group ? job->group->host_size : 1)};
     if (!plan_open_input(options, &spec, plan, error))
         return false;
     job->reader_count++; /* plan_free closes it */
@@ -504,20 +506,29 @@ static bool choose_order(const struct options *options, struct plan *plan, struc
  * 0.7 MB of lines take 3.4 and 4.3 ms (two busy cores of an AMD EPYC (Zen 5), 2026-11). */
 #define THREAD_INPUT_BYTES ((uint64_t)256 << 10)
 
-/* Returns the processors that the process may use at the same time. The quota of the control group,
- * which takes reading several files, is ignored for a small input: one thread reads that. */
-static unsigned count_processors(const struct plan *plan)
+/* True if one thread will read the input: it is small, and not named as compressed data. */
+static bool is_small(const struct options *options, const struct plan *plan)
+{
+    size_t stem_length;
+    bool is_packed = false;
+    for (size_t i = 0; i < options->input_count; i++)
+        is_packed = is_packed || codec_find_by_name(options->inputs[i], &stem_length)->decode;
+    return plan->file_bytes < THREAD_INPUT_BYTES && !is_packed;
+}
+
+/* Returns the processors that the process may use at the same time. The limits of the control
+ * group, which takes reading several files, are ignored for a small input. */
+static unsigned count_processors(const struct options *options, const struct plan *plan)
 {
     const unsigned processors = (unsigned)omp_get_num_procs();
-    return plan->file_bytes < THREAD_INPUT_BYTES
-               ? processors
-               : min_unsigned(processors, control_groups_processors());
+    return is_small(options, plan) ? processors
+                                   : min_unsigned(processors, control_groups_processors());
 }
 
 /* The default is one thread for each processor in the process's affinity mask, within the control
- * group's quota. Threads beyond the quota wait for its next period, and other threads wait for
- * them. OMP_NUM_THREADS replaces this default. The upper limit allows a few threads for each
- * processor, because more only cost memory and time. */
+ * group's quota and the threads that it may start. Threads beyond the quota wait for its next
+ * period, and other threads wait for them. OMP_NUM_THREADS replaces this default. The upper limit
+ * allows a few threads for each processor, because more only cost memory and time. */
 static unsigned choose_threads(const struct options *options, unsigned processors)
 {
     const unsigned most = 64 + 4 * (unsigned)omp_get_num_procs();
@@ -567,7 +578,7 @@ static bool open_group_output(const struct options *options, struct plan *plan, 
 bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
-    plan->processors = count_processors(plan);
+    plan->processors = count_processors(options, plan);
     const unsigned threads = choose_threads(options, plan->processors);
     set_threads(plan, memory_limits_prepare(
                           options->threads ? threads : share_threads(plan->job.group, threads)));

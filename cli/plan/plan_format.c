@@ -367,8 +367,9 @@ static bool raw_content_check_name(struct source *source, const struct key_type 
 /* Up to this many bytes of raw numbers may be printable by chance. */
 #define SOME_NUMBERS_BYTES ((size_t)32)
 
-/* Bytes in which every known magic is found. That of tar is the last, 5 bytes at 257. */
+/* Bytes in which every known magic is found, and all but that of tar, 5 bytes at 257. */
 #define MAGIC_BYTES_MAX 262
+#define MAGIC_BYTES_USUAL 64
 
 /* The first bytes of an input; all of it if `whole`. */
 struct probe {
@@ -618,8 +619,14 @@ static bool check_content(struct source *source, struct error *error)
     if (!source_peek(source, MAGIC_BYTES_MAX, &probe.head, &probe.bytes, error))
         return false;
     const struct codec *const inner = codec_find_by_magic(probe.head, probe.bytes);
-    const struct foreign *const foreign = foreign_find_by_magic(probe.head, probe.bytes);
-    if (!inner->decode && (!foreign || is_printable(&probe)))
+    const struct probe begin = {
+        .head = probe.head,
+        .bytes = probe.bytes < MAGIC_BYTES_USUAL ? probe.bytes : MAGIC_BYTES_USUAL,
+    };
+    const struct foreign *const usual = foreign_find_by_magic(begin.head, begin.bytes);
+    const struct foreign *const foreign =
+        usual ? usual : foreign_find_by_magic(probe.head, probe.bytes);
+    if (!inner->decode && (!foreign || is_printable(usual ? &begin : &probe)))
         return true;
     if (inner->decode) {
         if (!source_peek(source, SOURCE_PEEK_MAX, &probe.head, &probe.bytes, error))

@@ -105,10 +105,11 @@ static size_t line_bytes(const struct job *job, bool is_host)
 /* Returns the part of `bytes` that the sort may take, beside decompressors. */
 static size_t without_decoders(const struct job *job, size_t bytes)
 {
+    const unsigned ranks = job->group ? job->group->host_size : 1;
     size_t decoders = 0;
     for (size_t i = 0; i < job->reader_count && decoders == 0; i++)
         if (source_codec(job->readers[i].source)->decode)
-            decoders = DECODER_BYTES + frame_reader_bytes(job->sort.threads);
+            decoders = DECODER_BYTES + frame_reader_bytes(job->sort.threads, ranks);
     return decoders < bytes / 2 ? bytes - decoders : bytes / 2;
 }
 

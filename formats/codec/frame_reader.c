@@ -547,9 +547,9 @@ static unsigned threads_with_room(unsigned threads, unsigned readers)
     return room > SPARE_SLOTS ? room - SPARE_SLOTS : 1;
 }
 
-size_t frame_reader_bytes(unsigned threads)
+size_t frame_reader_bytes(unsigned threads, unsigned readers)
 {
-    const unsigned most = threads_with_room(threads < WORKERS_MAX ? threads : WORKERS_MAX, 1);
+    const unsigned most = threads_with_room(threads < WORKERS_MAX ? threads : WORKERS_MAX, readers);
     return most > 1 ? (most + SPARE_SLOTS) * SLOT_BYTES : 0;
 }
 

@@ -38,8 +38,9 @@ bool frame_reader_start(struct frame_reader *reader, struct error *error);
 bool frame_reader_read(struct frame_reader *reader, void *data, size_t bytes, size_t *got,
                        struct error *error);
 
-/* Returns the memory that the frames of one reader take if up to `threads` threads decode ahead. */
-size_t frame_reader_bytes(unsigned threads);
+/* Returns the memory that the frames of one of `readers` readers take if up to `threads` threads
+ * decode ahead in each. */
+size_t frame_reader_bytes(unsigned threads, unsigned readers);
 
 /* Ends the threads, even if they wait for input, and frees the reader, which may be NULL. */
 void frame_reader_close(struct frame_reader *reader);

@@ -420,13 +420,13 @@ static mode_t without_group(mode_t mode)
     return (mode & ~(mode_t)(S_IRWXG | S_IRWXO)) | both | both << 3;
 }
 
-/* Sets the mode. On a file system without modes, or with fixed ones, the file's own mode remains if
- * it permits no more. */
+/* Sets the mode. If a file system refuses that to the file's owner, because it has no modes or
+ * fixed ones, the file's own mode remains, provided that it permits no more. */
 static bool set_mode(int file, mode_t mode)
 {
     struct stat status;
-    return fchmod(file, mode) == 0 ||
-           (fstat(file, &status) == 0 && (status.st_mode & ALLPERMS & ~mode) == 0);
+    return fchmod(file, mode) == 0 || (fstat(file, &status) == 0 && status.st_uid == geteuid() &&
+                                       (status.st_mode & ALLPERMS & ~mode) == 0);
 }
 
 bool output_path_copy_attributes(const struct output_path *found, int file)

@@ -55,6 +55,11 @@ else
     ok_threads 'room for few threads' 1 'pids.max=25;pids.current=20'
     ok_threads 'room for many threads' 999 'pids.max=1000000;pids.current=20'
     ok_threads 'no limit of threads' 999 'pids.max=max;pids.current=20'
+    head -c 30000000 /dev/zero | zstd -q -o packed.u8.zst
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    ok_prints 'room for few threads, and compressed input' '"threads":1\n' -- \
+        in_groups 'pids.max=25;pids.current=24' bash -c \
+        '"$0" --device=cpu --stats=json packed.u8.zst -o got 2>&1 | grep -o "\"threads\":[0-9]*"' "$GPUSORT"
     ok_threads 'OMP_NUM_THREADS is obeyed' 2 'cpu.max=100000 100000' OMP_NUM_THREADS=2
     ok_prints '--parallel is obeyed' '7\n' -- in_groups 'cpu.max=100000 100000' bash -c \
         "$(declare -f threads_of); threads_of \"\$0\" --parallel=7" "$GPUSORT"
@@ -250,24 +255,34 @@ END
             ok_says "lines are sorted in parts: $file" 'sorted parts put aside' -- \
                 in_groups "$file=40000000;memory.current=10000000" "$GPUSORT" -v -n many -o parts
         done
-        # 18 frames of 16 MiB would be decoded ahead.
-        head -c 400000000 <(yes "$(printf %04095d 0)") | zstd -q -o plain.zst
-        gpusort --zstd --device=cpu -k1 --format=text plain.zst -o long.zst
-        rm plain.zst
-        # peak_in_container ARGUMENT...: prints whether the job fits in a container of 200 MB.
-        peak_in_container() {
-            in_groups 'memory.max=200000000;memory.current=10000000' "$GPUSORT" --device=cpu \
-                --parallel=16 --stats=json "$@" -o peak 2>&1 |
-                sed -n 's/.*"memory":{"host_bytes":\([0-9]*\).*/\1/p' |
-                awk '{ print $1 < 200000000 ? "fits" : $1 " bytes" }'
+        # compressed NAME BYTES: a file of frames of 16 MiB, up to 18 of which would be decoded ahead.
+        compressed() {
+            head -c "$2" <(yes "$(printf %04095d 0)") | zstd -q -o plain.zst
+            gpusort --zstd --device=cpu -k1 --format=text plain.zst -o "$1"
+            rm plain.zst
         }
-        ok_prints 'the first numbers of a compressed file in a small container' 'fits\n' -- \
-            peak_in_container --top=5 --type=u8 --format=raw long.zst
-        ok_prints 'compressed numbers in a small container' 'fits\n' -- \
-            peak_in_container --type=u8 --format=raw long.zst
-        ok_prints 'a merge of compressed lines in a small container' 'fits\n' -- \
-            peak_in_container -m -k1 --format=text long.zst long.zst
-        rm long.zst
+        # fits_in NAME BYTES ARGUMENT...: in a container of so many bytes, the job takes less than four
+        # fifths of them.
+        fits_in() {
+            ok_prints "$1" 'fits\n' -- fits "${@:2}"
+        }
+        fits() {
+            in_groups "memory.max=$1;memory.current=10000000" "$GPUSORT" --device=cpu \
+                --parallel=16 --stats=json "${@:2}" -o peak 2>&1 |
+                sed -n 's/.*"memory":{"host_bytes":\([0-9]*\).*/\1/p' |
+                awk -v bytes="$1" '{ print $1 < 0.8 * bytes ? "fits" : $1 " bytes" }'
+        }
+        compressed long.zst 400000000
+        compressed short.zst 112000000
+        fits_in 'the first numbers of a compressed file in a small container' 200000000 \
+            --top=5 --type=u8 --format=raw long.zst
+        fits_in 'compressed numbers in a small container' 200000000 --type=u8 --format=raw long.zst
+        fits_in 'compressed lines, and frames that are decoded ahead' 500000000 -k1 --format=text long.zst
+        fits_in 'a merge of compressed lines in a small container' 200000000 \
+            -m -k1 --format=text long.zst long.zst
+        fits_in 'a merge of six compressed inputs' 500000000 \
+            -m -k1 --format=text short.zst short.zst short.zst short.zst short.zst short.zst
+        rm long.zst short.zst
     else
         skip 'lines that have no room in a container' 'no name space to mount groups in'
     fi

@@ -347,6 +347,10 @@ done
 zstd -qc lines.zst >twice.zst
 gzip -c lines | zstd -qc >of_gzip.zst
 tar -c lines | zstd -qc >of_tar.zst
+# RIFF, then ASCII, and Latin-1 only after that.
+{ printf 'RIFF'; head -c 200 lines; printf 'caf\351\n'; } >riff
+zstd -qc riff >riff.zst
+ok_output 'compressed lines that begin like a file of another program' <(sort -k1 riff) -- gpusort -k1 riff.zst
 gzip -c lines >gzip.zst
 head -c 8000 /dev/urandom | gzip -c >gzip.f64.zst
 zstd -qc big.1.zst >twice.u32.zst
