@@ -276,10 +276,7 @@ END
         compressed short.zst 112000000
         fits_in 'the first numbers of a compressed file in a small container' 200000000 \
             --top=5 --type=u8 --format=raw long.zst
-        fits_in 'compressed numbers in a small container' 200000000 --type=u8 --format=raw long.zst
         fits_in 'compressed lines, and frames that are decoded ahead' 500000000 -k1 --format=text long.zst
-        fits_in 'a merge of compressed lines in a small container' 200000000 \
-            -m -k1 --format=text long.zst long.zst
         fits_in 'a merge of six compressed inputs' 500000000 \
             -m -k1 --format=text short.zst short.zst short.zst short.zst short.zst short.zst
         rm long.zst short.zst
