@@ -291,20 +291,17 @@ size_t memory_peak(void)
     return kilobytes <= SIZE_MAX / 1024 ? kilobytes * 1024 : 0;
 }
 
-size_t memory_ahead_most(void)
+size_t memory_at_start(void)
 {
     static size_t room; /* 0: not found yet */
     if (room == 0)
         room = smaller(memory_total(), memory_available(0));
-    return room != SIZE_MAX ? room / 8 : 0;
+    return room != SIZE_MAX ? room : 0;
 }
 
-unsigned memory_threads_most(unsigned threads, size_t thread_bytes)
+size_t memory_ahead_most(void)
 {
-    const size_t ahead = memory_ahead_most(), most = ahead * 4 / thread_bytes;
-    if (ahead == 0 || most >= threads)
-        return threads;
-    return most > 0 ? (unsigned)most : 1;
+    return memory_at_start() / 8;
 }
 
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,

@@ -40,14 +40,13 @@ size_t memory_total(void);
 /* Returns the most memory that the process has had; 0: not known. */
 size_t memory_peak(void);
 
-/* Returns the maximum bytes of an output that may be allocated in advance, while twice as many are
- * in memory to sort: an eighth of the memory that was available at the first call in this process,
- * which must be before the sort takes memory. 0: not known. */
-size_t memory_ahead_most(void);
+/* Returns the memory that was available at the first call in this process, which must be before the
+ * sort takes memory. 0: not known. */
+size_t memory_at_start(void);
 
-/* Returns how many of `threads` threads have room in half of the memory that was available at the
- * first call of memory_ahead_most(), if each takes thread_bytes; at least 1. */
-unsigned memory_threads_most(unsigned threads, size_t thread_bytes);
+/* Returns the maximum bytes of an output that may be allocated in advance, while twice as many are
+ * in memory to sort: an eighth of memory_at_start(). */
+size_t memory_ahead_most(void);
 
 /* Returns the part of host_bytes that is left beside the program, `threads` threads, small buffers,
  * and `buffers_bytes` of large buffers. */

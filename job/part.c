@@ -21,10 +21,6 @@
 /* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
-/* Output that is sorted in the memory of devices may be as many times larger, half of the memory.
- * The other half remains for an input in the page cache. */
-#define AHEAD_FACTOR_DEVICE 4
-
 const char *const stage_names[STAGE_COUNT] = {
     "start",  "read",     "parse", "upload", "sort",   "exchange",
     "refine", "download", "spill", "write",  "verify",
@@ -92,7 +88,8 @@ void run_expect_ahead(struct run *run, uint64_t bytes)
 {
     const struct job *const job = run->job;
     const unsigned outputs = job->has_rank_output ? job->group->host_size : 1;
-    const size_t most = memory_ahead_most() * (is_on_device(run) ? AHEAD_FACTOR_DEVICE : 1);
+    /* Beside a sort on devices, half of the memory remains for an input in the page cache. */
+    const size_t most = is_on_device(run) ? memory_at_start() / 2 : memory_ahead_most();
     if (bytes < AHEAD_BYTES_MIN || bytes <= most / outputs)
         sink_expect(run->sink, bytes);
 }
@@ -106,11 +103,7 @@ static void expect_taken(struct run *run)
         return;
     const struct layout layout = run_output_layout(job, run->count);
     const uint64_t bytes = job->output_format->file_bytes(&layout);
-    if (bytes < AHEAD_BYTES_MIN)
-        return;
-    if (run->space_most == 0)
-        run->space_most = memory_ahead_most();
-    if (bytes <= run->space_most)
+    if (bytes >= AHEAD_BYTES_MIN && bytes <= memory_ahead_most())
         sink_expect_least(run->sink, bytes);
 }
 

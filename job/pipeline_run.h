@@ -40,8 +40,6 @@ struct run {
     size_t part_begin;    /* numbers taken before the part */
     bool is_at_end;       /* all inputs have been read */
     bool is_short;        /* for lines: the CPU's engine had no memory and took nothing */
-    uint64_t space_most; /* bytes that may be allocated in advance for the output; 0: not determined
-                            yet */
 
     struct proof proof;
 };
@@ -62,9 +60,9 @@ void run_close_engine(struct run *run);
 
 /* Announces the size of the output to the sink before the input is read, so that its space is
  * allocated meanwhile. In a file system in memory, that space adds to the memory of the sort, which
- * is twice the output or more; on devices that memory is their own. So an output above
- * memory_ahead_most(), or a multiple on devices, is not announced here, but only when the sort has
- * released its memory. */
+ * is twice the output or more. So an output above memory_ahead_most() is not announced here, but
+ * only when the sort has released its memory. Devices sort in memory of their own, and the limit is
+ * half of the host's then. */
 void run_expect_ahead(struct run *run, uint64_t bytes);
 
 /* Returns the layout of the output, of numbers or of indices, for `count` items taken. */

@@ -542,9 +542,11 @@ static bool open_waker(struct frame_stream *stream)
  * slots of many threads would exceed its memory, and the process would be killed. */
 static unsigned threads_with_room(unsigned threads, unsigned readers)
 {
-    const unsigned slots = threads + SPARE_SLOTS;
-    const unsigned room = memory_threads_most(slots * readers, SLOT_BYTES) / readers;
-    return room > SPARE_SLOTS ? room - SPARE_SLOTS : 1;
+    const size_t memory = memory_at_start();
+    const size_t slots = memory / 2 / SLOT_BYTES / readers;
+    if (memory == 0 || slots >= threads + SPARE_SLOTS)
+        return threads;
+    return slots > SPARE_SLOTS ? (unsigned)slots - SPARE_SLOTS : 1;
 }
 
 size_t frame_reader_bytes(unsigned threads, unsigned readers)
