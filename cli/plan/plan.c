@@ -135,7 +135,7 @@ static bool open_input(struct options *options, const char *path, bool is_last, 
                                      .is_text = line_words_find(options) != NULL,
                                      .window_log = options->window_log,
                                      .threads = threads,
-                                     .sharers =
+                                     .readers =
                                          (options->merge ? (unsigned)options->input_count : 1) *
                                          (job->group ? job->group->host_size : 1)};
     if (!plan_open_input(options, &spec, plan, error))

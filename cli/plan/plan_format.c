@@ -660,11 +660,10 @@ static bool check_codec(const struct options *options, const char *path, struct 
     if (!probe_source(source, &probe, error))
         return false;
     if (probe.bytes == 0)
-        return error_set(
-            error,
-            "%s: it is empty, and %s data has some bytes even for no content: leave it "
-            "out if it should be empty",
-            source_name(source), named->name);
+        return error_set(error,
+                         "%s: it is empty, and %s data has some bytes even for no content: leave "
+                         "it out if it should be empty",
+                         source_name(source), named->name);
     const struct foreign *const foreign = foreign_find_by_magic(probe.head, probe.bytes);
     const bool is_text = format == &format_text && is_printable(&probe);
     snprintf(otherwise, sizeof otherwise, ": or else use --format=%s:plain", format->name);

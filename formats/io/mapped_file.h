@@ -40,12 +40,12 @@ static inline unsigned output_writers_most(unsigned threads)
 unsigned mapped_file_writers(int file, bool has_pages);
 
 /* Maps the first `bytes` bytes (1 to INT64_MAX) of a file that is open for reading and writing.
- * `has_pages`: as above; otherwise the file is empty. The caller requests the space from `space`.
- * If `is_seen`, the file grows step by step, so that its size shows about how much was written if
- * the job does not finish; otherwise it gets its full size at once. `space` may be NULL if the file
- * already has its size and all of its space.
- * Returns NULL if the file cannot be mapped. Its size may then be more than 0, but it can still be
- * written. The caller calls mapped_file_close(), and keeps `file` and `space` open until then. */
+ * `has_pages`: as above; otherwise it has no contents yet. The caller requests the space from
+ * `space`. If `is_seen`, the file grows step by step, so that its size shows about how much was
+ * written if the job does not finish; otherwise it gets its full size at once. `space` may be NULL
+ * if the file already has its size and all of its space. Returns NULL if the file cannot be mapped.
+ * Its size may then be more than 0, but it can still be written. The caller calls
+ * mapped_file_close(), and keeps `file` and `space` open until then. */
 struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool is_seen,
                                      struct file_space *space);
 

@@ -330,7 +330,7 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
                                              .codec = source->codec,
                                              .window_log = spec->window_log,
                                              .threads = source->input.threads,
-                                             .readers = spec->sharers > 0 ? spec->sharers : 1,
+                                             .readers = spec->readers > 0 ? spec->readers : 1,
                                              .origin = spec->offset};
     source->frames = frame_reader_open(&reader, head.data, head.end, BUFFER_BYTES, error);
     return source->frames;

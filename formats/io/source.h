@@ -32,7 +32,7 @@ struct source_spec {
     bool is_text;              /* the bytes are lines, unless they are certainly compressed */
     unsigned window_log;       /* log2 of the largest window of compressed data; 0: the default */
     unsigned threads;          /* maximum number of threads of a large read */
-    unsigned sharers;          /* sources that are read at once, and share the memory; 0: one */
+    unsigned readers;          /* sources that are read at once, and share the memory; 0: one */
     uint64_t offset;           /* of a regular file: its bytes before are left out */
 };
 
