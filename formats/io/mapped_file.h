@@ -2,11 +2,11 @@
 /* mapped_file.h - fills a new file of known size with several threads, through a mapping.
  *
  *   open:  file -> mapping
- *   write: wait for the space -> copy, pieces divided among threads
+ *   write: wait for the space, and for the pages -> copy, pieces divided among threads
  *
  * write(2) holds the file's lock while it copies, so more threads do not make it faster
- * (input_file.h). A mapping has no such lock. Half of the remaining time is the allocation of
- * disk space, which happens meanwhile, or before.
+ * (input_file.h). A mapping has no such lock. Most of the remaining time is the allocation of disk
+ * space and of pages, which happens meanwhile, or before.
  */
 #ifndef FORMATS_MAPPED_FILE_H
 #define FORMATS_MAPPED_FILE_H
@@ -36,18 +36,25 @@ static inline unsigned output_writers_most(unsigned threads)
 #define MAPPED_FILE_MIN ((size_t)16 << 20)
 
 /* Returns the maximum number of threads that write faster through a mapping than write(2) does, on
- * the file system of `file`; 0 if none do. `has_pages`: the file has its size and its contents. */
-unsigned mapped_file_writers(int file, bool has_pages);
+ * the file system of `file`; 0 if none do. `finds_pages`: the file has its contents, or the caller
+ * calls mapped_file_make_pages(). */
+unsigned mapped_file_writers(int file, bool finds_pages);
 
 /* Maps the first `bytes` bytes (1 to INT64_MAX) of a file that is open for reading and writing.
- * `has_pages`: as above; otherwise it has no contents yet. The caller requests the space from
- * `space`. If `is_seen`, the file grows step by step, so that its size shows about how much was
- * written if the job does not finish; otherwise it gets its full size at once. `space` may be NULL
- * if the file already has its size and all of its space. Returns NULL if the file cannot be mapped.
- * Its size may then be more than 0, but it can still be written. The caller calls
+ * `has_pages`: the file has its size and its contents; otherwise none yet. The caller requests the
+ * space from `space`. If `is_seen`, the file grows step by step, so that its size shows about how
+ * much was written if the job does not finish; otherwise it gets its full size at once. `space` may
+ * be NULL if the file already has its size and all of its space. Returns NULL if the file cannot be
+ * mapped. Its size may then be more than 0, but it can still be written. The caller calls
  * mapped_file_close(), and keeps `file` and `space` open until then. */
 struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool is_seen,
                                      struct file_space *space);
+
+/* Starts to make new pages ahead of `writers` threads, as far as space is requested, on file
+ * systems where that takes time: it can be done while the input is read. For a file that is not
+ * `is_seen`, with space, once. Returns false if no thread can be started; the mapping must be
+ * closed then. */
+bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers);
 
 /* Copies `data` to the file from `position` on, with at most `threads` threads. Only bytes within
  * the mapping are copied; *done returns their number. Returns false with errno if space could not

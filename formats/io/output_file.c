@@ -156,17 +156,22 @@ static bool open_space(struct output_file *output)
     return output->space;
 }
 
-/* Maps the file and requests its space. Returns false if either fails. It is mapped first because
- * that sets its size, which would wait for the allocation: 25 ms for 64 MiB of tmpfs. */
-static bool map_file(struct output_file *output)
+/* Maps the file for `writers` threads, and requests its space and pages. Returns false if that
+ * fails. It is mapped first because that sets its size, which would wait for the allocation: 25 ms
+ * for 64 MiB of tmpfs. */
+static bool map_file(struct output_file *output, unsigned writers)
 {
     struct mapped_file *mapped = NULL;
     if (open_space(output))
         mapped = mapped_file_open(output->file, output->expected, false, !output->is_temporary,
                                   output->space);
-    __atomic_store_n(&output->mapped, mapped, __ATOMIC_RELEASE);
     if (mapped)
         file_space_want(output->space, output->expected);
+    if (mapped && output->is_temporary && !mapped_file_make_pages(mapped, writers)) {
+        mapped_file_close(mapped);
+        mapped = NULL;
+    }
+    __atomic_store_n(&output->mapped, mapped, __ATOMIC_RELEASE);
     return mapped;
 }
 
@@ -199,7 +204,8 @@ static unsigned choose_writers(const struct output_file *output, uint64_t bytes,
 {
     if (bytes < MAPPED_FILE_MIN || threads < OUTPUT_WRITERS_MIN)
         return 0;
-    const unsigned most = mapped_file_writers(output->file, output->is_in_place);
+    const bool finds_pages = output->is_in_place || (output->is_temporary && !output->group);
+    const unsigned most = mapped_file_writers(output->file, finds_pages);
     return threads < most ? threads : most;
 }
 
@@ -265,7 +271,7 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
     const unsigned writers = choose_writers(output, bytes, threads);
     if (writers == 0 || !claim_file(output, bytes))
         return;
-    if (map_file(output))
+    if (map_file(output, writers))
         output->writers = writers;
     else
         unclaim_file(output);

@@ -105,6 +105,32 @@ static void test_truncated_at_the_last_moment(void **state)
     close(file);
 }
 
+/* The threads that make pages ahead of the writers find none either. */
+static void test_truncated_while_pages_are_made(void **state)
+{
+    const size_t bytes = 3 * TAP_PIECE_BYTES;
+    unsigned char *const data = make_bytes(bytes);
+    size_t done;
+    put_file("cut", data, 0);
+    const int file = open("cut", O_RDWR);
+    struct file_space *const space = file_space_open(file);
+    if (!space)
+        skip(); /* the file system has no fallocate(2) */
+    struct mapped_file *const mapped = mapped_file_open(file, bytes, false, false, space);
+    assert_non_null(mapped);
+    assert_int_equal(ftruncate(file, 5), 0);
+    file_space_want(space, bytes);
+    assert_true(mapped_file_make_pages(mapped, 4));
+    errno = 0;
+    assert_false(mapped_file_write(mapped, 0, data, bytes, 1, NULL, 1, &done));
+    assert_int_equal(errno, EIO);
+    mapped_file_close(mapped);
+    file_space_close(space);
+    close(file);
+    unlink("cut");
+    free(data);
+}
+
 /* Space for an output of unknown size is released if nothing is written. */
 static void test_space_of_standard_output(void **state)
 {
@@ -128,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_size_is_that_of_what_was_written),
         cmocka_unit_test(test_truncated_at_the_last_moment),
+        cmocka_unit_test(test_truncated_while_pages_are_made),
         cmocka_unit_test(test_space_of_standard_output),
     };
     return cmocka_run_group_tests_name("sink", tests, enter_scratch, leave_scratch);
