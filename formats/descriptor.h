@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Returns a copy of the descriptor above the standard ones, closed on exec; -1 with errno. */
@@ -30,6 +31,16 @@ static inline int descriptor_raise(int file)
     close(file);
     errno = cause;
     return copy;
+}
+
+/* Returns true if the effective user may access the path below `directory` in this mode of
+ * access(2); otherwise false with errno. Old containers refuse the system call for that, which is
+ * newer than they are, with EPERM. The older call, which faccessat(3) then does not try, is for the
+ * real user. */
+static inline bool descriptor_may_access(int directory, const char *path, int mode)
+{
+    return faccessat(directory, path, mode, AT_EACCESS) == 0 ||
+           (errno == EPERM && syscall(SYS_faccessat, directory, path, mode) == 0);
 }
 
 /* Writes and returns the path in /proc that leads to the file of a descriptor. It requires that

@@ -191,7 +191,7 @@ static bool check_replaceable(const struct output_path *found, const char *name,
     if (attributes_of(found->directory) & STATX_ATTR_APPEND)
         return error_set(error, "%s: its directory is append-only, so it cannot be replaced: %s",
                          name, advice);
-    if (faccessat(found->directory, ".", W_OK | X_OK, AT_EACCESS) != 0)
+    if (!descriptor_may_access(found->directory, ".", W_OK | X_OK))
         return error_set(error,
                          "%s: its directory may not be written (%s), so it cannot be replaced: %s",
                          name, strerror(errno), advice);
@@ -217,9 +217,9 @@ bool output_path_check(const struct output_path *found, const char *name, struct
 {
     const mode_t mode = found->status.st_mode;
     if (!found->exists)
-        return faccessat(found->directory, ".", W_OK | X_OK, AT_EACCESS) == 0 ||
+        return descriptor_may_access(found->directory, ".", W_OK | X_OK) ||
                error_set_errno(error, "%s", name);
-    if (faccessat(found->directory, found->name, W_OK, AT_EACCESS) != 0)
+    if (!descriptor_may_access(found->directory, found->name, W_OK))
         return error_set_errno(error, "%s", name);
     if ((S_ISREG(mode) && (is_strangers(found) || is_kept_by_sticky_directory(found))) ||
         (S_ISFIFO(mode) && is_strangers(found)))
@@ -242,7 +242,7 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
                          "%s: --in-place overwrites a regular file, and this is none: leave "
                          "--in-place out",
                          name);
-    if (faccessat(found->directory, found->name, R_OK | W_OK, AT_EACCESS) != 0)
+    if (!descriptor_may_access(found->directory, found->name, R_OK | W_OK))
         return error_set_errno(error, "%s", name);
     if (is_strangers(found))
         return refuse_strangers(name, error);

@@ -376,10 +376,9 @@ static const char *name_of_path(const char *path)
 
 bool source_check(const char *path, struct stat *status, struct error *error)
 {
-    const bool is_found =
-        is_standard_input(path)
-            ? fstat(STDIN_FILENO, status) == 0
-            : faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 && stat(path, status) == 0;
+    const bool is_found = is_standard_input(path) ? fstat(STDIN_FILENO, status) == 0
+                                                  : descriptor_may_access(AT_FDCWD, path, R_OK) &&
+                                                        stat(path, status) == 0;
     if (is_found && !S_ISDIR(status->st_mode))
         return true;
     errno = is_found ? EISDIR : errno;

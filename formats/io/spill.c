@@ -3,6 +3,7 @@
 #include "formats/io/spill.h"
 
 #include "core/trace.h"
+#include "formats/descriptor.h"
 #include "formats/io/temporary.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static bool can_make_file(const char *directory)
     char *path;
     if (asprintf(&path, "%s/.", directory) < 0)
         return false;
-    const bool can = faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0;
+    const bool can = descriptor_may_access(AT_FDCWD, path, W_OK | X_OK);
     const int cause = errno;
     free(path);
     errno = cause;

@@ -296,15 +296,15 @@ static int link_hidden(int file)
     return link_to(file, temporary.name) ? 0 : -1;
 }
 
-/* Some file systems cannot refuse to replace a file. There the caller has found the name free
- * before. */
+/* Some file systems cannot refuse to replace a file, and old containers refuse the system call with
+ * EPERM. There the caller has found the name free before. */
 static bool rename_to(const char *name, bool replaces)
 {
     const int directory = temporary.directory;
     if (!replaces) {
         if (renameat2(directory, temporary.name, directory, name, RENAME_NOREPLACE) == 0)
             return true;
-        if (errno != EINVAL && errno != ENOSYS)
+        if (errno != EINVAL && errno != ENOSYS && errno != EPERM)
             return false;
     }
     return renameat(directory, temporary.name, directory, name) == 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The limits of a process: the processors of its affinity and of the quota of its container, the
-# size of its memory, and full directories.
+# size of its memory, full directories, and system calls that are refused.
 . "$(dirname "$0")/../lib.sh"
 
 # ---- processors ----------------------------------------------------------------------------------
@@ -283,6 +283,31 @@ END
     else
         skip 'lines that have no room in a container' 'no name space to mount groups in'
     fi
+fi
+
+# ---- system calls that are refused ---------------------------------------------------------------
+
+# refusing ERRNO COMMAND...: runs COMMAND where newer system calls fail.
+refusing() { python3 "$tests_dir/faults/refuse_calls.py" "$@"; }
+if [ "$is_sanitized" = yes ] || ! refusing EPERM true 2>/dev/null; then
+    skip 'system calls that a container refuses' 'a sanitizer, no Python, or no filters of calls'
+else
+    head -n 3000 upwards >few
+    for cause in EPERM ENOSYS; do
+        limited=(refusing "$cause" "$GPUSORT" --device=cpu)
+        rm -f fresh
+        ok_file "$cause: a new file" fresh upwards -- "${limited[@]}" -n downwards -o fresh
+        echo 'an old output' >got
+        ok_file "$cause: an old file" got upwards -- "${limited[@]}" -n downwards -o got
+        ok_output "$cause: in parts" upwards -- "${limited[@]}" -n -S 100K -T . downwards
+        ok_output "$cause: a merge" upwards -- "${limited[@]}" -m -n upwards /dev/null
+        cp downwards got
+        ok_file "$cause: in place" got upwards -- "${limited[@]}" -n --in-place got
+        zstd -q -f downwards -o downwards.zst
+        ok_output "$cause: compressed" upwards -- "${limited[@]}" -n downwards.zst
+        refused "$cause: a file that is not there" '^gpusort: missing: No such file or directory$' -- \
+            "${limited[@]}" missing -o "$target"
+    done
 fi
 
 # ---- allocations that fail -----------------------------------------------------------------------
