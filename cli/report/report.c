@@ -233,15 +233,17 @@ static void print_model(FILE *stream, const char *prefix, const struct plan *pla
 static void print_choice(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct auto_row *row = plan->row;
+    const unsigned threads = plan->job.sort.threads;
     if (plan->has_estimate)
         print_model(stream, prefix, plan);
     else
         fprintf(stream, "%smodel      none: how many items is not known\n", prefix);
-    fprintf(stream, "%stable      %s (%u %s", prefix, row->device_class, plan->device.units,
-            plan->device.shared_bytes ? "multiprocessors" : "threads");
+    fprintf(stream, "%stable      %s (", prefix, row->device_class);
     if (plan->device.shared_bytes)
-        fprintf(stream, ", L2 of %zu MiB, %zu KiB shared in a block", plan->device.l2_bytes >> 20,
-                plan->device.shared_bytes >> 10);
+        fprintf(stream, "%u multiprocessors, L2 of %zu MiB, %zu KiB shared in a block",
+                plan->device.units, plan->device.l2_bytes >> 20, plan->device.shared_bytes >> 10);
+    else
+        fprintf(stream, "%u thread%s", threads, threads == 1 ? "" : "s");
     fprintf(stream, "), ");
     if (row->item_bytes)
         fprintf(stream, "%u bytes an item", row->item_bytes);

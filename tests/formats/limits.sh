@@ -55,6 +55,8 @@ else
     ok_threads 'room for few threads' 1 'pids.max=25;pids.current=20'
     ok_threads 'room for many threads' 999 'pids.max=1000000;pids.current=20'
     ok_threads 'no limit of threads' 999 'pids.max=max;pids.current=20'
+    ok_says 'a quota, in the plan' '^table  *cpu \(1 thread\)' -- \
+        in_groups 'cpu.max=100000 100000' "$GPUSORT" --device=cpu --explain -n downwards
     head -c 30000000 /dev/zero | zstd -q -o packed.u8.zst
     # shellcheck disable=SC2016 # expanded by the shell that it starts
     ok_prints 'room for few threads, and compressed input' '"threads":1\n' -- \
