@@ -135,9 +135,7 @@ static bool open_input(struct options *options, const char *path, bool is_last, 
                                      .is_text = line_words_find(options) != NULL,
                                      .window_log = options->window_log,
                                      .threads = threads,
-                                     .readers =
-                                         (options->merge ? (unsigned)options->input_count : 1) *
-                                         (job->group ? job->group->host_size : 1)};
+                                     .readers = job->group ? job->group->host_size : 1};
     if (!plan_open_input(options, &spec, plan, error))
         return false;
     job->reader_count++; /* plan_free closes it */
@@ -184,6 +182,16 @@ static bool look_for_pipe(const struct plan *plan, const char *path, bool *is_re
            error_set(error, "%s: a named pipe can be read once only, and is named twice", path);
 }
 
+/* A merge reads all inputs at once, so the compressed ones share the memory to decompress. */
+static void share_memory_of_merge(const struct job *job)
+{
+    unsigned compressed = 0;
+    for (size_t i = 0; i < job->reader_count; i++)
+        compressed += source_codec(job->readers[i].source)->decode != NULL;
+    for (size_t i = 0; i < job->reader_count; i++)
+        source_share_memory(job->readers[i].source, compressed);
+}
+
 /* Raises the limit of open files as far as the system allows, and returns it. */
 static size_t raise_file_limit(void)
 {
@@ -227,6 +235,8 @@ static bool open_inputs(struct options *options, struct plan *plan, struct error
         if (opened > open_most)
             source_park(plan->job.readers[opened - 1].source);
     }
+    if (options->merge)
+        share_memory_of_merge(&plan->job);
     return true;
 }
 

@@ -272,6 +272,12 @@ static bool read_for_thread(void *opaque, void *data, size_t bytes, size_t *got,
     return read_further(opaque, data, bytes, NULL, got, &seen, error);
 }
 
+void source_share_memory(struct source *source, unsigned readers)
+{
+    if (source->frames)
+        frame_reader_share_memory(source->frames, readers);
+}
+
 void source_read_ahead(struct source *source, size_t most)
 {
     struct stat status;
