@@ -5,10 +5,13 @@
 #include "cli/options/option_words.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/frames.h"
+#include "formats/io/output_path.h"
 
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -102,15 +105,25 @@ static size_t line_bytes(const struct job *job, bool is_host)
 /* Memory of a decompressor that does not read ahead. */
 #define DECODER_BYTES ((size_t)12 << 20)
 
-/* Returns the part of `bytes` that the sort may take, beside decompressors. */
-static size_t without_decoders(const struct job *job, size_t bytes)
+/* Returns the memory of compressing the output. */
+static size_t encoder_bytes(const struct job *job)
+{
+    const struct sink_spec *const output = &job->output;
+    return output->codec && output->codec->encode
+               ? frame_writer_bytes(output->codec, output->level, output->threads)
+               : 0;
+}
+
+/* Returns the part of `bytes` that the sort may take, beside decompressors and compressors. */
+static size_t without_codecs(const struct job *job, size_t bytes)
 {
     const unsigned ranks = job->group ? job->group->host_size : 1;
     size_t decoders = 0;
     for (size_t i = 0; i < job->reader_count && decoders == 0; i++)
         if (source_codec(job->readers[i].source)->decode)
             decoders = DECODER_BYTES + frame_reader_bytes(job->sort.threads, ranks);
-    return decoders < bytes / 2 ? bytes - decoders : bytes / 2;
+    const size_t codecs_bytes = decoders + encoder_bytes(job);
+    return codecs_bytes < bytes / 2 ? bytes - codecs_bytes : bytes / 2;
 }
 
 /* Returns the part of the process's address space that the job may take, beside stacks and
@@ -118,7 +131,43 @@ static size_t without_decoders(const struct job *job, size_t bytes)
 static size_t process_most(const struct job *job)
 {
     const size_t left = memory_process_left(job->sort.threads);
-    return left == SIZE_MAX ? left : HOST_SHARE(without_decoders(job, left));
+    return left == SIZE_MAX ? left : HOST_SHARE(without_codecs(job, left));
+}
+
+static bool is_plain_file_in_memory(int file)
+{
+    struct stat status;
+    struct statfs system;
+    return fstat(file, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
+           fstatfs(file, &system) == 0 && system.f_type == TMPFS_MAGIC;
+}
+
+/* Returns true if the output is a regular file in memory, or will be one. */
+static bool has_output_in_memory(const char *path)
+{
+    struct output_path found;
+    struct error ignored = {0};
+    if (!path || strcmp(path, "-") == 0)
+        return is_plain_file_in_memory(STDOUT_FILENO);
+    const bool is_in_memory = output_path_open(path, path, &found, &ignored) &&
+                              is_plain_file_in_memory(found.descriptor >= 0 ? found.descriptor
+                                                      : found.exists        ? found.file
+                                                                            : found.directory);
+    output_path_close(&found);
+    return is_in_memory;
+}
+
+/* Returns the part of `bytes` that is left beside an output of lines in memory, which is written
+ * while all of their text is still there. */
+static size_t without_output(const struct plan *plan, size_t bytes)
+{
+    const struct job *const job = &plan->job;
+    const bool is_text = job->keep_lines && !job->argsort.index_type && !job->output.codec->encode;
+    const size_t most = bytes / 8 * 7;
+    if (!is_text || plan->input_bytes == SIZE_UNKNOWN || job->output.is_in_place ||
+        !has_output_in_memory(job->output.path))
+        return bytes;
+    return bytes - (plan->input_bytes < most ? (size_t)plan->input_bytes : most);
 }
 
 /* An input of up to SMALL_INPUT_BYTES takes less than SMALL_INPUT_MEMORY, even if each of its bytes
@@ -140,8 +189,9 @@ static void choose_host_memory(const struct options *options, const struct plan 
         memory->host_bytes = SMALL_INPUT_MEMORY;
         memory->host_reason = "enough for a small input";
     } else {
-        const size_t share = HOST_SHARE(memory_available(plan->job.sort.threads));
-        memory->host_bytes = without_decoders(&plan->job, share / (group ? group->host_size : 1));
+        const size_t available = memory_available(plan->job.sort.threads);
+        const size_t share = HOST_SHARE(without_output(plan, available));
+        memory->host_bytes = without_codecs(&plan->job, share / (group ? group->host_size : 1));
         memory->host_reason = "most of what is free";
     }
     if (memory->host_bytes > most)

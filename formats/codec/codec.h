@@ -93,6 +93,8 @@ struct codec {
 
     /* Returns an encoder; NULL if memory runs out. */
     void *(*encoder_open)(int level);
+    /* Returns the memory that an encoder takes, at most, for frames of FRAME_CONTENT_BYTES. */
+    size_t (*encoder_bytes)(int level);
     /* Returns the maximum size of a frame of `bytes` bytes of content. */
     size_t (*encoded_bytes_max)(size_t bytes);
     /* Compresses all of `in`, which may be empty, to one frame. Advances `out`, which must have

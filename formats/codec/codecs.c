@@ -28,6 +28,7 @@ const struct codec codecs[] = {
         .content_bytes = zstd_content_bytes,
         .find_frames = zstd_find_frames,
         .encoder_open = zstd_encoder_open,
+        .encoder_bytes = zstd_encoder_bytes,
         .encoded_bytes_max = zstd_encoded_bytes_max,
         .encode = zstd_encode,
         .encoder_close = zstd_encoder_close,

@@ -17,6 +17,7 @@
  */
 #include "formats/codec/frames.h"
 
+#include "core/host_limits.h"
 #include "core/threads.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
@@ -51,7 +52,7 @@ struct frame_writer {
     struct frame_writer_spec spec;
     size_t filled; /* bytes in the buffer of the next job */
     struct frame_job *jobs;
-    size_t job_count;
+    unsigned job_count;
     pthread_t workers[WORKERS_MAX];
     unsigned worker_count;      /* workers started by the caller */
     atomic_uint_fast64_t taken; /* jobs that a worker runs or waits for */
@@ -66,17 +67,49 @@ static struct frame_job *job_at(const struct frame_writer *writer, uint64_t numb
     return &writer->jobs[number % writer->job_count];
 }
 
+/* Returns the memory of a compressing thread, and of a job for it. */
+static size_t thread_bytes(const struct codec *codec, int level)
+{
+    return FRAME_CONTENT_BYTES + codec->encoded_bytes_max(FRAME_CONTENT_BYTES) +
+           codec->encoder_bytes(level);
+}
+
+static unsigned smaller(size_t a, unsigned b)
+{
+    return a < b ? (unsigned)a : b;
+}
+
+/* Returns how many jobs there are for up to `threads` threads. In a small container many threads
+ * would exceed its memory, and the process would be killed. */
+static unsigned jobs_with_room(const struct codec *codec, int level, unsigned threads)
+{
+    const unsigned jobs = smaller(threads, WORKERS_MAX) + SPARE_JOBS;
+    const size_t memory = memory_at_start(); /* 0: not known */
+    const size_t room = memory / 4 / thread_bytes(codec, level);
+    return memory == 0 ? jobs : room > 0 ? smaller(room, jobs) : 1;
+}
+
+/* Returns how many threads `jobs` jobs are for. */
+static unsigned threads_of_jobs(unsigned jobs)
+{
+    return jobs > SPARE_JOBS ? jobs - SPARE_JOBS : 1;
+}
+
+size_t frame_writer_bytes(const struct codec *codec, int level, unsigned threads)
+{
+    return jobs_with_room(codec, level, threads) * thread_bytes(codec, level);
+}
+
 struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
 {
     struct frame_writer *writer = calloc(1, sizeof *writer);
     if (!writer)
         return NULL;
     writer->spec = *spec;
-    if (writer->spec.threads > WORKERS_MAX)
-        writer->spec.threads = WORKERS_MAX;
     counter_start(&writer->put);
     counter_start(&writer->written);
-    writer->job_count = (size_t)writer->spec.threads + SPARE_JOBS;
+    writer->job_count = jobs_with_room(spec->codec, spec->level, spec->threads);
+    writer->spec.threads = threads_of_jobs(writer->job_count);
     writer->jobs = calloc(writer->job_count, sizeof *writer->jobs);
     if (!writer->jobs) {
         frame_writer_close(writer);

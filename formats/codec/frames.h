@@ -73,6 +73,10 @@ struct frame_writer_spec {
     unsigned threads; /* maximum number of compressing threads, at least 1 */
 };
 
+/* Returns the memory that a writer takes. It has fewer threads than the maximum if a quarter of the
+ * free memory does not hold what they take. */
+size_t frame_writer_bytes(const struct codec *codec, int level, unsigned threads);
+
 /* Opens a writer. Returns NULL if memory runs out. */
 struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec);
 

@@ -513,6 +513,13 @@ void *zstd_encoder_open(int level)
     return context;
 }
 
+/* Of frames of 16 MiB, measured with version 1.5.4: 1 MiB for level 3, 13 for level 9, 66 for level
+ * 19 and 250 for level 22. */
+size_t zstd_encoder_bytes(int level)
+{
+    return (size_t)(level <= 4 ? 3 : level <= 9 ? 13 : level <= 19 ? 70 : 250) << 20;
+}
+
 size_t zstd_encoded_bytes_max(size_t bytes)
 {
     return ZSTD_compressBound(bytes);

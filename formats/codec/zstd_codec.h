@@ -33,6 +33,7 @@ bool zstd_find_frames(int file, uint64_t begin, uint64_t end, struct frame_place
 bool zstd_decode_frames(void *decoder, struct byte_reader in, struct byte_writer *out);
 
 void *zstd_encoder_open(int level);
+size_t zstd_encoder_bytes(int level);
 size_t zstd_encoded_bytes_max(size_t bytes);
 bool zstd_encode(void *encoder, struct byte_reader in, struct byte_writer *out,
                  struct error *error);

@@ -281,7 +281,7 @@ END
         fits_in 'compressed lines, and frames that are decoded ahead' 500000000 -k1 --format=text long.zst
         fits_in 'a merge of six compressed inputs' 500000000 \
             -m -k1 --format=text short.zst short.zst short.zst short.zst short.zst short.zst
-        # decodes ARGUMENT...: whole frames are decoded ahead, a few at a time.
+        # Frames that are decoded ahead are decoded whole, the others in pieces.
         seq 5 >few
         # shellcheck disable=SC2016 # expanded by the shell that it starts
         ok_prints 'a merge of a compressed input and plain ones decodes ahead' 'frames\n' -- \
@@ -294,6 +294,37 @@ END
     else
         skip 'lines that have no room in a container' 'no name space to mount groups in'
     fi
+fi
+
+# In a real control group of 80 MiB.
+if [ "$test_size" = small ] || ! make_group memory 80M memory.max memory.limit_in_bytes; then
+    skip 'an output that takes memory in a container' 'slow, or no control group may be made'
+else
+    # in_group COMMAND...: runs COMMAND in the group.
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    in_group() { bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"; }
+    seq 5000000 -1 1 >down
+    seq 5000000 >up
+    # The program sees four processors, and so has up to four compressing threads.
+    if [ -n "$fault_library" ]; then
+        head -c 24000000 /dev/urandom >numbers.u64
+        od -A n -v -t u8 -w8 numbers.u64 | tr -d ' ' | sort -n >numbers
+        # shellcheck disable=SC2016 # expanded by the shell that it starts
+        ok_output 'a compressed output, in a container' numbers -- in_group bash -c \
+            'LD_PRELOAD=$0 "$@" && zstd -dc packed.zst' "$fault_library" "$gpusort_apart" \
+            --device=cpu --parallel=16 --output-format=text numbers.u64 -o packed.zst
+    else
+        skip 'a compressed output, in a container' 'no program whose processors can be set'
+    fi
+    if unshare --map-root-user --mount mount -t tmpfs none one 2>/dev/null; then
+        # shellcheck disable=SC2016 # expanded by the shell that it starts
+        ok_output 'lines to a file in memory, in a container' up -- in_group \
+            unshare --map-root-user --mount bash -c \
+            'mount -t tmpfs none one && "$0" -n -T . down -o one/out && cat one/out' "$GPUSORT"
+    else
+        skip 'lines to a file in memory, in a container' 'no name space to mount file systems in'
+    fi
+    rmdir "$group"
 fi
 
 # ---- system calls that are refused ---------------------------------------------------------------
