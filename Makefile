@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# gpusort - sorts numbers as fast as cp copies them.
+# gpusort - sorts files of numbers and lines.
 #
 #   make            build ./gpusort (with the GPU paths if nvcc is found; CUDA=0 leaves them out)
 #   make check      build and run the tests; SIMT=0 leaves out those of the GPU's stand-in

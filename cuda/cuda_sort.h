@@ -79,9 +79,10 @@ bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning 
  * block, if the device has them; 64 KiB at the least. */
 bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct error *error);
 
-/* Bytes of workspace (bitonic and rank need none): a word for each tile, and for each run that a
- * part of a merge is made of, for all that merge tiles; a few hundredths of the items for radix, of
- * few items more. A workspace for a count is enough for any smaller count. */
+/* Return the bytes of workspace; bitonic and rank need none. Paths that merge tiles need a word for
+ * each tile, and one for each run that a part of a merge takes keys from. radix needs a few
+ * hundredths of the memory of the items, and more if there are few. A workspace for a count is
+ * enough for any smaller count. */
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t counting_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);

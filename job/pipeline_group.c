@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_group.c - numbers, or their indices, of a job that several processes share.
+/* pipeline_group.c - numbers, or their indices, of a job that several ranks share.
  *
  *   part of the input of this rank -> engine -> sorted runs   (external_runs.h)
  *     -> cuts of the runs of all ranks                        (external_cuts.h)

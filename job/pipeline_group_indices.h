@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_group_indices.h - the indices of lines of a job that several processes share, once each
+/* pipeline_group_indices.h - the indices of lines of a job that several ranks share, once each
  * rank has merged its range of the lines.
  *
  *   indices of this rank's runs of lines -> messages -> merged as the lines were (line_indices.h)

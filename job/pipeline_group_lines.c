@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_group_lines.c - lines of a job that several processes share.
+/* pipeline_group_lines.c - lines of a job that several ranks share.
  *
  *   part of the input of this rank -> sorted runs on disk   (external_lines.h)
  *     -> cuts of the runs of all ranks                      (external_line_cuts.h)

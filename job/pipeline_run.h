@@ -6,7 +6,7 @@
  *   pipeline_order.c      checks or merges lines that are in order
  *   part_lines.c          reads a part of the lines, sorts it and writes it
  *   external_*.c          all parts -> sorted runs -> merge -> output
- *   pipeline_group*.c     the same for numbers and lines that a group of processes shares
+ *   pipeline_group*.c     the same for numbers and lines of a job that ranks share
  *   pipeline.c            output; the first part, which is all of the input if that fits in memory
  */
 #ifndef JOB_PIPELINE_RUN_H
@@ -129,7 +129,7 @@ bool external_keys_run(struct run *run, struct error *error);
  * caller frees the last one. */
 bool external_lines_run(struct run *run, struct lines **lines, struct error *error);
 
-/* ---- pipeline_group.c, pipeline_group_lines.c: a job that a group shares ---- */
+/* ---- pipeline_group.c, pipeline_group_lines.c: a job that ranks share ---- */
 
 /* Runs a job of numbers, or of their indices. */
 bool run_group_keys(struct run *run, struct error *error);

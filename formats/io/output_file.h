@@ -7,9 +7,9 @@
  *   in place:         a regular file that is overwritten, after a trial
  *   anything else:    opened and written directly
  *
- * Bytes are written in order by write(2). If their number is announced and the file system profits,
- * several threads write them at once through a mapping (mapped_file.h): to the temporary, or to
- * standard output if that is an empty file.
+ * Bytes are written in order by write(2). If their number is known in advance and the file system
+ * profits, several threads write them at once through a mapping (mapped_file.h): to the temporary,
+ * to a file in place, or to standard output if that is an empty file.
  */
 #ifndef FORMATS_OUTPUT_FILE_H
 #define FORMATS_OUTPUT_FILE_H

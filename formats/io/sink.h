@@ -7,7 +7,8 @@
  * temporary onto the target, so on any failure the old file is unchanged; the target may therefore
  * be an input. The new file gets the owner, mode, ACL and attributes of the old one, where allowed.
  * Symbolic links are followed: the file that the link names is replaced. Devices, pipes, sockets
- * and standard output are written directly. No temporary is left, except by SIGKILL on a file
+ * and standard output are written directly. In place, the file itself is overwritten, after a trial
+ * that only checks (sink_is_trial). No temporary is left, except by SIGKILL on a file
  * system that has no files without names (temporary.h).
  */
 #ifndef FORMATS_SINK_H
