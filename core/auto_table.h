@@ -19,7 +19,7 @@ extern "C" {
 struct device_class {
     const char *name;
     const char *backend;
-    unsigned units_least; /* minimum, as for the fields below */
+    unsigned units_least; /* a minimum, as are the next two fields */
     size_t l2_bytes_least;
     size_t shared_bytes_least;
 };

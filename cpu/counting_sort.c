@@ -175,7 +175,7 @@ size_t dense_keys_counts(size_t values)
     return values <= TURNS_VALUES_MAX ? TURNS * values : values;
 }
 
-/* table_values: distance of the tables; 0: there is one table. */
+/* Counts the keys in TURNS tables of `table_values` counters, used in rotation; 0: in one table. */
 INLINE void count_keys(unsigned width, uint32_t *counts, size_t table_values, uint64_t lowest,
                        const unsigned char *keys, size_t count)
 {

@@ -54,8 +54,8 @@ bool key_counts_write(const struct key_counts *counts, struct key_order order, u
                                     struct error *error),
                       void *context, struct error *error);
 
-/* Returns how often each stored pattern comes, for the caller to change; *count is the number of
- * patterns. */
+/* Returns the count of each bit pattern, as stored, which the caller may change. Sets *count to the
+ * number of patterns. */
 uint64_t *key_counts_table(struct key_counts *counts, size_t *count);
 
 #endif

@@ -35,8 +35,8 @@ struct line_indices {
 bool line_indices_count(const struct run *run, const struct spill_run *sources, size_t run_count,
                         uint64_t *counts, uint64_t *kept, struct error *error);
 
-/* Passes the indices of the lines that were not left out to `write`, at most `wanted`. Fails if a
- * run cannot be read or is not as it was written, `write` fails, or memory runs out. */
+/* Passes at most `wanted` indices, of the lines that were not left out, to `write`. Fails if a run
+ * cannot be read or has changed since it was written, `write` fails, or memory runs out. */
 bool line_indices_write(const struct line_indices *task, struct error *error);
 
 /* Appends the indices of the items to a run of indices. */

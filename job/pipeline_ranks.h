@@ -74,8 +74,8 @@ bool rank_array_write(struct run *run, const struct layout *layout, struct rank_
 /* Collective: replaces a sum by that of all ranks. */
 bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *error);
 
-/* Collective: gathers the figures of all ranks for the report. The bytes read and the memory are
- * filled in. */
+/* Collective: sets the bytes read and the memory of this rank in `figures`, and gathers the figures
+ * of all ranks for the report. */
 bool ranks_report(struct run *run, uint64_t figures[RANK_FIGURES], struct error *error);
 
 #endif

@@ -578,9 +578,9 @@ static const char *job_without_check(const struct options *options)
     return options->check ? ", and the numbers are sorted, not checked" : "";
 }
 
-/* Options for lines make text of any input. Refused are a NumPy array, and content that is binary
- * where the name is that of binary numbers or of another program: as lines it would be cut up and
- * lost. -z and --format=text allow such content. */
+/* With an option for lines any input is text, with two exceptions. A NumPy array is refused. So is
+ * binary content under a name of binary numbers or of another program, because sorting its lines
+ * would destroy it; -z and --format=text allow it. */
 static bool check_lines(const struct options *options, const char *path, const struct format *named,
                         const char *line_word, struct source *source, struct error *error)
 {

@@ -55,8 +55,8 @@ bool plan_choose_directories(struct options *options, struct memory_limits *memo
     return true;
 }
 
-/* Returns how many of `count` items the device with the least memory has room for, if all devices
- * together have room for `count`. */
+/* Returns how many items the device with the least memory has room for, if all devices together
+ * have room for `count`. */
 static size_t least_of_devices(const struct sort_spec *sort, size_t count)
 {
     size_t least = SIZE_MAX, all = 0;

@@ -58,7 +58,7 @@ static inline uint64_t check_sum_line(uint64_t place, const unsigned char *line,
 struct check_lines {
     size_t count;
     size_t bounds[CHECK_LINES_MAX + 1]; /* line k is the bytes [bounds[k], bounds[k + 1]) */
-    uint64_t places[CHECK_LINES_MAX];   /* their old positions */
+    uint64_t places[CHECK_LINES_MAX];   /* the position that line k was gathered from */
 };
 
 /* Starts with no lines. The first one begins at `begin`. */

@@ -45,7 +45,8 @@ struct store_segment {
     size_t count;
 };
 
-/* Each is twice as large as the one before, so these have more room than a device has memory. */
+/* Maximum number of segments. As each is twice as large as the one before, no device has the memory
+ * for all of them. */
 constexpr size_t STORE_SEGMENTS = 40;
 
 struct store {

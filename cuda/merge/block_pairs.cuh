@@ -198,8 +198,8 @@ __device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
  * start and grows by a row from thread to thread. All threads of the block call it, even those
  * without a row, after a barrier; it ends without one. `splits` has a word per thread.
  * `is_of_warp`: each pair lies within the keys of one warp, so warp barriers are enough. `keys` is
- * room for the thread's row: it belongs to the caller, because the compiler spills it if it is not
- * initialized. */
+ * set to the thread's row. A caller with threads without a row initializes it, because the compiler
+ * spills an array that is set only under a condition. */
 template <typename K>
 __device__ __forceinline__ void
 block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, unsigned diagonal,

@@ -129,9 +129,10 @@ __global__ void __launch_bounds__(RADIX_SEGMENTS)
     }
 }
 
-/* True if the bucket of this thread starts a pack: it or the one before could make a pack too large
- * when shared, or a multiple of `aim` keys lies between their starts. So a pack of several buckets
- * has less than aim keys and a last bucket of at most room - aim. */
+/* Returns true if the bucket of this thread starts a pack. That is so if it or the bucket before it
+ * is too large to share a pack, or if a multiple of `aim` keys lies between their starts. So in a
+ * pack of several buckets, fewer than `aim` keys are before the last bucket, which has at most
+ * RADIX_TILE_ROOM - aim. */
 __device__ __forceinline__ bool thread_starts_pack(radix_count start, radix_count count,
                                                    radix_count count_before, unsigned aim)
 {

@@ -44,7 +44,8 @@ __host__ __device__ __forceinline__ unsigned radix_look_pieces(size_t count)
     return static_cast<unsigned>((count + RADIX_LOOK_PIECE<K> - 1) / RADIX_LOOK_PIECE<K>);
 }
 
-/* Compares before[i] with next[i], which are stored bits. */
+/* Encodes both arrays of stored bits, and compares before[i] with next[i]. Returns RADIX_RISES if a
+ * next[i] is greater, RADIX_FALLS if one is less, or both. */
 template <typename K, unsigned N>
 __device__ __forceinline__ unsigned thread_compare_pairs(const struct key_order &encoding,
                                                          K (&before)[N], K (&next)[N])

@@ -70,7 +70,7 @@ struct __align__(8) radix_entry
 typedef uint64_t radix_path;
 constexpr unsigned RADIX_PATH_BITS = 64;
 
-/* The key of an item of 16 bytes, or the key. */
+/* Return the key itself, and of an item of 16 bytes the upper half, which is its key. */
 __device__ __forceinline__ uint64_t thread_upper_key(uint64_t key)
 {
     return key;
@@ -343,8 +343,8 @@ __device__ __forceinline__ void thread_radix_buckets(const struct radix_lookup<K
     }
 }
 
-/* Counts the keys by bucket. Adds the rank of key i in its bucket to buckets[i], which becomes a
- * ranked bin. */
+/* Counts the keys by bucket. Makes a ranked bin of buckets[i] by adding the rank of key i in its
+ * bucket. */
 template <unsigned N>
 __device__ __forceinline__ void warp_count_buckets(unsigned *counters, unsigned (&buckets)[N])
 {

@@ -59,7 +59,7 @@ __device__ __forceinline__ unsigned thread_find_ends(const struct cuda_text &tex
         unsigned found = thread_find_terminators(text, &bytes, place);
         if (staged != NULL)
             staged[in_tile / 16] = bytes;
-        /* No line starts after the last byte of the text, or after the slack. */
+        /* No line starts after the last byte of the text. The bytes after it are no text. */
         if (text.bytes - place <= 16)
             found &= (1u << (text.bytes - place - 1)) - 1;
         ends |= found << (i * 16);

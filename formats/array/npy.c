@@ -433,8 +433,8 @@ static bool npy_recognises(const unsigned char *head, size_t bytes, bool whole)
     return bytes >= MAGIC_BYTES && memcmp(head, NPY_MAGIC, MAGIC_BYTES) == 0;
 }
 
-/* Fails for a file with more bytes after the numbers: `left` bytes, or SIZE_UNKNOWN. rest[0..bytes)
- * are the first of them. */
+/* Sets the error for a file that has more bytes after the numbers: `left`, or SIZE_UNKNOWN, the
+ * first of which are rest[0..bytes). Returns false. */
 static bool refuse_rest(const struct reader *reader, const unsigned char *rest, size_t bytes,
                         uint64_t left, struct error *error)
 {

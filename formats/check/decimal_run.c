@@ -368,9 +368,9 @@ VECTOR_INLINE void find_lines(const char *text, size_t bytes, char terminator,
 /* The bytes that a slot must have if its line is a plain decimal of the shape. */
 struct slot_shape {
     unsigned slot_bytes;
-    uint64_t fixed;      /* where the sign is, and the point or the end of the number */
-    uint64_t points;     /* the latter alone */
-    __m512i fixed_bytes; /* the bytes there */
+    uint64_t fixed;      /* positions of the sign, and of the point or the end of the number */
+    uint64_t points;     /* positions of the point or the end alone */
+    __m512i fixed_bytes; /* the bytes at the positions of `fixed` */
     bool has_signed_exponent;
 };
 

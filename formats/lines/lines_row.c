@@ -42,7 +42,7 @@ struct line_row {
     };
 };
 
-/* Returns word `index` of the row. No word before it is the last. */
+/* Returns word `index` of the row, which must not end before it. */
 static inline uint64_t lines_row_word(struct line_row *row, size_t index)
 {
     if (row->kind == ROW_PLACE)

@@ -68,7 +68,7 @@ static struct line_with_image line_with_image_of(const struct gather *gather, si
                                     line_is_exact(item)};
 }
 
-/* Returns line k of the gathered ones, from its copy, which is in the cache and has a known
+/* Returns gathered line k from its copy in `buffer`, which is in the cache and has a known
  * length. */
 static struct line_with_image gathered_line(struct key_index item,
                                             const struct check_lines *gathered, size_t k,

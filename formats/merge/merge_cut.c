@@ -129,7 +129,8 @@ static void choose_splitters(const struct merge_texts *texts, const struct sampl
     }
 }
 
-/* Links the samples of each text. Returns the first ones; NULL if memory runs out. */
+/* Links the samples of each text. Returns the first sample of each, in an array that the caller
+ * frees; NULL if memory runs out. */
 static const struct sample **link_samples(const struct merge_texts *texts, struct sample *samples,
                                           size_t count)
 {
