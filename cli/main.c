@@ -245,6 +245,7 @@ static bool sort_or_share(struct options *options, struct outcome *outcome, stru
         ok = group_agree(group, ok, error) && plan_share_options(options, group, error);
     ok = ok && sort_as_planned(options, group, outcome, error);
     report_outcome(options, group, outcome, ok, error);
+    ending_release(); /* after the message on a file that was damaged in place */
     if (group)
         group_close(group, ok);
     return ok;

@@ -25,7 +25,8 @@ void ending_begin_change(sigset_t *old_mask);
 void ending_end_change(const sigset_t *old_mask);
 
 /* Holds all signals that would end the process until ending_release(), for a caller that overwrites
- * a file, which must not be left half done. Does not return if the process is ending. */
+ * a file, which must not be left half done without a message. Does not return if the process is
+ * ending. */
 void ending_hold(void);
 
 /* Releases the signals. If any came since ending_hold(), raises the first of them, which ends the

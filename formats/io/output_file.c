@@ -637,7 +637,6 @@ bool output_file_commit(struct output_file *output, const char *name, struct err
 
 void output_file_discard(struct output_file *output)
 {
-    const bool is_overwritten = output->is_in_place && !output->is_trial;
     if (output->is_in_place)
         mapped_file_close(output->mapped);
     else if (output->file >= 0)
@@ -648,8 +647,6 @@ void output_file_discard(struct output_file *output)
         temporary_remove();
     output_path_close(&output->target);
     *output = output_file_closed();
-    if (is_overwritten)
-        ending_release();
 }
 
 /* ---- Opening ---- */

@@ -65,8 +65,8 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
 
 /* Ends the trial. Checks that the bytes counted are the size of the file and that the file is the
  * one that was opened, unchanged, and allocates its missing space. From now on writes overwrite it,
- * from its first byte, and signals that end the process wait until the output is committed or
- * discarded. If this fails, the file is unchanged. */
+ * from its first byte, and signals that end the process wait for ending_release(). If this fails,
+ * the file is unchanged. */
 bool output_file_end_trial(struct output_file *output, const char *name, struct error *error);
 
 /* Announces, before the first write, that about `bytes` bytes will be written and that up to

@@ -80,7 +80,7 @@ void sink_skip(struct sink *sink, size_t bytes);
 /* Ends the trial. The caller has written all of the output, and now writes the same bytes again,
  * which overwrite the file. Fails, and leaves the file unchanged, if its size would change, if it
  * was changed or replaced since it was opened, or if there is no space for its holes. From here on,
- * signals that end the process wait until the sink is freed. */
+ * signals that end the process wait for ending_release() (core/ending.h). */
 bool sink_end_trial(struct sink *sink, struct error *error);
 
 /* Returns true if the sink writes directly to the file that the source reads. */

@@ -228,6 +228,14 @@ if [ -n "$fault_library" ]; then
         --device=cpu --in-place --parallel=2 ended.f64 || status=$?; } 2>/dev/null
     ok 'SIGTERM waits until the file is whole, and then ends the run' [ "$status" -eq 143 ]
     ok_same_bytes 'the file is whole then' ended.f64 f8.2200000.sorted
+    if [ -x "$flips" ]; then
+        cp f8.5000.f64 ended.f64
+        status=0
+        { env --default-signal=INT,TERM LD_PRELOAD="$fault_library" FAULT=pwrite:1:signal FLIP=write:2 \
+            "$flips" --device=cpu --in-place ended.f64 2>"$work/log/stderr" || status=$?; } 2>/dev/null
+        ok 'SIGTERM while a write goes wrong ends the job' [ "$status" -eq 143 ]
+        ok 'the message that the file is damaged comes first' grep -q 'is of no use$' "$work/log/stderr"
+    fi
 
     # meanwhile NAME CALL COMMAND REGEX: COMMAND changes the file shared.f64 just before the call,
     # and the job then fails with one line that matches REGEX.
