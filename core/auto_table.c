@@ -135,8 +135,8 @@ struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, uns
 
 /* A further GPU takes 0.2 s to start, and two H100 copy 395 GB/s from one to the other (H100 host,
  * 2026-11-25). The merge after that reads and writes memory once; its rate is calculated. Reading
- * and writing the files takes as long as with one GPU. So several are sooner done only from about
- * 100 GB on, which one GPU has no room for. */
+ * and writing the files takes as long as with one GPU. So several GPUs finish sooner only from
+ * about 100 GB on, for which one GPU has no room. */
 static const double gpu_further_seconds = 0.2;
 static const double gpu_peer_bytes_per_second = 395e9, gpu_merge_bytes_per_second = 1000e9;
 

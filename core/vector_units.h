@@ -3,9 +3,9 @@
  *
  * Code for these instructions is in functions marked VECTOR_CODE, which are compiled for such a
  * machine whatever the rest is compiled for. has_vector_units() must be checked before any of them
- * is called. On other machines portable code does everything. From glibc 2.33 on, glibc is asked
- * instead of the processor, so that GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F switches to the
- * portable code, except for functions marked FOR_ALL_VECTORS, which ask the processor.
+ * is called. On other machines portable code does everything. From glibc 2.33 on, the answer is
+ * that of glibc, so that GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F switches to the portable code.
+ * Functions marked FOR_ALL_VECTORS depend on the processor alone.
  */
 #ifndef CORE_VECTOR_UNITS_H
 #define CORE_VECTOR_UNITS_H

@@ -412,7 +412,7 @@ static size_t shown_count(const struct engine *engine)
     return engine->stream ? stream_sort_count(engine->stream) + engine->count - engine->taken : 0;
 }
 
-/* The lent items stay in the array, or are partitioned once half a chunk is there. */
+/* Keeps the lent items in the array, or partitions all there as soon as they fill half a chunk. */
 static bool keep_taken(struct engine *engine, size_t count, struct error *error)
 {
     engine->count += count;

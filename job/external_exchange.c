@@ -16,7 +16,8 @@
 /* Messages of a stream that are under way. */
 #define DEPTH 2
 
-/* A message is no larger: it is copied several times where ranks share a host. */
+/* Maximum and minimum bytes of a message. The maximum is small, because a message is copied several
+ * times between ranks of one host. */
 #define MESSAGE_BYTES_MAX ((size_t)4 << 20)
 #define MESSAGE_BYTES_MIN ((size_t)4 << 10)
 

@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-/* Of an input that cannot be read from any position: see plan_spool.c. */
+/* How ranks read an input that cannot be read from any position: see plan_spool.c. */
 struct plan_spool {
     struct spill *spill; /* NULL: the input can be read from any position */
     struct spill_run run;
@@ -104,7 +104,7 @@ bool line_words_refuse(const struct options *options, const struct format *input
 bool plan_open_input(struct options *options, const struct source_spec *spec, struct plan *plan,
                      struct error *error);
 
-/* Returns true if the input of reader i is such a one. */
+/* Returns true if the input of reader i cannot be read from any position. */
 bool plan_is_spooled(const struct plan *plan, size_t i);
 
 /* Collective, for text, whose lines rank 0 finds: stores the inputs that each rank would decode. */

@@ -60,7 +60,8 @@ static bool compare_options(const struct options *options, struct group *group, 
                        error);
 }
 
-/* Writes the names of the list, each with its NUL. */
+/* Returns the names of the list, each with its NUL, for the caller to free, and sets *bytes. NULL
+ * if memory runs out. */
 static char *join_names(const struct file_list *list, uint64_t *bytes)
 {
     char *text = NULL;

@@ -289,7 +289,7 @@ static bool gpus_rewind(struct engine *engine, struct error *error)
 
 /* ---- check ---- */
 
-/* What a member found in its range. */
+/* The result of a member's check of its range. */
 struct range_check {
     struct check_sum sum;
     uint64_t disorder;

@@ -159,8 +159,8 @@ __device__ __forceinline__ struct radix_ends<K> block_find_ends(struct radix_end
     return warp_ends_of(warp_ends[thread_lane() % warps]);
 }
 
-/* The range of the sample, and a margin for the keys just outside: of n even keys, n / sample size
- * are expected beyond each end. */
+/* Returns the bounds of the sample, widened on both sides by eight times the mean distance of its
+ * keys, for the keys just outside. Of n evenly spread keys, n / sample size are beyond each end. */
 template <typename K>
 __device__ __forceinline__ struct radix_bounds<K> thread_make_bounds(K least, K greatest,
                                                                      unsigned sample_bits) {

@@ -44,7 +44,7 @@ struct frame_place {
     uint64_t before; /* bytes of content before the frame */
 };
 
-/* `decode` is NULL for "plain" alone; the others need all functions but those that may be NULL. */
+/* The functions are NULL for "plain". Other codecs need all of them, except find_frames. */
 struct codec {
     const char *name;          /* "zstd" */
     const char *summary;       /* one line for --list */
@@ -53,9 +53,9 @@ struct codec {
 
     /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
-    /* Required. Returns the length of the skippable frames, 0 if the codec has none, that
-     * data[0..bytes) begins with. The last of them may end beyond `bytes`. A frame whose header
-     * does is left out, unless it is the first one. */
+    /* Returns the length of the skippable frames that data[0..bytes) begins with; 0 if the codec
+     * has no such frames. The last one may end beyond `bytes`. A frame with an incomplete header
+     * is left out, unless it is the first: then the length of a header is returned. */
     uint64_t (*skippable_bytes)(const unsigned char *data, size_t bytes);
     /* Decodes the frame that data[0..bytes) begins with. Returns true if it is valid to its end, or
      * if `bytes` end first and the whole blocks before, at least one, are valid. */
@@ -69,7 +69,7 @@ struct codec {
     bool (*decode)(void *decoder, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                    struct error *error);
     void (*decoder_reset)(void *decoder); /* as after decoder_open */
-    void (*decoder_close)(void *decoder); /* may be NULL */
+    void (*decoder_close)(void *decoder); /* the decoder may be NULL */
 
     /* Returns the kind of frame that data[0..bytes) begins with. Sets *extent for a whole frame of
      * at most content_limit bytes of content. Reads only headers. */
@@ -86,8 +86,8 @@ struct codec {
      * too many frames. */
     bool (*content_bytes)(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
     /* Finds the frames that hold `count` bytes of the content, by their places, which ascend. Fills
-     * in the other fields. Returns false as content_bytes does, or if the content ends before. May
-     * be NULL. */
+     * in the other fields. Returns false as content_bytes does, or if the content ends before. The
+     * function may be NULL: then rank 0 decodes such files for all ranks. */
     bool (*find_frames)(int file, uint64_t begin, uint64_t end, struct frame_place *places,
                         size_t count);
 
@@ -101,7 +101,7 @@ struct codec {
      * room for encoded_bytes_max() bytes. On failure the message is only the cause. */
     bool (*encode)(void *encoder, struct byte_reader in, struct byte_writer *out,
                    struct error *error);
-    void (*encoder_close)(void *encoder); /* may be NULL */
+    void (*encoder_close)(void *encoder); /* the encoder may be NULL */
 };
 
 extern const struct codec codecs[];

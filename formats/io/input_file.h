@@ -15,7 +15,7 @@
 
 /* Bytes that a function provides. */
 struct input_stream {
-    /* Reads `bytes` bytes from `first` on. Each call continues where the last one ended. */
+    /* Reads `bytes` bytes from `first` on, which is where the last call ended. */
     bool (*read)(void *context, uint64_t first, void *data, size_t bytes, struct error *error);
     void *context;
     uint64_t bytes; /* of all of it */
@@ -81,7 +81,7 @@ void input_file_close(struct input_file *input);
  *
  * A read from the page cache takes the time of copying and of page faults in new memory. The kernel
  * does both in the calling thread, so threads help: 2 GiB into new memory, with 1, 2, 4, 8 and 16
- * threads of a machine with 16 cores and ext4, took place at 2.3, 4.3, 8.2, 14.8 and 20 GB/s
+ * threads of a machine with 16 cores and ext4, were read at 2.3, 4.3, 8.2, 14.8 and 20 GB/s
  * (November 2026). They do not help write(2), which holds the file's lock: 4.7, 4.2, 4.3, 4.3 and
  * 4.0 GB/s. mapped_file.h is for writing with several threads.
  */

@@ -136,7 +136,7 @@ static line_image_maker *const makers[] = {
     [LINE_BYTES] = image_of_bytes,
 };
 
-/* Of a key that must be found in the line. */
+/* Makes the image of a first key that is only a part of the line. */
 static bool image_of_part(const struct line_order *order, const char *text, size_t length,
                           uint64_t *image, bool *is_exact)
 {

@@ -65,7 +65,7 @@ struct merge_texts {
     unsigned text_shift; /* bits of an index below the number of its text */
 };
 
-/* Returns the bits below the number of a text, with `count` texts. */
+/* Returns how many bits of an index are below the number of its text, one of `count`. */
 static inline unsigned merge_text_shift(size_t count)
 {
     return count > 1 ? (unsigned)__builtin_clzll(count - 1) : 63;
