@@ -125,8 +125,13 @@ static bool image_of_bytes(const struct line_order *order, const char *text, siz
     (void)order;
     uint64_t word = 0;
     *is_exact = length <= 7;
-    memcpy(&word, text, *is_exact ? length : 7);
-    *image = __builtin_bswap64(word) | (*is_exact ? length : 8);
+    if (*is_exact) {
+        memcpy(&word, text, length);
+        *image = __builtin_bswap64(word) | length;
+    } else {
+        memcpy(&word, text, 8);
+        *image = (__builtin_bswap64(word) & ~(uint64_t)0xff) | 8;
+    }
     return true;
 }
 
@@ -166,6 +171,11 @@ bool line_image_make(const struct line_order *order, const char *text, size_t le
 int line_image_compare_equal(const struct line_order *order, const struct line_with_image *a,
                              const struct line_with_image *b)
 {
+    const struct line_key *const key = &order->keys[0];
+    if (key->kind == LINE_BYTES && line_key_is_whole(key)) { /* lines with equal keys are equal */
+        const int found = compare_bytes(a->text, a->length, b->text, b->length);
+        return found == 0 ? 0 : (found > 0) != key->reverse ? 1 : -1;
+    }
     if (a->text == b->text || (a->length == b->length && memcmp(a->text, b->text, a->length) == 0))
         return 0; /* without reading their numbers, which may take long */
     const size_t first = a->is_exact && b->is_exact ? 1 : 0;

@@ -99,6 +99,15 @@ rm giant digits.?
 awk 'BEGIN { for (b = 999; b >= 0; b--) for (i = 0; i < 512; i++) printf "%07d\n", b * 1000 + i }' >lower
 ok_merges 'lines that are lower where the input is read on' -n -S 64K lower open
 rm lower
+# Lines whose first bytes are the same; some are the beginning of others.
+awk 'BEGIN { for (i = 0; i < 4000; i++) print substr("aaaaaaaaaaaaa", 1, i % 14) i * 7919 % 1009 % (i % 70 + 1) }' >alike
+split -n r/4 alike alike.
+for options in -k1 '-k1 -r' '-k1 -u' '-k1r -k1.2n' '-k1,1 -s'; do
+    read -ra words <<<"$options"
+    for i in a b c d; do sort "${words[@]}" alike.a$i >in.$i; done
+    ok_merges "lines that begin alike: $options" "${words[@]}" in.[a-d]
+    ok_merges "lines that begin alike, of files that are not sorted: $options" "${words[@]}" alike.a?
+done
 mkdir many
 seq 1200 | awk '{ name = "many/" NR; print $1 % 7 "\n" $1 >name; close(name) }'
 ok_merges '1200 inputs' -n many/*

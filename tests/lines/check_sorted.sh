@@ -104,6 +104,20 @@ for width in 1 7 8 31 63 64; do
     ok_checks "lines of $width digits, the last out of order" -c -n moved
 done
 
+# Lines whose first bytes are the same; some are the beginning of others.
+awk 'BEGIN { for (i = 0; i < 4000; i++) print substr("aaaaaaaaaaaaa", 1, i % 14) i * 7919 % 1009 % (i % 70 + 1) }' >alike
+for options in -k1 '-k1 -r' '-k1r' '-k1 -k2 -s'; do
+    read -ra words <<<"$options"
+    sort -u "${words[@]}" alike >in
+    ok_checks "lines that begin alike: $options" -c -u "${words[@]}" in
+    for line in $(seq 5 170 $(($(wc -l <in) - 1))); do
+        sed "${line}{h;d};$((line + 1))G" in >swapped
+        ok_checks "line $((line + 1)) belongs before, of lines that begin alike: $options" -c "${words[@]}" swapped
+        sed "${line}p" in >twice
+        ok_checks "line $((line + 1)) is repeated, of lines that begin alike: $options" -c -u "${words[@]}" twice
+    done
+done
+
 seq "$lines" >in
 ok 'without -n, -g, -h and -k lines are numbers' gpusort -c in
 { cat in && printf 1; } >open
