@@ -91,12 +91,13 @@ static void merge_halves(const struct merge_texts *texts, struct key_index *item
     memcpy(items + out, other + a, (middle - a) * sizeof *items);
 }
 
-/* Sorts lines with equal keys. They are in the order of the texts, so they consist of one sorted
- * piece per text. Pieces that are in order cost one comparison at each border. */
+/* Sorts lines with equal keys. They are in the order of the texts, and those of each text are in
+ * order already. */
 static void sort_lines(const struct merge_texts *texts, struct key_index *items, size_t count,
                        struct key_index *other)
 {
-    if (count < 2)
+    const unsigned shift = texts->text_shift;
+    if (merge_item_text(shift, items[0]) == merge_item_text(shift, items[count - 1]))
         return;
     const size_t middle = count / 2;
     sort_lines(texts, items, middle, other);
