@@ -65,17 +65,25 @@ HOST_DEVICE static inline bool line_order_is_stable(const struct line_order *ord
     return order->stable || order->unique;
 }
 
-/* Returns true if lines with equal first keys are equal, because nothing else is compared. */
-HOST_DEVICE static inline bool line_order_has_one_key(const struct line_order *order)
-{
-    return order->key_count == 1 && line_order_is_stable(order);
-}
-
 /* Returns true if the key is the whole line, so that no fields must be found. */
 HOST_DEVICE static inline bool line_key_is_whole(const struct line_key *key)
 {
     return key->begin.field == 0 && key->begin.character == 0 && !key->begin.skip_blanks &&
            key->end_kind == LINE_END_OF_LINE;
+}
+
+/* Returns true if the first key is the bytes of the whole line: lines that are equal in it are
+ * equal. */
+HOST_DEVICE static inline bool line_order_is_by_bytes(const struct line_order *order)
+{
+    return order->keys[0].kind == LINE_BYTES && line_key_is_whole(&order->keys[0]);
+}
+
+/* Returns true if lines with equal first keys are equal, because nothing else is compared, or
+ * because they have the same bytes. */
+HOST_DEVICE static inline bool line_order_has_one_key(const struct line_order *order)
+{
+    return line_order_is_by_bytes(order) || (order->key_count == 1 && line_order_is_stable(order));
 }
 
 #ifdef __cplusplus

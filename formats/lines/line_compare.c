@@ -171,10 +171,9 @@ bool line_image_make(const struct line_order *order, const char *text, size_t le
 int line_image_compare_equal(const struct line_order *order, const struct line_with_image *a,
                              const struct line_with_image *b)
 {
-    const struct line_key *const key = &order->keys[0];
-    if (key->kind == LINE_BYTES && line_key_is_whole(key)) { /* lines with equal keys are equal */
+    if (line_order_is_by_bytes(order)) {
         const int found = compare_bytes(a->text, a->length, b->text, b->length);
-        return found == 0 ? 0 : (found > 0) != key->reverse ? 1 : -1;
+        return found == 0 ? 0 : (found > 0) != order->keys[0].reverse ? 1 : -1;
     }
     if (a->text == b->text || (a->length == b->length && memcmp(a->text, b->text, a->length) == 0))
         return 0; /* without reading their numbers, which may take long */

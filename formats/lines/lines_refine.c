@@ -322,8 +322,9 @@ static bool finish_equal(const struct lines *lines, const struct slice *slice)
 static bool is_few(const struct lines *lines, const struct slice *slice)
 {
     return slice->count <= LINES_FEW && !slice->is_long &&
-           slice->cursor.column == lines->order->key_count &&
-           lines->columns[slice->cursor.column].kind == ROW_LINE;
+           slice->cursor.column + 1 == lines_columns(lines) &&
+           lines->columns[slice->cursor.column].kind == ROW_LINE &&
+           !line_order_is_stable(lines->order);
 }
 
 /* Sorts such a slice. Lines that are still equal continue after the compared bytes. */

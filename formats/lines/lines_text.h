@@ -119,7 +119,8 @@ struct row_column *lines_row_columns(const struct line_order *order);
 /* Returns the number of columns in which different lines may differ, without the position. */
 static inline size_t lines_columns(const struct lines *lines)
 {
-    return lines->order->key_count + !line_order_is_stable(lines->order);
+    const struct line_order *const order = lines->order;
+    return line_order_is_by_bytes(order) ? 1 : order->key_count + !line_order_is_stable(order);
 }
 
 static inline bool row_is_bytes(enum row_kind kind)

@@ -95,7 +95,10 @@ static void check_order(const struct gather *gather, size_t first, struct check_
     uint64_t open = first > 0 ? found.not_above : found.not_above & ~(uint64_t)1;
     if (line_order_has_one_key(order) && !order->unique)
         open &= ~found.tied;
-    else if (!order->unique)
+    if (line_order_is_by_bytes(order) && !order->unique)
+        open = check_lines_open(gathered, open, UINT64_MAX, order->keys[0].reverse, buffer,
+                                SINK_BUFFER_BYTES);
+    else if (!line_order_is_stable(order))
         open = check_lines_open(gathered, open, order->key_count == 1 ? found.tied : 0,
                                 order->reverse, buffer, SINK_BUFFER_BYTES);
     for (; open != 0; open &= open - 1) {

@@ -89,11 +89,11 @@ long|-n, -nr, -h, -hu, -nu, -ns
 long_fields|-k2n, -k2, -k2h -u, -k2r, -k2nr -s
 alike|-n, -nr, -hu, -ns, -k1, -k1r -s, -g
 alike_fields|-k1 -k2n, -k2n -k1r, -k3h -u, -k2n -k1.100 -s, -t: -k2n -k1
-ladder|-k1, -k1r, -k1r -k2, -u -k1, -k1.9 -s, -k2 -k1r
+ladder|-k1, -k1r, -k1r -k2, -k1 -k2 -s, -k1r -k2 -u, -u -k1, -k1.9 -s, -k2 -k1r
 ladder_numbers|-n, -nr, -h, -nu, -ns, -k1nr -k1
 giant|-k1, -k1r, -u -k1, -s -k1r, -n, -hu
 spelled spelled_few|-g, -gr, -n, -nr, -h, -gs, -nu, -k1n -k1r
-often_5 often_1000 often_100000|-nu, -gru, -u -k1, -hsu, -u -k1n -k2, -n
+often_5 often_1000 often_100000|-k1, -k1r -k2, -nu, -gru, -u -k1, -hsu, -u -k1n -k2, -n
 tiles|-g, -gru, -ns, -k1
 longest|-n, -k1, -k2n -u, -k2
 END
