@@ -189,8 +189,8 @@ static bool join(const struct launcher *launcher, unsigned long size, struct gro
     if (!find_plugin(path))
         return error_set(error,
                          "started as one of %s MPI ranks, which cannot share a job without "
-                         "gpusort's mpi.so: run gpusort without mpirun or srun, or with -n 1; if "
-                         "each rank sorts a file of its own, unset %s",
+                         "gpusort's mpi.so: run gpusort without mpirun or srun, or as one rank "
+                         "(mpirun -n 1); if each rank sorts a file of its own, unset %s",
                          size == 0 ? "perhaps several" : "several", launcher->mark);
     if (!open_plugin(path, group, error))
         return false;
@@ -204,8 +204,9 @@ static bool join(const struct launcher *launcher, unsigned long size, struct gro
                          path, launcher->mark);
     return error_set(error,
                      "the launcher started %lu ranks, of which the MPI of %s finds %u: use the "
-                     "mpirun of that MPI, or srun --mpi=pmix",
-                     size, path, group->size);
+                     "mpirun of that MPI, or srun --mpi=pmix; if each rank sorts a file of its "
+                     "own, unset %s",
+                     size, path, group->size, launcher->mark);
 }
 
 bool launcher_join(struct group *group, bool *is_one, struct error *error)

@@ -414,7 +414,7 @@ static bool check_in_place(const struct plan *plan, struct error *error)
     if (source_codec(source)->decode || job->output.codec->encode)
         return error_set(error,
                          "%s: it is compressed, or named so, and --in-place is for plain files: "
-                         "leave it out",
+                         "use -o instead",
                          source_name(source));
     return job->output_format == job->input_format ||
            error_set(error,

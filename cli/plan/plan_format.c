@@ -487,7 +487,7 @@ static bool detect_by_content(const struct options *options, const struct probe 
         return true;
     }
     if (foreign && !options->input_codec)
-        return refuse_foreign(foreign, name, type ? ": or else use --format=raw" : "", error);
+        return refuse_foreign(foreign, name, type ? "; if it is not, use --format=raw" : "", error);
     if (!type)
         return error_set(
             error, "%s: neither .npy nor text, nor named as raw data: use --type, or --format",
@@ -520,7 +520,7 @@ static bool check_named(const struct options *options, const struct format *name
     if (!foreign || options->input_codec || is_printable(probe))
         return true;
     return refuse_foreign(foreign, name,
-                          is_raw && options->type ? ": or else use --format=raw" : "", error);
+                          is_raw && options->type ? "; if it is not, use --format=raw" : "", error);
 }
 
 /* Finds the format by --format, else by magic, else by the name, else by the content. */
@@ -601,7 +601,7 @@ static bool check_lines(const struct options *options, const char *path, const s
     if (foreign && !is_npy)
         return !is_as_named(foreign, &probe) ||
                refuse_foreign(foreign, source_name(source),
-                              foreign->magic ? "" : ": or else use --format=text", error);
+                              foreign->magic ? "" : "; if it is not, use --format=text", error);
     return is_printable(&probe) ||
            error_set(error,
                      "%s: %s is for lines of text, and this is named as %s and is no text: leave "
@@ -638,8 +638,8 @@ static bool check_content(struct source *source, struct error *error)
             return true;
     }
     return error_set(error,
-                     "%s: this is %s data inside %s data, to be unpacked first: or else use "
-                     "--format=FORMAT:%s",
+                     "%s: this is %s data inside %s data, to be unpacked first; if it is not, "
+                     "use --format=FORMAT:%s",
                      source_name(source), inner->decode ? inner->name : foreign->name, codec,
                      codec);
 }
@@ -666,7 +666,7 @@ static bool check_codec(const struct options *options, const char *path, struct 
                          source_name(source), named->name);
     const struct foreign *const foreign = foreign_find_by_magic(probe.head, probe.bytes);
     const bool is_text = format == &format_text && is_printable(&probe);
-    snprintf(otherwise, sizeof otherwise, ": or else use --format=%s:plain", format->name);
+    snprintf(otherwise, sizeof otherwise, "; if it is not, use --format=%s:plain", format->name);
     if (foreign && !is_text)
         return refuse_foreign(foreign, source_name(source), otherwise, error);
     const bool may_be_text = is_text || (format == &format_text && options->order.zero_terminated);

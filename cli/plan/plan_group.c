@@ -118,8 +118,8 @@ static bool check_shared(const struct plan *plan, struct error *error)
     const char *const unshared = find_unshared(job);
     if (unshared)
         return error_set(error,
-                         "several MPI ranks do not share %s: run "
-                         "gpusort without mpirun or srun, or with -n 1",
+                         "several MPI ranks do not share %s: run gpusort without mpirun or srun, "
+                         "or as one rank (mpirun -n 1)",
                          unshared);
     for (size_t i = 0; i < job->reader_count; i++) {
         const struct source *const source = job->readers[i].source;

@@ -107,7 +107,7 @@ static const struct meaning {
      SAME("underscores have to be removed (tr -d _)")},
     {"^[\"'][-+]?[0-9.][^\"';\t]*[\"']$", SAME("quotes have to be removed (tr -d \\\"\\')")},
     {"^[-+]?[$] ?[-+]?[0-9.]", SAME("the $ has to be removed (tr -d '$')")},
-    {"^[-+]?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes", NULL},
+    {"^-?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes", NULL},
     {"^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}([ T]|$)", "-k1 sorts such dates, by their bytes", NULL},
     {"^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-k1 sorts such times, by their bytes", NULL},
     {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) ?([^ -~]|[A-Za-z%])+$", NULL,

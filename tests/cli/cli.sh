@@ -186,7 +186,8 @@ for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in 
 for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 1_0 030.123.456 1.2.3; do hints "$number" "read only '[0-9.]+' of it$"; done
 for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
 for number in '$5' '-$5' '$1,234'; do hints "$number" 'no number in it, .*tr -d .\$'; done
-for number in 5K 1.5GiB 2M; do hints $number "read only '[0-9.]+' of it; -h sorts"; done
+for number in 5K -1.5GiB 2M; do hints $number "read only '[-0-9.]+' of it; -h sorts"; done
+hints +5K "read only '.5' of it$" # for -h this is no number
 for number in 2024-01-31 2024/01/31 '2024-01-31 12:30' 12:30 12:30:15.5; do
     hints "$number" "read only '[0-9]+' of it; -k1 sorts such (dates|times)"
 done

@@ -197,7 +197,7 @@ for file in w.*.bin; do
     refused "$name named .bin" "^gpusort: $file: this is $name data, to be (unpacked|converted to .npy or text) first[^:]*$" -- \
         gpusort "$file" -o "$target"
     refused "$name named .f64" "this is $name data" -- gpusort copy.f64 -o "$target"
-    refused "$name with --type" "this is $name data, .*: or else use --format=raw$" -- \
+    refused "$name with --type" "this is $name data, .*; if it is not, use --format=raw$" -- \
         gpusort --type=u32 "$file" -o "$target"
     ok "$name when told that it is raw" gpusort --format=raw --type=u8 "$file" -o got
 done
@@ -209,9 +209,9 @@ while read -r format name; do
     zstd -qf "x.$name"
     said="not text, and named as $format data, to be converted to .npy or text first"
     for file in x.$name x.$name.zst; do
-        refused "$file with --type" "^gpusort: $file: $said: or else use --format=raw$" -- \
+        refused "$file with --type" "^gpusort: $file: $said; if it is not, use --format=raw$" -- \
             gpusort --type=f64 "$file" -o "$target"
-        refused "$file with -n" "^gpusort: $file: $said: or else use --format=text$" -- gpusort -n "$file" -o "$target"
+        refused "$file with -n" "^gpusort: $file: $said; if it is not, use --format=text$" -- gpusort -n "$file" -o "$target"
         ok "$file when told that it is raw" gpusort --type=f64 --format=raw "$file" -o got
     done
     ok "text named .$name" gpusort -k1 "words.$name" -o got

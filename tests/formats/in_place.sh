@@ -180,7 +180,7 @@ kept 'an open file' '^gpusort: /dev/fd/3: --in-place needs the name of a file, a
     bash -c 'exec "$0" --in-place /dev/fd/3 3<>in.txt' "$GPUSORT"
 if command -v zstd >/dev/null; then
     zstd -q numbers.txt -o packed.zst
-    kept 'compressed data' 'packed.zst: it is compressed' packed.zst -- gpusort --in-place packed.zst
+    kept 'compressed data' 'packed.zst: it is compressed, .*: use -o instead$' packed.zst -- gpusort --in-place packed.zst
 fi
 # shellcheck disable=SC2016 # variables of the other shell
 kept 'a file above the limit of sizes' 'f8.2200000.f64: it is larger than this process may write \(ulimit' \

@@ -295,7 +295,7 @@ refused 'an input that is missing: one message' 'nothing\.f64: No such file' -- 
 refused 'a number that is refused is counted in the whole input' \
     'late\.f64: number 300001 is a NaN.*\(rank 1 on ' -- \
     ranks 2 --nan=error late.f64 -o "$target"
-refused 'what ranks do not share is refused' 'do not share -m: run gpusort without mpirun' -- \
+refused 'what ranks do not share is refused' 'do not share -m: run gpusort without mpirun or srun, or as one rank .mpirun -n 1.$' -- \
     ranks 2 -m -n lines -o "$target"
 refused 'a line that is no number is counted in all lines' "no-number:60001: .*\(rank 1 on " -- \
     ranks 2 no-number -o "$target"
@@ -366,7 +366,7 @@ fi
 
 refused 'rank 0 of PMIx, if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
     env PMIX_RANK=0 "$GPUSORT" four.u32 -o "$target"
-refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which the MPI of .*mpi.so finds 1' -- \
+refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which the MPI of .*mpi.so finds 1: .*; if each .*, unset PMI_SIZE$' -- \
     env PMI_SIZE=2 PMI_RANK=0 "$GPUSORT" four.u32 -o "$target"
 
 # ---- another MPI ---------------------------------------------------------------------------------
