@@ -79,10 +79,13 @@ struct outcome {
     char *members; /* for stats_print_json; the caller frees it; NULL: none */
 };
 
-/* Reports, on a terminal, that raw numbers were assumed to be doubles because no type is given. */
-static void report_assumption(const struct plan *plan)
+/* Reports that raw numbers were assumed to be doubles because no type is given: on a terminal, and
+ * not beside a JSON object. */
+static void report_assumption(const struct options *options, const struct plan *plan)
 {
     const struct job *const job = &plan->job;
+    if (options->quiet || options->stats == STATS_JSON || isatty(STDERR_FILENO) != 1)
+        return;
     for (size_t i = 0; i < job->reader_count; i++)
         if (job->input_format == &format_raw && job->readers[i].is_type_assumed) {
             fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n",
@@ -101,8 +104,8 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
     progress_set_plan(progress, plan);
     if (is_verbose)
         report_plan(stderr, "gpusort: ", plan);
-    else if (!options->quiet && !plan->failed_devices && isatty(STDERR_FILENO) == 1)
-        report_assumption(plan);
+    else if (!plan->failed_devices)
+        report_assumption(options, plan);
     progress_go_on(progress);
     is_exit_trouble = true;
     const bool ok = pipeline_run(&plan->job, &report, error);

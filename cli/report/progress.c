@@ -340,7 +340,8 @@ bool progress_is_wanted(const struct options *options)
 {
     if (options->quiet || options->progress == PROGRESS_OFF)
         return false;
-    return options->progress == PROGRESS_ON || (isatty(STDERR_FILENO) == 1 && !is_typed(options));
+    return options->progress == PROGRESS_ON ||
+           (options->stats != STATS_JSON && isatty(STDERR_FILENO) == 1 && !is_typed(options));
 }
 
 /* Returns the unread bytes of an input if it is a regular file; else, or if it does not exist,

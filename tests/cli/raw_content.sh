@@ -80,6 +80,8 @@ for words in '-q good.bin' '--type=f64 good.bin' 'doubles-zeros-1.bin --type=f64
     # shellcheck disable=SC2086 # words
     ok_prints "no note: $words" '' -- on_terminal $words -o got
 done
+ok 'nor beside the object of --stats=json' \
+    "$numpy" -c 'import json, sys; json.load(sys.stdin)' < <(on_terminal --stats=json good.bin -o got)
 ok_prints 'no note but on a terminal' '' -- gpusort good.bin -o got
 
 # ---- NumPy's i8, u8 and f16 ----------------------------------------------------------------------

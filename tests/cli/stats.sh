@@ -290,6 +290,7 @@ on_terminal=("$python" "$tests_dir/on_terminal.py" --stderr)
 "${on_terminal[@]}" bash -c 'slow shown 1 -o shown.out' >shown &
 "${on_terminal[@]}" bash -c 'slow "" 1 -q -o quiet.out' >quiet &
 "${on_terminal[@]}" bash -c 'slow "" 1 --no-progress -o no_progress.out' >no_progress &
+"${on_terminal[@]}" bash -c 'slow "" 1 --stats=json -o json.out' >json &
 "${on_terminal[@]}" bash -c 'slow failed x -o failed.out' >failed || true &
 "${on_terminal[@]}" bash -c 'slow verbose 1 -v -o verbose.out' >verbose &
 "${on_terminal[@]}" bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 60 2>/dev/null) &
@@ -324,6 +325,7 @@ ok 'and is not wiped beyond the last column' bash -c '! grep -q "gpusort:  " nar
 for file in quiet no_progress fast fast_asked asks pages; do
     ok "on a terminal nothing is shown: $file" test ! -s "$file"
 done
+ok 'but the object of --stats=json' "$python" -c 'import json, sys; json.load(sys.stdin)' <json
 ok_prints 'while somebody types only that is shown' '1\r\n' -- cat typed
 ok_prints 'elsewhere nothing is shown' '1\n2\n' -- cat not_asked
 # There are more lines if the machine is busy.
