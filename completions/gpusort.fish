@@ -43,7 +43,7 @@ complete -c gpusort -l explain -d 'Print the plan and its reasons, and do not so
 complete -c gpusort -l list -d 'List types, formats, codecs, devices and paths'
 complete -c gpusort -l no-progress -d 'Do not show progress'
 complete -c gpusort -l progress -d 'Show progress on standard error after a second (default: on a terminal)'
-complete -c gpusort -s 'q' -l quiet -d 'Print only errors (and --stats, if requested)'
+complete -c gpusort -s 'q' -l quiet -d 'Print only errors (and the reports of --stats and -c, if requested)'
 complete -c gpusort -l stats -f -a 'text json' -d 'Print timings and byte counts to standard error when done, as text or json (default text)'
 complete -c gpusort -l trace -r -F -d 'Write a timeline of the threads and the GPU to FILE, for Perfetto'
 complete -c gpusort -s 'v' -l verbose -d 'Print the plan and the time of each stage on standard error'
