@@ -276,6 +276,7 @@ for files in 'nothing nameless' 'nameless nothing'; do
         gpusort --type=u32 --output-format=text $files
 done
 ok_prints 'an empty file beside text that is read as numbers' '1\n2\n' -- gpusort --type=u32 nothing plain
+ok_writes 'an empty file beside an array' empty.npy -- empty.npy nothing
 cp nameless nameless.u32
 ok_prints 'an empty file before a named one' '1\n9\n100\n4294967295\n' -- \
     gpusort --output-format=text nothing nameless.u32
