@@ -147,9 +147,9 @@ bool option_words_set_argsort(const char *word, struct options *options, struct 
     if (!is_integer || type->bytes < 4)
         return error_set(error, "unknown type of indices '%s': it is u32, u64, i32 or i64", word);
     if (endian == ENDIAN_BIG)
-        return error_set(error,
-                         "--argsort=%s: for big-endian indices, use --argsort=%s --endian=big",
-                         word, type->name);
+        return error_set(
+            error, "--argsort=%s: indices have the byte order of the numbers: use --argsort=%s",
+            word, type->name);
     options->index_type = type;
     return true;
 }

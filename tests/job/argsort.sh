@@ -124,7 +124,7 @@ ok 'indices as np.argsort writes them, by their name' gpusort --argsort=i64 plac
 ok_same_bytes 'are in the file of that name' named.i64 i8.raw
 refused 'a name of another type of indices says which to ask for' 'use --argsort=i32$' -- \
     gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i32"
-refused 'big-endian indices are asked for by --endian' 'use --argsort=i64 --endian=big$' -- \
+refused 'indices have no byte order of their own' 'the byte order of the numbers: use --argsort=i64$' -- \
     gpusort --argsort='>i8' place.in.f64 -o "$target"
 for word in i16 float64 bool '<M8' '' I64; do
     refused "--argsort=$word" "^gpusort: unknown type of indices '$word': it is u32, u64, i32 or i64" -- \
