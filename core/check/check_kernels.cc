@@ -235,20 +235,6 @@ VECTOR_CODE static bool run_by_vectors(unsigned width, bool falls, const void *b
     }
 }
 
-/* Requires has_vector_units(). Returns true if all words of the block equal `word`. */
-VECTOR_CODE static bool equal_by_vectors(uint64_t word, const void *block)
-{
-    const unsigned char *const at = static_cast<const unsigned char *>(block);
-    const __m512i words = _mm512_set1_epi64(static_cast<long long>(word));
-    __m512i wrong = _mm512_setzero_si512();
-    for (size_t i = 0; i < block_bytes; i += vector_bytes) {
-        __builtin_prefetch(at + i + block_bytes);
-        const __m512i found = _mm512_loadu_si512(at + i);
-        wrong = _mm512_ternarylogic_epi64(wrong, found, words, 0xf6); /* wrong | (found ^ words) */
-    }
-    return _mm512_test_epi64_mask(wrong, wrong) == 0;
-}
-
 #endif
 
 /* ---- Hash ---- */
@@ -477,36 +463,6 @@ static size_t find_in_keys(unsigned width, struct key_order order, struct key_in
     return count;
 }
 
-/* Returns whether all words of a block equal `word`. */
-FOR_ALL_VECTORS static bool block_is_all_portably(uint64_t word, const unsigned char *block)
-{
-    uint64_t wrong = 0;
-    for (size_t at = 0; at < block_bytes; at += sizeof word) {
-        uint64_t found;
-        memcpy(&found, block + at, sizeof found);
-        wrong |= found ^ word;
-    }
-    return wrong == 0;
-}
-
-static bool block_is_all(uint64_t word, const unsigned char *block)
-{
-#ifdef HAVE_VECTOR_CODE
-    if (has_vector_units())
-        return equal_by_vectors(word, block);
-#endif
-    return block_is_all_portably(word, block);
-}
-
-/* Returns whether all keys of a block, of at most 8 bytes each, have the same bits. That is so in
- * nearly all blocks of sorted keys with few values. */
-static bool is_uniform(unsigned width, const unsigned char *block)
-{
-    const uint64_t word = load_key(sizeof word, block);
-    return load_key(sizeof word, block + block_bytes - sizeof word) == word &&
-           memcmp(block, block + width, sizeof word - width) == 0 && block_is_all(word, block);
-}
-
 /* Adds the hash of a block, and returns whether its bits never fall or, with `falls`, never
  * rise. */
 static bool look_at_run(unsigned width, bool falls, const unsigned char *block, uint64_t *hash)
@@ -551,10 +507,7 @@ static bool look_at_block(unsigned width, struct key_order order, struct key_ind
         *hash += hash_block(width, block);
         return !is_before(comparable(width, order, block), before) && pairs_are_in_order(block);
     }
-    if (!is_uniform(width, block))
-        return look_at_keys(width, order, before.key, block, hash);
-    *hash += hash_width(width, block, width) * (block_bytes / width);
-    return comparable(width, order, block).key >= before.key;
+    return look_at_keys(width, order, before.key, block, hash);
 }
 
 size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
