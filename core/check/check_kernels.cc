@@ -325,24 +325,14 @@ uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count)
 /* ---- Order ---- */
 
 /* Checks `pairs` pairs of neighbours, of which keys[0] and keys[1] are the first. */
-template <typename Key>
-INLINE bool none_falls(const Key *keys, size_t pairs)
+template <typename Key, bool FALLS>
+INLINE bool are_ordered(const Key *keys, size_t pairs)
 {
     Key wrong = 0;
     for (size_t i = 0; i < pairs; i++) {
         const Key a = keys[i], b = keys[i + 1];
-        wrong = static_cast<Key>(wrong | ((b < a ? b : a) ^ a));
-    }
-    return wrong == 0;
-}
-
-template <typename Key>
-INLINE bool none_rises(const Key *keys, size_t pairs)
-{
-    Key wrong = 0;
-    for (size_t i = 0; i < pairs; i++) {
-        const Key a = keys[i], b = keys[i + 1];
-        wrong = static_cast<Key>(wrong | ((b > a ? b : a) ^ a));
+        const bool is_wrong = FALLS ? b > a : b < a;
+        wrong = static_cast<Key>(wrong | ((is_wrong ? b : a) ^ a));
     }
     return wrong == 0;
 }
@@ -351,27 +341,19 @@ INLINE bool none_rises(const Key *keys, size_t pairs)
  * as compilers vectorize loops of a whole number of vectors. */
 static constexpr size_t last_pairs = 64;
 
-template <typename Key>
-INLINE bool is_ascending(const Key *keys)
+template <typename Key, bool FALLS>
+INLINE bool is_ordered(const Key *keys)
 {
     constexpr size_t count = block_bytes / sizeof(Key);
-    return none_falls(keys, count - last_pairs) &&
-           none_falls(keys + count - 1 - last_pairs, last_pairs);
+    return are_ordered<Key, FALLS>(keys, count - last_pairs) &&
+           are_ordered<Key, FALLS>(keys + count - 1 - last_pairs, last_pairs);
 }
 
 template <typename Key>
-INLINE bool is_descending(const Key *keys)
+INLINE bool is_run(bool falls, const void *memory)
 {
-    constexpr size_t count = block_bytes / sizeof(Key);
-    return none_rises(keys, count - last_pairs) &&
-           none_rises(keys + count - 1 - last_pairs, last_pairs);
-}
-
-template <typename Key>
-INLINE bool is_run(bool falls, const void *keys)
-{
-    return falls ? is_descending(static_cast<const Key *>(keys))
-                 : is_ascending(static_cast<const Key *>(keys));
+    const Key *const keys = static_cast<const Key *>(memory);
+    return falls ? is_ordered<Key, true>(keys) : is_ordered<Key, false>(keys);
 }
 
 /* Returns whether the bits of a block of keys never fall or, with `falls`, never rise. */
