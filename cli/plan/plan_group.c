@@ -16,19 +16,6 @@
 
 /* ---- Options ---- */
 
-/* The options by which ranks decide on collective calls, until they compare their plans. */
-enum {
-    OPTION_ACTION,
-    OPTION_ORDERED, /* -c, -C, -m */
-    OPTION_INPUTS,
-    OPTION_LIST,
-    OPTION_RANK_INPUTS,
-    OPTION_RANK_OUTPUT,
-    OPTION_VERIFY,
-    OPTION_TRACE,
-    OPTIONS
-};
-
 static bool refuse_difference(const char *what, struct error *error)
 {
     return error_set(error,
@@ -38,20 +25,17 @@ static bool refuse_difference(const char *what, struct error *error)
                      what);
 }
 
-/* Collective. */
+/* Collective: compares the options by which ranks decide on collective calls, until they compare
+ * their plans. */
 static bool compare_options(const struct options *options, struct group *group, struct error *error)
 {
-    const uint64_t own[OPTIONS] = {
-        [OPTION_ACTION] = options->action,
-        [OPTION_ORDERED] = options->check != CHECK_NO || options->merge,
-        [OPTION_INPUTS] = options->input_count,
-        [OPTION_LIST] = options->input_list != NULL,
-        [OPTION_RANK_INPUTS] = options->has_rank_inputs,
-        [OPTION_RANK_OUTPUT] = options->has_rank_output,
-        [OPTION_VERIFY] = options->verify,
-        [OPTION_TRACE] = options->trace != NULL,
+    const uint64_t own[] = {
+        options->action,          options->check != CHECK_NO || options->merge,
+        options->input_count,     options->input_list != NULL,
+        options->has_rank_inputs, options->has_rank_output,
+        options->verify,          options->trace != NULL,
     };
-    uint64_t first[OPTIONS];
+    uint64_t first[sizeof own / sizeof *own];
     memcpy(first, own, sizeof first);
     return group_broadcast(group, first, sizeof first, error) &&
            group_agree(group,
@@ -130,27 +114,6 @@ static bool check_shared(const struct plan *plan, struct error *error)
     }
     return true;
 }
-
-/* Facts that must be equal on all ranks. */
-enum {
-    FACT_COUNT,
-    FACT_FILE_BYTES,
-    FACT_INPUTS,
-    FACT_IS_TEXT,
-    FACT_TYPE,
-    FACT_ENDIAN,
-    FACT_NAN,
-    FACT_COMPLEMENT,
-    FACT_OUTPUT,
-    FACT_TOP,
-    FACT_INDEX_TYPE,
-    FACT_CODEC,
-    FACT_LEVEL,
-    FACT_NAMES,
-    FACT_LINES,
-    FACT_CONTENT,
-    FACTS
-};
 
 /* Places in an input whose bytes are compared, from its first to its last ones, and their bytes. */
 #define SAMPLE_COUNT 5
@@ -240,27 +203,6 @@ static bool hash_contents(const struct plan *plan, uint64_t *hash, struct error 
     return true;
 }
 
-static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
-{
-    const struct job *const job = &plan->job;
-    const struct layout *const layout = &job->readers[0].layout;
-    facts[FACT_COUNT] = job->has_rank_inputs ? 0 : job->sort.count;
-    facts[FACT_FILE_BYTES] = job->has_rank_inputs ? 0 : plan->file_bytes;
-    facts[FACT_INPUTS] = job->has_rank_inputs ? 0 : job->reader_count;
-    facts[FACT_IS_TEXT] = job->input_format == &format_text;
-    facts[FACT_TYPE] = layout->type->id;
-    facts[FACT_ENDIAN] = layout->endian;
-    facts[FACT_NAN] = job->nan;
-    facts[FACT_COMPLEMENT] = job->sort.order.complement;
-    facts[FACT_OUTPUT] = (uint64_t)job->output_format->name[0];
-    facts[FACT_TOP] = job->sort.is_top ? job->sort.top : UINT64_MAX;
-    facts[FACT_INDEX_TYPE] = job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX;
-    facts[FACT_CODEC] = (uint64_t)(job->output.codec - codecs);
-    facts[FACT_LEVEL] = (uint64_t)job->output.level;
-    facts[FACT_NAMES] = hash_names(job);
-    facts[FACT_LINES] = job->keep_lines ? hash_lines(job) : 0;
-}
-
 /* Collective: refuses files of this rank of another format or type than those of rank 0. */
 static bool compare_own_inputs(const struct job *job, struct error *error)
 {
@@ -277,19 +219,40 @@ static bool compare_own_inputs(const struct job *job, struct error *error)
     return group_agree(job->group, is_same, error);
 }
 
-/* Compares the plan with that of rank 0. */
+/* Collective: compares the plan with that of rank 0. */
 static bool compare_facts(struct plan *plan, struct error *error)
 {
-    struct group *const group = plan->job.group;
-    uint64_t facts[FACTS], first[FACTS];
-    list_facts(plan, facts);
-    if (!group_agree(group, hash_contents(plan, &facts[FACT_CONTENT], error), error))
+    const struct job *const job = &plan->job;
+    struct group *const group = job->group;
+    const struct layout *const layout = &job->readers[0].layout;
+    const bool is_own = job->has_rank_inputs;
+    uint64_t content;
+    if (!group_agree(group, hash_contents(plan, &content, error), error))
         return false;
+    const uint64_t facts[] = {
+        is_own ? 0 : job->sort.count,
+        is_own ? 0 : plan->file_bytes,
+        is_own ? 0 : job->reader_count,
+        job->input_format == &format_text,
+        layout->type->id,
+        layout->endian,
+        job->nan,
+        job->sort.order.complement,
+        (uint64_t)job->output_format->name[0],
+        job->sort.is_top ? job->sort.top : UINT64_MAX,
+        job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX,
+        (uint64_t)(job->output.codec - codecs),
+        (uint64_t)job->output.level,
+        hash_names(job),
+        job->keep_lines ? hash_lines(job) : 0,
+        content,
+    };
+    uint64_t first[sizeof facts / sizeof *facts];
     memcpy(first, facts, sizeof first);
     if (!group_broadcast(group, first, sizeof first, error))
         return false;
     const bool is_same = memcmp(first, facts, sizeof facts) == 0 ||
-                         refuse_difference(source_name(plan->job.readers[0].source), error);
+                         refuse_difference(source_name(job->readers[0].source), error);
     return group_agree(group, is_same, error);
 }
 
