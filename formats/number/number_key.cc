@@ -328,26 +328,6 @@ uint64_t number_prefix_class(const char *text, size_t length, long double *value
 namespace
 {
 
-constexpr uint64_t powers[] = {1,
-                               10,
-                               100,
-                               1000,
-                               10000,
-                               100000,
-                               1000000,
-                               10000000,
-                               100000000,
-                               1000000000,
-                               10000000000,
-                               100000000000,
-                               1000000000000,
-                               10000000000000,
-                               100000000000000,
-                               1000000000000000,
-                               10000000000000000,
-                               100000000000000000,
-                               1000000000000000000};
-
 constexpr unsigned WORD_DIGITS = 18;
 
 static_assert(DECIMAL_UNIT == powers[DECIMAL_DIGITS]);

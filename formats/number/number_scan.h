@@ -11,6 +11,7 @@
 #ifndef FORMATS_NUMBER_SCAN_H
 #define FORMATS_NUMBER_SCAN_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -74,6 +75,14 @@ constexpr size_t NUMBER_SPELLING_MAX = NUMBER_DIGITS_MAX + 64;
 void number_scan_spell(const struct number_scan *scan, char spelling[NUMBER_SPELLING_MAX]);
 
 /* ---- Digits, 8 bytes per step ---- */
+
+/* powers[i] is 10^i, the greatest of which is below 2^62. */
+inline constexpr std::array<uint64_t, 19> powers = [] {
+    std::array<uint64_t, 19> made = {1};
+    for (size_t i = 1; i < made.size(); ++i)
+        made[i] = made[i - 1] * 10;
+    return made;
+}();
 
 /* The digit 0 in each byte. */
 constexpr uint64_t DIGITS_ZERO = 0x3030303030303030u;
@@ -141,7 +150,6 @@ inline const char *digits_end(const char *begin, const char *p, const char *end)
  * branches would be mispredicted. */
 inline const char *digits_read(const char *begin, const char *p, const char *end, uint64_t *value)
 {
-    constexpr uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     for (;;) {
         const uint64_t word = digits_load(begin, p, end) ^ DIGITS_ZERO;
         const int digits = digits_count(word);
