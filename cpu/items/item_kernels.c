@@ -12,32 +12,16 @@
 
 /* ---- Looking at the order of the input ---- */
 
-static inline __attribute__((always_inline)) bool
-check_ascending(const void *items, size_t begin, size_t end, struct key_order order, unsigned width)
+static inline __attribute__((always_inline)) bool check_order(const void *items, size_t begin,
+                                                              size_t end, struct key_order order,
+                                                              bool falls, unsigned width)
 {
     if (begin == end)
         return true;
     uint64_t before = load_encoded(items, begin, order, width).key;
     for (size_t i = begin + 1; i < end; i++) {
         const uint64_t key = load_encoded(items, i, order, width).key;
-        if (key < before)
-            return false;
-        before = key;
-    }
-    return true;
-}
-
-static inline __attribute__((always_inline)) bool check_descending(const void *items, size_t begin,
-                                                                   size_t end,
-                                                                   struct key_order order,
-                                                                   unsigned width)
-{
-    if (begin == end)
-        return true;
-    uint64_t before = load_encoded(items, begin, order, width).key;
-    for (size_t i = begin + 1; i < end; i++) {
-        const uint64_t key = load_encoded(items, i, order, width).key;
-        if (key > before || (width == 16 && key == before))
+        if (falls ? key > before || (width == 16 && key == before) : key < before)
             return false;
         before = key;
     }
@@ -84,34 +68,32 @@ uint64_t items_key(unsigned width, const void *items, size_t index, struct key_o
     }
 }
 
-bool items_are_ascending(unsigned width, const void *items, size_t begin, size_t end,
-                         struct key_order order)
+static inline __attribute__((always_inline)) bool check_width(unsigned width, const void *items,
+                                                              size_t begin, size_t end,
+                                                              struct key_order order, bool falls)
 {
     switch (width) {
     case 2:
-        return check_ascending(items, begin, end, order, 2);
+        return check_order(items, begin, end, order, falls, 2);
     case 4:
-        return check_ascending(items, begin, end, order, 4);
+        return check_order(items, begin, end, order, falls, 4);
     case 8:
-        return check_ascending(items, begin, end, order, 8);
+        return check_order(items, begin, end, order, falls, 8);
     default:
-        return check_ascending(items, begin, end, order, 16);
+        return check_order(items, begin, end, order, falls, 16);
     }
+}
+
+bool items_are_ascending(unsigned width, const void *items, size_t begin, size_t end,
+                         struct key_order order)
+{
+    return check_width(width, items, begin, end, order, false);
 }
 
 bool items_are_descending(unsigned width, const void *items, size_t begin, size_t end,
                           struct key_order order)
 {
-    switch (width) {
-    case 2:
-        return check_descending(items, begin, end, order, 2);
-    case 4:
-        return check_descending(items, begin, end, order, 4);
-    case 8:
-        return check_descending(items, begin, end, order, 8);
-    default:
-        return check_descending(items, begin, end, order, 16);
-    }
+    return check_width(width, items, begin, end, order, true);
 }
 
 void items_reverse(unsigned width, void *items, size_t begin, size_t end, size_t count)
