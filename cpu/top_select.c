@@ -21,6 +21,7 @@
 
 #include "core/backend.h"
 #include "core/key_map.h"
+#include "cpu/items/item_access.h"
 #include "cpu/items/item_kernels.h"
 
 #include <stdlib.h>
@@ -63,17 +64,6 @@ struct digit {
 
 /* ---- One part: the inner loops, compiled for each width ---- */
 
-static inline __attribute__((always_inline)) uint64_t load_key(const unsigned char *items,
-                                                               size_t index, unsigned width)
-{
-    uint64_t key = 0;
-    if (width == sizeof(struct key_index))
-        memcpy(&key, items + index * width + offsetof(struct key_index, key), sizeof key);
-    else
-        memcpy(&key, items + index * width, width);
-    return key;
-}
-
 /* Returns up to BLOCK_COUNT items as ordered bits: in place, or encoded in `block`. */
 static inline __attribute__((always_inline)) const unsigned char *
 encode_block(const struct top_task *task, const unsigned char *items, size_t count,
@@ -100,11 +90,11 @@ static inline __attribute__((always_inline)) void keep_in_part(const struct top_
         const unsigned char *const keys = encode_block(&select->task, from, count, block, width);
         size_t below = 0;
         for (size_t i = 0; i < count; i++)
-            below += load_key(keys, i, width) < bound;
+            below += load_item(keys, i, width).key < bound;
         if (below == 0 && quota == 0)
             continue;
         for (size_t i = 0; i < count; i++) {
-            const uint64_t key = load_key(keys, i, width);
+            const uint64_t key = load_item(keys, i, width).key;
             const size_t is_equal = (key == bound) & (quota > 0);
             memmove(items + kept * width, from + i * width, width);
             kept += (key < bound) + is_equal;
@@ -128,7 +118,7 @@ static inline __attribute__((always_inline)) void count_in_part(const struct top
             encode_block(&select->task, items + begin * width, count, block, width);
         for (size_t i = 0; i < count; i++) {
             /* A key below `lowest` wraps to a value that is too large. */
-            const uint64_t value = (load_key(keys, i, width) - digit.lowest) >> digit.shift;
+            const uint64_t value = (load_item(keys, i, width).key - digit.lowest) >> digit.shift;
             if (value >> digit.bits == 0)
                 part->counts[value]++;
         }
