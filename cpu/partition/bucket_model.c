@@ -170,13 +170,13 @@ void bucket_model_range(const struct bucket_model *model, size_t bucket, uint64_
     *highest = model->lowest + (end < most ? end : most);
 }
 
-/* ---- A block of items ---- */
+/* ---- A block of items, key by key ---- */
 
-/* ---- Key by key ---- */
-
+/* One of `model` and `fine` is NULL, a constant in every caller. */
 static inline __attribute__((always_inline)) void
 map_keys(unsigned width, const void *items, size_t begin, size_t end, struct key_order order,
-         const struct bucket_model *model, struct bucket_block *block)
+         const struct bucket_model *model, const struct fine_table *fine,
+         struct bucket_block *block)
 {
     for (size_t i = begin; i < end; i++) {
         uint64_t key = 0;
@@ -187,20 +187,8 @@ map_keys(unsigned width, const void *items, size_t begin, size_t end, struct key
             key = key_order_encode(order, 8 * width, key);
             memcpy(block->keys + i * width, &key, width);
         }
-        block->buckets[i] = (uint32_t)bucket_model_find(model, key);
-    }
-}
-
-static inline __attribute__((always_inline)) void
-map_keys_fine(unsigned width, const void *items, size_t begin, size_t end, struct key_order order,
-              const struct fine_table *fine, struct bucket_block *block)
-{
-    for (size_t i = begin; i < end; i++) {
-        uint64_t key = 0;
-        memcpy(&key, (const unsigned char *)items + i * width, width);
-        key = key_order_encode(order, 8 * width, key);
-        memcpy(block->keys + i * width, &key, width);
-        block->buckets[i] = (uint32_t)fine_table_cell(fine, key);
+        block->buckets[i] =
+            (uint32_t)(fine ? fine_table_cell(fine, key) : bucket_model_find(model, key));
     }
 }
 
@@ -330,24 +318,6 @@ VECTOR_CODE static size_t vector_map_fine(unsigned width, const unsigned char *i
     return i;
 }
 
-#else
-
-static size_t vector_map_fine(unsigned width, const unsigned char *items, size_t count,
-                              struct key_order order, const struct fine_table *fine,
-                              struct bucket_block *block)
-{
-    (void)width, (void)items, (void)count, (void)order, (void)fine, (void)block;
-    return 0;
-}
-
-static size_t vector_map_width(unsigned width, const void *items, size_t count,
-                               struct key_order order, const struct bucket_model *model,
-                               struct bucket_block *block)
-{
-    (void)width, (void)items, (void)count, (void)order, (void)model, (void)block;
-    return 0;
-}
-
 #endif
 
 /* Prefetches the next block, which is mapped after the buckets of this one are counted or
@@ -360,31 +330,24 @@ static void fetch_next_block(unsigned width, const void *items, size_t count)
 }
 
 void bucket_map(unsigned width, const void *items, size_t count, struct key_order order,
-                const struct bucket_model *model, struct bucket_block *block)
+                const struct bucket_model *model, const struct fine_table *fine,
+                struct bucket_block *block)
 {
+    size_t done = 0;
     fetch_next_block(width, items, count);
-    const size_t done =
-        has_vector_units() ? vector_map_width(width, items, count, order, model, block) : 0;
-    switch (width) {
-    case 4:
-        map_keys(4, items, done, count, order, model, block);
-        break;
-    case 8:
-        map_keys(8, items, done, count, order, model, block);
-        break;
-    default:
-        map_keys(16, items, done, count, order, model, block);
-    }
-}
-
-void bucket_map_fine(unsigned width, const void *items, size_t count, struct key_order order,
-                     const struct fine_table *fine, struct bucket_block *block)
-{
-    fetch_next_block(width, items, count);
-    const size_t done =
-        has_vector_units() ? vector_map_fine(width, items, count, order, fine, block) : 0;
-    if (width == 4)
-        map_keys_fine(4, items, done, count, order, fine, block);
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        done = fine ? vector_map_fine(width, items, count, order, fine, block)
+                    : vector_map_width(width, items, count, order, model, block);
+#endif
+    if (width == 4 && fine)
+        map_keys(4, items, done, count, order, NULL, fine, block);
+    else if (width == 4)
+        map_keys(4, items, done, count, order, model, NULL, block);
+    else if (width == 8 && fine)
+        map_keys(8, items, done, count, order, NULL, fine, block);
+    else if (width == 8)
+        map_keys(8, items, done, count, order, model, NULL, block);
     else
-        map_keys_fine(8, items, done, count, order, fine, block);
+        map_keys(16, items, done, count, order, model, NULL, block);
 }

@@ -204,7 +204,7 @@ static void scatter_count(unsigned width, const struct scatter_part *part)
     for (size_t i = part->begin, end; i < part->end; i = end) {
         end = block_end(part, i);
         bucket_map(width, (const unsigned char *)part->from + i * width, end - i, part->order,
-                   part->model, &block);
+                   part->model, NULL, &block);
         for (size_t k = 0; k < end - i; k++)
             counts[block.buckets[k]]++;
     }
@@ -257,7 +257,7 @@ static inline __attribute__((always_inline)) void scatter_width(const struct sca
     for (size_t i = part->begin, end; i < part->end; i = end) {
         end = block_end(part, i);
         const unsigned char *items = (const unsigned char *)part->from + i * width;
-        bucket_map(width, items, end - i, part->order, part->model, &block);
+        bucket_map(width, items, end - i, part->order, part->model, NULL, &block);
         scatter_block(part, width == 16 ? items : block.keys, end - i, &block, width);
     }
     for (size_t bucket = 0; bucket < buckets; bucket++) {

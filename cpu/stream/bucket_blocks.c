@@ -68,10 +68,7 @@ put_keys(struct block_pool *pool, const struct bucket_chains *chains, unsigned w
     for (size_t i = 0, step; i < count; i += step) {
         const unsigned char *const next = (const unsigned char *)items + i * width;
         step = count - i < BUCKET_BLOCK_COUNT ? count - i : BUCKET_BLOCK_COUNT;
-        if (fine)
-            bucket_map_fine(width, next, step, order, fine, &block);
-        else
-            bucket_map(width, next, step, order, model, &block);
+        bucket_map(width, next, step, order, model, fine, &block);
         scatter_block_keys(pool, chains, &block, step, width, fine ? fine->buckets : NULL);
     }
     streaming_fence();
@@ -82,11 +79,11 @@ void bucket_chains_put(struct block_pool *pool, const struct bucket_chains *chai
                        const struct bucket_model *model, const struct fine_table *fine)
 {
     if (width == 4 && fine)
-        put_keys(pool, chains, 4, items, count, order, NULL, fine);
+        put_keys(pool, chains, 4, items, count, order, model, fine);
     else if (width == 4)
         put_keys(pool, chains, 4, items, count, order, model, NULL);
     else if (fine)
-        put_keys(pool, chains, 8, items, count, order, NULL, fine);
+        put_keys(pool, chains, 8, items, count, order, model, fine);
     else
         put_keys(pool, chains, 8, items, count, order, model, NULL);
 }
