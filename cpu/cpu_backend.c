@@ -36,23 +36,19 @@
 #    include <cpuid.h>
 #endif
 
-enum engine_phase { PHASE_FILLING, PHASE_LENT, PHASE_SORTED };
-
 struct engine {
     struct sort_spec spec;
     struct pages items;
     struct pages scratch;
-    struct top_select *select; /* NULL: no --top */
-    size_t taken;              /* items taken so far */
-    size_t count;              /* items in the array */
-    struct chunk chunk;        /* in PHASE_LENT: the lent chunk */
-    size_t wanted;             /* in PHASE_LENT: requested items that are still to come */
-    enum engine_phase phase;
+    struct top_select *select;  /* NULL: no --top */
+    size_t taken;               /* items taken so far */
+    size_t count;               /* items in the array */
+    size_t wanted;              /* while a chunk is lent: requested items that are still to come */
     bool may_stream;            /* the keys may still be partitioned while read */
     void *sample;               /* copy of a sample of the whole input, of spec.sample_count
                                  * items; NULL: none */
     struct stream_sort *stream; /* NULL: items go to the array */
-    struct array_sort *sorting; /* in PHASE_SORTED until all is sorted; stored in the scratch */
+    struct array_sort *sorting; /* from cpu_sort until all is sorted; stored in the scratch */
     uint64_t sort_start_ns;
     size_t given; /* items */
     struct engine_times times;
@@ -129,23 +125,6 @@ static unsigned spec_threads(const struct sort_spec *spec)
 {
     const unsigned processors = (unsigned)omp_get_num_procs();
     return spec->threads < processors ? spec->threads : processors;
-}
-
-/* Fails if the CPU cannot sort this spec with any algorithm. */
-static bool spec_check(const struct sort_spec *spec, struct error *error)
-{
-    const unsigned width = spec->item_bytes;
-    if (width != 1 && width != 2 && width != 4 && width != 8 && width != 16)
-        return error_set(error, "cpu: items of %u bytes cannot be sorted", width);
-    if (width == 16 && !key_order_is_identity(spec->order))
-        return error_set(error, "cpu: keys with an index must come as ordered bits");
-    if (spec->device != 0 || spec->threads == 0)
-        return error_set(error, "cpu:%u: cannot be used with %u threads", spec->device,
-                         spec->threads);
-    if (spec->count != COUNT_UNKNOWN && spec->count > SIZE_MAX / width)
-        return error_set(error, "out of memory: %zu items of %u bytes exceed any memory",
-                         spec->count, width);
-    return true;
 }
 
 /* True if items may be partitioned while read: keys without an index, at least two chunks of
@@ -258,9 +237,9 @@ static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struc
 {
     const uint64_t start = clock_now_ns();
     struct engine *opened = NULL;
-    if (spec->algorithm != &cpu_algorithms[0] || spec->tile_size != 0)
-        return error_set(error, "cpu: the only algorithm is radix, without tiles");
-    TRY(spec_check(spec, error));
+    TRY(spec->count == COUNT_UNKNOWN || spec->count <= SIZE_MAX / spec->item_bytes ||
+        error_set(error, "out of memory: %zu items of %u bytes exceed any memory", spec->count,
+                  spec->item_bytes));
     opened = calloc(1, sizeof *opened);
     TRY(opened ||
         error_set(error, "out of memory: %zu bytes are needed for the engine", sizeof *opened));
@@ -331,17 +310,13 @@ static bool make_room(struct engine *engine, size_t want, size_t *room, struct e
 
 static bool cpu_lend(struct engine *engine, size_t want, struct chunk *chunk, struct error *error)
 {
-    if (engine->phase != PHASE_FILLING)
-        return error_set(error, "cpu: lend is out of turn");
     size_t room = 0;
     if (!make_room(engine, want, &room, error))
         return false;
     *chunk = (struct chunk){.items = engine->items.data + engine->count * engine->spec.item_bytes,
                             .capacity = room};
-    engine->chunk = *chunk;
     engine->wanted =
         want < engine->spec.count - engine->taken ? want : engine->spec.count - engine->taken;
-    engine->phase = PHASE_LENT;
     return true;
 }
 
@@ -435,11 +410,7 @@ static bool select_taken(struct engine *engine, size_t count)
 static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *error)
 {
     const size_t shown = shown_count(engine);
-    if (engine->phase != PHASE_LENT || chunk.items != engine->chunk.items ||
-        (shown > 0 ? chunk.count != shown : chunk.count > engine->chunk.capacity))
-        return error_set(error, "cpu: take of a chunk that was not lent");
     engine->taken += chunk.count;
-    engine->phase = PHASE_FILLING;
     const uint64_t start = clock_now_ns();
     const bool taken = engine->select ? select_taken(engine, chunk.count)
                        : shown > 0    ? stream_shown(engine, error)
@@ -505,7 +476,6 @@ static bool stream_sort(struct engine *engine, struct error *error)
     if (!is_even)
         return stream_undo(engine, error);
     engine->count = engine->taken;
-    engine->phase = PHASE_SORTED;
     engine->times.sort_ns += clock_now_ns() - engine->sort_start_ns;
     pages_release(&engine->scratch);
     return true;
@@ -514,15 +484,13 @@ static bool stream_sort(struct engine *engine, struct error *error)
 static bool cpu_sort(struct engine *engine, struct error *error)
 {
     const struct sort_spec *spec = &engine->spec;
-    if (engine->phase != PHASE_FILLING)
-        return error_set(error, "cpu: sort is out of turn");
     if (spec->count != COUNT_UNKNOWN && engine->taken != spec->count)
         return error_set(error, "cpu: %zu items came where %zu were promised", engine->taken,
                          spec->count);
     engine->sort_start_ns = clock_now_ns();
     if (engine->stream && !stream_sort(engine, error))
         return false;
-    if (engine->phase == PHASE_SORTED)
+    if (engine->stream)
         return true;
     if (engine->select)
         engine->count = top_select_finish(engine->select, engine->items.data, engine->count);
@@ -533,7 +501,6 @@ static bool cpu_sort(struct engine *engine, struct error *error)
         return false;
     const struct sort_task task = make_task(engine, engine->count);
     engine->sorting = array_sort_begin(&task, engine->items.data, engine->scratch.data);
-    engine->phase = PHASE_SORTED;
     if (!is_given_in_parts(engine))
         await_all(engine);
     return true;
@@ -553,9 +520,8 @@ static void stream_give(struct engine *engine, size_t most, struct chunk *chunk)
 
 static bool cpu_give(struct engine *engine, struct chunk *chunk, struct error *error)
 {
-    if (engine->phase != PHASE_SORTED)
-        return error_set(error, "cpu: give is out of turn");
     const size_t most = sort_spec_given(&engine->spec, engine->count), begin = engine->given;
+    (void)error;
     if (engine->stream && begin < most) {
         stream_give(engine, most, chunk);
         return true;
@@ -573,22 +539,15 @@ static bool cpu_give(struct engine *engine, struct chunk *chunk, struct error *e
 
 static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    if (engine->stream) {
-        if (!engine->spec.is_kept)
-            stream_sort_take_back(engine->stream, chunk.count);
-        return true;
-    }
-    const unsigned char *const given = chunk.items;
-    const size_t end = (size_t)(given - engine->items.data) / engine->spec.item_bytes + chunk.count;
-    if (given < engine->items.data || end > engine->given)
-        return error_set(error, "cpu: take_back of a chunk that was not given");
+    (void)error;
+    if (engine->stream && !engine->spec.is_kept)
+        stream_sort_take_back(engine->stream, chunk.count);
     return true;
 }
 
 static bool cpu_rewind(struct engine *engine, struct error *error)
 {
-    if (engine->phase != PHASE_SORTED || !engine->spec.is_given_twice)
-        return error_set(error, "cpu: rewind is out of turn");
+    (void)error;
     if (engine->stream)
         stream_sort_rewind(engine->stream);
     engine->given = 0;
