@@ -57,8 +57,6 @@ size_t merge_cut_find_after(const struct merge_texts *texts, size_t i, size_t be
 struct sample {
     struct splitter splitter;
     size_t weight;
-    size_t active;             /* index of its text among the active ones */
-    const struct sample *next; /* next one of its text, once all are sorted; NULL: none */
 };
 
 static int compare_samples(const void *a, const void *b, void *texts)
@@ -105,8 +103,7 @@ static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
             samples[taken - 1].weight++;
             continue;
         }
-        samples[taken++] =
-            (struct sample){{texts->texts[i].items[place], i, place}, 1, active, NULL};
+        samples[taken++] = (struct sample){{texts->texts[i].items[place], i, place}, 1};
     }
     return taken;
 }
@@ -129,38 +126,18 @@ static void choose_splitters(const struct merge_texts *texts, const struct sampl
     }
 }
 
-/* Links the samples of each text. Returns the first sample of each, in an array that the caller
- * frees; NULL if memory runs out. */
-static const struct sample **link_samples(const struct merge_texts *texts, struct sample *samples,
-                                          size_t count)
-{
-    const struct sample **const firsts = calloc(texts->active_count, sizeof *firsts);
-    while (firsts && count-- > 0) {
-        samples[count].next = firsts[samples[count].active];
-        firsts[samples[count].active] = &samples[count];
-    }
-    return firsts;
-}
-
-/* Computes the cuts at the splitters. Equal splitters have equal cuts. The order of a splitter and
- * the samples of a text is known: all long lines are samples, and are not compared again. */
+/* Computes the cuts at the splitters. Equal splitters have equal cuts. */
 static void cut_at_splitters(const struct merge_texts *texts, const struct sample *const *splitters,
-                             size_t parts, const struct sample *const *firsts, size_t *cuts,
-                             unsigned threads)
+                             size_t parts, size_t *cuts, unsigned threads)
 {
     const size_t count = texts->active_count;
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
     for (size_t k = 0; k < count; k++) {
         const size_t i = texts->active[k];
-        const struct sample *sample = firsts[k]; /* the first one not before the splitter */
         size_t cut = cuts[k];
         for (size_t part = 1; part < parts; part++) {
-            for (; sample && sample < splitters[part]; sample = sample->next)
-                cut = sample->splitter.place + 1;
             if (part == 1 || splitters[part] != splitters[part - 1])
-                cut = find_before(texts, i, cut,
-                                  sample ? sample->splitter.place : texts->texts[i].end,
-                                  &splitters[part]->splitter);
+                cut = find_before(texts, i, cut, texts->texts[i].end, &splitters[part]->splitter);
             cuts[part * count + k] = cut;
         }
     }
@@ -182,17 +159,13 @@ bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cut
     const size_t sample_count = parts * SAMPLES_PER_PART;
     struct sample *const samples = calloc(sample_count, sizeof *samples);
     const struct sample **const splitters = calloc(parts, sizeof *splitters);
-    const struct sample **firsts = NULL;
-    if (samples && splitters) {
+    const bool has_memory = samples && splitters;
+    if (has_memory) {
         const size_t taken = take_samples(texts, total_bytes, samples, sample_count);
         qsort_r(samples, taken, sizeof *samples, compare_samples, (void *)texts);
         choose_splitters(texts, samples, parts, splitters);
-        firsts = link_samples(texts, samples, taken);
+        cut_at_splitters(texts, splitters, parts, cuts, threads);
     }
-    const bool has_memory = firsts != NULL;
-    if (has_memory)
-        cut_at_splitters(texts, splitters, parts, firsts, cuts, threads);
-    free(firsts);
     free(splitters);
     free(samples);
     return has_memory || error_set(error, "no memory to cut the inputs into parts");
