@@ -5,6 +5,7 @@
 #include "core/threads.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -90,4 +91,15 @@ void ring_free(struct ring *ring)
     pthread_cond_destroy(&ring->has_room);
     pthread_mutex_destroy(&ring->lock);
     free(ring);
+}
+
+bool thread_start_without_signals(pthread_t *thread, void *(*run)(void *argument), void *argument)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const bool started = pthread_create(thread, NULL, run, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return started;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* threads.h - what threads share: a bounded queue, a number that threads wait for, and a large
- * copy.
+ * copy; and a thread that takes no signals.
  */
 #ifndef CORE_THREADS_H
 #define CORE_THREADS_H
@@ -94,6 +94,11 @@ static inline uint64_t counter_await(struct counter *counter, uint64_t least)
     pthread_mutex_unlock(&counter->lock);
     return value;
 }
+
+/* ---- a thread that takes no signals, so that other threads take them ---- */
+
+/* Returns false if the thread cannot be started. It takes SIGBUS, which its own store may cause. */
+bool thread_start_without_signals(pthread_t *thread, void *(*run)(void *argument), void *argument);
 
 /* ---- a large copy, divided among threads ---- */
 

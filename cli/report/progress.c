@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/ending.h"
+#include "core/threads.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 
@@ -369,17 +370,6 @@ static uint64_t count_file_bytes(const struct options *options)
     return bytes;
 }
 
-/* Starts the thread with all signals blocked, so that other threads take them. */
-static bool start_thread(struct progress *progress)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    const bool started = pthread_create(&progress->thread, NULL, progress_main, progress) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return started;
-}
-
 void progress_start(struct progress *progress, const struct options *options)
 {
     *progress = (struct progress){.on_terminal = isatty(STDERR_FILENO) == 1,
@@ -398,7 +388,7 @@ void progress_start(struct progress *progress, const struct options *options)
     progress->start_ns = clock_now_ns();
     if (progress->on_terminal)
         set_may_draw(progress, true);
-    progress->is_running = start_thread(progress);
+    progress->is_running = thread_start_without_signals(&progress->thread, progress_main, progress);
     if (progress->on_terminal && !progress->is_running)
         set_may_draw(progress, false);
 }

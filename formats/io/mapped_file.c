@@ -335,20 +335,6 @@ static int await_pages(struct page_making *pages, size_t piece)
                : __atomic_load_n(&pages->failure, __ATOMIC_RELAXED);
 }
 
-/* Starts a thread that takes no signals but SIGBUS (escape_fault()). SIGXFSZ, for a size beyond the
- * limit, must be an error of the write that needs the space, and other signals would interrupt
- * fallocate(2). */
-static bool start_thread(pthread_t *thread, void *(*run)(void *opaque), void *opaque)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    const bool started = pthread_create(thread, NULL, run, opaque) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return started;
-}
-
 bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers)
 {
     struct page_making *const pages = &mapped->pages;
@@ -359,7 +345,7 @@ bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers)
     pages->lead = memory_at_start() / LEAD_PART;
     pages->is_made = calloc(piece_count(mapped->bytes), sizeof *pages->is_made);
     while (pages->is_made && pages->thread_count < count &&
-           start_thread(&pages->threads[pages->thread_count], make_pages, mapped))
+           thread_start_without_signals(&pages->threads[pages->thread_count], make_pages, mapped))
         pages->thread_count++;
     return pages->thread_count > 0;
 }
@@ -545,7 +531,9 @@ struct file_space *file_space_open(int file)
     space->file = file;
     counter_start(&space->wanted);
     counter_start(&space->taken);
-    if (start_thread(&space->thread, take_space, space))
+    /* SIGXFSZ, for a size beyond the limit, must be an error of the write that needs the space, and
+     * other signals would interrupt fallocate(2). */
+    if (thread_start_without_signals(&space->thread, take_space, space))
         return space;
     free(space);
     return NULL;
