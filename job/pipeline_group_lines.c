@@ -171,41 +171,34 @@ static bool merge_runs(struct group_lines *lines, const struct item_run *runs, s
     return ok;
 }
 
-/* Merges the ranges of all runs, and copies the first lines to the output. */
-static bool merge_first(struct group_lines *lines, const struct item_run *runs, size_t count,
-                        struct error *error)
-{
-    struct external_lines *const external = &lines->external;
-    struct spill_run merged = {0};
-    struct sink *sink = NULL;
-    if (!external_lines_begin_run(external, external->spill, &merged, &sink, error))
-        return false;
-    const bool ok = merge_runs(lines, runs, count, sink, error);
-    return external_lines_end_run(external, &merged, sink, ok, error) &&
-           external_lines_copy(external, &merged, lines->run->job->sort.top, error);
-}
-
-/* Merges the numbers of the runs, by which the indices are merged later. */
-static bool merge_sources(struct group_lines *lines, const struct item_run *runs, size_t count,
-                          struct error *error)
+/* Merges the ranges of all runs into *merged, a run of the spill. */
+static bool merge_to_run(struct group_lines *lines, const struct item_run *runs, size_t count,
+                         struct spill *spill, struct spill_run *merged, struct error *error)
 {
     struct external_lines *const external = &lines->external;
     struct sink *sink = NULL;
-    if (!external_lines_begin_run(external, external->index_spill, &lines->sources, &sink, error))
+    if (!external_lines_begin_run(external, spill, merged, &sink, error))
         return false;
     const bool ok = merge_runs(lines, runs, count, sink, error);
-    return external_lines_end_run(external, &lines->sources, sink, ok, error);
+    return external_lines_end_run(external, merged, sink, ok, error);
 }
 
+/* With --top, the first of the merged lines are copied to the output. With --argsort, the numbers
+ * of the runs are merged, by which the indices are merged later. */
 static bool merge_range(void *context, struct item_run *runs, size_t count, struct error *error)
 {
     struct group_lines *const lines = context;
+    const struct job *const job = lines->run->job;
+    const struct external_lines *const external = &lines->external;
+    struct spill_run first = {0};
     if (lines->range_bytes == 0)
         return true;
-    if (lines->run->job->argsort.index_type)
-        return merge_sources(lines, runs, count, error);
-    return lines->run->job->sort.is_top ? merge_first(lines, runs, count, error)
-                                        : merge_runs(lines, runs, count, lines->run->sink, error);
+    if (job->argsort.index_type)
+        return merge_to_run(lines, runs, count, external->index_spill, &lines->sources, error);
+    if (!job->sort.is_top)
+        return merge_runs(lines, runs, count, lines->run->sink, error);
+    return merge_to_run(lines, runs, count, external->spill, &first, error) &&
+           external_lines_copy(external, &first, job->sort.top, error);
 }
 
 /* True if the ranks share the output, and the size of a part is not known before it is made, or
