@@ -176,21 +176,6 @@ VECTOR_CODE static size_t look_by_vectors(struct check_lines *lines, const struc
     return k;
 }
 
-/* Computes check_keys_rise() in steps of four items. */
-VECTOR_CODE static bool keys_rise_by_vectors(const struct key_index *items, size_t count)
-{
-    const __mmask8 keys = 0xaa;
-    const size_t step = sizeof(__m512i) / sizeof *items;
-    unsigned wrong = 0;
-    size_t i = 1;
-    for (; count - i >= step; i += step)
-        wrong |= _mm512_mask_cmplt_epu64_mask(keys, _mm512_loadu_si512(items + i),
-                                              _mm512_loadu_si512(items + i - 1));
-    for (; i < count; i++)
-        wrong |= items[i].key < items[i - 1].key;
-    return wrong == 0;
-}
-
 /* The first 8 bytes of LANES lines, and the lengths. */
 struct line_heads {
     __m512i words;   /* the first byte highest; zeros after the end of the line */
@@ -411,12 +396,6 @@ struct check_items check_line_items(struct check_lines *lines, const struct key_
 bool check_keys_rise(const struct key_index *items, size_t count)
 {
     bool falls = false;
-    if (count == 0)
-        return true;
-#ifdef HAVE_VECTOR_CODE
-    if (has_vector_units())
-        return keys_rise_by_vectors(items, count);
-#endif
     for (size_t i = 1; i < count; i++)
         falls |= items[i].key < items[i - 1].key;
     return !falls;
