@@ -173,12 +173,11 @@ struct parse {
     struct error *error;
 };
 
-/* Parses the options of sort(1), except -o. *known: it was one of these. */
+/* Parses the options of sort(1), except -o. *known becomes false if it is none of these. */
 static bool parse_sort_option(int key, const char *word, struct options *options, bool *known,
                               struct error *error)
 {
     struct order_words *const order = &options->order;
-    *known = true;
     switch (key) {
     case 'k':
         return order_words_add_key(order, word, error);
@@ -222,11 +221,10 @@ static bool parse_sort_option(int key, const char *word, struct options *options
     return !error->is_set;
 }
 
-/* Parses the options on data and files. *known: it was one of these. */
+/* Parses the options on data and files, and those of sort(1). */
 static bool parse_data_option(int key, char *word, struct options *options, bool *known,
                               struct error *error)
 {
-    *known = true;
     switch (key) {
     case 'o':
         return option_words_set_once(word, "output files", &options->output, error);
@@ -261,12 +259,11 @@ static bool parse_data_option(int key, char *word, struct options *options, bool
     case KEY_HEADER:
         return option_words_set_header(word, options, error);
     }
-    *known = false;
-    return true;
+    return parse_sort_option(key, word, options, known, error);
 }
 
-/* Parses the options on devices, memory and reports. *known: it was one of these. */
-static bool parse_run_option(int key, char *word, struct options *options, bool *known,
+/* Parses all options: those on devices, memory and reports, and the others. *known: it is one. */
+static bool parse_any_option(int key, char *word, struct options *options, bool *known,
                              struct error *error)
 {
     *known = true;
@@ -305,15 +302,14 @@ static bool parse_run_option(int key, char *word, struct options *options, bool 
         options->trace = word;
         return true;
     }
-    *known = false;
-    return true;
+    return parse_data_option(key, word, options, known, error);
 }
 
 static error_t parse_option(int key, char *word, struct argp_state *state)
 {
     const struct parse *const parse = state->input;
     struct options *const options = parse->options;
-    bool ok = true, known = true;
+    bool known;
     switch (key) {
     case ARGP_KEY_ARG:
     case 'i':
@@ -323,11 +319,7 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
         version_print(stdout);
         exit(EXIT_SUCCESS);
     }
-    ok = parse_data_option(key, word, options, &known, parse->error);
-    if (ok && !known)
-        ok = parse_run_option(key, word, options, &known, parse->error);
-    if (ok && !known)
-        ok = parse_sort_option(key, word, options, &known, parse->error);
+    const bool ok = parse_any_option(key, word, options, &known, parse->error);
     return !ok ? EINVAL : known ? 0 : ARGP_ERR_UNKNOWN;
 }
 
