@@ -122,13 +122,6 @@ static void reverse_range(const struct sort_job *job, struct item_range range,
                   worker_end(half, worker), range.count);
 }
 
-/* True if the range is sorted. All members that work on it call it. */
-static bool range_is_sorted(struct sort_job *job, struct item_range range,
-                            struct sort_worker worker)
-{
-    return check_range(job, range, worker, items_are_ascending);
-}
-
 /* Sorts the range if its keys have up to FEW_VALUES_MAX values; otherwise moves nothing and
  * returns false. */
 static bool sort_few_values(struct sort_job *job, struct item_range range,
@@ -469,7 +462,7 @@ static void sort_pending(struct sort_job *job, struct sort_worker worker, size_t
     struct partition_workspace *workspace = worker.workspace;
     while (workspace->pending_count > done) {
         const struct item_range range = workspace->pending[--workspace->pending_count];
-        if (range_is_sorted(job, range, worker))
+        if (check_range(job, range, worker, items_are_ascending))
             finish_range(job, range, worker);
         else
             sort_by_partition(job, range, worker);

@@ -395,26 +395,19 @@ static bool keep_taken(struct engine *engine, size_t count, struct error *error)
            stream_put(engine, error);
 }
 
-/* The lent items were partitioned by the tap. */
-static bool stream_shown(struct engine *engine, struct error *error)
-{
-    return stream_sort_suits(engine->stream) || stream_undo(engine, error);
-}
-
-static bool select_taken(struct engine *engine, size_t count)
-{
-    engine->count = top_select_add(engine->select, engine->items.data, engine->count, count);
-    return true;
-}
-
 static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *error)
 {
     const size_t shown = shown_count(engine);
     engine->taken += chunk.count;
     const uint64_t start = clock_now_ns();
-    const bool taken = engine->select ? select_taken(engine, chunk.count)
-                       : shown > 0    ? stream_shown(engine, error)
-                                      : keep_taken(engine, chunk.count, error);
+    bool taken = true;
+    if (engine->select)
+        engine->count =
+            top_select_add(engine->select, engine->items.data, engine->count, chunk.count);
+    else if (shown > 0) /* the tap has partitioned them */
+        taken = stream_sort_suits(engine->stream) || stream_undo(engine, error);
+    else
+        taken = keep_taken(engine, chunk.count, error);
     engine->times.sort_ns += clock_now_ns() - start;
     return taken;
 }

@@ -328,7 +328,8 @@ static bool read_input_lines(struct run *run, struct lines *lines, struct text_f
     struct source *const source = run->job->readers[run->reader].source;
     const size_t lines_before = run->job->readers[run->reader].keys_before; /* of other ranks */
     if (run->readers_begun == run->reader &&
-        !lines_begin_input(lines, source, run->job->header_lines + lines_before, error))
+        !lines_begin_input(lines, source_name(source), run->job->header_lines + lines_before,
+                           error))
         return false;
     run->readers_begun = run->reader + 1;
     for (*ended = false; !*ended && !lines_exceed(lines, room);) {

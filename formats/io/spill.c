@@ -128,8 +128,7 @@ bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error
     return open_part(spill, run, error);
 }
 
-/* Sets run->bytes, up to the end of the last part. */
-static bool find_end(struct spill_run *run, struct error *error)
+bool spill_end(struct spill_run *run, struct error *error)
 {
     const off_t end = lseek(run->file, 0, SEEK_CUR);
     if (end < 0)
@@ -158,7 +157,7 @@ static bool go_on_elsewhere(struct spill_run *run, struct error *error)
     *part = (struct spill_part){.next = spill->parts};
     spill->parts = part;
     set_full(run, true);
-    if (!find_end(run, error))
+    if (!spill_end(run, error))
         return false;
     part->run = *run;
     run->before = &part->run;
@@ -178,11 +177,6 @@ bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct 
     }
     trace_end(TRACE_SPILL, begin_ns, bytes);
     return true;
-}
-
-bool spill_end(struct spill_run *run, struct error *error)
-{
-    return find_end(run, error);
 }
 
 /* Reads from the last part. */

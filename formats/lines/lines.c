@@ -127,7 +127,8 @@ static bool reserve_text(struct lines *lines, size_t more, struct error *error)
     return error_set(error, "no memory for %zu bytes of text", need);
 }
 
-static bool add_input(struct lines *lines, const char *name, size_t lines_read, struct error *error)
+bool lines_begin_input(struct lines *lines, const char *name, size_t lines_read,
+                       struct error *error)
 {
     struct lines_input *inputs =
         realloc(lines->inputs, (lines->input_count + 1) * sizeof *lines->inputs);
@@ -140,12 +141,6 @@ static bool add_input(struct lines *lines, const char *name, size_t lines_read, 
     }
     inputs[lines->input_count++] = (struct lines_input){copy, lines->bytes, lines_read};
     return true;
-}
-
-bool lines_begin_input(struct lines *lines, const struct source *source, size_t lines_read,
-                       struct error *error)
-{
-    return add_input(lines, source_name(source), lines_read, error);
 }
 
 /* ---- Reading ---- */
@@ -315,7 +310,8 @@ bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct e
     if (!moved)
         return error_set(error, "out of memory");
     const size_t bytes = lines->bytes - split;
-    if (!add_input(moved, input->name, lines_read, error) || !reserve_text(moved, bytes + 1, error))
+    if (!lines_begin_input(moved, input->name, lines_read, error) ||
+        !reserve_text(moved, bytes + 1, error))
         return false;
     memcpy(moved->text, lines->text + split, bytes);
     moved->bytes = bytes;

@@ -17,7 +17,7 @@ static struct lines *read_lines(const char *name)
     struct lines *const lines = lines_create(2, &strict_order);
     assert_non_null(lines);
     assert_true(source_open_as(&(struct source_spec){.path = name, .threads = 2}, &source, &error));
-    assert_true(lines_begin_input(lines, source, 0, &error));
+    assert_true(lines_begin_input(lines, source_name(source), 0, &error));
     for (bool ended = false; !ended;)
         assert_true(lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, &error));
     source_close(source);
