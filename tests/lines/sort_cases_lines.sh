@@ -175,75 +175,39 @@ by_sort=no gives '--header: each file has the same, and it is kept once' 'h\n0\n
 
 # ---- -c and -C -----------------------------------------------------------------------------------
 
+# check_sorted.sh has other orders and ends of lines.
 unset GPUSORT_DEVICE # with -c and -m nothing is sorted, and a device is refused
 
 in_order '-n: in order' '-1\n\n0\n1\n9\n10\n' -n
-in_order 'no lines' '' -n
-in_order 'one line' '1\n' -n
-in_order 'equal lines' '1\n1\n1\n' -n
-in_order 'bytes' 'A\na\nab\n\xff\n' -k1
 in_order 'keys' 'b 1\na 2\na 10\n' -k2n
-in_order '-r' '10\n9\n1\n' -n -r
-in_order '-s: equal keys in any order' '1 b\n1 a\n' -n -s
-in_order '-u: all different' '1\n2\n10\n' -n -u
-in_order '-z' '1\x009\x0010\x00' -z -n
-in_order 'a missing last newline' '1\n2' -n
 in_order '-g' 'x\n-inf\n0\n0x1\n1e1\n' -g
 in_order '-h' '-1K\n0K\n1\n1K\n1M\n' -h
-disorder '-n: a disorder' '1\n10\n9\n' '3:9\n' -n
 disorder '-n: the first disorder is named' '2\n1\n3\n0\n' '2:1\n' -n
 disorder 'the last resort counts' '1 b\n1 a\n' '2:1 a\n' -n
 disorder 'the last resort counts, turned by -r' '1 a\n1 b\n' '2:1 b\n' -n -r
-disorder '-u: equal lines' '1\n1\n' '2:1\n' -n -u
 disorder '-u: equal keys' '1\n2\n02\n3\n' '3:02\n' -n -u
-disorder 'bytes' 'b\na\n' '2:a\n' -k1
-disorder '-r' '1\n2\n' '2:2\n' -n -r
-disorder '-g' '1\nx\n' '2:x\n' -g
-disorder '-h' '1M\n1023K\n' '2:1023K\n' -h
 disorder 'two keys' 'a 1\na 2\na 01\nb 0\n' '3:a 01\n' -k1,1 -k2n
 disorder 'an empty line' '1\n\n' '2:\n' -n
-disorder 'a missing last newline' '2\n1' '2:1\n' -n
 disorder 'a line with a NUL' '2\n1\x00x\n' '2:1\x00x\n' -n
-disorder '-z' '10\x009\x00' '2:9\x00' -z -n
-disorder '-t' 'a,2\nb,1\n' '2:b,1\n' -t, -k2n
 
 # ---- -m ------------------------------------------------------------------------------------------
 
+# merge.sh has other orders, and files of all kinds.
 given m1 '1\n4\n10\n'
 given m2 '2\n4.0\n'
 given m3 '0\n04\n11'
-gives '-m: two files' '1\n2\n4\n4.0\n10\n' -m -n m1 m2
 gives '-m: three files' '0\n1\n2\n04\n4\n4.0\n10\n11\n' -m -n m1 m2 m3
 gives '-m -s: equal lines in the order of the files' '0\n1\n2\n4.0\n4\n04\n10\n11\n' -m -n -s m2 m1 m3
 gives '-m -u: the first of equal lines is kept' '0\n1\n2\n4.0\n10\n11\n' -m -n -u m2 m1 m3
-gives '-m: one file' '1\n4\n10\n' -m -n m1
-gives '-m: empty files' '1\n4\n10\n' -m -n c m1 c
 gives '-m: nothing but empty files' '' -m -n c c
-gives '-m: a file twice' '1\n1\n4\n4\n10\n10\n' -m -n m1 m1
-gives '-m -u: a file twice' '1\n4\n10\n' -m -n -u m1 m1
-given r1 '10\n4\n1\n'
-given r2 '4.0\n2\n'
-gives '-m -r' '10\n4.0\n4\n2\n1\n' -m -n -r r1 r2
-given k1 'b 1\na 2\n'
-given k2 'c 1\nz 1\na 3\n'
-gives '-m: by a key' 'b 1\nc 1\nz 1\na 2\na 3\n' -m -k2n k1 k2
-given z1 '1\x004\x00'
-given z2 '2\x003'
-gives '-m -z' '1\x002\x003\x004\x00' -m -z -n z1 z2
 given u1 '1\n1\n01\n2\n'
 gives '-m -u: equal lines within a file' '1\n2\n' -m -n -u u1
 given b1 'a\nc\n'
 given b2 'b\n\xff\n'
 gives '-m: bytes' 'a\nb\nc\n\xff\n' -m -k1 b1 b2
-given h1 '-1M\n1\n1M\n'
-given h2 '-2\n0K\n2K\n'
-gives '-m -h' '-1M\n-2\n0K\n1\n2K\n1M\n' -m -h h1 h2
 given g1 'x\n-inf\n1e3\n'
 given g2 'a\n0x10\n'
 gives '-m -g' 'a\nx\n-inf\n0x10\n1e3\n' -m -g g1 g2
-for i in {10..40}; do given "many.$i" "$i\n$((i + 5)).5\n$((i * 2))\n"; done
-gives '-m: 31 files' = -m -n many.*
-gives '-m -u: 31 files' = -m -n -u many.*
 given names 'm1\x00m2\x00'
 gives '-m --files0-from' '1\n2\n4\n4.0\n10\n' -m -n --files0-from=names
 
