@@ -170,15 +170,12 @@ while IFS='|' read -r problem header; do
     refused "$problem: $header" "^gpusort: x.npy: .*$problem" -- gpusort x.npy -o "$target"
 done <<'END'
 it is not a dictionary|
-it is not a dictionary|   \n
 it is not a dictionary|[]
 a string is missing|{
 'descr' is missing|{}
 a string is missing|f8(3,),\x20
 something follows it|f8(3,), }x\n
-something follows it|f8(3,), }{}\n
 something follows it|f8(3,), }\0
-a string is missing|f8(3,),, }\n
 a comma is missing|f8(3,) 'a': 1}\n
 unknown key 'extra'|f8(3,), 'extra': 1}\n
 'shape' is there twice|f8(3,), 'shape': (3,)}\n
@@ -188,12 +185,8 @@ unknown key 'extra'|f8(3,), 'extra': 1}\n
 it is not a dictionary|'descr': '<f8', 'fortran_order': False, 'shape': (3,)\n
 a colon is missing|{'descr' '<f8'}\n
 a string has no end|{'descr': '<f8, }\n
-a string has no end|{'descr': '<f8", }\n
 a string with an escape|{'descr': '\\x3cf8', }\n
 a string is missing|{'descr': 8, }\n
-a string is missing|{descr: '<f8', }\n
-a string is missing|{'descr': b'<f8', }\n
-a string is missing|{'descr': u <f8', }\n
 dtype ''|{'descr': '', }\n
 dtype '<c16'|{'descr': '<c16', }\n
 a structured dtype|{'descr': [('a', '<f8')], }\n
@@ -207,13 +200,7 @@ a number, not a tuple|f8(3), }\n
 'shape' is not a tuple|f8 3, }\n
 not a tuple of whole numbers|f8(3
 not a tuple of whole numbers|f8(-3,), }\n
-not a tuple of whole numbers|f8(3.0,), }\n
-not a tuple of whole numbers|f8(03,), }\n
-not a tuple of whole numbers|f8(,), }\n
-not a tuple of whole numbers|f8(3,,), }\n
-not a tuple of whole numbers|f8(L,), }\n
 shape is too large|f8(18446744073709551616,), }\n
-shape is too large|f8(18446744073709551615,), }\n
 shape is too large|f8(2305843009213693952,), }\n
 the header says 4 items \(32 bytes\), the file holds 24 bytes of data|f8(4,), }\n
 the header says 2 items \(16 bytes\), the file holds 24 bytes of data|f8(2,), }\n
