@@ -134,30 +134,11 @@ static void items_before_a_cut_are_counted(void **state)
     }
 }
 
-static void arrays_are_merged_within_two_buffers(void **state)
-{
-    for (size_t arrays = 1; arrays < 10; arrays++) {
-        struct key_index from[90], other[90], wanted[90];
-        struct item_array runs[9];
-        width_now = sizeof *from;
-        make_items((unsigned char *)from, arrays * 10, width_now, arrays % 2 == 0);
-        memcpy(wanted, from, sizeof from);
-        qsort(wanted, arrays * 10, width_now, compare_items);
-        for (size_t i = 0; i < arrays; i++) {
-            qsort(from + i * 10, 10, width_now, compare_items);
-            runs[i] = (struct item_array){from + i * 10, 10};
-        }
-        const void *const merged = item_merge_within(width_now, runs, arrays, from, other);
-        assert_memory_equal(merged, wanted, arrays * 10 * width_now);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_item_is_packed_where_it_fits),
         cmocka_unit_test(indices_count_up_to_their_greatest),
-        cmocka_unit_test(arrays_are_merged_within_two_buffers),
         cmocka_unit_test(an_index_comes_back),
         cmocka_unit_test(items_before_a_cut_are_counted),
     };
