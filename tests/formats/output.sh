@@ -281,6 +281,9 @@ if [ -n "$fault_library" ]; then
     FAULT=pread:60:5 ones >got 2>/dev/null || true
     ok_prints 'nor is there if the input cannot be read' '0 0\n' -- stat -c '%s %b' got
 fi
+# The size of a pipe, and so the space for the output, becomes known while it is read.
+{ "${by_four[@]}" --device=cpu --format=raw --type=u32 - < <(cat large; echo) >got; } 2>/dev/null || true
+ok_prints 'nor is there if nothing is written' '0 0\n' -- stat -c '%s %b' got
 { echo before && ones; } >got
 ones >>got
 ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)

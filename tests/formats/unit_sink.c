@@ -131,31 +131,12 @@ static void test_truncated_while_pages_are_made(void **state)
     free(data);
 }
 
-/* Space for an output of unknown size is released if nothing is written. */
-static void test_space_of_standard_output(void **state)
-{
-    struct stat status;
-    const int seen = open("seen", O_WRONLY | O_CREAT, 0600), old = dup(STDOUT_FILENO);
-    assert_true(dup2(seen, STDOUT_FILENO) >= 0);
-    struct sink *const sink = open_sink(NULL);
-    sink_expect_least(sink, (size_t)100 << 20);
-    sink_discard(sink);
-    assert_true(dup2(old, STDOUT_FILENO) >= 0);
-    assert_int_equal(fstat(seen, &status), 0);
-    assert_int_equal(status.st_size, 0);
-    assert_int_equal(status.st_blocks, 0);
-    close(seen);
-    close(old);
-    unlink("seen");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_size_is_that_of_what_was_written),
         cmocka_unit_test(test_truncated_at_the_last_moment),
         cmocka_unit_test(test_truncated_while_pages_are_made),
-        cmocka_unit_test(test_space_of_standard_output),
     };
     return cmocka_run_group_tests_name("sink", tests, enter_scratch, leave_scratch);
 }
