@@ -15,4 +15,11 @@ static inline uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* Returns the random number after `index` others. */
+static inline uint64_t random_bits(uint64_t index)
+{
+    uint64_t state = index * 0x9e3779b97f4a7c15u;
+    return random_next(&state);
+}
+
 #endif

@@ -126,16 +126,6 @@ static void check_array(const struct array_facts &facts, const std::vector<K> &i
     }
 }
 
-template <typename K>
-static std::vector<K> make_items(uint64_t (*key)(size_t, size_t), size_t count,
-                                 struct key_order order = key_order_identity())
-{
-    std::vector<K> items(count);
-    for (size_t i = 0; i < count; i++)
-        items[i] = item_of<K>(order, key(i, count), scattered_index(i));
-    return items;
-}
-
 /* Items of 8 and 16 bytes that radix sorts by models: all shapes of these are sorted on a device.
  */
 static const size_t models_count = ((size_t)1 << 22) + 5;
@@ -179,7 +169,8 @@ static void check_shapes()
         for (const struct shape &shape : shapes) {
             if (!is_wanted_shape(shape, count, sizeof(K)))
                 continue;
-            const std::vector<K> items = make_items<K>(shape.key, count);
+            const std::vector<K> items =
+                make_items<K>(shape.key, key_order_identity(), count, true);
             const std::string_view bytes((const char *)items.data(), count * sizeof(K));
             if (taken.insert(std::hash<std::string_view>()(bytes)).second)
                 check_array<K>({shape.name, key_order_identity(), count}, items,
@@ -237,7 +228,8 @@ static void check_unknown_counts()
     for (const size_t count : {(size_t)0, (size_t)1, (size_t)2049, ((size_t)3 << 24) / sizeof(K)})
         if (count <= largest && (!is_quick || count == 2049))
             check_array<K>({"unknown count", key_order_identity(), COUNT_UNKNOWN},
-                           make_items<K>(shape_random, count), is_quick);
+                           make_items<K>(shape_random, key_order_identity(), count, true),
+                           is_quick);
 }
 
 template <typename K>
@@ -313,7 +305,7 @@ static void check_first(struct tap_output *tap, const struct device_class *devic
             if constexpr (sizeof(K) < 16)
                 order = key_order_make(&key_types[types[__builtin_ctzll(sizeof(K))]],
                                        is_odd ? ENDIAN_BIG : ENDIAN_LITTLE, NAN_GREATEST, is_odd);
-            const std::vector<K> items = make_items<K>(shape.key, count, order);
+            const std::vector<K> items = make_items<K>(shape.key, order, count, true);
             const std::vector<K> expected = sorted_copy(order, items);
             const struct auto_row *const row = auto_find_row(device_class, sizeof(K), count);
             for (const size_t top : {(size_t)0, (size_t)1, (size_t)1000, count / 100, count / 7,
@@ -364,7 +356,8 @@ static void check_proof(struct tap_output *tap)
             if (sizeof(K) < 16)
                 order = key_order_make(&key_types[type], type % 2 ? ENDIAN_BIG : ENDIAN_LITTLE,
                                        NAN_GREATEST, type % 3 == 0);
-            std::vector<K> items = sorted_copy(order, make_items<K>(shape_random, count, order));
+            std::vector<K> items =
+                sorted_copy(order, make_items<K>(shape_random, order, count, true));
             failures += !proves_as_host(items.data(), count, sizeof(K), order, &error);
             for (const size_t at : {count - 1, count / 3}) {
                 std::swap(items[at], items[at / 2]);

@@ -1,13 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_shapes.h - the shapes of the arrays of device_matrix.cu and radix_matrix.cu. The last
- * ones mislead paths that use a sample or digits.
+/* device_shapes.h - the shapes of the arrays of device_matrix.cu and radix_matrix.cu. A shape gives
+ * the ordered bits of key i of n, in 64 bits, so that any key can be made alone and in any order.
+ * The last ones mislead paths that use a sample or digits.
  */
 #ifndef TESTS_DEVICE_SHAPES_H
 #define TESTS_DEVICE_SHAPES_H
 
-#include "tests/key_shapes.h"
+#include "tests/random_next.h"
 
 #include <algorithm>
+#include <stddef.h>
+
+static uint64_t shape_random(size_t i, size_t)
+{
+    return random_bits(i);
+}
+
+static uint64_t shape_sorted(size_t i, size_t n)
+{
+    return UINT64_MAX / n * i;
+}
+
+static uint64_t shape_reversed(size_t i, size_t n)
+{
+    return shape_sorted(n - 1 - i, n);
+}
+
+static uint64_t shape_all_equal(size_t, size_t)
+{
+    return 0x8123456789abcdefu;
+}
+
+/* The greatest key is one of them, as a path may pad with it. */
+static uint64_t shape_two_values(size_t i, size_t)
+{
+    return random_bits(i) % 2 ? UINT64_MAX : 0;
+}
+
+/* Zipf's law: value k has a weight in proportion to 1 / k. */
+static uint64_t shape_zipf(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return (1 + (bits >> 12) % ((uint64_t)2 << bits % 48)) << 8;
+}
+
+/* As doubles, keys over their whole range, denormals included; as integers, keys near one end. */
+static uint64_t shape_exponents(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return bits >> bits % 64;
+}
+
+/* Computes thread_scramble_below of cuda/block/thread_bits.cuh on the host. */
+static inline uint64_t scrambled_below(uint64_t i, uint64_t limit)
+{
+    i = (i ^ i >> 33) * 0xff51afd7ed558ccdu;
+    i = (i ^ i >> 33) * 0xc4ceb9fe1a85ec53u;
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(i ^ i >> 33) * limit >> 64);
+}
+
+/* A path that samples one key of each stride, at positions that follow from the count alone, finds
+ * only the keys that lie anywhere, or none of them. */
+static uint64_t shape_hidden(size_t i, size_t n)
+{
+    const size_t stride = n >> 12, sample = stride ? i / stride : 0;
+    if (stride == 0 || sample >= (size_t)1 << 12)
+        return random_bits(i);
+    const uint64_t place = scrambled_below(sample + n, stride);
+    return i % stride == place ? random_bits(i) : ((uint64_t)5 << 60) + random_bits(i) % 1000003;
+}
 
 static uint64_t shape_organ_pipe(size_t i, size_t n)
 {

@@ -5,7 +5,7 @@
 #ifndef TESTS_LINE_SPELLINGS_H
 #define TESTS_LINE_SPELLINGS_H
 
-#include "tests/key_shapes.h"
+#include "tests/random_next.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/key_order.h"
-#include "tests/key_shapes.h"
+#include "tests/random_next.h"
 
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -34,6 +34,17 @@ static K item_of(struct key_order order, uint64_t ordered, uint64_t index)
         return (K)ordered << 64 | index;
     else
         return (K)key_order_decode(order, 8 * sizeof(K), ordered >> (64 - 8 * sizeof(K)));
+}
+
+/* Items of 16 bytes have scattered numbers for indices, or their positions. */
+template <typename K>
+static std::vector<K> make_items(uint64_t (*key)(size_t, size_t), struct key_order order,
+                                 size_t count, bool is_scattered = false)
+{
+    std::vector<K> items(count);
+    for (size_t i = 0; i < count; i++)
+        items[i] = item_of<K>(order, key(i, count), is_scattered ? scattered_index(i) : 7 + i);
+    return items;
 }
 
 template <typename K>

@@ -157,17 +157,6 @@ static bool check_sort_by(const char *name, const std::vector<K> &items, struct 
                                          items.size(), strategy.c_str(), name);
 }
 
-/* Items of 16 bytes have their positions for indices, or scattered numbers. */
-template <typename K>
-static std::vector<K> make_items(uint64_t (*key)(size_t, size_t), struct key_order order,
-                                 size_t count, bool is_scattered = false)
-{
-    std::vector<K> items(count);
-    for (size_t i = 0; i < count; i++)
-        items[i] = item_of<K>(order, key(i, count), is_scattered ? scattered_index(i) : 7 + i);
-    return items;
-}
-
 /* ---- all shapes ---- */
 
 template <typename K>
