@@ -100,6 +100,11 @@ says "1: '1.000' has a NUL byte in it and is not a number: -z takes lines that e
 says "1: '.377.033\[1m' is not a number$no_number" '\377\033[1m'
 says "1: '0{40}\.\.\.' is not a number: what follows the number has to be removed$" '%050dx' --type=f64
 says '1: lines of 1 MiB and more are not read$' '%01048576d' --type=f64
+printf '7%0300000d.%0300000de-300000\n' 0 0 >long
+ok_prints 'a number of 600,000 digits' '7\n' -- gpusort --format=text --type=u8 long
+printf '7%0300000d.%0300000de-300000\n' 0 1 >long
+refused 'one whose last digit makes it a fraction' 'long:1: .* whole' -- \
+    gpusort --format=text --type=u8 long -o "$target"
 if [ "$is_sanitized" = yes ]; then
     skip 'many equal lines, with little stack' 'sanitizers take more'
 else
