@@ -29,8 +29,7 @@ ok_alone 'a new file' new
 
 fresh_place
 cp reversed.u64 place/both
-ok 'an input may be the output' gpusort --type=u64 --format=raw place/both -o place/both
-ok_same_bytes 'an input may be the output' place/both sorted.u64
+ok_file 'an input may be the output' place/both sorted.u64 -- gpusort --type=u64 --format=raw place/both -o place/both
 ok_alone 'an input that is the output' both
 
 # setuid and setgid are kept or cleared as if the file itself were written to, by root or by another
@@ -69,10 +68,10 @@ refused 'a link to itself' 'place/round' -- \
 
 long=$(printf 'x%.0s' {1..255})
 fresh_place
-ok 'the longest name there can be' gpusort reversed.u64 -o "place/$long"
-ok_same_bytes 'the longest name there can be' "place/$long" sorted.u64
-ok 'a name with a blank and a newline' gpusort reversed.u64 -o $'place/a b\nc'
-ok_same_bytes 'a name with a blank and a newline' $'place/a b\nc' sorted.u64
+for name in "$long" $'a b\nc'; do
+    ok_file "the longest name there can be, or one with a blank and a newline" "place/$name" sorted.u64 -- \
+        gpusort reversed.u64 -o "place/$name"
+done
 fresh_place
 ok 'a name in the directory one is in' bash -c 'cd place && exec "$0" ../reversed.u64 -o here' \
     "$GPUSORT"
@@ -85,22 +84,19 @@ ok_output '-o -' sorted.u64 -- gpusort reversed.u64 -o -
 ok_output '-o /dev/stdout' sorted.u64 -- gpusort reversed.u64 -o /dev/stdout
 for path in /dev/fd/3 /proc/self/fd/3 /dev/stdout; do
     cat reversed.u64 reversed.u64 >twice
-    ok "-o $path, a file that is longer" bash -c 'exec "$0" reversed.u64 -o "$1" 3<>twice 1>&3' "$GPUSORT" $path
-    ok_same_bytes "-o $path, a file that is longer, ends where the output does" twice sorted.u64
+    ok_file "-o $path, a file that is longer, ends where the output does" twice sorted.u64 -- \
+        bash -c 'exec "$0" reversed.u64 -o "$1" 3<>twice 1>&3' "$GPUSORT" $path
 done
 cp reversed.u64 both
-ok '-o /dev/fd/3, which is the input' bash -c 'exec "$0" --type=u64 --format=raw both -o /dev/fd/3 3<>both' "$GPUSORT"
-ok_same_bytes '-o /dev/fd/3, which is the input' both sorted.u64
-ok '-o /dev/fd/3 behind something' \
+ok_file '-o /dev/fd/3, which is the input' both sorted.u64 -- \
+    bash -c 'exec "$0" --type=u64 --format=raw both -o /dev/fd/3 3<>both' "$GPUSORT"
+{ printf head; cat sorted.u64; printf tail; } >between
+ok_file '-o /dev/fd/3 behind something goes on from there' twice between -- \
     bash -c '{ printf head >&3; "$0" reversed.u64 -o /dev/fd/3; printf tail >&3; } 3>twice' "$GPUSORT"
-ok_same_bytes '-o /dev/fd/3 behind something goes on from there' twice <(printf head; cat sorted.u64; printf tail)
-ok 'standard output is appended to when it is opened so' \
+ok_file 'standard output is appended to when it is opened so' appended <(printf head; cat sorted.u64) -- \
     bash -c 'printf head >appended; exec "$0" reversed.u64 >>appended' "$GPUSORT"
-ok_output 'standard output opened to append' <(printf head; cat sorted.u64) -- cat appended
-ok 'standard output is written from where it stands' \
+ok_file 'standard output is written from where it stands' at_offset between -- \
     bash -c '{ printf head; "$0" reversed.u64; printf tail; } >at_offset' "$GPUSORT"
-ok_output 'standard output written from where it stands' \
-    <(printf head; cat sorted.u64; printf tail) -- cat at_offset
 mkfifo fifo
 cat fifo >from_fifo &
 ok 'a named pipe is written' gpusort reversed.u64 -o fifo
