@@ -170,11 +170,10 @@ add_gpu_tests() {
     add_sanitizer_test memcheck lines "$build/tests/lines_matrix" 0
     add_sanitizer_test racecheck lines "$build/tests/lines_matrix" 0
     for type in $("$build/gpusort" --list | awk '/^[^ ]/ { on = /^types/ } on && /^  / { print $1 }'); do
-        add_test "device-$type" "GPUSORT=$build/gpusort" "$server" TEST_TYPES="$type" TEST_TILES=no \
-            bash "$(script_of device)"
         add_test "types-$type" "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu \
             TEST_TYPES="$type" TEST_SIZE=small bash "$(script_of types)"
     done
+    add_test device "GPUSORT=$build/gpusort" "$server" bash tests/cuda/device.sh
     add_test text_device "GPUSORT=$build/gpusort" "$server" bash tests/cuda/text_device.sh
     add_test devices "GPUSORT=$build/gpusort" "$server" bash tests/cuda/devices.sh
     add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults/faults.sh
