@@ -33,27 +33,35 @@ ok_top() {
 mapfile -t types < <(list_types)
 list=$(IFS=,; echo "${types[*]}")
 data keys . "$list" "$count"
+data argsort . "$list" "$count"
 for type in "${types[@]}"; do
     bytes=$(bytes_of_type "$type")
     for device in "${devices[@]}"; do
         tops=("${few_tops[@]}")
         [ "$device" = cpu ] || tops=("${on_gpu[@]}")
-        on=(--device="$device" --format=raw --type="$type")
-        ok_top "$device: the first of $type" "$bytes" "$type.$count.little.up.raw" -- \
-            "${on[@]}" "$type.$count.little.in.raw"
-        ok_top "$device: the last of $type" "$bytes" "$type.$count.little.down.raw" -- \
-            "${on[@]}" -r "$type.$count.little.in.raw"
+        on=(--device="$device" --format=raw --type="$type" "$type.$count.little.in.raw")
+        ok_top "$device: the first of $type" "$bytes" "$type.$count.little.up.raw" -- "${on[@]}"
+        ok_top "$device: the last of $type" "$bytes" "$type.$count.little.down.raw" -- "${on[@]}" -r
+        # Items have 8 bytes, or 16 where key and index need more.
+        ok_top "$device: the first indices of $type" 8 "$type.$count.up.u64" -- "${on[@]}" --argsort
+        ok_top "$device: the last indices of $type" 8 "$type.$count.down.u64" -- "${on[@]}" --argsort -r
     done
 done
 
+# The indices of equal numbers are in the order of the input.
 data shapes . "$count"
 for shape in random equal two sorted reversed zipf; do
     for device in "${devices[@]}"; do
         tops=("${all_tops[@]}")
         [ "$device" = cpu ] || tops=("${on_gpu[@]}")
-        ok_top "$device: the first of u64, $shape" 8 $shape.up.u64 -- --device="$device" "$shape.in.u64"
-        ok_top "$device: the last of f32, $shape" 4 $shape.down.f32 -- \
-            --device="$device" -r "$shape.in.f32"
+        on=(--device="$device" --output-format=raw)
+        ok_top "$device: the first of u64, $shape" 8 $shape.up.u64 -- "${on[@]}" "$shape.in.u64"
+        ok_top "$device: the last of f32, $shape" 4 $shape.down.f32 -- "${on[@]}" -r "$shape.in.f32"
+        case $shape in random | sorted | reversed) continue ;; esac
+        ok_top "$device: the first indices of u64, $shape" 8 $shape.up.indices.u64 -- \
+            "${on[@]}" --argsort "$shape.in.u64"
+        ok_top "$device: the last indices of f32, $shape" 8 $shape.down.indices.f32 -- \
+            "${on[@]}" --argsort -r "$shape.in.f32"
     done
 done
 
@@ -73,6 +81,7 @@ for name, path in zip(("in", "up"), sys.argv[1:]):
     with open(name + ".text", "w") as text:
         text.writelines("%r\n" % float(x) for x in values + 0.0)
 np.save("first.npy", np.fromfile(sys.argv[2], "<f8")[:100])
+np.repeat(np.fromfile(sys.argv[2], "<u8"), 2)[:100].tofile("twice.first")
 np.fromfile("in.text", sep="\n").tofile("parsed.f64")
 np.sort(np.fromfile("in.text", sep="\n"))[:100].tofile("parsed.first")
 END
@@ -86,12 +95,7 @@ for device in "${devices[@]}"; do
         < <(cat "$f64.in.raw")
     ok_writes "$device: numbers of text" parsed.first -- \
         "${on[@]}" --type=f64 --output-format=raw in.text
-    cat "$f64.in.raw" "$f64.in.raw" | "$numpy" -c '
-import sys, numpy as np
-bits = np.frombuffer(sys.stdin.buffer.read(), "<u8")
-sys.stdout.buffer.write(np.repeat(np.fromfile(sys.argv[1], "<u8"), 2)[:100].tobytes())' \
-        "$f64.up.raw" >first
-    ok_writes "$device: two files" first -- "${on[@]}" --format=raw --type=f64 \
+    ok_writes "$device: two files" twice.first -- "${on[@]}" --format=raw --type=f64 \
         "$f64.in.raw" "$f64.in.raw"
     for rule in first last; do
         expect 100 8 "$f64.down.$rule.raw"
@@ -99,37 +103,15 @@ sys.stdout.buffer.write(np.repeat(np.fromfile(sys.argv[1], "<u8"), 2)[:100].toby
             "${on[@]}" --format=raw --type=f64 --nan=$rule -r "$f64.in.raw"
     done
     cp "$f64.in.raw" place
-    gpusort "${on[@]}" --format=raw --type=f64 place -o place
     expect 100 8 "$f64.up.raw"
-    ok_same_bytes "$device: in place of the input" place first
+    ok_file "$device: in place of the input" place first -- \
+        gpusort "${on[@]}" --format=raw --type=f64 place -o place
     ok_writes "$device: nothing of nothing" /dev/null -- "${on[@]}" --type=f64 /dev/null
     refused "$device: a NaN that is not among the first is an error all the same" 'is a NaN' -- \
         gpusort --device="$device" --top=1 --nan=error --format=raw --type=f64 -o "$target" \
         "$f64.in.raw"
 done
 
-# --argsort: the indices of the first items; those of equal numbers are in the order of the input.
-# Items have 8 bytes, or 16 where key and index need more.
-data argsort . "$list" "$count"
-for type in "${types[@]}"; do
-    for device in "${devices[@]}"; do
-        tops=(1 $((count / 2 + 1)))
-        [ "$device" = cpu ] || tops=("${on_gpu[@]}")
-        on=(--argsort --device="$device" --format=raw --type="$type" "$type.$count.little.in.raw")
-        ok_top "$device: the first indices of $type" 8 "$type.$count.up.u64" -- "${on[@]}"
-        ok_top "$device: the last indices of $type" 8 "$type.$count.down.u64" -- -r "${on[@]}"
-    done
-done
-tops=("${all_tops[@]}")
-for shape in equal two zipf; do
-    for device in "${devices[@]}"; do
-        on=(--argsort --device="$device" --output-format=raw)
-        ok_top "$device: the first indices of u64, $shape" 8 $shape.up.indices.u64 -- \
-            "${on[@]}" "$shape.in.u64"
-        ok_top "$device: the last indices of f32, $shape" 8 $shape.down.indices.f32 -- \
-            -r "${on[@]}" "$shape.in.f32"
-    done
-done
 indices=f64.$count.up
 "$numpy" -c "
 import numpy as np
@@ -149,7 +131,7 @@ for device in "${devices[@]}"; do
 done
 if [[ ${devices[*]} == *gpu ]]; then
     expect 1000 8 "$indices.u64"
-    for path in $(TEST_TILES=no list_paths gpu); do
+    for path in $(list_paths gpu); do
         ok_writes "$path: the first indices" first -- --argsort --top=1000 --device=gpu -a "$path" \
             --format=raw --type=f64 "$f64.in.raw"
     done
@@ -177,13 +159,10 @@ head -c "$size" /dev/urandom >large
 for device in "${devices[@]}"; do
     for top in 1 $((most / 12)) "$most"; do
         expect "$top" 8 large.first
-        ok_output "$device: the first $top of more than the device holds" first -- \
-            env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" --device="$device" --top="$top" --format=raw \
-            --type=u64 large
-        [ "$top" != "$most" ] || continue
-        ok_output "$device: the first $top of a pipe of more than that" first -- \
-            env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" --device="$device" --top="$top" --format=raw \
-            --type=u64 < <(cat large)
+        first=(env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" --device="$device" --top="$top" --format=raw --type=u64)
+        ok_output "$device: the first $top of more than the device holds" first -- "${first[@]}" large
+        [ "$top" = "$most" ] ||
+            ok_output "$device: the first $top of a pipe of more than that" first -- "${first[@]}" < <(cat large)
     done
 done
 
@@ -206,11 +185,12 @@ numbers.astype("<u4").tofile("often.u32")
 np.argsort(numbers, kind="stable")[:5000].astype("<u8").tofile("often.first")'
 for device in "${devices[@]}"; do
     for type in u16 u32; do
-        on=(--argsort --device="$device" --top=5000 --format=raw --type="$type")
+        first=(env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" --argsort --device="$device" --top=5000 --format=raw
+            --type="$type")
         ok_output "$device: the first indices of more $type than the device holds" often.first -- \
-            env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" "${on[@]}" often.$type
+            "${first[@]}" often.$type
         ok_output "$device: the first indices of a pipe of more $type than that" often.first -- \
-            env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" "${on[@]}" < <(cat often.$type often.$type)
+            "${first[@]}" < <(cat often.$type often.$type)
     done
 done
 
