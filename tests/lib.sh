@@ -322,31 +322,20 @@ list_devices() {
     [ -n "$(gpu_problem)" ] || echo gpu
 }
 
-# Prints the paths that --list names for a device, each as --algorithm takes it: PATH, and PATH:TILE
-# for every tile size unless TEST_TILES=no.
+# Prints the paths that --list names for a device.
 list_paths() {
-    gpusort --list | awk -v device="$1" -v tiles="${TEST_TILES:-yes}" '
+    gpusort --list | awk -v device="$1" '
         /^[^ ]/ { in_devices = /^devices/ }
         in_devices && /^  [^ ]/ { current = $1 }
-        in_devices && /^    / && current == device {
-            print $1
-            if (tiles == "no" || split($0, parts, "; tiles of ") < 2)
-                next
-            count = split(parts[2], sizes, ", ")
-            for (i = 1; i <= count; i++)
-                print $1 ":" sizes[i]
-        }'
+        in_devices && /^    / && current == device { print $1 }'
 }
 
-# Prints the types that --list names; if TEST_TYPES is set, only its types.
+# Prints the types that --list names; if TEST_TYPES is set, only its types (types.sh).
 list_types() {
     gpusort --list | awk -v wanted=" ${TEST_TYPES:-} " '
         /^[^ ]/ { in_types = /^types/ }
         in_types && /^  / && (wanted ~ /^ *$/ || index(wanted, " " $1 " ")) { print $1 }'
 }
-
-# those_of TYPE...: prints the given types that list_types prints too.
-those_of() { comm -12 <(list_types | sort) <(printf '%s\n' "$@" | sort); }
 
 # The size in bytes of a number of a type, from the type's name.
 bytes_of_type() { if [ "$1" = bool ]; then echo 1; else echo $((10#${1//[!0-9]/} / 8)); fi; }

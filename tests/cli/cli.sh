@@ -125,7 +125,7 @@ unknown --device=tpu "unknown device 'tpu'"
 unknown --device=cpu:1 "unknown device 'cpu:1'"
 unknown --device=gpu:x "invalid device number 'x'"
 unknown --device=gpu:-1 "invalid device number '-1'"
-for path in $(list_paths cpu | grep -v :); do
+for path in $(list_paths cpu); do
     unknown --algorithm="$path:3" 'tile'
     unknown --algorithm="$path:1.5" "invalid tile size '1.5': it is a whole number"
 done
@@ -225,7 +225,7 @@ if [ -n "$problem" ]; then
         unknown --algorithm=bitonic "unknown algorithm 'bitonic'"
     fi
 else
-    for path in $(list_paths gpu | grep -v : | grep -vxF -f <(list_paths cpu)); do
+    for path in $(list_paths gpu | grep -vxF -f <(list_paths cpu)); do
         refused "--device=cpu --algorithm=$path, which is the GPU's" "cpu has no path '$path'" -- \
             gpusort --device=cpu --algorithm="$path" two -o "$target"
     done

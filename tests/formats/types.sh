@@ -45,19 +45,18 @@ for type in $types; do
     sorts_each_way "$type" "$large"
 done
 
-for type in $(those_of f16 bf16 f32 f64 datetime64 timedelta64); do
+for type in $types; do
+    [ -e "$type.1000.nan" ] || continue
     for endian in little big; do
         refused "--nan=error refuses $type with a NaN or NaT, $endian-endian" \
             "number $(cat "$type.1000.nan") is a Na[NT]" -- gpusort --format=raw --type="$type" \
             --endian=$endian --nan=error -o "$target" "$type.1000.$endian.in.raw"
     done
 done
-head -c 800 /dev/zero >zeros
-ok_writes '--nan=error sorts numbers without one' zeros -- \
-    --format=raw --type=f64 --nan=error zeros
-for type in $(those_of u64); do
-    ok_writes '--nan=error sorts integers' "$type.1000.little.up.raw" -- \
-        --format=raw --type="$type" --nan=error "$type.1000.little.in.raw"
+printf '\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0' >two
+printf '\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0' >sorted
+for type in f64 u64; do
+    ok_writes "--nan=error sorts $type without a NaN" sorted -- --format=raw --type=$type --nan=error two
 done
 
 done_testing

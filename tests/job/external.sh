@@ -42,7 +42,7 @@ for type in "${types[@]}"; do
             -- "${on[@]}" --nan=$rule
     done
 done
-for type in $(those_of f64 u16); do
+for type in f64 u16; do
     base=$type.$count.little
     ok_parts "$type, .npy" "$few" "$base.up.npy" -- -S 1b "$base.in.npy"
     ok_parts "$type, big-endian" "$few" "$type.$count.big.up.raw" \
@@ -59,7 +59,7 @@ for shape in random equal two sorted reversed zipf; do
         --output-format=raw $shape.in.f32
 done
 data argsort . f64,u32,i8 "$count"
-for type in $(those_of f64 u32 i8); do
+for type in f64 u32 i8; do
     for form in u32 text; do
         on=(--argsort=u32)
         [ $form = u32 ] || on+=(--output-format=text)
@@ -70,7 +70,7 @@ for type in $(those_of f64 u32 i8); do
 done
 
 data text . f64,i32 "$count"
-for type in $(those_of f64 i32); do
+for type in f64 i32; do
     on=(-S 1b --type="$type")
     ok_parts "$type from text to text" "$few" "$type.sorted.text" -- "${on[@]}" "$type.in.text"
     ok_parts "$type from text to raw" "$few" "$type.sorted.raw" -- "${on[@]}" --output-format=raw \
@@ -130,7 +130,7 @@ no_gpu=$(gpu_problem) || true
 if [ -n "$no_gpu" ]; then
     skip "parts for the GPU's memory" 'no GPU'
 else
-    for type in $(those_of f64 i32 u16 u8); do
+    for type in f64 i32 u16 u8; do
         base=$type.$count.little
         on=(--device=gpu --device-memory=24K --format=raw --type="$type" "$base.in.raw")
         ok_parts "$type on the GPU, in parts" 2 "$base.up.raw" -- "${on[@]}"
