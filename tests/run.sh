@@ -70,7 +70,6 @@ add_test() {
         printf '%q ' "${@:2}"
         # cmocka writes "not ok # SKIP" where TAP has "ok # SKIP".
         printf "| sed -u 's/^not ok \\(.*# SKIP\\)/ok \\\\1/' | tee %q\n" "$script.tap"
-        # shellcheck disable=SC2016 # expanded when the script runs
         printf 'status=${PIPESTATUS[0]}\necho $status >%q\nexit $status\n' "$script.status"
     } >"$script.sh"
     chmod +x "$script.sh"
@@ -217,7 +216,6 @@ run_scripts() {
         prove --jobs "$(($(nproc) + 2))" --timer --failures --comments "$@"
         return
     fi
-    # shellcheck disable=SC2016 # expanded by the shell that xargs starts
     printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' bash -c '
         name=$(basename "$1" .sh) start=$SECONDS
         if "$1" >/dev/null 2>"${1%.sh}.stderr"; then result=ok; else result=FAILED; fi

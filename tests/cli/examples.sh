@@ -44,7 +44,6 @@ run_examples() {
         count=$((count + 1))
         case $command in *--device=gpu:1*) continue ;; esac
         case $command in *'| head'*) pipes=+o ;; *) pipes=-o ;; esac # head may end the command before it
-        # shellcheck disable=SC2016 # expanded there
         PATH=$work/bin:$PATH ok "$command" bash $pipes pipefail -c 'eval "$1" </dev/null 2>err || { cat err; exit 1; }
             [ ! -s err ] || [[ $1 = *" -v "* ]] || { cat err; exit 1; }' - "${command//\/fast/.}"
     done

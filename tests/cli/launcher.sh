@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A job that an MPI launcher starts several times is refused if gpusort's mpi.so is not there: each
 # process would do all of it. tests/job/mpi.sh has it there.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 
 mkdir "$work/bin"
@@ -15,14 +16,12 @@ several='started as one of .*several MPI ranks.*without mpirun'
 # Variables of mpirun, of mpiexec, and of srun --mpi=pmix, which may not say how many ranks there are.
 for variables in OMPI_COMM_WORLD_SIZE=2\ OMPI_COMM_WORLD_RANK={0,1} PMI_SIZE=2\ PMI_RANK={0,1} \
     'PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2' PMIX_RANK={0,1}; do
-    # shellcheck disable=SC2086 # several words
     refused "a rank of several is refused: $variables" "$several.*unset ${variables%%=*}\$" -- \
         env $variables "$GPUSORT" two -o "$target"
 done
 
 for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK=0' \
     'PMIX_RANK=0 SLURM_STEP_NUM_TASKS=1' 'SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1'; do
-    # shellcheck disable=SC2086
     ok_output "one rank sorts: $rank" sorted -- env $rank "$GPUSORT" two
 done
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Raw data that is hardly of the assumed type is refused: text, other programs' files, integers as
 # doubles, NumPy's i8 as bytes. Numbers of the assumed type are sorted, whatever their values.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 "$numpy" "$tests_dir/cli/raw_content.py" .
@@ -58,7 +59,6 @@ ok_fails_with 'i64 with --explain' 2 "$hardly" -- gpusort --explain data.bin
 ok_writes 'with --type they are sorted' data.up -- --type=i64 data.bin
 cp data.bin data.f64
 for words in '--type=f64 data.bin' data.f64; do
-    # shellcheck disable=SC2086 # words
     ok "a type that is said is believed: $words" gpusort $words -o got
 done
 refused 'integers behind the first MiB' 'hardly f64' -- gpusort late.bin -o "$target"
@@ -77,7 +77,6 @@ on_terminal() { "$numpy" "$tests_dir/on_terminal.py" --stderr "$GPUSORT" "$@"; }
 note='^gpusort: good.bin: read as f64 \(--type names another\)'
 ok_says 'a terminal shows that f64 is assumed' "$note" -- on_terminal good.bin -o got
 for words in '-q good.bin' '--type=f64 good.bin' 'doubles-zeros-1.bin --type=f64'; do
-    # shellcheck disable=SC2086 # words
     ok_prints "no note: $words" '' -- on_terminal $words -o got
 done
 ok 'nor beside the object of --stats=json' \

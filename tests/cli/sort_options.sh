@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The options of sort(1): wrong ones are refused in the words of sort(1); right ones make the order
 # that --explain prints.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 printf '2\n1\n' >two
 printf '1\n2\n' >ascending
@@ -139,7 +140,6 @@ done
 for words in '--batch-size=2' '--batch-size=+16' '--compress-program=missing' '--random-source=missing' \
     '--compress-program=gzip --compress-program=gzip' '--parallel=+2'; do
     for program in sort gpusort; do
-        # shellcheck disable=SC2086 # several words
         ok_prints "$program $words" '1\n2\n' -- $program $words -n two
     done
 done
@@ -229,7 +229,6 @@ orders "$strict; of equal lines only the first is kept" -su
 orders "the line as number (-n); $by_bytes" -n
 for word in --numeric-sort --sort=numeric --sort=num --sort=n '-n --sort=numeric' '-t x -n' -bn -k1n \
     -k01n '-k 1nb' '-k 1.1n' -nz; do
-    # shellcheck disable=SC2086 # several words
     orders "the line as number (-n); $by_bytes" $word
 done
 for word in -g --general-numeric-sort --sort=general-numeric --sort=g; do
@@ -276,7 +275,6 @@ orders "field 1 as number (-n); $by_bytes" -gh -k1,1n
 orders "field 2 as number (-n); $by_bytes" -k2,2 --sort=numeric
 
 for words in '-t x -k2' '-k2 --field-separator=x' '-tx -t x -k2'; do
-    # shellcheck disable=SC2086 # several words
     ok_says "fields of: $words" "^fields     end at 'x'$" -- gpusort --explain $words two
 done
 ok_says '-t with a NUL' '^fields     end at byte 0$' -- gpusort --explain -k2 -t '\0' two
@@ -383,7 +381,6 @@ refused '--header: not the same in two files' '^gpusort: other: its header is no
     gpusort --header=2 table other
 : >nothing
 for files in 'table nothing' 'nothing table'; do
-    # shellcheck disable=SC2086 # words
     refused "--header: an empty file, $files" '^gpusort: nothing: it is empty, and has no header: leave it out$' -- \
         gpusort --header -k1 $files -o "$target"
 done

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Text, raw and .npy are converted into each other without loss: the output has the bytes that
 # Python and NumPy write for the same numbers.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
@@ -53,9 +54,8 @@ ok_writes 'big-endian npy to text' little.text -- --output-format=text big.npy
 
 # A row: the name of an output, the file that has the same bytes, and the arguments.
 while IFS='|' read -r name expected words; do
-    read -ra words <<<"$words"
     [ -e "$name" ] || echo 'an old output' >"$name"
-    ok_file "$name: ${words[*]}" "$name" "$expected" -- gpusort "${words[@]}" -o "$name"
+    ok_file "$name: $words" "$name" "$expected" -- gpusort $words -o "$name"
 done <<'END'
 without_name|three.npy|--output-format=npy three
 by_name.npy|three.npy|three
@@ -142,9 +142,8 @@ x.u32.zst|raw u32, but raw f64 would be written: name it .f64.zst$|eight.f64
 END
 } >names
 while IFS='|' read -r name regex words; do
-    read -ra words <<<"$words"
-    refused "an output called $name: ${words[*]}" "^gpusort: .*/$name: named as $regex" -- \
-        timeout 10 "$GPUSORT" "${words[@]}" -o "$target_dir/$name"
+    refused "an output called $name: $words" "^gpusort: .*/$name: named as $regex" -- \
+        timeout 10 "$GPUSORT" $words -o "$target_dir/$name"
 done <names
 exec 5>&-
 

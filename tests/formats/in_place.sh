@@ -181,7 +181,6 @@ if command -v zstd >/dev/null; then
     zstd -q numbers.txt -o packed.zst
     kept 'compressed data' 'packed.zst: it is compressed, .*: use -o instead$' packed.zst -- gpusort --in-place packed.zst
 fi
-# shellcheck disable=SC2016 # variables of the other shell
 kept 'a file above the limit of sizes' 'f8.2200000.f64: it is larger than this process may write \(ulimit' \
     f8.2200000.f64 -- bash -c 'ulimit -f 1000; exec "$0" --in-place f8.2200000.f64' "$GPUSORT"
 ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The format of an input is detected as documented. Invalid inputs are refused with one clear line.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 "$numpy" "$tests_dir/make_data.py" npy .
@@ -107,7 +108,6 @@ for file in version1.npy misnamed.bin array.txt version1.npy.zst; do
     cp $file kept
     for words in --format=raw --format=text '--format=raw --type=u8' '--format=text --type=u8' \
         '-z --format=text' -z -n -k1 -m; do
-        # shellcheck disable=SC2086 # words
         refused "npy is not taken for anything else: $words $file" \
             "^gpusort: $file: [^:]*(NumPy array|named as npy)[^:]*: leave (--format|-[znkm]) out$" -- \
             gpusort $words $file -o "$target"
@@ -118,7 +118,6 @@ for file in version1.npy misnamed.bin array.txt version1.npy.zst; do
     ok_same_bytes "npy stays: $file" $file kept
 done
 for words in --format=raw '--format=text -n'; do
-    # shellcheck disable=SC2086 # words
     refused "npy on a pipe: $words" 'standard input: .*NumPy array' -- \
         gpusort $words -o "$target" < <(cat version1.npy)
 done
@@ -239,14 +238,12 @@ if [ -n "$fault_library" ]; then
     }
     seq 100000 199999 >numbers
     for words in '-n' '--format=text --type=f64' '--format=raw --type=u32' '--format=raw --type=u32 --top=5'; do
-        read -ra words <<<"$words"
         cp numbers changing
-        changed 'truncate -s 30000 changing' 'the file was cut off while it was read, at 30000 bytes$' "${words[@]}"
+        changed 'truncate -s 30000 changing' 'the file was cut off while it was read, at 30000 bytes$' $words
     done
     for words in '--format=raw --type=u32' '--format=raw --type=u32 --top=5'; do
-        read -ra words <<<"$words"
         cp numbers changing
-        changed 'printf 1234 >>changing' 'the file grew while it was read$' "${words[@]}"
+        changed 'printf 1234 >>changing' 'the file grew while it was read$' $words
     done
 else
     skip 'files that change while they are read' 'no calls fail in this build'
@@ -271,7 +268,6 @@ ok_writes 'empty text to npy' empty.npy -- --format=text --type=f64 --output-for
 refused 'an empty file as npy' 'nothing: ' -- gpusort --format=npy nothing -o "$target"
 ok_prints 'an empty file beside a full one' '1\n2\n' -- gpusort --format=text nothing plain
 for files in 'nothing nameless' 'nameless nothing'; do
-    # shellcheck disable=SC2086 # two files
     ok_prints "an empty raw file beside a full one: $files" '1\n9\n100\n4294967295\n' -- \
         gpusort --type=u32 --output-format=text $files
 done

@@ -20,7 +20,6 @@ threads_of() {
 # in_groups FILES COMMAND...: runs COMMAND where /sys/fs/cgroup has only the files FILES, which is
 # "NAME=CONTENT;NAME=CONTENT".
 in_groups() {
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     unshare --map-root-user --mount bash -c '
         mount -t tmpfs none /sys/fs/cgroup
         IFS=";" read -ra files <<<"$1"
@@ -58,7 +57,6 @@ else
     ok_says 'a quota, in the plan' '^table  *cpu \(1 thread\)' -- \
         in_groups 'cpu.max=100000 100000' "$GPUSORT" --device=cpu --explain -n downwards
     head -c 30000000 /dev/zero | zstd -q -o packed.u8.zst
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     ok_prints 'room for few threads, and compressed input' '"threads":1\n' -- \
         in_groups 'pids.max=25;pids.current=24' bash -c \
         '"$0" --device=cpu --stats=json packed.u8.zst -o got 2>&1 | grep -o "\"threads\":[0-9]*"' "$GPUSORT"
@@ -89,7 +87,6 @@ make_group() {
 }
 if make_group cpu 100000 cpu.max cpu.cfs_quota_us; then
     mkdir "$group/inner"
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     ok_prints 'the quota of a group around the group' '1\n' -- bash -c "$(declare -f threads_of)"'
         echo $$ >"$1/inner/cgroup.procs"
         threads_of "$0"' "$GPUSORT" "$group"
@@ -98,7 +95,6 @@ else
     skip 'the quota of a group around the group' 'no control group may be made'
 fi
 if make_group memory 300M memory.max memory.limit_in_bytes; then # of which a shell holds 100
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     ok_says 'what a container has left' '^memory +1[0-7][0-9]\.[0-9] MiB' -- bash -c '
         echo $$ >"$1/cgroup.procs"
         held=$(head -c 100M /dev/zero | tr "\0" x)
@@ -164,7 +160,6 @@ mkdir one two three
 # with_directories COMMAND...: runs COMMAND where the directories one, two and three have room for
 # 64 KiB, 256 KiB and much more. Fails if COMMAND fails or leaves a file there.
 with_directories() {
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     unshare --map-root-user --mount bash -c '
         mount -t tmpfs -o size=64k none one
         mount -t tmpfs -o size=256k none two

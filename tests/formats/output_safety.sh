@@ -34,7 +34,6 @@ if [ $is_root = yes ] && "${as_user[@]}" perl -e 1 2>/dev/null; then
     mkdir -m 755 att roots
     chown 65534:65534 att
     install -m 600 input roots/file
-    # shellcheck disable=SC2016 # Perl's variables
     "${as_user[@]}" perl -e '
         alarm 60;
         chdir $ARGV[0] or die;
@@ -295,7 +294,6 @@ fresh_place
 
 # Another process truncates the temporary once its space is allocated, before it is written: the 60th
 # call of pread(2) is one that reads numbers. On the disk, and in memory.
-# shellcheck disable=SC2016 # expanded by the shell that is started
 cut_off='file=$(find /proc/$PPID/fd -lname "*(deleted)")
     until [ "$(stat -L -c %s "$file")" -ge 18000000 ]; do sleep 0.01; done
     truncate -s 3000000 "$file"'

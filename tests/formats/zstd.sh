@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # zstd(1) reads the compressed output of gpusort, gpusort reads that of zstd(1), and broken data is
 # refused.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 command -v zstd >/dev/null || skip_all 'no zstd(1)'
 
@@ -253,7 +254,6 @@ printf "$header"'@Ayzab\nz\na\n' >block_cut.text
 { printf "$header"'\200\320'; seq 20000; } >window.text
 for file in *.text; do
     for words in -k1 -n '-z -k1' '-m -k1'; do
-        # shellcheck disable=SC2086 # words
         {
             sort $words $file >lines.up 2>/dev/null
             { gpusort $words $file; } >from_file 2>&1 || true
@@ -300,7 +300,6 @@ refused 'numbers, all of them a skippable frame that is too long to be looked th
 { printf 'P*M\030\004\0\0\0skip_*M\030\0\0\0\0' && cat lines.zst; } >near
 { cat lines.zst && printf 'P*M\030\004\0\0\0skip'; } >behind
 for words in '' -g; do
-    # shellcheck disable=SC2086 # words
     for file in near far behind; do
         ok_output "skippable frames and compressed lines: $file, $words" up -- gpusort $words $file
     done
@@ -325,7 +324,6 @@ if zstd -q --long=28 -k lines -o long.zst 2>/dev/null && zstd -q --long=28 -c <l
     ok_output '--long=31 does with all options of sort(1), and no name' up -- \
         gpusort -g --long=31 < <(cat long_piped.zst)
     for words in '' --long --long=27; do
-        # shellcheck disable=SC2086 # words
         refused "a window of 256 MiB: '$words'" \
             'the zstd window is larger than 128 MiB; --long=28 reads it' -- \
             gpusort $words long_piped.zst -o "$target"
@@ -354,7 +352,6 @@ gzip -c lines >gzip.zst
 head -c 8000 /dev/urandom | gzip -c >gzip.f64.zst
 zstd -qc big.1.zst >twice.u32.zst
 for words in '' -n -k1 -z; do
-    # shellcheck disable=SC2086 # words
     {
         refused "zstd data in zstd data, '$words'" 'this is zstd data inside zstd data' -- \
             gpusort $words twice.zst -o "$target"
@@ -389,7 +386,6 @@ ok_output 'an empty output, compressed, is a frame of nothing' nothing -- zstd -
 for stem in none none.f64; do
     : >$stem.zst
     for words in '' -n --type=f64; do
-        # shellcheck disable=SC2086 # words
         refused "an empty file that is named as zstd data, $words" \
             "^gpusort: $stem.zst: it is empty, and zstd data has some bytes" -- gpusort $words $stem.zst -o "$target"
     done

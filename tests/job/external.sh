@@ -3,6 +3,7 @@
 # Input that is larger than the memory limit, or than the GPU's memory, is sorted in parts. The
 # output is that of NumPy and of sort(1) for any number of parts, memory stays within -S, and no
 # temporary file is left, even after an error. limits.sh has more of -T.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
@@ -170,13 +171,12 @@ awk -v count="$lines" 'BEGIN {
 tr '\n' '\0' <fields >zero
 
 while IFS='|' read -r file options; do
-    read -ra words <<<"$options"
-    sort "${words[@]}" "$file" >expected
+    sort $options "$file" >expected
     [ "$test_size" = small ] ||
-        ok_parts "$file: $options, few parts" 3 expected -- -S 300K "${words[@]}" "$file"
-    ok_parts "$file: $options, many parts" "$(full_or_small 9 2)" expected -- -S 100K "${words[@]}" "$file"
+        ok_parts "$file: $options, few parts" 3 expected -- -S 300K $options "$file"
+    ok_parts "$file: $options, many parts" "$(full_or_small 9 2)" expected -- -S 100K $options "$file"
     [ -n "$no_gpu" ] || ok_parts "$file: $options, on the GPU" "$(full_or_small 2 1)" expected -- \
-        --device=gpu --device-memory=2M "${words[@]}" "$file"
+        --device=gpu --device-memory=2M $options "$file"
 done <<'END'
 lines|-g
 lines|-n
@@ -210,10 +210,9 @@ ok_parts 'no last newline' 2 expected -- -S 100K -k1 open
 (echo head; cat lines) >headed
 ok_parts 'a header' 2 <(echo head; sort -g lines) -- -S 100K -g --header headed
 for options in '-g' '-g -r' '-n -u'; do
-    read -ra words <<<"$options"
     for top in 0 500 $((lines + 1)); do
-        (sort "${words[@]}" lines || true) | head -n "$top" >expected
-        ok_writes "the first $top lines, $options" expected -- -S 100K "${words[@]}" --top="$top" lines
+        (sort $options lines || true) | head -n "$top" >expected
+        ok_writes "the first $top lines, $options" expected -- -S 100K $options --top="$top" lines
     done
 done
 { seq 500; head -c 3000000 /dev/zero | tr '\0' 1; echo; seq 300; head -c 2000000 /dev/zero | tr '\0' 2; } >long
@@ -232,13 +231,11 @@ else
 fi
 awk '{ print NR - 1 "\t" $0 }' fields >numbered
 while IFS='|' read -r options of_numbered; do
-    read -ra words <<<"$options"
-    read -ra numbered <<<"$of_numbered"
-    sort -s -t '	' "${numbered[@]}" numbered | cut -f 1 >expected
+    sort -s -t '	' $of_numbered numbered | cut -f 1 >expected
     ok_parts "indices of lines: $options" "$(full_or_small 9 2)" expected -- -S 100K --argsort \
-        "${words[@]}" fields
+        $options fields
     ok_writes "indices of the first lines: $options" <(head -n 1000 expected) -- \
-        -S 100K --argsort --top=1000 "${words[@]}" fields
+        -S 100K --argsort --top=1000 $options fields
 done <<'END'
 -n|-k2,2n
 -g -r|-k2,2gr
@@ -328,12 +325,10 @@ if [ -z "$fault_library" ]; then
     skip 'SIGTERM after a part was stored' 'with sanitizers, or the faults are not built'
 else
     for input in "--format=raw --type=f64 $unsorted" '-n fields'; do
-        # shellcheck disable=SC2086 # several words
         refused "the ninth write is one of a part: $input" '^gpusort: temporary file in .* \(-T\): Input/output error$' -- \
             env FAULT=write:9:5 LD_PRELOAD="$fault_library" "$GPUSORT" -S 1b $input -o "$target"
         old_output
         status=0
-        # shellcheck disable=SC2086 # several words
         env --default-signal=TERM FAULT=write:9:signal LD_PRELOAD="$fault_library" "$GPUSORT" -S 1b $input \
             -o "$target" 2>"$work/log/stderr" || status=$?
         {

@@ -78,11 +78,8 @@ sorts 'doubles: several ranks a host' out.f64 sorted.f64 2 doubles.f64
 sorts 'doubles in parts on disk' out.f64 sorted.f64 1 -S 16M -T . doubles.f64
 sorts 'a hot value, .npy' out.npy hot-sorted.npy 1 hot.npy
 sorts 'indices are in the order of the input' order.npy hot-order.npy 2 --argsort=u4 hot.npy
-# shellcheck disable=SC2016 # expanded by eval
 ok_output 'zstd' sorted.f64 -- eval 'ranks 1 "$GPUSORT" doubles.f64.zst -o out.f64.zst && zstd -dc out.f64.zst'
-# shellcheck disable=SC2016 # expanded by eval
 ok_output 'lines to a pipe' lines.sorted -- eval 'ranks 1 "$GPUSORT" -n lines | cat'
-# shellcheck disable=SC2016
 ok_output 'a file for each rank' sorted.f64 -- \
     eval 'ranks 1 "$GPUSORT" doubles.f64 -o "part-{rank}.f64" && cat part-0.f64 part-1.f64'
 
@@ -91,7 +88,6 @@ ok_output 'a file for each rank' sorted.f64 -- \
 mkdir target
 echo old >target/out.f64
 is_untouched() { [ "$(ls target)" = out.f64 ] && [ "$(cat target/out.f64)" = old ]; }
-# shellcheck disable=SC2016 # expanded on the host
 on_host_2='[ "$(hostname)" = host2 ] &&'
 # fails NAME REGEX COMMAND: COMMAND, which starts "$@" as a rank, fails, and says so if there is a REGEX.
 fails() {

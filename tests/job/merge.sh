@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # -m merges sorted inputs into one sorted output, as sort(1) does, in memory that does not grow with
 # the inputs.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 
 # ok_merges NAME ARGUMENT...: the output is that of `sort -m ARGUMENT...`.
@@ -30,13 +31,12 @@ done
 
 # ---- every order ---------------------------------------------------------------------------------
 
-while IFS='|' read -r options; do
-    read -ra words <<<"$options"
+while read -r options; do
     for i in 1 2 3; do
-        sort "${words[@]}" pairs.$i >in.$i
+        sort $options pairs.$i >in.$i
     done
-    ok_merges "-m $options" "${words[@]}" in.[123]
-    ok_merges "-m $options, of files that are not sorted so" "${words[@]}" plain.? in.2
+    ok_merges "-m $options" $options in.[123]
+    ok_merges "-m $options, of files that are not sorted so" $options plain.? in.2
 done <<'END'
 -n
 -g
@@ -123,8 +123,7 @@ mkdir apart
 cat plain.? >all
 split -n l/40 all apart/
 for options in -n '-n -u' '-k1 -r'; do
-    read -ra words <<<"$options"
-    ok_merges "40 inputs that are not sorted, $options" "${words[@]}" apart/*
+    ok_merges "40 inputs that are not sorted, $options" $options apart/*
 done
 
 ok_output 'more inputs than files that may be open' <(sort -n -m many/*) -- \

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Several MPI ranks sort one file: the output is that of one process; what ranks cannot share is
 # refused; when a rank fails or is killed, the old output stays and nothing is left behind.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 
 need_open_mpi
@@ -39,7 +40,6 @@ ok_shared_all() {
     local name count suffix words
     while IFS='|' read -r name count suffix words; do
         [ "$is_sanitized" = no ] || [[ $name == +* ]] || continue
-        # shellcheck disable=SC2086 # several words
         ok_shared "${name#+}" "$count" "$suffix" $words
     done
 }
@@ -180,7 +180,6 @@ assert all(total / 5 < r["read_bytes"] < total / 3 for r in ranks), ranks'
     ok_output 'two ranks: indices of lines, as sort(1) has them, written to a named pipe' sorted.txt -- \
         eval '{ cat output & ranks 2 --argsort -s -g -r decimals -o output && wait $!; }'
     for words in 'doubles.f64 -o out.f64' '--argsort -k1 rows -o out.npy' '-k1 rows -o out.zst'; do
-        # shellcheck disable=SC2086
         ok_says "two ranks: --verify reads back what all have written: $words" '^1$' -- eval \
             'ranks 2 --verify -v $words 2>&1 | grep -c "verified in the file"'
     done

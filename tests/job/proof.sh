@@ -3,6 +3,7 @@
 # The proof of output shows that it has the numbers or lines of the input, in order. --verify shows
 # it in the file. A bit that is flipped anywhere (by tests/faults/flips.c, or by SIMT_FLIP on the
 # bus of the stand-in) is found: status 2, one line with the reason, and the old output is kept.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 stand_in=no has_large=yes count=300007 memory=8M
@@ -88,7 +89,6 @@ for name in "${!types[@]}"; do
 done
 for arguments in --argsort '--argsort --output-format=text' --output-format=text \
     '--zstd --output-format=text' "-S $memory" "--argsort -S $memory" --parallel=1; do
-    # shellcheck disable=SC2086 # several words
     ok_says "f64: $arguments" "$all" -- gpusort -v --verify $arguments f8.npy -o got
 done
 # Enough keys for the CPU to partition and count them while they are read.
@@ -117,7 +117,6 @@ files=(lines.txt open.txt twice.txt spelled.txt)
 number=0
 for arguments in -n -g '-n -r' '-n -s' '-n --parallel=1' '-n --zstd' '-n --header=3' '-k 2n -k 1'; do
     for file in "${files[number++ % 4]}" "${files[number % 4]}"; do
-        # shellcheck disable=SC2086 # several words
         ok_says "lines: $arguments $file" "$all" -- gpusort -v --verify $arguments "$file" -o got
     done
 done
@@ -159,7 +158,6 @@ caught() {
 if [ -x "$flips" ]; then
     for name in f8 i2 u1; do
         for words in read sort write 'buffer --output-format=text' 'file --verify' 'write --zstd'; do
-            # shellcheck disable=SC2086 # several words
             caught $words $name.npy
         done
         caught file --verify --output-format=text $name.npy
@@ -168,12 +166,10 @@ if [ -x "$flips" ]; then
     done
     for order in -g '-k 2n -k 1n'; do
         for stage in text gather read buffer 'file --verify'; do
-            # shellcheck disable=SC2086 # several words
             caught $stage $order lines.txt
         done
     done
     for order in -n -g '-n -r' '-k 1,1n' '-k 1,1nr' '-k 1,1n -k 2'; do
-        # shellcheck disable=SC2086 # several words
         caught ties $order spelled.txt # equal values that are exchanged
     done
     while read -r -a words; do
@@ -235,7 +231,6 @@ if [ "$stand_in" = yes ]; then
     for words in -k1 -g '-u -g'; do
         for number in 1 2 3 4 5; do
             export SIMT_FLIP=figures:$number
-            # shellcheck disable=SC2086 # several words
             refused "$words: a wrong figure, number $number" \
                 '^gpusort: gpu 0: returned an impossible .*; --device=cpu does without it$' -- \
                 gpusort --device=gpu $words alike.txt -o "$target"

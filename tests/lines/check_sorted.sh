@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # -c and -C: whether an input is sorted, and the first line out of order, as sort(1) reports it.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 
 # ok_checks NAME ARGUMENT...: `gpusort ARGUMENT...` has the exit status and the messages of sort(1).
@@ -29,17 +30,16 @@ awk -v count="$lines" 'BEGIN {
         print int((rand() - 0.5) * count) (rand() < 0.3 ? ".0" : "") ":" int(rand() * 100)
 }' >pairs
 while IFS='|' read -r options; do
-    read -ra words <<<"$options"
-    sort "${words[@]}" pairs >in
-    ok_checks "in order: $options" -c "${words[@]}" in
-    ok_checks "equal keys: $options" -c -u "${words[@]}" in
-    ok_checks "not sorted at all: $options" -c "${words[@]}" pairs
+    sort $options pairs >in
+    ok_checks "in order: $options" -c $options in
+    ok_checks "equal keys: $options" -c -u $options in
+    ok_checks "not sorted at all: $options" -c $options pairs
     # The last two lines exchanged, and one line in the middle moved to a later position.
     { head -n -2 in && tail -n 2 in | tac; } >swapped
-    ok_checks "the last two lines swapped: $options" -c "${words[@]}" swapped
+    ok_checks "the last two lines swapped: $options" -c $options swapped
     sed "$((lines / 2)){h;d};$((lines * 3 / 4))G" in >moved
-    ok_checks "a line in the wrong place: $options" -c "${words[@]}" moved
-    ok_checks "the same, quietly: $options" -C "${words[@]}" moved
+    ok_checks "a line in the wrong place: $options" -c $options moved
+    ok_checks "the same, quietly: $options" -C $options moved
 done <<'END'
 -n
 -g -r
@@ -70,17 +70,15 @@ awk -v count="$decimals" 'BEGIN {
     }
 }' >decimals
 checks_decimals() {
-    local units=$1 options=$2 words
-    read -ra words <<<"$options"
-    ok_checks "$units, in order: $options" -c "${words[@]}" in
-    ok "$units, from a pipe: $options" gpusort -c "${words[@]}" < <(cat in)
-    ok_checks "$units, the last two lines swapped: $options" -c "${words[@]}" swapped
-    ok_checks "$units, two lines swapped: $options" -c "${words[@]}" moved
-    ok_checks "$units, the last line twice: $options" -c "${words[@]}" twice
+    local units=$1 options=$2
+    ok_checks "$units, in order: $options" -c $options in
+    ok "$units, from a pipe: $options" gpusort -c $options < <(cat in)
+    ok_checks "$units, the last two lines swapped: $options" -c $options swapped
+    ok_checks "$units, two lines swapped: $options" -c $options moved
+    ok_checks "$units, the last line twice: $options" -c $options twice
 }
 while read -r options; do
-    read -ra words <<<"$options"
-    sort "${words[@]}" decimals >in
+    sort $options decimals >in
     { head -n -2 in && tail -n 2 in | tac; } >swapped
     sed "$((decimals / 3)){h;d};$((decimals / 3 + 1))G" in >moved
     { cat in && tail -n 1 in; } >twice
