@@ -4,12 +4,10 @@
  * items, and the contract of the backend.
  *
  *   device_matrix [--quick] [LARGEST [PATH]]
- *                                    prints TAP, a line for each width and path, or for one path;
- *                                    exits 1 on a mismatch. Counts above LARGEST are left out.
- *                                    PATH "top": the first items and the check of sorted items,
- *                                    and nothing else. --quick: a few
- *                                    counts and shapes, the least and the greatest tile, for tools
- *                                    under which kernels take a hundred times as long
+ *     prints TAP, a line for each width and path, or for one path; exits 1 on a mismatch. Counts
+ *     above LARGEST are left out. PATH "top": only the first items and the check of sorted items.
+ *     --quick: a few counts and shapes, the least and the greatest tile, for tools under which
+ *     kernels take a hundred times as long.
  *
  * The reference sorts ordered bits (core/key_order.h, which has its own test) with the standard
  * library and decodes them. It is made once for each array and serves all paths and tiles.

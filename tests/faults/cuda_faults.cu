@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_faults.cu - makes one CUDA call fail, on a real device. It is linked into
- * build/tests/gpusort_cuda_faults and wraps the runtime's functions (ld --wrap), so gpusort itself
- * has no hook; see tests/faults/faults.sh. The variables are those of the stand-in
- * (tests/simt/cuda_runtime.h):
- *
- *   SIMT_FAIL=NAME:K:ERROR   the K-th call of the function NAME fails with that error. NAME
- * "kernel": the K-th kernel dies, and its launch succeeds SIMT_CALLS=FILE          at exit, writes
- * a line "NAME CALLS" to FILE for each function called
- *
- * With cudaErrorLaunchFailure the device is really lost: a kernel that traps runs before the call.
+ * build/tests/gpusort_cuda_faults and wraps the runtime's functions (ld --wrap); see faults.sh. The
+ * variables SIMT_FAIL=NAME:K:ERROR and SIMT_CALLS are those of the stand-in
+ * (tests/simt/cuda_runtime.h). With cudaErrorLaunchFailure the device is really lost: a kernel that
+ * traps runs before the call.
  */
 #include <cuda_runtime.h>
 

@@ -7,11 +7,9 @@
  * so that code that nvcc refuses is refused here too. One exception: a shuffle takes any trivially
  * copyable type of up to 16 bytes.
  *
- * Differences that a kernel may notice:
- *  - dynamic shared memory is simt_dynamic_shared(), because `extern __shared__` cannot be
- * compiled;
- *  - a shuffle from a lane that does not take part returns poison (0xa5 bytes);
- *  - blocks run one after the other, in any order, and a loop that spins on memory never ends.
+ * Differences that a kernel may notice: dynamic shared memory is simt_dynamic_shared(), because
+ * `extern __shared__` cannot be compiled; a shuffle from a lane that does not take part returns
+ * poison (0xa5 bytes); blocks run one after the other, and a loop that spins on memory never ends.
  */
 #ifndef SIMT_DEVICE_H
 #define SIMT_DEVICE_H
