@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit_files.c - what shell tests cannot do to files: how much of a pipe has been read ahead; lines
+ * that are keyed in batches, which a GPU gets millions of; and outputs whose size another process
+ * changes after they are written, or just before a page is stored to.
+ */
+#include "formats/codec/codec.h"
+#include "formats/io/mapped_file.h"
+#include "formats/io/sink.h"
+#include "formats/lines/lines.h"
+#include "tests/random_next.h"
+#include "tests/unit_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Group set-up: makes a working directory; *state is its name. */
+static int enter_scratch(void **state)
+{
+    const char *parent = getenv("TMPDIR");
+    char *directory;
+    if (asprintf(&directory, "%s/gpusort-unit-XXXXXX", parent ? parent : "/tmp") < 0)
+        return -1;
+    *state = directory;
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
+}
+
+/* Group tear-down: the directory must be empty, so no test may leave a file. */
+static int leave_scratch(void **state)
+{
+    const bool is_gone = chdir("/") == 0 && rmdir(*state) == 0;
+    if (!is_gone)
+        print_error("%s is not empty\n", (char *)*state);
+    free(*state);
+    return is_gone ? 0 : -1;
+}
+
+/* Makes a new file. Filling a file again that was truncated to 0 would wait for the disk on
+ * ext4. */
+static void put_file(const char *name, const void *data, size_t bytes)
+{
+    unlink(name);
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_file_holds(const char *name, const void *data, size_t bytes)
+{
+    char found[64];
+    FILE *file = fopen(name, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(found, 1, sizeof found, file), bytes);
+    assert_memory_equal(found, data, bytes);
+    fclose(file);
+}
+
+/* Returns bytes that compress only partly and are the same in every run. */
+static unsigned char *make_bytes(size_t bytes)
+{
+    unsigned char *data = malloc(bytes + 1);
+    assert_non_null(data);
+    uint64_t state = 1;
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (unsigned char)(random_next(&state) & 0x3f);
+    return data;
+}
+
+/* ---- A pipe that is read ahead: what has arrived, and whether that is all ---- */
+
+static void a_pipe_ends_when_its_writer_does(void **state)
+{
+    enum { FIRST = 50000, ALL = 60000 }; /* a pipe takes as much before anyone reads it */
+    struct error error = {0};
+    struct source *source;
+    int ends[2];
+    bool ended = true;
+    char path[40];
+    size_t got;
+    unsigned char *const content = make_bytes(ALL), *const found = malloc(ALL + 1);
+    content[0] = 'x'; /* no codec's magic */
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], content, FIRST), FIRST);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_true(source_open_as(&(struct source_spec){.path = path, .threads = 2}, &source, &error));
+    source_read_ahead(source, (size_t)1 << 20);
+    assert_int_equal(source_await(source, FIRST, &ended), FIRST);
+    assert_false(ended);
+    assert_int_equal(write(ends[1], content + FIRST, ALL - FIRST), ALL - FIRST);
+    close(ends[1]);
+    assert_int_equal(source_await(source, UINT64_MAX, &ended), ALL);
+    assert_true(ended);
+    assert_int_equal(source_bytes_left(source), ALL);
+    assert_true(source_read(source, found, ALL + 1, &got, &error));
+    assert_int_equal(got, ALL);
+    assert_memory_equal(found, content, ALL);
+    source_close(source);
+    close(ends[0]);
+    free(found);
+    free(content);
+}
+
+/* ---- Lines ---- */
+
+static struct line_key strict_key = {.kind = LINE_STRICT};
+static struct line_order strict_order = {
+    .keys = &strict_key, .key_count = 1, .separator = LINE_SEPARATOR_BLANKS, .terminator = '\n'};
+
+/* Reads the file. */
+static struct lines *read_lines(const char *name)
+{
+    struct error error = {0};
+    struct source *source;
+    struct lines *const lines = lines_create(2, &strict_order);
+    assert_non_null(lines);
+    assert_true(source_open_as(&(struct source_spec){.path = name, .threads = 2}, &source, &error));
+    assert_true(lines_begin_input(lines, source_name(source), 0, &error));
+    for (bool ended = false; !ended;)
+        assert_true(lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, &error));
+    source_close(source);
+    assert_true(lines_index(lines, &error));
+    return lines;
+}
+
+/* Keys all lines, at most `step` a call. */
+static struct key_index *key_all(struct lines *lines, size_t step)
+{
+    struct error error = {0};
+    const size_t all = lines_count(lines);
+    struct key_index *const items = calloc(all + 1, sizeof *items);
+    size_t done = 0, count;
+    do {
+        const size_t room = all - done < step ? all - done : step;
+        assert_true(lines_key(lines, items + done, room, &count, &error));
+        done += count;
+    } while (count > 0);
+    assert_int_equal(done, all);
+    return items;
+}
+
+/* Batches of every size make the same items. */
+static void lines_are_keyed_in_steps(void **state)
+{
+    static const size_t steps[] = {100, 777, 65536};
+    FILE *const file = fopen("in", "w");
+    for (int i = 0; i < 50000; i++)
+        fprintf(file, "%d%s%0*d\n", i * 7919 % 10007, i % 3 ? "" : ".5", i % 1000 ? 0 : 5000, 0);
+    assert_int_equal(fclose(file), 0);
+    struct lines *lines = read_lines("in");
+    struct key_index *const expected = key_all(lines, SIZE_MAX);
+    const size_t count = lines_count(lines);
+    assert_int_equal(count, 50000);
+    lines_free(lines);
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        lines = read_lines("in");
+        struct key_index *const items = key_all(lines, steps[i]);
+        assert_memory_equal(items, expected, count * sizeof *items);
+        free(items);
+        lines_free(lines);
+    }
+    free(expected);
+    unlink("in");
+}
+
+/* ---- Outputs ---- */
+
+static struct sink *open_sink(const char *path)
+{
+    struct error error = {0};
+    struct sink *sink;
+    const struct sink_spec spec = {.path = path, .codec = &codecs[0], .threads = 8};
+    assert_true(sink_open(&spec, &sink, &error));
+    return sink;
+}
+
+/* Returns the descriptor of a file that has no name, -1 if there is none. */
+static int find_unnamed_temporary(void)
+{
+    struct stat status;
+    for (int file = 3; file < 64; file++)
+        if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0)
+            return file;
+    return -1;
+}
+
+/* That is an error, unless only the announced space after the written bytes changed. */
+static void test_size_is_that_of_what_was_written(void **state)
+{
+    static const struct {
+        uint64_t expected;
+        off_t size;
+        const char *message;
+    } cases[] = {
+        {0, 1, "out: 3 bytes were written, but the temporary file has 1"},
+        {0, 4, "out: 3 bytes were written, but the temporary file has 4"},
+        {3, 1, "out: 3 bytes were written, but the temporary file has 1"},
+        {9, 0, "out: 3 bytes were written, but the temporary file has 0"},
+        {9, 7, ""},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct error error = {0};
+        put_file("out", "old", 3);
+        struct sink *sink = open_sink("out");
+        if (cases[i].expected)
+            sink_expect(sink, cases[i].expected);
+        assert_true(sink_write(sink, "new", 3, &error));
+        assert_int_equal(ftruncate(find_unnamed_temporary(), cases[i].size), 0);
+        assert_int_equal(sink_commit(sink, &error), !*cases[i].message);
+        assert_string_equal(error.message, cases[i].message);
+        assert_file_holds("out", *cases[i].message ? "old" : "new", 3);
+        assert_int_equal(find_unnamed_temporary(), -1);
+        unlink("out");
+    }
+}
+
+static int cut_file;
+
+/* Truncates the file just before the last of its pages are stored to. */
+static void truncate_file(struct tap *tap, const void *data, size_t bytes)
+{
+    if (tap->unit_bytes++ > 1)
+        assert_int_equal(ftruncate(cut_file, 5), 0);
+}
+
+/* A file is truncated between the check of its pages and the copy, which no call can report; in
+ * place, pages are not checked. */
+static void check_truncated(const char *name, bool is_in_place)
+{
+    const size_t bytes = 3 * TAP_PIECE_BYTES;
+    unsigned char *const data = make_bytes(bytes);
+    struct tap tap = {truncate_file, 1, NULL};
+    size_t done;
+    put_file(name, data, bytes);
+    cut_file = open(name, O_RDWR);
+    struct mapped_file *const mapped = mapped_file_open(cut_file, bytes, is_in_place, false, NULL);
+    assert_non_null(mapped);
+    assert_false(mapped_file_is_truncated(mapped));
+    errno = 0;
+    assert_false(mapped_file_write(mapped, 0, data, bytes, 1, &tap, 1, &done));
+    assert_int_equal(errno, EIO);
+    assert_true(mapped_file_is_truncated(mapped));
+    mapped_file_close(mapped);
+    close(cut_file);
+    unlink(name);
+    free(data);
+}
+
+static void test_truncated_at_the_last_moment(void **state)
+{
+    char in_memory[] = "/dev/shm/gpusort-unit-XXXXXX";
+    const int file = mkstemp(in_memory);
+    for (int is_in_place = 0; is_in_place < 2; is_in_place++) {
+        check_truncated("cut", is_in_place);
+        if (file >= 0)
+            check_truncated(in_memory, is_in_place);
+    }
+    close(file);
+}
+
+/* The threads that make pages ahead of the writers find none either. */
+static void test_truncated_while_pages_are_made(void **state)
+{
+    const size_t bytes = 3 * TAP_PIECE_BYTES;
+    unsigned char *const data = make_bytes(bytes);
+    size_t done;
+    put_file("cut", data, 0);
+    const int file = open("cut", O_RDWR);
+    struct file_space *const space = file_space_open(file);
+    if (!space)
+        skip(); /* the file system has no fallocate(2) */
+    struct mapped_file *const mapped = mapped_file_open(file, bytes, false, false, space);
+    assert_non_null(mapped);
+    assert_int_equal(ftruncate(file, 5), 0);
+    file_space_want(space, bytes);
+    assert_true(mapped_file_make_pages(mapped, 4));
+    errno = 0;
+    assert_false(mapped_file_write(mapped, 0, data, bytes, 1, NULL, 1, &done));
+    assert_int_equal(errno, EIO);
+    mapped_file_close(mapped);
+    file_space_close(space);
+    close(file);
+    unlink("cut");
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pipe_ends_when_its_writer_does),
+        cmocka_unit_test(lines_are_keyed_in_steps),
+        cmocka_unit_test(test_size_is_that_of_what_was_written),
+        cmocka_unit_test(test_truncated_at_the_last_moment),
+        cmocka_unit_test(test_truncated_while_pages_are_made),
+    };
+    return cmocka_run_group_tests_name("files", tests, enter_scratch, leave_scratch);
+}
