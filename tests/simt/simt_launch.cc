@@ -19,7 +19,6 @@
 #include "simt_launch.h"
 
 #include "simt_fiber.h"
-#include "simt_symbols.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_symbols.cc - see simt_symbols.h.
+/* simt_symbols.cc - see simt_launch.h.
  *
  * A __shared__ variable is a `static` variable of a function here. To poison it before each block,
  * it must be found. It cannot have a section of its own: GCC refuses to put the variables of
@@ -8,7 +8,7 @@
  * in .bss. And device functions have their scope in their names: thread_, warp_, block_ or _kernel.
  * So such a function must not have other zero-initialized static variables.
  */
-#include "simt_symbols.h"
+#include "simt_launch.h"
 
 #include <cxxabi.h>
 #include <elf.h>
