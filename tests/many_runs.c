@@ -33,10 +33,16 @@ enum { WORDS_MAX = 4096, DRIVER_ERROR = 3, LEAK = 4, PIPE_BYTES_MAX = 65536 };
 /* main() of cli/main.c. */
 int gpusort_main(int argc, char **argv);
 
+/* Memory that getdelim(3) uses again for the next job. */
+struct text {
+    char *data;
+    size_t room;
+};
+
 struct request {
     FILE *file;
-    char *names[3]; /* of standard input, output and error */
-    char *words[WORDS_MAX + 1];
+    struct text names[3]; /* of standard input, output and error */
+    struct text count, words[WORDS_MAX];
     int word_count;
 };
 
@@ -46,31 +52,23 @@ static _Noreturn void end_by_driver_error(const char *what)
     _exit(DRIVER_ERROR);
 }
 
-/* Returns the next word, which the caller frees; NULL at the end of the input. */
-static char *read_word(FILE *file)
+/* Returns false at the end of the input. */
+static bool read_text(FILE *file, struct text *text)
 {
-    char *word = NULL;
-    size_t room = 0;
-    if (getdelim(&word, &room, '\0', file) >= 0)
-        return word;
-    free(word);
-    return NULL;
+    return getdelim(&text->data, &text->room, '\0', file) >= 0;
 }
 
 static bool read_request(struct request *request)
 {
     for (int i = 0; i < 3; i++)
-        if (!(request->names[i] = read_word(request->file)))
+        if (!read_text(request->file, &request->names[i]))
             return false;
-    char *const count = read_word(request->file);
-    request->word_count = count ? atoi(count) : 0;
-    free(count);
+    request->word_count = read_text(request->file, &request->count) ? atoi(request->count.data) : 0;
     if (request->word_count < 1 || request->word_count > WORDS_MAX)
         return false;
     for (int i = 0; i < request->word_count; i++)
-        if (!(request->words[i] = read_word(request->file)))
+        if (!read_text(request->file, &request->words[i]))
             return false;
-    request->words[request->word_count] = NULL;
     return true;
 }
 
@@ -96,11 +94,11 @@ static int open_pipe(const char *name)
 
 static void open_files(const struct request *request)
 {
-    const char *const input = request->names[0];
+    const char *const input = request->names[0].data;
     const int flags = O_WRONLY | O_CREAT | O_TRUNC;
     move_file(input[0] == '|' ? open_pipe(input + 1) : open(input, O_RDONLY), STDIN_FILENO);
-    move_file(open(request->names[1], flags, 0600), STDOUT_FILENO);
-    move_file(open(request->names[2], flags, 0600), STDERR_FILENO);
+    move_file(open(request->names[1].data, flags, 0600), STDOUT_FILENO);
+    move_file(open(request->names[2].data, flags, 0600), STDERR_FILENO);
 }
 
 /* Sets the streams to the state that they have in a new process. */
@@ -113,25 +111,17 @@ static void flush_streams(void)
     clearerr(stderr);
 }
 
-/* Calls main with a copy of the words, as the option parser may exchange them. So the caller frees
- * what it read. */
+/* Calls main with pointers of its own to the words, as the option parser may exchange them. */
 static int run_request(const struct request *request)
 {
     char *words[WORDS_MAX + 1];
-    for (int i = 0; i <= request->word_count; i++)
-        words[i] = request->words[i];
+    for (int i = 0; i < request->word_count; i++)
+        words[i] = request->words[i].data;
+    words[request->word_count] = NULL;
     open_files(request);
     const int status = gpusort_main(request->word_count, words);
     flush_streams();
     return status;
-}
-
-static void free_request(struct request *request)
-{
-    for (int i = 0; i < 3; i++)
-        free(request->names[i]);
-    for (int i = 0; i < request->word_count; i++)
-        free(request->words[i]);
 }
 
 int main(void)
@@ -142,11 +132,9 @@ int main(void)
     request.file = fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), "r");
     if (answers < 0 || errors < 0 || !request.file)
         end_by_driver_error("many_runs");
-    while (read_request(&request)) {
+    while (read_request(&request))
         if (dprintf(answers, "%d\n", run_request(&request)) < 0)
             break;
-        free_request(&request);
-    }
     move_file(errors, STDERR_FILENO);
     /* gpusort itself ends without freeing its memory. */
     _exit(__lsan_do_recoverable_leak_check() ? LEAK : EXIT_SUCCESS);
