@@ -58,9 +58,7 @@ PYTHON
     echo "$((15 * 2 * 2)) cases"
     echo "0 wrong"
     echo "[1, 3] batches"
-    gpusort --list |
-        awk '/^[^ ]/ { on = /^devices/ } on && /^  [^ ]/ { gpu = $1 == "gpu" }
-             on && /^    / && gpu { print $1, 15 * 2 * 2 }' | sort
+    list_paths gpu | sed "s/\$/ $((15 * 2 * 2))/" | sort
 } >expected
 ok_output 'the rows are JSON, one for each case and path' expected -- cat summary
 

@@ -15,11 +15,9 @@ fi
 
 # The long options are taken from --usage; the completions are made from --help.
 gpusort --usage | grep -oE -- '--[a-z0-9-]+' | sort -u >options
-"$GPUSORT" --list >list
-listed() { awk -v group="$1" '/^[^ ]/ { on = index($0, group) == 1 } on && /^  [^ ]/ { print $1 }' list; }
-listed types >types
-listed formats >formats
-awk '/^[^ ]/ { on = /^devices/ } on && /^    [^ ]/ { print $1 }' list | sort -u >paths
+list_types >types
+gpusort --list | awk '/^[^ ]/ { on = /^formats/ } on && /^  [^ ]/ { print $1 }' >formats
+{ list_paths cpu; list_paths gpu; } | sort -u >paths
 
 # ---- bash ----------------------------------------------------------------------------------------
 
