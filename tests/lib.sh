@@ -220,12 +220,12 @@ ok_fails_with() {
     finish_message "$1" "$status" "$2" "$work/log/stderr" "$3" "${@:5}"
 }
 
-# peak_of COMMAND...: runs COMMAND, and writes the KiB of memory that it took to the file peak.
-peak_of() {
-    "${numpy:-python3}" -c 'import resource, subprocess, sys
-status = subprocess.call(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=open("peak", "w"))
-sys.exit(status)' "$@"
+# ok_peak NAME KIB COMMAND...: COMMAND succeeds, and takes at most KIB KiB of memory.
+ok_peak() {
+    ok "$1 takes at most $2 KiB of memory" "${numpy:-python3}" -c 'import resource, subprocess, sys
+subprocess.check_call(sys.argv[2:])
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+assert peak <= int(sys.argv[1]), "%d KiB" % peak' "${@:2}"
 }
 
 old_output() {

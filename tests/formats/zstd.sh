@@ -212,22 +212,16 @@ pass_unless_said 'killed while it compresses, it leaves nothing' killed
 
 # ---- memory --------------------------------------------------------------------------------------
 
-# takes NAME KIB COMMAND...: COMMAND takes at most that much memory.
-takes() {
-    local name=$1 most=$2
-    peak_of "${@:3}"
-    ok "$name: $(cat peak) KiB, at most $most" test "$(cat peak)" -le "$most"
-}
 if [ "$test_size" = full ] && [ "$is_sanitized" = no ]; then
     top=("$GPUSORT" --device=cpu --parallel=2 --type=u8 --format=raw --no-zstd --top=1)
     head -c 150000000 /dev/zero | zstd -qc1 >bomb.zst
-    takes 'a frame of 150 MB that is read' 100000 "${top[@]}" bomb.zst -o got
+    ok_peak 'a frame of 150 MB that is read' 100000 "${top[@]}" bomb.zst -o got
     head -c 28000000 /dev/zero >zeros.u8
     zstd -q1 -f zeros.u8 -o one.zst
     for _ in {1..10}; do cat one.zst; done >many.zst
-    takes 'ten frames of 28 MB that are read' 200000 "${top[@]}" many.zst -o got
+    ok_peak 'ten frames of 28 MB that are read' 200000 "${top[@]}" many.zst -o got
     yes "$(printf '1%0999d' 0)" | head -c 300000000 >long_lines || true
-    takes '300 MB that are written' 200000 "$GPUSORT" --device=cpu --parallel=2 -m -n --zstd=1 long_lines -o got
+    ok_peak '300 MB that are written' 200000 "$GPUSORT" --device=cpu --parallel=2 -m -n --zstd=1 long_lines -o got
     rm long_lines
 else
     skip 'memory of compressed data' 'sanitizers take more'
