@@ -99,7 +99,7 @@ bool ranks_exchange(const struct run *run, const struct rank_runs *runs, size_t 
            (ok || error_set(error, "the exchange with the other ranks failed"));
 }
 
-/* ---- Output that is put aside ---- */
+/* ---- Output that is stored ---- */
 
 #define COPY_BYTES ((size_t)4 << 20)
 
@@ -126,7 +126,7 @@ static bool read_aside(struct copy *copy, size_t *bytes, struct error *error)
 static bool check_copy(const struct run *run, const struct copy *copy, struct error *error)
 {
     return check_sum_equal(copy->found, copy->run->content) ||
-           proof_fail(run, error, "the output put aside changed before it was written");
+           proof_fail(run, error, "the stored output changed before it was written");
 }
 
 static bool copy_aside(struct run *run, struct copy *copy, struct error *error)

@@ -329,8 +329,7 @@ static void print_parts(FILE *stream, const struct plan *plan)
                     job->keep_lines ? plan->input_bytes : job->sort.count * job->sort.item_bytes);
         fprintf(stream, " of ");
     }
-    fprintf(stream, "sorted parts put aside in %s",
-            job->backend == backends[0] ? "" : "memory or ");
+    fprintf(stream, "sorted parts stored in %s", job->backend == backends[0] ? "" : "memory or ");
     quote_print(stream, job->memory.directories[0]);
 }
 
@@ -465,8 +464,8 @@ void report_times(FILE *stream, const char *prefix, const struct plan *plan,
     print_stage(stream, prefix, "total", plan->plan_ns + report->total_ns, report->item_bytes);
     print_proof(stream, prefix, plan, report);
     if (report->run_count > 0) {
-        fprintf(stream, "%s%zu sorted parts put aside, ", prefix, report->run_count);
+        fprintf(stream, "%s%zu sorted parts stored, ", prefix, report->run_count);
         print_bytes(stream, report->spilled_bytes);
-        fprintf(stream, " of them to disk\n");
+        fprintf(stream, " of them on disk\n");
     }
 }

@@ -89,7 +89,7 @@ stats '--stats=json: what is compressed is counted as the file holds it' \
     --zstd data.f64 -o out.f64.zst
 stats '--stats=json: and when it is read' \
     "s['stages']['read']['bytes'] == os.path.getsize('out.f64.zst')" -- out.f64.zst -o out
-stats '--stats=json: parts that are put aside' \
+stats '--stats=json: parts that are stored' \
     "s['runs']['count'] > 2 and s['runs']['spilled_bytes'] == $bytes and
      s['stages']['spill']['bytes'] == $bytes" -- --device=cpu -S 1M data.f64 -o out
 ok_same_bytes 'with --stats it sorts in parts' out data.sorted

@@ -53,7 +53,7 @@ in=f64.$large.little.in.raw up=f64.$large.little.up.raw
 ok_output 'numbers from a pipe' "$up" -- gpusort "${sorts[@]}" < <(cat "$in")
 some=$((large * 8 / devices))b # memory for about half of all at once
 ok_writes 'more than all devices hold' "$up" -- "${sorts[@]}" --device-memory="$some" "$in"
-ok_says 'is sorted in parts' 'sorted parts put aside' -- \
+ok_says 'is sorted in parts' 'sorted parts stored' -- \
     gpusort "${sorts[@]}" --device-memory="$some" -v -o got "$in"
 ok_output 'more than all devices hold, from a pipe' "$up" -- \
     gpusort "${sorts[@]}" --device-memory="$some" < <(cat "$in")
@@ -256,7 +256,7 @@ fi
 rm -f many.* place.u32
 if [ -n "$is_simt" ]; then
     # auto takes as few devices as have room for the data twice and for a sixteenth more, so that no
-    # parts are put aside, and the CPU if all have not.
+    # parts are stored, and the CPU if all have not.
     for case in 24:80:gpu: 24:50:gpu:0,1: 24:30:gpu:0,1: 31:33:gpu:0,1,2: 24:6:cpu:; do
         size=${case%%:*} gib=${case#*:} wanted=${case#*:*:}
         gib=${gib%%:*}

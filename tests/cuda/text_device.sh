@@ -129,7 +129,7 @@ fi
 ok_output 'more text than the device holds, in parts' <(sort -g many) -- \
     env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g many
 ok_says 'more text than the device holds: -v says how many parts' \
-    '^gpusort: [0-9]+ sorted parts put aside' -- \
+    '^gpusort: [0-9]+ sorted parts stored' -- \
     env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -v -g many -o got
 ok_output 'more lines than the device holds, in parts' <(sort -g empty_lines) -- \
     env SIMT_MEMORY_BYTES=400000 "$GPUSORT" --device=gpu -g empty_lines

@@ -249,7 +249,7 @@ END
     done
     if unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
         for file in memory.max memory.high; do
-            ok_says "lines are sorted in parts: $file" 'sorted parts put aside' -- \
+            ok_says "lines are sorted in parts: $file" 'sorted parts stored' -- \
                 in_groups "$file=40000000;memory.current=10000000" "$GPUSORT" -v -n many -o parts
         done
         # compressed NAME BYTES: a file of frames of 16 MiB, up to 18 of which would be decoded ahead.

@@ -16,7 +16,7 @@ export TMPDIR=$spill
 in_parts() {
     local parts
     gpusort -v "${@:2}" 2>"$work/log/told" || { cat "$work/log/told" >&2 && return 1; }
-    parts=$(sed -n 's/^gpusort: \([0-9]*\) sorted parts put aside.*/\1/p' "$work/log/told")
+    parts=$(sed -n 's/^gpusort: \([0-9]*\) sorted parts stored.*/\1/p' "$work/log/told")
     [ "${parts:-1}" -ge "$1" ] || echo "${parts:-1} parts, not $1" >&2
     [ -z "$(ls -A "$spill")" ] || echo "left behind: $(ls -A "$spill")" >&2
 }
@@ -278,9 +278,9 @@ else
             mount -t tmpfs -o size=16k none /tmp
             exec env ./program -S 1b --format=raw --type=f64 unsorted "$@"' - "$@"
     }
-    ok_says 'a /tmp in memory' 'put aside in /var/tmp$' -- in_memory --explain
+    ok_says 'a /tmp in memory' 'parts stored in /var/tmp$' -- in_memory --explain
     ok_output 'a /tmp in memory is not used' "$sorted" -- in_memory
-    ok_says 'a /tmp in memory is used if it is named' 'put aside in /tmp$' -- in_memory -T /tmp --explain
+    ok_says 'a /tmp in memory is used if it is named' 'parts stored in /tmp$' -- in_memory -T /tmp --explain
     rm program
 fi
 refused '--device-memory=x' "^gpusort: invalid --device-memory argument 'x'$" \
@@ -310,7 +310,7 @@ ok_says 'how much is sorted at a time, of lines' \
     '^memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one$' -- \
     gpusort --explain -S 20K -T one lines
 ok_says 'how much is sorted at a time, of numbers' \
-    '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts put aside in one$' -- \
+    '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts stored in one$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted"
 ok_says 'short numbers are counted' '^memory .* numbers at a time, which are counted$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=u16 "$unsorted"
