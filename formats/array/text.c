@@ -310,7 +310,7 @@ static bool text_write_keys(struct sink *sink, const struct layout *layout, cons
 
 const struct format format_text = {
     .name = "text",
-    .summary = "one number a line, decimal or hexadecimal",
+    .summary = "one number a line, decimal or hexadecimal; any lines with -g, -h, -k or -n",
     .extensions = text_extensions,
     .recognises = text_recognises,
     .read_header = text_read_header,
