@@ -29,8 +29,10 @@
 /* ---- Lines in memory ----
  *
  *   from a line on -> decimal_run: plain decimals are compared by their bytes -> it stops
- *   from there on, and with any other order: some lines are compared by images -> decimal_run
+ *   from there on, and with any other number: some lines are compared by images -> decimal_run
  *   again
+ *
+ * Bytes are compared with the key of the line before.
  */
 
 enum line_run_state {
@@ -93,6 +95,28 @@ static bool walk_images(struct walk *walk, size_t most)
     return true;
 }
 
+/* As walk_images(), for all lines of an order whose first key is LINE_BYTES. */
+static void walk_keys(struct walk *walk)
+{
+    const struct line_order *const order = walk->order;
+    const int highest =
+        order->unique ? -1 : 0; /* greatest result of line_with_key_compare in order */
+    struct line_with_key lines[2] = {{0}};
+    struct line_run *const run = &walk->run;
+    if (run->offset > 0)
+        lines[1] = line_with_key_make(order, walk->text, run->offset - 1);
+    for (unsigned i = 0; run->offset < walk->bytes; i = !i) {
+        const size_t length = line_run_length(order, walk->text, walk->bytes, run->offset);
+        lines[i] = line_with_key_make(order, walk->text + run->offset, length);
+        if (run->offset > 0 && line_with_key_compare(order, &lines[!i], &lines[i]) > highest) {
+            run->state = LINE_RUN_DISORDER;
+            return;
+        }
+        run->lines++;
+        run->offset += length + 1;
+    }
+}
+
 /* Checks text[0..bytes), which must be whole lines, up to the first line that sorts before its
  * predecessor. With a unique order equal keys are disorder too. is_first_known: the first line is
  * known to be in order, and is not counted. */
@@ -103,6 +127,10 @@ static struct line_run line_run_check(const struct line_order *order, const char
     struct walk walk = {.order = order, .text = text, .bytes = bytes};
     if (is_first_known && bytes > 0)
         walk.run.offset = line_run_length(order, text, bytes, 0) + 1;
+    if (order->keys[0].kind == LINE_BYTES) {
+        walk_keys(&walk);
+        return walk.run;
+    }
     size_t most = may_be_decimals ? 1 : SIZE_MAX;
     while (walk.run.offset < bytes && walk_images(&walk, most)) {
         if (!may_be_decimals)

@@ -82,6 +82,17 @@ int line_compare(const struct line_order *order, size_t first, const char *a, si
     return found == 0 ? 0 : (found > 0) != order->reverse ? 1 : -1;
 }
 
+int line_with_key_compare(const struct line_order *order, const struct line_with_key *a,
+                          const struct line_with_key *b)
+{
+    const int found = compare_bytes(a->key.text, a->key.length, b->key.text, b->key.length);
+    if (found != 0)
+        return (found > 0) != order->keys[0].reverse ? 1 : -1;
+    return line_order_is_by_bytes(order)
+               ? 0
+               : line_compare(order, 1, a->text, a->length, b->text, b->length);
+}
+
 /* ---- Images ---- */
 
 static bool image_of_strict(const struct line_order *order, const char *text, size_t length,

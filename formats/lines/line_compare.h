@@ -7,11 +7,12 @@
  *                            text
  *
  * Images are for lines that are sorted (lines.c), or compared repeatedly or with their neighbours
- * (lines_check.c, lines_write.c, merge_steps.h).
+ * (lines_check.c, lines_write.c, merge_steps.h). Bytes that are compared once need none.
  */
 #ifndef FORMATS_LINE_COMPARE_H
 #define FORMATS_LINE_COMPARE_H
 
+#include "core/line/line_key.h"
 #include "core/line/line_order.h"
 
 #include <stdbool.h>
@@ -30,6 +31,25 @@ extern "C" {
  * compared as LINE_GENERAL. */
 int line_compare(const struct line_order *order, size_t first, const char *a, size_t a_length,
                  const char *b, size_t b_length);
+
+/* A line with its first key, which is LINE_BYTES. It borrows the text. */
+struct line_with_key {
+    const char *text;
+    size_t length; /* without the terminator */
+    struct line_span key;
+};
+
+/* Returns text[0..length) with its first key. */
+static inline struct line_with_key line_with_key_make(const struct line_order *order,
+                                                      const char *text, size_t length)
+{
+    return (struct line_with_key){text, length,
+                                  line_key_find(order->separator, &order->keys[0], text, length)};
+}
+
+/* As line_compare(), for all keys. */
+int line_with_key_compare(const struct line_order *order, const struct line_with_key *a,
+                          const struct line_with_key *b);
 
 /* ---- Images ---- */
 

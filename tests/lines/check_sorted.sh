@@ -104,7 +104,7 @@ done
 
 # Lines whose first bytes are the same; some are the beginning of others.
 awk 'BEGIN { for (i = 0; i < 4000; i++) print substr("aaaaaaaaaaaaa", 1, i % 14) i * 7919 % 1009 % (i % 70 + 1) }' >alike
-for options in -k1 '-k1 -r' '-k1r' '-k1 -k2 -s'; do
+for options in -k1 '-k1 -r' -k1r '-k1 -k2 -s' '-k1.2,1' '-k1.5,1r -k1.3' '-k1,1.12 -s'; do
     read -ra words <<<"$options"
     sort -u "${words[@]}" alike >in
     ok_checks "lines that begin alike: $options" -c -u "${words[@]}" in
