@@ -120,10 +120,13 @@ static unsigned threads_of_input(const struct options *options, unsigned threads
     return threads > options->input_count ? threads / (unsigned)options->input_count : 1;
 }
 
-/* Opens one input as the next reader. A blank input is left out if there are other inputs. */
-static bool open_input(struct options *options, const char *path, bool is_last, struct plan *plan,
+/* Opens input i as the next reader; *pipe is its named pipe, if that is open. A blank input is left
+ * out if there are other inputs. */
+static bool open_input(struct options *options, size_t i, int *pipe, struct plan *plan,
                        struct error *error)
 {
+    const char *const path = options->inputs[i];
+    const bool is_last = i + 1 == options->input_count;
     struct job *job = &plan->job;
     struct reader *reader = &job->readers[job->reader_count];
     const struct format *format = NULL;
@@ -131,11 +134,13 @@ static bool open_input(struct options *options, const char *path, bool is_last, 
     char reason[256];
     const unsigned threads = threads_of_input(options, job->sort.threads);
     const struct source_spec spec = {.path = path,
+                                     .pipe = *pipe,
                                      .codec = options->input_codec,
                                      .is_text = line_words_find(options) != NULL,
                                      .window_log = options->window_log,
                                      .threads = threads,
                                      .readers = job->group ? job->group->host_size : 1};
+    *pipe = -1;
     if (!plan_open_input(options, &spec, plan, error))
         return false;
     job->reader_count++; /* plan_free closes it */
@@ -203,20 +208,29 @@ static size_t raise_file_limit(void)
     return limit.rlim_max;
 }
 
-/* Opens all inputs. They stay open while they are at most a quarter of the files that may be open;
- * the others are needed for threads, devices and temporary files. Inputs beyond that are parked. */
-static bool open_inputs(struct options *options, struct plan *plan, struct error *error)
+/* Opens the named pipes among several inputs, up to `most`, as their one writer may open all of
+ * them before it writes to the first. */
+static void open_pipes(const struct options *options, size_t most, int *pipes)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        pipes[i] = options->input_count > 1 && most > 0 ? source_open_pipe(options->inputs[i]) : -1;
+        most -= pipes[i] >= 0;
+    }
+}
+
+static void close_pipes(const int *pipes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pipes[i] >= 0)
+            close(pipes[i]);
+}
+
+/* Opens the inputs. They stay open while they are at most `open_most`. Those beyond are parked.
+ * pipes: the named pipes among them that are open; set to -1 when they are taken over. */
+static bool open_each_input(struct options *options, size_t open_most, int *pipes,
+                            struct plan *plan, struct error *error)
 {
     const struct group *const group = plan->job.group;
-    const size_t open_most = raise_file_limit() / 4;
-    plan->job.readers = calloc(options->input_count, sizeof *plan->job.readers);
-    if (group)
-        plan->spools = calloc(options->input_count, sizeof *plan->spools);
-    if (!plan_agree(plan,
-                    (plan->job.readers && (!group || plan->spools)) ||
-                        error_set(error, "out of memory"),
-                    error))
-        return false;
     for (size_t i = 0; i < options->input_count; i++) {
         bool is_read = false;
         const bool looks = !group || group->rank == 0 || plan->job.has_rank_inputs;
@@ -226,18 +240,38 @@ static bool open_inputs(struct options *options, struct plan *plan, struct error
             return false;
         if (is_read)
             continue;
-        const bool is_last = i + 1 == options->input_count;
         if (!group)
             plan_read_ahead(options, plan, options->inputs[i]);
-        if (!plan_agree(plan, open_input(options, options->inputs[i], is_last, plan, error), error))
+        if (!plan_agree(plan, open_input(options, i, &pipes[i], plan, error), error))
             return false;
         const size_t opened = plan->job.reader_count;
         if (opened > open_most)
             source_park(plan->job.readers[opened - 1].source);
     }
-    if (options->merge)
-        share_memory_of_merge(&plan->job);
     return true;
+}
+
+/* Opens all inputs. They may be a quarter of the files that may be open; the others are needed for
+ * threads, devices and temporary files. */
+static bool open_inputs(struct options *options, struct plan *plan, struct error *error)
+{
+    const struct group *const group = plan->job.group;
+    const size_t count = options->input_count, open_most = raise_file_limit() / 4;
+    int *const pipes = calloc(count, sizeof *pipes);
+    plan->job.readers = calloc(count, sizeof *plan->job.readers);
+    if (group)
+        plan->spools = calloc(count, sizeof *plan->spools);
+    bool ok = (pipes && plan->job.readers && (!group || plan->spools)) ||
+              error_set(error, "out of memory");
+    if (pipes)
+        open_pipes(options, group ? 0 : open_most, pipes);
+    ok = plan_agree(plan, ok, error) && open_each_input(options, open_most, pipes, plan, error);
+    if (ok && options->merge)
+        share_memory_of_merge(&plan->job);
+    if (pipes)
+        close_pipes(pipes, count);
+    free(pipes);
+    return ok;
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -391,17 +392,51 @@ bool source_check(const char *path, struct stat *status, struct error *error)
     return error_set_errno(error, "%s", name_of_path(path));
 }
 
+int source_open_pipe(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
+        return -1;
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+    const int file = descriptor_raise(open(path, flags | O_NONBLOCK));
+    if (file >= 0 && fcntl(file, F_SETFL, flags) < 0) {
+        close(file);
+        return -1;
+    }
+    descriptor_widen_pipe(file);
+    return file;
+}
+
+/* Waits until the pipe has data, or until its writer has closed it. Before it had a writer, read(2)
+ * would return its end. */
+static int await_writer(int pipe)
+{
+    struct pollfd file = {.fd = pipe, .events = POLLIN};
+    while (poll(&file, 1, -1) < 0 && errno == EINTR)
+        ;
+    return pipe;
+}
+
+static int open_path(const char *path)
+{
+    return is_standard_input(path) ? descriptor_copy(STDIN_FILENO)
+                                   : descriptor_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+}
+
 bool source_open_as(const struct source_spec *spec, struct source **out, struct error *error)
 {
     const char *const path = spec->path;
     *out = NULL;
+    int file = spec->pipe > 0 ? await_writer(spec->pipe) : open_path(path);
+    const int open_cause = errno;
     struct source *const source = source_create(name_of_path(path), spec->threads, error);
-    if (!source)
+    if (!source) {
+        if (file >= 0)
+            close(file);
         return false;
+    }
+    errno = open_cause;
     source->is_standard_input = is_standard_input(path);
-    int file = source->is_standard_input
-                   ? descriptor_copy(STDIN_FILENO)
-                   : descriptor_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (file >= 0 && spec->offset > 0 && lseek(file, (off_t)spec->offset, SEEK_SET) < 0) {
         const int cause = errno;
         close(file);

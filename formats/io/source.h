@@ -26,8 +26,13 @@ struct stat;
  * *status. */
 bool source_check(const char *path, struct stat *status, struct error *error);
 
+/* Opens a named pipe without waiting for its writer, for source_spec.pipe. Returns -1 if the path
+ * is none, or cannot be opened. */
+int source_open_pipe(const char *path);
+
 struct source_spec {
-    const char *path;          /* "-" is standard input */
+    const char *path; /* "-" is standard input */
+    int pipe;         /* from source_open_pipe(), taken over; 0 or -1: the path is opened */
     const struct codec *codec; /* how its bytes are compressed; NULL: it is found */
     bool is_text;              /* the bytes are lines, unless they are certainly compressed */
     unsigned window_log;       /* log2 of the largest window of compressed data; 0: the default */

@@ -87,6 +87,23 @@ ok_output 'pipes that are written one after the other, and a file between them' 
 timeout 30 bash -c '{ cat ascending >early; cat ascending; } | timeout 20 "$0" -n early - >merged' "$GPUSORT"
 ok 'a named pipe, then standard input of the same writer' cmp merged twice
 
+# The writer opens both pipes before it writes, as it may for `sort -m`.
+seq 9 >digits
+while IFS='|' read -r first second words; do
+    read -ra words <<<"$words"
+    sort -n "$first" "$second" >expected
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    timeout 30 bash -c 'exec 3>early 4>late; cat "$0" >&3; exec 3>&-; cat "$1" >&4' "$first" "$second" &
+    ok_output "pipes that are opened together: ${words[*]}" expected -- \
+        timeout 20 "$GPUSORT" "${words[@]}" early late
+done <<'END'
+digits|digits|-m -n
+ascending|digits|-n
+digits|ascending|--format=text
+END
+timeout 30 bash -c 'printf "" >early; cat digits >late' &
+ok_output 'an empty pipe, and another' digits -- timeout 20 "$GPUSORT" -n early late
+
 # ---- the choice of a device ----------------------------------------------------------------------
 
 if [ $has_gpu = no ]; then
