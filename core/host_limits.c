@@ -271,13 +271,19 @@ size_t memory_process_left(unsigned threads)
     return bytes == SIZE_MAX ? SIZE_MAX : bytes - smaller(bytes, stacks);
 }
 
+/* The result of the first memory_available(); 0: not found yet. */
+static size_t at_start;
+
 size_t memory_available(unsigned threads)
 {
     const size_t kilobytes = host_file_number("/proc/meminfo", "MemAvailable:");
     size_t bytes =
         kilobytes <= SIZE_MAX / 1024 ? kilobytes * 1024 : physical_bytes(_SC_AVPHYS_PAGES);
     bytes = smaller(bytes, container_bytes(true));
-    return smaller(bytes, memory_process_left(threads));
+    bytes = smaller(bytes, memory_process_left(threads));
+    if (at_start == 0)
+        at_start = bytes;
+    return bytes;
 }
 
 size_t memory_total(void)
@@ -293,10 +299,15 @@ size_t memory_peak(void)
 
 size_t memory_at_start(void)
 {
-    static size_t room; /* 0: not found yet */
-    if (room == 0)
-        room = smaller(memory_total(), memory_available(0));
-    return room != SIZE_MAX ? room : 0;
+    if (at_start == 0)
+        (void)memory_available(0);
+    return at_start != SIZE_MAX ? at_start : 0;
+}
+
+bool memory_holds(size_t bytes)
+{
+    const size_t memory = memory_at_start();
+    return memory == 0 || bytes <= memory / 4 * 3;
 }
 
 size_t memory_ahead_most(void)

@@ -40,9 +40,13 @@ size_t memory_total(void);
 /* Returns the most memory that the process has had; 0: not known. */
 size_t memory_peak(void);
 
-/* Returns the memory that was available at the first call in this process, which must be before the
- * sort takes memory. 0: not known. */
+/* Returns the memory that was available at the first call of this or of memory_available() in this
+ * process, which must be before the sort takes memory. 0: not known. */
 size_t memory_at_start(void);
+
+/* Returns false if `bytes` bytes in one piece are more than three quarters of memory_at_start().
+ * The system would grant them, and may then end the process when it uses them. */
+bool memory_holds(size_t bytes);
 
 /* Returns the maximum bytes of an output that may be allocated in advance, while twice as many are
  * in memory to sort: an eighth of memory_at_start(). */

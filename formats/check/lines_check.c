@@ -19,6 +19,7 @@
  */
 #include "formats/check/lines_check.h"
 
+#include "core/host_limits.h"
 #include "core/threads.h"
 #include "formats/lines/line_compare.h"
 #include "formats/lines/line_error.h"
@@ -238,10 +239,10 @@ static bool seam_append(struct checking *checking, const char *text, size_t byte
     const size_t need = seam->bytes + bytes + DECIMAL_RUN_SLACK_BYTES;
     if (need > seam->capacity) {
         const size_t capacity = need > 2 * seam->capacity ? need : 2 * seam->capacity;
-        char *const grown = realloc(seam->text, capacity);
+        char *const grown = memory_holds(need) ? realloc(seam->text, capacity) : NULL;
         if (!grown)
-            return error_set(checking->error, "%s: no memory for a line of more than %zu bytes",
-                             source_name(checking->source), seam->bytes);
+            return line_error_set_no_memory(checking->error, source_name(checking->source),
+                                            seam->bytes);
         seam->text = grown;
         seam->capacity = capacity;
     }

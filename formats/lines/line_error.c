@@ -221,3 +221,8 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
     return error_set(error, "%s:%zu: '%s' %s%s", file, line_number, quote,
                      number_status_text(status), remedy.text);
 }
+
+bool line_error_set_no_memory(struct error *error, const char *file, size_t bytes)
+{
+    return error_set(error, "%s: no memory for a line of more than %zu bytes", file, bytes);
+}

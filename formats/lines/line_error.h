@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_error.h - error messages for lines that are not numbers, for text.c and lines.c. */
+/* line_error.h - error messages for lines that are not numbers, or do not fit in memory. */
 #ifndef FORMATS_LINE_ERROR_H
 #define FORMATS_LINE_ERROR_H
 
@@ -11,6 +11,10 @@
  * type; NULL for lines: then the message names options that accept them. Returns false. */
 bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
                     size_t bytes, enum number_status status, const struct key_type *type);
+
+/* Sets the error of a line of which `bytes` bytes were read, and more do not fit in memory. Returns
+ * false. */
+bool line_error_set_no_memory(struct error *error, const char *file, size_t bytes);
 
 /* Returns true if the text begins with a byte order mark, for which line_error_set() has a
  * message. */

@@ -17,6 +17,7 @@
 #include "formats/lines/lines.h"
 
 #include "core/check/check_kernels.h"
+#include "core/host_limits.h"
 #include "core/trace.h"
 #include "formats/lines/line_compare.h"
 #include "formats/lines/line_error.h"
@@ -262,6 +263,9 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
     size_t got;
     if (want == 0)
         return false;
+    const size_t need = lines->bytes + want;
+    if (need > room && !memory_holds(need)) /* whole lines would have been sorted as a part */
+        return line_error_set_no_memory(error, source_name(source), lines->bytes);
     text_check_begin_chunk(&lines->read, lines->text, 0);
     if (!source_read_seen(source, lines->text + lines->bytes, want, &lines->read.tap, &got, error))
         return false;

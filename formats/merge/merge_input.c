@@ -4,6 +4,7 @@
 
 #include "core/byte_words.h"
 #include "core/check/check_line.h"
+#include "core/host_limits.h"
 #include "formats/lines/line_error.h"
 
 #include <stdlib.h>
@@ -23,12 +24,12 @@ static bool line_block_open(struct line_block *block, struct source *source, cha
 
 static bool grow_block(struct line_block *block, struct error *error)
 {
-    char *const text = block->capacity <= SIZE_MAX / 4
+    char *const text = block->capacity <= SIZE_MAX / 4 && memory_holds(block->capacity * 2)
                            ? realloc(block->text, block->capacity * 2 + MERGE_SLACK_BYTES)
                            : NULL;
     if (!text)
-        return error_set(error, "%s: no memory for a line of more than %zu bytes",
-                         source_name(block->source), block->filled - block->bytes);
+        return line_error_set_no_memory(error, source_name(block->source),
+                                        block->filled - block->bytes);
     block->text = text;
     block->capacity *= 2;
     return true;

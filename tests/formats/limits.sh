@@ -299,6 +299,7 @@ else
     # shellcheck disable=SC2016 # expanded by the shell that it starts
     in_group() { bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"; }
     seq 5000000 -1 1 >down
+    seq 5 >few
     seq 5000000 >up
     # The program sees four processors, and so has up to four compressing threads.
     if [ -n "$fault_library" ]; then
@@ -319,6 +320,16 @@ else
     else
         skip 'lines to a file in memory, in a container' 'no name space to mount file systems in'
     fi
+    # A line that never ends is refused before the system kills the process. That it may be killed is
+    # why this runs in a group.
+    too_long='no memory for a line of more than [0-9]+ bytes$'
+    truncate -s 1G endless
+    for words in '-k1 -S 20M endless' '-n' '-m -k1 few endless' '-c -k1 endless'; do
+        read -ra words <<<"$words"
+        ok_fails_with "a line that never ends: ${words[*]}" 2 "$too_long" -- \
+            in_group timeout 60 "$GPUSORT" --device=cpu "${words[@]}" </dev/zero
+    done
+    rm endless
     rmdir "$group"
 fi
 
