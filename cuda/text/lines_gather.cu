@@ -341,7 +341,8 @@ size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count)
     return used;
 }
 
-/* Waits for the sum of all lengths. Each line has a terminator in the output. */
+/* Waits for the sum of all lengths. The workspace has room for the tiles of as many bytes as the
+ * text has. */
 static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
 {
     const struct cuda_text *const text = gather->text;
@@ -349,7 +350,7 @@ static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
     if (!cuda_fetch(*text, &bytes, gather->workspace, sizeof bytes, error))
         return false;
     gather->bytes = static_cast<size_t>(bytes);
-    return cuda_check_figure(gather->bytes, text->bytes + 1, text->device, "length of the lines",
+    return cuda_check_figure(gather->bytes, text->bytes, text->device, "length of the lines",
                              error);
 }
 
