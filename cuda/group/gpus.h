@@ -72,12 +72,12 @@ struct gpu_part {
 
 /* ---- gpus_cuts.cu ---- */
 
-/* Cuts the sorted parts, which are ordered bits: fills positions[c * count + i], the items of part
- * i before cut c, so that the items before it are the first targets[c] of all items. targets[c] is
- * at most the number of all items. The positions are exact for every distribution. Items equal to
- * the item at the target go before the cut in the order of the GPUs. Waits for the GPUs. */
-bool gpus_cuts_find(const struct gpu_part *parts, size_t count, const size_t *targets,
-                    size_t cut_count, size_t *positions, struct error *error);
+/* Cuts the sorted parts, which are ordered bits, at the end of each range: fills positions[c *
+ * count + i], the items of part i that are before the end of range c. All ranges together have at
+ * most as many items as the parts. The positions are exact for every distribution. Equal items are
+ * in the order of the GPUs. Waits for the GPUs. */
+bool gpus_cuts_find(const struct gpu_part *parts, size_t count, size_t *positions,
+                    struct error *error);
 
 /* ---- gpus_exchange.cu ---- */
 

@@ -4,9 +4,9 @@
  *
  *   part of GPU 0 | part of GPU 1 | ...    sorted, in ordered bits
  *
- * The item at a target is found bit by bit, as in job/external_cuts.h: each GPU counts, by binary
- * search, its items that are less than a trial value, and the host adds up the counts. A step takes
- * some tens of microseconds.
+ * The first item after a range is found bit by bit, as in job/external_cuts.h: each GPU counts, by
+ * binary search, its items that are less than a trial value, and the host adds up the counts. A
+ * step takes some tens of microseconds.
  */
 #include "cuda/group/gpus.h"
 
@@ -33,15 +33,14 @@ __global__ void __launch_bounds__(CUTS_THREADS)
 namespace
 {
 
-/* The search, in pinned memory that all GPUs can use. */
+/* The search. The arrays are in pinned memory that all GPUs can use. */
 template <typename K>
 struct searcher {
     const struct gpu_part *parts;
-    size_t count; /* of the parts */
-    size_t cut_count;
+    size_t count;   /* of the parts, and of the cuts */
     K *trials;      /* a value for each cut */
-    K *found;       /* the bits of the item at each target that are known */
-    size_t *counts; /* a row of cut_count for each part */
+    K *found;       /* the bits of the first item after each range that are known */
+    size_t *counts; /* a row for each part, with a column for each cut */
 };
 
 /* Counts the items of each part before each trial. Waits. */
@@ -50,42 +49,43 @@ bool count_trials(const struct searcher<K> &searcher, bool or_equal, struct erro
 {
     for (size_t i = 0; i < searcher.count; i++) {
         const struct cuda_sort *const sort = &searcher.parts[i].sort;
-        const struct launch launch =
-            launch_for(*sort, "gpus_cuts_kernel", launch_blocks(searcher.cut_count, CUTS_THREADS),
-                       CUTS_THREADS);
+        const struct launch launch = launch_for(
+            *sort, "gpus_cuts_kernel", launch_blocks(searcher.count, CUTS_THREADS), CUTS_THREADS);
         if (!cuda_device_use(sort->device, error) ||
             !launch_kernel(launch, error, gpus_cuts_kernel<K>, static_cast<const K *>(sort->items),
                            sort->count, static_cast<const K *>(searcher.trials),
-                           static_cast<unsigned>(searcher.cut_count), or_equal,
-                           searcher.counts + i * searcher.cut_count))
+                           static_cast<unsigned>(searcher.count), or_equal,
+                           searcher.counts + i * searcher.count))
             return false;
     }
     for (size_t i = 0; i < searcher.count; i++) {
         const struct cuda_sort *const sort = &searcher.parts[i].sort;
         if (!cuda_device_use(sort->device, error) || !cuda_wait(*sort, error))
             return false;
-        for (size_t c = 0; c < searcher.cut_count; c++)
-            if (!cuda_check_figure(searcher.counts[i * searcher.cut_count + c], sort->count,
+        for (size_t c = 0; c < searcher.count; c++)
+            if (!cuda_check_figure(searcher.counts[i * searcher.count + c], sort->count,
                                    sort->device, "position of a cut", error))
                 return false;
     }
     return true;
 }
 
-/* Finds the item at each target. */
+/* Finds the first item after each range; after all items, the greatest value. */
 template <typename K>
-bool find_items(const struct searcher<K> &searcher, const size_t *targets, struct error *error)
+bool find_items(const struct searcher<K> &searcher, struct error *error)
 {
     for (unsigned bit = 8 * sizeof(K); bit-- > 0;) {
-        for (size_t c = 0; c < searcher.cut_count; c++)
+        for (size_t c = 0; c < searcher.count; c++)
             searcher.trials[c] = static_cast<K>(searcher.found[c] | static_cast<K>(K{1} << bit));
         if (!count_trials(searcher, false, error))
             return false;
-        for (size_t c = 0; c < searcher.cut_count; c++) {
+        size_t end = 0; /* of range c */
+        for (size_t c = 0; c < searcher.count; c++) {
             size_t before = 0;
             for (size_t i = 0; i < searcher.count; i++)
-                before += searcher.counts[i * searcher.cut_count + c];
-            if (before <= targets[c])
+                before += searcher.counts[i * searcher.count + c];
+            end += searcher.parts[c].range;
+            if (before <= end)
                 searcher.found[c] = searcher.trials[c];
         }
     }
@@ -95,15 +95,16 @@ bool find_items(const struct searcher<K> &searcher, const size_t *targets, struc
 /* Divides the items equal to a cut's item among the parts, in their order. `positions` has the
  * items that are less. */
 template <typename K>
-void divide_ties(const struct searcher<K> &searcher, const size_t *targets, size_t *positions)
+void divide_ties(const struct searcher<K> &searcher, size_t *positions)
 {
-    for (size_t c = 0; c < searcher.cut_count; c++) {
+    size_t end = 0; /* of range c */
+    for (size_t c = 0; c < searcher.count; c++) {
         size_t *const row = positions + c * searcher.count;
-        size_t left = targets[c];
+        size_t left = end += searcher.parts[c].range;
         for (size_t i = 0; i < searcher.count; i++)
             left -= row[i];
         for (size_t i = 0; i < searcher.count; i++) {
-            const size_t equal = searcher.counts[i * searcher.cut_count + c] - row[i];
+            const size_t equal = searcher.counts[i * searcher.count + c] - row[i];
             const size_t taken = std::min(equal, left);
             row[i] += taken;
             left -= taken;
@@ -112,34 +113,32 @@ void divide_ties(const struct searcher<K> &searcher, const size_t *targets, size
 }
 
 template <typename K>
-bool find_positions(const struct searcher<K> &searcher, const size_t *targets, size_t *positions,
-                    struct error *error)
+bool find_positions(const struct searcher<K> &searcher, size_t *positions, struct error *error)
 {
-    std::fill_n(searcher.found, searcher.cut_count, K{0});
-    if (!find_items(searcher, targets, error))
+    std::fill_n(searcher.found, searcher.count, K{0});
+    if (!find_items(searcher, error))
         return false;
-    std::copy_n(searcher.found, searcher.cut_count, searcher.trials);
+    std::copy_n(searcher.found, searcher.count, searcher.trials);
     if (!count_trials(searcher, false, error))
         return false;
-    for (size_t c = 0; c < searcher.cut_count; c++)
+    for (size_t c = 0; c < searcher.count; c++)
         for (size_t i = 0; i < searcher.count; i++)
-            positions[c * searcher.count + i] = searcher.counts[i * searcher.cut_count + c];
+            positions[c * searcher.count + i] = searcher.counts[i * searcher.count + c];
     if (!count_trials(searcher, true, error))
         return false;
-    divide_ties(searcher, targets, positions);
+    divide_ties(searcher, positions);
     return true;
 }
 
 /* As gpus_cuts_find. */
 template <typename K>
-bool find_cuts(const struct gpu_part *parts, size_t count, const size_t *targets, size_t cut_count,
-               size_t *positions, struct error *error)
+bool find_cuts(const struct gpu_part *parts, size_t count, size_t *positions, struct error *error)
 {
     const unsigned device = parts[0].sort.device;
-    const size_t values_bytes = 2 * cut_count * sizeof(K);
-    const size_t counts_bytes = count * cut_count * sizeof(size_t);
+    const size_t values_bytes = 2 * count * sizeof(K);
+    const size_t counts_bytes = count * count * sizeof(size_t);
     struct searcher<K> searcher = {
-        parts, count, cut_count, NULL, NULL, NULL
+        parts, count, NULL, NULL, NULL
     };
     bool is_found =
         cuda_device_use(device, error) &&
@@ -147,8 +146,8 @@ bool find_cuts(const struct gpu_part *parts, size_t count, const size_t *targets
                    error) &&
         cuda_check(cudaMallocHost(&searcher.counts, counts_bytes), device, "cudaMallocHost", error);
     if (is_found) {
-        searcher.found = searcher.trials + cut_count;
-        is_found = find_positions(searcher, targets, positions, error);
+        searcher.found = searcher.trials + count;
+        is_found = find_positions(searcher, positions, error);
     }
     if (!is_found) /* a kernel may still write to the counts */
         for (size_t i = 0; i < count; i++)
@@ -162,10 +161,10 @@ bool find_cuts(const struct gpu_part *parts, size_t count, const size_t *targets
 
 } // namespace
 
-bool gpus_cuts_find(const struct gpu_part *parts, size_t count, const size_t *targets,
-                    size_t cut_count, size_t *positions, struct error *error)
+bool gpus_cuts_find(const struct gpu_part *parts, size_t count, size_t *positions,
+                    struct error *error)
 {
     return dispatch_width(&parts[0].sort, error, [&](auto key) {
-        return find_cuts<decltype(key)>(parts, count, targets, cut_count, positions, error);
+        return find_cuts<decltype(key)>(parts, count, positions, error);
     });
 }

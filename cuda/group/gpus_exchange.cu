@@ -66,16 +66,6 @@ bool encode_parts(const struct exchange &exchange, struct error *error)
     return true;
 }
 
-/* Finds where each range begins and ends in each part. */
-bool find_cuts(const struct exchange &exchange, struct error *error)
-{
-    size_t targets[BACKEND_DEVICES_MOST] = {}, before = 0;
-    for (size_t i = 0; i < exchange.count; i++)
-        targets[i] = before += exchange.parts[i].range;
-    return gpus_cuts_find(exchange.parts, exchange.count, targets, exchange.count,
-                          exchange.cuts + exchange.count, error);
-}
-
 /* Fills the bounds, and checks that each range has the size it has room for. */
 bool lay_out(const struct exchange &exchange, struct error *error)
 {
@@ -223,7 +213,8 @@ bool merge_ranges(const struct exchange &exchange, struct error *error)
 bool run_exchange(const struct exchange &exchange, struct error *error)
 {
     const struct nvtx_range range("exchange");
-    return encode_parts(exchange, error) && find_cuts(exchange, error) &&
+    return encode_parts(exchange, error) &&
+           gpus_cuts_find(exchange.parts, exchange.count, exchange.cuts + exchange.count, error) &&
            lay_out(exchange, error) && copy_pieces(exchange, error) &&
            finish_parts(exchange, TRACE_PEER, "exchange", error) && merge_ranges(exchange, error) &&
            finish_parts(exchange, TRACE_KERNEL, "merge", error);
