@@ -210,7 +210,6 @@ static bool start_copy(struct staging *staging, size_t i, struct error *error)
     if (!from || !slot_copy(staging, slot, slot->memory, from, count * staging->item_bytes,
                             cudaMemcpyDeviceToHost, error))
         return false;
-    slot->count = count;
     staging->next += count;
     staging->copies++;
     return true;
@@ -244,7 +243,8 @@ bool staging_give(struct staging *staging, const struct staging_output *output, 
         return false;
     staging->give_slot = (i + 1) % STAGING_SLOTS;
     staging->copies--;
-    *chunk = {slot->memory, slot->count, slot->count, i};
+    const size_t count = slot->bytes / staging->item_bytes;
+    *chunk = {slot->memory, count, count, i};
     return true;
 }
 

@@ -29,8 +29,7 @@ struct staging_slot {
     cudaEvent_t copy_finished;
     bool in_flight;
     bool is_upload; /* direction of the copy in flight */
-    size_t bytes;   /* bytes of the copy */
-    size_t count;   /* items of the copy */
+    size_t bytes;   /* of the copy */
 };
 
 /* The source of the downloads. */

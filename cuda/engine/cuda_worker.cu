@@ -6,18 +6,18 @@
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_time.h"
 
-static bool worker_find_path(struct cuda_worker *worker, struct error *error)
+static bool worker_find_path(struct cuda_worker *worker, size_t tile_size, struct error *error)
 {
     const struct algorithm *const algorithm = worker->algorithm;
     worker->path = cuda_path_find(algorithm);
     if (!worker->path)
         return error_set(error, "device %u: not a path of the gpu: %s", worker->device,
                          algorithm->name);
-    const size_t *tile_size = algorithm->tile_sizes;
-    while (*tile_size != 0 && *tile_size != worker->tile_size)
-        tile_size++;
-    return *tile_size != 0 || error_set(error, "device %u: %s has no tiles of %zu items",
-                                        worker->device, algorithm->name, worker->tile_size);
+    const size_t *own = algorithm->tile_sizes;
+    while (*own != 0 && *own != tile_size)
+        own++;
+    return *own != 0 || error_set(error, "device %u: %s has no tiles of %zu items", worker->device,
+                                  algorithm->name, tile_size);
 }
 
 static bool worker_start_device(struct cuda_worker *worker, struct error *error)
@@ -43,8 +43,7 @@ bool worker_open(struct cuda_worker *worker, const struct sort_spec *spec, struc
 {
     worker->device = spec->device;
     worker->algorithm = spec->algorithm;
-    worker->tile_size = spec->tile_size;
-    return worker_find_path(worker, error) && worker_start_device(worker, error) &&
+    return worker_find_path(worker, spec->tile_size, error) && worker_start_device(worker, error) &&
            worker_make_note(worker, error);
 }
 

@@ -45,7 +45,6 @@ struct cuda_worker {
     unsigned device;
     const struct algorithm *algorithm;
     const struct cuda_path *path;
-    size_t tile_size;
     cudaStream_t stream; /* for all work */
     struct cuda_clock clock;
     cudaEvent_t started;

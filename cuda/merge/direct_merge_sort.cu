@@ -22,7 +22,6 @@
 
 /* One tile of a run, and the run to merge it with. */
 struct direct_tile {
-    size_t first; /* index of its first key */
     unsigned count;
     bool is_left;     /* in run a */
     bool is_last;     /* the last tile of its run */
@@ -39,8 +38,7 @@ __device__ __forceinline__ struct direct_tile direct_tile_at(const struct run_li
     const bool is_left = first < pair.b;
     const size_t run_end = pair.b + (is_left ? 0 : pair.b_count);
     const size_t left = run_end - first;
-    return {first,
-            left < tile_size ? static_cast<unsigned>(left) : tile_size,
+    return {left < tile_size ? static_cast<unsigned>(left) : tile_size,
             is_left,
             left <= tile_size,
             is_left ? first : pair.a + (first - pair.b),
