@@ -179,15 +179,6 @@ __device__ __forceinline__ bool warp_has_indices(const uint64_t *items, size_t f
     return is_rising;
 }
 
-template <typename K>
-__device__ __forceinline__ typename radix_digit_word<K>::type thread_item_word(K item)
-{
-    if constexpr (sizeof(K) > sizeof(uint64_t))
-        return static_cast<uint64_t>(item >> 64);
-    else
-        return item;
-}
-
 /* Adds `n` to the counters of all digits of the keys that may need a pass. */
 template <typename K, bool HAS_INDICES, unsigned N>
 __device__ __forceinline__ void thread_count_keys(unsigned *columns, const K (&keys)[N], unsigned n)
@@ -195,7 +186,7 @@ __device__ __forceinline__ void thread_count_keys(unsigned *columns, const K (&k
 #pragma unroll
     for (unsigned i = 0; i < N; i++)
         thread_count_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, RADIX_COUNTED_DIGITS<K, HAS_INDICES>,
-                            RADIX_DIGIT_COLUMNS<K, HAS_INDICES>>(columns, thread_item_word(keys[i]),
+                            RADIX_DIGIT_COLUMNS<K, HAS_INDICES>>(columns, thread_upper_key(keys[i]),
                                                                  n);
 }
 

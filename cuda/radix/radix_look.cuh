@@ -133,10 +133,7 @@ __device__ __forceinline__ uint64_t thread_look_key(const K *items, size_t count
     const size_t stride = count / sample;
     K keys[1] = {items[number * stride + thread_scramble_below(~number, stride)]};
     thread_encode_keys(encoding, keys);
-    if constexpr (sizeof(K) > sizeof(uint64_t))
-        return static_cast<uint64_t>(keys[0] >> 64);
-    else
-        return keys[0];
+    return thread_upper_key(keys[0]);
 }
 
 __device__ __forceinline__ unsigned thread_roughness(uint64_t low_gap, uint64_t high_gap)

@@ -70,14 +70,14 @@ struct __align__(8) radix_entry
 typedef uint64_t radix_path;
 constexpr unsigned RADIX_PATH_BITS = 64;
 
-/* Return the key itself, and of an item of 16 bytes the upper half, which is its key. */
-__device__ __forceinline__ uint64_t thread_upper_key(uint64_t key)
+/* Returns the key of an item of 16 bytes; otherwise the item, which is the key. */
+template <typename K>
+__device__ __forceinline__ auto thread_upper_key(K item)
 {
-    return key;
-}
-__device__ __forceinline__ uint64_t thread_upper_key(key_u128 item)
-{
-    return static_cast<uint64_t>(item >> 64);
+    if constexpr (RADIX_IS_ITEM<K>)
+        return static_cast<uint64_t>(item >> 64);
+    else
+        return item;
 }
 
 /* Only keys whose offset is at most `range` are looked up. */
@@ -113,7 +113,7 @@ __device__ __forceinline__ bool thread_is_outside(const struct radix_bounds<K> &
 {
     bool is_outside = offset > bounds.range;
     if constexpr (RADIX_IS_ITEM<K>)
-        is_outside |= bounds.by_index && static_cast<uint64_t>(key >> 64) != bounds.key;
+        is_outside |= bounds.by_index && thread_upper_key(key) != bounds.key;
     return is_outside;
 }
 
@@ -122,7 +122,7 @@ template <typename K>
 __device__ __forceinline__ bool thread_is_below(const struct radix_bounds<K> &bounds, K key)
 {
     if constexpr (RADIX_IS_ITEM<K>) {
-        const uint64_t high = static_cast<uint64_t>(key >> 64);
+        const uint64_t high = thread_upper_key(key);
         if (!bounds.by_index)
             return high < bounds.lowest;
         return high < bounds.key ||
