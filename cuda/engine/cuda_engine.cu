@@ -50,8 +50,7 @@ struct store_segment {
 constexpr size_t STORE_SEGMENTS = 40;
 
 struct store {
-    struct store_segment segments[STORE_SEGMENTS]; /* all but the last are full, or are left with
-                                                      unused room */
+    struct store_segment segments[STORE_SEGMENTS]; /* all but the last are full */
     size_t segment_count;
     size_t limit; /* maximum number of items */
     bool grows;   /* the count is unknown: there may be fewer items */

@@ -151,9 +151,7 @@ struct cuda_gather {
 #define CUDA_GATHER_TOTALS 3
 
 /* Returns the bytes of workspace for `count` lines of a text of `text_bytes` bytes: a little more
- * than 8 bytes per line, plus 1/2000 of the text. So the 16 bytes per line of an array of items are
- * enough for 100 lines or more with a mean length of at most 10,000 bytes. The result never falls
- * as either argument grows. */
+ * than 8 bytes per line, plus 1/2000 of the text. They are enough for fewer lines too. */
 size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count);
 
 /* Finds the length of each line, with its terminator, and its position in the output. Sets

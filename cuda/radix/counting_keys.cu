@@ -225,7 +225,7 @@ constexpr unsigned SCAN_RUN_BITS = 17;
 constexpr value_count SCAN_IS_KNOWN = value_count{1} << 63;
 
 /* Returns the sum of the totals of all pieces before `piece`. Waits until these are published, so
- * their blocks must have started. Begins and ends with a barrier. */
+ * their blocks must have started. Begins with a barrier. */
 template <typename K>
 __device__ __forceinline__ value_count block_sum_pieces(const volatile value_count *states,
                                                         unsigned piece, value_count *warp_sums)
