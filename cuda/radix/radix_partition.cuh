@@ -113,7 +113,7 @@ __device__ __forceinline__ bool thread_is_outside(const struct radix_bounds<K> &
 {
     bool is_outside = offset > bounds.range;
     if constexpr (RADIX_IS_ITEM<K>)
-        is_outside |= bounds.by_index && thread_upper_key(key) != bounds.key;
+        is_outside |= bounds.by_index && static_cast<uint64_t>(key >> 64) != bounds.key;
     return is_outside;
 }
 
@@ -122,7 +122,7 @@ template <typename K>
 __device__ __forceinline__ bool thread_is_below(const struct radix_bounds<K> &bounds, K key)
 {
     if constexpr (RADIX_IS_ITEM<K>) {
-        const uint64_t high = thread_upper_key(key);
+        const uint64_t high = static_cast<uint64_t>(key >> 64);
         if (!bounds.by_index)
             return high < bounds.lowest;
         return high < bounds.key ||
