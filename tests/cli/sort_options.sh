@@ -130,6 +130,9 @@ ok_fails_with 'of the words of --sort those are proposed that are here' 2 \
 refused_as_sort "invalid argument 'x' for '--check'" --check=x two
 refused_as_sort "ambiguous argument '' for '--check'" --check= two
 
+ok_fails_with '+1 is a file and no obsolete key' 2 '^gpusort: [+]1: No such file or directory$' -- gpusort -k1 +1 two
+ok_fails_with 'nor is -2 one' 2 "^gpusort: invalid option -- '2'" -- gpusort -k1 +1 -2 two
+
 for option in -k -t; do
     ok_fails_with "$option without its argument" 2 "^gpusort: option requires an argument -- '${option#-}'" -- \
         gpusort $option
