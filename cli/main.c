@@ -269,6 +269,8 @@ int main(int argc, char **argv)
         report_list(stdout);
     else
         ok = sort_or_share(&options, &outcome, &error);
+    if (options.stats != STATS_NONE && ferror(stderr)) /* figures that were requested are missing */
+        ok = false;
     options_free(&options);
     free(outcome.members);
     return ok ? outcome.status : EXIT_TROUBLE;

@@ -261,6 +261,12 @@ refused 'the list of inputs' 'this is the list of inputs$' -- \
     gpusort --trace=list --files0-from=list -o "$target"
 ok 'nothing of these was changed' bash -c 'cmp <(printf "data.txt\0") list &&
     [ "$(stat -c %s data.f64)" -eq "$1" ] && [ "$(wc -l <data.txt)" -eq "$2" ]' - "$bytes" "$lines"
+for format in text json; do
+    rm -f out
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    ok_prints "--stats=$format that cannot be written: the output is, and the status is 2" '2\n' -- \
+        bash -c '"$0" --stats='"$format"' data.f64 -o out 2>/dev/full; echo $?; test -s out' "$GPUSORT"
+done
 ok_fails_with 'a full disk' 2 '^gpusort: --trace=/dev/full: No space left on device$' -- \
     gpusort --trace=/dev/full data.f64 -o out
 ok_same_bytes 'does not harm the output' out data.sorted
