@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -19,6 +20,17 @@
 static inline int descriptor_copy(int file)
 {
     return fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+/* Returns true if a read or write that failed is to be made again: after a signal, or once the file
+ * is ready for `event` (poll(2)), as another process may have set O_NONBLOCK for standard input and
+ * output, which it shares. */
+static inline bool descriptor_must_retry(int file, short event)
+{
+    struct pollfd ready = {.fd = file, .events = event};
+    if (errno == EAGAIN)
+        (void)poll(&ready, 1, -1);
+    return errno == EAGAIN || errno == EINTR;
 }
 
 /* Moves a descriptor above the standard ones, closing the old one, and returns it; -1 with errno.

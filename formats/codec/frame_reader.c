@@ -167,7 +167,7 @@ static bool read_more(struct frame_stream *stream, struct error *error)
     ssize_t got;
     do
         got = read(stream->file, stream->data + stream->end, READ_BYTES);
-    while (got < 0 && errno == EINTR);
+    while (got < 0 && descriptor_must_retry(stream->file, POLLIN));
     if (got < 0)
         return error_set_errno(error, "%s", stream->name);
     trace_end(TRACE_READ, begin_ns, (uint64_t)got);

@@ -165,7 +165,7 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
     const uint64_t begin_ns = trace_begin();
     do
         result = input->is_pipe ? read_pipe(input, data, bytes) : read(input->file, data, bytes);
-    while (result < 0 && errno == EINTR);
+    while (result < 0 && descriptor_must_retry(input->file, POLLIN));
     if (result < 0)
         return error_set_errno(error, "%s", input->name);
     *got = (size_t)result;

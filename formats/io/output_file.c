@@ -307,7 +307,7 @@ static bool write_piece(const struct output_file *output, uint64_t place, const 
         const ssize_t written =
             has_place ? pwrite(output->file, data + done, bytes - done, (off_t)(place + done))
                       : write(output->file, data + done, bytes - done);
-        if (written < 0 && errno != EINTR)
+        if (written < 0 && !descriptor_must_retry(output->file, POLLOUT))
             return false;
         if (written > 0) {
             trace_end(TRACE_WRITE, begin_ns, (uint64_t)written);

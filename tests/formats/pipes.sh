@@ -68,6 +68,39 @@ for device in "${devices[@]}"; do
         [ ! -s err ] && [ "$(stat -c %s first)" -eq 10 ]' "$GPUSORT"
 done
 
+# ---- pipes that do not block ---------------------------------------------------------------------
+
+# without_waiting FILE COMMAND...: gives FILE to COMMAND and prints its output, both slowly, by pipes
+# that another process has set not to block.
+without_waiting() {
+    python3 -c '
+import os, subprocess, sys, threading, time
+(read_in, write_in), (read_out, write_out) = os.pipe(), os.pipe()
+for end in read_in, write_out:
+    os.set_blocking(end, False)
+process = subprocess.Popen(sys.argv[2:], stdin=read_in, stdout=write_out)
+os.close(read_in)
+os.close(write_out)
+def feed():
+    time.sleep(0.2)
+    with open(sys.argv[1], "rb") as source, open(write_in, "wb") as target:
+        target.write(source.read())
+threading.Thread(target=feed).start()
+time.sleep(0.4)
+with open(read_out, "rb") as source:
+    sys.stdout.buffer.write(source.read())
+sys.exit(process.wait())' "$@"
+}
+if command -v python3 >/dev/null; then
+    seq 300000 -1 1 >down
+    zstd -q down -o down.zst
+    ok_output 'pipes that do not block' <(sort -n down) -- without_waiting down "$GPUSORT" -n
+    ok_output 'compressed numbers by a pipe that does not block' <(sort -n down) -- \
+        without_waiting down.zst "$GPUSORT" --type=u32 --parallel=4
+else
+    skip 'pipes that do not block' 'no Python'
+fi
+
 # ---- several named pipes -------------------------------------------------------------------------
 
 # The writer goes on to the second pipe when all of the first has been read, which is more than a
