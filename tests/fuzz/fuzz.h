@@ -46,13 +46,6 @@ static inline unsigned fuzz_take(struct fuzz_input *input)
     return *input->data++;
 }
 
-/* Text on the heap, of exactly `length` bytes and without a NUL at its end, so that the address
- * sanitizer finds a read past it. The caller frees `data`. */
-struct fuzz_text {
-    char *data;
-    size_t length;
-};
-
 /* A part of a text or of a file. */
 struct fuzz_span {
     const char *text;
@@ -64,8 +57,10 @@ struct fuzz_span {
 #define FUZZ_REPEAT 0xf4
 #define FUZZ_TEXT_MAX ((size_t)16384)
 
-/* Takes a text of at most `most` bytes, up to the byte `end` (-1: to the end of the input). */
-static inline struct fuzz_text fuzz_take_text(struct fuzz_input *input, int end, size_t most)
+/* Takes a text of at most `most` bytes, up to the byte `end` (-1: to the end of the input). It is
+ * on the heap, of exactly its length and without a NUL at its end, so that the address sanitizer
+ * finds a read past it. The caller frees it by fuzz_free_text(). */
+static inline struct fuzz_span fuzz_take_text(struct fuzz_input *input, int end, size_t most)
 {
     static char made[FUZZ_TEXT_MAX];
     size_t length = 0;
@@ -79,9 +74,9 @@ static inline struct fuzz_text fuzz_take_text(struct fuzz_input *input, int end,
         if (count <= most - length)
             memset(made + length, value, count), length += count;
     }
-    struct fuzz_text text = {malloc(length > 0 ? length : 1), length};
-    memcpy(text.data, made, length);
-    return text;
+    char *const text = malloc(length > 0 ? length : 1);
+    memcpy(text, made, length);
+    return (struct fuzz_span){text, length};
 }
 
 /* Opens a file in memory that holds the bytes; the caller closes it. */

@@ -234,7 +234,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         return 0;
     }
     const unsigned version = fuzz_take(&input) % 3 + 1;
-    const struct fuzz_text header =
+    const struct fuzz_span header =
         fuzz_take_text(&input, '\0', version == 1 ? 1000 : FUZZ_TEXT_MAX);
     const size_t prefix = version == 1 ? 10 : 12;
     const size_t rest = input.bytes < 4000 ? input.bytes : 4000;
@@ -243,9 +243,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     file[7] = 0;
     for (size_t i = 8; i < prefix; i++)
         file[i] = (uint8_t)(header.length >> 8 * (i - 8));
-    memcpy(file + prefix, header.data, header.length);
+    memcpy(file + prefix, header.text, header.length);
     memcpy(file + prefix + header.length, input.data, rest);
     check_file(file, prefix + header.length + rest);
-    free(header.data);
+    free((char *)header.text);
     return 0;
 }

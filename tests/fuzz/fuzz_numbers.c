@@ -142,11 +142,11 @@ static bool is_nat(const char *text, size_t length)
            first + 3 + strspn(first + 3, " \t\n\v\f\r") == text + length;
 }
 
-static void check_parse(const struct key_type *type, struct fuzz_text text, const char *terminated,
+static void check_parse(const struct key_type *type, struct fuzz_span text, const char *terminated,
                         bool is_one_number)
 {
     uint64_t bits = 0, expected_bits = 0;
-    const enum number_status status = number_parse(type, text.data, text.length, &bits);
+    const enum number_status status = number_parse(type, text.text, text.length, &bits);
     enum number_status expected = NUMBER_MALFORMED;
     if (is_one_number)
         expected = type->kind == KEY_FLOAT ? model_float(type, terminated, &expected_bits)
@@ -162,15 +162,6 @@ static void check_parse(const struct key_type *type, struct fuzz_text text, cons
 }
 
 /* ---- order ---- */
-
-/* Returns the text with a NUL after it, for strtold(3) and its variants. The caller frees it. */
-static char *model_terminated(struct fuzz_span span)
-{
-    char *const copy = malloc(span.length + 1);
-    memcpy(copy, span.text, span.length);
-    copy[span.length] = '\0';
-    return copy;
-}
 
 struct model_decimal {
     int sign;       /* 0 if the value is zero */
@@ -232,7 +223,7 @@ static int sign(int order)
 }
 
 /* The number at the beginning of the text, for -g: no number, a NaN with its sign, or a value. */
-static void check_value(struct fuzz_text text, const char *terminated)
+static void check_value(struct fuzz_span text, const char *terminated)
 {
     char *end;
     const long double expected = strtold(terminated, &end);
@@ -241,24 +232,22 @@ static void check_value(struct fuzz_text text, const char *terminated)
                                     : !isnan(expected)  ? NUMBER_IMAGE_LEAST
                                     : signbit(expected) ? NUMBER_IMAGE_NEGATIVE_NAN
                                                         : NUMBER_IMAGE_POSITIVE_NAN;
-    if (number_prefix_class(text.data, text.length, &found) != expected_class)
+    if (number_prefix_class(text.text, text.length, &found) != expected_class)
         fuzz_fail("whether '%s' begins with a number or a NaN", terminated);
     if (expected_class == NUMBER_IMAGE_LEAST &&
         (found != expected || signbit(found) != signbit(expected)))
         fuzz_fail("'%s' is read as %La, by strtold(3) as %La", terminated, found, expected);
 }
 
-static void check_order(enum line_kind kind, bool reverse, struct fuzz_text a, struct fuzz_text b)
+static void check_order(enum line_kind kind, bool reverse, struct fuzz_span a, struct fuzz_span b)
 {
     struct line_key key = {.kind = kind, .reverse = reverse};
     const struct line_order order = {&key, 1, LINE_SEPARATOR_BLANKS, '\n', false, true, false};
     struct line_with_image x, y;
-    const int upwards =
-        sign(model_compare_decimal((struct fuzz_span){a.data, a.length},
-                                   (struct fuzz_span){b.data, b.length}, kind == LINE_HUMAN));
+    const int upwards = sign(model_compare_decimal(a, b, kind == LINE_HUMAN));
     const int expected = reverse ? -upwards : upwards;
-    if (!line_image_make(&order, a.data, a.length, &x) ||
-        !line_image_make(&order, b.data, b.length, &y))
+    if (!line_image_make(&order, a.text, a.length, &x) ||
+        !line_image_make(&order, b.text, b.length, &y))
         fuzz_fail("kind %d refuses a line", (int)kind);
     const bool images_are_right = expected == 0
                                       ? x.image == y.image
@@ -266,19 +255,19 @@ static void check_order(enum line_kind kind, bool reverse, struct fuzz_text a, s
                                             (x.image != y.image || !x.is_exact || !y.is_exact);
     if (!images_are_right || sign(line_image_compare(&order, &x, &y)) != expected)
         fuzz_fail("kind %d: images of '%.*s', %#llx, and '%.*s', %#llx; expected %d", (int)kind,
-                  (int)a.length, a.data, (unsigned long long)x.image, (int)b.length, b.data,
+                  (int)a.length, a.text, (unsigned long long)x.image, (int)b.length, b.text,
                   (unsigned long long)y.image, expected);
-    const int found = sign(line_compare(&order, 0, a.data, a.length, b.data, b.length));
+    const int found = sign(line_compare(&order, 0, a.text, a.length, b.text, b.length));
     if (found != expected)
         fuzz_fail("kind %d: '%.*s' and '%.*s' compare as %d, expected %d", (int)kind, (int)a.length,
-                  a.data, (int)b.length, b.data, found, expected);
+                  a.text, (int)b.length, b.text, found, expected);
 }
 
-static void check_strict(struct fuzz_text text, const char *terminated, bool is_one_number)
+static void check_strict(struct fuzz_span text, const char *terminated, bool is_one_number)
 {
     uint64_t key;
     bool exact;
-    if (number_line_image(text.data, text.length, &key, &exact) != is_one_number)
+    if (number_line_image(text.text, text.length, &key, &exact) != is_one_number)
         fuzz_fail("whether '%s' is one number", terminated);
 }
 
@@ -288,9 +277,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     const unsigned flags = fuzz_take(&input);
     const bool reverse = flags & 1;
     const size_t most = flags >= 0xfe ? FUZZ_TEXT_MAX : 100; /* long texts take long */
-    const struct fuzz_text a = fuzz_take_text(&input, TEXT_END, most);
-    const struct fuzz_text b = fuzz_take_text(&input, -1, most);
-    char *const terminated = model_terminated((struct fuzz_span){a.data, a.length});
+    const struct fuzz_span a = fuzz_take_text(&input, TEXT_END, most);
+    const struct fuzz_span b = fuzz_take_text(&input, -1, most);
+    char *const terminated = calloc(a.length + 1, 1); /* for strtold(3) and its variants */
+    memcpy(terminated, a.text, a.length);
     const bool is_one_number = is_number(terminated, a.length);
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++)
         if (key_types[i].kind != KEY_FLOAT || key_types[i].bytes > 2)
@@ -300,7 +290,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     check_order(LINE_NUMERIC, reverse, a, b);
     check_order(LINE_HUMAN, reverse, a, b);
     free(terminated);
-    free(a.data);
-    free(b.data);
+    free((char *)a.text);
+    free((char *)b.text);
     return 0;
 }
