@@ -252,11 +252,9 @@ fi
 : >nothing
 cp nothing nothing.bin
 cp nothing nothing.f32
-ok_writes 'an empty file' nothing -- nothing
-ok_writes 'an empty .bin' nothing -- nothing.bin
-ok_writes 'an empty .f32' nothing -- nothing.f32
-ok_writes 'an empty file as text' nothing -- --format=text nothing
-ok_writes 'an empty file as raw u8' nothing -- --format=raw --type=u8 nothing
+for words in nothing nothing.bin nothing.f32 '--format=text nothing' '--format=raw --type=u8 nothing'; do
+    ok_writes "an empty file: $words" nothing -- $words
+done
 ok_writes 'an empty npy stays npy' empty.npy -- empty.npy
 ok_output 'empty standard input' nothing -- gpusort </dev/null
 ok_output 'an empty pipe' nothing -- gpusort < <(:)
