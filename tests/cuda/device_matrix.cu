@@ -33,7 +33,6 @@ static const bool is_stand_in = false;
 static const bool is_stand_in = true;
 #endif
 
-/* The arguments. */
 static size_t largest = ((size_t)1 << 24) + 1; /* counts above it are left out */
 static const char *wanted_path;                /* the others are left out; NULL: none is */
 static bool is_quick;

@@ -47,7 +47,6 @@
 /* The callers whose calls may count. */
 enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
 
-/* The functions, by name. */
 /* clang-format off */
 #define FUNCTIONS(X)                                                                               \
     X(read) X(pread) X(write) X(pwrite) X(lseek) X(open) X(openat) X(close) X(close_output)        \

@@ -112,7 +112,6 @@ static struct line_key strict_key = {.kind = LINE_STRICT};
 static struct line_order strict_order = {
     .keys = &strict_key, .key_count = 1, .separator = LINE_SEPARATOR_BLANKS, .terminator = '\n'};
 
-/* Reads the file. */
 static struct lines *read_lines(const char *name)
 {
     struct error error = {0};
@@ -144,7 +143,6 @@ static struct key_index *key_all(struct lines *lines, size_t step)
     return items;
 }
 
-/* Batches of every size make the same items. */
 static void lines_are_keyed_in_steps(void **state)
 {
     static const size_t steps[] = {100, 777, 65536};

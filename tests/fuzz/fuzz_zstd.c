@@ -79,7 +79,6 @@ static void add_skippable(struct bytes *stream, unsigned length)
     add_bytes(stream, frame, 8 + length);
 }
 
-/* Changes a byte. */
 static void break_stream(struct bytes *stream, size_t at, unsigned change)
 {
     if (stream->bytes > 0)

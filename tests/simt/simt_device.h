@@ -76,7 +76,6 @@ struct simt_site {
 /* How a block barrier combines the predicates of its threads. */
 enum simt_barrier { SIMT_BARRIER_COUNT, SIMT_BARRIER_OR };
 
-/* Kinds of warp primitives. */
 enum simt_warp_kind { SIMT_WARP_SYNC, SIMT_WARP_SHUFFLE, SIMT_WARP_BALLOT, SIMT_WARP_MATCH };
 
 /* The argument of a lane of a warp primitive, up to 16 bytes. It consists of whole words, so that
