@@ -228,6 +228,14 @@ peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 assert peak <= int(sys.argv[1]), "%d KiB" % peak' "${@:2}"
 }
 
+# ok_json NAME CONDITION FILE: CONDITION, a Python expression with the object that FILE begins with as
+# `s`, is true.
+ok_json() {
+    ok "$1" python3 -c 'import json, sys
+s = json.JSONDecoder().raw_decode(open(sys.argv[2]).read())[0]
+assert eval("(%s)" % sys.argv[1]), s' "$2" "$3"
+}
+
 old_output() {
     rm -rf "$target_dir"
     mkdir "$target_dir"

@@ -117,12 +117,8 @@ ok_says '--explain names the devices' '^device     gpu:1,0: ' -- \
 ok_says '--explain estimates one and several' ' gpu [0-9.]+ s, 2 gpus [0-9.]+ s' -- \
     gpusort --device=gpu:1,0 --explain --format=raw --type=f64 "$in"
 gpusort "${sorts[@]}" --stats=json --trace=trace -o got "$in" 2>stats
-ok '--stats has the exchange and the devices' python3 -c '
-import json, sys
-s = json.load(open("stats"))
-assert s["device"]["count"] == int(sys.argv[1]), s["device"]
-assert s["stages"]["exchange"]["seconds"] > 0 and s["model"]["gpus_seconds"] > 0, s
-' "$devices"
+ok_json '--stats has the exchange and the devices' "s['device']['count'] == $devices and
+    s['stages']['exchange']['seconds'] > 0 and s['model']['gpus_seconds'] > 0" stats
 python3 "$tests_dir/cli/check_trace.py" trace "upload=$((8 * large))" "download=$((8 * large))" \
     >problems 2>&1 || echo "check_trace.py failed" >>problems
 for lane in start upload kernel peer download; do
@@ -154,11 +150,7 @@ if [ -n "$is_simt" ]; then
     # Twice the part of a device, and 5 % of it.
     most=$((2 * bytes * 105 / devices / 100 + 100000))
     gpusort "${sorts[@]}" --stats=json -o got "$in" 2>stats
-    ok 'a device needs memory for its part twice' python3 -c '
-import json, sys
-bytes = json.load(open("stats"))["memory"]["device_bytes"]
-assert bytes <= int(sys.argv[1]), bytes
-' "$most"
+    ok_json 'a device needs memory for its part twice' "s['memory']['device_bytes'] <= $most" stats
     # 20,000 lines have items of 0.32 MB, which are sorted in a second array.
     "$numpy" -c '
 import numpy
@@ -185,10 +177,7 @@ numpy.sort(many).tofile("many.up")
         head -c $((8 * ${top%:*})) many.up >top
         "${few[@]}" --stats=json -o got many.u64 2>stats
         ok_same_bytes "the first ${top%:*} of more than the devices hold" got top
-        ok "the first ${top%:*} are found in parts: ${top#*:}" python3 -c '
-import json, sys
-assert (json.load(open("stats"))["runs"]["count"] > 0) == (sys.argv[1] == "1")
-' "${top#*:}"
+        ok_json "the first ${top%:*}, found in parts or not" "(s['runs']['count'] > 0) == ${top#*:}" stats
         ok_output "the first ${top%:*} of a pipe" top -- "${few[@]}" < <(cat many.u64)
     done
     rm many.*
