@@ -261,13 +261,9 @@ END
         # fits_in NAME BYTES ARGUMENT...: in a container of so many bytes, the job takes less than four
         # fifths of them.
         fits_in() {
-            ok_prints "$1" 'fits\n' -- fits "${@:2}"
-        }
-        fits() {
-            in_groups "memory.max=$1;memory.current=10000000" "$GPUSORT" --device=cpu \
-                --parallel=16 --stats=json "${@:2}" -o peak 2>&1 |
-                sed -n 's/.*"memory":{"host_bytes":\([0-9]*\).*/\1/p' |
-                awk -v bytes="$1" '{ print $1 < 0.8 * bytes ? "fits" : $1 " bytes" }'
+            in_groups "memory.max=$2;memory.current=10000000" "$GPUSORT" --device=cpu --parallel=16 --stats=json \
+                "${@:3}" -o peak 2>stats || true
+            ok_json "$1" "s['memory']['host_bytes'] < 0.8 * $2" stats
         }
         compressed long.zst 400000000
         compressed short.zst 112000000
