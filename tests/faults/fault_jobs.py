@@ -94,8 +94,7 @@ def text(values):
 def lines(count, seed):
     """Lines of two fields, the first of which is the same in many."""
     chance = random.Random(seed)
-    return b"".join(b"%d.5 %x\n" % (chance.randrange(count // 4 + 1), chance.getrandbits(40))
-                    for _ in range(count))
+    return b"".join(b"%d.5 %x\n" % (chance.randrange(count // 4 + 1), chance.getrandbits(40)) for _ in range(count))
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -127,8 +126,7 @@ def number_jobs():
               {"in": text(small)}, raw(sorted(small)))
     yield Job("raw numbers to text", [*raw_numbers, "--output-format=text", "in"],
               {"in": raw(small)}, text(sorted(small)))
-    yield Job("--top", [*raw_numbers, "--top=10", "in"], {"in": raw(small)},
-              raw(sorted(small)[:10]))
+    yield Job("--top", [*raw_numbers, "--top=10", "in"], {"in": raw(small)}, raw(sorted(small)[:10]))
     yield Job("--argsort", ["--argsort", "in.npy"], {"in.npy": npy(small)}, npy(places))
 
 
@@ -141,21 +139,16 @@ def line_jobs():
     yield Job("lines in place", ["-g", "--in-place", "place/out"], {"place/out": few},
               sort1(["-g"], few), is_in_place=True)
     some = lines(3000, 5)
-    yield Job("lines in parts", ["-g", "-S", "1b", "in"], {"in": some}, sort1(["-g"], some),
-              functions=PARTS)
-    yield Job("lines, -n -u -k", ["-n", "-u", "-k1,1", "in"], {"in": few},
-              sort1(["-n", "-u", "-k1,1"], few))
-    yield Job("lines, four threads", ["-g", "--parallel=4", "in"], {"in": more},
-              sort1(["-g"], more))
-    yield Job("lines from a pipe into a pipe", ["-h"], {}, sort1(["-h"], more),
-              standard_input=more, to_pipe=True)
+    yield Job("lines in parts", ["-g", "-S", "1b", "in"], {"in": some}, sort1(["-g"], some), functions=PARTS)
+    yield Job("lines, -n -u -k", ["-n", "-u", "-k1,1", "in"], {"in": few}, sort1(["-n", "-u", "-k1,1"], few))
+    yield Job("lines, four threads", ["-g", "--parallel=4", "in"], {"in": more}, sort1(["-g"], more))
+    yield Job("lines from a pipe into a pipe", ["-h"], {}, sort1(["-h"], more), standard_input=more, to_pipe=True)
     yield Job("lines with a header", ["-g", "--header", "in", "two"],
               {"in": b"head\n" + few, "two": b"head\n" + few}, b"head\n" + sort1(["-g"], few, few))
     yield Job("files named in a file", ["-g", "--files0-from=names"],
               {"in": few, "two": few, "names": b"in\0two\0"}, sort1(["-g"], few, few))
     yield Job("--top of lines", ["-g", "--top=10", "in"], {"in": few}, first)
-    yield Job("--argsort of lines", ["-g", "--argsort", "--output-format=raw", "in"],
-              {"in": text(values)}, raw(places))
+    yield Job("--argsort of lines", ["-g", "--argsort", "--output-format=raw", "in"], {"in": text(values)}, raw(places))
 
 
 def ordered_jobs():
@@ -163,13 +156,11 @@ def ordered_jobs():
     small = {f"part{i}": sort1(["-g"], lines(300 + i, 10 + i)) for i in range(3)}
     parts = {f"part{i}": sort1(["-g"], lines(5000 + i, 10 + i)) for i in range(3)}
     yield Job("-m", ["-m", "-g", *small], small, sort1(["-g"], *small.values()))
-    yield Job("-m, two threads", ["-m", "-g", "--parallel=2", *parts], parts,
-              sort1(["-g"], *parts.values()))
+    yield Job("-m, two threads", ["-m", "-g", "--parallel=2", *parts], parts, sort1(["-g"], *parts.values()))
     yield Job("-m -u", ["-m", "-u", "-g", *parts], parts, sort1(["-g", "-u"], *parts.values()))
     yield Job("-c", ["-c", "-g", "in"], {"in": b"1\n3\n2\n"}, b"", status=1,
               says=b"gpusort: in:3: disorder: 2\n", to_pipe=True)
-    yield Job("-c of lines in order", ["-c", "-g", "in"], {"in": parts["part0"]}, b"",
-              to_pipe=True)
+    yield Job("-c of lines in order", ["-c", "-g", "in"], {"in": parts["part0"]}, b"", to_pipe=True)
 
 
 def zstd_jobs():
@@ -177,8 +168,7 @@ def zstd_jobs():
     texts = [lines(3000 + i, i) for i in range(4)]
     frames = b"".join(zstd1([], part) for part in texts)
     yield Job("zstd in", ["-g", "in.zst"], {"in.zst": zstd1([], few)}, sort1(["-g"], few))
-    yield Job("zstd in, frames", ["-g", "--parallel=2", "in.zst"], {"in.zst": frames},
-              sort1(["-g"], *texts))
+    yield Job("zstd in, frames", ["-g", "--parallel=2", "in.zst"], {"in.zst": frames}, sort1(["-g"], *texts))
     yield Job("zstd from a pipe", ["-g"], {}, sort1(["-g"], few), standard_input=zstd1([], few))
     yield Job("zstd out", ["-g", "--zstd", "in"], {"in": more}, sort1(["-g"], more), is_zstd=True)
     yield Job("zstd both ways", ["--format=raw", "--type=u64", "--zstd", "in.zst"],
@@ -200,8 +190,7 @@ def mapped_jobs():
     mapping = ("pwrite", "fstat", "fstatfs", "fallocate", "mmap", "munmap", "madvise", "ftruncate")
     others = ("pread", "lseek", "mprotect", "open", "openat", "close", "close_output", "linkat",
               "renameat", "pthread_create", "omp_thread", "malloc")
-    yield Job("a mapped output", words, {"in": given}, expected, directory=shared,
-              functions=mapping + others)
+    yield Job("a mapped output", words, {"in": given}, expected, directory=shared, functions=mapping + others)
     yield Job("a mapped standard output", words, {"in": given}, expected, directory=shared,
               to_pipe=True, to_file=True, functions=mapping)
 
@@ -213,8 +202,7 @@ def large_zstd_jobs():
     frames = b"".join(zstd1(["-1"], part) for part in parts)
     words = ["--format=raw", "--type=u64", "--parallel=4", "in"]
     yield Job("a large zstd input", words, {"in": frames}, raw(sorted(few)),
-              functions=("read", "pread", "malloc", "calloc", "realloc", "pthread_create",
-                         "eventfd", "close"))
+              functions=("read", "pread", "malloc", "calloc", "realloc", "pthread_create", "eventfd", "close"))
     yield Job("a large zstd output", ["--zstd=1", *words], {"in": given}, expected,
               is_zstd=True, functions=("write", "malloc", "calloc", "pthread_create"))
 
@@ -241,22 +229,17 @@ def cuda_jobs(several=True):
     raw_numbers = ["--format=raw", "--type=u64"]
     yield Job("numbers by segmented-merge", [*raw_numbers, "-a", "segmented-merge", "in"],
               {"in": raw(small)}, raw(sorted(small)))
-    yield Job("numbers by radix", [*raw_numbers, "-a", "radix", "in"], {"in": raw(small * 4)},
-              raw(sorted(small * 4)))
+    yield Job("numbers by radix", [*raw_numbers, "-a", "radix", "in"], {"in": raw(small * 4)}, raw(sorted(small * 4)))
     yield Job("numbers of a pipe", raw_numbers, {}, raw(sorted(small)), standard_input=raw(small))
-    yield Job("--top", [*raw_numbers, "--top=10", "in"], {"in": raw(small)},
-              raw(sorted(small)[:10]))
+    yield Job("--top", [*raw_numbers, "--top=10", "in"], {"in": raw(small)}, raw(sorted(small)[:10]))
     yield Job("--argsort", ["--argsort", "in.npy"], {"in.npy": npy(small)}, npy(places))
     if several:
         together = [*raw_numbers, "--device=gpu:0,1"]
-        yield Job("numbers by two devices", [*together, "in"], {"in": raw(small)},
-                  raw(sorted(small)))
-        yield Job("numbers of a pipe by two devices", together, {}, raw(sorted(small)),
-                  standard_input=raw(small))
+        yield Job("numbers by two devices", [*together, "in"], {"in": raw(small)}, raw(sorted(small)))
+        yield Job("numbers of a pipe by two devices", together, {}, raw(sorted(small)), standard_input=raw(small))
         yield Job("numbers in parts by two devices", [*together, "--device-memory=20K", "in"],
                   {"in": raw(small)}, raw(sorted(small)))
     yield Job("lines", ["-g", "in"], {"in": few}, sort1(["-g"], few))
     yield Job("lines, -n -u -k, of a pipe", ["-n", "-u", "-k1,1"], {},
               sort1(["-n", "-u", "-k1,1"], few), standard_input=few)
-    yield Job("--argsort of lines", ["-g", "--argsort", "--output-format=raw", "in"],
-              {"in": text(small)}, raw(places))
+    yield Job("--argsort of lines", ["-g", "--argsort", "--output-format=raw", "in"], {"in": text(small)}, raw(places))

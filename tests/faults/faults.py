@@ -203,8 +203,7 @@ class Place:
 
     def run(self, added):
         """With what is added to the environment."""
-        options = {name: value for name, value in os.environ.items()
-                   if name.endswith("SAN_OPTIONS")}
+        options = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
         if self.job.is_named:
             options["FAULT_NAMED"] = "yes"
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "OMP_NUM_THREADS": "2",
