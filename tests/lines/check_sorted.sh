@@ -54,8 +54,7 @@ END
 
 # ---- plain decimals, which are compared as bytes -------------------------------------------------
 
-# Changing shapes, exponents, trailing zeros, repeated lines, and numbers of more digits than a long
-# double has.
+# Changing shapes, exponents, trailing zeros, repeated lines, and numbers of more digits than a long double has.
 decimals=$((lines / 2))
 awk -v count="$decimals" 'BEGIN {
     srand(2)
@@ -133,13 +132,11 @@ input=pairs ok_checks 'standard input' -c -n
 input=in ok_checks 'standard input, in order' -c -n -
 input=pairs ok_checks 'standard input, quietly' -C -n
 zstd -q open -o open.zst
-ok_fails_with 'a zstd input' 1 "^gpusort: open.zst:$((lines + 1)): disorder: 1$" \
-    -- gpusort -c -n open.zst
+ok_fails_with 'a zstd input' 1 "^gpusort: open.zst:$((lines + 1)): disorder: 1$" -- gpusort -c -n open.zst
 for digit in 1 3 2; do head -c 5000000 /dev/zero | tr '\0' $digit; echo; done >long
 ok_checks 'long lines' -c -n long
 ok_checks 'long lines' -c -n -r long
-# One long line, or many empty ones, up to the border of a piece of the text, and one byte more or
-# less.
+# One long line, or many empty ones, up to the border of a piece of the text, and one byte more or less.
 size=$(full_or_small 1048576 262144)
 for shift in -1 0 1; do
     { head -c $((size - 2 + shift)) /dev/zero | tr '\0' 1 && printf '\n2\n1\n'; } >border

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# lib_sort_cases.sh - sourced by tests/lines/sort_cases_*.sh, which test the rules of the text orders. The
-# output of gpusort for a few lines is that of sort(1) of this machine in the C locale, and is the
-# literal of the test. The literal shows that the rule was understood; sort(1) shows that the rule
-# exists.
+# lib_sort_cases.sh - sourced by tests/lines/sort_cases_*.sh, which test the rules of the text orders. The output of
+# gpusort for a few lines is that of sort(1) of this machine in the C locale, and is the literal of the test. The
+# literal shows that the rule was understood; sort(1) shows that the rule exists.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 # given FILE TEXT: writes TEXT (printf %b escapes) to FILE.
 given() { printf %b "$2" >"$1"; }
 
-# compare NAME STATUS EXPECTED ARGUMENT...: `gpusort ARGUMENT...` exits with STATUS and prints
-# EXPECTED, as sort(1) does. The other claims use it. If EXPECTED is `=`, the output of sort(1) is
-# expected. If $by_sort is no, sort(1) is not compared. $message is the expected message, empty for
-# none.
+# compare NAME STATUS EXPECTED ARGUMENT...: `gpusort ARGUMENT...` exits with STATUS and prints EXPECTED, as sort(1)
+# does. The other claims use it. If EXPECTED is `=`, the output of sort(1) is expected. If $by_sort is no, sort(1) is
+# not compared. $message is the expected message, empty for none.
 by_sort=yes
 message=''
 compare() {
@@ -35,8 +33,7 @@ compare() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# Prints how standard error differs from $message. In that of sort(1) the program's name is
-# replaced.
+# Prints how standard error differs from $message. In that of sort(1) the program's name is replaced.
 message_problems() {
     printf %b "$message" >"$work/log/message"
     if [ "$by_sort" = yes ]; then
@@ -52,8 +49,7 @@ sorts() {
     compare "$1" 0 "$3" "${@:4}" in
 }
 
-# sorts_so NAME INPUT EXPECTED OPTION...: like sorts, where sort(1) has no such rule or its versions
-# differ.
+# sorts_so NAME INPUT EXPECTED OPTION...: like sorts, where sort(1) has no such rule or its versions differ.
 sorts_so() {
     local by_sort=no
     sorts "$@"
@@ -69,8 +65,7 @@ in_order() {
     compare "$1, -C" 0 '' -C "${@:3}" in
 }
 
-# disorder NAME INPUT LINE:TEXT OPTION...: -c reports this line as out of order, and -C reports
-# nothing.
+# disorder NAME INPUT LINE:TEXT OPTION...: -c reports this line as out of order, and -C reports nothing.
 disorder() {
     local message="gpusort: in:${3%%:*}: disorder: ${3#*:}"
     given in "$2"

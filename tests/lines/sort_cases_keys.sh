@@ -9,10 +9,8 @@ sorts 'bytes: capitals before small letters' 'b\nB\na\nA\n' 'A\nB\na\nb\n' -k1
 sorts 'bytes: numbers as text' '10\n9\n1\n' '1\n10\n9\n' -k1
 sorts 'bytes: a prefix first' 'ab\na\nabc\n\n' '\na\nab\nabc\n' -k1
 sorts 'bytes: they are unsigned' 'a\n\xff\n\x80\n\x7f\n\x01\n' '\x01\na\n\x7f\n\x80\n\xff\n' -k1
-sorts 'bytes: NUL is less than all others' 'a\x01\na\x00\na\na\x00b\n\x00\n' \
-    '\x00\na\na\x00\na\x00b\na\x01\n' -k1
-sorts 'bytes: CR, VT and FF are bytes like others' 'a\r\na\v\na\f\na\na \na\t\n' \
-    'a\na\t\na\v\na\f\na\r\na \n' -k1
+sorts 'bytes: NUL is less than all others' 'a\x01\na\x00\na\na\x00b\n\x00\n' '\x00\na\na\x00\na\x00b\na\x01\n' -k1
+sorts 'bytes: CR, VT and FF are bytes like others' 'a\r\na\v\na\f\na\na \na\t\n' 'a\na\t\na\v\na\f\na\r\na \n' -k1
 sorts 'bytes: -r' 'b\n\na\nab\n' 'b\nab\na\n\n' -r -k1
 sorts 'bytes: more than 8 in common' 'abcdefghijb\nabcdefghija\nabcdefghij\nabcdefgh\n' \
     'abcdefgh\nabcdefghij\nabcdefghija\nabcdefghijb\n' -k1
@@ -20,11 +18,9 @@ sorts 'bytes: 7, 8 and 9 NULs' "\x00\x00\x00\x00\x00\x00\x00\x00\x00\n\x00\x00\x
     "\n\x00\x00\x00\x00\x00\x00\x00\n\x00\x00\x00\x00\x00\x00\x00\x00\n\x00\x00\x00\x00\x00\x00\x00\x00\x00\n" -k1
 sorts 'bytes: a thousand in common' "$(repeat 1000 x)b\n$(repeat 1000 x)a\n$(repeat 1000 x)\n" \
     "$(repeat 1000 x)\n$(repeat 1000 x)a\n$(repeat 1000 x)b\n" -k1
-sorts 'bytes: only those of the key, then those of the line' 'b 1\na 2\na 1\nb 0\n' \
-    'a 1\na 2\nb 0\nb 1\n' -k1,1
+sorts 'bytes: only those of the key, then those of the line' 'b 1\na 2\na 1\nb 0\n' 'a 1\na 2\nb 0\nb 1\n' -k1,1
 sorts 'bytes: only those of the key, -s' 'b 1\na 2\na 1\nb 0\n' 'a 2\na 1\nb 1\nb 0\n' -s -k1,1
-sorts 'bytes: the end of a key is less than any byte' 'ab\na\x00\na b\naa\n' \
-    'a b\na\x00\naa\nab\n' -s -k1,1
+sorts 'bytes: the end of a key is less than any byte' 'ab\na\x00\na b\naa\n' 'a b\na\x00\naa\nab\n' -s -k1,1
 
 # ---- fields --------------------------------------------------------------------------------------
 
@@ -33,8 +29,7 @@ sorts 'the second field by blanks of all widths' 'a    10\nb\t9\nc \t 1\n' 'c \t
 sorts 'a field begins with its blanks' 'a  b\na b\na c\n' 'a  b\na b\na c\n' -k2
 sorts 'a field begins with its blanks, unless -b' 'x  b\ny a\nz c\n' 'y a\nx  b\nz c\n' -b -k2
 sorts 'blanks before the first field are its own' ' b\na\n  c\n' '  c\n b\na\n' -k1,1
-sorts 'blanks before the first field: the second is the second word' ' b 1\na 3\n  c 2\n' \
-    ' b 1\n  c 2\na 3\n' -k2n
+sorts 'blanks before the first field: the second is the second word' ' b 1\na 3\n  c 2\n' ' b 1\n  c 2\na 3\n' -k2n
 sorts 'a key runs to the end of the line' 'x a 2\ny a 1\nz a 3\n' 'y a 1\nx a 2\nz a 3\n' -k2
 sorts 'a key ends with its last field' 'x a 2\ny a 1\nz a 3\n' 'x a 2\ny a 1\nz a 3\n' -s -k2,2
 sorts 'a key over two fields' 'x b 1\ny a 2\nz a 1\n' 'z a 1\ny a 2\nx b 1\n' -k2,3
@@ -54,12 +49,10 @@ sorts 'two keys' 'b 1\na 2\na 1\nb 0\n' 'a 1\na 2\nb 0\nb 1\n' -k1,1 -k2n
 sorts 'two keys, the second turned round' 'b 1\na 2\na 10\nb 0\n' 'a 10\na 2\nb 1\nb 0\n' -k1,1 -k2nr
 sorts 'two keys, the first turned round' 'b 1\na 2\na 10\nb 0\n' 'b 0\nb 1\na 2\na 10\n' -k1,1r -k2n
 sorts 'three keys' 'a 1 2\na 1 1\nb 0 0\na 0 9\n' 'a 0 9\na 1 1\na 1 2\nb 0 0\n' -k1,1 -k2,2n -k3,3n
-sorts 'five keys of all orders' \
-    '1 1k 1 x b\n1 1k 1 x a\n1 1k 1 w z\n1 1k 2 a a\n1 2 9 9 9\n0x1 1 1 1 1\n0 9 9 9 9\n' \
+sorts 'five keys of all orders' '1 1k 1 x b\n1 1k 1 x a\n1 1k 1 w z\n1 1k 2 a a\n1 2 9 9 9\n0x1 1 1 1 1\n0 9 9 9 9\n' \
     '0 9 9 9 9\n0x1 1 1 1 1\n1 2 9 9 9\n1 1k 1 w z\n1 1k 1 x b\n1 1k 1 x a\n1 1k 2 a a\n' \
     -k1,1g -k2,2h -k3,3n -k4,4 -k5,5r
-sorts 'keys one after the other, not by their places' 'a 2\nb 1\nc 2\nd 1\n' 'd 1\nb 1\nc 2\na 2\n' \
-    -k2,2n -k1,1r
+sorts 'keys one after the other, not by their places' 'a 2\nb 1\nc 2\nd 1\n' 'd 1\nb 1\nc 2\na 2\n' -k2,2n -k1,1r
 sorts 'the same key twice' 'a 2\nb 1\n' 'b 1\na 2\n' -k2n -k2nr
 sorts 'a key of the first field only' '2 a\n10 b\n1 c\n' '1 c\n2 a\n10 b\n' -k1,1n
 sorts 'a -k that stands by itself' 'a 2\nb 1\n' 'b 1\na 2\n' -k 2n
@@ -76,15 +69,11 @@ sorts 'a key with a letter inherits nothing' 'a 10\nb 9\n' 'b 9\na 10\n' -r -k2n
 sorts 'a key with r alone is no number' 'a 10\nb 9\n' 'b 9\na 10\n' -n -k2r
 sorts 'a key with b alone is no number' 'a  10\nb 9\n' 'a  10\nb 9\n' -n -k2b
 sorts 'a key with b alone does not inherit -r' 'a  1\nb 2\n' 'a  1\nb 2\n' -r -k2b
-sorts 'one key inherits, the other does not' '1 1\n10 2\n9 2\n9 10\n' \
-    '1 1\n9 2\n9 10\n10 2\n' -n -k1,1 -k2,2r -s
-sorts 'a key of its own order beside a global one' 'a 1K 2\nb 2 1\nc 1K 1\n' 'b 2 1\nc 1K 1\na 1K 2\n' \
-    -n -k2,2h -k3
+sorts 'one key inherits, the other does not' '1 1\n10 2\n9 2\n9 10\n' '1 1\n9 2\n9 10\n10 2\n' -n -k1,1 -k2,2r -s
+sorts 'a key of its own order beside a global one' 'a 1K 2\nb 2 1\nc 1K 1\n' 'b 2 1\nc 1K 1\na 1K 2\n' -n -k2,2h -k3
 sorts 'a global -b is inherited' 'x   b\ny  a\n' 'y  a\nx   b\n' -b -k2,2
-sorts 'a global -b is not inherited by a key with a letter' 'x   b\ny  c\nz a\n' 'z a\ny  c\nx   b\n' \
-    -b -k2,2r
-sorts 'the last resort is turned by -r, whatever the keys have' 'a 1\nb 1\nc 2\n' 'b 1\na 1\nc 2\n' \
-    -r -k2n
+sorts 'a global -b is not inherited by a key with a letter' 'x   b\ny  c\nz a\n' 'z a\ny  c\nx   b\n' -b -k2,2r
+sorts 'the last resort is turned by -r, whatever the keys have' 'a 1\nb 1\nc 2\n' 'b 1\na 1\nc 2\n' -r -k2n
 sorts 'the last resort is not turned by a key' 'a 1\nb 1\nc 2\n' 'c 2\na 1\nb 1\n' -k2nr
 sorts '-r twice is -r' '1\n2\n' '2\n1\n' -n -r -r
 sorts 'letters in any order' 'a 2\nb 10\n' 'b 10\na 2\n' -k2rn
@@ -102,10 +91,8 @@ sorts 'a suffix cut off' '1K\n2M\n3\n' '1K\n2M\n3\n' -k1.1,1.1h
 sorts 'a minus cut off' '-3\n-1\n-2\n' '-1\n-2\n-3\n' -k1.2n
 sorts 'characters count from the blanks of a field' 'a  b1\na bb0\n' 'a  b1\na bb0\n' -k2.2
 sorts 'characters count behind the blanks, with b' 'a  b1\na b0\n' 'a b0\na  b1\n' -k2.2b
-sorts 'the end counts behind the blanks, with b there' 'x  ab\ny   aa\nz ac\n' 'x  ab\ny   aa\nz ac\n' \
-    -s -k2b,2.1b
-sorts 'the end counts from the blanks, without b there' 'x  ab\ny   aa\nz ac\n' 'y   aa\nx  ab\nz ac\n' \
-    -s -k2b,2.3
+sorts 'the end counts behind the blanks, with b there' 'x  ab\ny   aa\nz ac\n' 'x  ab\ny   aa\nz ac\n' -s -k2b,2.1b
+sorts 'the end counts from the blanks, without b there' 'x  ab\ny   aa\nz ac\n' 'y   aa\nx  ab\nz ac\n' -s -k2b,2.3
 sorts 'b at the begin does not hold at the end' 'x   bc\ny a\n' 'x   bc\ny a\n' -s -k2.1b,2.2
 sorts 'b at the end does not hold at the begin' 'x   b\ny a\n' 'x   b\ny a\n' -k2,2.1b
 sorts 'characters behind the field count on into the next' 'a b2\na b1\n' 'a b1\na b2\n' -k1.4,1.4 -s
@@ -143,8 +130,7 @@ sorts '-t: a minus' 'a-2\nb-1\n' 'b-1\na-2\n' -t- -k2n
 sorts '-t: newline, with -z' 'a\n2\x00b\n1\x00' 'b\n1\x00a\n2\x00' -z -t$'\n' -k2n
 sorts '-t: given twice, the same' 'a,2\nb,1\n' 'b,1\na,2\n' -t, -t, -k2n
 sorts '-t: as numbers of a table' '1,2.5,x\n1,-3,y\n0,9e9,z\n' '0,9e9,z\n1,-3,y\n1,2.5,x\n' -t, -k1,1n -k2,2g
-sorts '-t: a versions list' '1.2.10\n1.2.9\n1.10.1\n0.9\n' '0.9\n1.2.9\n1.2.10\n1.10.1\n' \
-    -t. -k1,1n -k2,2n -k3,3n
+sorts '-t: a versions list' '1.2.10\n1.2.9\n1.10.1\n0.9\n' '0.9\n1.2.9\n1.2.10\n1.10.1\n' -t. -k1,1n -k2,2n -k3,3n
 sorts '-t does nothing without -k' '2,1\n10,0\n' '2,1\n10,0\n' -t, -n
 
 # ---- -b ------------------------------------------------------------------------------------------
@@ -157,8 +143,7 @@ sorts '-b: tabs and blanks' 'x\t \tb\ny a\n' 'y a\nx\t \tb\n' -b -k2
 sorts '-b: a line of blanks' '   \na\n \n\n' '\n \n   \na\n' -b -k1
 sorts '-b: blanks to the end of the line' 'a   \nb x\n' 'a   \nb x\n' -b -k2,2
 sorts '-b: at the end only, of a whole field' 'x  b\ny a\n' 'x  b\ny a\n' -k2,2b
-sorts '-b: with characters, blanks to the end of the line' 'a   \nb xy\nc x\n' 'a   \nc x\nb xy\n' \
-    -k2.2b,2.3b
+sorts '-b: with characters, blanks to the end of the line' 'a   \nb xy\nc x\n' 'a   \nc x\nb xy\n' -k2.2b,2.3b
 sorts '-b: newlines are blanks with -z' 'x \n b\x00y a\x00' 'y a\x00x \n b\x00' -z -b -k2
 sorts '-b: VT and FF are no blanks' 'x\vb\ny a\n' 'x\vb\ny a\n' -s -k2b
 sorts '-b: for numbers with a separator' 'x,  -2\ny,-10\n' 'y,-10\nx,  -2\n' -t, -b -k2n

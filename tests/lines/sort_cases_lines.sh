@@ -161,17 +161,14 @@ sorts_so '--header: two lines stay' 'z\ny\n10\n9\n' 'z\ny\n9\n10\n' --header=2 -
 sorts_so '--header=0 is none' 'z\n1\n-1\n' '-1\nz\n1\n' --header=0 -n
 sorts_so '--header: fewer lines than that' 'z\ny' 'z\ny\n' --header=5 -n
 sorts_so '--header: no lines' '' '' --header=1 -n
-sorts_so '--header: with keys' 'name,size\nb,1\na,2\nc,0\n' 'name,size\nc,0\nb,1\na,2\n' \
-    --header=1 -t, -k2n
+sorts_so '--header: with keys' 'name,size\nb,1\na,2\nc,0\n' 'name,size\nc,0\nb,1\na,2\n' --header=1 -t, -k2n
 sorts_so '--header: with -r' 'h\n1\n2\n' 'h\n2\n1\n' --header=1 -n -r
-sorts_so '--header: with -u, the header is no line of the data' '1\n1\n01\n2\n' '1\n1\n2\n' \
-    --header=1 -n -u
+sorts_so '--header: with -u, the header is no line of the data' '1\n1\n01\n2\n' '1\n1\n2\n' --header=1 -n -u
 sorts_so '--header: with -z' 'h\x002\x001\x00' 'h\x001\x002\x00' --header=1 -z -n
 sorts_so '--header: a last line without a newline' 'h\n2\n1' 'h\n1\n2\n' --header=1 -n
 given t1 'h\n3\n1\n'
 given t2 'h\n2\n0'
-by_sort=no gives '--header: each file has the same, and it is kept once' 'h\n0\n1\n2\n3\n' \
-    --header=1 -n t1 t2
+by_sort=no gives '--header: each file has the same, and it is kept once' 'h\n0\n1\n2\n3\n' --header=1 -n t1 t2
 
 # ---- -c and -C -----------------------------------------------------------------------------------
 

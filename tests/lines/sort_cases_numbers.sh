@@ -23,8 +23,7 @@ sorts '-n: two minus signs are no number' '--1\n-1\n1\n' '-1\n--1\n1\n' -n
 sorts '-n: a fraction alone' '.5\n0.4\n.45\n-.5\n' '-.5\n0.4\n.45\n.5\n' -n
 sorts '-n: a point with nothing behind it' '5.\n5.1\n4.9\n' '4.9\n5.\n5.1\n' -n
 sorts '-n: a point alone is 0' '1\n.\n-1\n' '-1\n.\n1\n' -n
-sorts '-n: two points: the second ends the number' '1.5.9\n1.5.1\n1.6\n1.4.9\n' \
-    '1.4.9\n1.5.1\n1.5.9\n1.6\n' -n
+sorts '-n: two points: the second ends the number' '1.5.9\n1.5.1\n1.6\n1.4.9\n' '1.4.9\n1.5.1\n1.5.9\n1.6\n' -n
 sorts '-n: the number ends at a blank' '1 2\n1 1\n12\n2\n' '1 1\n1 2\n2\n12\n' -n
 sorts '-n: there is no separator of thousands' '1,000\n2\n1,5\n' '1,000\n1,5\n2\n' -n
 sorts '-n: there are no exponents' '1e5\n2\n1e1\n' '1e1\n1e5\n2\n' -n
@@ -39,10 +38,8 @@ sorts '-n: 40 digits' "1${zeros_40}1\n1${zeros_40}0\n$nines_40\n1${zeros_40}2\n"
     "$nines_40\n1${zeros_40}0\n1${zeros_40}1\n1${zeros_40}2\n" -n
 sorts '-n: 40 digits, negative' "-1${zeros_40}1\n-1${zeros_40}0\n-$nines_40\n-1${zeros_40}2\n" \
     "-1${zeros_40}2\n-1${zeros_40}1\n-1${zeros_40}0\n-$nines_40\n" -n
-sorts '-n: the length decides before the digits' "9\n10\n$nines_40\n1$zeros_40\n" \
-    "9\n10\n$nines_40\n1$zeros_40\n" -n
-sorts '-n: leading zeros have no length' "${zeros_40}9\n10\n0${zeros_40}8\n" \
-    "0${zeros_40}8\n${zeros_40}9\n10\n" -n
+sorts '-n: the length decides before the digits' "9\n10\n$nines_40\n1$zeros_40\n" "9\n10\n$nines_40\n1$zeros_40\n" -n
+sorts '-n: leading zeros have no length' "${zeros_40}9\n10\n0${zeros_40}8\n" "0${zeros_40}8\n${zeros_40}9\n10\n" -n
 sorts '-n: fractions that differ in the 60th place' \
     "0.${threes_59}4\n0.${threes_59}2\n0.${threes_59}3\n0.$threes_59\n" \
     "0.$threes_59\n0.${threes_59}2\n0.${threes_59}3\n0.${threes_59}4\n" -n
@@ -68,11 +65,9 @@ sorts '-n: 1000 digits' "$(repeat 1000 7)1\n$(repeat 1000 7)0\n$(repeat 1000 7)\
     "$(repeat 1000 7)\n$(repeat 1000 7)0\n$(repeat 1000 7)1\n" -n
 sorts '-n: 1000 zeros of a fraction' "0.$(repeat 1000 0)1\n0.$(repeat 1000 0)\n-0.$(repeat 1000 0)1\n" \
     "-0.$(repeat 1000 0)1\n0.$(repeat 1000 0)\n0.$(repeat 1000 0)1\n" -n
-sorts '-n: vertical tab, form feed and CR are no blanks' '2\n\v3\n\f4\n\r5\n-1\n' \
-    '-1\n\v3\n\f4\n\r5\n2\n' -n
+sorts '-n: vertical tab, form feed and CR are no blanks' '2\n\v3\n\f4\n\r5\n-1\n' '-1\n\v3\n\f4\n\r5\n2\n' -n
 sorts '-n: letters behind a number' '2x\n1z\n1y\n10a\n' '1y\n1z\n2x\n10a\n' -n
-sorts '-n: what differs behind the number goes by bytes' '1b\n1a\n1\n1\x00\n1\xff\n' \
-    '1\n1\x00\n1a\n1b\n1\xff\n' -n
+sorts '-n: what differs behind the number goes by bytes' '1b\n1a\n1\n1\x00\n1\xff\n' '1\n1\x00\n1a\n1b\n1\xff\n' -n
 sorts '-n: colons and slashes are no digits' '1:\n1/\n2\n/\n:\n' '/\n:\n1/\n1:\n2\n' -n
 sorts '-nr' '10\n9\n-1\nx\n\n' '10\n9\nx\n\n-1\n' -nr
 sorts '-n -r: the last resort is turned too' '1\n01\n1.0\n' '1.0\n1\n01\n' -n -r
@@ -82,13 +77,10 @@ sorts '-n -r: the last resort is turned too' '1\n01\n1.0\n' '1.0\n1\n01\n' -n -r
 sorts '-g: exponents' '1e3\n999\n1e-3\n1E2\n-1e3\n' '-1e3\n1e-3\n1E2\n999\n1e3\n' -g
 sorts '-g: a plus sign is a sign' '+5\n4\n6\n' '4\n+5\n6\n' -g
 sorts '-g: no number, then numbers' '1\nabc\n-1e9\n\n0\n' '\nabc\n-1e9\n0\n1\n' -g
-sorts '-g: no number, NaN, -inf, numbers, inf' 'inf\n1\nx\n-inf\nnan\n-1\n' \
-    'x\nnan\n-inf\n-1\n1\ninf\n' -g
+sorts '-g: no number, NaN, -inf, numbers, inf' 'inf\n1\nx\n-inf\nnan\n-1\n' 'x\nnan\n-inf\n-1\n1\ninf\n' -g
 sorts '-g: the same, turned round' 'inf\n1\nx\n-inf\nnan\n-1\n' 'inf\n1\n-1\n-inf\nnan\nx\n' -gr
-sorts '-g: what is no number goes by bytes' 'b\na\n\xff\n\n-\n+\n.\ne5\n' \
-    '\n+\n-\n.\na\nb\ne5\n\xff\n' -g
-sorts '-g: signs and points alone are no numbers' '-1\n-\n+\n.\n-.\n+.e1\n' \
-    '+\n+.e1\n-\n-.\n.\n-1\n' -g
+sorts '-g: what is no number goes by bytes' 'b\na\n\xff\n\n-\n+\n.\ne5\n' '\n+\n-\n.\na\nb\ne5\n\xff\n' -g
+sorts '-g: signs and points alone are no numbers' '-1\n-\n+\n.\n-.\n+.e1\n' '+\n+.e1\n-\n-.\n.\n-1\n' -g
 sorts '-g: -0 equals 0' '0\n-0\n+0\n0.0\n-1\n1\n' '-1\n+0\n-0\n0\n0.0\n1\n' -g
 sorts '-g: -0 equals 0, in the order of the input' '0\n-0\n+0\n-1\n' '-1\n0\n-0\n+0\n' -gs
 sorts '-g: infinities however they are spelt' 'inf\nINFINITY\n-Inf\n1e4931\ninfinite\n' \
@@ -98,23 +90,17 @@ sorts '-g: infinities are equal to what overflows' '1e5000\ninf\n1e9999\n-inf\n-
 sorts_so '-g: NaNs of one value are equal' 'nan\nNAN\nNaN\nnan\n1\n' 'nan\nNAN\nNaN\nnan\n1\n' -gs
 sorts_so '-g: NaNs of one value go by their bytes' 'nan\nNAN\nNaN\n1\nx\n' 'x\nNAN\nNaN\nnan\n1\n' -g
 sorts '-g: a NaN with something in parentheses' 'nan(1)\n1\n-inf\nx\n' 'x\nnan(1)\n-inf\n1\n' -g
-sorts '-g: a NaN with a parenthesis that is not closed' 'nan(1\n1\n-inf\nx\n' \
-    'x\nnan(1\n-inf\n1\n' -g
-sorts_so '-g: NaNs go by sign, then by their bytes' \
-    'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\nnan(1)\n-NaN\nx\n' \
+sorts '-g: a NaN with a parenthesis that is not closed' 'nan(1\n1\n-inf\nx\n' 'x\nnan(1\n-inf\n1\n' -g
+sorts_so '-g: NaNs go by sign, then by their bytes' 'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\nnan(1)\n-NaN\nx\n' \
     'x\n-NaN\n-nan\n-nan(1)\nNAN\nnan\nnan(1)\nnan(2)\n0\n' -g
 sorts_so '-g: NaNs of one sign are equal' 'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\n' \
     '-nan(1)\n-nan\nnan(2)\nnan\nNAN\n0\n' -gs
-sorts_so '-g: of NaNs of one sign the first is kept' 'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\n' \
-    '-nan(1)\nnan(2)\n0\n' -gu
+sorts_so '-g: of NaNs of one sign the first is kept' 'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\n' '-nan(1)\nnan(2)\n0\n' -gu
 sorts '-g: na and in are no numbers' '1\nna\nin\n-1\nnull\n' 'in\nna\nnull\n-1\n1\n' -g
-sorts '-g: white space of all kinds before a number' ' 3\n\t2\n\v1\n\f4\n\r0\nx\n' \
-    'x\n\r0\n\v1\n\t2\n 3\n\f4\n' -g
+sorts '-g: white space of all kinds before a number' ' 3\n\t2\n\v1\n\f4\n\r0\nx\n' 'x\n\r0\n\v1\n\t2\n 3\n\f4\n' -g
 sorts '-g: blanks behind the sign: no number' '- 5\n-5\n1\n' '- 5\n-5\n1\n' -g
-sorts '-g: a number ends where it is none any more' '1x\n1 2\n1,5\n1.2.3\n2\n1\n' \
-    '1\n1 2\n1,5\n1x\n1.2.3\n2\n' -g
-sorts '-g: an exponent without digits is none' '1e\n1e+\n2\n1\n1ex\n1e-\n' \
-    '1\n1e\n1e+\n1e-\n1ex\n2\n' -g
+sorts '-g: a number ends where it is none any more' '1x\n1 2\n1,5\n1.2.3\n2\n1\n' '1\n1 2\n1,5\n1x\n1.2.3\n2\n' -g
+sorts '-g: an exponent without digits is none' '1e\n1e+\n2\n1\n1ex\n1e-\n' '1\n1e\n1e+\n1e-\n1ex\n2\n' -g
 sorts '-g: an exponent alone is no number' 'e5\n-1\nE1\n0\n' 'E1\ne5\n-1\n0\n' -g
 sorts '-g: points' '5.\n.5\n5.5\n.\n0.5\n' '.\n.5\n0.5\n5.\n5.5\n' -g
 sorts '-g: leading zeros' '010\n9\n00000000000000000000000000000009.5\n' \
@@ -123,8 +109,7 @@ sorts '-g: hex integers' '0x10\n15\n17\n0X0f\n-0x1\n' '-0x1\n0X0f\n15\n0x10\n17\
 sorts '-g: hex fractions and exponents' '0x1.8\n0x1p1\n0x1p-1\n1\n0x.8p2\n0xAp0\n' \
     '0x1p-1\n1\n0x1.8\n0x.8p2\n0x1p1\n0xAp0\n' -g
 sorts '-g: 0x alone is 0' '0x\n1\n-1\n0xg\n0x.\n0xp1\n' '-1\n0x\n0x.\n0xg\n0xp1\n1\n' -g
-sorts '-g: a hex exponent without digits is none' '0x1p\n2\n0x1p+\n1\n0x1pz\n' \
-    '0x1p\n0x1p+\n0x1pz\n1\n2\n' -g
+sorts '-g: a hex exponent without digits is none' '0x1p\n2\n0x1p+\n1\n0x1pz\n' '0x1p\n0x1p+\n0x1pz\n1\n2\n' -g
 sorts '-g: e is a digit of hex' '0x1e1\n480\n482\n' '480\n0x1e1\n482\n' -g
 sorts '-g: signs before hex' '-0x2\n+0x2\n1\n-1\n' '-0x2\n-1\n1\n+0x2\n' -g
 sorts '-g: hex of 16 and more digits' \
@@ -136,11 +121,9 @@ sorts '-g: hex that has to be rounded to even' \
 sorts '-g: hex that has to be rounded to even, equal ones in place' \
     '0x1.00000000000000010\n0x1\n0x1.00000000000000020\n0x1.00000000000000011\n' \
     '0x1.00000000000000010\n0x1\n0x1.00000000000000020\n0x1.00000000000000011\n' -gs
-sorts '-g: neighbours of 2^53' \
-    '9007199254740993\n9007199254740992\n9007199254740994\n9007199254740991\n' \
+sorts '-g: neighbours of 2^53' '9007199254740993\n9007199254740992\n9007199254740994\n9007199254740991\n' \
     '9007199254740991\n9007199254740992\n9007199254740993\n9007199254740994\n' -g
-sorts '-g: neighbours of 2^53 stay apart, turned round' \
-    '9007199254740992\n9007199254740993\n9007199254740991\n' \
+sorts '-g: neighbours of 2^53 stay apart, turned round' '9007199254740992\n9007199254740993\n9007199254740991\n' \
     '9007199254740993\n9007199254740992\n9007199254740991\n' -gsr
 sorts '-g: the last digits of 64 bits' \
     '18446744073709551615\n18446744073709551613\n18446744073709551614\n18446744073709551616\n' \
@@ -154,20 +137,17 @@ sorts '-g: 2^64 + 1 is rounded to even, 2^64 + 3 up' \
 half=18446744073709551617.$(repeat 40000 0) # between 2^64 and the next number
 sorts '-g: a digit far behind the half decides' "${half}1\n$half\n18446744073709551618\n" \
     "$half\n${half}1\n18446744073709551618\n" -gs
-sorts '-g: negative numbers of 64 bits' \
-    '-18446744073709551613\n-18446744073709551615\n-18446744073709551614\n' \
+sorts '-g: negative numbers of 64 bits' '-18446744073709551613\n-18446744073709551615\n-18446744073709551614\n' \
     '-18446744073709551615\n-18446744073709551614\n-18446744073709551613\n' -gs
 sorts '-g: fractions beyond a double' '0.1000000000000000001\n0.1\n0.1000000000000000000001\n' \
     '0.1\n0.1000000000000000000001\n0.1000000000000000001\n' -gs
 sorts '-g: fractions that differ in the 60th place are one number' \
-    "0.${threes_59}4\n0.${threes_59}2\n0.${threes_59}3\n" \
-    "0.${threes_59}4\n0.${threes_59}2\n0.${threes_59}3\n" -gs
+    "0.${threes_59}4\n0.${threes_59}2\n0.${threes_59}3\n" "0.${threes_59}4\n0.${threes_59}2\n0.${threes_59}3\n" -gs
 sorts '-g: exponents beyond a double' '1e4000\n1e400\n1e-4000\n0\n-1e4000\n1e-400\n' \
     '-1e4000\n0\n1e-4000\n1e-400\n1e400\n1e4000\n' -g
 sorts '-g: the least number and half of it' '4e-4951\n3e-4951\n2e-4951\n1e-4951\n0\n-2e-4951\n' \
     '-2e-4951\n1e-4951\n0\n4e-4951\n3e-4951\n2e-4951\n' -gs
-sorts '-g: underflow is 0' '1e-5000\n0\n-1e-5000\n1e-99999999999\n' \
-    '1e-5000\n0\n-1e-5000\n1e-99999999999\n' -gs
+sorts '-g: underflow is 0' '1e-5000\n0\n-1e-5000\n1e-99999999999\n' '1e-5000\n0\n-1e-5000\n1e-99999999999\n' -gs
 sorts '-g: the greatest number' '1.18973149535723176502e+4932\n1.1897314953572317649e4932\ninf\n1.2e4932\n' \
     '1.1897314953572317649e4932\n1.18973149535723176502e+4932\ninf\n1.2e4932\n' -gs
 sorts '-g: exponents that do not fit into an integer' \
@@ -176,10 +156,8 @@ sorts '-g: exponents that do not fit into an integer' \
 sorts '-g: a long fraction and an exponent undo each other' \
     "0.$(repeat 500 0)1e501\n1\n1$(repeat 500 0)e-500\n2\n0.5\n" \
     "0.5\n0.$(repeat 500 0)1e501\n1\n1$(repeat 500 0)e-500\n2\n" -gs
-sorts '-g: 1000 digits' "$(repeat 1000 7)\n1e999\n1e1000\n8e999\n" \
-    "1e999\n$(repeat 1000 7)\n8e999\n1e1000\n" -g
-sorts '-g: equal numbers go by bytes' '1\n1.0\n1e0\n10e-1\n0x1\n01\n+1\n 1\n' \
-    ' 1\n+1\n01\n0x1\n1\n1.0\n10e-1\n1e0\n' -g
+sorts '-g: 1000 digits' "$(repeat 1000 7)\n1e999\n1e1000\n8e999\n" "1e999\n$(repeat 1000 7)\n8e999\n1e1000\n" -g
+sorts '-g: equal numbers go by bytes' '1\n1.0\n1e0\n10e-1\n0x1\n01\n+1\n 1\n' ' 1\n+1\n01\n0x1\n1\n1.0\n10e-1\n1e0\n' -g
 sorts '-g: equal numbers go by bytes, -r' '1\n1.0\n1e0\n10e-1\n0x1\n01\n+1\n 1\n' \
     '1e0\n10e-1\n1.0\n1\n0x1\n01\n+1\n 1\n' -g -r
 sorts '-g: a comma is no decimal point' '1,9\n1.5\n' '1,9\n1.5\n' -g
@@ -196,11 +174,9 @@ sorts '-h: suffixes go before values even where the value is less' '1024K\n0.5M\
     '1024K\n2048K\n0.5M\n1M\n' -h
 sorts '-h: a zero has no suffix' '0K\n0\n0G\n0.0M\n1\n-1\n' '-1\n0\n0.0M\n0G\n0K\n1\n' -h
 sorts '-h: zeros are equal' '0K\n0\n0G\n-0T\n1\n-1\n' '-1\n0K\n0\n0G\n-0T\n1\n' -hs
-sorts '-h: negative numbers the other way round' '-1K\n-1\n-1M\n-2\n1\n0\n-2K\n' \
-    '-1M\n-2K\n-1K\n-2\n-1\n0\n1\n' -h
+sorts '-h: negative numbers the other way round' '-1K\n-1\n-1M\n-2\n1\n0\n-2K\n' '-1M\n-2K\n-1K\n-2\n-1\n0\n1\n' -h
 sorts '-h: an unknown suffix is none' '1X\n1K\n2\n1\n1B\n' '1\n1B\n1X\n2\n1K\n' -h
-sorts '-h: only the first letter of a suffix counts' '1KiB\n1K\n1KB\n2K\n1M\n' \
-    '1K\n1KB\n1KiB\n2K\n1M\n' -h
+sorts '-h: only the first letter of a suffix counts' '1KiB\n1K\n1KB\n2K\n1M\n' '1K\n1KB\n1KiB\n2K\n1M\n' -h
 sorts '-h: a blank before a suffix: there is none' '1 K\n2\n1K\n' '1 K\n2\n1K\n' -h
 sorts '-h: fractions' '1.5K\n1.49K\n1.50K\n.5K\n2\n' '2\n.5K\n1.49K\n1.50K\n1.5K\n' -h
 sorts '-h: a point and nothing behind it, then a suffix' '1.K\n2\n1K\n3\n' '2\n3\n1.K\n1K\n' -h
