@@ -15,20 +15,17 @@ for type in $types; do
         --format=text --type="$type" --output-format=npy "$type.in.text"
     ok_writes "$type: raw to text, as Python writes it" "$type.sorted.text" -- \
         --format=raw --type="$type" --output-format=text "$type.in.raw"
-    ok_writes "$type: npy to text, as Python writes it" "$type.sorted.text" -- \
-        --output-format=text "$type.in.npy"
+    ok_writes "$type: npy to text, as Python writes it" "$type.sorted.text" -- --output-format=text "$type.in.npy"
     ok_writes "$type: raw to npy, as numpy.save writes it" "$type.sorted.npy" -- \
         --format=raw --type="$type" --output-format=npy "$type.in.raw"
     ok_writes "$type: npy to raw" "$type.sorted.raw" -- --output-format=raw "$type.in.npy"
-    ok_writes "$type: text to text, as numbers" "$type.sorted.text" -- \
-        --format=text --type="$type" "$type.in.text"
+    ok_writes "$type: text to text, as numbers" "$type.sorted.text" -- --format=text --type="$type" "$type.in.text"
 done
 
 "$numpy" "$tests_dir/make_data.py" keys . f64 1000
 ok_writes 'big-endian raw to npy stays big-endian' f64.1000.big.up.npy -- \
     --format=raw --type='>f8' --output-format=npy f64.1000.big.in.raw
-ok_writes 'big-endian npy to raw stays big-endian' f64.1000.big.up.raw -- \
-    --output-format=raw f64.1000.big.in.npy
+ok_writes 'big-endian npy to raw stays big-endian' f64.1000.big.up.raw -- --output-format=raw f64.1000.big.in.npy
 gpusort --output-format=text f64.in.npy -o little.text
 
 # ---- names of outputs ----------------------------------------------------------------------------

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# --in-place overwrites a file with its sorted content, once a check has passed. The file keeps its
-# inode, links and mode. If that is not possible, the command is refused and the file does not
-# change.
+# --in-place overwrites a file with its sorted content, once a check has passed. The file keeps its inode, links and
+# mode. If that is not possible, the command is refused and the file does not change.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
@@ -30,8 +29,7 @@ END
 # identity FILE: prints what sorting in place must not change.
 identity() { stat -c '%i %h %a %u %g %s' "$1"; }
 
-# sorted_in_place NAME INPUT EXPECTED ARGUMENT...: a copy of INPUT is sorted in place, and is still
-# the same file.
+# sorted_in_place NAME INPUT EXPECTED ARGUMENT...: a copy of INPUT is sorted in place, and is still the same file.
 sorted_in_place() {
     local name=$1 expected=$3 status=0 before copy=copy.${2##*.}
     rm -f "$copy" link
@@ -118,8 +116,7 @@ fi
 
 # ---- refused inputs ------------------------------------------------------------------------------
 
-# kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and
-# inode.
+# kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and inode.
 kept() {
     local name=$1 regex=$2 file=$3 status=0 before after
     shift 4
@@ -196,8 +193,7 @@ if [ -x "$flips" ]; then
     for stage in read:3 blocks:5 sort:2 write:3; do
         caught "doubles in buckets, $stage" $stage stream.f64 --device=cpu --parallel=2
     done
-    caught 'numbers in text, in buckets' blocks:5 many.txt --type=u32 \
-        --device=cpu --parallel=2
+    caught 'numbers in text, in buckets' blocks:5 many.txt --type=u32 --device=cpu --parallel=2
     caught 'doubles, in a part on disk' spill flip.f64 -S 8M
     for stage in text gather read buffer; do
         caught "lines, $stage" $stage in.txt -n

@@ -8,10 +8,8 @@ need_numpy
 
 # ---- inputs that cannot be read, of which limits.sh has more -------------------------------------
 
-refused 'a closed standard input' 'standard input: ' -- \
-    bash -c 'exec "$0" -o "$1" <&-' "$GPUSORT" "$target"
-refused 'a name with a newline is still one line' 'No such file' -- \
-    gpusort $'missing\nfile' -o "$target"
+refused 'a closed standard input' 'standard input: ' -- bash -c 'exec "$0" -o "$1" <&-' "$GPUSORT" "$target"
+refused 'a name with a newline is still one line' 'No such file' -- gpusort $'missing\nfile' -o "$target"
 
 # ---- raw -----------------------------------------------------------------------------------------
 
@@ -30,23 +28,19 @@ ok_writes '.bin takes --type' <(numbers u4 0 0 1072693248 1073741824) -- --type=
 for type in "${types[@]}"; do
     ok_prints "the name .$type says the type" '1\n9\n100\n' -- gpusort --output-format=text "n.$type"
     zstd -q "n.$type"
-    ok_prints "the name .$type.zst says the type" '1\n9\n100\n' -- \
-        gpusort --output-format=text "n.$type.zst"
+    ok_prints "the name .$type.zst says the type" '1\n9\n100\n' -- gpusort --output-format=text "n.$type.zst"
 done
 cp n.u32 n.U32
 ok_prints 'the name .U32 says the type' '1\n9\n100\n' -- gpusort --output-format=text n.U32
 cp n.u32 nameless
 printf '\xff\xff\xff\xff' >>nameless
 refused 'nothing says what it is' 'nameless: .*--type' -- gpusort nameless -o "$target"
-ok_prints '--type says that it is raw' '1\n9\n100\n4294967295\n' -- \
-    gpusort --type=u32 --output-format=text nameless
+ok_prints '--type says that it is raw' '1\n9\n100\n4294967295\n' -- gpusort --type=u32 --output-format=text nameless
 head -c 10 n.u32 >five.u32
-ok_prints '--type overrides the name' '0\n0\n1\n9\n100\n' -- \
-    gpusort --type=u16 --output-format=text five.u32
+ok_prints '--type overrides the name' '0\n0\n1\n9\n100\n' -- gpusort --type=u16 --output-format=text five.u32
 for type in i16 u32 f64; do
     head -c 11 n.f64 >odd.bin
-    refused "11 bytes are no numbers of type $type" 'odd.bin: .*11 bytes' -- \
-        gpusort --type=$type odd.bin -o "$target"
+    refused "11 bytes are no numbers of type $type" 'odd.bin: .*11 bytes' -- gpusort --type=$type odd.bin -o "$target"
 done
 refused '11 bytes on a pipe are no u32' 'standard input: .*' -- \
     gpusort --format=raw --type=u32 -o "$target" < <(cat odd.bin)
@@ -60,18 +54,14 @@ printf '2\n1\n' >plain
 printf 'one\ntwo\n' >sentence
 for type in u8 i8; do
     cp plain digits
-    refused "text or $type? is asked" "digits: .*text or raw $type.*--format" -- \
-        gpusort --type=$type digits -o digits
+    refused "text or $type? is asked" "digits: .*text or raw $type.*--format" -- gpusort --type=$type digits -o digits
     ok_same_bytes "text or $type? is asked, the file stays" digits plain
     refused "text or $type? is asked on a pipe" "standard input: .*text or raw $type.*--format" -- \
         gpusort --type=$type -o "$target" < <(cat plain)
-    ok_prints "--format=text says that it is text, $type" '1\n2\n' -- \
-        gpusort --format=text --type=$type plain
-    ok_prints "--format=raw says that it is $type" '\n\n12' -- \
-        gpusort --format=raw --type=$type plain
+    ok_prints "--format=text says that it is text, $type" '1\n2\n' -- gpusort --format=text --type=$type plain
+    ok_prints "--format=raw says that it is $type" '\n\n12' -- gpusort --format=raw --type=$type plain
 done
-refused 'a word where text is looked for' '^gpusort: sentence:1: ' -- \
-    gpusort sentence -o "$target"
+refused 'a word where text is looked for' '^gpusort: sentence:1: ' -- gpusort sentence -o "$target"
 printf 'h\xc3\xb6he\n1.5\n1200\n' >titled # of 16 bytes, so that they could be raw numbers
 for type in u8 i16 f32 f64; do
     for file in sentence titled; do
@@ -83,8 +73,7 @@ for type in u8 i16 f32 f64; do
     done
 done
 ok_prints 'numbers that are printable by chance' 'xsat' -- gpusort --type=u16 < <(printf 'atxs')
-refused 'a word of UTF-8 where text is looked for' '^gpusort: titled:1: ' -- \
-    gpusort titled -o "$target"
+refused 'a word of UTF-8 where text is looked for' '^gpusort: titled:1: ' -- gpusort titled -o "$target"
 refused 'words with --format=text and --type' '^gpusort: titled:1: ' -- \
     gpusort --format=text --type=f64 titled -o "$target"
 ok_prints 'words with --format=raw' '\n\nenootw' -- gpusort --format=raw --type=u8 sentence
@@ -92,8 +81,7 @@ ok_prints 'words with --format=raw' '\n\nenootw' -- gpusort --format=raw --type=
 # ---- npy -----------------------------------------------------------------------------------------
 
 for version in 1 2 3; do
-    ok_prints "npy version $version" '1\n2\n3\n4\n5\n6\n7\n8\n' -- \
-        gpusort --output-format=text version$version.npy
+    ok_prints "npy version $version" '1\n2\n3\n4\n5\n6\n7\n8\n' -- gpusort --output-format=text version$version.npy
 done
 "$numpy" -c 'import numpy
 numbers = numpy.load("sorted.npy")
@@ -118,8 +106,7 @@ for file in version1.npy misnamed.bin array.txt version1.npy.zst; do
     ok_same_bytes "npy stays: $file" $file kept
 done
 for words in --format=raw '--format=text -n'; do
-    refused "npy on a pipe: $words" 'standard input: .*NumPy array' -- \
-        gpusort $words -o "$target" < <(cat version1.npy)
+    refused "npy on a pipe: $words" 'standard input: .*NumPy array' -- gpusort $words -o "$target" < <(cat version1.npy)
 done
 refused 'npy in a second input: --format=raw' 'version1.npy: this is a NumPy array' -- \
     gpusort --format=raw n.bin version1.npy -o "$target"
@@ -127,18 +114,14 @@ refused 'npy in a second input: -n' 'array.txt: .*NumPy array' -- gpusort -n pla
 ok_writes 'several npy files' twice.npy -- version1.npy sorted.npy
 
 cat sorted.npy <(echo more) >more.npy
-refused 'npy: fewer bytes, on a pipe' 'standard input: ' -- \
-    gpusort -o "$target" < <(cat fewer_bytes.npy)
-refused 'npy: more bytes, on a pipe' 'standard input: ' -- \
-    gpusort -o "$target" < <(cat more.npy)
+refused 'npy: fewer bytes, on a pipe' 'standard input: ' -- gpusort -o "$target" < <(cat fewer_bytes.npy)
+refused 'npy: more bytes, on a pipe' 'standard input: ' -- gpusort -o "$target" < <(cat more.npy)
 refused 'npy: more bytes' 'more.npy: ' -- gpusort -o "$target" more.npy
 zstd -q fewer_bytes.npy
-refused 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- \
-    gpusort -o "$target" fewer_bytes.npy.zst
+refused 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- gpusort -o "$target" fewer_bytes.npy.zst
 refused 'npy: --endian that the header contradicts' 'big_endian.npy: .*endian' -- \
     gpusort --endian=little big_endian.npy -o "$target"
-refused 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- \
-    gpusort --type=f32 version1.npy -o "$target"
+refused 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- gpusort --type=f32 version1.npy -o "$target"
 
 # ---- text ----------------------------------------------------------------------------------------
 
@@ -146,8 +129,7 @@ ok_prints 'text is found by its content' '1\n2\n' -- gpusort plain
 cp plain named.txt
 ok_prints 'text is found by its name' '1\n2\n' -- gpusort named.txt
 printf '3\n1\n' | iconv -f UTF-8 -t UTF-16 >wide
-refused 'UTF-16 is named, whatever the file is called' '^gpusort: wide:1: this is UTF-16' -- \
-    gpusort wide -o "$target"
+refused 'UTF-16 is named, whatever the file is called' '^gpusort: wide:1: this is UTF-16' -- gpusort wide -o "$target"
 cp plain plain.npy
 refused 'text that is named as npy' '^gpusort: plain.npy: not a NumPy file: .*--format' -- \
     gpusort plain.npy -o "$target"
@@ -173,8 +155,7 @@ ok_prints 'standard input beside a file' '1\n1\n2\n2\n' -- gpusort plain - <plai
 seq 20000 | shuf --random-source=<(yes) >long # more than is read ahead
 sort -n long >long.sorted
 ok_output 'standard input named twice is read once, a file' long.sorted -- gpusort -n - - <long
-ok_output 'standard input named twice is read once, a pipe' long.sorted -- \
-    gpusort -n - /dev/null - < <(cat long)
+ok_output 'standard input named twice is read once, a pipe' long.sorted -- gpusort -n - /dev/null - < <(cat long)
 ok_output 'a pipe that is open and named twice is read once' long.sorted -- \
     gpusort -n /dev/fd/9 /dev/fd/9 9< <(cat long)
 mkfifo pipe
@@ -186,8 +167,7 @@ for second in pipe link; do # a second writer would not be read
         timeout 60 "$GPUSORT" -n pipe "$second" -o "$target"
     wait $! || :
 done
-ok_output 'a file as standard input and by name is read twice' <(sort -n long long) -- \
-    gpusort -n long - <long
+ok_output 'a file as standard input and by name is read twice' <(sort -n long long) -- gpusort -n long - <long
 ok_prints 'standard input is read from where it stands' '1\n2\n' -- \
     bash -c '{ read -r; exec "$0"; } < <(printf "skipped\n2\n1\n")' "$GPUSORT"
 printf 'skipped\n2\n1\n' >offset
@@ -198,11 +178,9 @@ ok_prints 'raw standard input is read from where it stands' '1\n2\n3\n' -- \
     bash -c '{ dd bs=4 count=1 of=/dev/null status=none
         exec "$0" --format=raw --type=u32 --output-format=text; } <offset' "$GPUSORT"
 ok_writes 'several raw files' <(numbers f8 1 1 2 2) -- n.bin n.bin
-refused 'text beside raw numbers' 'n.bin: raw f64.* plain is text' -- \
-    gpusort plain n.bin -o "$target"
+refused 'text beside raw numbers' 'n.bin: raw f64.* plain is text' -- gpusort plain n.bin -o "$target"
 refused 'two types' 'n.u32: raw u32.* n.f64 is raw f64' -- gpusort n.f64 n.u32 -o "$target"
-refused 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- \
-    gpusort version1.npy u32.npy -o "$target"
+refused 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- gpusort version1.npy u32.npy -o "$target"
 refused 'two byte orders' 'big_endian.npy: npy big-endian f64.* version1.npy is npy f64' -- gpusort version1.npy big_endian.npy -o "$target"
 
 mkdir parts

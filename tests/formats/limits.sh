@@ -11,8 +11,7 @@ seq "$lines" -1 1 >downwards
 seq "$lines" >upwards
 processors=$(nproc)
 
-# threads_of [VARIABLE=VALUE...] [COMMAND...] GPUSORT [ARGUMENT...]: prints the number of threads
-# that it sorts with.
+# threads_of [VARIABLE=VALUE...] [COMMAND...] GPUSORT [ARGUMENT...]: prints the number of threads that it sorts with.
 threads_of() {
     env "$@" -n --device=cpu --stats=json downwards -o got 2>&1 | grep -o '"threads":[0-9]*' |
         grep -o '[0-9]*$'
@@ -190,8 +189,7 @@ if with_directories true 2>/dev/null; then
     sort -m -n upwards upwards | cat upwards - >expected
     ok_same_bytes 'a copy of an input that is written to, where a directory is full' merged expected
     rm merged
-    refused 'all directories are full' \
-        "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device$" -- \
+    refused 'all directories are full' "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device$" -- \
         "${parts[@]}" -n -S 1M -T one -T two downwards -o "$target"
     refused 'all directories are full, of numbers' \
         "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device$" -- \
@@ -202,8 +200,7 @@ fi
 
 # ---- addresses and data --------------------------------------------------------------------------
 
-# The data of lines takes 24 MB, and sorting them 40 MB more. Numbers take twice 12 MB, and twice 24
-# MB as items.
+# The data of lines takes 24 MB, and sorting them 40 MB more. Numbers take twice 12 MB, and twice 24 MB as items.
 if [ "$test_size" = small ]; then
     skip 'limits of addresses and data' 'a sanitizer takes all addresses itself'
 else
@@ -220,8 +217,7 @@ else
         read -ra limited <<<"within $limit $GPUSORT --device=cpu --parallel=$threads"
         while IFS='|' read -r name expected words; do
             read -ra words <<<"$words"
-            ok_output "$name by $threads threads, ulimit $limit" "$expected" -- \
-                "${limited[@]}" "${words[@]}"
+            ok_output "$name by $threads threads, ulimit $limit" "$expected" -- "${limited[@]}" "${words[@]}"
         done <<'END'
 lines|many.up|-n many
 numbers|many.up|--output-format=text many.f64
@@ -236,8 +232,7 @@ END
         ok_output "what is decompressed by $threads threads, ulimit ${limited[*]:1:2}" many.up -- \
             "${limited[@]}" -n many.zst
         limited[2]=${limit#* }
-        ok_output "lines of a pipe by $threads threads, ulimit $limit" many.up -- \
-            "${limited[@]}" -n < <(cat many)
+        ok_output "lines of a pipe by $threads threads, ulimit $limit" many.up -- "${limited[@]}" -n < <(cat many)
         ok_output "the first numbers of a pipe by $threads threads, ulimit $limit" many.first -- \
             "${limited[@]}" --type=f64 --format=raw --top=1000000 --output-format=text < <(cat many.f64)
     done
@@ -258,8 +253,7 @@ END
             gpusort --zstd --device=cpu -k1 --format=text plain.zst -o "$1"
             rm plain.zst
         }
-        # fits_in NAME BYTES ARGUMENT...: in a container of so many bytes, the job takes less than four
-        # fifths of them.
+        # fits_in NAME BYTES ARGUMENT...: in a container of so many bytes, the job takes less than four fifths of them.
         fits_in() {
             in_groups "memory.max=$2;memory.current=10000000" "$GPUSORT" --device=cpu --parallel=16 --stats=json \
                 "${@:3}" -o peak 2>stats || true
@@ -310,8 +304,7 @@ else
     fi
     if unshare --map-root-user --mount mount -t tmpfs none one 2>/dev/null; then
         # shellcheck disable=SC2016 # expanded by the shell that it starts
-        ok_output 'lines to a file in memory, in a container' up -- in_group \
-            unshare --map-root-user --mount bash -c \
+        ok_output 'lines to a file in memory, in a container' up -- in_group unshare --map-root-user --mount bash -c \
             'mount -t tmpfs none one && "$0" -n -T . down -o one/out && cat one/out' "$GPUSORT"
     else
         skip 'lines to a file in memory, in a container' 'no name space to mount file systems in'

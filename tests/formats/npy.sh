@@ -74,8 +74,7 @@ for name in little big seconds span; do
     ok_writes "indices of times: $name" times.$name.indices.npy -- --argsort "$in"
     ok_output "times on a pipe: $name" times.$name.up.npy -- gpusort < <(cat "$in")
     ok_writes "times as text: $name" times.$name.text -- --output-format=text "$in"
-    refused "--nan=error refuses a NaT: $name" "$in: number 1 is a NaT" -- \
-        gpusort --nan=error "$in" -o "$target"
+    refused "--nan=error refuses a NaT: $name" "$in: number 1 is a NaT" -- gpusort --nan=error "$in" -o "$target"
 done
 ok_writes '--nan=error sorts times without a NaT' sure.up.npy -- --nan=error sure.npy
 ok_writes 'times as raw numbers' times.little.raw -- --output-format=raw times.little.npy
@@ -90,8 +89,7 @@ refused 'times with a unit and without one' 'no_unit.npy: npy <M8, where' -- \
     gpusort times.little.npy no_unit.npy -o "$target"
 refused 'times and spans of time' 'times.span.npy: npy <m8\[ns\], where' -- \
     gpusort times.little.npy times.span.npy -o "$target"
-refused 'times and whole numbers' 'whole.npy: npy i64, where' -- \
-    gpusort times.little.npy whole.npy -o "$target"
+refused 'times and whole numbers' 'whole.npy: npy i64, where' -- gpusort times.little.npy whole.npy -o "$target"
 refused 'times with another --type' 'the header says datetime64, the type given is i64' -- \
     gpusort --type=i64 times.little.npy -o "$target"
 
@@ -107,8 +105,7 @@ for name in native void big; do
     refused "2 bytes of no type: $name" "dtype '[<|>]V2' means 2 bytes of no type; .* --type=bf16$" -- \
         gpusort bf16.$name.npy -o "$target"
 done
-refused '2 bytes of no type with another --type' 'use --type=bf16$' -- \
-    gpusort --type=f16 bf16.native.npy -o "$target"
+refused '2 bytes of no type with another --type' 'use --type=bf16$' -- gpusort --type=f16 bf16.native.npy -o "$target"
 ok_writes 'bf16 to .npy has the header of ml_dtypes' bf16.native.up.npy -- \
     --format=raw --type=bf16 --output-format=npy bf16.raw
 gpusort --format=raw --type=bf16 --output-format=text bf16.raw -o bf16.txt
@@ -158,8 +155,7 @@ gpusort two.npy -o two.npy 2>"$work/log/two" || true
 ok 'a file of two arrays stays as it is' test "$(stat -c %s two.npy)" = 344
 # ---- headers that are wrong ----------------------------------------------------------------------
 
-# npy PREFIX HEADER: writes x.npy, whose length of the header is right if PREFIX is empty. 24 bytes
-# of data follow.
+# npy PREFIX HEADER: writes x.npy, whose length of the header is right if PREFIX is empty. 24 bytes of data follow.
 npy() {
     printf %b "$2" >header
     printf %b "${1:-\\x93NUMPY\\x01\\0\\x$(printf %02x "$(stat -c %s header)")\\0}" | cat - header >x.npy

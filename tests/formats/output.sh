@@ -63,8 +63,7 @@ ln -s missing place/dangling
 ok_file 'a link to nothing' place/missing sorted.u64 -- gpusort reversed.u64 -o place/dangling
 ok_prints 'a link to nothing stays a link' 'missing\n' -- readlink place/dangling
 ln -s round place/round
-refused 'a link to itself' 'place/round' -- \
-    bash -c 'exec "$0" reversed.u64 -o place/round' "$GPUSORT"
+refused 'a link to itself' 'place/round' -- bash -c 'exec "$0" reversed.u64 -o place/round' "$GPUSORT"
 
 long=$(printf 'x%.0s' {1..255})
 fresh_place
@@ -73,8 +72,7 @@ for name in "$long" $'a b\nc'; do
         gpusort reversed.u64 -o "place/$name"
 done
 fresh_place
-ok 'a name in the directory one is in' bash -c 'cd place && exec "$0" ../reversed.u64 -o here' \
-    "$GPUSORT"
+ok 'a name in the directory one is in' bash -c 'cd place && exec "$0" ../reversed.u64 -o here' "$GPUSORT"
 ok_alone 'a name in the directory one is in' here
 
 # ---- outputs that are not files ------------------------------------------------------------------
@@ -106,8 +104,7 @@ ok 'a named pipe stays one' test -p fifo
 ok '/dev/null is written' gpusort reversed.u64 -o /dev/null
 ok '/dev/null stays a device' test -c /dev/null
 
-# A large file is mapped if it is new, and four threads may write to it: the fault library reports four
-# processors.
+# A large file is mapped if it is new, and four threads may write to it: the fault library reports four processors.
 head -c 20000000 /dev/zero | tr '\0' 'x' >large
 seq 2000000 >many
 by_four=("$GPUSORT" --parallel=4)
@@ -116,10 +113,8 @@ by_four=("$GPUSORT" --parallel=4)
 # ---- refusals ------------------------------------------------------------------------------------
 
 refused '/dev/full' '/dev/full: No space left on device' -- gpusort reversed.u64 -o /dev/full
-refused '/dev/full with little data' '/dev/full: No space left on device' -- \
-    gpusort --format=text -o /dev/full <<<1
-refused '/dev/full, compressed' '/dev/full: No space left on device' -- \
-    gpusort --zstd reversed.u64 -o /dev/full
+refused '/dev/full with little data' '/dev/full: No space left on device' -- gpusort --format=text -o /dev/full <<<1
+refused '/dev/full, compressed' '/dev/full: No space left on device' -- gpusort --zstd reversed.u64 -o /dev/full
 refused '/dev/full with text' '/dev/full: No space left on device' -- gpusort many -o /dev/full
 refused 'a full standard output' 'standard output: No space left on device' -- \
     bash -c 'exec "$0" reversed.u64 >/dev/full' "$GPUSORT"
@@ -131,8 +126,7 @@ for closed in '>&-' '1</dev/null'; do
         if bash -c "exec sort -n $input $closed" 2>/dev/null; then
             ok "$name" bash -c "exec \"\$0\" --format=text $input $closed" "$GPUSORT"
         else
-            refused "$name" 'standard output: Bad file descriptor' -- \
-                bash -c "exec \"\$0\" $input $closed" "$GPUSORT"
+            refused "$name" 'standard output: Bad file descriptor' -- bash -c "exec \"\$0\" $input $closed" "$GPUSORT"
         fi
     done
 done
@@ -190,16 +184,14 @@ if command -v python3 >/dev/null; then
         on_terminal "$GPUSORT" --zstd shuffled
     ok_prints 'text to a terminal' '1\r\n2\r\n' -- on_terminal "$GPUSORT" --format=text <<<$'2\n1'
     printf '21' >two
-    ok_prints 'binary data to a terminal with --force' '12' -- \
-        on_terminal "$GPUSORT" --force --format=raw --type=u8 two
+    ok_prints 'binary data to a terminal with --force' '12' -- on_terminal "$GPUSORT" --force --format=raw --type=u8 two
 else
     skip 'terminals' 'no Python'
 fi
 
 # ---- closed pipes --------------------------------------------------------------------------------
 
-# closed_pipe COMMAND...: prints two bytes of its output, then its status if that is not 0, and its
-# standard error.
+# closed_pipe COMMAND...: prints two bytes of its output, then its status if that is not 0, and its standard error.
 closed_pipe() {
     { "$@" 2>"$work/log/pipe_stderr" || echo "status $?" >&3; } 3>"$work/log/pipe_status" |
         head -c 2
@@ -210,8 +202,7 @@ ok_prints 'a closed pipe ends the run quietly, as sort(1)' '1\nstatus 141\n' -- 
     closed_pipe env --default-signal=PIPE "$GPUSORT" many
 ok_prints 'a closed pipe ends the run quietly, raw numbers' '\1\0status 141\n' -- \
     closed_pipe env --default-signal=PIPE "$GPUSORT" --type=u32 --output-format=raw many
-ok_prints 'a closed pipe with SIGPIPE ignored is an error' \
-    '1\nstatus 2\ngpusort: standard output: Broken pipe\n' -- \
+ok_prints 'a closed pipe with SIGPIPE ignored is an error' '1\nstatus 2\ngpusort: standard output: Broken pipe\n' -- \
     closed_pipe env --ignore-signal=PIPE "$GPUSORT" many
 ok_prints 'a closed pipe with SIGPIPE ignored is an error, raw numbers' \
     '\1\0status 2\ngpusort: standard output: Broken pipe\n' -- \

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A file that is replaced keeps its properties, and no other user gains access to it at any moment.
-# Another user cannot redirect the output. An output that cannot be replaced is refused before any
-# input is read.
+# A file that is replaced keeps its properties, and no other user gains access to it at any moment. Another user cannot
+# redirect the output. An output that cannot be replaced is refused before any input is read.
 . "$(dirname "$0")/../lib.sh"
 
 seq 1000 | shuf --random-source=/dev/zero >input
@@ -17,8 +16,7 @@ has_acls=no
 has_attributes=no
 ! setfattr -n user.probe -v 1 probe 2>/dev/null || has_attributes=yes
 
-# A directory that only its owner may write to, and one that all users may write to, sticky like
-# /tmp.
+# A directory that only its owner may write to, and one that all users may write to, sticky like /tmp.
 fresh_place() { rm -rf place && mkdir -m 755 place; }
 fresh_sticky() { rm -rf sticky && mkdir -m 1777 sticky; }
 
@@ -65,8 +63,7 @@ fi
 
 # ---- ACLs, attributes, owner and mode ------------------------------------------------------------
 
-# ok_kept NAME FILE COMMAND...: COMMAND sorts input to FILE, which keeps its owner, mode, ACL and
-# attributes.
+# ok_kept NAME FILE COMMAND...: COMMAND sorts input to FILE, which keeps its owner, mode, ACL and attributes.
 ok_kept() {
     local name=$1 file=$2
     shift 2
@@ -190,9 +187,8 @@ has_temporary() {
     [ -n "$(find "/proc/$1/fd" -lname "$PWD/*(deleted)" 2>/dev/null; find place -name '.gpusort-*')" ]
 }
 
-# meanwhile COMMAND...: "${sorting[@]}" sorts zeros from a pipe to place/out. COMMAND runs after the
-# output is opened and before the input ends, with the process number in $sorter. Prints the status and
-# standard error.
+# meanwhile COMMAND...: "${sorting[@]}" sorts zeros from a pipe to place/out. COMMAND runs after the output is opened
+# and before the input ends, with the process number in $sorter. Prints the status and standard error.
 sorting=("$GPUSORT")
 meanwhile() {
     local sorter status=0

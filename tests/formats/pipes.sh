@@ -41,8 +41,7 @@ for device in "${devices[@]}"; do
     comes() {
         local name="$device: $1" expected=$2 input=$3
         shift 3
-        ok_output "$name, from a pipe" "$expected" -- \
-            gpusort --device="$device" "$@" < <(cat "$input")
+        ok_output "$name, from a pipe" "$expected" -- gpusort --device="$device" "$@" < <(cat "$input")
         ok_output "$name, slowly" "$expected" -- gpusort --device="$device" "$@" < <(slowly "$input")
     }
     raw=(--format=raw --type=f64)
@@ -50,8 +49,7 @@ for device in "${devices[@]}"; do
         comes "raw numbers$codec" n.sorted n.f64$codec "${raw[@]}"
         comes "npy$codec" sorted.npy n.npy$codec
         comes "lines$codec" n.lines n.txt$codec -n
-        comes "text as numbers$codec" n.numbers n.txt$codec --format=text --type=f64 \
-            --output-format=raw
+        comes "text as numbers$codec" n.numbers n.txt$codec --format=text --type=f64 --output-format=raw
     done
     comes 'indices' n.order n.f64 "${raw[@]}" --argsort=u64
     comes 'the first' n.first n.f64 "${raw[@]}" --top=1000
@@ -103,15 +101,13 @@ fi
 
 # ---- several named pipes -------------------------------------------------------------------------
 
-# The writer goes on to the second pipe when all of the first has been read, which is more than a
-# pipe holds.
+# The writer goes on to the second pipe when all of the first has been read, which is more than a pipe holds.
 mkfifo early late
 seq 400000 >ascending
 sort -n ascending ascending >twice
 for option in -n --format=text; do
     timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
-    ok_output "pipes that are written one after the other: $option" twice -- \
-        timeout 20 "$GPUSORT" $option early late
+    ok_output "pipes that are written one after the other: $option" twice -- timeout 20 "$GPUSORT" $option early late
 done
 sort -n ascending twice >thrice
 timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
@@ -158,8 +154,7 @@ for way in 'cat sparse' 'zstd -q -1 <sparse'; do
     truncate -s $((8 * (pays * 5 / 4))) sparse
     ok_says "a large one ($way) is the GPU's" '^device +gpu.*enough has come' -- chosen < <(eval "$way")
 done
-ok_says 'a limit on memory leaves no room to wait' '^device +cpu.*no room to wait' -- \
-    chosen -S 100M < <(cat sparse)
+ok_says 'a limit on memory leaves no room to wait' '^device +cpu.*no room to wait' -- chosen -S 100M < <(cat sparse)
 ok_says 'several pipes are one input' '^device +gpu.*enough has come' -- \
     chosen <(head -c $((pays * 4)) sparse) <(head -c $((pays * 6)) sparse)
 

@@ -43,8 +43,7 @@ ok_prints 'a missing last newline is added between files' '0\n1\n2\n3\n' -- gpus
 ok_prints 'blanks around a number stay' '  1\n\t2 \n 3\t\n' -- gpusort <<<$' 3\t\n  1\n\t2 '
 ok_prints 'NaN first, then the infinities around the rest' \
     '-nan\nnan\n-inf\n-1\n-0\n0\n1\ninf\n' -- gpusort <<<$'inf\n1\n0\n-0\nnan\n-1\n-nan\n-inf'
-ok_prints 'NaNs of one sign go by their bytes' \
-    ' -nan\n-NaN\n-nan\n-nan(1)\nNAN\nnan\nnan(1)\nnan(2)\n0\n' -- \
+ok_prints 'NaNs of one sign go by their bytes' ' -nan\n-NaN\n-nan\n-nan(1)\nNAN\nnan\nnan(1)\nnan(2)\n0\n' -- \
     gpusort <<<$'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\nnan(1)\n-NaN\n -nan'
 
 printf '3\r\n1\r\n2\r\n' >crlf
@@ -66,16 +65,14 @@ strict 'a bad last line without a newline' '1\n2\nx' 3
 strict 'something that begins as infinity' 'infinite\n' 1
 { seq 1 99999; echo abc; seq 1 1000; } >bad
 refused 'a word far down' '^gpusort: bad:100000: ' -- gpusort -o "$target" bad
-refused 'a word far down on a pipe' '^gpusort: standard input:100000: ' -- \
-    gpusort -o "$target" < <(cat bad)
+refused 'a word far down on a pipe' '^gpusort: standard input:100000: ' -- gpusort -o "$target" < <(cat bad)
 refused 'a word far down on a pipe, as numbers' '^gpusort: standard input:100000: ' -- \
     gpusort --type=f64 -o "$target" < <(cat bad)
 { seq 1 499999; echo oops; seq 1 1000; } >bad
 refused 'a word further down' '^gpusort: bad:500000: ' -- gpusort -o "$target" bad
 refused 'a word in the second file' '^gpusort: second_bad:2: ' -- \
     bash -c 'printf "1\nx\n" >second_bad; exec "$@"' - "$GPUSORT" -o "$target" first second_bad
-refused 'a word on standard input' '^gpusort: standard input:2: ' -- \
-    gpusort --format=text -o "$target" <<<$'1\nx'
+refused 'a word on standard input' '^gpusort: standard input:2: ' -- gpusort --format=text -o "$target" <<<$'1\nx'
 refused 'the first of several words is named' '^gpusort: bad:2: ' -- \
     bash -c '{ echo 1; echo x; seq 500000; echo y; } >bad; exec "$@"' - "$GPUSORT" -o "$target" bad
 # says REGEX CONTENT ARGUMENT...: CONTENT is refused with a message that matches REGEX.

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# zstd(1) reads the compressed output of gpusort, gpusort reads that of zstd(1), and broken data is
-# refused.
+# zstd(1) reads the compressed output of gpusort, gpusort reads that of zstd(1), and broken data is refused.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 command -v zstd >/dev/null || skip_all 'no zstd(1)'
@@ -77,8 +76,7 @@ fi
 ok 'an output called .zst is written' gpusort lines -o out.zst
 ok_output 'an output called .zst' up -- zstd -dc out.zst
 ok_says 'compressed output has a checksum' 'Check: XXH64' -- zstd -lv out.zst
-ok_output 'compressed on request, to standard output' up -- \
-    bash -c '"$0" --zstd lines | zstd -dc' "$GPUSORT"
+ok_output 'compressed on request, to standard output' up -- bash -c '"$0" --zstd lines | zstd -dc' "$GPUSORT"
 ok 'level 1 is taken' gpusort --zstd=1 lines -o fast.zst
 ok 'level 19 is taken' gpusort --zstd=19 lines -o small.zst
 ok_output 'level 19' up -- zstd -dc small.zst
@@ -157,8 +155,7 @@ if command -v pzstd >/dev/null; then
     ok_output 'pzstd(1) reads frames' big.up -- pzstd -qdc big.1.zst
 fi
 for kind in $kinds; do
-    ok_output "$kind frames, seven threads" big.up -- \
-        gpusort --type=u32 --format=raw --no-zstd --parallel=7 "$kind.zst"
+    ok_output "$kind frames, seven threads" big.up -- gpusort --type=u32 --format=raw --no-zstd --parallel=7 "$kind.zst"
     ok_output "$kind frames on a pipe, two threads" big.up -- \
         bash -c 'cat "$1" | "$0" --type=u32 --format=raw --no-zstd --parallel=2' "$GPUSORT" "$kind.zst"
 done
@@ -173,8 +170,7 @@ printf '\x28\xb5\x2f\xfd\xc0\0\xff\xff\xff\xff\xff\xff\xff\0\1\0\0' >liar.zst
 refused 'a frame that states more than blocks can hold' 'liar.zst: compressed byte 17: corrupt zstd data: less than the frame says' -- \
     gpusort --type=u8 --format=raw liar.zst -o "$target"
 # The headers are read only where they are in the page cache, and a busy machine may have dropped them.
-ok_says 'the count is known where all frames state their size' \
-    "$(($(stat -c %s big.u32) / 4)) numbers" -- \
+ok_says 'the count is known where all frames state their size' "$(($(stat -c %s big.u32) / 4)) numbers" -- \
     bash -c 'cat sized.zst >/dev/null && "$0" --explain --type=u32 sized.zst' "$GPUSORT"
 ok_output 'many compressed inputs' big.up -- gpusort --type=u32 --no-zstd piece.*.zst
 
@@ -185,8 +181,7 @@ for threads in 1 7; do
     refused "corrupted in the last frame, $threads threads" \
         'sized.zst: compressed byte [0-9]{7,}: corrupt zstd data' -- \
         gpusort --type=u32 --parallel=$threads -o "$target" sized.zst
-    refused "cut off in the last frame, $threads threads" \
-        'cut.zst: compressed byte [0-9]{7,}: truncated zstd data' -- \
+    refused "cut off in the last frame, $threads threads" 'cut.zst: compressed byte [0-9]{7,}: truncated zstd data' -- \
         gpusort --type=u32 --parallel=$threads -o "$target" cut.zst
     refused "a full disk, $threads threads" '/dev/full: No space left' -- \
         gpusort --zstd --parallel=$threads big.u32 -o /dev/full
@@ -266,8 +261,7 @@ ok_file 'they are sorted in place' in_place.text <(sort -k1 skipped_whole.text) 
 rm in_place.text
 ok_output 'one beside others' <(sort -k1 reserved.text skipped_whole.text header.text) -- \
     gpusort -k1 reserved.text skipped_whole.text header.text
-ok_output 'one in a list' <(sort -k1 header.text) -- \
-    gpusort -k1 --files0-from=<(printf 'header.text\0')
+ok_output 'one in a list' <(sort -k1 header.text) -- gpusort -k1 --files0-from=<(printf 'header.text\0')
 for file in reserved.text header.text skipped_long.text; do
     sort $file >ordered
     ok "-C of sorted lines that begin with a magic: $file" gpusort -k1 -C ordered
@@ -276,8 +270,7 @@ for how in skippable skippable.zst; do cp skipped_whole.text $how; done
 ok_prints 'skippable frames alone, named as zstd' '' -- gpusort -k1 skippable.zst
 ok_prints 'skippable frames alone, said to be zstd' '' -- gpusort -k1 --format=text:zstd skippable
 printf 'P*M\030\004\0\0\0\001\0\0\0' >skipped.u32
-ok_output 'numbers that are a skippable frame' \
-    <(printf '\001\0\0\0\004\0\0\0P*M\030') -- gpusort skipped.u32
+ok_output 'numbers that are a skippable frame' <(printf '\001\0\0\0\004\0\0\0P*M\030') -- gpusort skipped.u32
 for bytes in '\0\0\0\0numbers!' '\377\377\377\0numbers!' '\0\0\0'; do
     printf 'P*M\030'"$bytes" >skipped.u8
     refused "numbers that begin as a skippable frame: $bytes" \
@@ -318,14 +311,12 @@ if zstd -q --long=28 -k lines -o long.zst 2>/dev/null && zstd -q --long=28 -c <l
     ok_output '--long=31 does with all options of sort(1), and no name' up -- \
         gpusort -g --long=31 < <(cat long_piped.zst)
     for words in '' --long --long=27; do
-        refused "a window of 256 MiB: '$words'" \
-            'the zstd window is larger than 128 MiB; --long=28 reads it' -- \
+        refused "a window of 256 MiB: '$words'" 'the zstd window is larger than 128 MiB; --long=28 reads it' -- \
             gpusort $words long_piped.zst -o "$target"
     done
     refused 'a window of 256 MiB, as lines, not named as compressed' '; --long=28 reads it' -- \
         gpusort -g -o "$target" < <(cat long_piped.zst)
-    refused '--long=10 takes less' 'larger than 1 KiB; --long=' -- \
-        gpusort --long=10 level.zst -o "$target"
+    refused '--long=10 takes less' 'larger than 1 KiB; --long=' -- gpusort --long=10 level.zst -o "$target"
 else
     skip 'large windows' 'zstd(1) makes none here'
 fi
@@ -353,18 +344,15 @@ for words in '' -n -k1 -z; do
             gpusort $words of_gzip.zst -o "$target"
         refused "tar data in zstd data, '$words'" 'this is tar data inside zstd data' -- \
             gpusort $words of_tar.zst -o "$target"
-        refused "gzip data named .zst, '$words'" 'gzip.zst: this is gzip data, ' -- \
-            gpusort $words gzip.zst -o "$target"
+        refused "gzip data named .zst, '$words'" 'gzip.zst: this is gzip data, ' -- gpusort $words gzip.zst -o "$target"
     }
 done
-refused 'numbers compressed twice' 'this is zstd data inside zstd data' -- \
-    gpusort twice.u32.zst -o "$target"
+refused 'numbers compressed twice' 'this is zstd data inside zstd data' -- gpusort twice.u32.zst -o "$target"
 refused 'gzip data named .f64.zst' 'this is gzip data' -- gpusort gzip.f64.zst -o "$target"
 ok_output 'compressed twice, and said to be lines' <(sort lines.zst) -- \
     gpusort -k1 --format=text:zstd --no-zstd twice.zst
 printf "$header"'x\nP*M\030\n' | zstd -qc >magic_inside
-ok_output 'compressed lines that begin with a magic' <(zstd -dc magic_inside | sort) -- \
-    gpusort -k1 magic_inside
+ok_output 'compressed lines that begin with a magic' <(zstd -dc magic_inside | sort) -- gpusort -k1 magic_inside
 
 # ---- data that gpusort compresses ----------------------------------------------------------------
 
@@ -372,8 +360,7 @@ head -c $(($(stat -c %s lines) / 4 * 4)) lines >numbers.u32
 ok 'raw data is compressed' gpusort --format=raw numbers.u32 -o sorted.u32.zst
 ok_output 'the type stands before .zst in a name' <(zstd -dc sorted.u32.zst) -- \
     gpusort --format=raw sorted.u32.zst --no-zstd
-ok_output 'raw, compressed and not, have the same bytes' <(gpusort --format=raw numbers.u32) -- \
-    zstd -dc sorted.u32.zst
+ok_output 'raw, compressed and not, have the same bytes' <(gpusort --format=raw numbers.u32) -- zstd -dc sorted.u32.zst
 : >nothing
 ok 'an empty output is compressed' gpusort --format=text nothing -o nothing.zst
 ok_output 'an empty output, compressed, is a frame of nothing' nothing -- zstd -dc nothing.zst
@@ -384,25 +371,21 @@ for stem in none none.f64; do
             "^gpusort: $stem.zst: it is empty, and zstd data has some bytes" -- gpusort $words $stem.zst -o "$target"
     done
 done
-refused 'one beside another input' '^gpusort: none.zst: it is empty' -- \
-    gpusort plain.txt.zst none.zst -o "$target"
+refused 'one beside another input' '^gpusort: none.zst: it is empty' -- gpusort plain.txt.zst none.zst -o "$target"
 ok_prints 'one that is said to be plain' '' -- gpusort --format=text:plain none.zst
 ok_writes 'a frame of nothing is an empty input' nothing -- --format=text --no-zstd nothing.zst
 
 size=$(stat -c %s lines.zst)
 for kept in 5 9 100 $((size / 2)) $((size - 4)) $((size - 1)); do
     head -c "$kept" lines.zst >cut.zst
-    refused "cut off after $kept of $size bytes" 'cut.zst: .*truncated' -- \
-        gpusort --format=text -o "$target" cut.zst
+    refused "cut off after $kept of $size bytes" 'cut.zst: .*truncated' -- gpusort --format=text -o "$target" cut.zst
 done
-refused 'cut off on a pipe' 'standard input: .*truncated' -- \
-    gpusort --format=text -o "$target" < <(cat cut.zst)
+refused 'cut off on a pipe' 'standard input: .*truncated' -- gpusort --format=text -o "$target" < <(cat cut.zst)
 cat lines.zst cut.zst >frames.zst
 refused 'the second frame cut off' 'truncated' -- gpusort --format=text -o "$target" frames.zst
 
 { cat lines.zst; echo garbage; } >garbage.zst
-refused 'garbage after the last frame' 'garbage.zst: .*garbage' -- \
-    gpusort --format=text -o "$target" garbage.zst
+refused 'garbage after the last frame' 'garbage.zst: .*garbage' -- gpusort --format=text -o "$target" garbage.zst
 # A broken header, and after it the magic of a frame of version 0.7, which libzstd would decode.
 printf '\x28\xb5\x2f\xfd\x5d\x27\xb5\x2f\xfd\x17\0\0\0\0\0\0\0\0' >header.zst
 refused 'a broken header before an old frame' 'header.zst: .*corrupt zstd data: ' -- \
