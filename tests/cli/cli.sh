@@ -17,8 +17,7 @@ esac
 ok_says '--version has the build and the commit' \
     "^built for $build; commit ([0-9a-f]{12}(-dirty)?|unknown)\$" -- gpusort --version
 if [ "$test_size" = full ]; then
-    ok_says '--version in little memory' '^gpusort ' -- \
-        bash -c 'ulimit -v 60000 && exec "$0" --version' "$GPUSORT"
+    ok_says '--version in little memory' '^gpusort ' -- bash -c 'ulimit -v 60000 && exec "$0" --version' "$GPUSORT"
 else
     skip '--version in little memory' 'sanitizers take memory of their own'
 fi
@@ -26,10 +25,8 @@ for what in 'f64 .*float64, <f8' 'i8 .*int8, \|i1' 'bf16 +2 bytes' 'raw ' 'npy '
     ok_says "--list has $what" "^  $what" -- gpusort --list
 done
 if gpusort --list | grep -q '^  gpu '; then
-    for path in bitonic direct-merge segmented-merge rank heap column column-single column-min \
-        column-pairs; do
-        ok_says "--list has the GPU's path $path" "^    $path .*tiles of 256, 512, 1024, 2048" -- \
-            gpusort --list
+    for path in bitonic direct-merge segmented-merge rank heap column column-single column-min column-pairs; do
+        ok_says "--list has the GPU's path $path" "^    $path .*tiles of 256, 512, 1024, 2048" -- gpusort --list
     done
     ok_says "--list has a path's limit" '^    rank .*at most 131072 numbers' -- gpusort --list
 else
@@ -40,25 +37,21 @@ fi
 for option in --help --usage --version --list; do
     ok_fails_with "$option to a full device fails" 2 '^gpusort: standard output: No space left on device$' -- \
         bash -c 'exec "$0" "$1" >/dev/full' "$GPUSORT" $option
-    ok "$option does not write to standard error" \
-        bash -c '[ -z "$("$0" "$1" 2>&1 >/dev/null)" ]' "$GPUSORT" $option
+    ok "$option does not write to standard error" bash -c '[ -z "$("$0" "$1" 2>&1 >/dev/null)" ]' "$GPUSORT" $option
 done
 
 for line in 'input +two: text' 'output +out: text' 'device +cpu' 'algorithm '; do
     ok_says "--explain tells: $line" "^$line" -- gpusort --explain two -o out
 done
 ok_says '--explain has seconds for lines' '^model +cpu [0-9.]+ s, gpu [0-9.]+ s' -- gpusort --explain two
-ok_says '--explain has no seconds for indices of lines' '^model +none' -- \
-    gpusort --explain --argsort two
-ok_says "--explain has the row of the table" \
-    '^table +cpu \([0-9]+ threads?\), any width, 0 items or more: radix$' -- \
+ok_says '--explain has no seconds for indices of lines' '^model +none' -- gpusort --explain --argsort two
+ok_says "--explain has the row of the table" '^table +cpu \([0-9]+ threads?\), any width, 0 items or more: radix$' -- \
     gpusort --explain --device=cpu two
 head -c 800 /dev/zero >few.f64
 truncate -s 40G many.f64 # without any data block
 ok_says '--explain has the seconds of both devices' '^model +cpu 0\.[0-9]+ s, gpu 0\.[0-9]+ s' -- \
     gpusort --explain few.f64
-ok_says 'a few numbers stay on the CPU' '^device +cpu: .*\(sooner done than a GPU' -- \
-    gpusort --explain few.f64
+ok_says 'a few numbers stay on the CPU' '^device +cpu: .*\(sooner done than a GPU' -- gpusort --explain few.f64
 ok_says 'many are for the GPU, if there is one' '^device .*large enough to pay for starting the GPU' -- \
     gpusort --explain many.f64
 if [ -n "$(gpu_problem)" ]; then
@@ -100,8 +93,7 @@ ok_prints '--device=cpu' '1\n2\n' -- gpusort --device=cpu two
 ok_prints '--device=auto' '1\n2\n' -- gpusort --device=auto two
 ok_prints '--algorithm=auto' '1\n2\n' -- gpusort --algorithm=auto two
 for path in $(list_paths cpu); do
-    ok_prints "--device=cpu --algorithm=$path" '1\n2\n' -- \
-        gpusort --device=cpu --algorithm="$path" two
+    ok_prints "--device=cpu --algorithm=$path" '1\n2\n' -- gpusort --device=cpu --algorithm="$path" two
 done
 
 # ---- refused options -----------------------------------------------------------------------------
@@ -148,9 +140,8 @@ ok_prints '-o twice, the same' '1\n2\n' -- bash -c '"$0" two -o out -o out && ca
 
 # ---- lines that are not numbers ------------------------------------------------------------------
 
-# hints TEXT REGEX: the error for a first line TEXT (printf %b escapes) matches REGEX. The message
-# names the part of the line that -g would read. sort(1) and gpusort with -g must read the same: of
-# the line and that part, -u keeps one.
+# hints TEXT REGEX: the error for a first line TEXT (printf %b escapes) matches REGEX. The message names the part of the
+# line that -g would read. sort(1) and gpusort with -g must read the same: of the line and that part, -u keeps one.
 hints() {
     local name=$1 regex=$2 said as
     printf %b "$1" >hinted
@@ -231,8 +222,7 @@ else
     done
     ok_says '--device=cpu --algorithm=radix, which both have' 'device +cpu: .*as --device says' -- \
         gpusort --explain --device=cpu --algorithm=radix two
-    ok_says "--explain with a GPU's path" 'device +gpu: .*as --algorithm says' -- \
-        gpusort --explain -a bitonic two
+    ok_says "--explain with a GPU's path" 'device +gpu: .*as --algorithm says' -- gpusort --explain -a bitonic two
     ok_says "--explain has the GPU's class and its row" \
         '^table +gpu[-a-z]* \([0-9]+ multiprocessors, L2 of [0-9]+ MiB, [0-9]+ KiB shared in a block\), .*: [-a-z]+, tiles of [0-9]+$' -- \
         gpusort --explain --device=gpu few.f64

@@ -48,8 +48,7 @@ for option in -o --input --trace; do
 done
 ok_output 'bash: directories behind -T' <(echo '-- dirnames') -- bash_offers -T ''
 ok_output 'bash: nothing behind -S' /dev/null -- bash_offers -S ''
-ok_output 'bash: files behind an option whose argument may be left out' <(echo '-- default') -- \
-    bash_offers --zstd ''
+ok_output 'bash: files behind an option whose argument may be left out' <(echo '-- default') -- bash_offers --zstd ''
 
 # Every word that is offered for an option is accepted by it.
 while read -r option; do
@@ -78,8 +77,7 @@ fi
 if command -v fish >/dev/null; then
     fish_offers() { HOME=$work fish --no-config -c 'source made/gpusort.fish; complete -C $argv' "$1" | cut -f1; }
     ok_output 'fish: long options' <(grep '^--t' options) -- bash -c sort < <(fish_offers 'gpusort --t')
-    ok_output 'fish: words' <(printf -- '--type=u%s\n' 16 32 64 8) -- \
-        bash -c sort < <(fish_offers 'gpusort --type=u')
+    ok_output 'fish: words' <(printf -- '--type=u%s\n' 16 32 64 8) -- bash -c sort < <(fish_offers 'gpusort --type=u')
 else
     skip 'fish offers them' 'no fish'
 fi

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# make builds without CUDA from the sources alone, installs, uninstalls, and makes an archive and a
-# Debian package. Its messages about compilers and C libraries are tested, and the compiler that
-# install_cuda.sh installs.
+# make builds without CUDA from the sources alone, installs, uninstalls, and makes an archive and a Debian package. Its
+# messages about compilers and C libraries are tested, and the compiler that install_cuda.sh installs.
 . "$(dirname "$0")/../lib.sh"
 [ "$test_size" = full ] || skip_all 'tested with the full build'
 unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE # set by the make that runs the tests
@@ -67,12 +66,10 @@ if [ -f build/mpi.so ]; then
 else
     skip 'the plugin is installed where the program looks for it' 'no mpicc'
 fi
-ok_prints 'make MPI=0 leaves the plugin out' '' -- \
-    bash -c 'make -nB CUDA=0 MPI=0 | grep "mpi\.so" || true'
+ok_prints 'make MPI=0 leaves the plugin out' '' -- bash -c 'make -nB CUDA=0 MPI=0 | grep "mpi\.so" || true'
 ok_prints 'modes of what make install installs' '644\n755\n' -- \
     bash -c 'find "$0" -type f -printf "%m\n" | sort -u' "$work/new root"
-ok_output 'completions are installed as they are stored' \
-    <(cat completions/{gpusort.bash,gpusort.fish,_gpusort}) -- \
+ok_output 'completions are installed as they are stored' <(cat completions/{gpusort.bash,gpusort.fish,_gpusort}) -- \
     cat "$work/new root/usr/share/"{bash-completion/completions/gpusort,fish/*/*,zsh/*/*}
 ok_says 'the program installed' '^gpusort [0-9]' -- "$work/new root/usr/bin/gpusort" --version
 ok_prints 'a tilde in prefix is the home folder' '' -- \
@@ -87,8 +84,7 @@ ok_says 'what it installs has no symbols' 'no symbols$' -- nm "$work/stripped/us
 if command -v dpkg-deb >/dev/null; then
     ok 'make deb' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 deb
     if command -v lintian >/dev/null; then
-        ok_prints 'lintian finds nothing in the package' '' -- \
-            bash -c 'lintian --allow-root gpusort_*.deb 2>/dev/null'
+        ok_prints 'lintian finds nothing in the package' '' -- bash -c 'lintian --allow-root gpusort_*.deb 2>/dev/null'
     else
         skip 'lintian finds nothing in the package' 'no lintian'
     fi
@@ -120,26 +116,22 @@ fi
 # A machine with a GPU, and a pip that records its arguments.
 mkdir bin
 printf '#!/bin/sh\necho "| CUDA Version: $CUDA_VERSION |"\n' >bin/nvidia-smi
-printf '#!/bin/sh\ncase "$*" in *--version*) exit 0 ;; esac\necho "$*" >pip-words\nexit $PIP_STATUS\n' \
-    >bin/python3
+printf '#!/bin/sh\ncase "$*" in *--version*) exit 0 ;; esac\necho "$*" >pip-words\nexit $PIP_STATUS\n' >bin/python3
 chmod +x bin/*
 install_cuda() { NVCC=$1 CUDA_VERSION=$2 PIP_STATUS=$3 PATH=$PWD/bin:$PATH scripts/install_cuda.sh; }
 ok_prints 'where there is nvcc, none is installed' '' -- install_cuda /some/nvcc 13.0 0
 ok_says 'for the driver of an older CUDA none is installed' 'driver is for CUDA 12' -- install_cuda '' 12.4 0
 ok 'pip was not called' test ! -e pip-words
-ok_says 'a GPU and no nvcc: its compiler is installed' 'from PyPI into build/cuda-toolkit$' -- \
-    install_cuda '' 13.0 0
+ok_says 'a GPU and no nvcc: its compiler is installed' 'from PyPI into build/cuda-toolkit$' -- install_cuda '' 13.0 0
 ok_says 'by pip, in a folder of its own' '--target build/cuda-toolkit nvidia-cuda-nvcc==13' -- cat pip-words
-ok_says 'where that fails the build goes on' 'cannot be installed: .* for the CPU alone$' -- \
-    install_cuda '' 13.0 1
+ok_says 'where that fails the build goes on' 'cannot be installed: .* for the CPU alone$' -- install_cuda '' 13.0 1
 rm pip-words
 printf '#!/bin/sh\nexit 9\n' >bin/nvidia-smi
 ok_prints 'where there is no GPU no compiler is installed' '' -- install_cuda '' '' 0
 printf '#!/bin/sh\n' | tee bin/dpkg-query >bin/apt-get
 chmod +x bin/*
 ok_fails_with 'check.sh without --install names the packages that are missing, in one line' 1 \
-    '^missing packages: gcc .* attr; --install installs them$' -- \
-    env -u CI PATH="$PWD/bin:$PATH" scripts/check.sh
+    '^missing packages: gcc .* attr; --install installs them$' -- env -u CI PATH="$PWD/bin:$PATH" scripts/check.sh
 
 ok 'make clean' make CUDA=0 clean
 ok 'make clean leaves no build' test ! -e build
@@ -159,8 +151,7 @@ if git -C "$root" rev-parse -q --verify HEAD >/dev/null 2>&1; then
     ok_output 'the name of the commit' <(git -C clone rev-parse HEAD) -- cat "${unpacked[0]}/COMMIT"
     touch "${unpacked[0]}/a file of a user"
     ok 'make dist in the unpacked archive' make -C "${unpacked[0]}" dist
-    ok_same_bytes 'it makes the same archive' "${unpacked[0]}"/gpusort-*.tar.gz \
-        clone/gpusort-*.tar.gz
+    ok_same_bytes 'it makes the same archive' "${unpacked[0]}"/gpusort-*.tar.gz clone/gpusort-*.tar.gz
 else
     skip 'make dist' 'not a git checkout with a commit'
 fi

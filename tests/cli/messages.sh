@@ -101,7 +101,6 @@ pass_unless_said 'names in other letters are shown' problems
 printf 'b\t1\na\t2\xc3\xa9 \033[2J\xc2\x9b\x9b\n' >open
 ok_fails_with '-c shows tabs and letters of the line that is out of order' 1 \
     $'^gpusort: open:2: disorder: a\t2\xc3\xa9 \\?\\[2J\\?\\?$' -- gpusort -c -k1 open
-ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option '--\?\]0;x'$" -- \
-    gpusort $'--\033]0;x'
+ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option '--\?\]0;x'$" -- gpusort $'--\033]0;x'
 
 done_testing

@@ -65,10 +65,8 @@ refused 'integers behind the first MiB' 'hardly f64' -- gpusort late.bin -o "$ta
 refused 'little-endian integers with --endian=big' \
     'hardly f64: use --type=i64 or u64 with --endian=little, or --type=f64 if they are$' -- \
     gpusort --endian=big others/i64.0.5000.bin -o "$target"
-ok_writes 'the hint for big-endian integers sorts them' sorted.big -- \
-    --type=i64 --endian=big others/i64+big.29.5000.bin
-ok_writes 'the hint for big-endian f32 sorts them' single.big -- \
-    --type=f32 --endian=big others/f32+big.39.5000.bin
+ok_writes 'the hint for big-endian integers sorts them' sorted.big -- --type=i64 --endian=big others/i64+big.29.5000.bin
+ok_writes 'the hint for big-endian f32 sorts them' single.big -- --type=f32 --endian=big others/f32+big.39.5000.bin
 ok_writes 'big-endian doubles with --endian=big' big.up -- --endian=big big.bin
 
 ok_says '--explain says that f64 is assumed' '^input .*\(by its name; f64, as no type is given\)$' -- \
@@ -93,8 +91,7 @@ for file in few.i8 signed.i8 large.u8 time.i8 constant.u8 constant.i8; do
     refused "64-bit integers named $file" "$said" -- gpusort "$file" -o "$target"
     refused "64-bit integers with --type=$name, as $file" "$said" -- \
         gpusort --format=raw --type="$name" nameless -o "$target"
-    refused "the same on a pipe, $file" "$said" -- \
-        gpusort --format=raw --type="$name" -o "$target" < <(cat "$file")
+    refused "the same on a pipe, $file" "$said" -- gpusort --format=raw --type="$name" -o "$target" < <(cat "$file")
     for word in int8 uint8 '|i1' '|u1'; do
         ok "--type=$word is taken for $file" gpusort --format=raw --type="$word" "$file" -o got
     done
@@ -166,8 +163,7 @@ refused 'text in a second input' 'x.bin: named as raw data, but it is text' -- g
 cp text x.u8
 printf -- '-1-1G\n' >few.i16
 refused 'a few numbers that look like a word may be either' \
-    '^gpusort: few.i16: this may be text or raw i16: use --format=text or --format=raw$' -- \
-    gpusort few.i16 -o few.i16
+    '^gpusort: few.i16: this may be text or raw i16: use --format=text or --format=raw$' -- gpusort few.i16 -o few.i16
 refused 'text named .u8 may be either' 'x.u8: this may be text or raw u8: use --format' -- gpusort x.u8 -o x.u8
 ok 'text named .bin is sorted in place when told so' gpusort --format=text x.bin -o x.bin
 ok_prints 'text named .bin is sorted in place when told so' '5\n7\n10\n11\n20\n30\n' -- cat x.bin

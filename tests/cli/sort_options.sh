@@ -146,8 +146,7 @@ for words in '--batch-size=2' '--batch-size=+16' '--compress-program=missing' '-
         ok_prints "$program $words" '1\n2\n' -- $program $words -n two
     done
 done
-refused '--debug is refused' '^gpusort: --debug: gpusort does not mark keys ' -- \
-    gpusort --debug -n two -o "$target"
+refused '--debug is refused' '^gpusort: --debug: gpusort does not mark keys ' -- gpusort --debug -n two -o "$target"
 
 # ---- names from a file ---------------------------------------------------------------------------
 
@@ -156,12 +155,9 @@ printf 'two' >name
 printf 'two\0\0two\0' >hole
 printf 'two\0-\0' >dash
 : >none
-ok_prints '--files0-from=-' '1\n1\n2\n2\n' -- \
-    bash -c '"$0" --files0-from=- <names' "$GPUSORT"
-ok_prints '--files0-from twice: the last one counts' '1\n2\n' -- \
-    gpusort --files0-from=names --files0-from=name
-ok_prints 'a list names standard input' '1\n1\n2\n2\n' -- \
-    bash -c '"$0" --files0-from=dash <two' "$GPUSORT"
+ok_prints '--files0-from=-' '1\n1\n2\n2\n' -- bash -c '"$0" --files0-from=- <names' "$GPUSORT"
+ok_prints '--files0-from twice: the last one counts' '1\n2\n' -- gpusort --files0-from=names --files0-from=name
+ok_prints 'a list names standard input' '1\n1\n2\n2\n' -- bash -c '"$0" --files0-from=dash <two' "$GPUSORT"
 refused_as_sort "no input from 'none'" --files0-from=none
 refused_as_sort "no input from '/dev/null'" --files0-from=/dev/null
 refused_as_sort "no input from '-'" --files0-from=-
@@ -178,8 +174,7 @@ ok_fails_with '-i with --files0-from' 2 "^gpusort: extra operand 'two': file ope
 ok_fails_with 'a list from standard input does not name it' 2 \
     "^gpusort: when reading file names from stdin, no file name of '-' allowed$" -- \
     bash -c '"$0" --files0-from=- <dash' "$GPUSORT"
-ok_fails_with 'a list from standard input with a hole' 2 \
-    '^gpusort: -:2: invalid zero-length file name$' -- \
+ok_fails_with 'a list from standard input with a hole' 2 '^gpusort: -:2: invalid zero-length file name$' -- \
     bash -c '"$0" --files0-from=- <hole' "$GPUSORT"
 
 # ---- orders that gpusort lacks -------------------------------------------------------------------
@@ -248,24 +243,19 @@ orders "character 3 of field 2 to the end of the line as bytes; $by_bytes" -k2.3
 orders "field 2 to character 4 of field 3 as bytes; $by_bytes" -k2,3.4
 orders "field 2 after its blanks to character 4 of field 3 as bytes; $by_bytes" -k2b,3.4
 orders "field 2 to character 4 of field 3 after its blanks as bytes; $by_bytes" -k2,3.4b
-orders "field 2 after its blanks to character 4 of field 3 after its blanks as bytes; $by_bytes" \
-    -b -k2,3.4
-orders "character 2 of field 1 after its blanks to the end of the line as number (-n); $by_bytes" \
-    -k1.2bn
+orders "field 2 after its blanks to character 4 of field 3 after its blanks as bytes; $by_bytes" -b -k2,3.4
+orders "character 2 of field 1 after its blanks to the end of the line as number (-n); $by_bytes" -k1.2bn
 orders "field 1 after its blanks to the end of the line as bytes; $by_bytes" -k1b
 orders "field 18446744073709551615 to the end of the line as bytes; $by_bytes" -k99999999999999999999999
-orders "field 1 to character 18446744073709551615 of field 1 as bytes; $by_bytes" \
-    -k1,1.99999999999999999999999
+orders "field 1 to character 18446744073709551615 of field 1 as bytes; $by_bytes" -k1,1.99999999999999999999999
 orders "field 2 as number (-n); field 1 as bytes, descending; field 3 to the end of the line as bytes; $by_bytes" \
     -k2,2n -k1,1r -k3
 
 # A key without letters takes all letters of the options; a key with any letter takes none.
-orders "field 2 as number (-n), descending; field 1 as bytes, descending; $by_bytes, descending" \
-    -nr -k2,2 -k1,1r
+orders "field 2 as number (-n), descending; field 1 as bytes, descending; $by_bytes, descending" -nr -k2,2 -k1,1r
 orders "field 2 as number (-n), descending; field 1 after its blanks to character 2 of field 1 as bytes; $by_bytes, descending" \
     -nr -k2,2 -k1b,1.2
-orders "field 2 as general number (-g); field 1 as number (-n); $by_bytes, descending" \
-    -hr -k2,2g -k1,1n
+orders "field 2 as general number (-g); field 1 as number (-n); $by_bytes, descending" -hr -k2,2g -k1,1n
 orders "field 1 as number (-n); $by_bytes" -gh -k1,1n
 orders "field 2 as number (-n); $by_bytes" -k2,2 --sort=numeric
 
@@ -273,20 +263,17 @@ for words in '-t x -k2' '-k2 --field-separator=x' '-tx -t x -k2'; do
     ok_says "fields of: $words" "^fields     end at 'x'$" -- gpusort --explain $words two
 done
 ok_says '-t with a NUL' '^fields     end at byte 0$' -- gpusort --explain -k2 -t '\0' two
-ok_says '-t with a byte that is no character' '^fields     end at byte 255$' -- \
-    gpusort --explain -k2 -t $'\377' two
+ok_says '-t with a byte that is no character' '^fields     end at byte 255$' -- gpusort --explain -k2 -t $'\377' two
 for word in -z --zero-terminated; do
     ok_says "$word" '^lines      end with NUL$' -- gpusort --explain $word two
 done
 for word in --unique --stable --ignore-leading-blanks --merge; do
     ok "$word" gpusort --explain $word two
 done
-ok_says '--argsort is stable' '^order      .*; equal lines as in the input$' -- \
-    gpusort --explain --argsort -n two
+ok_says '--argsort is stable' '^order      .*; equal lines as in the input$' -- gpusort --explain --argsort -n two
 ok_says '-m sorts nothing' '^algorithm  none: nothing is sorted$' -- gpusort --explain -m two
 for word in -c -C --check --check=quiet --check=silent --check=s --check=diagnose-first --check=d -cm; do
-    ok_says "$word writes nothing" '^output     none: the order is checked$' -- \
-        gpusort --explain $word two
+    ok_says "$word writes nothing" '^output     none: the order is checked$' -- gpusort --explain $word two
 done
 
 # ---- lines are text ------------------------------------------------------------------------------
@@ -296,8 +283,7 @@ gzip <two >two.gz
 cp two.gz two.log
 cp two words.gz
 ok_fails_with 'lines that are gzip data by name and bytes' 2 \
-    '^gpusort: two.gz: this is gzip data, to be unpacked first \(gzip -dc\)$' -- \
-    gpusort -n two.gz
+    '^gpusort: two.gz: this is gzip data, to be unpacked first \(gzip -dc\)$' -- gpusort -n two.gz
 cp two.gz two.tgz
 ok_fails_with 'the same with another ending' 2 \
     '^gpusort: two.tgz: this is gzip data, to be unpacked first' -- gpusort -n two.tgz
@@ -311,26 +297,20 @@ gpusort --type=f64 --output-format=raw two -o numbers.f64
 gpusort numbers.f64 -o numbers.f64.zst
 gpusort --output-format=npy two -o numbers.npy
 for word in -g -n -h -k1 -tx -b -z -c -C -m --header; do
-    ok_says "$word makes it text, whatever its name" '^input .*: text, .*\(as -' -- \
-        gpusort --explain $word two.u32
+    ok_says "$word makes it text, whatever its name" '^input .*: text, .*\(as -' -- gpusort --explain $word two.u32
     for name in numbers.npy numbers.f64 numbers.f64.zst; do
         [ $word != -z ] || [ $name = numbers.npy ] || continue
         ok_fails_with "$word does not make text of what is numbers by name and bytes: $name" 2 \
-            "^gpusort: $name: -.* is for lines of text, and this is named as .* and is no text: " -- \
-            gpusort $word $name
+            "^gpusort: $name: -.* is for lines of text, and this is named as .* and is no text: " -- gpusort $word $name
         [ $name != numbers.npy ] || continue
-        ok_says "$word --format=text does: $name" '^input .*: text, ' -- \
-            gpusort --explain $word --format=text $name
+        ok_says "$word --format=text does: $name" '^input .*: text, ' -- gpusort --explain $word --format=text $name
     done
-    ok_says "$word makes it text, whatever its bytes" '^input .*: text, .*\(as -' -- \
-        gpusort --explain $word bytes
+    ok_says "$word makes it text, whatever its bytes" '^input .*: text, .*\(as -' -- gpusort --explain $word bytes
     for format in raw npy; do
-        ok_fails_with "$word --format=$format" 2 \
-            "^gpusort: -.* is for lines of text, and --format=$format is not$" -- \
+        ok_fails_with "$word --format=$format" 2 "^gpusort: -.* is for lines of text, and --format=$format is not$" -- \
             gpusort $word --format=$format two
     done
-    ok_fails_with "$word --type=f64" 2 \
-        '^gpusort: -.* is for lines of text, and --type makes numbers of them$' -- \
+    ok_fails_with "$word --type=f64" 2 '^gpusort: -.* is for lines of text, and --type makes numbers of them$' -- \
         gpusort $word --type=f64 two
     ok_says "$word --format=text" '^input .*: text, ' -- gpusort --explain $word --format=text bytes
 done
@@ -361,8 +341,7 @@ refused '--nan with -u, which --type refuses' '^gpusort: --nan is for numbers, .
 ok_prints 'what its hint says is done' '1\n2\n' -- gpusort --nan=first --type=f64 --output-format=text two
 for action in -c -C -m; do
     for word in --top=1 --argsort --algorithm=radix; do
-        ok_fails_with "$action $word" 2 \
-            "^gpusort: ${word%=*} is for sorting, but $action does not sort$" -- \
+        ok_fails_with "$action $word" 2 "^gpusort: ${word%=*} is for sorting, but $action does not sort$" -- \
             gpusort $action $word two
     done
 done
@@ -383,17 +362,14 @@ ok_prints '--header with as many lines' 'name\nunit\n2\n1\n' -- gpusort --header
 seq 40000 -1 1 >descending
 { sed 30000q descending && sed 1,30000d descending | sort -n; } >expected
 ok_output '--header of more than is read ahead' expected -- gpusort --header=30000 -n descending
-ok_output '--header of more than is read ahead, from a pipe' expected -- \
-    gpusort --header=30000 -n <(cat descending)
+ok_output '--header of more than is read ahead, from a pipe' expected -- gpusort --header=30000 -n <(cat descending)
 ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
-ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- \
-    gpusort --header=2 --argsort table
+ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- gpusort --header=2 --argsort table
 ok_fails_with '--header: lines are counted from the top of the file' 2 \
     "^gpusort: table:2: 'unit' is not a number: -g would read no number in it, " -- gpusort --header table
 ok_fails_with '--header and -c: so are lines out of order' 1 '^gpusort: table:4: disorder: 1$' -- \
     gpusort --header=2 -c -n table
-ok_prints '--header and -m' 'name\n1\n2\n' -- gpusort --header -m -n <(printf 'name\n2\n') \
-    <(printf 'name\n1\n')
+ok_prints '--header and -m' 'name\n1\n2\n' -- gpusort --header -m -n <(printf 'name\n2\n') <(printf 'name\n1\n')
 ok_says '--explain tells of the header' "^header     1 line of each input, written once" -- \
     gpusort --explain --header two
 seq -f 'this is line %.0f' 300000 >long
@@ -406,8 +382,7 @@ for lines in 1K 1KiB 1.024e3; do
     ok_output "--header=$lines" expected -- gpusort --header=$lines long_header
 done
 for lines in -1 x '' 1.5 1e-1; do
-    refused "--header=$lines" "^gpusort: invalid number of lines '$lines'" -- \
-        gpusort --header=$lines two -o "$target"
+    refused "--header=$lines" "^gpusort: invalid number of lines '$lines'" -- gpusort --header=$lines two -o "$target"
 done
 
 done_testing

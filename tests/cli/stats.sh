@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Reports on a job, while it runs and at its end: progress, --stats and --trace. Python's json reads
-# the JSON.
+# Reports on a job, while it runs and at its end: progress, --stats and --trace. Python's json reads the JSON.
 . "$(dirname "$0")/../lib.sh"
 
 # The path of the interpreter: python3 may be a script that starts it, slowly.
@@ -89,8 +88,7 @@ stats '--stats=json: what is compressed is counted as the file holds it' \
     --zstd data.f64 -o out.f64.zst
 stats '--stats=json: and when it is read' \
     "s['stages']['read']['bytes'] == os.path.getsize('out.f64.zst')" -- out.f64.zst -o out
-stats '--stats=json: parts that are stored' \
-    "s['runs']['count'] > 2 and s['runs']['spilled_bytes'] == $bytes and
+stats '--stats=json: parts that are stored' "s['runs']['count'] > 2 and s['runs']['spilled_bytes'] == $bytes and
      s['stages']['spill']['bytes'] == $bytes" -- --device=cpu -S 1M data.f64 -o out
 ok_same_bytes 'with --stats it sorts in parts' out data.sorted
 stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((2 * lines))" -- \
@@ -98,8 +96,7 @@ stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((2 * 
 stats '--stats=json: nothing at all' "s['data']['numbers'] == 0" -- --format=raw --type=u8 /dev/null
 stats '--stats=json with -q' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
 
-# Names of arbitrary bytes: JSON escapes or replaces characters that cannot be shown; text replaces
-# them.
+# Names of arbitrary bytes: JSON escapes or replaces characters that cannot be shown; text replaces them.
 odd=$'a "b"\\ \t\n\001\177 \xc3\xa9 \xff \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\xaf \xc2\x9b \xe2\x80\xae \xf3\xa0\x81\x81 \xe2\x82'
 cp data.f64 "$odd.f64"
 stats '--stats=json: a name of odd bytes' \
@@ -128,8 +125,7 @@ stats '--stats=json: -c of what is out of order, and nothing besides' \
 stats '--stats=json: -c of what is in order' "'disorder' not in s and s['status'] == 0" -- -nc lines.sorted
 stats '--stats=json: indices of the first numbers' "s['output']['indices'] == 'u64'" -- --argsort --top=9 data.f64
 
-# A job that fails prints the object too, and nothing else. The message is that of the same job
-# without --stats.
+# A job that fails prints the object too, and nothing else. The message is that of the same job without --stats.
 fails() {
     local name=$1 condition=$2 message
     shift 3
@@ -223,8 +219,7 @@ if [ -n "$is_gpu" ]; then
     traced 'parts on the GPU' "upload=$bytes download=$bytes merge=$bytes" -- \
         --device=gpu --device-memory=$((bytes / 2))b data.f64 -o out
     ok_prints 'are the work of one engine' '1\n' -- grep -c '"cat":"start"' trace
-    stats 'the memory of the GPU' "s['memory']['device_bytes'] >= 2 * $bytes" -- \
-        --device=gpu -a radix data.f64 -o out
+    stats 'the memory of the GPU' "s['memory']['device_bytes'] >= 2 * $bytes" -- --device=gpu -a radix data.f64 -o out
 else
     skip 'the GPU in a trace' 'no GPU'
 fi
@@ -243,22 +238,18 @@ ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.t
 refused 'a directory' '^gpusort: --trace=\.: Is a directory$' -- gpusort --trace=. data.f64 -o "$target"
 refused 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
     gpusort --trace=./data.f64 data.sorted data.f64 --type=f64 -o "$target"
-refused 'standard input' 'this is an input$' -- \
-    bash -c '"$0" --trace=data.txt -o "$1" <data.txt' "$GPUSORT" "$target"
+refused 'standard input' 'this is an input$' -- bash -c '"$0" --trace=data.txt -o "$1" <data.txt' "$GPUSORT" "$target"
 refused 'the output' 'this is the output$' -- gpusort --trace="$target" data.f64 -o "$target"
 ln -sf "$target" link
 refused 'the output by another name' 'this is the output$' -- gpusort --trace=link data.f64 -o "$target"
 rm -f new
-ok_fails_with 'an output that is not there yet' 2 'this is the output$' -- \
-    gpusort --trace=./new data.f64 -o new
+ok_fails_with 'an output that is not there yet' 2 'this is the output$' -- gpusort --trace=./new data.f64 -o new
 ok 'is not there then either' test ! -e new
 ln -s new leads_to_new
-ok_fails_with 'one that a link leads to' 2 'this is the output$' -- \
-    gpusort --trace=leads_to_new data.f64 -o new
+ok_fails_with 'one that a link leads to' 2 'this is the output$' -- gpusort --trace=leads_to_new data.f64 -o new
 ok 'is not there either, but the link is' test ! -e new -a -L leads_to_new
 printf 'data.txt\0' >list
-refused 'the list of inputs' 'this is the list of inputs$' -- \
-    gpusort --trace=list --files0-from=list -o "$target"
+refused 'the list of inputs' 'this is the list of inputs$' -- gpusort --trace=list --files0-from=list -o "$target"
 ok 'nothing of these was changed' bash -c 'cmp <(printf "data.txt\0") list &&
     [ "$(stat -c %s data.f64)" -eq "$1" ] && [ "$(wc -l <data.txt)" -eq "$2" ]' - "$bytes" "$lines"
 for format in text json; do
