@@ -31,8 +31,7 @@ refused 'a device number that there is not' 'no device 1000' -- \
 GPUSORT_SERVER= # does not get the environment variables below
 # Which of several devices CUDA is shown. (Only the stand-in has several and other ones, and logs calls.)
 if grep -q SIMT_FAIL "$GPUSORT"; then
-    # shows COUNT VARIABLE...: with the variables, CUDA is shown only COUNT devices, so that no other
-    # one is started.
+    # shows COUNT VARIABLE...: with the variables, CUDA is shown only COUNT devices, so that no other one is started.
     shows() {
         rm -f calls
         env "${@:2}" SIMT_DEVICES=4 SIMT_CALLS=calls "$GPUSORT" "${f64[@]}" -o got $one
@@ -56,8 +55,7 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
         'bytes of shared memory, and the device has 65536; choose another path' -- \
         env SIMT_SHARED_BYTES=65536 "$GPUSORT" "${f64[@]}" -a segmented-merge --argsort -o "$target" \
         f64.70001.little.in.raw
-    # The path that auto chooses fits into the shared memory of devices of compute capability 8.6
-    # and 7.5.
+    # The path that auto chooses fits into the shared memory of devices of compute capability 8.6 and 7.5.
     gpusort --device=cpu --argsort --format=raw --type=f64 -o indices f64.70001.little.in.raw
     for bytes in 101376 65536; do
         export SIMT_SHARED_BYTES=$bytes
@@ -70,8 +68,7 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
     done
     unset SIMT_SHARED_BYTES
 fi
-refused 'a tile size that the path does not have' '300' -- \
-    gpusort "${f64[@]}" -a bitonic:300 -o "$target" $one
+refused 'a tile size that the path does not have' '300' -- gpusort "${f64[@]}" -a bitonic:300 -o "$target" $one
 
 # One item more than the path sorts.
 head -c 131073 /dev/zero >many
@@ -79,8 +76,7 @@ refused 'more numbers than the path sorts' "'rank' sorts at most 131072 numbers,
     gpusort --device=gpu -a rank --format=raw --type=u8 -o "$target" many
 seq 131073 >many.lines
 refused 'more lines than the path sorts, once they are counted' \
-    'rank sorts at most 131072 items, and there are 131073' -- \
-    gpusort --device=gpu -a rank -o "$target" many.lines
+    'rank sorts at most 131072 items, and there are 131073' -- gpusort --device=gpu -a rank -o "$target" many.lines
 
 # A small array costs launches. The stand-in counts them; a real GPU does not.
 launches() {

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Several GPUs sort together (cuda/group) and write what NumPy and sort(1) write: each width, both
-# directions, shapes and sizes, with 2 devices and more. The stand-in has 5; of real GPUs all are
-# used. Skipped with fewer than two.
+# Several GPUs sort together (cuda/group) and write what NumPy and sort(1) write: each width, both directions, shapes
+# and sizes, with 2 devices and more. The stand-in has 5; of real GPUs all are used. Skipped with fewer than two.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 export SIMT_DEVICES=5
@@ -53,8 +52,7 @@ in=f64.$large.little.in.raw up=f64.$large.little.up.raw
 ok_output 'numbers from a pipe' "$up" -- gpusort "${sorts[@]}" < <(cat "$in")
 some=$((large * 8 / devices))b # memory for about half of all at once
 ok_writes 'more than all devices hold' "$up" -- "${sorts[@]}" --device-memory="$some" "$in"
-ok_says 'is sorted in parts' 'sorted parts stored' -- \
-    gpusort "${sorts[@]}" --device-memory="$some" -v -o got "$in"
+ok_says 'is sorted in parts' 'sorted parts stored' -- gpusort "${sorts[@]}" --device-memory="$some" -v -o got "$in"
 ok_output 'more than all devices hold, from a pipe' "$up" -- \
     gpusort "${sorts[@]}" --device-memory="$some" < <(cat "$in")
 ok_writes 'with little memory of the host' "$up" -- "${sorts[@]}" --device-memory="$some" -S 1M "$in"
@@ -92,25 +90,19 @@ ok_writes 'indices of lines' lines.indices -- --device=gpu:0,1 -g --argsort line
 
 # ---- messages and refusals -----------------------------------------------------------------------
 
-refused 'a device given twice' 'device number 1 is given twice' -- \
-    gpusort --device=gpu:1,0,1 -o "$target" "$in"
+refused 'a device given twice' 'device number 1 is given twice' -- gpusort --device=gpu:1,0,1 -o "$target" "$in"
 refused 'a device that there is not' "no device 900: $devices found" -- \
     "$GPUSORT" --device=gpu:0,900 --format=raw --type=f64 -o "$target" "$in"
-refused 'a device that there is not, of which only the first would be used' \
-    "no device 900: $devices found" -- \
+refused 'a device that there is not, of which only the first would be used' "no device 900: $devices found" -- \
     "$GPUSORT" --device=gpu:0,900 --top=3 --format=raw --type=f64 -o "$target" "$in"
-refused 'the same for lines' "no device 900: $devices found" -- \
-    "$GPUSORT" --device=gpu:0,900 -g -o "$target" lines
-refused 'a device without a number' "invalid device number ''" -- \
-    gpusort --device=gpu:0, -o "$target" "$in"
+refused 'the same for lines' "no device 900: $devices found" -- "$GPUSORT" --device=gpu:0,900 -g -o "$target" lines
+refused 'a device without a number' "invalid device number ''" -- gpusort --device=gpu:0, -o "$target" "$in"
 for list in '' ,0 0,,1 '0, 1' -1 0x1 1K 1.0 1025 99999999999999999999 all,0 0,all cpu; do
-    refused "the devices '$list'" "^gpusort: invalid device number '" -- \
-        gpusort --device="gpu:$list" -o "$target" "$in"
+    refused "the devices '$list'" "^gpusort: invalid device number '" -- gpusort --device="gpu:$list" -o "$target" "$in"
 done
 for path in bitonic rank; do
     refused "several devices by $path" "path '$path' sorts on one GPU" -- \
-        gpusort --device=gpu:0,1 -a $path --format=raw --type=f64 -o "$target" \
-        f64.1000.little.in.raw
+        gpusort --device=gpu:0,1 -a $path --format=raw --type=f64 -o "$target" f64.1000.little.in.raw
 done
 ok_says '--explain names the devices' '^device     gpu:1,0: ' -- \
     gpusort --device=gpu:1,0 --explain --format=raw --type=f64 "$in"
@@ -145,8 +137,7 @@ if [ -n "$is_simt" ]; then
     gpusort --device=cpu --argsort --format=raw --type=f64 -o shared.up "$in"
     # The second device has less shared memory than the path of the first one needs.
     ok_output 'devices of unequal shared memory' shared.up -- \
-        env SIMT_SHARED_BYTES=232448,65536 "$GPUSORT" --device=gpu:0,1 --argsort --format=raw \
-        --type=f64 "$in"
+        env SIMT_SHARED_BYTES=232448,65536 "$GPUSORT" --device=gpu:0,1 --argsort --format=raw --type=f64 "$in"
     # Twice the part of a device, and 5 % of it.
     most=$((2 * bytes * 105 / devices / 100 + 100000))
     gpusort "${sorts[@]}" --stats=json -o got "$in" 2>stats
@@ -208,8 +199,7 @@ many[::-1].tofile("many.u32")
         ok_same_bytes "$1: the output" got many.up
     }
     goes_on 'after a lost device' kernel:1
-    ok '-v says that it begins again' \
-        grep -q '^gpusort: device 0: .*; the job begins again$' "$work/log/said"
+    ok '-v says that it begins again' grep -q '^gpusort: device 0: .*; the job begins again$' "$work/log/said"
     goes_on 'after two that failed' cudaMemcpyAsync@1:1,cudaMemcpyAsync@2:1 --device-memory=200M
     ok_output 'from standard input to a pipe' many.up -- \
         env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 <many.u32
@@ -217,12 +207,10 @@ many[::-1].tofile("many.u32")
     ok_file 'in place' place.u32 many.up -- env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --in-place place.u32
     echo 'the old output' >got
     ok_says 'on the devices that are left' '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
-        env SIMT_DEVICES=4 SIMT_FAIL=kernel@1:1 "$GPUSORT" --parallel=1 -v --device-memory=200M \
-        -o got many.u32
+        env SIMT_DEVICES=4 SIMT_FAIL=kernel@1:1 "$GPUSORT" --parallel=1 -v --device-memory=200M -o got many.u32
     ok_same_bytes 'on the devices that are left: the output' got many.up
     refused 'a failure after some of a pipe is read' '^gpusort: device 0: ' -- \
-        env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 \
-        -o "$target" < <(cat many.u32)
+        env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 -o "$target" < <(cat many.u32)
     refused 'a failure of the GPU that --device names' '^gpusort: device 0: ' -- \
         env SIMT_FAIL=kernel:1 "$GPUSORT" --device=gpu --format=raw --type=f64 -o "$target" "$in"
 fi

@@ -59,8 +59,7 @@ sorts 'a field by its bytes, then a number' -t "$(printf '\t')" -k2,2 -k1,1g fie
 tr '\n' '\0' <many >zeros
 sorts '-z' -z -n zeros
 
-# More than a slot of the pinned ring, so that lines are cut at the borders of slots, in both
-# directions.
+# More than a slot of the pinned ring, so that lines are cut at the borders of slots, in both directions.
 awk -v lines="$(full_or_small 60000 1000)" \
     'BEGIN { for (i = 0; i < lines; i++) printf "%d %0*d\n", i * 7919 % 50021, i % 601, i }' >slots
 sorts 'more than a slot' -n slots
@@ -112,8 +111,7 @@ printf '3\nthree\n4\nfour\n' >bad
 refused 'a line that is no number, of the second file' "^gpusort: bad:2: 'three' is not a number" -- \
     gpusort --device=gpu good bad -o "$target"
 refused 'the first of two lines that are no numbers' \
-    "^gpusort: bad_late:$(($(wc -l <many) + 1)): 'x' is not a number" -- \
-    gpusort --device=gpu bad_late -o "$target"
+    "^gpusort: bad_late:$(($(wc -l <many) + 1)): 'x' is not a number" -- gpusort --device=gpu bad_late -o "$target"
 refused 'an empty line is no number' '^gpusort: empty_lines:1: empty line, not a number' -- \
     gpusort --device=gpu empty_lines -o "$target"
 refused 'lines behind a header count it' "^gpusort: bad:2: 'three' is not a number" -- \
@@ -127,8 +125,7 @@ if ! grep -q SIMT_FAIL "$GPUSORT"; then
 fi
 ok_output 'more text than the device holds, in parts' <(sort -g many) -- \
     env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g many
-ok_says 'more text than the device holds: -v says how many parts' \
-    '^gpusort: [0-9]+ sorted parts stored' -- \
+ok_says 'more text than the device holds: -v says how many parts' '^gpusort: [0-9]+ sorted parts stored' -- \
     env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -v -g many -o got
 ok_output 'more lines than the device holds, in parts' <(sort -g empty_lines) -- \
     env SIMT_MEMORY_BYTES=400000 "$GPUSORT" --device=gpu -g empty_lines
@@ -155,8 +152,7 @@ sort -g respelt >expected
 head -c 400000 /dev/urandom >bytes
 gpusort --device=cpu --format=raw --type=u32 bytes -o numbers
 for call in cudaHostRegister:1 cudaHostRegister:2 "${registrations%,}"; do
-    ok_output "lines though $call failed" expected -- \
-        env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt
+    ok_output "lines though $call failed" expected -- env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt
     ok_output "numbers though $call failed" numbers -- \
         env SIMT_FAIL="$call" "$GPUSORT" --device=gpu --format=raw --type=u32 bytes
 done
