@@ -12,8 +12,7 @@ mapfile -t devices < <(list_devices)
 
 # ---- numbers -------------------------------------------------------------------------------------
 
-# permutes TYPE COUNT ENDIAN EXPECTED OPTION...: checks the indices of a raw file, and of a .npy file if
-# there is one.
+# permutes TYPE COUNT ENDIAN EXPECTED OPTION...: checks the indices of a raw file, and of a .npy file if there is one.
 permutes() {
     local type=$1 count=$2 endian=$3 raw=$4.u64 in=$1.$2.$3.in
     [ "$endian" = little ] || raw=$4.big.u64
@@ -49,18 +48,14 @@ done
 for type in u8 bf16 f32 datetime64; do
     raw=$type.1000.little.in.raw
     as_type=(--format=raw --type="$type")
-    ok_writes "$type to text" "$type.1000.up.text" -- \
-        --argsort "${as_type[@]}" --output-format=text "$raw"
-    ok_writes "$type to npy" "$type.1000.down.npy" -- \
-        --argsort -r "${as_type[@]}" --output-format=npy "$raw"
+    ok_writes "$type to text" "$type.1000.up.text" -- --argsort "${as_type[@]}" --output-format=text "$raw"
+    ok_writes "$type to npy" "$type.1000.down.npy" -- --argsort -r "${as_type[@]}" --output-format=npy "$raw"
     ok_writes "$type to u32" "$type.1000.down.u32" -- --argsort=u32 -r "${as_type[@]}" "$raw"
-    ok_writes "$type to u32 in npy" "$type.1000.up.u32.npy" -- \
-        --argsort=u32 "${as_type[@]}" --output-format=npy "$raw"
+    ok_writes "$type to u32 in npy" "$type.1000.up.u32.npy" -- --argsort=u32 "${as_type[@]}" --output-format=npy "$raw"
     ok_output "$type from a pipe" "$type.1000.down.u64" -- \
         bash -c 'cat "$1" | "${@:2}"' - "$raw" "$GPUSORT" --argsort -r "${as_type[@]}"
     if [ -e "$type.1000.little.in.npy" ]; then
-        ok_writes "$type, npy to raw" "$type.1000.up.u64" -- \
-            --argsort --output-format=raw "$type.1000.little.in.npy"
+        ok_writes "$type, npy to raw" "$type.1000.up.u64" -- --argsort --output-format=raw "$type.1000.little.in.npy"
     fi
 done
 
@@ -82,8 +77,7 @@ ok_file 'the output may be an input' place.f64 f64.1000.up.u64 -- \
     gpusort --argsort place.f64 -o place.f64 --output-format=raw
 ok_writes 'one thread' "f64.$large.down.u64" -- \
     --argsort -r --parallel=1 --format=raw --type=f64 "f64.$large.little.in.raw"
-ok_writes 'a byte order in the type' f64.1000.up.big.u64 -- \
-    --argsort --format=raw --type='>f8' f64.1000.big.in.raw
+ok_writes 'a byte order in the type' f64.1000.up.big.u64 -- --argsort --format=raw --type='>f8' f64.1000.big.in.raw
 ok_writes 'a byte order in the header alone is not for indices' f64.1000.up.u64 -- \
     --argsort --output-format=raw f64.1000.big.in.npy
 # np.argsort returns int64, so --argsort accepts NumPy's names of types too.
@@ -102,8 +96,7 @@ for pair in i64:i8 int64:i8 '<i8:i8' i32:i4 int32:i4 u32:u4 uint32:u4 uint64:u8 
 done
 for pair in i32:i4 i64:i8; do
     ok_writes "--argsort=${pair%:*}, npy" "${pair#*:}.npy" -- --argsort="${pair%:*}" --output-format=npy place.in.f64
-    ok_writes "--argsort=${pair%:*}, text" f64.1000.up.text -- \
-        --argsort="${pair%:*}" --output-format=text place.in.f64
+    ok_writes "--argsort=${pair%:*}, text" f64.1000.up.text -- --argsort="${pair%:*}" --output-format=text place.in.f64
 done
 ok_file 'indices as np.argsort writes them, by their name' named.i64 i8.raw -- \
     gpusort --argsort=i64 place.in.f64 -o named.i64
@@ -115,8 +108,7 @@ for word in i16 float64 bool '<M8' '' I64; do
     refused "--argsort=$word" "^gpusort: unknown type of indices '$word': it is u32, u64, i32 or i64" -- \
         gpusort --argsort="$word" place.in.f64 -o "$target"
 done
-ok_says '--explain tells of indices' 'output .*raw u32 indices' -- \
-    gpusort --argsort=u32 --explain first.f64
+ok_says '--explain tells of indices' 'output .*raw u32 indices' -- gpusort --argsort=u32 --explain first.f64
 printf '3\nnan\n-0\n1\nnan\n0\n' >numbers
 ok_prints 'text read as numbers has their order: NaNs last, -0 as 0' '2\n5\n3\n0\n1\n4\n' -- \
     gpusort --argsort --type=f64 numbers
@@ -156,9 +148,8 @@ fi
 
 # ---- lines ---------------------------------------------------------------------------------------
 
-# indices_of_lines FILE [-r]: prints the indices of the lines in the order of sort(1). Some versions
-# of sort compare NaNs by uninitialized bytes. So lines with NaN are not sorted: they go first, or
-# last with -r.
+# indices_of_lines FILE [-r]: prints the indices of the lines in the order of sort(1). Some versions of sort compare
+# NaNs by uninitialized bytes. So lines with NaN are not sorted: they go first, or last with -r.
 indices_of_lines() {
     awk '{ print NR - 1 "\t" $0 }' "$1" >numbered
     grep nan numbered >nans || true
@@ -171,8 +162,7 @@ indices_of_lines() {
 awk 'BEGIN {
     for (i = 0; i < 8000; i++) {
         srand(i); k = int(rand() * 40)
-        print (i % 3 ? "" : "  ") (i % 7 ? "" : "-") "184467440737095516" 10 + k (i % 2 ? ".0" : "") \
-            (i % 5 ? "" : "e0")
+        print (i % 3 ? "" : "  ") (i % 7 ? "" : "-") "184467440737095516" 10 + k (i % 2 ? ".0" : "") (i % 5 ? "" : "e0")
     }
 }' >close
 for file in lines close; do
@@ -182,15 +172,12 @@ for file in lines close; do
         bash -c '[ "$(sort -g -s -u "$1" | wc -l)" -lt "$(wc -l <"$1")" ]' - $file
     for device in "${devices[@]}"; do
         ok_writes "$file on the $device, as sort -g -s" $file.up -- --argsort --device="$device" $file
-        ok_writes "$file on the $device, as sort -g -s -r" $file.down -- \
-            --argsort --device="$device" -r $file
+        ok_writes "$file on the $device, as sort -g -s -r" $file.down -- --argsort --device="$device" -r $file
         for top in 0 7 1001 100000; do
             head -n $top $file.up >first
-            ok_writes "the first $top of $file on the $device" first -- \
-                --argsort --top=$top --device="$device" $file
+            ok_writes "the first $top of $file on the $device" first -- --argsort --top=$top --device="$device" $file
             head -n $top $file.down >first
-            ok_writes "the last $top of $file on the $device" first -- \
-                --argsort --top=$top --device="$device" -r $file
+            ok_writes "the last $top of $file on the $device" first -- --argsort --top=$top --device="$device" -r $file
         done
     done
     ok_writes "$file by one thread" $file.down -- --argsort --parallel=1 -r $file
@@ -250,10 +237,8 @@ with open('claims.npy', 'wb') as file:
         file, {'descr': '|u1', 'fortran_order': False, 'shape': (2**32,)})
     file.write(bytes(2**21))"
 refused 'u32 for the 2^32 numbers that a header in a pipe claims' 'argsort=u32 counts up to' -- \
-    "$GPUSORT" - --argsort=u32 --output-format=raw -o "$target" \
-    < <(cat claims.npy)
-refused 'a name that says another type' \
-    'named as raw u32, but raw u64 would be written: use --argsort=u32$' -- \
+    "$GPUSORT" - --argsort=u32 --output-format=raw -o "$target" < <(cat claims.npy)
+refused 'a name that says another type' 'named as raw u32, but raw u64 would be written: use --argsort=u32$' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.u32"
 printf '30\n10\n20\n' >three.txt
 "$numpy" -c 'import numpy
@@ -275,15 +260,12 @@ refused 'a name that says another type than the indices of lines' \
     gpusort --argsort three.txt -o "$target_dir/x.u32"
 refused 'the name of the input, which says another type' 'named as raw f64, but raw u64' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.f64"
-refused 'a rule for NaNs in lines' '--nan is for numbers' -- \
-    gpusort --argsort --nan=last lines -o "$target"
+refused 'a rule for NaNs in lines' '--nan is for numbers' -- gpusort --argsort --nan=last lines -o "$target"
 refused 'a NaN, if told to' 'number [0-9]+ is a NaN' -- \
     gpusort --argsort --nan=error --format=raw --type=f64 f64.1000.little.in.raw -o "$target"
 printf '1\nx\n' >word
 refused 'a word, named with its line' 'word:2: ' -- gpusort --argsort word -o "$target"
-refused 'a word where text is read as numbers' 'word:2: ' -- \
-    gpusort --argsort --type=f32 word -o "$target"
-ok_fails_with 'a full disk' 2 'No space left on device' -- \
-    gpusort --argsort first.f64 -o /dev/full
+refused 'a word where text is read as numbers' 'word:2: ' -- gpusort --argsort --type=f32 word -o "$target"
+ok_fails_with 'a full disk' 2 'No space left on device' -- gpusort --argsort first.f64 -o /dev/full
 
 done_testing

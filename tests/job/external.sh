@@ -54,8 +54,7 @@ data shapes . "$count"
 for shape in random equal two sorted reversed zipf; do
     ok_parts "$shape u64" "$few" $shape.up.u64 -- -S 1b $shape.in.u64
     ok_parts "$shape f32 downwards" "$few" $shape.down.f32 -- -r -S 1b $shape.in.f32
-    ok_parts "indices of $shape" "$few" $shape.up.indices.u64 -- -S 1b --argsort --output-format=raw \
-        $shape.in.u64
+    ok_parts "indices of $shape" "$few" $shape.up.indices.u64 -- -S 1b --argsort --output-format=raw $shape.in.u64
     ok_parts "indices of $shape downwards" "$few" $shape.down.indices.f32 -- -r -S 1b --argsort \
         --output-format=raw $shape.in.f32
 done
@@ -65,8 +64,7 @@ for type in f64 u32 i8; do
         on=(--argsort=u32)
         [ $form = u32 ] || on+=(--output-format=text)
         ok_parts "indices of $type as $form" "$few" "$type.$count.up.$form" -- \
-            -S 1b --format=raw --output-format=raw --type="$type" "${on[@]}" \
-            "$type.$count.little.in.raw"
+            -S 1b --format=raw --output-format=raw --type="$type" "${on[@]}" "$type.$count.little.in.raw"
     done
 done
 
@@ -74,8 +72,7 @@ data text . f64,i32 "$count"
 for type in f64 i32; do
     on=(-S 1b --type="$type")
     ok_parts "$type from text to text" "$few" "$type.sorted.text" -- "${on[@]}" "$type.in.text"
-    ok_parts "$type from text to raw" "$few" "$type.sorted.raw" -- "${on[@]}" --output-format=raw \
-        "$type.in.text"
+    ok_parts "$type from text to raw" "$few" "$type.sorted.raw" -- "${on[@]}" --output-format=raw "$type.in.text"
     ok_parts "$type from raw to text" "$few" "$type.sorted.text" -- "${on[@]}" --format=raw \
         --output-format=text "$type.in.raw"
 done
@@ -91,8 +88,7 @@ ok_same_bytes 'zstd output' got "$sorted"
 ok_output 'a pipe' "$sorted" -- gpusort "${on[@]}" < <(cat "$unsorted")
 ok_output 'a pipe that is slow' "$sorted" -- gpusort "${on[@]}" \
     < <(head -c 100000 "$unsorted"; sleep 0.1; tail -c +100001 "$unsorted")
-ok_output 'a pipe that memory has room for' "$sorted" -- gpusort --format=raw --type=f64 \
-    < <(cat "$unsorted")
+ok_output 'a pipe that memory has room for' "$sorted" -- gpusort --format=raw --type=f64 < <(cat "$unsorted")
 half=$((8 * (count / 2)))
 head -c $half "$unsorted" >first.f64
 tail -c +$((half + 1)) "$unsorted" >second.f64
@@ -102,8 +98,7 @@ ok_file 'in place' both "$sorted" -- gpusort "${on[@]}" both -o both
 for top in 1 5000 $((count + 1)); do
     head -c $((top * 8)) "$sorted" >first
     ok_writes "the first $top" first -- "${on[@]}" --top="$top" "$unsorted"
-    ok_output "the first $top of a pipe" first -- gpusort "${on[@]}" --top="$top" \
-        < <(cat "$unsorted")
+    ok_output "the first $top of a pipe" first -- gpusort "${on[@]}" --top="$top" < <(cat "$unsorted")
 done
 
 # Runs that are merged in one pass, and more of them: the fan-in is about 400 with little memory.
@@ -135,8 +130,7 @@ else
         base=$type.$count.little
         on=(--device=gpu --device-memory=24K --format=raw --type="$type" "$base.in.raw")
         ok_parts "$type on the GPU, in parts" 2 "$base.up.raw" -- "${on[@]}"
-        ok_parts "$type on the GPU, to disk" 2 "$base.down.raw" -- -r -S 1M \
-            "${on[@]}"
+        ok_parts "$type on the GPU, to disk" 2 "$base.down.raw" -- -r -S 1M "${on[@]}"
         for way in -r -S1M; do # sorted parts stay in memory, or are on disk
             direction=up
             [ $way = -S1M ] || direction=down
@@ -152,8 +146,7 @@ else
         --top=10 --format=raw --type=f64 "$unsorted"
     seq 9000 -1 1000 >downwards
     seq 1000 9000 >expected
-    ok_parts 'lines on the GPU, in parts' 2 expected -- --device=gpu --device-memory=128K -n \
-        downwards
+    ok_parts 'lines on the GPU, in parts' 2 expected -- --device=gpu --device-memory=128K -n downwards
     ok_output 'a pipe for the GPU, in parts' "$sorted" -- gpusort --device=gpu \
         --device-memory=64K --format=raw --type=f64 < <(cat "$unsorted")
 fi
@@ -232,8 +225,7 @@ fi
 awk '{ print NR - 1 "\t" $0 }' fields >numbered
 while IFS='|' read -r options of_numbered; do
     sort -s -t '	' $of_numbered numbered | cut -f 1 >expected
-    ok_parts "indices of lines: $options" "$(full_or_small 9 2)" expected -- -S 100K --argsort \
-        $options fields
+    ok_parts "indices of lines: $options" "$(full_or_small 9 2)" expected -- -S 100K --argsort $options fields
     ok_writes "indices of the first lines: $options" <(head -n 1000 expected) -- \
         -S 100K --argsort --top=1000 $options fields
 done <<'END'
@@ -253,16 +245,14 @@ refused 'a line that is no number, by its number in the file' "^gpusort: words:$
     -- gpusort -S 1b words -o "$target"
 # Of a file, which is not awaited, these are found when a part is stored.
 nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file"
-refused '-T that is not there' "$nowhere" -- \
-    gpusort -S 1b -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
+refused '-T that is not there' "$nowhere" -- gpusort -S 1b -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
 refused '-T that is not there, for lines' "$nowhere" -- gpusort -S 1b -T ./missing -n lines -o "$target"
 mkdir one two
 ok_parts 'two directories' "$few" "$sorted" -- -T one -T two --format=raw --type=f64 -S 1b "$unsorted"
 refused 'one of two directories is not there' "$nowhere" -- \
     gpusort -S 1b -T one -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
 refused 'a limit of size' "^gpusort: temporary file in '.*' \(-T\): File too large$" -- \
-    bash -c 'ulimit -f 64; exec "$0" -S 1b --format=raw --type=f64 "$1" -o "$2"' \
-    "$GPUSORT" "$unsorted" "$target"
+    bash -c 'ulimit -f 64; exec "$0" -S 1b --format=raw --type=f64 "$1" -o "$2"' "$GPUSORT" "$unsorted" "$target"
 refused 'a limit of size, for lines' "^gpusort: temporary file in '.*' \(-T\): File too large$" -- \
     bash -c 'ulimit -f 8; exec "$0" -S 100K -g "$1" -o "$2"' "$GPUSORT" lines "$target"
 if ! unshare --map-root-user --mount mount -t tmpfs none /tmp 2>/dev/null; then
@@ -298,14 +288,11 @@ done <<'END'
 3T 3.0 TiB
 G 1.0 GiB
 END
-ok_says 'of several sizes, the greatest' '^memory +2.0 GiB' -- \
-    gpusort --explain -S 1M -S 2G -S 1G lines
-ok_says 'a part of all memory' '^memory +[0-9.]+ [KMGT]iB \(as -S says\)' -- \
-    gpusort --explain -S 50% lines
+ok_says 'of several sizes, the greatest' '^memory +2.0 GiB' -- gpusort --explain -S 1M -S 2G -S 1G lines
+ok_says 'a part of all memory' '^memory +[0-9.]+ [KMGT]iB \(as -S says\)' -- gpusort --explain -S 50% lines
 ok_says 'most of what is free' '^memory .*most of what is free' -- gpusort --explain lines
 printf '2\n1\n' >few
-ok_says 'a small input is sorted without asking what is free' 'memory .*\(enough for a small input\)$' -- \
-    gpusort -v few
+ok_says 'a small input is sorted without asking what is free' 'memory .*\(enough for a small input\)$' -- gpusort -v few
 ok_says 'how much is sorted at a time, of lines' \
     '^memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one$' -- \
     gpusort --explain -S 20K -T one lines
@@ -360,8 +347,7 @@ else
     cat large.i64 >pipe.i64 &
     ok_within '68 MB of numbers from a pipe in 40 MiB' 40960 large.up pipe.i64
     rm large.*
-    # A quarter of the keys are equal. Their bucket needs an array, and there is room for only one
-    # array of all keys.
+    # A quarter of the keys are equal. Their bucket needs an array, and there is room for only one array of all keys.
     "$numpy" -c 'import numpy as np
 count = 1 << 24
 ordered = np.cumsum(np.random.default_rng(1).integers(0, 1 << 38, count, dtype="u8"))

@@ -97,9 +97,7 @@ fails() {
     [ -z "$regex" ] || ok "$name: it says why" grep -q "$regex" log
     ok "$name: the old output stays" is_untouched
 }
-fails 'a host sees another file' 'gpusort: .*doubles.f64' \
-    "$on_host_2"' mount --bind fewer doubles.f64; exec "$@"'
-fails 'a host cannot write there' 'gpusort: .*out.f64' \
-    "$on_host_2"' mount -t tmpfs none target; exec "$@"'
+fails 'a host sees another file' 'gpusort: .*doubles.f64' "$on_host_2"' mount --bind fewer doubles.f64; exec "$@"'
+fails 'a host cannot write there' 'gpusort: .*out.f64' "$on_host_2"' mount -t tmpfs none target; exec "$@"'
 fails 'the ranks of a host are killed' '' "$on_host_2"' { "$@" & sleep 0.1; kill -9 $!; wait; exit 9; }; exec "$@"'
 done_testing

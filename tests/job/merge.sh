@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# -m merges sorted inputs into one sorted output, as sort(1) does, in memory that does not grow with
-# the inputs.
+# -m merges sorted inputs into one sorted output, as sort(1) does, in memory that does not grow with the inputs.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 
@@ -117,8 +116,7 @@ split -l 1000 -d -a 4 expected row/
 ok_output 'inputs in a row' expected -- gpusort -n -m row/*
 rm -r row
 
-# sort(1) merges 16 inputs at once. As these are not sorted, the lines of an input may be far
-# apart in the output.
+# sort(1) merges 16 inputs at once. As these are not sorted, the lines of an input may be far apart in the output.
 mkdir apart
 cat plain.? >all
 split -n l/40 all apart/
@@ -135,13 +133,11 @@ ok_output 'more inputs than files that may be open, to be sorted' expected -- \
 for i in {1..100}; do : >many/empty."$i"; done
 ok_output 'more inputs with nothing in them than files that may be open' expected -- \
     bash -c 'ulimit -n 64; "$0" -n -m --format=text "$@"' "$GPUSORT" many/*
-ok_output 'the same, to be sorted' expected -- \
-    bash -c 'ulimit -n 64; "$0" -n --format=text "$@"' "$GPUSORT" many/*
+ok_output 'the same, to be sorted' expected -- bash -c 'ulimit -n 64; "$0" -n --format=text "$@"' "$GPUSORT" many/*
 
 # ---- inputs that are written while they are read -------------------------------------------------
 
-# More than the part of an input that is in memory. A limit on the file's size ends a job that reads
-# its own output.
+# More than the part of an input that is in memory. A limit on the file's size ends a job that reads its own output.
 count=$(full_or_small 3000000 1500000)
 seq 0 2 "$count" >even
 seq 1 2 "$count" >odd

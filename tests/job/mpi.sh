@@ -14,16 +14,14 @@ need_numpy
 ranks() {
     local status=0
     timeout 60 mpirun --oversubscribe --mca btl_base_warn_component_unused 0 \
-        --mca btl_vader_single_copy_mechanism none \
-        --mca odls_base_sigkill_timeout "${kill_after:-0}" \
+        --mca btl_vader_single_copy_mechanism none --mca odls_base_sigkill_timeout "${kill_after:-0}" \
         ${preload:+-x "LD_PRELOAD=$preload" -x "MPI_FAULT=$fault"} -n "$1" \
         "${program:-$GPUSORT}" "${@:2}" 2>"$work/log/mpirun" || status=$?
     grep -e '^gpusort: ' -e '^{' "$work/log/mpirun" >&2 || true
     return "$status"
 }
 
-# ok_shared NAME N SUFFIX ARGUMENT...: N ranks write what one process writes, to a file with that
-# suffix.
+# ok_shared NAME N SUFFIX ARGUMENT...: N ranks write what one process writes, to a file with that suffix.
 ok_shared() {
     local name="$2 ranks: $1" count=$2 suffix=$3 status=0
     shift 3
@@ -152,8 +150,7 @@ if [ "$is_sanitized" = no ]; then
     total=$(cat frames-large.f64.zst large.f64 | wc -c)
     ok_json 'each of four ranks decodes about a quarter of the frames' \
         "all($total / 5 < r['read_bytes'] < $total / 3 for r in s['ranks'])" stats
-    ok_output 'two ranks: numbers from a pipe' finite-sorted.f64 -- eval \
-        'cat finite.f64 | ranks 2 --type=f64'
+    ok_output 'two ranks: numbers from a pipe' finite-sorted.f64 -- eval 'cat finite.f64 | ranks 2 --type=f64'
     sort -s -t: -k2,2n rows more-rows >sorted.txt
     ok_output 'three ranks: lines, of standard input and a file' sorted.txt -- eval \
         'ranks 3 -s -t: -k2,2n - more-rows <rows'
@@ -255,8 +252,7 @@ else
         threads ranks 1 --device=cpu
     ok_says 'one rank: a binding that is named stays' '^1$' -- \
         threads mpirun -n 1 --bind-to core "$GPUSORT" --device=cpu
-    ok_says 'one rank: so does one by --cpu-set' '^1$' -- \
-        threads mpirun -n 1 --cpu-set 0 "$GPUSORT" --device=cpu
+    ok_says 'one rank: so does one by --cpu-set' '^1$' -- threads mpirun -n 1 --cpu-set 0 "$GPUSORT" --device=cpu
     ok_says 'one rank: so does one of a script that mpirun starts' '^1$' -- \
         threads mpirun -n 1 sh -c "taskset -c 1 \"\$@\"; exit" sh "$GPUSORT" --device=cpu
     ok_says 'one rank: it gets no other processors than mpirun has' '^1$' -- \
@@ -285,10 +281,8 @@ fi
 
 refused 'an option that is not known: one message' "unrecognized option '--nonsense'" -- \
     ranks 2 --nonsense four.u32 -o "$target"
-refused 'an input that is missing: one message' 'nothing\.f64: No such file' -- \
-    ranks 2 nothing.f64 -o "$target"
-refused 'a number that is refused is counted in the whole input' \
-    'late\.f64: number 300001 is a NaN.*\(rank 1 on ' -- \
+refused 'an input that is missing: one message' 'nothing\.f64: No such file' -- ranks 2 nothing.f64 -o "$target"
+refused 'a number that is refused is counted in the whole input' 'late\.f64: number 300001 is a NaN.*\(rank 1 on ' -- \
     ranks 2 --nan=error late.f64 -o "$target"
 refused 'what ranks do not share is refused' 'do not share -m: run gpusort without mpirun or srun, or as one rank .mpirun -n 1.$' -- \
     ranks 2 -m -n lines -o "$target"
@@ -326,15 +320,13 @@ ok 'without the variable each rank sorts a file of its own' eval '(program=sh;
         exec $GPUSORT four.\$OMPI_COMM_WORLD_RANK.u32 -o own.\$OMPI_COMM_WORLD_RANK.u32")
     gpusort four.u32 -o alone.u32 && cmp own.0.u32 alone.u32 && cmp own.1.u32 alone.u32'
 head -c 100000 finite.f64.zst >cut.f64.zst
-refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- \
-    ranks 2 cut.f64.zst -o "$target"
+refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- ranks 2 cut.f64.zst -o "$target"
 refused 'a header that is too long for the ranks to share' 'its header has 2000001 bytes' -- \
     eval '{ head -c 2000000 /dev/zero | tr "\0" x; echo; echo 1; } | ranks 2 --header=1 -n -o "$target"'
 printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %s "$@"\n' "$GPUSORT" >limited
 chmod +x limited
 program=./limited
-refused 'no space for the part of one rank' 'target/out: File too large \(rank 1 on ' -- \
-    ranks 2 finite.f64 -o "$target"
+refused 'no space for the part of one rank' 'target/out: File too large \(rank 1 on ' -- ranks 2 finite.f64 -o "$target"
 program=
 
 # in_memory SIZE COMMAND...: runs it with a file system of that size in the folder `memory`.

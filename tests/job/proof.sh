@@ -108,8 +108,7 @@ if [ $has_large = yes ]; then
             "$arguments" --output-format=raw half0.npy half1.npy
     done
 fi
-ok_says '--top: what was left out is not looked at' "$some" -- \
-    gpusort -v --verify --top=1000 f8.npy -o got
+ok_says '--top: what was left out is not looked at' "$some" -- gpusort -v --verify --top=1000 f8.npy -o got
 printf '\377\377\377\377\050\265\057\375' >magic.u32
 ok_says 'numbers that begin as zstd does' "$all" -- gpusort -v --verify magic.u32 -o got
 ok_says 'no number' "$all" -- gpusort -v --verify --type=f64 --format=raw /dev/null -o got
@@ -132,8 +131,7 @@ ok_says 'no line' "$all" -- gpusort -v --verify -n /dev/null -o got
 
 needs='standard output: --verify reads back what was written: it needs a regular file, named by -o'
 ok_fails_with '--verify: a pipe' 2 "$needs" -- gpusort --verify lines.txt
-ok_fails_with '--verify: a device' 2 '/dev/null: --verify reads back' -- \
-    gpusort --verify lines.txt -o /dev/null
+ok_fails_with '--verify: a device' 2 '/dev/null: --verify reads back' -- gpusort --verify lines.txt -o /dev/null
 if grep -q SIMT_FAIL "$GPUSORT"; then device=gpu; else device=cpu; fi
 mkfifo fifo
 cat fifo >/dev/null &
@@ -217,8 +215,7 @@ if [ "$stand_in" = yes ]; then
     done
     cp f8.npy place.npy
     export SIMT_FLIP=upload
-    refused 'in place: a bit is flipped on the way to the GPU' \
-        'place.npy: the proof failed: .* is left as it was' -- \
+    refused 'in place: a bit is flipped on the way to the GPU' 'place.npy: the proof failed: .* is left as it was' -- \
         env "$GPUSORT" --device=gpu --in-place place.npy
     ok 'in place: the file is as it was' cmp place.npy f8.npy
     # Counts, lengths and positions that the device returns, one after the other.

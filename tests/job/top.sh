@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# --top=K writes exactly the beginning of the output without it, for numbers and indices: each type,
-# direction, shape and format, on the CPU and, if there is one, on the GPU. NumPy and sort(1) | head
-# give the expected output.
+# --top=K writes exactly the beginning of the output without it, for numbers and indices: each type, direction, shape
+# and format, on the CPU and, if there is one, on the GPU. NumPy and sort(1) | head give the expected output.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
@@ -87,29 +86,22 @@ np.sort(np.fromfile("in.text", sep="\n"))[:100].tofile("parsed.first")
 END
 for device in "${devices[@]}"; do
     on=(--device="$device" --top=100)
-    ok_writes "$device: .npy, whose header says how many are left" first.npy -- \
-        "${on[@]}" "$f64.in.npy"
+    ok_writes "$device: .npy, whose header says how many are left" first.npy -- "${on[@]}" "$f64.in.npy"
     expect 100 8 "$f64.up.raw"
     ok_writes "$device: zstd" first -- "${on[@]}" in.f64.zst
-    ok_output "$device: a pipe" first -- gpusort "${on[@]}" --format=raw --type=f64 \
-        < <(cat "$f64.in.raw")
-    ok_writes "$device: numbers of text" parsed.first -- \
-        "${on[@]}" --type=f64 --output-format=raw in.text
-    ok_writes "$device: two files" twice.first -- "${on[@]}" --format=raw --type=f64 \
-        "$f64.in.raw" "$f64.in.raw"
+    ok_output "$device: a pipe" first -- gpusort "${on[@]}" --format=raw --type=f64 < <(cat "$f64.in.raw")
+    ok_writes "$device: numbers of text" parsed.first -- "${on[@]}" --type=f64 --output-format=raw in.text
+    ok_writes "$device: two files" twice.first -- "${on[@]}" --format=raw --type=f64 "$f64.in.raw" "$f64.in.raw"
     for rule in first last; do
         expect 100 8 "$f64.down.$rule.raw"
-        ok_writes "$device: --nan=$rule -r" first -- \
-            "${on[@]}" --format=raw --type=f64 --nan=$rule -r "$f64.in.raw"
+        ok_writes "$device: --nan=$rule -r" first -- "${on[@]}" --format=raw --type=f64 --nan=$rule -r "$f64.in.raw"
     done
     cp "$f64.in.raw" place
     expect 100 8 "$f64.up.raw"
-    ok_file "$device: in place of the input" place first -- \
-        gpusort "${on[@]}" --format=raw --type=f64 place -o place
+    ok_file "$device: in place of the input" place first -- gpusort "${on[@]}" --format=raw --type=f64 place -o place
     ok_writes "$device: nothing of nothing" /dev/null -- "${on[@]}" --type=f64 /dev/null
     refused "$device: a NaN that is not among the first is an error all the same" 'is a NaN' -- \
-        gpusort --device="$device" --top=1 --nan=error --format=raw --type=f64 -o "$target" \
-        "$f64.in.raw"
+        gpusort --device="$device" --top=1 --nan=error --format=raw --type=f64 -o "$target" "$f64.in.raw"
 done
 
 indices=f64.$count.up
@@ -120,13 +112,11 @@ np.save('first.npy', order.astype('<u4'))
 np.savetxt('first.text', order, fmt='%d')"
 for device in "${devices[@]}"; do
     on=(--device="$device" --top=100 --format=raw --type=f64 "$f64.in.raw")
-    ok_writes "$device: u32 indices as .npy" first.npy -- \
-        --argsort=u32 --output-format=npy "${on[@]}"
+    ok_writes "$device: u32 indices as .npy" first.npy -- --argsort=u32 --output-format=npy "${on[@]}"
     ok_writes "$device: indices as text" first.text -- --argsort --output-format=text "${on[@]}"
     for rule in first last; do
         expect 100 8 "f64.$count.down.$rule.u64"
-        ok_writes "$device: indices with --nan=$rule -r" first -- \
-            --argsort --nan=$rule -r "${on[@]}"
+        ok_writes "$device: indices with --nan=$rule -r" first -- --argsort --nan=$rule -r "${on[@]}"
     done
 done
 if [[ ${devices[*]} == *gpu ]]; then
@@ -224,13 +214,10 @@ head -n 1536 counted.sorted >expected
 ok_output '--top=1.5K is 1.5 times 1024' expected -- gpusort --top=1.5K counted
 for word in '' -1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e+ e3 1e3K 1Kb 1KI K 1_000 0x10 \
     18446744073709551616 2e19 1e99999999999999999999 16E; do
-    refused "--top='$word' is no number" 'invalid number of items' -- \
-        gpusort --top="$word" -o "$target" few.f64
+    refused "--top='$word' is no number" 'invalid number of items' -- gpusort --top="$word" -o "$target" few.f64
 done
-ok_says '--explain says what is kept' '^top +the first 2 \(the others are dropped' -- \
-    gpusort --explain --top=2 few.f64
-ok_says '--explain says so when most are kept' '^top +the first 9 \(all are sorted' -- \
-    gpusort --explain --top=9 few.f64
+ok_says '--explain says what is kept' '^top +the first 2 \(the others are dropped' -- gpusort --explain --top=2 few.f64
+ok_says '--explain says so when most are kept' '^top +the first 9 \(all are sorted' -- gpusort --explain --top=9 few.f64
 ok_says '--explain gives the reason for the CPU' '^device +cpu: .*as fast as they are read' -- \
     gpusort --explain --top=2 few.f64
 ok_says 'all lines are sorted' '^top +the first 2 \(all lines' -- gpusort --explain --top=2 lines
