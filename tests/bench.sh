@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bench_sort, the program that times the paths: every path sorts every type and shape, and its own
-# checks pass. On the stand-in for a GPU this shows that it works, not how long a sort takes. $BENCH
-# names one that runs on a GPU.
+# bench_sort, the program that times the paths: every path sorts every type and shape, and its own checks pass. On the
+# stand-in for a GPU this shows that it works, not how long a sort takes. $BENCH names one that runs on a GPU.
 . "$(dirname "$0")/lib.sh"
 [ "$test_size" = full ] || skip_all 'tested with the full build'
 bench=${BENCH:-$(dirname "$GPUSORT")/simt/bench_sort}
@@ -20,21 +19,18 @@ ok 'every shape of each kind of type is sorted' "$bench" --types=f64,f16,i32,u8,
     --sizes=1000 --paths=segmented-merge "${quick[@]}" --batch=1
 ok 'shapes that are made to mislead radix are sorted' "$bench" --types=f64,u32 \
     --shapes=all --sizes=30001 --paths=radix "${quick[@]}" --batch=1
-ok 'every tile size sorts' "$bench" --types=f64,u64+u64 --sizes=4100 \
-    --tiles "${quick[@]}" --batch=1
+ok 'every tile size sorts' "$bench" --types=f64,u64+u64 --sizes=4100 --tiles "${quick[@]}" --batch=1
 ok 'every sort of a batch is checked' "$bench" --types=f64 --shapes=uniform,zipf \
     --sizes=5000 "${quick[@]}" --batch=3 --json=batch.json
 if grep -q SIMT_DEVICES "$bench"; then
     export SIMT_DEVICES=3
     ok_says 'several devices sort from host memory to host memory' 'GPUs 0,1,2: upload .* all [0-9.]+ s$' -- \
         "$bench" --devices=0,1,2 --types=f64,u16,u64+u64 --shapes=uniform,few-distinct --sizes=2,5001 --runs=1
-    ok_fails_with 'a device that there is not' 2 'no device 3: 3 found' -- \
-        "$bench" --devices=0,3 --sizes=10 --runs=1
+    ok_fails_with 'a device that there is not' 2 'no device 3: 3 found' -- "$bench" --devices=0,3 --sizes=10 --runs=1
 fi
 cpu=$(dirname "$bench")/../bench/bench_cpu
 if [ -x "$cpu" ]; then
-    ok 'the sorts of the CPU sort every type' "$cpu" --types=all --shapes=uniform,zipf --sizes=1,3000 \
-        "${quick[@]}"
+    ok 'the sorts of the CPU sort every type' "$cpu" --types=all --shapes=uniform,zipf --sizes=1,3000 "${quick[@]}"
     ok 'measure_cpu.sh times the CPU, and NumPy beside it' env \
         BUILD="$(realpath "$(dirname "$bench")/..")" ROWS="$PWD/measured" SIZES=1,1000 PYTHON="$numpy" \
         bash "$tests_dir/../scripts/measure_cpu.sh" sizes
@@ -104,16 +100,14 @@ row() {
 ok_prints 'auto_table.py gives the fastest paths, and stays with one that is as good' \
     '    {"gpu-large", 1, SIZE_MAX, "radix", 4096},\n    {"gpu-large", 8, 1000000, "merge", 2048},\n    {"gpu-large", 8, SIZE_MAX, "radix", 4096},\n' \
     -- "$numpy" "$tests_dir/../scripts/auto_table.py" hand.json
-ok_prints 'and by the mean of the shapes that are asked for' \
-    '    {"gpu-large", 8, SIZE_MAX, "radix", 4096},\n' \
+ok_prints 'and by the mean of the shapes that are asked for' '    {"gpu-large", 8, SIZE_MAX, "radix", 4096},\n' \
     -- "$numpy" "$tests_dir/../scripts/auto_table.py" --shapes=zipf hand.json
 row f64 8 uniform 1000 merge false 256 0.020 | sed 's/"sorted":true/"sorted":false/' >wrong.json
 ok_fails_with 'auto_table.py does not choose from wrong outputs' 1 'wrong' -- \
     "$numpy" "$tests_dir/../scripts/auto_table.py" wrong.json
 
 if command -v gnuplot >/dev/null; then
-    ok 'plot_bench.sh draws rates over sizes' bash "$tests_dir/../scripts/plot_bench.sh" sizes \
-        hand.json f64 sizes.svg
+    ok 'plot_bench.sh draws rates over sizes' bash "$tests_dir/../scripts/plot_bench.sh" sizes hand.json f64 sizes.svg
     ok_says 'with a line for each path and peer' '>cub-radix<' -- cat sizes.svg
     sed 's/"sorted"/"ratio":0.5,"sorted"/' hand.json >ratios.json
     ok 'plot_bench.sh draws ratios of shapes' bash "$tests_dir/../scripts/plot_bench.sh" shapes \

@@ -24,11 +24,10 @@ target=$target_dir/out
 claims=0
 failures=0
 
-# gpusort ARGUMENT...: runs the program. GPUSORT_DEVICE is the --device of tests that do not choose
-# one. GPUSORT_SERVER is build/tests/many_runs, which starts CUDA once for all jobs, and empties the
-# files that they write to. A separate process is started for a job that ended the server, for jobs
-# in a subshell, which lacks the server's descriptors, and for arguments that name open files of
-# this shell.
+# gpusort ARGUMENT...: runs the program. GPUSORT_DEVICE is the --device of tests that do not choose one. GPUSORT_SERVER
+# is build/tests/many_runs, which starts CUDA once for all jobs, and empties the files that they write to. A separate
+# process is started for a job that ended the server, for jobs in a subshell, which lacks the server's descriptors, and
+# for arguments that name open files of this shell.
 gpusort() {
     local status='' command=(gpusort ${GPUSORT_DEVICE:+"--device=$GPUSORT_DEVICE"} "$@")
     if [ -n "${GPUSORT_SERVER:-}" ] && [ "$BASH_SUBSHELL" -eq 0 ] && [[ $* != */dev/fd/* ]]; then
@@ -48,8 +47,7 @@ start_server() {
     coproc server { exec -a gpusort "$GPUSORT_SERVER" 2>"$work/log/server"; }
     server_process=$server_PID # bash unsets it when the server ends
 }
-# Waits for the server. It has found leaks if its status is 4, at the end of its input, or 23, which
-# LeakSanitizer sets.
+# Waits for the server. It has found leaks if its status is 4, at the end of its input, or 23, which LeakSanitizer sets.
 end_server() {
     local status=0
     wait "$server_process" || status=$?
@@ -156,9 +154,8 @@ finish_comparison() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# ok_file NAME FILE EXPECTED -- COMMAND...: COMMAND succeeds without a message, and then FILE has the
-# bytes of EXPECTED, a file or <(ANOTHER COMMAND), which is read first: a server that is started closes
-# its descriptor.
+# ok_file NAME FILE EXPECTED -- COMMAND...: COMMAND succeeds without a message, and then FILE has the bytes of EXPECTED,
+# a file or <(ANOTHER COMMAND), which is read first: a server that is started closes its descriptor.
 ok_file() {
     local name=$1 file=$2 expected=$3 status=0
     shift 4
@@ -204,16 +201,14 @@ finish_message() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# ok_says NAME REGEX -- COMMAND...: COMMAND succeeds, and a line of its standard output or error
-# matches REGEX.
+# ok_says NAME REGEX -- COMMAND...: COMMAND succeeds, and a line of its standard output or error matches REGEX.
 ok_says() {
     local status=0
     "${@:4}" >"$work/log/said" 2>&1 || status=$?
     finish_message "$1" "$status" 0 "$work/log/said" "$2" "${@:4}"
 }
 
-# ok_fails_with NAME STATUS REGEX -- COMMAND...: COMMAND exits with STATUS, and its standard error
-# matches REGEX.
+# ok_fails_with NAME STATUS REGEX -- COMMAND...: COMMAND exits with STATUS, and its standard error matches REGEX.
 ok_fails_with() {
     local status=0
     "${@:5}" >/dev/null 2>"$work/log/stderr" || status=$?
@@ -228,8 +223,7 @@ peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 assert peak <= int(sys.argv[1]), "%d KiB" % peak' "${@:2}"
 }
 
-# ok_json NAME CONDITION FILE: CONDITION, a Python expression with the object that FILE begins with as
-# `s`, is true.
+# ok_json NAME CONDITION FILE: CONDITION, a Python expression with the object that FILE begins with as `s`, is true.
 ok_json() {
     ok "$1" python3 -c 'import json, sys
 s = json.JSONDecoder().raw_decode(open(sys.argv[2]).read())[0]
@@ -293,8 +287,7 @@ fi
 # shellcheck disable=SC2034 # tests use it
 if [ "$EUID" -eq 0 ]; then as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups); else as_user=(); fi
 
-# Sets $numpy to a Python that has NumPy, or skips the test. An empty folder called numpy has no
-# origin.
+# Sets $numpy to a Python that has NumPy, or skips the test. An empty folder called numpy has no origin.
 need_numpy() {
     local has='from importlib.util import find_spec as find; exit(not getattr(find("numpy"), "origin", None))'
     for numpy in /usr/bin/python3 python3; do
@@ -303,9 +296,8 @@ need_numpy() {
     skip_all 'no Python with NumPy'
 }
 
-# Makes mpirun usable as root, or skips the test without Open MPI's or the plugin of the program
-# under test. Ranks that wait leave the processor to other tests. MPI leaves memory behind, which is
-# no leak of the program.
+# Makes mpirun usable as root, or skips the test without Open MPI's or the plugin of the program under test. Ranks that
+# wait leave the processor to other tests. MPI leaves memory behind, which is no leak of the program.
 need_open_mpi() {
     local plugin
     plugin=$(dirname "$GPUSORT")/mpi.so

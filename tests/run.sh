@@ -28,10 +28,9 @@ longest=(device_matrix-top devices-simt external external-simt faults faults-sim
 # full_or_small FULL SMALL: prints the one for this build.
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
 
-# path_largest PATH: prints the largest array of the device matrix for slow builds: the stand-in and
-# the sanitizers, which take its quick part. radix partitions only arrays larger than 4096, and twice
-# from about 90,000 on with tiles of 256. A kernel that differs only inside a tile needs few arrays of
-# more than one.
+# path_largest PATH: prints the largest array of the device matrix for slow builds: the stand-in and the sanitizers,
+# which take its quick part. radix partitions only arrays larger than 4096, and twice from about 90,000 on with tiles of
+# 256. A kernel that differs only inside a tile needs few arrays of more than one.
 path_largest() {
     case $1 in
     radix) full_or_small 100003 5000 ;;
@@ -60,8 +59,7 @@ gpu_paths() {
 # script_of NAME: prints the path of a shell test.
 script_of() { compgen -G "tests/$1.sh" || compgen -G "tests/*/$1.sh"; }
 
-# add_test NAME COMMAND...: makes a test: a script in $results that runs COMMAND and keeps its
-# output and status.
+# add_test NAME COMMAND...: makes a test: a script in $results that runs COMMAND and keeps its output and status.
 add_test() {
     local script=$results/$1
     {
@@ -118,15 +116,13 @@ add_tests() {
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" TEST_SIZE=small "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
-                "GPUSORT_SERVER=$build/simt/many_runs" \
-                bash "$(script_of "$name")"
+                "GPUSORT_SERVER=$build/simt/many_runs" bash "$(script_of "$name")"
         done
     fi
     [ -z "${TEST_AARCH64:-}" ] || add_aarch64_tests "$(realpath "$TEST_AARCH64")"
 }
 
-# add_aarch64_tests DIR: a program takes 80 ms to start under qemu, so one process does all jobs of
-# a test.
+# add_aarch64_tests DIR: a program takes 80 ms to start under qemu, so one process does all jobs of a test.
 add_aarch64_tests() {
     local name
     for name in "${for_aarch64[@]}"; do
@@ -157,8 +153,7 @@ add_gpu_tests() {
     for path in $(gpu_paths "$build/gpusort"); do
         add_test "device_matrix-$path" "$build/tests/device_matrix" 4200001 "$path"
         for tool in memcheck racecheck; do
-            add_sanitizer_test $tool "$path" \
-                "$build/tests/device_matrix" --quick "$(path_largest "$path")" "$path"
+            add_sanitizer_test $tool "$path" "$build/tests/device_matrix" --quick "$(path_largest "$path")" "$path"
         done
     done
     add_test device_matrix-top "$build/tests/device_matrix" 5000011 top
@@ -185,8 +180,7 @@ add_gpu_tests() {
     add_test bench "GPUSORT=$build/gpusort" "BENCH=$build/bench/bench_sort" bash tests/bench.sh
 }
 
-# Prints "PASSED FAILED SKIPPED" of a test. A test that died, or did not keep to its plan, has one
-# failure more.
+# Prints "PASSED FAILED SKIPPED" of a test. A test that died, or did not keep to its plan, has one failure more.
 count_claims() {
     local status=255
     [ ! -s "$1.status" ] || status=$(cat "$1.status")
@@ -254,9 +248,8 @@ done
 first=() second=()
 for script in "${scripts[@]}"; do
     if [ $on_gpu = yes ]; then
-        # The driver lets only one process at a time create a context or allocate. So tests that start
-        # gpusort many times, each time with a GPU, run after the tests that are one process, which
-        # they would delay.
+        # The driver lets only one process at a time create a context or allocate. So tests that start gpusort many
+        # times, each time with a GPU, run after the tests that are one process, which they would delay.
         if grep -q 'bash tests/' "$script"; then second+=("$script"); else first+=("$script"); fi
     else
         case " ${longest[*]} " in

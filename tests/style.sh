@@ -12,8 +12,7 @@ checked() {
 }
 
 ok 'includes run one way' scripts/check_includes.sh
-# Ignored: scripts in quotes for `bash -c`, literal formats of printf, a name that is read and not
-# written.
+# Ignored: scripts in quotes for `bash -c`, literal formats of printf, a name that is read and not written.
 checked 'shellcheck finds nothing in the scripts' \
     shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh completions/*.sh .ci/run
 # These source lib.sh, which sets -e and variables. To read it again for each takes 20 s of processor
@@ -35,19 +34,16 @@ fi
 ok 'the foot of the manual page has the version' \
     grep -qxF ".Os $("$GPUSORT" --version | sed -n 1p | cut -d ' ' -f 1,2)" man/gpusort.1
 "$GPUSORT" --help | grep -oE -e '--[a-z][a-z0-9-]+' | sort -u >"$work/options"
-ok_prints 'the manual page has every long option' '' -- \
-    bash -c 'while read -r option; do
+ok_prints 'the manual page has every long option' '' -- bash -c 'while read -r option; do
         grep -qE "^\.It.* ${option#-}( |\$)" man/gpusort.1 || echo "$option"
     done <"$0"' "$work/options"
-ok_prints 'links between the pages lead to files' '' -- bash -c \
-    'for page in *.md docs/*.md; do
+ok_prints 'links between the pages lead to files' '' -- bash -c 'for page in *.md docs/*.md; do
         grep -oE "\]\([^):#]+[)#]" "$page" | sed "s/^](//; s/.$//" | while read -r file; do
             [ -e "$(dirname "$page")/$file" ] || echo "$page: $file"
         done
     done'
 # The anchor of a heading: in small letters, with hyphens for blanks, without punctuation.
-ok_prints 'links between the pages lead to headings' '' -- bash -c \
-    'for page in *.md docs/*.md; do
+ok_prints 'links between the pages lead to headings' '' -- bash -c 'for page in *.md docs/*.md; do
         grep -oE "\]\([^):#]*#[^)]+\)" "$page" | sed "s/^](//; s/.$//" | while IFS="#" read -r file anchor; do
             target=$page
             [ -z "$file" ] || target=$(dirname "$page")/$file

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes one call fail: a call of each kind, at each position in turn. The program reports the error
-# and leaves everything as it was, or continues without the call. CUDA calls fail with the stand-in
-# for a GPU and with build/tests/gpusort_cuda_faults, which is for a real one. Calls of the C
-# library fail otherwise.
+# Makes one call fail: a call of each kind, at each position in turn. The program reports the error and leaves
+# everything as it was, or continues without the call. CUDA calls fail with the stand-in for a GPU and with
+# build/tests/gpusort_cuda_faults, which is for a real one. Calls of the C library fail otherwise.
 #
 #   tests/faults/faults.sh [--all] [--only WORD]    every call, not some; jobs with WORD in the name
 . "$(dirname "$0")/../lib.sh"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Random arrays of numbers, small and large, with random options: the output is that of NumPy, on each
-# device. The seed is fixed, so that the test is the same every time; SOAK_SEED, SOAK_RUNS,
-# SOAK_LARGEST (bytes) and SOAK_JOBS change it.
+# Random arrays of numbers, small and large, with random options: the output is that of NumPy, on each device. The seed
+# is fixed, so that the test is the same every time; SOAK_SEED, SOAK_RUNS, SOAK_LARGEST (bytes) and SOAK_JOBS change it.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
