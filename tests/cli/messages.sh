@@ -48,37 +48,24 @@ h@.npy
 --files0-from=missing@
 --files0-from=list@
 --files0-from=list@ b@
---format=@ a@.txt
 --format=text:@ a@.txt
---output-format=@ a@.txt
---type=@ a@.txt
---endian=@ a@.txt
---nan=@ a@.txt
---argsort=@ a@.txt
---top=@ a@.txt
---header=@ a@.txt
---zstd=@ a@.txt
---long=@ a@.txt
---stats=@ a@.txt
---sort=@ a@.txt
---check=@ a@.txt
 -k @ a@.txt
 -k 1@ a@.txt
 -t x@ a@.txt
 -a @ a@.txt
---device=@ a@.txt
 --device=gpu:@ a@.txt
---parallel=@ a@.txt
---batch-size=@ a@.txt
 -S @ a@.txt
 -S 1@ a@.txt
---device-memory=@ a@.txt
 --@
 --@=1
 --top@
 -@
 -n@
 WORDS
+    for option in format output-format type endian nan argsort top header zstd long stats sort check device parallel \
+        batch-size device-memory; do
+        gpusort "--$option=$c" "$name" || true
+    done
     TMPDIR=missing$c gpusort -S 1M -n "$name" || true
     TMPDIR=d$c gpusort --explain -S 48M -n - </dev/null || true
     rm -rf "$name" "d$c" "line$c" "open$c" "h$c.npy" "list$c" "out$c"
