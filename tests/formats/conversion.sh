@@ -53,18 +53,14 @@ ok_writes 'big-endian npy to text' little.text -- --output-format=text big.npy
 while IFS='|' read -r name expected words; do
     [ -e "$name" ] || echo 'an old output' >"$name"
     ok_file "$name: $words" "$name" "$expected" -- gpusort $words -o "$name"
-done <<'END'
+done < <(
+    printf '%s|three.text|three.npy\n' by_name.{txt,csv,tsv,tab,log,jsonl,TXT}
+    printf '%s|eight.raw|eight.f64\n' x.{bin,raw,float64,F64}
+    cat <<'END'
 without_name|three.npy|--output-format=npy three
 by_name.npy|three.npy|three
 by_name.NPY|three.npy|three
 same.npy|three.lines|--output-format=same three
-by_name.txt|three.text|three.npy
-by_name.csv|three.text|three.npy
-by_name.tsv|three.text|three.npy
-by_name.tab|three.text|three.npy
-by_name.log|three.text|three.npy
-by_name.jsonl|three.text|three.npy
-by_name.TXT|three.text|three.npy
 x.gz|three.lines|--no-zstd three
 x.npz|three.npy|--output-format=npy three
 lines.json|three.lines|-n three
@@ -73,12 +69,9 @@ lines.html|three.lines|-n three
 two.u32|two.raw|--type=u32 --output-format=raw two
 forced.u32|eight.raw|--output-format=raw eight.f64
 told.f64|two.doubles|--output-format=raw two
-x.bin|eight.raw|eight.f64
-x.raw|eight.raw|eight.f64
-x.float64|eight.raw|eight.f64
-x.F64|eight.raw|eight.f64
 x.float64.zst|eight.raw|--no-zstd eight.f64
 END
+)
 cp three in_place.json
 cp three.npy misnamed.bin
 for name in 'in_place.json three.lines' 'misnamed.bin three.npy'; do
