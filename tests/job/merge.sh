@@ -100,10 +100,9 @@ rm lower
 awk 'BEGIN { for (i = 0; i < 4000; i++) print substr("aaaaaaaaaaaaa", 1, i % 14) i * 7919 % 1009 % (i % 70 + 1) }' >alike
 split -n r/4 alike alike.
 for options in -k1 '-k1 -r' '-k1 -u' '-k1r -k1.2n' '-k1,1 -s'; do
-    read -ra words <<<"$options"
-    for i in a b c d; do sort "${words[@]}" alike.a$i >in.$i; done
-    ok_merges "lines that begin alike: $options" "${words[@]}" in.[a-d]
-    ok_merges "lines that begin alike, of files that are not sorted: $options" "${words[@]}" alike.a?
+    for i in a b c d; do sort $options alike.a$i >in.$i; done
+    ok_merges "lines that begin alike: $options" $options in.[a-d]
+    ok_merges "lines that begin alike, of files that are not sorted: $options" $options alike.a?
 done
 mkdir many
 seq 1200 | awk '{ name = "many/" NR; print $1 % 7 "\n" $1 >name; close(name) }'

@@ -103,15 +103,14 @@ done
 
 # Lines whose first bytes are the same; some are the beginning of others.
 awk 'BEGIN { for (i = 0; i < 4000; i++) print substr("aaaaaaaaaaaaa", 1, i % 14) i * 7919 % 1009 % (i % 70 + 1) }' >alike
-for options in -k1 '-k1 -r' -k1r '-k1 -k2 -s' '-k1.2,1' '-k1.5,1r -k1.3' '-k1,1.12 -s'; do
-    read -ra words <<<"$options"
-    sort -u "${words[@]}" alike >in
-    ok_checks "lines that begin alike: $options" -c -u "${words[@]}" in
+for options in -k1 '-k1 -r' '-k1r' '-k1 -k2 -s' '-k1.2,1' '-k1.5,1r -k1.3' '-k1,1.12 -s'; do
+    sort -u $options alike >in
+    ok_checks "lines that begin alike: $options" -c -u $options in
     for line in $(seq 5 170 $(($(wc -l <in) - 1))); do
         sed "${line}{h;d};$((line + 1))G" in >swapped
-        ok_checks "line $((line + 1)) belongs before, of lines that begin alike: $options" -c "${words[@]}" swapped
+        ok_checks "line $((line + 1)) belongs before, of lines that begin alike: $options" -c $options swapped
         sed "${line}p" in >twice
-        ok_checks "line $((line + 1)) is repeated, of lines that begin alike: $options" -c -u "${words[@]}" twice
+        ok_checks "line $((line + 1)) is repeated, of lines that begin alike: $options" -c -u $options twice
     done
 done
 
