@@ -49,6 +49,12 @@ sorts() {
     compare "$1" 0 "$3" "${@:4}" in
 }
 
+# orders NAME EXPECTED OPTION...: the lines of EXPECTED, the last one first, are sorted to EXPECTED.
+orders() {
+    printf %b "$2" | tac >in
+    compare "$1" 0 "${@:2}" in
+}
+
 # sorts_so NAME INPUT EXPECTED OPTION...: like sorts, where sort(1) has no such rule or its versions differ.
 sorts_so() {
     local by_sort=no

@@ -34,37 +34,24 @@ sorts '-n: leading zeros of negative numbers' '-010\n-9\n-0009\n-08\n' '-010\n-0
 sorts '-n: trailing zeros of a fraction' '1.50\n1.5\n1.49\n1.500001\n' '1.49\n1.5\n1.50\n1.500001\n' -n
 sorts '-n: fractions go digit by digit' '0.10\n0.9\n0.1\n0.09\n' '0.09\n0.1\n0.10\n0.9\n' -n
 sorts '-n: fractions of negative numbers' '-0.10\n-0.9\n-0.09\n-1\n' '-1\n-0.9\n-0.10\n-0.09\n' -n
-sorts '-n: 40 digits' "1${zeros_40}1\n1${zeros_40}0\n$nines_40\n1${zeros_40}2\n" \
-    "$nines_40\n1${zeros_40}0\n1${zeros_40}1\n1${zeros_40}2\n" -n
-sorts '-n: 40 digits, negative' "-1${zeros_40}1\n-1${zeros_40}0\n-$nines_40\n-1${zeros_40}2\n" \
-    "-1${zeros_40}2\n-1${zeros_40}1\n-1${zeros_40}0\n-$nines_40\n" -n
+orders '-n: 40 digits' "$nines_40\n1${zeros_40}0\n1${zeros_40}1\n1${zeros_40}2\n" -n
+orders '-n: 40 digits, negative' "-1${zeros_40}2\n-1${zeros_40}1\n-1${zeros_40}0\n-$nines_40\n" -n
 sorts '-n: the length decides before the digits' "9\n10\n$nines_40\n1$zeros_40\n" "9\n10\n$nines_40\n1$zeros_40\n" -n
 sorts '-n: leading zeros have no length' "${zeros_40}9\n10\n0${zeros_40}8\n" "0${zeros_40}8\n${zeros_40}9\n10\n" -n
-sorts '-n: fractions that differ in the 60th place' \
-    "0.${threes_59}4\n0.${threes_59}2\n0.${threes_59}3\n0.$threes_59\n" \
+orders '-n: fractions that differ in the 60th place' \
     "0.$threes_59\n0.${threes_59}2\n0.${threes_59}3\n0.${threes_59}4\n" -n
-sorts '-n: fractions that differ in the 60th place, negative' \
-    "-0.${threes_59}4\n-0.${threes_59}2\n-0.${threes_59}3\n-0.$threes_59\n" \
+orders '-n: fractions that differ in the 60th place, negative' \
     "-0.${threes_59}4\n-0.${threes_59}3\n-0.${threes_59}2\n-0.$threes_59\n" -n
-sorts '-n: long integers with fractions' "$nines_40.2\n$nines_40.10\n$nines_40.1\n$nines_40\n" \
-    "$nines_40\n$nines_40.1\n$nines_40.10\n$nines_40.2\n" -n
-sorts '-n: neighbours of 2^53' '9007199254740993\n9007199254740992\n9007199254740991\n' \
-    '9007199254740991\n9007199254740992\n9007199254740993\n' -n
-sorts '-n: neighbours of 2^63' '9223372036854775808\n9223372036854775807\n9223372036854775809\n' \
-    '9223372036854775807\n9223372036854775808\n9223372036854775809\n' -n
-sorts '-n: neighbours of -2^63' '-9223372036854775808\n-9223372036854775807\n-9223372036854775809\n' \
-    '-9223372036854775809\n-9223372036854775808\n-9223372036854775807\n' -n
-sorts '-n: neighbours of 2^64' '18446744073709551616\n18446744073709551615\n18446744073709551617\n' \
-    '18446744073709551615\n18446744073709551616\n18446744073709551617\n' -n
-sorts '-n: neighbours of 10^18 to 10^20' \
-    "1$(repeat 20 0)\n$(repeat 20 9)\n1$(repeat 19 0)\n$(repeat 19 9)\n1$(repeat 18 0)\n$(repeat 18 9)\n" \
+orders '-n: long integers with fractions' "$nines_40\n$nines_40.1\n$nines_40.10\n$nines_40.2\n" -n
+orders '-n: neighbours of 2^53' '9007199254740991\n9007199254740992\n9007199254740993\n' -n
+orders '-n: neighbours of 2^63' '9223372036854775807\n9223372036854775808\n9223372036854775809\n' -n
+orders '-n: neighbours of -2^63' '-9223372036854775809\n-9223372036854775808\n-9223372036854775807\n' -n
+orders '-n: neighbours of 2^64' '18446744073709551615\n18446744073709551616\n18446744073709551617\n' -n
+orders '-n: neighbours of 10^18 to 10^20' \
     "$(repeat 18 9)\n1$(repeat 18 0)\n$(repeat 19 9)\n1$(repeat 19 0)\n$(repeat 20 9)\n1$(repeat 20 0)\n" -n
-sorts '-n: 16 digits and a fraction' '1234567890123456.7\n1234567890123456.65\n1234567890123456\n' \
-    '1234567890123456\n1234567890123456.65\n1234567890123456.7\n' -n
-sorts '-n: 1000 digits' "$(repeat 1000 7)1\n$(repeat 1000 7)0\n$(repeat 1000 7)\n" \
-    "$(repeat 1000 7)\n$(repeat 1000 7)0\n$(repeat 1000 7)1\n" -n
-sorts '-n: 1000 zeros of a fraction' "0.$(repeat 1000 0)1\n0.$(repeat 1000 0)\n-0.$(repeat 1000 0)1\n" \
-    "-0.$(repeat 1000 0)1\n0.$(repeat 1000 0)\n0.$(repeat 1000 0)1\n" -n
+orders '-n: 16 digits and a fraction' '1234567890123456\n1234567890123456.65\n1234567890123456.7\n' -n
+orders '-n: 1000 digits' "$(repeat 1000 7)\n$(repeat 1000 7)0\n$(repeat 1000 7)1\n" -n
+orders '-n: 1000 zeros of a fraction' "-0.$(repeat 1000 0)1\n0.$(repeat 1000 0)\n0.$(repeat 1000 0)1\n" -n
 sorts '-n: vertical tab, form feed and CR are no blanks' '2\n\v3\n\f4\n\r5\n-1\n' '-1\n\v3\n\f4\n\r5\n2\n' -n
 sorts '-n: letters behind a number' '2x\n1z\n1y\n10a\n' '1y\n1z\n2x\n10a\n' -n
 sorts '-n: what differs behind the number goes by bytes' '1b\n1a\n1\n1\x00\n1\xff\n' '1\n1\x00\n1a\n1b\n1\xff\n' -n
@@ -83,10 +70,8 @@ sorts '-g: what is no number goes by bytes' 'b\na\n\xff\n\n-\n+\n.\ne5\n' '\n+\n
 sorts '-g: signs and points alone are no numbers' '-1\n-\n+\n.\n-.\n+.e1\n' '+\n+.e1\n-\n-.\n.\n-1\n' -g
 sorts '-g: -0 equals 0' '0\n-0\n+0\n0.0\n-1\n1\n' '-1\n+0\n-0\n0\n0.0\n1\n' -g
 sorts '-g: -0 equals 0, in the order of the input' '0\n-0\n+0\n-1\n' '-1\n0\n-0\n+0\n' -gs
-sorts '-g: infinities however they are spelt' 'inf\nINFINITY\n-Inf\n1e4931\ninfinite\n' \
-    '-Inf\n1e4931\nINFINITY\ninf\ninfinite\n' -g
-sorts '-g: infinities are equal to what overflows' '1e5000\ninf\n1e9999\n-inf\n-1e5000\n' \
-    '-1e5000\n-inf\n1e5000\n1e9999\ninf\n' -g
+orders '-g: infinities however they are spelt' '-Inf\n1e4931\nINFINITY\ninf\ninfinite\n' -g
+orders '-g: infinities are equal to what overflows' '-1e5000\n-inf\n1e5000\n1e9999\ninf\n' -g
 sorts_so '-g: NaNs of one value are equal' 'nan\nNAN\nNaN\nnan\n1\n' 'nan\nNAN\nNaN\nnan\n1\n' -gs
 sorts_so '-g: NaNs of one value go by their bytes' 'nan\nNAN\nNaN\n1\nx\n' 'x\nNAN\nNaN\nnan\n1\n' -g
 sorts '-g: a NaN with something in parentheses' 'nan(1)\n1\n-inf\nx\n' 'x\nnan(1)\n-inf\n1\n' -g
@@ -103,26 +88,21 @@ sorts '-g: a number ends where it is none any more' '1x\n1 2\n1,5\n1.2.3\n2\n1\n
 sorts '-g: an exponent without digits is none' '1e\n1e+\n2\n1\n1ex\n1e-\n' '1\n1e\n1e+\n1e-\n1ex\n2\n' -g
 sorts '-g: an exponent alone is no number' 'e5\n-1\nE1\n0\n' 'E1\ne5\n-1\n0\n' -g
 sorts '-g: points' '5.\n.5\n5.5\n.\n0.5\n' '.\n.5\n0.5\n5.\n5.5\n' -g
-sorts '-g: leading zeros' '010\n9\n00000000000000000000000000000009.5\n' \
-    '9\n00000000000000000000000000000009.5\n010\n' -g
+orders '-g: leading zeros' '9\n00000000000000000000000000000009.5\n010\n' -g
 sorts '-g: hex integers' '0x10\n15\n17\n0X0f\n-0x1\n' '-0x1\n0X0f\n15\n0x10\n17\n' -g
-sorts '-g: hex fractions and exponents' '0x1.8\n0x1p1\n0x1p-1\n1\n0x.8p2\n0xAp0\n' \
-    '0x1p-1\n1\n0x1.8\n0x.8p2\n0x1p1\n0xAp0\n' -g
+orders '-g: hex fractions and exponents' '0x1p-1\n1\n0x1.8\n0x.8p2\n0x1p1\n0xAp0\n' -g
 sorts '-g: 0x alone is 0' '0x\n1\n-1\n0xg\n0x.\n0xp1\n' '-1\n0x\n0x.\n0xg\n0xp1\n1\n' -g
 sorts '-g: a hex exponent without digits is none' '0x1p\n2\n0x1p+\n1\n0x1pz\n' '0x1p\n0x1p+\n0x1pz\n1\n2\n' -g
 sorts '-g: e is a digit of hex' '0x1e1\n480\n482\n' '480\n0x1e1\n482\n' -g
 sorts '-g: signs before hex' '-0x2\n+0x2\n1\n-1\n' '-0x2\n-1\n1\n+0x2\n' -g
-sorts '-g: hex of 16 and more digits' \
-    '0xffffffffffffffff\n0xfffffffffffffffe\n0x10000000000000000\n18446744073709551615\n' \
+orders '-g: hex of 16 and more digits' \
     '0xfffffffffffffffe\n0xffffffffffffffff\n18446744073709551615\n0x10000000000000000\n' -g
-sorts '-g: hex that has to be rounded to even' \
-    '0x1.00000000000000010\n0x1\n0x1.00000000000000020\n0x1.00000000000000011\n' \
+orders '-g: hex that has to be rounded to even' \
     '0x1\n0x1.00000000000000010\n0x1.00000000000000011\n0x1.00000000000000020\n' -g
 sorts '-g: hex that has to be rounded to even, equal ones in place' \
     '0x1.00000000000000010\n0x1\n0x1.00000000000000020\n0x1.00000000000000011\n' \
     '0x1.00000000000000010\n0x1\n0x1.00000000000000020\n0x1.00000000000000011\n' -gs
-sorts '-g: neighbours of 2^53' '9007199254740993\n9007199254740992\n9007199254740994\n9007199254740991\n' \
-    '9007199254740991\n9007199254740992\n9007199254740993\n9007199254740994\n' -g
+orders '-g: neighbours of 2^53' '9007199254740991\n9007199254740992\n9007199254740993\n9007199254740994\n' -g
 sorts '-g: neighbours of 2^53 stay apart, turned round' '9007199254740992\n9007199254740993\n9007199254740991\n' \
     '9007199254740993\n9007199254740992\n9007199254740991\n' -gsr
 sorts '-g: the last digits of 64 bits' \
@@ -143,8 +123,7 @@ sorts '-g: fractions beyond a double' '0.1000000000000000001\n0.1\n0.10000000000
     '0.1\n0.1000000000000000000001\n0.1000000000000000001\n' -gs
 sorts '-g: fractions that differ in the 60th place are one number' \
     "0.${threes_59}4\n0.${threes_59}2\n0.${threes_59}3\n" "0.${threes_59}4\n0.${threes_59}2\n0.${threes_59}3\n" -gs
-sorts '-g: exponents beyond a double' '1e4000\n1e400\n1e-4000\n0\n-1e4000\n1e-400\n' \
-    '-1e4000\n0\n1e-4000\n1e-400\n1e400\n1e4000\n' -g
+orders '-g: exponents beyond a double' '-1e4000\n0\n1e-4000\n1e-400\n1e400\n1e4000\n' -g
 sorts '-g: the least number and half of it' '4e-4951\n3e-4951\n2e-4951\n1e-4951\n0\n-2e-4951\n' \
     '-2e-4951\n1e-4951\n0\n4e-4951\n3e-4951\n2e-4951\n' -gs
 sorts '-g: underflow is 0' '1e-5000\n0\n-1e-5000\n1e-99999999999\n' '1e-5000\n0\n-1e-5000\n1e-99999999999\n' -gs
@@ -158,8 +137,7 @@ sorts '-g: a long fraction and an exponent undo each other' \
     "0.5\n0.$(repeat 500 0)1e501\n1\n1$(repeat 500 0)e-500\n2\n" -gs
 sorts '-g: 1000 digits' "$(repeat 1000 7)\n1e999\n1e1000\n8e999\n" "1e999\n$(repeat 1000 7)\n8e999\n1e1000\n" -g
 sorts '-g: equal numbers go by bytes' '1\n1.0\n1e0\n10e-1\n0x1\n01\n+1\n 1\n' ' 1\n+1\n01\n0x1\n1\n1.0\n10e-1\n1e0\n' -g
-sorts '-g: equal numbers go by bytes, -r' '1\n1.0\n1e0\n10e-1\n0x1\n01\n+1\n 1\n' \
-    '1e0\n10e-1\n1.0\n1\n0x1\n01\n+1\n 1\n' -g -r
+orders '-g: equal numbers go by bytes, -r' '1e0\n10e-1\n1.0\n1\n0x1\n01\n+1\n 1\n' -g -r
 sorts '-g: a comma is no decimal point' '1,9\n1.5\n' '1,9\n1.5\n' -g
 sorts '-g: suffixes of C are no part of a number' '1f\n1L\n1\n2u\n' '1\n1L\n1f\n2u\n' -g
 
@@ -170,8 +148,7 @@ sorts '-h: every suffix' '1Y\n1Z\n1E\n1P\n1T\n1G\n1M\n1K\n1\n' '1\n1K\n1M\n1G\n1
 sorts '-h: k is K' '2K\n1k\n3k\n1K\n' '1K\n1k\n2K\n3k\n' -h
 sorts '-h: k is K, in the order of the input' '1k\n1K\n0.5K\n' '0.5K\n1k\n1K\n' -hs
 sorts '-h: the other suffixes are capitals' '1m\n1M\n1g\n2\n' '1g\n1m\n2\n1M\n' -h
-sorts '-h: suffixes go before values even where the value is less' '1024K\n0.5M\n2048K\n1M\n' \
-    '1024K\n2048K\n0.5M\n1M\n' -h
+orders '-h: suffixes go before values even where the value is less' '1024K\n2048K\n0.5M\n1M\n' -h
 sorts '-h: a zero has no suffix' '0K\n0\n0G\n0.0M\n1\n-1\n' '-1\n0\n0.0M\n0G\n0K\n1\n' -h
 sorts '-h: zeros are equal' '0K\n0\n0G\n-0T\n1\n-1\n' '-1\n0K\n0\n0G\n-0T\n1\n' -hs
 sorts '-h: negative numbers the other way round' '-1K\n-1\n-1M\n-2\n1\n0\n-2K\n' '-1M\n-2K\n-1K\n-2\n-1\n0\n1\n' -h
@@ -184,10 +161,8 @@ sorts '-h: a suffix alone is 0' 'K\n1\n-1\nM\n' '-1\nK\nM\n1\n' -h
 sorts '-h: a minus and a suffix are 0' '-K\n1\n-1\n0\n' '-1\n-K\n0\n1\n' -h
 sorts '-h: a plus sign is no part of a number' '+1K\n1\n-1K\n' '-1K\n+1K\n1\n' -h
 sorts '-h: blanks before a number' ' 1K\n2\n\t3K\n1M\n' '2\n 1K\n\t3K\n1M\n' -h
-sorts '-h: exact at any length' "1${zeros_40}1K\n1${zeros_40}0K\n${nines_40}M\n1${zeros_40}2K\n" \
-    "1${zeros_40}0K\n1${zeros_40}1K\n1${zeros_40}2K\n${nines_40}M\n" -h
-sorts '-h: a digit that is not 0 far behind the point' "0.${zeros_40}1K\n0.${zeros_40}0K\n1\n" \
-    "0.${zeros_40}0K\n1\n0.${zeros_40}1K\n" -h
+orders '-h: exact at any length' "1${zeros_40}0K\n1${zeros_40}1K\n1${zeros_40}2K\n${nines_40}M\n" -h
+orders '-h: a digit that is not 0 far behind the point' "0.${zeros_40}0K\n1\n0.${zeros_40}1K\n" -h
 sorts '-h: two suffixes: the first counts' '1MK\n1KM\n2K\n' '1KM\n2K\n1MK\n' -h
 sorts '-h: exponents are unknown suffixes' '1e3\n2\n1E\n1\n' '1\n1e3\n2\n1E\n' -h
 sorts '-h: no separator of thousands' '1,000K\n2\n1K\n' '1,000K\n2\n1K\n' -h
