@@ -6,31 +6,21 @@
 [ "$test_size" = full ] || skip_all 'looked at with the full build'
 cd "$tests_dir/.."
 
-# checked NAME COMMAND...: runs COMMAND as a claim, or skips it if its program is not installed.
-checked() {
-    if command -v "$2" >/dev/null; then ok "$@"; else skip "$1" "no $2"; fi
-}
+# checked PROGRAM CLAIM NAME WORD...: makes the claim, or skips it if PROGRAM is not installed.
+checked() { if command -v "$1" >/dev/null; then "${@:2}"; else skip "$3" "no $1"; fi; }
 
 ok 'includes run one way' scripts/check_includes.sh
 # Ignored: scripts in quotes for `bash -c`, literal formats of printf, a name that is read and not written.
-checked 'shellcheck finds nothing in the scripts' \
+checked shellcheck ok 'shellcheck finds nothing in the scripts' \
     shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh completions/*.sh .ci/run
 # These source lib.sh, which sets -e and variables. To read it again for each takes 20 s of processor
 # time. -u finds what is never set.
-checked 'shellcheck finds nothing in the tests' \
+checked shellcheck ok 'shellcheck finds nothing in the tests' \
     shellcheck -e SC1091,SC2016,SC2034,SC2059,SC2094,SC2103,SC2154,SC2164 tests/*/*.sh
 # mandoc's list of other pages may be older than the pages.
-if command -v mandoc >/dev/null; then
-    ok_prints 'mandoc finds nothing in the manual page, not even a long line' '' -- bash -c \
-        'mandoc -Tlint -Wstyle man/gpusort.1 2>&1 | grep -v "outdated mandoc.db" || true'
-else
-    skip 'mandoc finds nothing in the manual page' 'no mandoc'
-fi
-if command -v groff >/dev/null; then
-    ok_prints 'groff warns of nothing in it' '' -- groff -mandoc -ww -rLL=80n -Tutf8 -z man/gpusort.1
-else
-    skip 'groff warns of nothing in it' 'no groff'
-fi
+checked mandoc ok_prints 'mandoc finds nothing in the manual page, not even a long line' '' -- bash -c \
+    'mandoc -Tlint -Wstyle man/gpusort.1 2>&1 | grep -v "outdated mandoc.db" || true'
+checked groff ok_prints 'groff warns of nothing in it' '' -- groff -mandoc -ww -rLL=80n -Tutf8 -z man/gpusort.1
 ok 'the foot of the manual page has the version' \
     grep -qxF ".Os $("$GPUSORT" --version | sed -n 1p | cut -d ' ' -f 1,2)" man/gpusort.1
 "$GPUSORT" --help | grep -oE -e '--[a-z][a-z0-9-]+' | sort -u >"$work/options"
@@ -66,7 +56,7 @@ ok_prints 'no folder has more than 40 files, or more than ten without a README.m
 # Versions of clang-format differ in a few lines; the sources are as version 14 formats them.
 mapfile -t sources < <(find cli job core formats cpu cuda bench mpi tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) | sort)
-checked 'clang-format changes nothing in the sources' clang-format-14 --dry-run -Werror "${sources[@]}"
+checked clang-format-14 ok 'clang-format changes nothing in the sources' clang-format-14 --dry-run -Werror "${sources[@]}"
 ok_prints 'kernels of radix begin with a wait for the one in front' '' -- awk '
     /__global__/ { kernel = FILENAME ":" FNR }
     kernel && /^{/ { getline; if (!/thread_wait_for_grid\(\);/) print kernel; kernel = "" }' \
