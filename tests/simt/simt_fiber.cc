@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_fiber.cc - see simt_fiber.h.
+/* simt_fiber.cc - see simt_launch.h.
  *
  * A switch saves the registers that a C function must preserve, and swaps the stack pointer. On
  * x86-64 it is written in assembly and takes a few nanoseconds. Elsewhere swapcontext does it. That
@@ -11,7 +11,7 @@
  * name the variable of an error, and for exceptions and longjmp(3), which no kernel uses;
  * notifications would take a quarter of the time of radix_matrix.
  */
-#include "simt_fiber.h"
+#include "simt_launch.h"
 
 #include <new>
 #include <stddef.h>

@@ -18,8 +18,6 @@
  */
 #include "simt_launch.h"
 
-#include "simt_fiber.h"
-
 #include <algorithm>
 #include <map>
 #include <new>

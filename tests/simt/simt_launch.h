@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_launch.h - runs the blocks of a kernel on the calling thread. Reads the program's own symbol
- * table: names of kernels, for reports, and addresses of their shared memory, to poison it.
+/* simt_launch.h - runs the blocks of a kernel on the calling thread: its threads are fibers. Reads
+ * the program's own symbol table: names of kernels, for reports, and addresses of their shared
+ * memory, to poison it.
  */
 #ifndef SIMT_LAUNCH_H
 #define SIMT_LAUNCH_H
@@ -31,5 +32,39 @@ std::string simt_function_name(const void *function);
 
 /* Returns the __shared__ variables of the program; none in a stripped program. */
 const std::vector<simt_variable> &simt_shared_variables();
+
+/* ---- fibers: functions with their own stacks that switch to each other ---- */
+
+/* All belong to the one OS thread that called fiber_run. Stacks are pooled and never freed. A
+ * kernel uses as many as it has threads that wait at the same time. */
+struct fiber;
+
+/* The body that every fiber runs repeatedly. It must end each round with fiber_retire or
+ * fiber_return. */
+typedef void (*fiber_body)();
+
+/* Returns a fiber at the start of a round: the top one of the pool, or a new one. Ends the process
+ * if there is no memory for a stack. */
+struct fiber *fiber_take(fiber_body body);
+
+/* Returns the running fiber; NULL outside of fiber_run. */
+struct fiber *fiber_current();
+
+/* Prefetches the data for switches to both fibers, and the stack of `sooner`, which was passed as
+ * `later` a few switches ago. */
+void fiber_expect(const struct fiber *later, const struct fiber *sooner);
+
+/* Runs `first`, and the fibers it switches to, until one calls fiber_return. */
+void fiber_run(struct fiber *first);
+
+/* Switches to `next`; returns when another fiber switches back. `next` may be the current fiber. */
+void fiber_switch(struct fiber *next);
+
+/* As fiber_switch, at the end of a round. The fiber returns to the pool. The function returns, for
+ * the fiber's next round, after the fiber was taken and switched to. */
+void fiber_retire(struct fiber *next);
+
+/* Ends fiber_run at the end of a round. Returns as fiber_retire does. */
+void fiber_return();
 
 #endif
