@@ -18,19 +18,15 @@ sorts() {
 
 # Those of cuda/text/thread_line_image.cuh have every bit that Python's integers have: a wrong one would
 # show in one number of millions. They are 10^(28 i) for i from -12 to 10, cut off to 128 bits.
-if command -v python3 >/dev/null; then
-    python3 -c '
+python3 -c '
 from fractions import Fraction
 for i in range(-12, 11):
     power = Fraction(10) ** (28 * i)
     while power >= 2 ** 128: power /= 2
     while power < 2 ** 127: power *= 2
     print("{0x%016x, 0x%016x}" % divmod(int(power), 2 ** 64))' >powers
-    ok_output 'powers of ten, to 128 bits' powers -- \
-        grep -oE '\{0x[0-9a-f]{16}, 0x[0-9a-f]{16}\}' "$tests_dir/../cuda/text/thread_line_image.cuh"
-else
-    skip 'powers of ten, to 128 bits' 'no Python'
-fi
+ok_output 'powers of ten, to 128 bits' powers -- \
+    grep -oE '\{0x[0-9a-f]{16}, 0x[0-9a-f]{16}\}' "$tests_dir/../cuda/text/thread_line_image.cuh"
 
 # ---- kinds of lines ------------------------------------------------------------------------------
 
