@@ -120,14 +120,17 @@ struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
 
 /* ---- Compression ---- */
 
-static bool maker_open(const struct frame_writer *writer, struct frame_maker *maker,
+/* A whole frame takes all of the memory, of which the system may kill the process, a small one
+ * little. */
+static bool maker_open(const struct frame_writer *writer, struct frame_maker *maker, bool is_whole,
                        struct error *error)
 {
     const struct codec *const codec = writer->spec.codec;
     if (maker->encoder)
         return true;
+    const bool is_held = !is_whole || memory_holds(thread_bytes(codec, writer->spec.level));
     maker->capacity = codec->encoded_bytes_max(FRAME_CONTENT_BYTES);
-    maker->frame = malloc(maker->capacity);
+    maker->frame = is_held ? malloc(maker->capacity) : NULL;
     maker->encoder = maker->frame ? codec->encoder_open(writer->spec.level) : NULL;
     return maker->encoder || error_set(error, "%s: no memory to compress it", writer->spec.name);
 }
@@ -144,7 +147,7 @@ static bool make_frame(const struct frame_writer *writer, const struct frame_job
 {
     const uint64_t begin_ns = trace_begin();
     struct error cause = {0};
-    if (!maker_open(writer, maker, error))
+    if (!maker_open(writer, maker, job->bytes == FRAME_CONTENT_BYTES, error))
         return false;
     struct byte_writer out = {maker->frame, maker->capacity};
     if (!writer->spec.codec->encode(maker->encoder, (struct byte_reader){job->data, job->bytes},

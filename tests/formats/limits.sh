@@ -309,6 +309,11 @@ else
     else
         skip 'lines to a file in memory, in a container' 'no name space to mount file systems in'
     fi
+    # Level 19 takes 90 MB for each frame of 16 MiB, and little for less.
+    refused 'no memory to compress at level 19' ": $target.zst: no memory to compress it$" -- \
+        in_group "$GPUSORT" --device=cpu -n --zstd=19 down -o "$target.zst"
+    ok_output 'little is compressed at level 19' few -- in_group bash -c \
+        '"$0" --device=cpu -n --zstd=19 few | zstd -dc' "$GPUSORT"
     # A line that never ends is refused before the system kills the process. That it may be killed is
     # why this runs in a group.
     too_long='no memory for a line of more than [0-9]+ bytes$'
