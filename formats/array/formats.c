@@ -98,13 +98,7 @@ static const struct foreign foreigners[] = {
     {"GIF", {".gif"}, "GIF8", 0, NULL, FOREIGN_BINARY},
     {"TIFF", {".tif", ".tiff"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"RIFF", {".wav", ".avi", ".webp"}, "RIFF", 0, NULL, FOREIGN_BINARY},
-    {"ELF",
-     {NULL},
-     "\x7f"
-     "ELF",
-     0,
-     NULL,
-     FOREIGN_BINARY},
+    {"ELF", {NULL}, "\177ELF", 0, NULL, FOREIGN_BINARY},
 };
 static const size_t foreign_count = sizeof foreigners / sizeof foreigners[0];
 
