@@ -23,8 +23,8 @@
 #include "formats/lines/lines.h"
 #include "job/line_indices.h"
 #include "job/pipeline_run.h"
-#include "job/text_feed.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 /* Bytes of text that are read before the engine gets them. Large enough to divide a read among
@@ -188,6 +188,116 @@ static bool sort_items(struct run *run, const struct backend *backend, const str
     run->functions = backend->keys;
     return key_lines(run, sort, lines, error) && run_sort_engine(run, error) &&
            refine_and_write_lines(run, lines, error);
+}
+
+/* ---- a text that is sent to an engine of lines while it is still being read ----
+ *
+ *   text_feed_start: a thread opens the engine, which may take longer than reading the first bytes
+ *     -> { text_feed_send: sends all that has been read, once the engine is open }*
+ *     -> text_feed_finish: the text is complete, and the engine gets the rest of it
+ */
+
+struct text_feed {
+    const struct engine_functions *functions;
+    struct sort_spec spec; /* of the engine that is open or being opened */
+    struct engine *engine; /* owned, until text_feed_finish passes it to the caller */
+    struct error error;    /* the first failure: ends sending, and finish reports it */
+    pthread_t opener;
+    bool is_opening; /* the opener thread has not been joined */
+    size_t sent;     /* bytes that the engine has taken */
+};
+
+static void *opener_main(void *opaque)
+{
+    struct text_feed *feed = opaque;
+    feed->functions->open(&feed->spec, &feed->engine, &feed->error);
+    return NULL;
+}
+
+/* Starts to open an engine for spec.count bytes, in a thread. COUNT_UNKNOWN: it is opened by
+ * text_feed_finish(). */
+static void text_feed_start(struct text_feed *feed, const struct engine_functions *functions,
+                            const struct sort_spec *spec)
+{
+    *feed = (struct text_feed){.functions = functions, .spec = *spec};
+    if (spec->count == COUNT_UNKNOWN)
+        return;
+    feed->is_opening = pthread_create(&feed->opener, NULL, opener_main, feed) == 0;
+    if (!feed->is_opening)
+        opener_main(feed);
+}
+
+/* Returns true if the engine has room for the first `bytes` bytes, as announced when it was
+ * opened. */
+static bool has_room(const struct text_feed *feed, size_t bytes)
+{
+    return feed->spec.count != COUNT_UNKNOWN && bytes <= feed->spec.count;
+}
+
+/* Sends the next piece; on failure sets feed->error. */
+static void send_piece(struct text_feed *feed, const char *text, size_t bytes)
+{
+    struct chunk chunk;
+    if (!feed->functions->lend(feed->engine, bytes - feed->sent, &chunk, &feed->error))
+        return;
+    chunk.count = chunk.capacity;
+    shared_copy(chunk.items, text + feed->sent, chunk.count, feed->spec.threads);
+    if (feed->functions->take(feed->engine, chunk, &feed->error))
+        feed->sent += chunk.count;
+}
+
+/* Sends the part of the first `bytes` bytes that the engine does not have yet, if the engine is
+ * open and has room for it. Errors are reported by text_feed_finish(). */
+static void text_feed_send(struct text_feed *feed, const char *text, size_t bytes)
+{
+    if (feed->is_opening && pthread_tryjoin_np(feed->opener, NULL) == 0)
+        feed->is_opening = false;
+    if (feed->is_opening || !has_room(feed, bytes))
+        return;
+    while (!feed->error.is_set && feed->sent < bytes)
+        send_piece(feed, text, bytes);
+}
+
+static void await_opener(struct text_feed *feed)
+{
+    if (feed->is_opening)
+        pthread_join(feed->opener, NULL);
+    feed->is_opening = false;
+}
+
+/* Opens the engine for a text of unknown size, or again for one that grew while it was read. */
+static void open_for(struct text_feed *feed, size_t bytes)
+{
+    feed->functions->close(feed->engine);
+    feed->engine = NULL;
+    feed->sent = 0;
+    feed->spec.count = bytes;
+    opener_main(feed);
+}
+
+/* Sends the rest of the text, and passes the engine to the caller, which closes it. */
+static bool text_feed_finish(struct text_feed *feed, const char *text, size_t bytes,
+                             struct engine **engine, struct error *error)
+{
+    await_opener(feed);
+    if (!feed->error.is_set && !has_room(feed, bytes))
+        open_for(feed, bytes);
+    text_feed_send(feed, text, bytes);
+    error_merge(error, &feed->error);
+    if (feed->error.is_set)
+        return false;
+    *engine = feed->engine;
+    feed->engine = NULL;
+    return true;
+}
+
+/* Waits for the opener thread, and closes the engine unless the caller owns it. */
+static void text_feed_close(struct text_feed *feed)
+{
+    await_opener(feed);
+    if (feed->engine)
+        feed->functions->close(feed->engine);
+    feed->engine = NULL;
 }
 
 /* ---- an engine of lines ---- */
