@@ -11,6 +11,7 @@
 #define CORE_VECTOR_UNITS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __x86_64__
 #    define HAVE_VECTOR_CODE
@@ -58,6 +59,17 @@ bool has_avx2(void);
 #    define VECTOR_INLINE static inline __attribute__((always_inline, VECTOR_TARGET))
 #    define AVX2_CODE __attribute__((target("avx2")))
 #    define AVX2_INLINE static inline __attribute__((always_inline, target("avx2")))
+
+/* Adds the lanes of 64 bits. _mm512_reduce_add_epi64() adds signed numbers, which must not
+ * overflow. */
+VECTOR_INLINE uint64_t vector_sum_lanes(__m512i sum)
+{
+    const __m256i half =
+        _mm256_add_epi64(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1));
+    const __m128i pair =
+        _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return (uint64_t)_mm_cvtsi128_si64(pair) + (uint64_t)_mm_extract_epi64(pair, 1);
+}
 
 #endif
 #endif

@@ -42,23 +42,12 @@ typedef uint64_t __attribute__((may_alias)) key_64;
 static constexpr size_t vector_bytes = 64;
 static constexpr size_t vectors = block_bytes / vector_bytes;
 
-/* Added by hand: the header's sums are of signed numbers, which must not overflow. */
-VECTOR_INLINE uint64_t sum_lanes_64(__m512i sum)
-{
-    const __m256i half =
-        _mm256_add_epi64(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1));
-    const __m128i pair =
-        _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-    return static_cast<uint64_t>(_mm_cvtsi128_si64(pair)) +
-           static_cast<uint64_t>(_mm_extract_epi64(pair, 1));
-}
-
 /* Each lane of 32 bits is a signed number. */
 VECTOR_INLINE uint64_t sum_lanes_32(__m512i sum)
 {
     const __m512i odd = _mm512_srai_epi64(sum, 32);
     const __m512i even = _mm512_srai_epi64(_mm512_slli_epi64(sum, 32), 32);
-    return sum_lanes_64(_mm512_add_epi64(odd, even));
+    return vector_sum_lanes(_mm512_add_epi64(odd, even));
 }
 
 /* The hashes of keys of each width are added up in two vectors. */
@@ -87,7 +76,7 @@ struct key_lanes<uint64_t> {
     }
     static VECTOR_MEMBER uint64_t total(struct hash_sums sums)
     {
-        return sum_lanes_64(_mm512_add_epi64(sums.first, sums.second));
+        return vector_sum_lanes(_mm512_add_epi64(sums.first, sums.second));
     }
     static VECTOR_MEMBER uint64_t below(__m512i a, __m512i b)
     {

@@ -32,16 +32,6 @@ VECTOR_INLINE __m512i steps_of(__m512i words)
     return _mm512_mullo_epi64(words, _mm512_set1_epi64((long long)CHECK_TEXT_STEP));
 }
 
-/* Adds the lanes. _mm512_reduce_add_epi64() adds signed numbers, which must not overflow. */
-VECTOR_INLINE uint64_t sum_lanes(__m512i sum)
-{
-    const __m256i half =
-        _mm256_add_epi64(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1));
-    const __m128i pair =
-        _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-    return (uint64_t)_mm_cvtsi128_si64(pair) + (uint64_t)_mm_extract_epi64(pair, 1);
-}
-
 /* Adds the sums of lines [k, end), of any length. */
 VECTOR_INLINE __m512i add_lines(__m512i sum, const struct check_lines *lines, size_t k, size_t end,
                                 const unsigned char *text, __m512i steps)
@@ -124,7 +114,7 @@ VECTOR_CODE static uint64_t sum_by_vectors(const struct check_lines *lines,
         if (!measure_lines(lines, k, &found))
             sum = add_lines(sum, lines, k, k + LANES, text, steps);
     sum = add_short_lines(sum, &found, whole, text);
-    return sum_lanes(add_lines(sum, lines, whole, lines->count, text, steps));
+    return vector_sum_lanes(add_lines(sum, lines, whole, lines->count, text, steps));
 }
 
 /* The indices and the keys of LANES items, in separate vectors. */
@@ -172,7 +162,7 @@ VECTOR_CODE static size_t look_by_vectors(struct check_lines *lines, const struc
         sum = _mm512_add_epi64(sum, bind_items(lanes));
         last = lanes;
     }
-    *found = (struct check_items){sum_lanes(sum), all_not_above, all_tied};
+    *found = (struct check_items){vector_sum_lanes(sum), all_not_above, all_tied};
     return k;
 }
 
