@@ -81,8 +81,10 @@ bool proof_finish_keys(struct run *run, struct error *error)
     return true;
 }
 
-static bool check_line_order(const struct run *run, uint64_t disorder, struct error *error)
+/* Checks the order of lines, the last of their checks. are_all: all lines were written. */
+static bool finish_line_order(struct run *run, uint64_t disorder, bool are_all, struct error *error)
 {
+    run->report->proof.scope = are_all ? PROOF_ALL : PROOF_ORDER;
     return disorder == 0 ||
            proof_fail(run, error, "line %" PRIu64 " of those written is out of order", disorder);
 }
@@ -94,10 +96,7 @@ bool proof_finish_lines(struct run *run, const struct lines *lines,
         return proof_fail(run, error, "the lines written are not those that were read");
     if (are_all && !check_sum_equal(lines_items_sum(lines), written->items))
         return proof_fail(run, error, "the keys of lines changed while they were sorted");
-    if (!check_line_order(run, written->disorder, error))
-        return false;
-    run->report->proof.scope = are_all ? PROOF_ALL : PROOF_ORDER;
-    return true;
+    return finish_line_order(run, written->disorder, are_all, error);
 }
 
 bool proof_finish_text(struct run *run, const struct lines *lines, struct check_sum written,
@@ -111,10 +110,7 @@ bool proof_finish_text(struct run *run, const struct lines *lines, struct check_
         return proof_fail(run, error, "the lines put in order are not those that were read");
     if (!check_sum_equal(proof->given, written))
         return proof_fail(run, error, "the lines written are not those that were put in order");
-    if (!check_line_order(run, proof->disorder, error))
-        return false;
-    run->report->proof.scope = are_all ? PROOF_ALL : PROOF_ORDER;
-    return true;
+    return finish_line_order(run, proof->disorder, are_all, error);
 }
 
 bool proof_finish_indices(struct run *run, uint64_t count, bool are_all, struct error *error)
@@ -122,10 +118,7 @@ bool proof_finish_indices(struct run *run, uint64_t count, bool are_all, struct 
     const struct key_check *const written = &run->proof.written;
     if (are_all && !check_sum_equal(written->sum, key_check_indices(count, run->job->sort.threads)))
         return proof_fail(run, error, "the %" PRIu64 " indices written are no permutation", count);
-    if (!check_line_order(run, written->disorder, error))
-        return false;
-    run->report->proof.scope = are_all ? PROOF_ALL : PROOF_ORDER;
-    return true;
+    return finish_line_order(run, written->disorder, are_all, error);
 }
 
 /* ---- Reading the file back ----
