@@ -145,22 +145,6 @@ static bool can_hand_on(const struct job *job, const struct reader *reader,
                SOURCE_PEEK_MAX + job->sort.threads * TAP_PIECE_BYTES;
 }
 
-/* Fills the chunk that the engine lent. A direct consumer may take more items than the chunk's
- * capacity. */
-static bool fill_chunk(struct run *run, struct reader *reader, struct chunk *chunk,
-                       struct error *error)
-{
-    const struct job *job = run->job;
-    size_t most = chunk->capacity;
-    if (run->functions->taker && can_hand_on(job, reader, chunk))
-        reader->tap->taker = run->functions->taker(run->engine, &most);
-    const bool ok =
-        job->input_format->read_keys(reader, chunk->items, most, &chunk->count, error) &&
-        check_nan(job, reader, chunk, error);
-    reader->tap->taker = NULL;
-    return ok;
-}
-
 /* Updates the counters after `count` items were taken. */
 static void note_taken(struct run *run, size_t count)
 {
@@ -194,35 +178,6 @@ static bool lend_room(struct run *run, size_t want, struct chunk *chunk, struct 
     return true;
 }
 
-/* Reads keys up to the end of the input or of the part. *ended: the input has ended. */
-static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
-                            struct error *error)
-{
-    const struct job *job = run->job;
-    const size_t most = CHUNK_BYTES / job->sort.item_bytes;
-    for (;;) {
-        const size_t left = reader->layout.count - reader->keys_read;
-        *ended = reader->layout.count != COUNT_UNKNOWN && left == 0;
-        if (*ended)
-            return check_end(job, reader, error);
-        if (run->room == 0)
-            return true;
-        struct chunk chunk;
-        const size_t want = run->room < most ? run->room : most;
-        if (!lend_room(run, left < want ? left : want, &chunk, error))
-            return false;
-        if (run->room == 0)
-            return true;
-        if (!fill_chunk(run, reader, &chunk, error) ||
-            !run->functions->take(run->engine, chunk, error))
-            return false;
-        *ended = chunk.count == 0;
-        if (*ended)
-            return true;
-        note_taken(run, chunk.count);
-    }
-}
-
 /* Makes items of the keys, and lets the engine take them. chunk: the engine's loan for the first of
  * them. */
 static bool take_items(struct run *run, const struct chunk *keys, struct chunk chunk,
@@ -247,29 +202,61 @@ static bool take_items(struct run *run, const struct chunk *keys, struct chunk c
     }
 }
 
-/* As read_input_keys(), for items: keys are read into `keys`, which is reused. */
-static bool read_input_items(struct run *run, struct reader *reader, struct chunk *keys,
-                             bool *ended, struct error *error)
+/* Reads keys into the chunk that the engine lent, and lets the engine take them. A direct consumer
+ * may take more than the chunk's capacity. Sets *count. */
+static bool read_chunk_keys(struct run *run, struct reader *reader, struct chunk chunk,
+                            size_t *count, struct error *error)
 {
     const struct job *job = run->job;
+    size_t most = chunk.capacity;
+    if (run->functions->taker && can_hand_on(job, reader, &chunk))
+        reader->tap->taker = run->functions->taker(run->engine, &most);
+    const bool ok = job->input_format->read_keys(reader, chunk.items, most, &chunk.count, error) &&
+                    check_nan(job, reader, &chunk, error);
+    reader->tap->taker = NULL;
+    if (!ok || !run->functions->take(run->engine, chunk, error))
+        return false;
+    *count = chunk.count;
+    if (chunk.count > 0)
+        note_taken(run, chunk.count);
+    return true;
+}
+
+/* As read_chunk_keys(), for items: at most `want` keys are read into `keys`, which is reused. */
+static bool read_chunk_items(struct run *run, struct reader *reader, struct chunk chunk,
+                             size_t want, struct chunk *keys, struct error *error)
+{
+    const struct job *job = run->job;
+    if (job->sort.count == COUNT_UNKNOWN && chunk.capacity < want)
+        want = chunk.capacity; /* the engine may have no memory for more */
+    return job->input_format->read_keys(reader, keys->items, want, &keys->count, error) &&
+           check_nan(job, reader, keys, error) &&
+           argsort_check_count(&job->argsort, run->count + keys->count, error) &&
+           take_items(run, keys, chunk, error);
+}
+
+/* Reads up to the end of the input or of the part. *ended: the input has ended. */
+static bool read_input(struct run *run, struct reader *reader, struct chunk *keys, bool *ended,
+                       struct error *error)
+{
+    const struct job *job = run->job;
+    const size_t most = keys->items ? keys->capacity : CHUNK_BYTES / job->sort.item_bytes;
     for (;;) {
-        *ended = reader->layout.count != COUNT_UNKNOWN && reader->keys_read == reader->layout.count;
+        const size_t left = reader->layout.count - reader->keys_read;
+        *ended = reader->layout.count != COUNT_UNKNOWN && left == 0;
         if (*ended)
             return check_end(job, reader, error);
         if (run->room == 0)
             return true;
         struct chunk chunk;
-        size_t want = run->room < keys->capacity ? run->room : keys->capacity;
+        size_t want = run->room < most ? run->room : most;
+        want = left < want ? left : want;
         if (!lend_room(run, want, &chunk, error))
             return false;
         if (run->room == 0)
             return true;
-        if (job->sort.count == COUNT_UNKNOWN && chunk.capacity < want)
-            want = chunk.capacity; /* the engine may have no memory for more */
-        if (!job->input_format->read_keys(reader, keys->items, want, &keys->count, error) ||
-            !check_nan(job, reader, keys, error) ||
-            !argsort_check_count(&job->argsort, run->count + keys->count, error) ||
-            !take_items(run, keys, chunk, error))
+        if (!(keys->items ? read_chunk_items(run, reader, chunk, want, keys, error)
+                          : read_chunk_keys(run, reader, chunk, &keys->count, error)))
             return false;
         *ended = keys->count == 0;
         if (*ended)
@@ -302,8 +289,7 @@ static bool read_keys(struct run *run, struct error *error)
     bool ok = allocate_keys(run, &keys, error), ended = true;
     for (; ok && ended && run->reader < job->reader_count; run->reader += ended) {
         struct reader *const reader = &job->readers[run->reader];
-        ok = keys.items ? read_input_items(run, reader, &keys, &ended, error)
-                        : read_input_keys(run, reader, &ended, error);
+        ok = read_input(run, reader, &keys, &ended, error);
     }
     run->is_at_end = run->reader == job->reader_count;
     free(keys.items);
