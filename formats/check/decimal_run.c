@@ -43,7 +43,7 @@ static inline uint64_t window_digit_mask(uint64_t word)
     return ~(((x & low) + byte_in_all(0x7f - 9)) | x | low);
 }
 
-static inline void window_read_by_words(const char *text, char terminator, struct window *window)
+static inline void window_read(const char *text, char terminator, struct window *window)
 {
     *window = (struct window){0};
     for (unsigned i = 0; i < WINDOW_BYTES; i += 8) {
@@ -64,35 +64,6 @@ static inline void window_read_by_words(const char *text, char terminator, struc
         window->exponents |= byte_mask_bits(byte_mask(word, byte_in_all('e'))) << i;
     }
 }
-
-#ifdef HAVE_VECTOR_CODE
-
-/* Moves a mask to a general register. Otherwise GCC 12 adds masks in mask registers, which takes
- * three times as long. */
-VECTOR_INLINE uint64_t window_bits(__mmask64 mask)
-{
-    uint64_t bits = mask;
-    __asm__("" : "+r"(bits));
-    return bits;
-}
-
-VECTOR_INLINE void window_read_by_vectors(const char *text, char terminator, struct window *window)
-{
-    const __m512i bytes = _mm512_loadu_si512(text);
-    const __m512i digits = _mm512_sub_epi8(bytes, _mm512_set1_epi8('0'));
-    const __m512i letters = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
-    window->ends = window_bits(_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(terminator)));
-    window->digits = window_bits(_mm512_cmplt_epu8_mask(digits, _mm512_set1_epi8(10)));
-    window->points = window_bits(_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('.')));
-    window->minuses = window_bits(_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('-')));
-    window->pluses = window->exponents = 0;
-    if (~(window->ends | window->digits | window->points | window->minuses) == 0)
-        return;
-    window->pluses = window_bits(_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('+')));
-    window->exponents = window_bits(_mm512_cmpeq_epi8_mask(letters, _mm512_set1_epi8('e')));
-}
-
-#endif
 
 /* ---- windows: plain decimals ---- */
 
@@ -259,19 +230,16 @@ static inline bool goes_after(const struct walk *walk, struct mantissa a, struct
            !may_be_rounded(walk, b);
 }
 
-typedef void window_reader(const char *text, char terminator, struct window *window);
-
 /* Finds the whole lines of the window that starts at `text`. False if there is no whole line, or
  * if a line is not a plain decimal. */
-static inline bool read_lines(const struct walk *walk, window_reader *read_window, const char *text,
-                              struct window_lines *lines)
+static inline bool read_lines(const struct walk *walk, const char *text, struct window_lines *lines)
 {
     struct window window;
     char last[WINDOW_BYTES] = {0};
     const size_t left = (size_t)(walk->end - text);
     if (left < WINDOW_BYTES) /* bytes after the text may have any value */
         text = memcpy(last, text, left);
-    read_window(text, walk->terminator, &window);
+    window_read(text, walk->terminator, &window);
     if (left < WINDOW_BYTES)
         window.ends &= ((uint64_t)1 << left) - 1;
     return window.ends != 0 &&
@@ -281,14 +249,13 @@ static inline bool read_lines(const struct walk *walk, window_reader *read_windo
 
 /* Checks lines one by one: `most` lines, and the remaining lines of the last window. False if it
  * stops before. */
-static bool walk_one_by_one(struct walk *walk, window_reader *read_window, size_t most)
+static bool walk_one_by_one(struct walk *walk, size_t most)
 {
     const size_t before = walk->lines;
     while (walk->next < walk->end && walk->lines - before < most) {
         const char *const text = walk->next;
         struct window_lines lines;
-        if (!read_lines(walk, read_window, text, &lines) ||
-            !window_has_shape(&lines, text, &walk->shape))
+        if (!read_lines(walk, text, &lines) || !window_has_shape(&lines, text, &walk->shape))
             return false;
         for (uint64_t ends = lines.ends; ends != 0; ends &= ends - 1) {
             const char *const end = text + __builtin_ctzll(ends) - walk->shape.exponent_bytes;
@@ -303,18 +270,17 @@ static bool walk_one_by_one(struct walk *walk, window_reader *read_window, size_
     return walk->lines - before >= most;
 }
 
-static void read_by_words(const char *text, char terminator, struct window *window)
-{
-    window_read_by_words(text, terminator, window);
-}
-
 /* ---- several together ---- */
 
 #ifdef HAVE_VECTOR_CODE
 
-VECTOR_CODE static void read_by_vectors(const char *text, char terminator, struct window *window)
+/* Moves a mask to a general register. Otherwise GCC 12 adds masks in mask registers, which takes
+ * three times as long. */
+VECTOR_INLINE uint64_t window_bits(__mmask64 mask)
 {
-    window_read_by_vectors(text, terminator, window);
+    uint64_t bits = mask;
+    __asm__("" : "+r"(bits));
+    return bits;
 }
 
 /* A vector of 64 bytes has slots of 16 or 32 bytes, with one number in each. */
@@ -559,12 +525,10 @@ bool decimal_run_suits(const struct line_order *order)
 }
 
 /* Starts the check after the line at `previous`. False if that line is not a plain decimal. */
-static bool begin_walk(struct walk *walk, window_reader *read_window, const char *previous,
-                       bool reverse)
+static bool begin_walk(struct walk *walk, const char *previous, bool reverse)
 {
     struct window_lines lines;
-    if (!read_lines(walk, read_window, previous, &lines) ||
-        !window_first_shape(&lines, previous, &walk->shape))
+    if (!read_lines(walk, previous, &lines) || !window_first_shape(&lines, previous, &walk->shape))
         return false;
     const size_t bytes = (size_t)__builtin_ctzll(lines.ends);
     walk->previous = (struct mantissa){previous, bytes - walk->shape.exponent_bytes};
@@ -573,24 +537,13 @@ static bool begin_walk(struct walk *walk, window_reader *read_window, const char
     return true;
 }
 
-static void walk_by_words(struct walk *walk, const char *previous, bool reverse)
-{
-    if (begin_walk(walk, read_by_words, previous, reverse))
-        (void)walk_one_by_one(walk, read_by_words, SIZE_MAX);
-}
-
 #ifdef HAVE_VECTOR_CODE
 
-static void walk_by_vectors(struct walk *walk, const char *previous, bool reverse)
+static void walk_by_vectors(struct walk *walk)
 {
-    if (!begin_walk(walk, read_by_vectors, previous, reverse))
-        return;
-    for (;;) {
+    do
         (void)walk_by_fours(walk, SIZE_MAX);
-        if (!walk_by_twos(walk, LINES_BY_TWOS) &&
-            !walk_one_by_one(walk, read_by_vectors, LINES_ONE_BY_ONE))
-            return;
-    }
+    while (walk_by_twos(walk, LINES_BY_TWOS) || walk_one_by_one(walk, LINES_ONE_BY_ONE));
 }
 
 #endif
@@ -605,12 +558,13 @@ size_t decimal_run_walk(const struct line_order *order, const char *text, size_t
                         .previous = {text + *previous, 0},
                         .next = text + *next,
                         .end = text + bytes};
+    if (begin_walk(&walk, text + *previous, key->reverse)) {
 #ifdef HAVE_VECTOR_CODE
-    if (has_vector_units())
-        walk_by_vectors(&walk, text + *previous, key->reverse);
-    else
+        if (has_vector_units())
+            walk_by_vectors(&walk);
 #endif
-        walk_by_words(&walk, text + *previous, key->reverse);
+        (void)walk_one_by_one(&walk, SIZE_MAX);
+    }
     *previous = (size_t)(walk.previous.text - text);
     *next = (size_t)(walk.next - text);
     return walk.lines;
