@@ -186,7 +186,7 @@ static bool make_plan(struct options *options, struct group *group, struct trace
         progress_start(progress, options);
         ok = plan_make(options, plan, error);
     }
-    return plan_agree(plan, ok, error);
+    return group_agree(group, ok, error);
 }
 
 /* group: NULL, or the ranks that share the job. */

@@ -97,7 +97,8 @@ bool group_receive(struct group *group, void *data, size_t bytes, unsigned from,
 
 /* Collective: returns true if `ok` is true on all ranks. Otherwise returns false, and sets *error
  * on all ranks to the error of the lowest rank that failed; group->speaks is true on that rank.
- * Once the ranks have agreed to fail, it returns false at once. */
+ * Once the ranks have agreed to fail, it returns false at once. group may be NULL, for a job of one
+ * process: returns `ok`. */
 bool group_agree(struct group *group, bool ok, struct error *error);
 
 /* Leaves the group; if the job failed, and not by group_agree(), ends all ranks and does not

@@ -28,12 +28,6 @@ static bool check_same_file(const struct run *run, struct error *error)
                              : "it was moved, removed or replaced meanwhile");
 }
 
-/* True if the step succeeded, on all ranks of a group. */
-static bool all_agree(const struct run *run, bool ok, struct error *error)
-{
-    return run->job->group ? group_agree(run->job->group, ok, error) : ok;
-}
-
 static bool open_output(struct run *run, struct error *error)
 {
     const struct job *job = run->job;
@@ -173,7 +167,7 @@ static bool commit_output(struct run *run, struct error *error)
     struct sink *sink = run->sink;
     const bool is_overwriting = sink_is_overwriting(sink);
     run->sink = NULL;
-    const bool ok = all_agree(run, sink_commit(sink, error), error);
+    const bool ok = group_agree(run->job->group, sink_commit(sink, error), error);
     if (!ok && is_overwriting)
         add_damage(error);
     run_stage_add(run, STAGE_WRITE, start);
@@ -195,7 +189,7 @@ void pipeline_open_early(struct job *job)
 bool pipeline_open_group(struct job *job, struct error *error)
 {
     struct run run = {.job = job};
-    if (!all_agree(&run, open_output(&run, error), error)) {
+    if (!group_agree(job->group, open_output(&run, error), error)) {
         sink_discard(run.sink);
         return false;
     }
@@ -225,7 +219,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     job->sink = NULL;
     job->header = (struct lines_header){0};
     *report = (struct job_report){0};
-    TRY(!has_output || run.sink || all_agree(&run, open_output(&run, error), error));
+    TRY(!has_output || run.sink || group_agree(job->group, open_output(&run, error), error));
     run.target = run.sink;
     TRY(job->header_lines == 0 || job->group || job_take_headers(job, &run.header, error));
     TRY(run_action(&run, error));

@@ -265,14 +265,13 @@ bool proof_verify(struct run *run, struct error *error)
 {
     struct group *const group = run->job->output.group; /* whose ranks have written parts of it */
     int file;
-    bool ok = (!group || group_agree(group, true, error)) && /* all ranks have written */
+    bool ok = group_agree(group, true, error) && /* all ranks have written */
               sink_store(run->sink, &file, error);
     run->proof.content = sink_content(run->sink);
-    if (group)
-        ok = group_agree(group, ok, error) && ranks_add_up(group, &run->proof.content, error);
+    ok = group_agree(group, ok, error) &&
+         (!group || ranks_add_up(group, &run->proof.content, error));
     ok = ok && ((group && group->rank > 0) || verify_file(run, file, error));
-    if (group)
-        ok = group_agree(group, ok, error);
+    ok = group_agree(group, ok, error);
     run->report->proof.is_verified = ok;
     return ok;
 }

@@ -230,19 +230,20 @@ static void close_pipes(const int *pipes, size_t count)
 static bool open_each_input(struct options *options, size_t open_most, int *pipes,
                             struct plan *plan, struct error *error)
 {
-    const struct group *const group = plan->job.group;
+    struct group *const group = plan->job.group;
     for (size_t i = 0; i < options->input_count; i++) {
         bool is_read = false;
         const bool looks = !group || group->rank == 0 || plan->job.has_rank_inputs;
-        if (!plan_agree(plan, !looks || look_for_pipe(plan, options->inputs[i], &is_read, error),
-                        error) ||
-            (!plan->job.has_rank_inputs && !plan_share_flag(plan, &is_read, error)))
+        if (!group_agree(group, !looks || look_for_pipe(plan, options->inputs[i], &is_read, error),
+                         error) ||
+            (group && !plan->job.has_rank_inputs &&
+             !group_broadcast(group, &is_read, sizeof is_read, error)))
             return false;
         if (is_read)
             continue;
         if (!group)
             plan_read_ahead(options, plan, options->inputs[i]);
-        if (!plan_agree(plan, open_input(options, i, &pipes[i], plan, error), error))
+        if (!group_agree(group, open_input(options, i, &pipes[i], plan, error), error))
             return false;
         const size_t opened = plan->job.reader_count;
         if (opened > open_most)
@@ -255,7 +256,7 @@ static bool open_each_input(struct options *options, size_t open_most, int *pipe
  * threads, devices and temporary files. */
 static bool open_inputs(struct options *options, struct plan *plan, struct error *error)
 {
-    const struct group *const group = plan->job.group;
+    struct group *const group = plan->job.group;
     const size_t count = options->input_count, open_most = raise_file_limit() / 4;
     int *const pipes = calloc(count, sizeof *pipes);
     plan->job.readers = calloc(count, sizeof *plan->job.readers);
@@ -265,7 +266,7 @@ static bool open_inputs(struct options *options, struct plan *plan, struct error
               error_set(error, "out of memory");
     if (pipes)
         open_pipes(options, group ? 0 : open_most, pipes);
-    ok = plan_agree(plan, ok, error) && open_each_input(options, open_most, pipes, plan, error);
+    ok = group_agree(group, ok, error) && open_each_input(options, open_most, pipes, plan, error);
     if (ok && options->merge)
         share_memory_of_merge(&plan->job);
     if (pipes)
@@ -631,7 +632,7 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
                                                   : JOB_SORT;
     plan->job.has_rank_inputs = plan->job.group && options->has_rank_inputs;
     plan->job.has_rank_output = plan->job.group && options->has_rank_output;
-    bool made = plan_agree(plan, check_foreign_output(options, error), error) &&
+    bool made = group_agree(plan->job.group, check_foreign_output(options, error), error) &&
                 open_inputs(options, plan, error);
     if (made)
         limit_threads(options, plan);

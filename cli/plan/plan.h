@@ -82,9 +82,6 @@ bool plan_can_read_again(const struct options *options);
 void plan_name_input(const struct format *format, const struct layout *layout,
                      char name[INPUT_NAME_BYTES]);
 
-/* Collective, called after the plan was made, or was not: returns true if all ranks have one. */
-bool plan_agree(struct plan *plan, bool is_made, struct error *error);
-
 void plan_free(struct plan *plan);
 
 /* ---- options for lines of text: plan_check.c ---- */
@@ -147,9 +144,6 @@ bool plan_choose_directories(struct options *options, struct memory_limits *memo
 /* Sets the memory limits and part sizes of a plan that is complete otherwise. Without -T, adds the
  * default directory to `options`. */
 bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error);
-
-/* Collective: replaces *flag by that of rank 0, unless there is no group. */
-bool plan_share_flag(struct plan *plan, bool *flag, struct error *error);
 
 /* Called once the order is known: refuses what ranks cannot share, and plans that are not for the
  * same job, and narrows the inputs to the part of this rank, or receives it. Collective; without a

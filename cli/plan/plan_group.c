@@ -603,7 +603,7 @@ bool plan_share(struct plan *plan, struct error *error)
         return false;
     job->sort.is_kept = !job->keep_lines; /* the other ranks get the numbers from the engine */
     bool is_file = job->has_rank_output || is_regular_output(job->output.path);
-    if (!plan_share_flag(plan, &is_file, error))
+    if (!group_broadcast(job->group, &is_file, sizeof is_file, error))
         return false;
     job->output.group = is_file && !job->has_rank_output ? job->group : NULL;
     if (!is_file && job->group->rank > 0) /* the output is rank 0's */
@@ -612,14 +612,4 @@ bool plan_share(struct plan *plan, struct error *error)
         return share_own_files(job, error);
     return job->input_format == &format_text ? share_texts(plan, error)
                                              : share_numbers(plan, error);
-}
-
-bool plan_share_flag(struct plan *plan, bool *flag, struct error *error)
-{
-    return !plan->job.group || group_broadcast(plan->job.group, flag, sizeof *flag, error);
-}
-
-bool plan_agree(struct plan *plan, bool is_made, struct error *error)
-{
-    return plan->job.group ? group_agree(plan->job.group, is_made, error) : is_made;
 }

@@ -165,5 +165,5 @@ bool trace_file_close(const struct options *options, struct trace_file *trace, b
         close(trace->file);
     }
     output_path_close(&trace->place);
-    return options->trace && has_begun && group ? group_agree(group, ok, error) : ok;
+    return options->trace && has_begun ? group_agree(group, ok, error) : ok;
 }
