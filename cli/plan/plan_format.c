@@ -371,11 +371,10 @@ static bool raw_content_check_name(struct source *source, const struct key_type 
 #define MAGIC_BYTES_MAX 262
 #define MAGIC_BYTES_USUAL 64
 
-/* The first bytes of an input; all of it if `whole`. */
+/* The first bytes of an input. */
 struct probe {
     const unsigned char *head;
     size_t bytes;
-    bool whole;
 };
 
 static bool probe_source(struct source *source, struct probe *probe, struct error *error)
@@ -385,13 +384,12 @@ static bool probe_source(struct source *source, struct probe *probe, struct erro
     if (!source_peek(source, most, &probe->head, &probe->bytes, error))
         return false;
     probe->bytes = probe->bytes < CONTENT_PROBE_BYTES ? probe->bytes : CONTENT_PROBE_BYTES;
-    probe->whole = source_bytes_left(source) == probe->bytes;
     return true;
 }
 
 static bool begins_as_npy(const struct probe *probe)
 {
-    return format_npy.recognises(probe->head, probe->bytes, probe->whole);
+    return format_npy.recognises(probe->head, probe->bytes);
 }
 
 /* Refuses another program's format. otherwise: the option that reads the input anyway, for the
@@ -460,7 +458,7 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
  * chance, but hardly with a line feed among them. Without a type they cannot be raw numbers. */
 static bool may_be_text(const struct probe *probe, const struct key_type *type)
 {
-    return format_text.recognises(probe->head, probe->bytes, probe->whole) ||
+    return format_text.recognises(probe->head, probe->bytes) ||
            (!type && line_error_finds_mark(probe->head, probe->bytes)) ||
            (is_printable(probe) && (!type || memchr(probe->head, '\n', probe->bytes)));
 }
@@ -479,7 +477,7 @@ static bool detect_by_content(const struct options *options, const struct probe 
     const struct key_type *const type = options->type;
     const struct foreign *const foreign = find_foreign(name, probe);
     if (may_be_text(probe, type)) { /* if a line is not a number, its reader names the line */
-        const bool is_text = format_text.recognises(probe->head, probe->bytes, probe->whole);
+        const bool is_text = format_text.recognises(probe->head, probe->bytes);
         if (type && (!is_text || type->bytes == 1))
             return refuse_doubtful(name, type, error);
         *format = &format_text;
@@ -512,8 +510,7 @@ static bool check_named(const struct options *options, const struct format *name
     const bool is_short = probe->bytes <= SOME_NUMBERS_BYTES;
     const bool has_lines = !is_short || memchr(probe->head, '\n', probe->bytes);
     if (is_raw && probe->bytes > 0 && has_lines && may_be_text(probe, type)) {
-        if (type->bytes == 1 ||
-            (is_short && !format_text.recognises(probe->head, probe->bytes, probe->whole)))
+        if (type->bytes == 1 || (is_short && !format_text.recognises(probe->head, probe->bytes)))
             return refuse_doubtful(name, type, error);
         return error_set(error, "%s: named as raw data, but it is text: use --format=text", name);
     }

@@ -42,9 +42,9 @@ struct format {
     const char *summary;           /* one line for --list */
     const char *const *extensions; /* of file names, such as ".npy"; NULL-terminated */
 
-    /* Returns true if a stream that starts with head[0..bytes) has this format. `whole`: the stream
-     * has no more bytes. */
-    bool (*recognises)(const unsigned char *head, size_t bytes, bool whole);
+    /* Returns true if a stream that starts with head[0..bytes) has this format. NULL: any bytes may
+     * be of it. */
+    bool (*recognises)(const unsigned char *head, size_t bytes);
 
     /* Reads the header and completes reader->layout, including layout.count. On entry layout.type
      * is the user's type or NULL; a header with another type is an error. */

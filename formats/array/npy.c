@@ -427,9 +427,8 @@ static bool refuse_data(const struct reader *reader, uint64_t bytes, const char 
                      bytes);
 }
 
-static bool npy_recognises(const unsigned char *head, size_t bytes, bool whole)
+static bool npy_recognises(const unsigned char *head, size_t bytes)
 {
-    (void)whole;
     return bytes >= MAGIC_BYTES && memcmp(head, NPY_MAGIC, MAGIC_BYTES) == 0;
 }
 
@@ -439,7 +438,7 @@ static bool refuse_rest(const struct reader *reader, const unsigned char *rest, 
                         uint64_t left, struct error *error)
 {
     const uint64_t data_bytes = layout_bytes(&reader->layout);
-    if (npy_recognises(rest, bytes, false))
+    if (npy_recognises(rest, bytes))
         return error_set(error,
                          "%s: another array follows the first one, of %zu items; gpusort sorts one "
                          "array a file",

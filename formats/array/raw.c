@@ -19,12 +19,6 @@ static bool refuse_size(const struct reader *reader, uint64_t bytes, struct erro
                      source_name(reader->source), bytes, type->bytes, type->name);
 }
 
-static bool raw_recognises(const unsigned char *head, size_t bytes, bool whole)
-{
-    (void)head, (void)bytes, (void)whole;
-    return false; /* any bytes may be numbers */
-}
-
 static bool raw_read_header(struct reader *reader, struct error *error)
 {
     struct layout *layout = &reader->layout;
@@ -100,7 +94,6 @@ const struct format format_raw = {
     .name = "raw",
     .summary = "binary numbers without a header",
     .extensions = raw_extensions,
-    .recognises = raw_recognises,
     .read_header = raw_read_header,
     .read_keys = raw_read_keys,
     .file_bytes = layout_bytes,

@@ -47,10 +47,9 @@ struct piece {
     enum number_status status;
 };
 
-static bool text_recognises(const unsigned char *head, size_t bytes, bool whole)
+static bool text_recognises(const unsigned char *head, size_t bytes)
 {
     static const char characters[] = "0123456789+-.abcdefABCDEFxXpPinfatyINFATY() \t\n\r\v\f";
-    (void)whole;
     bool is_of_numbers[256] = {false};
     for (const char *c = characters; *c != 0; ++c)
         is_of_numbers[(unsigned char)*c] = true;
