@@ -2,7 +2,8 @@
 /* lines_row.c - see lines_text.h.
  *
  * In rows of words, the words that all lines share are skipped, and the next word is loaded. In
- * rows of bytes, one of the lines is chosen and each line is compared with it:
+ * rows of bytes, and in rows of words where the former takes too long, one of the lines is chosen
+ * and each line is compared with it:
  *
  *   the chosen line   a b c d e f g h i j k
  *   a line            a b c d e X Y Z ...     after it in order; their longest common prefix (LCP)
@@ -242,7 +243,7 @@ int lines_row_compare(const struct lines *lines, struct key_index a, struct key_
 struct row_load {
     const struct lines *lines;
     struct row_cursor cursor;
-    struct line_row row;   /* words: of one of the lines */
+    struct line_row row;   /* words: the chosen row */
     struct line_span span; /* bytes: the chosen row, from the cursor on. A whole line includes its
                               terminator, so that the ends of other lines need not be known. */
     _Atomic size_t *end;   /* words: the end of the skipped common words */
@@ -353,6 +354,42 @@ static struct row_cursor lines_words_next(enum row_kind kind, struct row_cursor 
     return lines_row_word_is_last(kind, key, cursor.at)
                ? (struct row_cursor){cursor.column + 1, 0}
                : (struct row_cursor){cursor.column, cursor.at + 1};
+}
+
+/* ---- Rows of words: relative to another row ---- */
+
+/* The key: 2 bits for the side, then the first different word, complemented if after the chosen
+ * row. */
+#define WORDS_MAX (UINT64_MAX >> 2)
+
+/* Loads the order of each row relative to load->row. */
+static void lines_words_load_beside(const struct row_load *load, struct key_index *items,
+                                    size_t count)
+{
+    const struct lines *const lines = load->lines;
+    const struct row_cursor cursor = load->cursor;
+    const uint64_t complement = lines->columns[cursor.column].complement;
+    struct line_row chosen = load->row;
+    for (size_t i = 0; i < count; ++i) {
+        struct line_row row;
+        size_t at = cursor.at;
+        __builtin_prefetch(line_ahead(lines, items, count, i));
+        lines_row_open(lines, items[i], cursor.column, &row);
+        const int order = lines_row_differ(&row, &chosen, &at);
+        const uint64_t key = order < 0   ? at
+                             : order > 0 ? (uint64_t)SIDE_AFTER << 62 | (WORDS_MAX - at)
+                                         : KEY_EQUAL;
+        items[i].key = key ^ complement;
+    }
+}
+
+/* Returns the position after a key of lines_words_load_beside(), which is not complemented. */
+static struct row_cursor lines_words_next_beside(struct row_cursor cursor, uint64_t key)
+{
+    if (key == KEY_EQUAL)
+        return (struct row_cursor){cursor.column + 1, 0};
+    const uint64_t place = key & WORDS_MAX;
+    return (struct row_cursor){cursor.column, key >> 62 == SIDE_AFTER ? WORDS_MAX - place : place};
 }
 
 /* ---- Rows of bytes: relative to another row ---- */
@@ -556,12 +593,15 @@ static void pass_over_words(struct row_load *load, struct key_index *items, size
 }
 
 void lines_load(const struct lines *lines, struct key_index *items, size_t count,
-                struct row_cursor *cursor)
+                struct row_cursor *cursor, bool beside)
 {
     struct row_load load = {.lines = lines, .cursor = *cursor};
     if (row_is_bytes(lines->columns[cursor->column].kind)) {
         load.span = lines_bytes_span(&load, choose_line(lines, items, count, *cursor));
         load_parts(&load, items, count, lines_bytes_load);
+    } else if (beside) {
+        lines_row_open(lines, choose_line(lines, items, count, *cursor), cursor->column, &load.row);
+        load_parts(&load, items, count, lines_words_load_beside);
     } else {
         pass_over_words(&load, items, count);
         load_parts(&load, items, count, lines_words_load);
@@ -569,10 +609,13 @@ void lines_load(const struct lines *lines, struct key_index *items, size_t count
     }
 }
 
-struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key)
+struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
+                                  bool beside)
 {
     const struct row_column column = lines->columns[cursor.column];
     key ^= column.complement;
-    return row_is_bytes(column.kind) ? lines_bytes_next(cursor, key)
-                                     : lines_words_next(column.kind, cursor, key);
+    if (row_is_bytes(column.kind))
+        return lines_bytes_next(cursor, key);
+    return beside ? lines_words_next_beside(cursor, key)
+                  : lines_words_next(column.kind, cursor, key);
 }
