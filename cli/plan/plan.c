@@ -432,6 +432,24 @@ static bool check_foreign_output(const struct options *options, struct error *er
                      foreign->name, (int)length, stem, ends_zst ? "" : ".zst");
 }
 
+/* Bytes of the output made ahead if there is no time in which they could be made, or if they might
+ * be there so long that Linux writes them to the disk (dirty_expire_centisecs, 30 s). */
+#define AHEAD_BYTES ((size_t)64 << 20)
+
+/* Returns how many bytes of the output may be made in the page cache before they are written: while
+ * files are sorted, a sixteenth of the memory, which is less than what makes Linux write them to
+ * the disk at once (dirty_background_ratio, a tenth). */
+static size_t choose_ahead_bytes(const struct options *options, const struct plan *plan)
+{
+    const struct job *const job = &plan->job;
+    const struct memory_size *const said = &options->memory.host;
+    const bool is_large = plan->input_bytes != SIZE_UNKNOWN && plan->input_bytes > AHEAD_BYTES;
+    size_t ahead = AHEAD_BYTES;
+    if (job->action == JOB_SORT && is_large) /* else it is not worth reading a dozen files */
+        ahead = memory_at_start() / 16 / (job->group ? job->group->host_size : 1);
+    return said->is_said && said->bytes / 16 < ahead ? said->bytes / 16 : ahead;
+}
+
 /* Raw indices are stored in the byte order of --endian, which describes raw numbers. .npy indices
  * are little-endian, as their header states. */
 static void choose_indices(const struct options *options, struct plan *plan)
@@ -473,6 +491,7 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
         .level = options->compression_level,
         .threads = min_unsigned(job->sort.threads, (unsigned)omp_get_num_procs()),
         .is_in_place = options->in_place,
+        .ahead_bytes = choose_ahead_bytes(options, plan),
     };
     job->binary_to_terminal = options->force;
     job->verify = options->verify;

@@ -165,7 +165,7 @@ static size_t without_output(const struct plan *plan, size_t bytes)
     const bool is_text = job->keep_lines && !job->argsort.index_type && !job->output.codec->encode;
     const size_t most = bytes / 8 * 7;
     if (!is_text || plan->input_bytes == SIZE_UNKNOWN || job->output.is_in_place ||
-        !has_output_in_memory(job->output.path))
+        job->sort.is_top || !has_output_in_memory(job->output.path))
         return bytes;
     return bytes - (plan->input_bytes < most ? (size_t)plan->input_bytes : most);
 }
@@ -182,10 +182,13 @@ static void choose_host_memory(const struct options *options, const struct plan 
 {
     const struct group *const group = plan->job.group; /* whose ranks on this host share it */
     const size_t most = process_most(&plan->job);
+    const bool is_small = options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES;
+    if (!is_small)
+        (void)memory_at_start(); /* before anything is read */
     if (options->memory.host.is_said) {
         memory->host_bytes = options->memory.host.bytes;
         memory->host_reason = "as -S says";
-    } else if (options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES) {
+    } else if (is_small) {
         memory->host_bytes = SMALL_INPUT_MEMORY;
         memory->host_reason = "enough for a small input";
     } else {

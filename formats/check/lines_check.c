@@ -151,6 +151,9 @@ static struct line_run line_run_check(const struct line_order *order, const char
 
 /* The end of the joined text, and the text that is joined to it: whole lines and the beginning of
  * one. */
+/* Up to this size the memory is not asked for, as that means reading a dozen files. */
+#define SEAM_BYTES ((size_t)1 << 20)
+
 struct seam {
     char *text; /* owned */
     size_t bytes, capacity;
@@ -239,7 +242,8 @@ static bool seam_append(struct checking *checking, const char *text, size_t byte
     const size_t need = seam->bytes + bytes + DECIMAL_RUN_SLACK_BYTES;
     if (need > seam->capacity) {
         const size_t capacity = need > 2 * seam->capacity ? need : 2 * seam->capacity;
-        char *const grown = memory_holds(need) ? realloc(seam->text, capacity) : NULL;
+        const bool is_held = need <= SEAM_BYTES || memory_holds(need);
+        char *const grown = is_held ? realloc(seam->text, capacity) : NULL;
         if (!grown)
             return line_error_set_no_memory(checking->error, source_name(checking->source),
                                             seam->bytes);

@@ -21,7 +21,6 @@
 #include "formats/io/mapped_file.h"
 
 #include "core/ending.h"
-#include "core/host_limits.h"
 #include "core/threads.h"
 #include "core/trace.h"
 
@@ -57,10 +56,6 @@
 /* Threads that make pages ahead of the writers, and the writers for each of them. */
 #define MAKERS_MAX 4
 #define WRITERS_PER_MAKER 2
-
-/* Pages are made up to this part of the free memory ahead of the writers: less than what makes
- * Linux write pages to the disk at once (dirty_background_ratio, a tenth). */
-#define LEAD_PART 16
 
 /* Bytes of the pages around a page that a read maps with it (fault_around_bytes of Linux). */
 #define AROUND_BYTES ((size_t)64 << 10)
@@ -335,14 +330,14 @@ static int await_pages(struct page_making *pages, size_t piece)
                : __atomic_load_n(&pages->failure, __ATOMIC_RELAXED);
 }
 
-bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers)
+bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers, size_t lead)
 {
     struct page_making *const pages = &mapped->pages;
     const unsigned most = writers / WRITERS_PER_MAKER;
     const unsigned count = most < MAKERS_MAX ? most : MAKERS_MAX;
     if (mapped->is_in_memory)
         return true;
-    pages->lead = memory_at_start() / LEAD_PART;
+    pages->lead = lead;
     pages->is_made = calloc(piece_count(mapped->bytes), sizeof *pages->is_made);
     while (pages->is_made && pages->thread_count < count &&
            thread_start_without_signals(&pages->threads[pages->thread_count], make_pages, mapped))

@@ -50,11 +50,11 @@ unsigned mapped_file_writers(int file, bool finds_pages);
 struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool is_seen,
                                      struct file_space *space);
 
-/* Starts to make new pages ahead of `writers` threads, as far as space is requested, on file
- * systems where that takes time: it can be done while the input is read. For a file that is not
- * `is_seen`, with space, once. Returns false if no thread can be started; the mapping must be
- * closed then. */
-bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers);
+/* Starts to make new pages ahead of `writers` threads, up to `lead` bytes, as far as space is
+ * requested, on file systems where that takes time: it can be done while the input is read. For a
+ * file that is not `is_seen`, with space, once. Returns false if no thread can be started; the
+ * mapping must be closed then. */
+bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers, size_t lead);
 
 /* Copies `data` to the file from `position` on, with at most `threads` threads. Only bytes within
  * the mapping are copied; *done returns their number. Returns false with errno if space could not

@@ -167,7 +167,8 @@ static bool map_file(struct output_file *output, unsigned writers)
                                   output->space);
     if (mapped)
         file_space_want(output->space, output->expected);
-    if (mapped && output->is_temporary && !mapped_file_make_pages(mapped, writers)) {
+    if (mapped && output->is_temporary &&
+        !mapped_file_make_pages(mapped, writers, output->ahead_bytes)) {
         mapped_file_close(mapped);
         mapped = NULL;
     }

@@ -38,6 +38,7 @@ struct output_file {
     struct file_space *space;   /* allocates space in advance; NULL: none */
     struct mapped_file *mapped; /* NULL: write(2) is used */
     unsigned writers;           /* maximum number of threads that write at once; 1: in order */
+    size_t ahead_bytes;         /* as in struct sink_spec */
     uint64_t expected;          /* announced bytes; 0: none were announced */
     uint64_t claimed;           /* bytes claimed, which is the position of the next ones */
     uint64_t lost;        /* 1 + the first position that was claimed but not written; 0: none */

@@ -367,6 +367,7 @@ bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *er
     TRY(spec->is_in_place
             ? output_file_open_in_place(path, sink->name, sink->threads, &sink->output, error)
             : output_file_open(path, sink->name, spec->group, &sink->output, error));
+    sink->output.ahead_bytes = spec->ahead_bytes;
     TRY(open_frames(sink, spec->level, error));
     *out = sink;
     return true;

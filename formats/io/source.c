@@ -395,7 +395,7 @@ bool source_check(const char *path, struct stat *status, struct error *error)
 int source_open_pipe(const char *path)
 {
     struct stat status;
-    if (lstat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
+    if (is_standard_input(path) || lstat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
         return -1;
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
     const int file = descriptor_raise(open(path, flags | O_NONBLOCK));

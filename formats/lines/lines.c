@@ -264,7 +264,8 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
     if (want == 0)
         return false;
     const size_t need = lines->bytes + want;
-    if (need > room && !memory_holds(need)) /* whole lines would have been sorted as a part */
+    const bool has_whole_lines = lines_count(lines) + lines->tail_lines > 0;
+    if (need > room && !has_whole_lines && !memory_holds(need))
         return line_error_set_no_memory(error, source_name(source), lines->bytes);
     text_check_begin_chunk(&lines->read, lines->text, 0);
     if (!source_read_seen(source, lines->text + lines->bytes, want, &lines->read.tap, &got, error))

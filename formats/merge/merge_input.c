@@ -24,7 +24,7 @@ static bool line_block_open(struct line_block *block, struct source *source, cha
 
 static bool grow_block(struct line_block *block, struct error *error)
 {
-    char *const text = block->capacity <= SIZE_MAX / 4 && memory_holds(block->capacity * 2)
+    char *const text = block->capacity <= SIZE_MAX / 4 && memory_holds(block->filled)
                            ? realloc(block->text, block->capacity * 2 + MERGE_SLACK_BYTES)
                            : NULL;
     if (!text)

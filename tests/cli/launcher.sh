@@ -25,4 +25,20 @@ for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK
     ok_output "one rank sorts: $rank" sorted -- env $rank "$GPUSORT" two
 done
 
+# The variables that real launchers set.
+if command -v mpirun >/dev/null && mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    echo old >out
+    status=0
+    mpirun --oversubscribe -n 3 "$GPUSORT" two -o out >said 2>&1 || status=$?
+    {
+        [ "$status" -eq 2 ] || echo "status $status"
+        [ "$(grep '^gpusort: ' said | sort -u | wc -l)" -eq 1 ] || cat said
+        grep -vx old out || true
+    } >problems
+    pass_unless_said 'mpirun -n 3: one message, status 2, the old output stays' problems
+else
+    skip 'mpirun -n 3: one message, status 2, the old output stays' 'no mpirun of Open MPI'
+fi
+
 done_testing

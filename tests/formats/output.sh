@@ -68,8 +68,7 @@ refused 'a link to itself' 'place/round' -- bash -c 'exec "$0" reversed.u64 -o p
 long=$(printf 'x%.0s' {1..255})
 fresh_place
 for name in "$long" $'a b\nc'; do
-    ok_file "the longest name there can be, or one with a blank and a newline" "place/$name" sorted.u64 -- \
-        gpusort reversed.u64 -o "place/$name"
+    ok_file "a name of ${#name} bytes: ${name:0:3}" "place/$name" sorted.u64 -- gpusort reversed.u64 -o "place/$name"
 done
 fresh_place
 ok 'a name in the directory one is in' bash -c 'cd place && exec "$0" ../reversed.u64 -o here' "$GPUSORT"
@@ -298,6 +297,9 @@ else
     skip 'calls that are looked at' 'not in this build'
 fi
 fresh_place
+ok 'the pages of an output are made only a little ahead of its writers' \
+    timeout 60 "${by_four[@]}" --device=cpu --format=raw --type=u8 -S 16M large -o place/out
+ok_same_bytes 'these pages have what was written' place/out large
 "${by_four[@]}" --device=cpu --format=raw --type=u8 large -o place/out
 ok_same_bytes 'a large file' place/out large
 "${by_four[@]}" --device=cpu -n -u unended -o place/out

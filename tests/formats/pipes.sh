@@ -125,6 +125,7 @@ while IFS='|' read -r first second words; do
     timeout 30 bash -c 'exec 3>early 4>late; cat "$0" >&3; exec 3>&-; cat "$1" >&4' "$first" "$second" &
     ok_output "pipes that are opened together: ${words[*]}" expected -- \
         timeout 20 "$GPUSORT" "${words[@]}" early late
+    { kill $!; wait $!; } 2>/dev/null || true # the writer, if it has not ended
 done <<'END'
 digits|digits|-m -n
 ascending|digits|-n

@@ -353,14 +353,6 @@ fi
 
 refused 'rank 0 of PMIx, if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
     env PMIX_RANK=0 "$GPUSORT" four.u32 -o "$target"
-mkdir "$work/alone"
-cp "$GPUSORT" "$work/alone/gpusort"
-program=$work/alone/gpusort
-echo old >unplugged.u32
-ok_fails_with 'ranks without the plugin, of which launcher.sh has more' 2 'started as one of .*several MPI ranks' -- \
-    ranks 3 four.u32 -o unplugged.u32
-ok_prints 'the old output stays' 'old\n' -- cat unplugged.u32
-program=
 refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which the MPI of .*mpi.so finds 1: .*; if each .*, unset PMI_SIZE$' -- \
     env PMI_SIZE=2 PMI_RANK=0 "$GPUSORT" four.u32 -o "$target"
 

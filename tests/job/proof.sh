@@ -72,6 +72,7 @@ for i in 1 2 3 4; do seq "$((30000 * i))" -1 "$((30000 * i - 29999))"; done >par
 head -n 2000 lines.txt lines.txt | grep -v '^==\|^$' >twice.txt
 printf %s "$(cat lines.txt)" >open.txt
 seq "$scale" | sed 'p;s/^/0/p;s/$/.0/' | shuf --random-source=<(yes) >spelled.txt
+seq 100 300 | sed 's/^/0123456789abcdef/' | shuf --random-source=<(yes) >alike
 seq 1 2 300000 >odd.txt
 seq 2 2 300000 >even.txt
 seq 600000 | shuf --random-source=<(yes) >shuffled.txt
@@ -169,6 +170,9 @@ if [ -x "$flips" ]; then
     done
     for order in -n -g '-n -r' '-k 1,1n' '-k 1,1nr' '-k 1,1n -k 2'; do
         caught ties $order spelled.txt # equal values that are exchanged
+    done
+    for order in -k1 '-k1 -r' '-k1 -s' '-k1,1 -s'; do
+        caught ties $order alike # lines that differ after the bytes of their keys
     done
     while read -r -a words; do
         [ "${words[0]}" = all ] || [ $has_large = yes ] || continue

@@ -135,6 +135,8 @@ ok_fails_with 'a zstd input' 1 "^gpusort: open.zst:$((lines + 1)): disorder: 1$"
 for digit in 1 3 2; do head -c 5000000 /dev/zero | tr '\0' $digit; echo; done >long
 ok_checks 'long lines' -c -n long
 ok_checks 'long lines' -c -n -r long
+printf 'x\ny\ny\n' >equal
+ok_checks 'equal lines at the end' -c -k1 equal
 # One long line, or many empty ones, up to the border of a piece of the text, and one byte more or less.
 size=$(full_or_small 1048576 262144)
 for shift in -1 0 1; do
@@ -142,6 +144,12 @@ for shift in -1 0 1; do
     ok_checks "disorder at a border, shifted by $shift" -c -n -k1.1,1.1 border
     { head -c $((size - 2 + shift)) /dev/zero | tr '\0' '\n' && printf '2\n1\n'; } >border
     ok_checks "many empty lines, shifted by $shift" -c -n border
+    for words in -k1 '-k1 -r' '-k1 -u'; do
+        for last in 'y\ny\n' 'y\nx\n' 'x\ny\n'; do
+            { head -c $((size - 5 + shift)) /dev/zero | tr '\0' y && printf "\ny\n$last"; } >border
+            ok_checks "bytes at a border, shifted by $shift" -c $words border
+        done
+    done
 done
 
 # With -c, failing to print the line out of order is an error, as in sort(1).
