@@ -110,9 +110,9 @@ static struct auto_cost cpu_sort_cost(unsigned item_bytes)
 static const struct auto_cost cpu_file_cost = {0.58, 0.135};
 
 /* The same for the GPU, whose transfers overlap with reading and writing: by one thread as cp, 8 GB
- * in 2.8 to 3.6 s; by 16, start and sort included, 1e9 f64 in 1.02 s on ext4 and 1.48 and 1.85 on
- * tmpfs (two hosts of an H100, 2026-11-26); before pages were made ahead on ext4, 2e8 in 0.74 on
- * tmpfs, 4e8 in 0.88, 7e8 in 1.10 (2026-11-25). */
+ * in 2.8 to 3.6 s; by 16, start and sort included, 1e9 f64 in 1.02 s on ext4 and in 1.48 and 2.48
+ * on tmpfs (two hosts of an H100, 2026-11-26), and on tmpfs 2e8 in 0.74, 4e8 in 0.88 and 7e8 in
+ * 1.10 (2026-11-25). */
 static const struct auto_cost gpu_file_cost = {0.27, 0.095};
 
 /* CUDA 13.0, hosts of an H100 and an H200, 2026-11-25: CUDA starts in 0.21 to 0.31 s, pinning takes

@@ -149,11 +149,12 @@ static struct line_run line_run_check(const struct line_order *order, const char
  * turns. */
 #define PIECE_BYTES ((size_t)256 << 10)
 
-/* The end of the joined text, and the text that is joined to it: whole lines and the beginning of
- * one. */
-/* Up to this size the memory is not asked for, as that means reading a dozen files. */
+/* A seam of up to this size is certainly held by the memory, whose size is not looked up then: that
+ * means reading a dozen files. */
 #define SEAM_BYTES ((size_t)1 << 20)
 
+/* The end of the joined text, and the text that is joined to it: whole lines and the beginning of
+ * one. */
 struct seam {
     char *text; /* owned */
     size_t bytes, capacity;

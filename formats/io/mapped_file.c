@@ -284,11 +284,12 @@ static int make_piece(struct mapped_file *mapped, size_t piece)
     return cause;
 }
 
-static void note_made(struct page_making *pages, size_t piece, size_t piece_count)
+/* Notes that a piece of `count` is made. */
+static void note_made(struct page_making *pages, size_t piece, size_t count)
 {
     pthread_mutex_lock(&pages->noting);
     pages->is_made[piece] = true;
-    while (pages->prefix < piece_count && pages->is_made[pages->prefix])
+    while (pages->prefix < count && pages->is_made[pages->prefix])
         pages->prefix++;
     counter_raise(&pages->made, pages->prefix);
     pthread_mutex_unlock(&pages->noting);
