@@ -132,13 +132,14 @@ __device__ __forceinline__ void thread_return_block(const struct sorted_ways<K, 
 }
 
 /* Takes blocks until `missing` of them are taken or no whole block is left. Then exchanges blocks
- * while one not taken goes before one taken. */
+ * while one not taken goes before one taken: at most one of each way if the ways are sorted, and
+ * no more if a copy between GPUs has delivered something else. */
 template <typename K, unsigned WAYS>
 __device__ __forceinline__ void thread_repair_cut(const struct sorted_ways<K, WAYS> &ways,
                                                   size_t step, size_t missing,
                                                   struct ways_cut<K, WAYS> *cut)
 {
-    for (;;) {
+    for (unsigned exchanges = 0; exchanges <= WAYS;) {
         K next{}, last{};
         const unsigned least = thread_least_right(ways, *cut, step, &next);
         if (least == WAYS)
@@ -149,6 +150,7 @@ __device__ __forceinline__ void thread_repair_cut(const struct sorted_ways<K, WA
             const unsigned greatest = thread_greatest_left(*cut, &last);
             if (greatest == WAYS || last < next || (last == next && greatest <= least))
                 return;
+            exchanges++;
             thread_return_block(ways, greatest, step, cut);
         }
         thread_take_block(ways, least, step, cut);
@@ -323,8 +325,11 @@ __device__ __forceinline__ void block_find_pieces(const Runs &list, const struct
                 part.left <= part_keys ? run_list_count(list, part.group, way) : own[ways + way];
             count = static_cast<unsigned>(next_split - split);
             shared->first[way] = run_first(list, part.group, way) + split;
-            shared->count[way] = count;
         }
+        if (__any_sync(ALL_LANES, count > part_keys)) /* the runs are not sorted */
+            count = 0;
+        if (way < ways)
+            shared->count[way] = count;
         const unsigned keys = count + __shfl_xor_sync(ALL_LANES, count, 1);
         unsigned end = (keys + ROW<K> - 1) / ROW<K> * ROW<K>; /* end of the pair */
 #pragma unroll

@@ -182,6 +182,11 @@ numpy.sort(many).tofile("many.up")
         env SIMT_FLIP=peer "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 --in-place place
     ok_same_bytes 'in place: the file is as it was' place "$in"
 
+    for type in u8 u16 u32 f32 u64 f64; do # also by an IOMMU that delivers no copies between devices
+        refused "no copy between five devices arrives, $type" 'the proof failed' -- \
+            env SIMT_FLIP=lost "$GPUSORT" --device=gpu:all --format=raw --type=$type -o "$target" "$in"
+    done
+
     # Without --device, the job goes on without a GPU that fails. The numbers are enough for a GPU, and
     # in descending order, in which both devices sort them soon.
     "$numpy" -c '

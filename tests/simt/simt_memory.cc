@@ -125,8 +125,9 @@ void copy_bytes(void *to, const void *from, size_t bytes)
 }
 
 /* SIMT_FLIP=upload, download or peer: the first copy of 4096 bytes or more of that kind inverts a
- * bit. SIMT_FLIP=figures:N: the N-th smaller copy to the host sets a high bit in each of its whole
- * 64-bit words; see tests/job/proof.sh. */
+ * bit. SIMT_FLIP=lost: copies between devices deliver nothing. SIMT_FLIP=figures:N: the N-th
+ * smaller copy to the host sets a high bit in each of its whole 64-bit words; see
+ * tests/job/proof.sh. */
 void flip_bit(void *to, size_t bytes, const char *kind)
 {
     static bool has_flipped;
@@ -325,8 +326,10 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
     return api_call("cudaMemcpyPeerAsync").run([&] {
         if (!is_device_range(to_device, to, bytes) || !is_device_range(from_device, from, bytes))
             return cudaErrorInvalidValue;
+        const char *const flip = getenv("SIMT_FLIP");
+        const bool is_lost = flip && strcmp(flip, "lost") == 0;
         give_work(work_of(stream), [=] {
-            copy_bytes(to, from, bytes);
+            copy_bytes(to, from, is_lost ? 0 : bytes);
             flip_bit(to, bytes, "peer");
         });
         return cudaSuccess;
