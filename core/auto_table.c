@@ -110,15 +110,15 @@ static struct auto_cost cpu_sort_cost(unsigned item_bytes)
 static const struct auto_cost cpu_file_cost = {0.58, 0.135};
 
 /* The same for the GPU, whose transfers overlap with reading and writing: by one thread as cp, 8 GB
- * in 2.8 to 3.6 s; by 16, start and sort included, 1e9 f64 in 1.02 s on ext4 and in 1.48 and 2.48
- * on tmpfs (two hosts of an H100, 2026-11-26), and on tmpfs 2e8 in 0.74, 4e8 in 0.88 and 7e8 in
- * 1.10 (2026-11-25). */
+ * in 2.8 to 3.6 s; by 16 threads of the host of an H100, start and sort included, 2026-11-26, ext4
+ * and tmpfs: 2e8 in 0.44 and 0.45 s, 4e8 in 0.52 and 0.82, 7e8 in 0.84 and 1.24, 1e9 in 1.00 and
+ * 1.56. */
 static const struct auto_cost gpu_file_cost = {0.27, 0.095};
 
 /* CUDA 13.0, hosts of an H100 and an H200, 2026-11-25: CUDA starts in 0.21 to 0.31 s, pinning takes
- * 0.02, and the process ends 0.1 s late, as the system takes the device back. radix sorts 1e9 u32
- * in 16.6 ms, which is 241 GB/s (f64: 30.5 ms, 262 GB/s). */
-static const double gpu_start_seconds = 0.26 + 0.02 + 0.11;
+ * 0.02, and the process does not wait for the end of CUDA (early_exit.h). radix sorts 1e9 u32 in
+ * 16.6 ms, which is 241 GB/s (f64: 30.5 ms, 262 GB/s). */
+static const double gpu_start_seconds = 0.26 + 0.02;
 static const double gpu_sort_bytes_per_second = 241e9;
 
 struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, unsigned threads)
@@ -155,11 +155,11 @@ double auto_estimate_several(const struct auto_estimate *one, unsigned devices, 
  * MB in 0.42 by 2 threads of an AMD EPYC (Zen 4). */
 static const struct auto_cost lines_cost = {5.5, 0.91};
 
-/* By the GPU, which starts while the text is read, and whose end the command waits for: 103 MB of
- * `-g` in 0.395 s, 410 MB in 0.514, 1.03 GB in 0.685 (H100 host, ext4, 2026-11-25); 6.2 GB in 2.04
- * to 2.92 s (H200 host, tmpfs). */
-static const double gpu_lines_start_seconds = 0.36;
-static const double gpu_lines_bytes_per_second = 3.0e9;
+/* By the GPU, which starts while the text is read: 62 MB of `-g` in 0.26 s, 246 MB in 0.35, 615 MB
+ * in 0.35 to 0.45 (H100 host, tmpfs, 2026-11-26); 6.2 GB in 2.04 to 2.92 s (H200 host, tmpfs), when
+ * the process still waited 0.1 s for the end of CUDA. */
+static const double gpu_lines_start_seconds = 0.25;
+static const double gpu_lines_bytes_per_second = 3.6e9;
 
 struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads)
 {

@@ -2,6 +2,7 @@
 /* cuda_worker.cu - see cuda_worker.h. */
 #include "cuda/engine/cuda_worker.h"
 
+#include "core/early_exit.h"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_time.h"
@@ -20,10 +21,22 @@ static bool worker_find_path(struct cuda_worker *worker, size_t tile_size, struc
                                   algorithm->name, tile_size);
 }
 
+/* A device that serves only one process must be released before the next one starts. */
+static bool worker_prepare_exit(unsigned device, struct error *error)
+{
+    int mode = 0;
+    if (!cuda_attribute(device, cudaDevAttrComputeMode, &mode, error))
+        return false;
+    if (mode == cudaComputeModeDefault)
+        early_exit_prepare();
+    return true;
+}
+
 static bool worker_start_device(struct cuda_worker *worker, struct error *error)
 {
     const unsigned device = worker->device;
     return cuda_device_find(device, error) && cuda_device_use(device, error) &&
+           worker_prepare_exit(device, error) &&
            cuda_check(cudaStreamCreate(&worker->stream), device, "cudaStreamCreate", error) &&
            cuda_check(cudaEventCreate(&worker->started), device, "cudaEventCreate", error) &&
            cuda_check(cudaEventCreate(&worker->finished), device, "cudaEventCreate", error) &&

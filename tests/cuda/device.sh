@@ -29,6 +29,29 @@ ok_file 'in place' place "f64.$large.little.down.raw" -- gpusort "${f64[@]}" -r 
 refused 'a device number that there is not' 'no device 1000' -- \
     gpusort --device=gpu:1000 --format=raw --type=f64 -o "$target" $one
 GPUSORT_SERVER= # does not get the environment variables below
+# ends_early COMMAND...: prints the status of COMMAND, and those of the processes that it leaves, in the order of
+# their ends.
+ends_early() {
+    "$numpy" -c '
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: processes left become children of this one
+command = subprocess.Popen(sys.argv[1:])
+first, status = os.wait()
+statuses = [os.waitstatus_to_exitcode(status)]
+try:
+    while True:
+        statuses.append(os.waitstatus_to_exitcode(os.wait()[1]))
+except ChildProcessError:
+    print(first == command.pid, *statuses)
+' "$@"
+}
+ok 'a job ends before its device is released, and nothing remains' \
+    test "$(ends_early "$GPUSORT" "${f64[@]}" -o got $one)" = 'True 0 0'
+printf '\377%.0s' {1..8} >nan
+ok 'its status is that of the job' \
+    test "$(ends_early "$GPUSORT" "${f64[@]}" --nan=error -o got nan 2>problems)" = 'True 2 0'
+ok 'a job on the CPU is one process' \
+    test "$(ends_early "$GPUSORT" "${f64[@]}" --device=cpu -o got $one)" = 'True 0'
 # Which of several devices CUDA is shown. (Only the stand-in has several and other ones, and logs calls.)
 if grep -q SIMT_FAIL "$GPUSORT"; then
     # shows COUNT VARIABLE...: with the variables, CUDA is shown only COUNT devices, so that no other one is started.
@@ -45,6 +68,8 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
         env CUDA_VISIBLE_DEVICES=2,3 SIMT_DEVICES=4 "$GPUSORT" "${f64[@]}" --device=gpu:2 -o "$target" $one
     refused 'no device shown' 'no CUDA device' -- \
         env CUDA_VISIBLE_DEVICES= SIMT_DEVICES=4 "$GPUSORT" "${f64[@]}" -o "$target" $one
+    ok 'a device for one process is released before the job ends' \
+        test "$(SIMT_COMPUTE_MODE=3 ends_early "$GPUSORT" "${f64[@]}" -o got $one)" = 'True 0'
     # A device that lacks what the code needs.
     refused 'a device older than what was compiled' \
         'device 0 has compute capability 7.5; this program was built for 9.0 and newer' -- \

@@ -271,6 +271,11 @@ int capability()
     return static_cast<int>(number_from("SIMT_CAPABILITY", 90));
 }
 
+int compute_mode()
+{
+    return static_cast<int>(number_from("SIMT_COMPUTE_MODE", cudaComputeModeDefault));
+}
+
 int max_shared_optin_bytes(int device)
 {
     return static_cast<int>(number_of_device("SIMT_SHARED_BYTES", device, 227 * 1024));
@@ -350,6 +355,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         *value = attribute == cudaDevAttrMultiProcessorCount      ? multiprocessors
                  : attribute == cudaDevAttrComputeCapabilityMajor ? capability() / 10
                  : attribute == cudaDevAttrComputeCapabilityMinor ? capability() % 10
+                 : attribute == cudaDevAttrComputeMode            ? compute_mode()
                                                                   : max_shared_optin_bytes(device);
         return cudaSuccess;
     });
