@@ -57,7 +57,7 @@ for part in "$@"; do
         bench plots "$all_threads" "$plot_types" uniform "$plot_sizes" radix,vqsort,vqsort-halves,std-sort
         numpy plots "$plot_types" "$plot_sizes"
         for type in ${plot_types//,/ }; do
-            scripts/plot_bench.sh sizes "$rows/cpu_plots_$all_threads.json" "$type" \
+            scripts/plot_bench.sh "$rows/cpu_plots_$all_threads.json" "$type" \
                 "$rows/bench_cpu_${type//+/_}_sizes.svg"
         done
         ;;

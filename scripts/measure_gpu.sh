@@ -51,20 +51,16 @@ bench() {
     build/bench/bench_sort --json="$rows/$name.json" "$@"
 }
 
-# plot WHAT NAME TYPE
-plot() {
-    if command -v gnuplot >/dev/null; then
-        scripts/plot_bench.sh "$1" "$rows/$2.json" "$3" "$rows/bench_$3_$1.svg"
-    fi
-}
-
 peers=cub-radix,cub-merge,thrust
 
 measure_sizes() {
     bench sizes --types=f64,u64,f32,u32 \
         --sizes=1e3,1e4,65536,1e5,3e5,1e6,3e6,1e7,1e8,1e9,4e9,8e9 \
         --paths=radix,segmented-merge,direct-merge,bitonic,$peers
-    for type in f64 u64 f32 u32; do plot sizes sizes $type; done
+    command -v gnuplot >/dev/null || return 0
+    for type in f64 u64 f32 u32; do
+        scripts/plot_bench.sh "$rows/sizes.json" $type "$rows/bench_${type}_sizes.svg"
+    done
 }
 
 measure_types() {
@@ -74,7 +70,6 @@ measure_types() {
 measure_shapes() {
     bench shapes --types=f64,u32,u64+u32,u32+u32 --shapes=all --sizes=1e8 \
         --paths=radix,segmented-merge,$peers
-    for type in f64 u32 u64+u32; do plot shapes shapes $type; done
 }
 
 measure_auto() {

@@ -107,12 +107,8 @@ ok_fails_with 'auto_table.py does not choose from wrong outputs' 1 'wrong' -- \
     "$numpy" "$tests_dir/../scripts/auto_table.py" wrong.json
 
 if command -v gnuplot >/dev/null; then
-    ok 'plot_bench.sh draws rates over sizes' bash "$tests_dir/../scripts/plot_bench.sh" sizes hand.json f64 sizes.svg
+    ok 'plot_bench.sh draws rates over sizes' bash "$tests_dir/../scripts/plot_bench.sh" hand.json f64 sizes.svg
     ok_says 'with a line for each path and peer' '>cub-radix<' -- cat sizes.svg
-    sed 's/"sorted"/"ratio":0.5,"sorted"/' hand.json >ratios.json
-    ok 'plot_bench.sh draws ratios of shapes' bash "$tests_dir/../scripts/plot_bench.sh" shapes \
-        ratios.json f64 shapes.svg
-    ok_says 'with a bar for each shape' '>zipf<' -- cat shapes.svg
 else
     skip 'plot_bench.sh draws' 'no gnuplot'
 fi
