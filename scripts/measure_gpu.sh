@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # measure_gpu.sh - on a machine with a GPU: what docs/performance.md records.
 #
-#   scripts/measure_gpu.sh [PART...]      all parts, or some of: sizes types shapes auto files devices
+#   scripts/measure_gpu.sh [PART...]      all parts, or some of: sizes types shapes auto devices
 #
 #   sizes    sizes from 1e3 to 8e9: radix, the merges and bitonic beside CUB's sorts
 #   types    every key type and pairs, 1e6 to 1e9 items, beside CUB's sorts
 #   shapes   every shape of the data, 1e8 keys and pairs, beside CUB's sorts
 #   auto     every path and tile at many sizes: the rows of core/auto_table.c, printed to be pasted
-#   files    doubles, file to file, by each path and the CPU, and cp
 #   devices  file to file, CPU and GPU, from which size on the GPU pays
 #
 # COUNT (default 1000000000) doubles are sorted from file to file. WORK (default a temporary directory)
@@ -17,10 +16,10 @@
 # python3 with NumPy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- sizes types shapes auto files devices
+[ $# -gt 0 ] || set -- sizes types shapes auto devices
 for part in "$@"; do
     case $part in
-    sizes | types | shapes | auto | files | devices) ;;
+    sizes | types | shapes | auto | devices) ;;
     *)
         echo "$0: no part '$part'" >&2
         exit 2
@@ -80,28 +79,11 @@ measure_auto() {
     scripts/auto_table.py "$rows/auto.json"
 }
 
-make_data() {
+measure_devices() {
     local python=python3
     python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
-    [ -e "$work/data.f64" ] || "$python" scripts/measure_data.py f64 "$1" "$work/data.f64"
-}
-
-measure_files() {
-    say "$count doubles, file to file"
-    make_data "$count"
-    for _ in 1 2 3; do echo "cp: $(seconds cp "$work/data.f64" "$work/copy.f64") s"; done
-    rm "$work/copy.f64"
-    for _ in 1 2 3; do ./gpusort -v --device=cpu -o "$work/cpu.f64" "$work/data.f64"; done
-    for path in radix segmented-merge direct-merge bitonic; do
-        for _ in 1 2 3; do ./gpusort -v --device=gpu -a $path -o "$work/gpu.f64" "$work/data.f64"; done
-        cmp "$work/cpu.f64" "$work/gpu.f64" && echo "$path: same bytes as the CPU"
-    done
-    rm -f "$work/cpu.f64" "$work/gpu.f64"
-}
-
-measure_devices() {
     say 'where the GPU begins to pay: file to file, seconds, and what --explain reckons'
-    make_data "$count"
+    "$python" scripts/measure_data.py f64 "$count" "$work/data.f64"
     for n in 100000 1000000 10000000 30000000 100000000 200000000 300000000 1000000000; do
         [ "$n" -le "$count" ] || continue
         head -c $((n * 8)) "$work/data.f64" >"$work/part.f64"
