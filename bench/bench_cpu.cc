@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 #ifdef HAVE_TBB
@@ -49,7 +50,6 @@ struct cpu_peer_call {
     size_t count;
     void *items;
     void *scratch; /* as large as items */
-    unsigned threads;
 };
 
 struct cpu_peer {
@@ -68,6 +68,36 @@ static bool operator<(const struct key_index &a, const struct key_index &b)
     return a.key < b.key || (a.key == b.key && a.index < b.index);
 }
 
+/* Returns action(memory) with a pointer of the key's type; false if C++ has no such type. */
+template <typename Action>
+static bool with_keys(enum key_type_id key, void *memory, const Action &action)
+{
+    switch (key) {
+    case KEY_TYPE_i8:
+        return action(static_cast<int8_t *>(memory));
+    case KEY_TYPE_u8:
+        return action(static_cast<uint8_t *>(memory));
+    case KEY_TYPE_i16:
+        return action(static_cast<int16_t *>(memory));
+    case KEY_TYPE_u16:
+        return action(static_cast<uint16_t *>(memory));
+    case KEY_TYPE_i32:
+        return action(static_cast<int32_t *>(memory));
+    case KEY_TYPE_u32:
+        return action(static_cast<uint32_t *>(memory));
+    case KEY_TYPE_i64:
+        return action(static_cast<int64_t *>(memory));
+    case KEY_TYPE_u64:
+        return action(static_cast<uint64_t *>(memory));
+    case KEY_TYPE_f32:
+        return action(static_cast<float *>(memory));
+    case KEY_TYPE_f64:
+        return action(static_cast<double *>(memory));
+    default:
+        return false;
+    }
+}
+
 /* Calls sort(first, last) with pointers of the items' type. */
 template <typename Sort>
 static bool with_type(const struct cpu_peer_call *call, const Sort &sort)
@@ -76,32 +106,8 @@ static bool with_type(const struct cpu_peer_call *call, const Sort &sort)
         sort(items, items + call->count);
         return true;
     };
-    if (call->has_index)
-        return sort_as(static_cast<struct key_index *>(call->items));
-    switch (call->key) {
-    case KEY_TYPE_i8:
-        return sort_as(static_cast<int8_t *>(call->items));
-    case KEY_TYPE_u8:
-        return sort_as(static_cast<uint8_t *>(call->items));
-    case KEY_TYPE_i16:
-        return sort_as(static_cast<int16_t *>(call->items));
-    case KEY_TYPE_u16:
-        return sort_as(static_cast<uint16_t *>(call->items));
-    case KEY_TYPE_i32:
-        return sort_as(static_cast<int32_t *>(call->items));
-    case KEY_TYPE_u32:
-        return sort_as(static_cast<uint32_t *>(call->items));
-    case KEY_TYPE_i64:
-        return sort_as(static_cast<int64_t *>(call->items));
-    case KEY_TYPE_u64:
-        return sort_as(static_cast<uint64_t *>(call->items));
-    case KEY_TYPE_f32:
-        return sort_as(static_cast<float *>(call->items));
-    case KEY_TYPE_f64:
-        return sort_as(static_cast<double *>(call->items));
-    default:
-        return false;
-    }
+    return call->has_index ? sort_as(static_cast<struct key_index *>(call->items))
+                           : with_keys(call->key, call->items, sort_as);
 }
 
 static bool sort_std(const struct cpu_peer_call *call, void **sorted)
@@ -249,22 +255,32 @@ static double shape_position(enum bench_shape_id shape, size_t i, size_t count)
     return bench_shape_position(shape, i, count, random);
 }
 
+/* Returns what x in [0, 1] becomes: a float from -1 to 1, or an integer of its whole range. */
 template <typename Key>
-static void fill(struct workload *load, double scale, double offset)
+static Key scaled(double x)
 {
-    Key *const keys = reinterpret_cast<Key *>(load->input.get());
+    if (std::is_floating_point<Key>::value)
+        return static_cast<Key>(2 * x - 1);
+    const double values = ldexp(1 - 0x1p-52, 8 * sizeof(Key)); /* 1 is not too large either */
+    return static_cast<Key>(x * values - (std::is_signed<Key>::value ? values / 2 : 0));
+}
+
+template <typename Key>
+static bool fill(const struct workload *load, Key *keys)
+{
     struct key_index *const items = reinterpret_cast<struct key_index *>(load->input.get());
     uint64_t *const packed = reinterpret_cast<uint64_t *>(load->input.get());
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < load->count; i++) {
-        const double x = shape_position(load->shape->id, i, load->count) * scale + offset;
+        const Key key = scaled<Key>(shape_position(load->shape->id, i, load->count));
         if (bench_is_packed(load->type))
-            packed[i] = static_cast<uint64_t>(x) << 32 | static_cast<uint32_t>(i);
+            packed[i] = static_cast<uint64_t>(key) << 32 | static_cast<uint32_t>(i);
         else if (load->type->index_bytes)
-            items[i] = {i, static_cast<uint64_t>(x)};
+            items[i] = {i, static_cast<uint64_t>(key)};
         else
-            keys[i] = static_cast<Key>(x);
+            keys[i] = key;
     }
+    return true;
 }
 
 /* Not touched yet. */
@@ -279,40 +295,9 @@ static bool make_input(struct workload *load)
     if (shape_position(load->shape->id, 0, 2) < 0)
         return false;
     load->input = make_buffer(load->bytes);
-    switch (load->type->key) {
-    case KEY_TYPE_f64:
-        fill<double>(load, 2, -1);
-        break;
-    case KEY_TYPE_f32:
-        fill<float>(load, 2, -1);
-        break;
-    case KEY_TYPE_u64:
-        fill<uint64_t>(load, 0x1p64 - 2048, 0);
-        break;
-    case KEY_TYPE_i64:
-        fill<int64_t>(load, 0x1p64 - 4096, -0x1p63);
-        break;
-    case KEY_TYPE_u32:
-        fill<uint32_t>(load, 0x1p32, 0);
-        break;
-    case KEY_TYPE_i32:
-        fill<int32_t>(load, 0x1p32, -0x1p31);
-        break;
-    case KEY_TYPE_u16:
-        fill<uint16_t>(load, 0x1p16, 0);
-        break;
-    case KEY_TYPE_i16:
-        fill<int16_t>(load, 0x1p16, -0x1p15);
-        break;
-    case KEY_TYPE_u8:
-        fill<uint8_t>(load, 0x1p8, 0);
-        break;
-    case KEY_TYPE_i8:
-        fill<int8_t>(load, 0x1p8, -0x1p7);
-        break;
-    default:
+    if (!with_keys(load->type->key, load->input.get(),
+                   [load](auto *keys) { return fill(load, keys); }))
         return false;
-    }
     load->work = make_buffer(load->bytes);
     load->scratch = make_buffer(load->bytes);
     memset(load->scratch.get(), 0, load->bytes);
@@ -438,28 +423,24 @@ static bool is_peers_type(const struct cpu_peer *peer, const struct workload *lo
     return bench_item_bytes(load->type) >= peer->item_bytes_min;
 }
 
-static bool call_peer(const struct bench *bench, struct workload *load, const struct cpu_peer *peer,
-                      void **sorted, double *ms)
+static bool call_peer(struct workload *load, const struct cpu_peer *peer, void **sorted, double *ms)
 {
     memcpy(load->work.get(), load->input.get(), load->bytes);
     const bool is_packed = bench_is_packed(load->type);
     const struct cpu_peer_call call = {is_packed ? KEY_TYPE_u64 : load->type->key,
-                                       !is_packed && load->type->index_bytes > 0,
-                                       load->count,
-                                       load->work.get(),
-                                       load->scratch.get(),
-                                       bench->options.threads};
+                                       !is_packed && load->type->index_bytes > 0, load->count,
+                                       load->work.get(), load->scratch.get()};
     const uint64_t start = clock_now_ns();
     const bool is_sorted = peer->sort(&call, sorted);
     *ms = static_cast<double>(clock_now_ns() - start) * 1e-6;
     return is_sorted;
 }
 
-static void run_peer(const struct bench *bench, struct workload *load, struct timed *timed)
+static void run_peer(struct workload *load, struct timed *timed)
 {
     void *sorted;
     double ms;
-    call_peer(bench, load, timed->peer, &sorted, &ms);
+    call_peer(load, timed->peer, &sorted, &ms);
     timed->ms.push_back(ms);
     timed->is_sorted = timed->is_sorted && memcmp(sorted, load->expected.get(), load->bytes) == 0;
 }
@@ -482,7 +463,7 @@ static bool time_all(const struct bench *bench, struct workload *load,
     for (unsigned run = 0; run < effort->runs || (total_ms(*all) < least_ms && run < 10000); run++)
         for (struct timed &timed : *all)
             if (timed.peer)
-                run_peer(bench, load, &timed);
+                run_peer(load, &timed);
             else if (!run_ours(bench, load, &timed, error))
                 return false;
     return true;
@@ -552,7 +533,7 @@ static bool run_case(struct bench *bench, struct workload *load, struct error *e
 {
     void *sorted;
     double ms;
-    if (!make_input(load) || !call_peer(bench, load, &cpu_peers[CPU_PEER_STD], &sorted, &ms))
+    if (!make_input(load) || !call_peer(load, &cpu_peers[CPU_PEER_STD], &sorted, &ms))
         return true;
     load->expected = std::exchange(load->work, make_buffer(load->bytes));
     std::vector<struct timed> all = find_sorters(bench, load);
