@@ -166,38 +166,23 @@ size_t counting_sort_write(const struct counting_task *task, size_t begin)
 /* Bytes of a value stored per step even if fewer are needed, to avoid a mispredicted loop exit. */
 #define STEP_BYTES ((size_t)32)
 
-/* With few values a key often equals its predecessor and would wait for the counter just stored.
- * So up to TURNS_VALUES_MAX values have TURNS tables, used in rotation. */
-#define TURNS_VALUES_MAX ((size_t)1024)
-
-size_t dense_keys_counts(size_t values)
-{
-    return values <= TURNS_VALUES_MAX ? TURNS * values : values;
-}
-
-/* Counts the keys in TURNS tables of `table_values` counters, used in rotation; 0: in one table. */
-INLINE void count_keys(unsigned width, uint32_t *counts, size_t table_values, uint64_t lowest,
-                       const unsigned char *keys, size_t count)
+INLINE void count_keys(unsigned width, uint32_t *counts, uint64_t lowest, const unsigned char *keys,
+                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t key = 0;
         memcpy(&key, keys + i * width, width);
-        counts[key - lowest + i % TURNS * table_values]++;
+        counts[key - lowest]++;
     }
 }
 
-void dense_keys_count(unsigned width, uint32_t *counts, size_t values, uint64_t lowest,
-                      const void *keys, size_t count)
+void dense_keys_count(unsigned width, uint32_t *counts, uint64_t lowest, const void *keys,
+                      size_t count)
 {
-    const bool takes_turns = values <= TURNS_VALUES_MAX;
-    if (width == 4 && takes_turns)
-        count_keys(4, counts, values, lowest, keys, count);
-    else if (width == 4)
-        count_keys(4, counts, 0, lowest, keys, count);
-    else if (takes_turns)
-        count_keys(8, counts, values, lowest, keys, count);
+    if (width == 4)
+        count_keys(4, counts, lowest, keys, count);
     else
-        count_keys(8, counts, 0, lowest, keys, count);
+        count_keys(8, counts, lowest, keys, count);
 }
 
 INLINE void fill(unsigned width, unsigned char *to, size_t count, uint64_t key)
@@ -225,11 +210,9 @@ INLINE void write_keys(unsigned width, const uint32_t *counts, uint64_t lowest,
     }
 }
 
-void dense_keys_write(unsigned width, uint32_t *counts, size_t values, uint64_t lowest,
+void dense_keys_write(unsigned width, const uint32_t *counts, uint64_t lowest,
                       struct key_order order, void *keys, size_t count)
 {
-    for (size_t i = values; i < dense_keys_counts(values); i++)
-        counts[i % values] += counts[i];
     if (width == 4)
         write_keys(4, counts, lowest, order, keys, count);
     else

@@ -46,15 +46,13 @@ size_t counting_sort_write(const struct counting_task *task, size_t begin);
  * Applies to 4-byte keys by the hundred million and to 8-byte integers from a small range.
  */
 
-/* Returns the number of counters for `values` values. The caller clears them. */
-size_t dense_keys_counts(size_t values);
+/* Counts keys[0..count), ordered bits from `lowest` on. counts: one for each possible value, which
+ * the caller has cleared. */
+void dense_keys_count(unsigned width, uint32_t *counts, uint64_t lowest, const void *keys,
+                      size_t count);
 
-/* Counts keys[0..count): ordered bits in lowest .. lowest + values - 1. */
-void dense_keys_count(unsigned width, uint32_t *counts, size_t values, uint64_t lowest,
-                      const void *keys, size_t count);
-
-/* Writes the counted keys to keys[0..count), sorted and decoded. Changes the counters. */
-void dense_keys_write(unsigned width, uint32_t *counts, size_t values, uint64_t lowest,
+/* Writes the counted keys to keys[0..count), sorted and decoded. */
+void dense_keys_write(unsigned width, const uint32_t *counts, uint64_t lowest,
                       struct key_order order, void *keys, size_t count);
 
 /* ---- Up to 8 values, compared as stored bits ----

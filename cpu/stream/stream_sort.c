@@ -553,15 +553,14 @@ static bool sort_dense(const struct stream_sort *stream, const struct stream_par
     bucket_model_range(&stream->model, bucket, &lowest, &highest);
     if (highest - lowest >= count)
         return false;
-    const size_t values = (size_t)(highest - lowest) + 1;
-    memset(counts, 0, dense_keys_counts(values) * sizeof *counts);
+    memset(counts, 0, ((size_t)(highest - lowest) + 1) * sizeof *counts);
     for (unsigned i = 0; i < task->threads; i++) {
         const struct bucket_chains *const chains = &stream->parts[i].chains;
         for (struct block_piece piece = bucket_chain_last(&stream->pool, chains, bucket);
              piece.bytes > 0; piece = bucket_chain_previous(&stream->pool, piece))
-            dense_keys_count(width, counts, values, lowest, piece.data, piece.bytes / width);
+            dense_keys_count(width, counts, lowest, piece.data, piece.bytes / width);
     }
-    dense_keys_write(width, counts, values, lowest, task->order, to, count);
+    dense_keys_write(width, counts, lowest, task->order, to, count);
     return true;
 }
 
