@@ -2,8 +2,7 @@
 /* argsort.c - see argsort.h.
  *
  * All threads make items, one block range each, in one pass over the keys. The loop is an inline
- * function of the key width, the kind of key and the form of the item, compiled for each
- * combination.
+ * function of the key width, compiled for each.
  */
 #include "core/argsort.h"
 
@@ -71,9 +70,11 @@ struct part {
     size_t begin, end;
 };
 
-static inline __attribute__((always_inline)) void
-make_items(const struct part *part, unsigned width, bool is_float, bool is_packed)
+static inline __attribute__((always_inline)) void make_items(const struct part *part,
+                                                             unsigned width)
 {
+    const bool is_packed = part->argsort->item_bytes == sizeof(uint64_t);
+    const bool is_float = part->argsort->order.kind == KEY_FLOAT;
     struct key_order order = part->argsort->order;
     const uint64_t infinity = part->argsort->infinity;
     const unsigned index_bits = part->argsort->index_bits, bits = 8 * width;
@@ -95,35 +96,20 @@ make_items(const struct part *part, unsigned width, bool is_float, bool is_packe
     }
 }
 
-static inline __attribute__((always_inline)) void make_items_of_width(const struct part *part,
-                                                                      unsigned width)
-{
-    const bool is_packed = part->argsort->item_bytes == sizeof(uint64_t);
-    const bool is_float = part->argsort->order.kind == KEY_FLOAT;
-    if (is_float && is_packed)
-        make_items(part, width, true, true);
-    else if (is_float)
-        make_items(part, width, true, false);
-    else if (is_packed)
-        make_items(part, width, false, true);
-    else
-        make_items(part, width, false, false);
-}
-
 static void make_part(const struct part *part)
 {
     switch (part->argsort->key_bytes) {
     case 1:
-        make_items_of_width(part, 1);
+        make_items(part, 1);
         break;
     case 2:
-        make_items_of_width(part, 2);
+        make_items(part, 2);
         break;
     case 4:
-        make_items_of_width(part, 4);
+        make_items(part, 4);
         break;
     default:
-        make_items_of_width(part, 8);
+        make_items(part, 8);
         break;
     }
 }
