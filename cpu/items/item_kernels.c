@@ -193,16 +193,16 @@ static struct digits plan_digits(uint64_t lowest, uint64_t highest, size_t count
     return digits;
 }
 
-/* Counts all digits in one read of the items. digit_count is a constant. */
+/* Counts all digits in one read of the items. */
 static inline __attribute__((always_inline)) void
 count_digits(const void *items, size_t count, struct digits digits,
-             uint32_t counts[][1 << DIGIT_BITS_MAX], unsigned digit_count, unsigned width)
+             uint32_t counts[][1 << DIGIT_BITS_MAX], unsigned width)
 {
     const uint64_t mask = ((uint64_t)1 << digits.bits) - 1;
-    memset(counts, 0, digit_count * sizeof *counts);
+    memset(counts, 0, digits.count * sizeof *counts);
     for (size_t i = 0; i < count; i++) {
         uint64_t rest = (load_item(items, i, width).key - digits.lowest) >> digits.shift;
-        for (unsigned d = 0; d < digit_count; d++) {
+        for (unsigned d = 0; d < digits.count; d++) {
             counts[d][rest & mask]++;
             rest >>= digits.bits;
         }
@@ -231,19 +231,7 @@ static inline __attribute__((always_inline)) void *
 sort_digits(void *items, void *other, size_t count, struct digits digits, unsigned width)
 {
     uint32_t counts[DIGITS_MAX][1 << DIGIT_BITS_MAX];
-    switch (digits.count) {
-    case 1:
-        count_digits(items, count, digits, counts, 1, width);
-        break;
-    case 2:
-        count_digits(items, count, digits, counts, 2, width);
-        break;
-    case 3:
-        count_digits(items, count, digits, counts, 3, width);
-        break;
-    default:
-        count_digits(items, count, digits, counts, DIGITS_MAX, width);
-    }
+    count_digits(items, count, digits, counts, width);
     const uint64_t mask = ((uint64_t)1 << digits.bits) - 1;
     for (unsigned d = 0; d < digits.count; d++) {
         const unsigned shift = digits.shift + d * digits.bits;
