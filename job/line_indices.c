@@ -3,7 +3,6 @@
 #include "job/line_indices.h"
 
 #include "core/argsort.h"
-#include "core/check/check.h"
 #include "formats/array/format.h"
 #include "formats/merge/lines_merge.h"
 
@@ -20,31 +19,20 @@
 /* ---- The numbers of the runs ---- */
 
 struct source_reader {
-    const struct run *run;
-    const struct spill_run *sources;
+    struct proof_reader sources;
     uint32_t *numbers; /* owned: STEP_COUNT */
     size_t count;
-    uint64_t done; /* bytes */
-    struct check_sum found;
 };
 
 /* Reads the next numbers; none at the end. */
 static bool read_numbers(struct source_reader *reader, struct error *error)
 {
-    const uint64_t left = reader->sources->bytes - reader->done;
-    const size_t most = STEP_COUNT * sizeof *reader->numbers;
-    const size_t bytes = left < most ? (size_t)left : most;
-    reader->count = bytes / sizeof *reader->numbers;
-    if (bytes == 0)
-        return true;
-    if (!spill_read(reader->sources, reader->done, reader->numbers, bytes, error))
+    size_t bytes;
+    if (!proof_read_stored(&reader->sources, reader->numbers, STEP_COUNT * sizeof *reader->numbers,
+                           &bytes, error))
         return false;
-    check_sum_add(&reader->found, text_check_sum(reader->done, reader->numbers, bytes));
-    reader->done += bytes;
-    return reader->done < reader->sources->bytes ||
-           check_sum_equal(reader->found, reader->sources->content) ||
-           proof_fail(reader->run, error, "%s was changed after it was written",
-                      reader->sources->name);
+    reader->count = bytes / sizeof *reader->numbers;
+    return true;
 }
 
 /* Finds the run of the number. */
@@ -52,15 +40,16 @@ static bool find_run(const struct source_reader *reader, uint32_t number, size_t
                      size_t *run, struct error *error)
 {
     *run = number & ~LINES_MERGE_LEFT_OUT;
-    return *run < run_count || proof_fail(reader->run, error, "%s was changed after it was written",
-                                          reader->sources->name);
+    return *run < run_count ||
+           proof_fail(reader->sources.run, error, "%s was changed after it was written",
+                      reader->sources.stored->name);
 }
 
 bool line_indices_count(const struct run *run, const struct spill_run *sources, size_t run_count,
                         uint64_t *counts, uint64_t *kept, struct error *error)
 {
-    struct source_reader reader = {
-        .run = run, .sources = sources, .numbers = malloc(STEP_COUNT * sizeof *reader.numbers)};
+    struct source_reader reader = {.sources = {.run = run, .stored = sources},
+                                   .numbers = malloc(STEP_COUNT * sizeof *reader.numbers)};
     bool ok = reader.numbers || error_set(error, "out of memory");
     *kept = 0;
     memset(counts, 0, run_count * sizeof *counts);
@@ -81,8 +70,8 @@ bool line_indices_count(const struct run *run, const struct spill_run *sources, 
 struct window {
     uint64_t *indices;
     size_t next, count;
-    uint64_t done;          /* indices read */
-    struct check_sum found; /* of their bytes, in a run of this process */
+    uint64_t done;              /* indices read */
+    struct proof_reader stored; /* the run, if it is of this process */
 };
 
 struct merger {
@@ -94,20 +83,12 @@ struct merger {
     struct key_index *items; /* STEP_COUNT */
 };
 
-/* Reads the next indices of the run. If it is of this process, it must be as it was written. */
-static bool read_run(const struct line_indices *task, const struct item_run *run,
-                     struct window *window, struct error *error)
+/* Reads the next indices of the run. */
+static bool read_run(const struct item_run *run, struct window *window, struct error *error)
 {
-    const uint64_t place = window->done * sizeof *window->indices;
-    const size_t bytes = window->count * sizeof *window->indices;
-    if (run->read)
-        return run->read(run->context, window->done, window->indices, window->count, error);
-    if (!spill_read(&run->spilled, place, window->indices, bytes, error))
-        return false;
-    check_sum_add(&window->found, text_check_sum(place, window->indices, bytes));
-    return place + bytes < run->spilled.bytes ||
-           check_sum_equal(window->found, run->spilled.content) ||
-           proof_fail(task->run, error, "%s was changed after it was written", run->spilled.name);
+    size_t bytes = window->count * sizeof *window->indices;
+    return run->read ? run->read(run->context, window->done, window->indices, window->count, error)
+                     : proof_read_stored(&window->stored, window->indices, bytes, &bytes, error);
 }
 
 static bool fill_window(const struct merger *merger, size_t i, struct error *error)
@@ -119,7 +100,7 @@ static bool fill_window(const struct merger *merger, size_t i, struct error *err
         return proof_fail(merger->task->run, error, "a run has fewer indices than lines");
     window->next = 0;
     window->count = left < merger->window_count ? (size_t)left : merger->window_count;
-    if (!read_run(merger->task, run, window, error))
+    if (!read_run(run, window, error))
         return false;
     window->done += window->count;
     return true;
@@ -137,7 +118,9 @@ static bool allocate(struct merger *merger, struct error *error)
     if (!merger->reader.numbers || !merger->items || !merger->windows || !merger->memory)
         return error_set(error, "no memory to merge the indices of %zu runs", runs);
     for (size_t i = 0; i < runs; i++)
-        merger->windows[i].indices = merger->memory + i * merger->window_count;
+        merger->windows[i] = (struct window){
+            .indices = merger->memory + i * merger->window_count,
+            .stored = {.run = merger->task->run, .stored = &merger->task->runs[i].spilled}};
     return true;
 }
 
@@ -162,7 +145,8 @@ static bool make_items(struct merger *merger, uint64_t most, size_t *count, stru
 
 bool line_indices_write(const struct line_indices *task, struct error *error)
 {
-    struct merger merger = {.task = task, .reader = {.run = task->run, .sources = task->sources}};
+    struct merger merger = {.task = task,
+                            .reader.sources = {.run = task->run, .stored = task->sources}};
     bool ok = allocate(&merger, error);
     for (uint64_t left = task->wanted; ok && left > 0;) {
         size_t count = 0;

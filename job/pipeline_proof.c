@@ -40,6 +40,22 @@ bool proof_fail(const struct run *run, struct error *error, const char *format, 
     return sink_fail_proof(run->target, difference, error);
 }
 
+bool proof_read_stored(struct proof_reader *reader, void *data, size_t most, size_t *bytes,
+                       struct error *error)
+{
+    const struct spill_run *const stored = reader->stored;
+    const uint64_t left = stored->bytes - reader->done;
+    *bytes = left < most ? (size_t)left : most;
+    if (*bytes == 0)
+        return true;
+    if (!spill_read(stored, reader->done, data, *bytes, error))
+        return false;
+    check_sum_add(&reader->found, text_check_sum(reader->done, data, *bytes));
+    reader->done += *bytes;
+    return reader->done < stored->bytes || check_sum_equal(reader->found, stored->content) ||
+           proof_fail(reader->run, error, "%s was changed after it was written", stored->name);
+}
+
 bool proof_check_order(const struct run *run, const struct key_check *written, struct error *error)
 {
     return written->disorder == 0 ||

@@ -23,6 +23,7 @@ struct job;
 struct lines;
 struct lines_written;
 struct run;
+struct spill_run;
 
 struct proof {
     struct key_check read;    /* the numbers read */
@@ -71,6 +72,19 @@ bool proof_finish_text(struct run *run, const struct lines *lines, struct check_
  * happens to OUT. Returns false. */
 bool proof_fail(const struct run *run, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* A run on disk that is read once, from its beginning to its end. */
+struct proof_reader {
+    const struct run *run;
+    const struct spill_run *stored;
+    uint64_t done;          /* bytes read */
+    struct check_sum found; /* of these bytes */
+};
+
+/* Reads the next bytes of the run, at most `most`, and sets *bytes to their number; 0 at the end.
+ * With the last bytes, fails unless all were as they had been written. */
+bool proof_read_stored(struct proof_reader *reader, void *data, size_t most, size_t *bytes,
+                       struct error *error);
 
 /* Fails, with the position, if the numbers written are not in order. */
 bool proof_check_order(const struct run *run, const struct key_check *written, struct error *error);

@@ -103,56 +103,35 @@ bool ranks_exchange(const struct run *run, const struct rank_runs *runs, size_t 
 
 #define COPY_BYTES ((size_t)4 << 20)
 
-/* A part of the output in a run, while it is copied, and its checksum. */
+/* A part of the output in a run, while it is copied. */
 struct copy {
-    const struct spill_run *run;
+    struct proof_reader part;
     unsigned char *buffer;
-    uint64_t done;
-    struct check_sum found;
 };
-
-/* Reads the next bytes of the run into the buffer. */
-static bool read_aside(struct copy *copy, size_t *bytes, struct error *error)
-{
-    const uint64_t left = copy->run->bytes - copy->done;
-    *bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
-    if (!spill_read(copy->run, copy->done, copy->buffer, *bytes, error))
-        return false;
-    check_sum_add(&copy->found, text_check_sum(copy->done, copy->buffer, *bytes));
-    copy->done += *bytes;
-    return true;
-}
-
-static bool check_copy(const struct run *run, const struct copy *copy, struct error *error)
-{
-    return check_sum_equal(copy->found, copy->run->content) ||
-           proof_fail(run, error, "the stored output changed before it was written");
-}
 
 static bool copy_aside(struct run *run, struct copy *copy, struct error *error)
 {
-    while (copy->done < copy->run->bytes) {
+    while (copy->part.done < copy->part.stored->bytes) {
         size_t bytes;
-        if (!read_aside(copy, &bytes, error) || !sink_write(run->sink, copy->buffer, bytes, error))
+        if (!proof_read_stored(&copy->part, copy->buffer, COPY_BYTES, &bytes, error) ||
+            !sink_write(run->sink, copy->buffer, bytes, error))
             return false;
     }
-    return check_copy(run, copy, error);
+    return true;
 }
 
 /* Sends the part to rank 0: all of it, even after a failure, as rank 0 waits for it. */
-static bool send_aside(struct group *group, const struct run *run, struct copy *copy,
-                       struct error *error)
+static bool send_aside(struct group *group, struct copy *copy, struct error *error)
 {
     bool ok = true;
-    for (uint64_t sent = 0; sent < copy->run->bytes;) {
-        const uint64_t left = copy->run->bytes - sent;
+    for (uint64_t left = copy->part.stored->bytes; left > 0;) {
         size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
-        ok = ok && read_aside(copy, &bytes, error);
+        ok = ok && proof_read_stored(&copy->part, copy->buffer, COPY_BYTES, &bytes, error);
         if (!group_send(group, copy->buffer, bytes, 0, error))
             return false;
-        sent += bytes;
+        left -= bytes;
     }
-    return ok && check_copy(run, copy, error);
+    return ok;
 }
 
 /* Rank 0 writes the part of another rank, and takes all of it. */
@@ -178,7 +157,7 @@ static bool stream_aside(struct run *run, struct copy *copy, const uint64_t *siz
     if (!group_reserve(group, 1, error))
         return false;
     if (group->rank > 0)
-        return send_aside(group, run, copy, error);
+        return send_aside(group, copy, error);
     bool ok = copy_aside(run, copy, error);
     for (unsigned rank = 1; !group->is_broken && rank < group->size; rank++)
         ok = write_received(group, run, rank, sizes[rank], copy->buffer, error) && ok;
@@ -200,7 +179,7 @@ static bool join_parts(struct run *run, const struct spill_run *part, uint64_t *
                        struct error *error)
 {
     struct group *const group = run->job->group;
-    struct copy copy = {.run = part, .buffer = malloc(COPY_BYTES)};
+    struct copy copy = {.part = {.run = run, .stored = part}, .buffer = malloc(COPY_BYTES)};
     const bool has_memory = copy.buffer || error_set(error, "out of memory");
     uint64_t *const sizes =
         group_agree(group, has_memory, error) ? group_gather(group, &part->bytes, 1, error) : NULL;
