@@ -2,146 +2,350 @@
 /* external_cuts.c - see external_cuts.h. */
 #include "job/external_cuts.h"
 
-#include "core/backend.h"
+#include "formats/lines/line_compare.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-__extension__ typedef unsigned __int128 item_bits;
+/* Bytes of a run that are read at once to find the ends of lines. */
+#define READ_BYTES ((size_t)4 << 10)
 
-/* A cut while its item is searched for. */
-struct search {
-    item_bits least; /* the bits found so far: no more than `target` items are less */
-    item_bits trial;
+/* A record that was read from a run, and the items that it has there. */
+struct record {
+    char *data; /* owned; in a buffer that grows */
+    size_t length, room;
+    uint64_t begin, end; /* of a line, with the terminator */
 };
 
-/* The bounds of a cut in a run: the items less than `least`, and those less than the least trial
- * value that was too large. After the last bit that value is `least` + 1, so the items between the
- * bounds are equal to the item of the cut. */
+/* Where a run is cut, by the pivots so far: at least and at most. A record begins at both. */
 struct bounds {
     uint64_t low, high;
-    uint64_t trial; /* items that are less than the last trial value */
+};
+
+/* Where a pivot splits a run. The records up to `before` are before the pivot. If the pivot is
+ * before the cut, so are the records up to `after`: the pivot too, or with a unique order all its
+ * equals. */
+struct split {
+    uint64_t before, after;
 };
 
 struct searcher {
     const struct external_cuts *cuts;
-    struct search *searches; /* of each cut */
-    struct bounds *bounds;   /* a row of run_count for each cut */
-    uint64_t *counts;        /* of each cut, over all ranks */
+    struct bounds *bounds; /* a row of all_runs for each cut */
+    struct split *splits;  /* the same rows, and room for add_up() */
+    size_t *pivot_runs;    /* of each cut: the run of the pivot; all_runs: the cut is found */
+    uint64_t *lengths;     /* of each cut: the bytes of its pivot; and room for add_up() */
+    uint64_t *pivot_words; /* the pivots, each in whole words */
+    size_t pivot_room;     /* words; the same on all ranks */
+    struct record *pivots; /* of each cut, if its run is this rank's */
+    struct record probe;
 };
 
-/* Reads the ordered bits of an item. */
-static bool read_item(const struct external_cuts *cuts, const struct item_run *run,
-                      uint64_t position, item_bits *bits, struct error *error)
+/* ---- Records of a run ---- */
+
+static bool reserve(struct record *record, size_t bytes, struct error *error)
 {
-    const unsigned width = cuts->item_bytes;
-    unsigned char item[sizeof(item_bits)] = {0};
-    if (run->items)
-        memcpy(item, run->items + position * width, width);
-    else if (!spill_read(&run->spilled, position * width, item, width, error))
+    if (record->room >= bytes)
+        return true;
+    char *const data = realloc(record->data, 2 * bytes);
+    if (!data)
+        return error_set(error, "no memory for a line of more than %zu bytes", record->length);
+    record->data = data;
+    record->room = 2 * bytes;
+    return true;
+}
+
+/* Finds the beginning of the line that has the byte before `at`; a line begins at `low`. */
+static bool find_begin(const struct spill_run *run, char terminator, uint64_t low, uint64_t at,
+                       uint64_t *begin, struct error *error)
+{
+    char buffer[READ_BYTES];
+    while (at > low) {
+        const size_t bytes = at - low < READ_BYTES ? (size_t)(at - low) : READ_BYTES;
+        if (!spill_read(run, at - bytes, buffer, bytes, error))
+            return false;
+        const char *const found = memrchr(buffer, terminator, bytes);
+        if (found) {
+            *begin = at - bytes + (uint64_t)(found - buffer) + 1;
+            return true;
+        }
+        at -= bytes;
+    }
+    *begin = low;
+    return true;
+}
+
+static bool read_line(const struct spill_run *run, char terminator, uint64_t low, uint64_t at,
+                      struct record *line, struct error *error)
+{
+    line->length = 0;
+    if (!find_begin(run, terminator, low, at, &line->begin, error))
         return false;
-    memcpy(bits, item, sizeof *bits);
-    if (width != sizeof *bits)
-        *bits = key_order_encode(cuts->order, 8 * width, (uint64_t)*bits);
-    return true;
-}
-
-/* Counts the items of a run that are less than the trial value, at least `low` and at most `high`.
- */
-static bool count_less(const struct external_cuts *cuts, const struct item_run *run,
-                       item_bits trial, struct bounds *bounds, struct error *error)
-{
-    uint64_t low = bounds->low, high = bounds->high;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        item_bits item;
-        if (!read_item(cuts, run, middle, &item, error))
+    for (uint64_t end = line->begin; end < run->bytes;) {
+        const uint64_t left = run->bytes - end;
+        const size_t bytes = left < READ_BYTES ? (size_t)left : READ_BYTES;
+        if (!reserve(line, line->length + bytes, error) ||
+            !spill_read(run, end, line->data + line->length, bytes, error))
             return false;
-        if (item < trial)
-            low = middle + 1;
-        else
-            high = middle;
+        const char *const found = memchr(line->data + line->length, terminator, bytes);
+        line->length = found ? (size_t)(found - line->data) : line->length + bytes;
+        end += bytes;
+        if (found)
+            break;
     }
-    bounds->trial = low;
+    line->end = line->begin + line->length + 1;
     return true;
 }
 
-/* Counts this rank's items below the trial value of each cut. */
-static bool count_trials(struct searcher *searcher, struct error *error)
+/* Reads the record that has the item `at`; a record begins at `low`. */
+static bool read_record(const struct external_cuts *cuts, const struct item_run *run, uint64_t low,
+                        uint64_t at, struct record *record, struct error *error)
 {
-    const struct external_cuts *const cuts = searcher->cuts;
-    for (size_t c = 0; c < cuts->cut_count; c++) {
-        searcher->counts[c] = 0;
-        for (size_t i = 0; i < cuts->run_count; i++) {
-            struct bounds *const bounds = &searcher->bounds[c * cuts->run_count + i];
-            if (!count_less(cuts, &cuts->runs[i], searcher->searches[c].trial, bounds, error))
-                return false;
-            searcher->counts[c] += bounds->trial;
-        }
-    }
+    const size_t width = cuts->item_bytes;
+    if (cuts->line_order)
+        return read_line(&run->spilled, cuts->line_order->terminator, low, at, record, error);
+    record->begin = at;
+    record->end = at + 1;
+    record->length = width;
+    if (!reserve(record, width, error))
+        return false;
+    if (!run->items)
+        return spill_read(&run->spilled, at * width, record->data, width, error);
+    memcpy(record->data, run->items + at * width, width);
     return true;
 }
 
-/* Keeps the trial bit of each cut that has no more than its target before it. */
-static void keep_trials(struct searcher *searcher)
+__extension__ typedef unsigned __int128 item_bits;
+
+/* Returns the ordered bits of a number. */
+static item_bits number_bits(const struct external_cuts *cuts, const char *data)
 {
-    const struct external_cuts *const cuts = searcher->cuts;
-    for (size_t c = 0; c < cuts->cut_count; c++) {
-        const bool is_kept = searcher->counts[c] <= cuts->targets[c];
-        if (is_kept)
-            searcher->searches[c].least = searcher->searches[c].trial;
-        for (size_t i = 0; i < cuts->run_count; i++) {
-            struct bounds *const bounds = &searcher->bounds[c * cuts->run_count + i];
-            *(is_kept ? &bounds->low : &bounds->high) = bounds->trial;
-        }
-    }
+    item_bits bits = 0;
+    memcpy(&bits, data, cuts->item_bytes);
+    return cuts->item_bytes == sizeof bits
+               ? bits
+               : key_order_encode(cuts->order, 8 * cuts->item_bytes, (uint64_t)bits);
 }
 
-/* Finds the item of each cut. A rank that cannot read its runs takes part to the end. */
-static bool find_items(struct searcher *searcher, struct error *error)
+/* Compares a record with a pivot of `length` bytes. */
+static int compare(const struct external_cuts *cuts, const struct record *record, const char *pivot,
+                   size_t length)
+{
+    if (cuts->line_order)
+        return line_compare(cuts->line_order, 0, record->data, record->length, pivot, length);
+    const item_bits a = number_bits(cuts, record->data), b = number_bits(cuts, pivot);
+    return a < b ? -1 : a > b;
+}
+
+/* ---- Pivots ---- */
+
+/* Collective: adds up the words over all ranks; there is room for one more. Fails if `ok` is false
+ * on a rank. */
+static bool add_up(struct group *group, bool ok, uint64_t *words, size_t count, struct error *error)
+{
+    words[count] = !ok;
+    return group_sum(group, words, count + 1, error) &&
+           (words[count] == 0 || group_agree(group, ok, error));
+}
+
+/* Chooses the run that has the middle of the remaining items; all_runs if no items remain. */
+static size_t choose_run(const struct bounds *bounds, size_t all_runs)
+{
+    uint64_t open = 0, before = 0;
+    for (size_t i = 0; i < all_runs; i++)
+        open += bounds[i].high - bounds[i].low;
+    for (size_t i = 0; i < all_runs; i++) {
+        before += bounds[i].high - bounds[i].low;
+        if (before > open / 2)
+            return i;
+    }
+    return all_runs;
+}
+
+/* Chooses the run of each pivot. Returns false if no cut is open. */
+static bool choose_runs(struct searcher *searcher)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    bool ok = true;
-    for (unsigned bit = 8 * cuts->item_bytes; bit-- > 0;) {
-        for (size_t c = 0; c < cuts->cut_count; c++)
-            searcher->searches[c].trial = searcher->searches[c].least | (item_bits)1 << bit;
-        ok = ok && count_trials(searcher, error);
-        if (!group_sum(cuts->group, searcher->counts, cuts->cut_count, error))
+    bool is_open = false;
+    for (size_t c = 0; c < cuts->cut_count; c++) {
+        searcher->pivot_runs[c] = choose_run(searcher->bounds + c * cuts->all_runs, cuts->all_runs);
+        is_open |= searcher->pivot_runs[c] < cuts->all_runs;
+    }
+    return is_open;
+}
+
+/* Returns true if this rank has the pivot of cut c. */
+static bool has_pivot(const struct searcher *searcher, size_t c)
+{
+    const struct external_cuts *const cuts = searcher->cuts;
+    const size_t i = searcher->pivot_runs[c];
+    return i < cuts->all_runs && cuts->owners[i] == cuts->group->rank;
+}
+
+/* Reads the pivots of this rank's runs. */
+static bool read_pivots(struct searcher *searcher, struct error *error)
+{
+    const struct external_cuts *const cuts = searcher->cuts;
+    memset(searcher->lengths, 0, cuts->cut_count * sizeof *searcher->lengths);
+    for (size_t c = 0; c < cuts->cut_count; c++) {
+        if (!has_pivot(searcher, c))
+            continue;
+        const size_t i = searcher->pivot_runs[c];
+        const struct bounds bounds = searcher->bounds[c * cuts->all_runs + i];
+        if (!read_record(cuts, &cuts->runs[i - cuts->first_run], bounds.low,
+                         bounds.low + (bounds.high - bounds.low) / 2, &searcher->pivots[c], error))
             return false;
-        keep_trials(searcher);
+        searcher->lengths[c] = searcher->pivots[c].length;
     }
-    return group_agree(cuts->group, ok, error);
+    return true;
 }
 
-/* Fills, for each cut and run of this rank, how many items are less than the cut's item, and not
- * greater. */
-static void fill_counts(const struct searcher *searcher, uint64_t *less, uint64_t *not_greater)
+/* Collective: makes room for `words` words of pivots, at least 1, and fills it with zeros. */
+static bool reserve_words(struct searcher *searcher, size_t words, struct error *error)
+{
+    if (searcher->pivot_room < words) {
+        free(searcher->pivot_words);
+        searcher->pivot_words = calloc(words, 2 * sizeof *searcher->pivot_words);
+        searcher->pivot_room = 2 * words;
+        return group_agree(searcher->cuts->group,
+                           searcher->pivot_words || error_set(error, "no memory to cut runs"),
+                           error);
+    }
+    memset(searcher->pivot_words, 0, words * sizeof *searcher->pivot_words);
+    return true;
+}
+
+/* Collective: gives all ranks the pivots. */
+static bool share_pivots(struct searcher *searcher, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
+    size_t words = 1;
+    if (!add_up(cuts->group, read_pivots(searcher, error), searcher->lengths, cuts->cut_count,
+                error))
+        return false;
     for (size_t c = 0; c < cuts->cut_count; c++)
-        for (size_t i = 0; i < cuts->run_count; i++) {
-            const size_t at = c * cuts->all_runs + cuts->first_run + i;
-            less[at] = searcher->bounds[c * cuts->run_count + i].low;
-            not_greater[at] = searcher->bounds[c * cuts->run_count + i].high;
-        }
+        words += group_words(searcher->lengths[c]);
+    if (!reserve_words(searcher, words, error))
+        return false;
+    uint64_t *out = searcher->pivot_words;
+    for (size_t c = 0; c < cuts->cut_count; c++) {
+        if (has_pivot(searcher, c) && searcher->lengths[c] > 0)
+            memcpy(out, searcher->pivots[c].data, (size_t)searcher->lengths[c]);
+        out += group_words(searcher->lengths[c]);
+    }
+    return group_sum(cuts->group, searcher->pivot_words, words, error);
 }
 
-/* Gives the items equal to the cut's to the runs in their order. `positions` has the items that
- * are less. */
-static void part_ties(const struct external_cuts *cuts, uint64_t *positions,
-                      const uint64_t *not_greater)
+/* ---- Counting ---- */
+
+/* Finds where the run's records less than the pivot end, within the bounds. With or_equal the
+ * records that are equal to it are included. */
+static bool find_place(struct searcher *searcher, const struct item_run *run, struct bounds bounds,
+                       const char *pivot, size_t length, bool or_equal, uint64_t *place,
+                       struct error *error)
 {
+    const struct external_cuts *const cuts = searcher->cuts;
+    struct record *const probe = &searcher->probe;
+    while (bounds.low < bounds.high) {
+        if (!read_record(cuts, run, bounds.low, bounds.low + (bounds.high - bounds.low) / 2, probe,
+                         error))
+            return false;
+        const int found = compare(cuts, probe, pivot, length);
+        if (found < 0 || (or_equal && found == 0))
+            bounds.low = probe->end;
+        else
+            bounds.high = probe->begin;
+    }
+    *place = bounds.low;
+    return true;
+}
+
+/* Splits run i of all at the pivot of cut c. */
+static bool split_run(struct searcher *searcher, size_t c, size_t i, const char *pivot,
+                      struct split *split, struct error *error)
+{
+    const struct external_cuts *const cuts = searcher->cuts;
+    const struct item_run *const run = &cuts->runs[i - cuts->first_run];
+    const size_t length = (size_t)searcher->lengths[c], pivot_run = searcher->pivot_runs[c];
+    const struct bounds bounds = searcher->bounds[c * cuts->all_runs + i];
+    const bool is_unique = cuts->line_order && cuts->line_order->unique;
+    if (i == pivot_run && !is_unique) {
+        *split = (struct split){searcher->pivots[c].begin, searcher->pivots[c].end};
+        return true;
+    }
+    if (!find_place(searcher, run, bounds, pivot, length, !is_unique && i < pivot_run,
+                    &split->before, error))
+        return false;
+    split->after = split->before;
+    return !is_unique || find_place(searcher, run, (struct bounds){split->before, bounds.high},
+                                    pivot, length, true, &split->after, error);
+}
+
+/* Splits the runs of this rank. */
+static bool split_runs(struct searcher *searcher, struct error *error)
+{
+    const struct external_cuts *const cuts = searcher->cuts;
+    const uint64_t *pivot = searcher->pivot_words;
     for (size_t c = 0; c < cuts->cut_count; c++) {
-        uint64_t *const row = positions + c * cuts->all_runs;
-        const uint64_t *const ends = not_greater + c * cuts->all_runs;
-        uint64_t left = cuts->targets[c];
+        for (size_t i = cuts->first_run;
+             searcher->pivot_runs[c] < cuts->all_runs && i < cuts->first_run + cuts->run_count; i++)
+            if (!split_run(searcher, c, i, (const char *)pivot,
+                           &searcher->splits[c * cuts->all_runs + i], error))
+                return false;
+        pivot += group_words(searcher->lengths[c]);
+    }
+    return true;
+}
+
+/* Narrows the bounds of each open cut to one side of its pivot. */
+static void narrow_bounds(struct searcher *searcher)
+{
+    const struct external_cuts *const cuts = searcher->cuts;
+    for (size_t c = 0; c < cuts->cut_count; c++) {
+        struct bounds *const bounds = searcher->bounds + c * cuts->all_runs;
+        const struct split *const splits = searcher->splits + c * cuts->all_runs;
+        uint64_t before = 0;
+        if (searcher->pivot_runs[c] == cuts->all_runs)
+            continue;
         for (size_t i = 0; i < cuts->all_runs; i++)
-            left -= row[i];
+            before += splits[i].before;
         for (size_t i = 0; i < cuts->all_runs; i++) {
-            const uint64_t equal = ends[i] - row[i], taken = equal < left ? equal : left;
-            row[i] += taken;
-            left -= taken;
+            if (before < cuts->targets[c])
+                bounds[i].low = splits[i].after;
+            else
+                bounds[i].high = splits[i].before;
         }
+    }
+}
+
+/* Collective: narrows all open cuts. */
+static bool step(struct searcher *searcher, struct error *error)
+{
+    const struct external_cuts *const cuts = searcher->cuts;
+    const size_t cells = cuts->cut_count * cuts->all_runs;
+    const size_t words = cells * (sizeof *searcher->splits / sizeof(uint64_t));
+    memset(searcher->splits, 0, cells * sizeof *searcher->splits);
+    if (!share_pivots(searcher, error) ||
+        !add_up(cuts->group, split_runs(searcher, error), &searcher->splits->before, words, error))
+        return false;
+    narrow_bounds(searcher);
+    return true;
+}
+
+/* ---- All of it ---- */
+
+/* The positions are the ends of the runs. A cut after all items is found already. */
+static void start_bounds(struct searcher *searcher, const uint64_t *positions)
+{
+    const struct external_cuts *const cuts = searcher->cuts;
+    for (size_t c = 0; c < cuts->cut_count; c++) {
+        const uint64_t *const ends = positions + c * cuts->all_runs;
+        uint64_t items = 0;
+        for (size_t i = 0; i < cuts->all_runs; i++)
+            items += ends[i];
+        for (size_t i = 0; i < cuts->all_runs; i++)
+            searcher->bounds[c * cuts->all_runs + i] =
+                (struct bounds){cuts->targets[c] < items ? 0 : ends[i], ends[i]};
     }
 }
 
@@ -149,38 +353,45 @@ static bool search(struct searcher *searcher, uint64_t *positions, struct error 
 {
     const struct external_cuts *const cuts = searcher->cuts;
     const size_t cells = cuts->cut_count * cuts->all_runs;
-    uint64_t *const not_greater = calloc(cells + 1, sizeof *not_greater);
     memset(positions, 0, cells * sizeof *positions);
-    for (size_t at = 0; at < cuts->cut_count * cuts->run_count; at++)
-        searcher->bounds[at] = (struct bounds){.high = cuts->runs[at % cuts->run_count].count};
-    bool ok = not_greater || error_set(error, "out of memory");
-    ok = group_agree(cuts->group, ok, error) && find_items(searcher, error);
-    if (ok) {
-        fill_counts(searcher, positions, not_greater);
-        ok = group_sum(cuts->group, positions, cells, error) &&
-             group_sum(cuts->group, not_greater, cells, error);
-    }
-    if (ok)
-        part_ties(cuts, positions, not_greater);
-    free(not_greater);
-    return ok;
+    for (size_t c = 0; c < cuts->cut_count; c++)
+        for (size_t i = 0; i < cuts->run_count; i++)
+            positions[c * cuts->all_runs + cuts->first_run + i] = cuts->runs[i].count;
+    if (!group_sum(cuts->group, positions, cells, error))
+        return false;
+    start_bounds(searcher, positions);
+    while (choose_runs(searcher))
+        if (!step(searcher, error))
+            return false;
+    for (size_t at = 0; at < cells; at++)
+        positions[at] = searcher->bounds[at].low;
+    return true;
 }
 
 bool external_cuts_find(const struct external_cuts *cuts, uint64_t *positions, struct error *error)
 {
+    const size_t cells = cuts->cut_count * cuts->all_runs;
     struct searcher searcher = {
         .cuts = cuts,
-        .searches = calloc(cuts->cut_count + 1, sizeof *searcher.searches),
-        .bounds = calloc(cuts->cut_count * cuts->run_count + 1, sizeof *searcher.bounds),
-        .counts = calloc(cuts->cut_count + 1, sizeof *searcher.counts),
+        .bounds = calloc(cells + 1, sizeof *searcher.bounds),
+        .splits = calloc(cells + 1, sizeof *searcher.splits),
+        .pivot_runs = calloc(cuts->cut_count + 1, sizeof *searcher.pivot_runs),
+        .lengths = calloc(cuts->cut_count + 1, sizeof *searcher.lengths),
+        .pivots = calloc(cuts->cut_count + 1, sizeof *searcher.pivots),
     };
-    const bool has_memory = searcher.searches && searcher.bounds && searcher.counts;
-    if (!has_memory)
-        error_set(error, "out of memory");
+    const bool has_memory = (searcher.bounds && searcher.splits && searcher.pivot_runs &&
+                             searcher.lengths && searcher.pivots) ||
+                            error_set(error, "out of memory");
     const bool ok =
         group_agree(cuts->group, has_memory, error) && search(&searcher, positions, error);
-    free(searcher.searches);
+    for (size_t c = 0; searcher.pivots && c < cuts->cut_count; c++)
+        free(searcher.pivots[c].data);
+    free(searcher.probe.data);
+    free(searcher.pivots);
+    free(searcher.pivot_words);
+    free(searcher.lengths);
+    free(searcher.pivot_runs);
+    free(searcher.splits);
     free(searcher.bounds);
-    free(searcher.counts);
     return ok;
 }

@@ -5,30 +5,37 @@
  *   runs of rank 0 | runs of rank 1 | ...     all runs, in the order of the input
  *   cut c: a position in each run; the items before them are the first targets[c] of all items
  *
- * The positions are exact for every distribution. The item at a target is found bit by bit: each
- * step counts, over all ranks, the items that are less than a trial value. Items equal to it go
- * before the cut in the order of the runs, as in a stable sort.
+ * A record is a number or a line. An item is a number, or a byte of a run of lines, of which a cut
+ * may have one line more than its target.
+ *
+ * The positions are exact for every distribution. Each step takes a record of one run as the pivot,
+ * and counts, over all ranks, the items of the records before it. Equal records of an earlier run
+ * are before it, so the sort is stable. With a unique order no cut separates equal lines: the first
+ * line of each run that is not less than the pivot begins after the cut.
  */
 #ifndef JOB_EXTERNAL_CUTS_H
 #define JOB_EXTERNAL_CUTS_H
 
 #include "core/group.h"
+#include "core/line/line_order.h"
 #include "job/external_merge.h"
 
 struct external_cuts {
     struct group *group;
-    unsigned item_bytes;         /* 4, 8 or 16 */
-    struct key_order order;      /* of the stored bits */
-    const struct item_run *runs; /* of this rank */
+    const struct line_order *line_order; /* of lines, which are on disk; NULL: of numbers */
+    unsigned item_bytes;                 /* 4, 8 or 16; of lines 1 */
+    struct key_order order;              /* of the stored bits of numbers */
+    const struct item_run *runs;         /* of this rank */
     size_t run_count;
     size_t first_run;        /* the number of the first of them, of the runs of all ranks */
+    const unsigned *owners;  /* of all runs: the rank */
     size_t all_runs;         /* of all ranks */
-    const uint64_t *targets; /* each at most the number of all items */
+    const uint64_t *targets; /* in ascending order, each at most the number of all items */
     size_t cut_count;
 };
 
-/* Collective: fills the positions, a row of `all_runs` for each cut. Fails where a run cannot be
- * read, memory runs out or the group fails. */
+/* Collective: fills the positions, a row of `all_runs` for each cut. Fails if a run cannot be read,
+ * memory runs out or the group fails. */
 bool external_cuts_find(const struct external_cuts *cuts, uint64_t *positions, struct error *error);
 
 #endif

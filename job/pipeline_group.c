@@ -92,6 +92,7 @@ static bool find_cuts(struct group_keys *keys, struct error *error)
         .runs = keys->runs.runs,
         .run_count = keys->runs.run_count,
         .first_run = keys->numbered.first,
+        .owners = keys->numbered.owners,
         .all_runs = keys->numbered.count,
         .targets = keys->targets + 1, /* the first range begins at the first item of each run */
         .cut_count = keys->group->size,

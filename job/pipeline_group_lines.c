@@ -2,7 +2,7 @@
 /* pipeline_group_lines.c - lines of a job that several ranks share.
  *
  *   part of the input of this rank -> sorted runs on disk   (external_lines.h)
- *     -> cuts of the runs of all ranks                      (external_line_cuts.h)
+ *     -> cuts of the runs of all ranks                      (external_cuts.h)
  *     -> messages; the runs of this rank's range merged     (external_exchange.h, lines_merge.h)
  *     -> this rank's part of the one output
  *
@@ -19,7 +19,7 @@
 #include "formats/io/input_file.h"
 #include "formats/lines/line_compare.h"
 #include "formats/merge/lines_merge.h"
-#include "job/external_line_cuts.h"
+#include "job/external_cuts.h"
 #include "job/external_lines.h"
 #include "job/pipeline_group_indices.h"
 #include "job/pipeline_ranks.h"
@@ -104,10 +104,11 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
 {
     struct group *const group = lines->group;
     const struct job *const job = lines->run->job;
-    const struct external_line_cuts cuts = {
+    const struct external_cuts cuts = {
         .group = group,
-        .order = &job->line_order,
-        .runs = lines->external.runs,
+        .line_order = &job->line_order,
+        .item_bytes = 1,
+        .runs = lines->runs,
         .run_count = lines->external.run_count,
         .first_run = lines->numbered.first,
         .owners = lines->numbered.owners,
@@ -122,7 +123,7 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
     for (unsigned rank = 0; rank < group->size; rank++)
         lines->targets[rank] =
             job->sort.is_top ? lines->all_bytes : group_share(group, lines->all_bytes, rank + 1);
-    if (!external_line_cuts_find(&cuts, lines->numbered.positions + lines->numbered.count, error))
+    if (!external_cuts_find(&cuts, lines->numbered.positions + lines->numbered.count, error))
         return false;
     find_range(lines);
     return true;
