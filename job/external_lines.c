@@ -10,7 +10,7 @@
  */
 #include "job/external_lines.h"
 #include "formats/codec/codec.h"
-#include "formats/merge/lines_merge.h"
+#include "formats/io/input_file.h"
 #include "job/line_indices.h"
 
 #include <stdlib.h>
@@ -25,66 +25,57 @@
 
 /* ---- Runs ---- */
 
-static bool grow_runs(struct spill_run **runs, size_t room, struct error *error)
-{
-    struct spill_run *const grown = realloc(*runs, room * sizeof *grown);
-    if (!grown)
-        return error_set(error, "out of memory: no room for %zu runs", room);
-    *runs = grown;
-    return true;
-}
-
-/* Adds a run at the end, with one of indices if the job needs them. */
-static bool add_run(struct external_lines *external, struct error *error)
-{
-    if (external->run_count == external->run_room) {
-        const size_t room = 2 * external->run_room + 16;
-        if (!grow_runs(&external->runs, room, error) ||
-            (external->index_spill && !grow_runs(&external->index_runs, room, error)))
-            return false;
-        external->run_room = room;
-    }
-    external->run_count++;
-    return true;
-}
-
 bool external_lines_begin_run(const struct external_lines *external, struct spill *spill,
-                              struct spill_run *run, struct sink **sink, struct error *error)
+                              struct item_run *run, struct sink **sink, struct error *error)
 {
     const struct sink_spec spec = {.codec = &codecs[0],
                                    .threads = external->run->job->output.threads};
-    return spill_begin(spill, run, error) && sink_open_run(run, &spec, sink, error);
+    *run = (struct item_run){0};
+    return spill_begin(spill, &run->spilled, error) &&
+           sink_open_run(&run->spilled, &spec, sink, error);
 }
 
-bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
+bool external_lines_end_run(struct external_lines *external, struct item_run *run,
                             struct sink *sink, bool is_whole, struct error *error)
 {
+    struct spill_run *const spilled = &run->spilled;
     if (!is_whole)
         sink_discard(sink);
-    if (!is_whole || !sink_commit_run(sink, &run->content, error) || !spill_end(run, error))
+    if (!is_whole || !sink_commit_run(sink, &spilled->content, error) || !spill_end(spilled, error))
         return false;
-    external->run->report->spilled_bytes += run->bytes;
+    run->count = spilled->bytes / (spilled->spill == external->spill ? 1 : sizeof(uint64_t));
+    external->run->report->spilled_bytes += spilled->bytes;
     return true;
 }
 
-/* Opens the sinks of a part that becomes run `number`. */
-static bool begin_part(struct external_lines *external, size_t number, struct run *part,
+/* A run of lines, and of their indices if the job needs them, while they are written. */
+struct new_run {
+    struct item_run text, indices;
+};
+
+/* Opens the sinks of a part that becomes a run. */
+static bool begin_part(const struct external_lines *external, struct new_run *new, struct run *part,
                        struct error *error)
 {
-    return external_lines_begin_run(external, external->spill, &external->runs[number], &part->sink,
-                                    error) &&
+    return external_lines_begin_run(external, external->spill, &new->text, &part->sink, error) &&
            (!external->index_spill ||
-            external_lines_begin_run(external, external->index_spill, &external->index_runs[number],
+            external_lines_begin_run(external, external->index_spill, &new->indices,
                                      &part->index_sink, error));
 }
 
-static bool end_part(struct external_lines *external, size_t number, const struct run *part,
+static bool end_part(struct external_lines *external, struct new_run *new, const struct run *part,
                      bool ok, struct error *error)
 {
-    ok = external_lines_end_run(external, &external->runs[number], part->sink, ok, error);
-    return external->index_spill ? external_lines_end_run(external, &external->index_runs[number],
-                                                          part->index_sink, ok, error)
-                                 : ok;
+    ok = external_lines_end_run(external, &new->text, part->sink, ok, error);
+    return external->index_spill
+               ? external_lines_end_run(external, &new->indices, part->index_sink, ok, error)
+               : ok;
+}
+
+static bool add_run(struct external_lines *external, const struct new_run *new, struct error *error)
+{
+    return run_list_add(&external->list, &new->text, error) &&
+           (!external->index_spill || run_list_add(&external->index_list, &new->indices, error));
 }
 
 /* Sorts the lines into a new run, as a job of their own with another output. If it fails with
@@ -99,16 +90,13 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
                        .backend = run->backend,
                        .target = run->sink,
                        .lines_before = run->job->argsort.first + run->count};
-    const size_t number = external->run_count;
+    struct new_run new = {0};
     const uint64_t write_ns = report->stage_ns[STAGE_WRITE];
     *is_short = false;
-    if (!add_run(external, error))
-        return false;
-    bool ok = begin_part(external, number, &part, error) && run_sort_lines(&part, lines, error);
+    bool ok = begin_part(external, &new, &part, error) && run_sort_lines(&part, lines, error);
     run_close_engine(&part);
     *is_short = !ok && part.is_short;
-    external->run_count -= *is_short;
-    ok = end_part(external, number, &part, ok, error);
+    ok = end_part(external, &new, &part, ok, error) && add_run(external, &new, error);
     if (*is_short)
         return false;
     report->stage_ns[STAGE_SPILL] += report->stage_ns[STAGE_WRITE] - write_ns;
@@ -167,52 +155,65 @@ bool external_lines_sort(struct external_lines *external, struct lines **lines, 
 static bool check_runs(const struct external_lines *external, size_t first, size_t count,
                        const struct check_sum *read, struct error *error)
 {
+    const struct item_run *const runs = external->list.runs + first;
     for (size_t i = 0; i < count; i++)
-        if (!check_sum_equal(external->runs[first + i].content, read[i]))
+        if (!check_sum_equal(runs[i].spilled.content, read[i]))
             return proof_fail(external->run, error, "%s was changed after it was written",
-                              external->runs[first + i].name);
+                              runs[i].spilled.name);
     return true;
+}
+
+static bool open_run(const struct item_run *run, struct source **source, struct error *error)
+{
+    const struct input_stream stream = {run->read, run->context, run->count};
+    return run->read ? source_open_stream(&stream, "a sorted run", source, error)
+                     : source_open_run(&run->spilled, source, error);
+}
+
+bool external_lines_merge(const struct external_lines *external, const struct item_run *runs,
+                          struct lines_merge *merge, struct sink *sink, struct error *error)
+{
+    bool ok = false;
+    struct source **const sources = calloc(merge->count, sizeof(struct source *));
+    if (!sources)
+        return error_set(error, "no memory to merge %zu runs", merge->count);
+    merge->order = &external->run->job->line_order;
+    merge->sources = sources;
+    merge->are_sorted = true;
+    merge->threads = external->run->job->sort.threads;
+    for (size_t i = 0; i < merge->count; i++)
+        TRY(open_run(&runs[i], &sources[i], error));
+    ok = lines_merge_run(merge, sink, error);
+done:
+    for (size_t i = 0; i < merge->count; i++)
+        source_close(sources[i]);
+    free(sources);
+    return ok;
 }
 
 /* Merges the lines of the runs to the sink, or the numbers of their runs (line_indices.h). */
 static bool merge_runs(const struct external_lines *external, size_t first, size_t count,
                        bool writes_sources, struct sink *sink, struct error *error)
 {
-    bool ok = false;
-    const struct job *const job = external->run->job;
-    struct source **const sources = calloc(count, sizeof(struct source *));
+    const size_t memory_bytes = external->merge_bytes;
     struct check_sum *const read = calloc(count, sizeof *read);
-    if (!sources || !read) {
-        free(sources);
-        free(read);
-        return error_set(error, "no memory to merge %zu inputs", count);
-    }
-    for (size_t i = 0; i < count; i++)
-        TRY(source_open_run(&external->runs[first + i], &sources[i], error));
     struct lines_merge merge = {
-        .order = &job->line_order,
-        .sources = sources,
         .count = count,
-        .are_sorted = true,
         .writes_sources = writes_sources,
-        .threads = job->sort.threads,
-        .memory_bytes = external->merge_bytes,
+        .memory_bytes = memory_bytes / count > RUN_BYTES_MAX ? count * RUN_BYTES_MAX : memory_bytes,
         .source_sums = read,
     };
-    if (merge.memory_bytes / count > RUN_BYTES_MAX)
-        merge.memory_bytes = count * RUN_BYTES_MAX;
-    ok = lines_merge_run(&merge, sink, error) && check_runs(external, first, count, read, error);
-done:
-    for (size_t i = 0; i < count; i++)
-        source_close(sources[i]);
-    free(sources);
+    const bool ok =
+        (read || error_set(error, "no memory to merge %zu runs", count)) &&
+        external_lines_merge(external, external->list.runs + first, &merge, sink, error) &&
+        check_runs(external, first, count, read, error);
     free(read);
     return ok;
 }
 
 /* Merges the lines of `count` runs into *merged, or the numbers of their runs. */
 static bool merge_to_run(struct external_lines *external, size_t first, size_t count,
-                         bool writes_sources, struct spill_run *merged, struct error *error)
+                         bool writes_sources, struct item_run *merged, struct error *error)
 {
     struct spill *const spill = writes_sources ? external->index_spill : external->spill;
     struct sink *sink = NULL;
@@ -224,30 +225,21 @@ static bool merge_to_run(struct external_lines *external, size_t first, size_t c
 
 /* Merges the indices of `count` runs, in the order of `sources`. At most `wanted` go to `write`. */
 static bool merge_indices(const struct external_lines *external, size_t first, size_t count,
-                          const struct spill_run *sources, uint64_t wanted,
+                          const struct item_run *sources, uint64_t wanted,
                           bool (*write)(void *, struct key_index *, size_t, struct error *),
                           void *context, struct error *error)
 {
-    struct item_run *const runs = calloc(count + 1, sizeof *runs);
-    if (!runs)
-        return error_set(error, "no memory to merge %zu runs", count);
-    for (size_t i = 0; i < count; i++) {
-        const struct spill_run *const run = &external->index_runs[first + i];
-        runs[i] = (struct item_run){.spilled = *run, .count = run->bytes / sizeof(uint64_t)};
-    }
     const struct line_indices task = {
         .run = external->run,
-        .sources = sources,
-        .runs = runs,
+        .sources = &sources->spilled,
+        .runs = external->index_list.runs + first,
         .run_count = count,
         .wanted = wanted,
         .memory_bytes = external->merge_bytes,
         .write = write,
         .context = context,
     };
-    const bool ok = line_indices_write(&task, error);
-    free(runs);
-    return ok;
+    return line_indices_write(&task, error);
 }
 
 static bool store_indices(void *sink, struct key_index *items, size_t count, struct error *error)
@@ -257,9 +249,9 @@ static bool store_indices(void *sink, struct key_index *items, size_t count, str
 
 /* Merges the indices of `count` runs into *merged. */
 static bool merge_indices_to_run(struct external_lines *external, size_t first, size_t count,
-                                 struct spill_run *merged, struct error *error)
+                                 struct item_run *merged, struct error *error)
 {
-    struct spill_run sources = {0};
+    struct item_run sources = {0};
     struct sink *sink = NULL;
     if (!merge_to_run(external, first, count, true, &sources, error) ||
         !external_lines_begin_run(external, external->index_spill, merged, &sink, error))
@@ -267,48 +259,29 @@ static bool merge_indices_to_run(struct external_lines *external, size_t first, 
     const bool ok =
         merge_indices(external, first, count, &sources, UINT64_MAX, store_indices, sink, error);
     if (ok)
-        spill_drop(&sources);
+        spill_drop(&sources.spilled);
     return external_lines_end_run(external, merged, sink, ok, error);
 }
 
-/* Puts *merged in the place of runs [first, first + count) of `all`. */
-static void replace_runs(struct spill_run *runs, size_t all, size_t first, size_t count,
-                         const struct spill_run *merged)
-{
-    for (size_t i = first; i < first + count; i++)
-        spill_drop(&runs[i]);
-    runs[first] = *merged;
-    memmove(runs + first + 1, runs + first + count, (all - first - count) * sizeof *runs);
-}
-
 /* Merges `count` runs into one that replaces them. */
-static bool merge_into_run(struct external_lines *external, size_t first, size_t count,
-                           struct error *error)
+static bool merge_into_run(void *context, size_t first, size_t count, struct error *error)
 {
-    struct spill_run merged, indices;
-    if (!merge_to_run(external, first, count, false, &merged, error) ||
-        (external->index_spill && !merge_indices_to_run(external, first, count, &indices, error)))
+    struct external_lines *const external = context;
+    struct new_run merged;
+    if (!merge_to_run(external, first, count, false, &merged.text, error) ||
+        (external->index_spill &&
+         !merge_indices_to_run(external, first, count, &merged.indices, error)))
         return false;
-    replace_runs(external->runs, external->run_count, first, count, &merged);
+    run_list_replace(&external->list, first, count, &merged.text);
     if (external->index_spill)
-        replace_runs(external->index_runs, external->run_count, first, count, &indices);
-    external->run_count -= count - 1;
+        run_list_replace(&external->index_list, first, count, &merged.indices);
     return true;
 }
 
 bool external_lines_reduce(struct external_lines *external, size_t most, size_t fan_in,
                            struct error *error)
 {
-    for (size_t first = 0; external->run_count > most; first++) {
-        if (first + 1 >= external->run_count)
-            first = 0;
-        const size_t excess = external->run_count - most + 1, left = external->run_count - first;
-        size_t count = excess < fan_in ? excess : fan_in;
-        count = count < left ? count : left;
-        if (!merge_into_run(external, first, count, error))
-            return false;
-    }
-    return true;
+    return run_list_reduce(&external->list, most, fan_in, merge_into_run, external, error);
 }
 
 /* Returns the bytes of the first *wanted lines of the text, or all bytes if it has fewer. Subtracts
@@ -326,16 +299,16 @@ static size_t take_lines(const char *text, size_t bytes, char terminator, size_t
     return (size_t)(at - text);
 }
 
-bool external_lines_copy(const struct external_lines *external, const struct spill_run *run,
+bool external_lines_copy(const struct external_lines *external, const struct item_run *run,
                          size_t wanted, struct error *error)
 {
     const char terminator = external->run->job->line_order.terminator;
     char *const buffer = malloc(COPY_BYTES);
     bool ok = buffer || error_set(error, "out of memory");
-    for (uint64_t done = 0; ok && wanted > 0 && done < run->bytes;) {
-        const uint64_t left = run->bytes - done;
+    for (uint64_t done = 0; ok && wanted > 0 && done < run->count;) {
+        const uint64_t left = run->count - done;
         const size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
-        ok = spill_read(run, done, buffer, bytes, error) &&
+        ok = spill_read(&run->spilled, done, buffer, bytes, error) &&
              sink_write(external->run->sink, buffer, take_lines(buffer, bytes, terminator, &wanted),
                         error);
         done += bytes;
@@ -352,11 +325,11 @@ static bool merge_to_output(void *context, struct error *error)
     const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
     if (sort->is_top)
         return external_lines_reduce(external, 1, most, error) && run_write_header(run, error) &&
-               external_lines_copy(external, &external->runs[0], sort->top, error);
+               external_lines_copy(external, &external->list.runs[0], sort->top, error);
     if (!run->job->line_order.unique) /* the output has all lines */
         sink_expect(run->sink, run->header.bytes + run->report->item_bytes);
     return external_lines_reduce(external, most, most, error) && run_write_header(run, error) &&
-           merge_runs(external, 0, external->run_count, false, run->sink, error);
+           merge_runs(external, 0, external->list.count, false, run->sink, error);
 }
 
 /* The indices of a merge, while they are written. */
@@ -373,13 +346,13 @@ static bool write_indices(void *context, struct key_index *items, size_t count, 
 }
 
 /* Counts the lines that the merge did not leave out. */
-static bool count_merged(const struct external_lines *external, const struct spill_run *sources,
+static bool count_merged(const struct external_lines *external, const struct item_run *sources,
                          uint64_t *kept, struct error *error)
 {
-    uint64_t *const counts = calloc(external->run_count + 1, sizeof *counts);
-    const bool ok =
-        (counts || error_set(error, "out of memory")) &&
-        line_indices_count(external->run, sources, external->run_count, counts, kept, error);
+    uint64_t *const counts = calloc(external->list.count + 1, sizeof *counts);
+    const bool ok = (counts || error_set(error, "out of memory")) &&
+                    line_indices_count(external->run, &sources->spilled, external->list.count,
+                                       counts, kept, error);
     free(counts);
     return ok;
 }
@@ -387,16 +360,16 @@ static bool count_merged(const struct external_lines *external, const struct spi
 static bool merge_indices_to_output(struct external_lines *external, struct error *error)
 {
     struct index_output output = {.run = external->run};
-    struct spill_run sources = {0};
+    struct item_run sources = {0};
     const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
     uint64_t kept;
     if (!external_lines_reduce(external, most, most, error) ||
-        !merge_to_run(external, 0, external->run_count, true, &sources, error) ||
+        !merge_to_run(external, 0, external->list.count, true, &sources, error) ||
         !count_merged(external, &sources, &kept, error))
         return false;
     key_check_start_lines(&output.run->proof.written);
     return run_begin_output(output.run, (size_t)kept, &output.layout, error) &&
-           merge_indices(external, 0, external->run_count, &sources, output.layout.count,
+           merge_indices(external, 0, external->list.count, &sources, output.layout.count,
                          write_indices, &output, error) &&
            proof_finish_indices(output.run, output.layout.count,
                                 output.layout.count == output.run->count, error);
@@ -418,8 +391,8 @@ bool external_lines_open(struct run *run, struct external_lines *external, struc
 
 void external_lines_close(struct external_lines *external)
 {
-    free(external->runs);
-    free(external->index_runs);
+    free(external->list.runs);
+    free(external->index_list.runs);
     spill_free(external->spill);
     spill_free(external->index_spill);
 }

@@ -5,17 +5,17 @@
 #ifndef JOB_EXTERNAL_LINES_H
 #define JOB_EXTERNAL_LINES_H
 
-#include "formats/io/spill.h"
+#include "formats/merge/lines_merge.h"
 #include "job/pipeline_run.h"
+#include "job/run_list.h"
 
 struct external_lines {
     struct run *run;
     struct spill *spill;
-    struct spill_run *runs;
-    struct spill *index_spill;    /* NULL: lines are written */
-    struct spill_run *index_runs; /* of each run: the indices of its lines */
-    size_t run_count, run_room;
-    size_t merge_bytes; /* for text and items while runs are merged */
+    struct run_list list;       /* items are bytes of text */
+    struct spill *index_spill;  /* NULL: lines are written */
+    struct run_list index_list; /* of each run: the indices of its lines, as uint64_t */
+    size_t merge_bytes;         /* for text and items while runs are merged */
 };
 
 /* Fills *external. The caller calls external_lines_close(), also after a failure. */
@@ -34,14 +34,19 @@ bool external_lines_reduce(struct external_lines *external, size_t most, size_t 
 /* Begins a run in the spill of lines, or with --argsort in that of indices, and opens a sink on it,
  * which the caller passes to external_lines_end_run(). */
 bool external_lines_begin_run(const struct external_lines *external, struct spill *spill,
-                              struct spill_run *run, struct sink **sink, struct error *error);
+                              struct item_run *run, struct sink **sink, struct error *error);
 
 /* Discards the sink, and returns false, if the run is not whole. */
-bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
+bool external_lines_end_run(struct external_lines *external, struct item_run *run,
                             struct sink *sink, bool is_whole, struct error *error);
 
+/* Merges merge->count runs to the sink. The caller sets the fields of *merge except the order, the
+ * sources and the threads. */
+bool external_lines_merge(const struct external_lines *external, const struct item_run *runs,
+                          struct lines_merge *merge, struct sink *sink, struct error *error);
+
 /* Copies the first `wanted` lines of the run to the output. */
-bool external_lines_copy(const struct external_lines *external, const struct spill_run *run,
+bool external_lines_copy(const struct external_lines *external, const struct item_run *run,
                          size_t wanted, struct error *error);
 
 void external_lines_close(struct external_lines *external);

@@ -146,23 +146,6 @@ size_t external_runs_memory_left(const struct external_runs *external)
     return external->merge_bytes > kept ? external->merge_bytes - kept : 0;
 }
 
-static struct item_run *add_run(struct external_runs *external, struct error *error)
-{
-    if (external->run_count == external->run_room) {
-        const size_t room = 2 * external->run_room + 16;
-        struct item_run *const runs = realloc(external->runs, room * sizeof *runs);
-        if (!runs) {
-            error_set(error, "out of memory: no room for %zu runs", room);
-            return NULL;
-        }
-        external->runs = runs;
-        external->run_room = room;
-    }
-    struct item_run *const run = &external->runs[external->run_count++];
-    *run = (struct item_run){0};
-    return run;
-}
-
 /* Allocates memory for a run, if as much memory again remains free for merging. */
 static void keep_in_memory(struct external_runs *external, struct item_run *run, size_t bytes)
 {
@@ -212,7 +195,7 @@ static bool keep_in_engine(struct external_runs *external, size_t count, struct 
 {
     struct run *const run = external->run;
     const uint64_t start_ns = run_stage_begin(STAGE_SORT);
-    struct item_run *const kept = add_run(external, error);
+    struct item_run *const kept = run_list_add(&external->list, &(struct item_run){0}, error);
     if (!kept)
         return false;
     external->is_in_engine = true;
@@ -234,7 +217,7 @@ static bool can_stay_in_engine(const struct external_runs *external)
 {
     const struct run *const run = external->run;
     return run->job->group && run->backend == backends[0] && run->is_at_end &&
-           external->run_count == 0 && !external->counts;
+           external->list.count == 0 && !external->counts;
 }
 
 bool external_runs_keep(struct external_runs *external, struct error *error)
@@ -244,7 +227,7 @@ bool external_runs_keep(struct external_runs *external, struct error *error)
     if (can_stay_in_engine(external))
         return keep_in_engine(external, count, error);
     const uint64_t start = run_stage_begin(STAGE_SPILL);
-    struct item_run *const part = add_run(external, error);
+    struct item_run *const part = run_list_add(&external->list, &(struct item_run){0}, error);
     if (!part)
         return false;
     if (!external->counts)
@@ -282,23 +265,12 @@ static struct external_merge make_merge(const struct external_runs *external, si
     return (struct external_merge){
         .item_bytes = sort->item_bytes,
         .order = sort->order,
-        .runs = external->runs + first,
+        .runs = external->list.runs + first,
         .run_count = count,
         .wanted = sort_spec_given(sort, external->run->count),
         .threads = sort->threads,
         .memory_bytes = external_runs_memory_left(external),
     };
-}
-
-static void drop_runs(struct external_runs *external, struct item_run *runs, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (runs[i].items)
-            external->kept_bytes -= runs[i].count * external->run->job->sort.item_bytes;
-        else
-            spill_drop(&runs[i].spilled);
-        free(runs[i].items);
-    }
 }
 
 /* A run that others are merged into. */
@@ -315,9 +287,9 @@ static bool append_merged(void *context, const void *items, size_t count, struct
 }
 
 /* Merges `count` runs into one that takes their place. */
-static bool merge_into_run(struct external_runs *external, size_t first, size_t count,
-                           struct error *error)
+static bool merge_into_run(void *context, size_t first, size_t count, struct error *error)
 {
+    struct external_runs *const external = context;
     struct external_merge merge = make_merge(external, first, count);
     struct merged_run merged = {.item_bytes = merge.item_bytes};
     merge.write = append_merged;
@@ -326,29 +298,23 @@ static bool merge_into_run(struct external_runs *external, size_t first, size_t 
         !external_merge_run(&merge, error) || !spill_end(&merged.run.spilled, error))
         return false;
     external->run->report->spilled_bytes += merged.run.spilled.bytes;
-    struct item_run *const runs = external->runs + first;
-    drop_runs(external, runs, count);
-    external->run_count -= count - 1;
-    runs[0] = merged.run;
-    memmove(runs + 1, runs + count, (external->run_count - first - 1) * sizeof *runs);
+    for (size_t i = 0; i < count; i++)
+        if (merge.runs[i].items)
+            external->kept_bytes -= merge.runs[i].count * merge.item_bytes;
+    run_list_replace(&external->list, first, count, &merged.run);
     return true;
 }
 
-/* Merges neighbours in passes over all runs, and no more than necessary. */
+static size_t fan_in_of(const struct external_runs *external)
+{
+    return external_merge_fan_in(external_runs_memory_left(external),
+                                 external->run->job->sort.threads);
+}
+
 bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error)
 {
-    const size_t fan_in = external_merge_fan_in(external_runs_memory_left(external),
-                                                external->run->job->sort.threads);
-    for (size_t first = 0; external->run_count > most; first++) {
-        const size_t excess = external->run_count - most + 1;
-        if (first + 1 >= external->run_count)
-            first = 0;
-        size_t count = external->run_count - first;
-        count = count < excess ? count : excess;
-        if (!merge_into_run(external, first, count < fan_in ? count : fan_in, error))
-            return false;
-    }
-    return true;
+    return run_list_reduce(&external->list, most, fan_in_of(external), merge_into_run, external,
+                           error);
 }
 
 /* ---- Life ---- */
@@ -391,9 +357,9 @@ bool external_runs_keep_rest(struct external_runs *external, struct error *error
 
 void external_runs_close(struct external_runs *external)
 {
-    for (size_t i = 0; i < external->run_count && !external->is_in_engine; i++)
-        free(external->runs[i].items);
-    free(external->runs);
+    for (size_t i = 0; i < external->list.count && !external->is_in_engine; i++)
+        free(external->list.runs[i].items);
+    free(external->list.runs);
     free(external->counts);
     spill_free(external->spill);
 }
@@ -416,16 +382,14 @@ static bool merge_all(struct external_keys *keys, struct error *error)
 {
     struct external_runs *const external = &keys->runs;
     struct run *const run = external->run;
-    const unsigned threads = run->job->sort.threads;
     if (external->counts)
         return run_begin_output(run, run->count, &keys->layout, error) &&
                key_counts_write(external->counts, run->job->sort.order, 0, keys->layout.count,
                                 write_items, keys, error);
-    const size_t fan_in = external_merge_fan_in(external_runs_memory_left(external), threads);
-    if (!external_runs_reduce(external, fan_in, error) ||
+    if (!external_runs_reduce(external, fan_in_of(external), error) ||
         !run_begin_output(run, run->count, &keys->layout, error))
         return false;
-    struct external_merge merge = make_merge(external, 0, external->run_count);
+    struct external_merge merge = make_merge(external, 0, external->list.count);
     merge.write = write_items;
     merge.context = keys;
     return external_merge_run(&merge, error);

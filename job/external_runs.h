@@ -8,8 +8,8 @@
 #ifndef JOB_EXTERNAL_RUNS_H
 #define JOB_EXTERNAL_RUNS_H
 
-#include "job/external_merge.h"
 #include "job/pipeline_run.h"
+#include "job/run_list.h"
 
 struct key_counts;
 
@@ -17,8 +17,7 @@ struct external_runs {
     struct run *run;
     struct key_counts *counts; /* of keys of one or two bytes; else NULL */
     struct spill *spill;
-    struct item_run *runs;
-    size_t run_count, run_room;
+    struct run_list list;
     size_t kept_bytes;  /* of runs in memory */
     bool is_in_engine;  /* the one run is in the memory of the engine, which stays open */
     size_t merge_bytes; /* memory for merging, and for the runs in memory */
@@ -39,7 +38,7 @@ bool external_runs_keep_rest(struct external_runs *external, struct error *error
 /* Returns the bytes of memory that the runs leave for merging. */
 size_t external_runs_memory_left(const struct external_runs *external);
 
-/* Merges some of the runs until there are at most `most`, which is at least 1. */
+/* Merges adjacent runs until there are at most `most`. */
 bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error);
 
 void external_runs_close(struct external_runs *external);

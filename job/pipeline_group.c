@@ -89,8 +89,8 @@ static bool find_cuts(struct group_keys *keys, struct error *error)
         .group = keys->group,
         .item_bytes = job->sort.item_bytes,
         .order = job->sort.order,
-        .runs = keys->runs.runs,
-        .run_count = keys->runs.run_count,
+        .runs = keys->runs.list.runs,
+        .run_count = keys->runs.list.count,
         .first_run = keys->numbered.first,
         .owners = keys->numbered.owners,
         .all_runs = keys->numbered.count,
@@ -162,8 +162,8 @@ static bool exchange(struct group_keys *keys, struct error *error)
         .item_bytes = keys->run->job->sort.item_bytes,
         .merge = merge_range,
         .context = keys,
-        .runs = keys->runs.runs,
-        .run_count = keys->runs.run_count,
+        .runs = keys->runs.list.runs,
+        .run_count = keys->runs.list.count,
     };
     return begin_output(keys, error) &&
            ranks_exchange(keys->run, &keys->numbered, merge_bytes(keys), &exchange, keys->figures,
@@ -273,7 +273,7 @@ static bool write_part(struct group_keys *keys, struct error *error)
 {
     if (!keys->runs.counts &&
         (!group_agree(keys->group, reduce_runs(keys, error), error) ||
-         !rank_runs_number(keys->group, keys->runs.run_count, &keys->numbered, error) ||
+         !rank_runs_number(keys->group, keys->runs.list.count, &keys->numbered, error) ||
          !find_cuts(keys, error)))
         return false;
     struct rank_part part = {

@@ -10,7 +10,6 @@ struct writer {
     struct group_indices *task;
     struct group *group;
     struct rank_runs numbered; /* the runs of indices; positions: of the ranges in them */
-    struct item_run *runs;     /* of this rank */
     uint64_t first, count;     /* of this rank's indices, in the whole output */
     struct layout layout;      /* of the whole output */
 };
@@ -52,13 +51,8 @@ static bool prepare(struct writer *writer, struct error *error)
     if (!rank_runs_number(group, task->run_count, &writer->numbered, error))
         return false;
     uint64_t *const counts = calloc((writer->numbered.count + 1) * group->size, sizeof *counts);
-    writer->runs = calloc(task->run_count + 1, sizeof *writer->runs);
-    bool ok =
-        group_agree(group, (counts && writer->runs) || error_set(error, "out of memory"), error) &&
-        find_ranges(writer, counts, error);
-    for (size_t i = 0; ok && i < task->run_count; i++)
-        writer->runs[i] = (struct item_run){.spilled = task->runs[i],
-                                            .count = task->runs[i].bytes / sizeof(uint64_t)};
+    const bool ok = group_agree(group, counts || error_set(error, "out of memory"), error) &&
+                    find_ranges(writer, counts, error);
     free(counts);
     return ok;
 }
@@ -97,7 +91,7 @@ static bool write_range(void *context, struct error *error)
         .item_bytes = sizeof(uint64_t),
         .merge = merge_range,
         .context = writer,
-        .runs = writer->runs,
+        .runs = task->runs,
         .run_count = task->run_count,
     };
     return rank_array_begin(task->run, &writer->layout, writer->first, writer->count, error) &&
@@ -133,6 +127,5 @@ bool group_indices_write(struct group_indices *task, struct error *error)
     task->figures[RANK_WRITTEN_BYTES] = ok ? writer.count * writer.layout.type->bytes : 0;
     ok = ok && prove(&writer, error);
     rank_runs_free(&writer.numbered);
-    free(writer.runs);
     return ok;
 }

@@ -12,7 +12,7 @@
 
 struct group_indices {
     struct run *run;
-    const struct spill_run *runs; /* of indices, of this rank */
+    const struct item_run *runs; /* of indices, of this rank */
     size_t run_count;
     const struct spill_run *sources; /* the merged range of this rank */
     size_t memory_bytes;             /* for merging, and as much for messages */

@@ -16,9 +16,7 @@
  */
 #include "core/clock.h"
 #include "formats/codec/codec.h"
-#include "formats/io/input_file.h"
 #include "formats/lines/line_compare.h"
-#include "formats/merge/lines_merge.h"
 #include "job/external_cuts.h"
 #include "job/external_lines.h"
 #include "job/pipeline_group_indices.h"
@@ -33,14 +31,13 @@ struct group_lines {
     struct external_lines external;
     struct rank_runs numbered;
     uint64_t *targets; /* of each rank but the first one: the bytes before its range; and an end */
-    struct item_run *runs;    /* of this rank, as bytes */
-    struct check_sum *sums;   /* of this rank's range of each run */
-    struct spill_run sources; /* with --argsort: the numbers of the runs of the merged lines */
-    struct lines_ends ends;   /* of the lines that this rank merged */
-    uint64_t all_bytes;       /* of all runs */
-    uint64_t range_begin;     /* bytes of the sorted lines before this rank's range */
-    uint64_t range_bytes;     /* of the range, with lines that are left out */
-    uint64_t output_bytes;    /* of all ranks */
+    struct check_sum *sums;  /* of this rank's range of each run */
+    struct item_run sources; /* with --argsort: the numbers of the runs of the merged lines */
+    struct lines_ends ends;  /* of the lines that this rank merged */
+    uint64_t all_bytes;      /* of all runs */
+    uint64_t range_begin;    /* bytes of the sorted lines before this rank's range */
+    uint64_t range_bytes;    /* of the range, with lines that are left out */
+    uint64_t output_bytes;   /* of all ranks */
     uint64_t figures[RANK_FIGURES];
 };
 
@@ -76,16 +73,9 @@ static bool reduce_runs(struct group_lines *lines, struct error *error)
 
 static bool allocate(struct group_lines *lines, struct error *error)
 {
-    const size_t count = lines->external.run_count;
     lines->targets = calloc(lines->group->size, sizeof *lines->targets);
-    lines->runs = calloc(count + 1, sizeof *lines->runs);
     lines->sums = calloc(lines->numbered.count + 1, sizeof *lines->sums);
-    if (!lines->targets || !lines->runs || !lines->sums)
-        return error_set(error, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        lines->runs[i] = (struct item_run){.spilled = lines->external.runs[i],
-                                           .count = lines->external.runs[i].bytes};
-    return true;
+    return (lines->targets && lines->sums) || error_set(error, "out of memory");
 }
 
 /* Finds this rank's range from the positions. */
@@ -108,16 +98,16 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
         .group = group,
         .line_order = &job->line_order,
         .item_bytes = 1,
-        .runs = lines->runs,
-        .run_count = lines->external.run_count,
+        .runs = lines->external.list.runs,
+        .run_count = lines->external.list.count,
         .first_run = lines->numbered.first,
         .owners = lines->numbered.owners,
         .all_runs = lines->numbered.count,
         .targets = lines->targets,
         .cut_count = group->size,
     };
-    for (size_t i = 0; i < lines->external.run_count; i++)
-        lines->all_bytes += lines->external.runs[i].bytes;
+    for (size_t i = 0; i < lines->external.list.count; i++)
+        lines->all_bytes += lines->external.list.runs[i].count;
     if (!group_sum(group, &lines->all_bytes, 1, error))
         return false;
     for (unsigned rank = 0; rank < group->size; rank++)
@@ -131,50 +121,24 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
 
 /* ---- Output ---- */
 
-static bool open_sources(const struct group_lines *lines, const struct item_run *runs, size_t count,
-                         struct source **sources, struct error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct input_stream stream = {runs[i].read, runs[i].context, runs[i].count};
-        const bool is_own = lines->numbered.owners[i] == lines->group->rank;
-        const char *const name =
-            is_own ? lines->runs[i - lines->numbered.first].spilled.name : "a run of another rank";
-        if (!source_open_stream(&stream, name, &sources[i], error))
-            return false;
-    }
-    return true;
-}
-
 /* Merges the ranges of all runs to the sink. */
 static bool merge_runs(struct group_lines *lines, const struct item_run *runs, size_t count,
                        struct sink *sink, struct error *error)
 {
-    const struct job *const job = lines->run->job;
-    struct source **const sources = calloc(count, sizeof(struct source *));
     struct lines_merge merge = {
-        .order = &job->line_order,
-        .sources = sources,
         .count = count,
-        .are_sorted = true,
-        .writes_sources = job->argsort.index_type,
-        .threads = job->sort.threads,
+        .writes_sources = lines->run->job->argsort.index_type,
         .memory_bytes = merge_bytes(lines),
         .source_places = lines->numbered.positions + lines->group->rank * count,
         .source_sums = lines->sums,
         .ends = &lines->ends,
     };
-    const bool ok = (sources || error_set(error, "no memory to merge %zu runs", count)) &&
-                    open_sources(lines, runs, count, sources, error) &&
-                    lines_merge_run(&merge, sink, error);
-    for (size_t i = 0; sources && i < count; i++)
-        source_close(sources[i]);
-    free(sources);
-    return ok;
+    return external_lines_merge(&lines->external, runs, &merge, sink, error);
 }
 
 /* Merges the ranges of all runs into *merged, a run of the spill. */
 static bool merge_to_run(struct group_lines *lines, const struct item_run *runs, size_t count,
-                         struct spill *spill, struct spill_run *merged, struct error *error)
+                         struct spill *spill, struct item_run *merged, struct error *error)
 {
     struct external_lines *const external = &lines->external;
     struct sink *sink = NULL;
@@ -191,7 +155,7 @@ static bool merge_range(void *context, struct item_run *runs, size_t count, stru
     struct group_lines *const lines = context;
     const struct job *const job = lines->run->job;
     const struct external_lines *const external = &lines->external;
-    struct spill_run first = {0};
+    struct item_run first = {0};
     if (lines->range_bytes == 0)
         return true;
     if (job->argsort.index_type)
@@ -230,8 +194,8 @@ static bool exchange(struct group_lines *lines, struct error *error)
         .item_bytes = 1,
         .merge = merge_range,
         .context = lines,
-        .runs = lines->runs,
-        .run_count = lines->external.run_count,
+        .runs = lines->external.list.runs,
+        .run_count = lines->external.list.count,
     };
     return ranks_exchange(lines->run, &lines->numbered, merge_bytes(lines), &exchange,
                           lines->figures, error);
@@ -250,9 +214,9 @@ static bool write_indices(struct group_lines *lines, struct error *error)
 {
     struct group_indices indices = {
         .run = lines->run,
-        .runs = lines->external.index_runs,
-        .run_count = lines->external.run_count,
-        .sources = &lines->sources,
+        .runs = lines->external.index_list.runs,
+        .run_count = lines->external.index_list.count,
+        .sources = &lines->sources.spilled,
         .memory_bytes = merge_bytes(lines),
         .figures = lines->figures,
     };
@@ -292,8 +256,8 @@ static bool check_runs(struct group_lines *lines, struct error *error)
     bool ok = group_agree(group, sums || error_set(error, "out of memory"), error);
     if (ok) {
         memcpy(sums, lines->sums, count * sizeof *sums);
-        for (size_t i = 0; i < lines->external.run_count; i++)
-            written[lines->numbered.first + i] = lines->external.runs[i].content;
+        for (size_t i = 0; i < lines->external.list.count; i++)
+            written[lines->numbered.first + i] = lines->external.list.runs[i].spilled.content;
         ok = group_sum(group, &sums->count, 2 * count * (sizeof *sums / sizeof(uint64_t)), error);
     }
     for (size_t i = 0; ok && i < count; i++)
@@ -401,7 +365,7 @@ bool run_group_lines(struct run *run, struct error *error)
     const uint64_t begin = clock_now_ns();
     bool ok = group_agree(lines.group, sort_runs(&lines, error), error) &&
               group_agree(lines.group, reduce_runs(&lines, error), error) &&
-              rank_runs_number(lines.group, lines.external.run_count, &lines.numbered, error) &&
+              rank_runs_number(lines.group, lines.external.list.count, &lines.numbered, error) &&
               group_agree(lines.group, allocate(&lines, error), error);
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     ok = ok && find_cuts(&lines, error) && write_part(&lines, error);
@@ -415,7 +379,6 @@ bool run_group_lines(struct run *run, struct error *error)
     rank_runs_free(&lines.numbered);
     lines_ends_free(&lines.ends);
     free(lines.targets);
-    free(lines.runs);
     free(lines.sums);
     return ok;
 }
