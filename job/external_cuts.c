@@ -10,38 +10,37 @@
 /* Bytes of a run that are read at once to find the ends of lines. */
 #define READ_BYTES ((size_t)4 << 10)
 
+/* ---- Order ---- */
+
+__extension__ typedef unsigned __int128 item_bits;
+
+/* Returns the ordered bits of a number. */
+static item_bits number_bits(const struct record_order *order, const char *data)
+{
+    item_bits bits = 0;
+    memcpy(&bits, data, order->item_bytes);
+    return order->item_bytes == sizeof bits
+               ? bits
+               : key_order_encode(order->key_order, 8 * order->item_bytes, (uint64_t)bits);
+}
+
+int record_compare(const struct record_order *order, const char *a, size_t a_length, const char *b,
+                   size_t b_length)
+{
+    if (order->line_order)
+        return line_compare(order->line_order, 0, a, a_length, b, b_length);
+    const item_bits x = number_bits(order, a), y = number_bits(order, b);
+    return x < y ? -1 : x > y;
+}
+
+/* ---- Records of a run ---- */
+
 /* A record that was read from a run, and the items that it has there. */
 struct record {
     char *data; /* owned; in a buffer that grows */
     size_t length, room;
     uint64_t begin, end; /* of a line, with the terminator */
 };
-
-/* Where a run is cut, by the pivots so far: at least and at most. A record begins at both. */
-struct bounds {
-    uint64_t low, high;
-};
-
-/* Where a pivot splits a run. The records up to `before` are before the pivot. If the pivot is
- * before the cut, so are the records up to `after`: the pivot too, or with a unique order all its
- * equals. */
-struct split {
-    uint64_t before, after;
-};
-
-struct searcher {
-    const struct external_cuts *cuts;
-    struct bounds *bounds; /* a row of all_runs for each cut */
-    struct split *splits;  /* the same rows, and room for add_up() */
-    size_t *pivot_runs;    /* of each cut: the run of the pivot; all_runs: the cut is found */
-    uint64_t *lengths;     /* of each cut: the bytes of its pivot; and room for add_up() */
-    uint64_t *pivot_words; /* the pivots, each in whole words */
-    size_t pivot_room;     /* words; the same on all ranks */
-    struct record *pivots; /* of each cut, if its run is this rank's */
-    struct record probe;
-};
-
-/* ---- Records of a run ---- */
 
 static bool reserve(struct record *record, size_t bytes, struct error *error)
 {
@@ -101,9 +100,9 @@ static bool read_line(const struct spill_run *run, char terminator, uint64_t low
 static bool read_record(const struct external_cuts *cuts, const struct item_run *run, uint64_t low,
                         uint64_t at, struct record *record, struct error *error)
 {
-    const size_t width = cuts->item_bytes;
-    if (cuts->line_order)
-        return read_line(&run->spilled, cuts->line_order->terminator, low, at, record, error);
+    const size_t width = cuts->order.item_bytes;
+    if (cuts->order.line_order)
+        return read_line(&run->spilled, cuts->order.line_order->terminator, low, at, record, error);
     record->begin = at;
     record->end = at + 1;
     record->length = width;
@@ -115,29 +114,31 @@ static bool read_record(const struct external_cuts *cuts, const struct item_run 
     return true;
 }
 
-__extension__ typedef unsigned __int128 item_bits;
-
-/* Returns the ordered bits of a number. */
-static item_bits number_bits(const struct external_cuts *cuts, const char *data)
-{
-    item_bits bits = 0;
-    memcpy(&bits, data, cuts->item_bytes);
-    return cuts->item_bytes == sizeof bits
-               ? bits
-               : key_order_encode(cuts->order, 8 * cuts->item_bytes, (uint64_t)bits);
-}
-
-/* Compares a record with a pivot of `length` bytes. */
-static int compare(const struct external_cuts *cuts, const struct record *record, const char *pivot,
-                   size_t length)
-{
-    if (cuts->line_order)
-        return line_compare(cuts->line_order, 0, record->data, record->length, pivot, length);
-    const item_bits a = number_bits(cuts, record->data), b = number_bits(cuts, pivot);
-    return a < b ? -1 : a > b;
-}
-
 /* ---- Pivots ---- */
+
+/* Where a run is cut, by the pivots so far: at least and at most. A record begins at both. */
+struct bounds {
+    uint64_t low, high;
+};
+
+/* Where a pivot splits a run. The records up to `before` are before the pivot. If the pivot is
+ * before the cut, so are the records up to `after`: the pivot too, or with a unique order all its
+ * equals. */
+struct split {
+    uint64_t before, after;
+};
+
+struct searcher {
+    const struct external_cuts *cuts;
+    struct bounds *bounds; /* a row of all_runs for each cut */
+    struct split *splits;  /* the same rows, and room for add_up() */
+    size_t *pivot_runs;    /* of each cut: the run of the pivot; all_runs: the cut is found */
+    uint64_t *lengths;     /* of each cut: the bytes of its pivot; and room for add_up() */
+    uint64_t *pivot_words; /* the pivots, each in whole words */
+    size_t pivot_room;     /* words; the same on all ranks */
+    struct record *pivots; /* of each cut, if its run is this rank's */
+    struct record probe;
+};
 
 /* Collective: adds up the words over all ranks; there is room for one more. Fails if `ok` is false
  * on a rank. */
@@ -250,7 +251,7 @@ static bool find_place(struct searcher *searcher, const struct item_run *run, st
         if (!read_record(cuts, run, bounds.low, bounds.low + (bounds.high - bounds.low) / 2, probe,
                          error))
             return false;
-        const int found = compare(cuts, probe, pivot, length);
+        const int found = record_compare(&cuts->order, probe->data, probe->length, pivot, length);
         if (found < 0 || (or_equal && found == 0))
             bounds.low = probe->end;
         else
@@ -268,7 +269,7 @@ static bool split_run(struct searcher *searcher, size_t c, size_t i, const char 
     const struct item_run *const run = &cuts->runs[i - cuts->first_run];
     const size_t length = (size_t)searcher->lengths[c], pivot_run = searcher->pivot_runs[c];
     const struct bounds bounds = searcher->bounds[c * cuts->all_runs + i];
-    const bool is_unique = cuts->line_order && cuts->line_order->unique;
+    const bool is_unique = cuts->order.line_order && cuts->order.line_order->unique;
     if (i == pivot_run && !is_unique) {
         *split = (struct split){searcher->pivots[c].begin, searcher->pivots[c].end};
         return true;

@@ -20,12 +20,21 @@
 #include "core/line/line_order.h"
 #include "job/external_merge.h"
 
+/* The order of numbers or of lines. */
+struct record_order {
+    const struct line_order *line_order; /* NULL: of numbers */
+    unsigned item_bytes;                 /* 1, 2, 4, 8 or 16; of lines 1 */
+    struct key_order key_order;          /* of the stored bits of numbers */
+};
+
+/* Returns a number below, equal to or above 0, as memcmp(3) does. Lines have no terminators. */
+int record_compare(const struct record_order *order, const char *a, size_t a_length, const char *b,
+                   size_t b_length);
+
 struct external_cuts {
     struct group *group;
-    const struct line_order *line_order; /* of lines, which are on disk; NULL: of numbers */
-    unsigned item_bytes;                 /* 4, 8 or 16; of lines 1 */
-    struct key_order order;              /* of the stored bits of numbers */
-    const struct item_run *runs;         /* of this rank */
+    struct record_order order;
+    const struct item_run *runs; /* of this rank; lines are on disk */
     size_t run_count;
     size_t first_run;        /* the number of the first of them, of the runs of all ranks */
     const unsigned *owners;  /* of all runs: the rank */

@@ -15,7 +15,6 @@
 #include "core/clock.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/frames.h"
-#include "job/external_cuts.h"
 #include "job/external_runs.h"
 #include "job/pipeline_ranks.h"
 
@@ -82,13 +81,17 @@ static bool reduce_runs(struct group_keys *keys, struct error *error)
            external_runs_reduce(&keys->runs, most, error);
 }
 
+static struct record_order record_order_of(const struct group_keys *keys)
+{
+    const struct sort_spec *const sort = &keys->run->job->sort;
+    return (struct record_order){.item_bytes = sort->item_bytes, .key_order = sort->order};
+}
+
 static bool find_cuts(struct group_keys *keys, struct error *error)
 {
-    const struct job *const job = keys->run->job;
     const struct external_cuts cuts = {
         .group = keys->group,
-        .item_bytes = job->sort.item_bytes,
-        .order = job->sort.order,
+        .order = record_order_of(keys),
         .runs = keys->runs.list.runs,
         .run_count = keys->runs.list.count,
         .first_run = keys->numbered.first,
@@ -180,60 +183,17 @@ static bool write_range(void *context, struct error *error)
 
 /* ---- Proof ---- */
 
-/* Writes the ordered bits of a key as two words, the more significant one first. */
-static void encode_key(const struct group_keys *keys, const unsigned char *key, uint64_t words[2])
+/* Collective: checks the order from each rank to the next. */
+static bool check_ranks(struct group_keys *keys, struct error *error)
 {
-    const unsigned width = keys->run->job->sort.item_bytes;
-    struct key_index pair = {0};
-    if (width == sizeof pair) {
-        memcpy(&pair, key, sizeof pair);
-    } else {
-        memcpy(&pair.key, key, width);
-        pair.key = key_order_encode(keys->run->job->sort.order, 8 * width, pair.key);
-    }
-    words[0] = pair.key;
-    words[1] = pair.index;
-}
-
-/* A rank's report to the other ranks about its output. */
-enum { RANK_COUNT, RANK_FIRST, RANK_LAST = RANK_FIRST + 2, RANK_WORDS = RANK_LAST + 2 };
-
-/* Finds the rank whose first key should be before the last key of a rank before it; `size` if there
- * is none. */
-static unsigned find_disorder(const uint64_t *words, unsigned size)
-{
-    const uint64_t *last = NULL;
-    for (unsigned rank = 0; rank < size; rank++) {
-        const uint64_t *const row = words + rank * RANK_WORDS, *const first = row + RANK_FIRST;
-        if (row[RANK_COUNT] == 0)
-            continue;
-        if (last && (first[0] < last[0] || (first[0] == last[0] && first[1] < last[1])))
-            return rank;
-        last = row + RANK_LAST;
-    }
-    return size;
-}
-
-/* Collective. */
-static bool check_ranks(const struct group_keys *keys, struct error *error)
-{
-    struct group *const group = keys->group;
-    const struct key_check *const written = &keys->run->proof.written;
-    uint64_t own[RANK_WORDS] = {[RANK_COUNT] = written->sum.count};
-    if (written->sum.count > 0) {
-        encode_key(keys, keys->first_key, own + RANK_FIRST);
-        encode_key(keys, written->last_key, own + RANK_LAST);
-    }
-    uint64_t *const words = group_gather(group, own, RANK_WORDS, error);
-    if (!words)
-        return false;
-    const unsigned rank = find_disorder(words, group->size);
-    free(words);
-    return rank == group->size ||
-           proof_fail(keys->run, error,
-                      "the first number of rank %u should be before the last one of the ranks "
-                      "before it",
-                      rank);
+    struct key_check *const written = &keys->run->proof.written;
+    const struct record_order order = record_order_of(keys);
+    const struct lines_ends ends = {
+        .texts = {(char *)keys->first_key, (char *)written->last_key},
+        .lengths = {order.item_bytes, order.item_bytes},
+        .has_lines = written->sum.count > 0,
+    };
+    return ranks_check_order(keys->run, &order, &ends, "number", error);
 }
 
 /* The sums of all ranks take the place of this rank's, so that each rank proves the same. */

@@ -16,8 +16,6 @@
  */
 #include "core/clock.h"
 #include "formats/codec/codec.h"
-#include "formats/lines/line_compare.h"
-#include "job/external_cuts.h"
 #include "job/external_lines.h"
 #include "job/pipeline_group_indices.h"
 #include "job/pipeline_ranks.h"
@@ -89,6 +87,11 @@ static void find_range(struct group_lines *lines)
     }
 }
 
+static struct record_order record_order_of(const struct group_lines *lines)
+{
+    return (struct record_order){.line_order = &lines->run->job->line_order, .item_bytes = 1};
+}
+
 /* Collective: divides the lines among the ranks. */
 static bool find_cuts(struct group_lines *lines, struct error *error)
 {
@@ -96,8 +99,7 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
     const struct job *const job = lines->run->job;
     const struct external_cuts cuts = {
         .group = group,
-        .line_order = &job->line_order,
-        .item_bytes = 1,
+        .order = record_order_of(lines),
         .runs = lines->external.list.runs,
         .run_count = lines->external.list.count,
         .first_run = lines->numbered.first,
@@ -268,80 +270,12 @@ static bool check_runs(struct group_lines *lines, struct error *error)
     return ok;
 }
 
-/* A row of facts about the lines that a rank merged. */
-enum { ENDS_HAS_LINES, ENDS_LENGTHS, ENDS_WORDS = ENDS_LENGTHS + 2 };
-
-/* Finds the rank whose first line should be before the last line of a rank before it; `size` if
- * there is none. texts: the ends of all ranks, each in whole words. */
-static unsigned find_disorder(const struct line_order *order, const uint64_t *rows, unsigned size,
-                              const uint64_t *texts)
-{
-    const char *last = NULL;
-    size_t last_length = 0;
-    for (unsigned rank = 0; rank < size; rank++) {
-        const uint64_t *const row = rows + rank * ENDS_WORDS, *const lengths = row + ENDS_LENGTHS;
-        const char *const first = (const char *)texts;
-        if (!row[ENDS_HAS_LINES])
-            continue;
-        if (last) {
-            const size_t length = (size_t)lengths[0];
-            const int found = line_compare(order, 0, last, last_length, first, length);
-            if (found > (order->unique ? -1 : 0))
-                return rank;
-        }
-        last = (const char *)(texts + group_words(lengths[0]));
-        last_length = (size_t)lengths[1];
-        texts += group_words(lengths[0]) + group_words(lengths[1]);
-    }
-    return size;
-}
-
-/* Collective: gives all ranks the ends of all. */
-static bool share_ends(const struct group_lines *lines, const uint64_t *rows, uint64_t **texts,
-                       struct error *error)
-{
-    struct group *const group = lines->group;
-    size_t words = 0, own = 0;
-    for (unsigned rank = 0; rank < group->size; rank++) {
-        own = rank == group->rank ? words : own;
-        for (size_t i = 0; i < 2; i++)
-            words += group_words(rows[rank * ENDS_WORDS + ENDS_LENGTHS + i]);
-    }
-    *texts = calloc(words + 1, sizeof **texts);
-    if (!group_agree(group, *texts || error_set(error, "out of memory"), error))
-        return false;
-    for (size_t i = 0; lines->ends.has_lines && i < 2; i++) {
-        memcpy(*texts + own, lines->ends.texts[i], lines->ends.lengths[i]);
-        own += group_words(lines->ends.lengths[i]);
-    }
-    return group_sum(group, *texts, words, error);
-}
-
-/* Collective: checks the order from each rank to the next. */
-static bool check_order(struct group_lines *lines, struct error *error)
-{
-    struct group *const group = lines->group;
-    const uint64_t own[ENDS_WORDS] = {lines->ends.has_lines, lines->ends.lengths[0],
-                                      lines->ends.lengths[1]};
-    uint64_t *const rows = group_gather(group, own, ENDS_WORDS, error), *texts = NULL;
-    bool ok = rows && share_ends(lines, rows, &texts, error);
-    if (ok) {
-        const unsigned rank = find_disorder(&lines->run->job->line_order, rows, group->size, texts);
-        ok = rank == group->size ||
-             proof_fail(lines->run, error,
-                        "the first line of rank %u should be before the last one of the ranks "
-                        "before it",
-                        rank);
-    }
-    free(rows);
-    free(texts);
-    return ok;
-}
-
 static bool prove(struct group_lines *lines, struct error *error)
 {
     const struct job *const job = lines->run->job;
-    const bool ok = check_runs(lines, error) && check_order(lines, error);
+    const struct record_order order = record_order_of(lines);
+    const bool ok = check_runs(lines, error) &&
+                    ranks_check_order(lines->run, &order, &lines->ends, "line", error);
     lines->run->report->proof.scope =
         job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
     return group_agree(lines->group, ok, error);

@@ -309,6 +309,71 @@ bool rank_array_write(struct run *run, const struct layout *layout, struct rank_
 
 /* ---- Proof and report ---- */
 
+/* A row of facts about the ends of a rank. */
+enum { ENDS_HAS_ANY, ENDS_LENGTHS, ENDS_WORDS = ENDS_LENGTHS + 2 };
+
+/* Finds the rank whose first record should be before the last record of a rank before it; `size` if
+ * there is none. texts: the ends of all ranks, each in whole words. */
+static unsigned find_disorder(const struct record_order *order, const uint64_t *rows, unsigned size,
+                              const uint64_t *texts)
+{
+    const int highest = order->line_order && order->line_order->unique ? -1 : 0;
+    const char *last = NULL;
+    size_t last_length = 0;
+    for (unsigned rank = 0; rank < size; rank++) {
+        const uint64_t *const row = rows + rank * ENDS_WORDS, *const lengths = row + ENDS_LENGTHS;
+        const char *const first = (const char *)texts;
+        if (!row[ENDS_HAS_ANY])
+            continue;
+        if (last && record_compare(order, last, last_length, first, (size_t)lengths[0]) > highest)
+            return rank;
+        last = (const char *)(texts + group_words(lengths[0]));
+        last_length = (size_t)lengths[1];
+        texts += group_words(lengths[0]) + group_words(lengths[1]);
+    }
+    return size;
+}
+
+/* Collective: gives all ranks the ends of all. */
+static bool share_ends(struct group *group, const struct lines_ends *ends, const uint64_t *rows,
+                       uint64_t **texts, struct error *error)
+{
+    size_t words = 0, own = 0;
+    for (unsigned rank = 0; rank < group->size; rank++) {
+        own = rank == group->rank ? words : own;
+        for (size_t i = 0; i < 2 && rows[rank * ENDS_WORDS + ENDS_HAS_ANY]; i++)
+            words += group_words(rows[rank * ENDS_WORDS + ENDS_LENGTHS + i]);
+    }
+    *texts = calloc(words + 1, sizeof **texts);
+    if (!group_agree(group, *texts || error_set(error, "out of memory"), error))
+        return false;
+    for (size_t i = 0; ends->has_lines && i < 2; i++) {
+        memcpy(*texts + own, ends->texts[i], ends->lengths[i]);
+        own += group_words(ends->lengths[i]);
+    }
+    return group_sum(group, *texts, words, error);
+}
+
+bool ranks_check_order(const struct run *run, const struct record_order *order,
+                       const struct lines_ends *ends, const char *noun, struct error *error)
+{
+    struct group *const group = run->job->group;
+    const uint64_t own[ENDS_WORDS] = {ends->has_lines, ends->lengths[0], ends->lengths[1]};
+    uint64_t *const rows = group_gather(group, own, ENDS_WORDS, error), *texts = NULL;
+    bool ok = rows && share_ends(group, ends, rows, &texts, error);
+    if (ok) {
+        const unsigned rank = find_disorder(order, rows, group->size, texts);
+        ok = rank == group->size ||
+             proof_fail(run, error,
+                        "the first %s of rank %u should be before the last one of the ranks before "
+                        "it",
+                        noun, rank);
+    }
+    free(rows);
+    free(texts);
+    return ok;
+}
+
 bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *error)
 {
     uint64_t words[2] = {sum->count, sum->hash};

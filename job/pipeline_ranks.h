@@ -5,6 +5,8 @@
 #ifndef JOB_PIPELINE_RANKS_H
 #define JOB_PIPELINE_RANKS_H
 
+#include "formats/merge/lines_merge.h"
+#include "job/external_cuts.h"
 #include "job/external_exchange.h"
 #include "job/pipeline_run.h"
 
@@ -70,6 +72,11 @@ bool rank_array_begin(struct run *run, const struct layout *layout, uint64_t fir
  * ranks_write_aside(). */
 bool rank_array_write(struct run *run, const struct layout *layout, struct rank_part *part,
                       uint64_t *output_bytes, struct error *error);
+
+/* Collective: checks that the last number or line that a rank has written is not after the first
+ * one of the ranks after it. With a unique order, lines must differ. noun: "number" or "line". */
+bool ranks_check_order(const struct run *run, const struct record_order *order,
+                       const struct lines_ends *ends, const char *noun, struct error *error);
 
 /* Collective: replaces a sum by that of all ranks. */
 bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *error);
