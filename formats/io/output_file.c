@@ -414,6 +414,8 @@ static bool take_space(const struct output_file *output, const char *name, struc
 {
     const off_t bytes = output->target.status.st_size;
     const int unshare = FALLOC_FL_KEEP_SIZE | FALLOC_FL_UNSHARE_RANGE;
+    if (!output_path_check_room(output->file, bytes, name, error))
+        return false;
     if (bytes == 0 || fallocate(output->file, unshare, 0, bytes) == 0)
         return true;
     if (errno == ENOSPC || errno == EDQUOT)
@@ -745,9 +747,8 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
         output_file_discard(output);
         return false;
     }
-    output->file = output_path_open_in_place(target);
+    output->file = output_path_open_in_place(target, name, error);
     if (output->file < 0) {
-        error_set_errno(error, "%s", name);
         output_file_discard(output);
         return false;
     }

@@ -227,6 +227,19 @@ bool output_path_check(const struct output_path *found, const char *name, struct
     return !S_ISREG(mode) || check_replaceable(found, name, error);
 }
 
+bool output_path_check_room(int file, off_t bytes, const char *name, struct error *error)
+{
+    struct statfs system;
+    if (fstatfs(file, &system) != 0 || system.f_type != BTRFS_SUPER_MAGIC)
+        return true;
+    const uint64_t room = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
+    return room >= (uint64_t)bytes ||
+           error_set(error,
+                     "%s: overwriting a file on btrfs takes its size in free space, %jd bytes, and "
+                     "%ju are free; nothing is written: use -o on another disk",
+                     name, (intmax_t)bytes, (uintmax_t)room);
+}
+
 bool output_path_check_in_place(const struct output_path *found, const char *name,
                                 struct error *error)
 {
@@ -251,23 +264,27 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
                          "%s: it is larger than this process may write (ulimit -f): raise the "
                          "limit",
                          name);
-    return !(attributes_of(found->file) & STATX_ATTR_APPEND) ||
-           error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
+    if (attributes_of(found->file) & STATX_ATTR_APPEND)
+        return error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
+    return output_path_check_room(found->file, found->status.st_size, name, error);
 }
 
-int output_path_open_in_place(const struct output_path *found)
+int output_path_open_in_place(const struct output_path *found, const char *name,
+                              struct error *error)
 {
     struct stat status;
     int file = descriptor_raise(
         openat(found->directory, found->name, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
-    if (file < 0)
-        return -1;
-    const bool is_known = fstat(file, &status) == 0;
-    if (is_known && descriptor_same_file(&status, &found->status))
+    if (file < 0 || fstat(file, &status) != 0)
+        error_set_errno(error, "%s", name);
+    else if (!descriptor_same_file(&status, &found->status))
+        error_set(error,
+                  "%s: it was replaced meanwhile, or is in a lower layer of an overlay file system "
+                  "and was copied when it was opened: run the command again",
+                  name);
+    else
         return file;
     close_descriptor(&file);
-    if (is_known)
-        errno = ESTALE; /* another file has this name now */
     return -1;
 }
 

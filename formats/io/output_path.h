@@ -40,8 +40,14 @@ bool output_path_check(const struct output_path *found, const char *name, struct
 bool output_path_check_in_place(const struct output_path *found, const char *name,
                                 struct error *error);
 
-/* Opens such a file for reading and writing. Returns -1 with errno. */
-int output_path_open_in_place(const struct output_path *found);
+/* Fails if a file of `bytes` bytes, of which `file` is a descriptor, may not find the disk space to
+ * be overwritten. btrfs writes new content to new space, and releases the old one later, or never
+ * if a snapshot shares it. With less free space than that, a file of one extent was damaged. */
+bool output_path_check_room(int file, off_t bytes, const char *name, struct error *error);
+
+/* Opens such a file for reading and writing. Returns -1 with *error. */
+int output_path_open_in_place(const struct output_path *found, const char *name,
+                              struct error *error);
 
 /* Returns true if the name still leads to the file. */
 bool output_path_still_leads(const struct output_path *found);

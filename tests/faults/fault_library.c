@@ -8,6 +8,9 @@
  *                      the call is made. The last three only for calls that move bytes.
  *   FAULT_MEMORY=BYTES a call that requests more memory than that fails
  *   FAULT_NAMED=yes    files without a name cannot be opened, as on some file systems
+ *   FAULT_OWNER=UID    regular files belong to that user and have all permissions, as on a drive of
+ *                      Windows
+ *   FAULT_BTRFS=full   all file systems are btrfs, and are full
  *   FAULT_CALLS=FILE   at exit, writes a line "NAME CALLS" to FILE for each function called
  *
  * Calls count from the start of main, and only from certain callers: the program, and libzstd,
@@ -22,6 +25,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -277,8 +281,6 @@ FAILING(FILE *, fopen, (const char *path, const char *mode), (path, mode), NULL)
 FAILING(ssize_t, getdelim, (char **line, size_t *room, int end, FILE *file),
         (line, room, end, file), -1)
 FAILING(int, stat, (const char *path, struct stat *status), (path, status), -1)
-FAILING(int, fstat, (int file, struct stat *status), (file, status), -1)
-FAILING(int, fstatfs, (int file, struct statfs *status), (file, status), -1)
 FAILING(int, faccessat, (int directory, const char *path, int mode, int flags),
         (directory, path, mode, flags), -1)
 FAILING(int, statx,
@@ -320,26 +322,56 @@ FAILING(int, sigaction, (int number, const struct sigaction *action, struct siga
         (number, action, old), -1)
 /* clang-format on */
 
+int fstat(int file, struct stat *status)
+{
+    const char *const owner = getenv("FAULT_OWNER");
+    const int how = count_call(FUNCTION_fstat, CALLER);
+    const int result = how ? -1 : NEXT(fstat)(file, status);
+    if (result == 0 && owner && S_ISREG(status->st_mode)) {
+        status->st_uid = status->st_gid = (uid_t)atoi(owner);
+        status->st_mode |= 0777;
+    }
+    errno = how ? how : errno;
+    return result;
+}
+
+int fstatfs(int file, struct statfs *status)
+{
+    const int how = count_call(FUNCTION_fstatfs, CALLER);
+    const int result = how ? -1 : NEXT(fstatfs)(file, status);
+    if (result == 0 && getenv("FAULT_BTRFS")) {
+        status->f_type = BTRFS_SUPER_MAGIC;
+        status->f_bavail = 0;
+    }
+    errno = how ? how : errno;
+    return result;
+}
+
+/* With FAULT_NAMED, files without a name cannot be opened. */
+static int must_fail(enum function function, const void *caller, int flags)
+{
+    const bool is_refused = (flags & O_TMPFILE) == O_TMPFILE && getenv("FAULT_NAMED");
+    return is_refused ? EOPNOTSUPP : count_call(function, caller);
+}
+
 int open(const char *path, int flags, ...)
 {
     va_list arguments;
     va_start(arguments, flags);
-    const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
     va_end(arguments);
-    const int how = count_call(FUNCTION_open, CALLER);
+    const int how = must_fail(FUNCTION_open, CALLER, flags);
     errno = how ? how : errno;
     return how ? -1 : NEXT(open)(path, flags, mode);
 }
 
-/* With FAULT_NAMED, files without a name cannot be opened. */
 int openat(int directory, const char *path, int flags, ...)
 {
     va_list arguments;
     va_start(arguments, flags);
     const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
     va_end(arguments);
-    const bool is_refused = (flags & O_TMPFILE) == O_TMPFILE && getenv("FAULT_NAMED");
-    const int how = is_refused ? EOPNOTSUPP : count_call(FUNCTION_openat, CALLER);
+    const int how = must_fail(FUNCTION_openat, CALLER, flags);
     errno = how ? how : errno;
     return how ? -1 : NEXT(openat)(directory, path, flags, mode);
 }

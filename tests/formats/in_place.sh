@@ -174,6 +174,35 @@ kept 'a file above the limit of sizes' 'f8.2200000.f64: it is larger than this p
 ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \
     gpusort --explain --in-place numbers.txt
 
+if [ -n "$fault_library" ]; then
+    cp numbers.txt full.txt
+    for words in --in-place '--explain --in-place'; do
+        # shellcheck disable=SC2086 # several words
+        kept "a file of a full btrfs, $words" \
+            '^gpusort: full.txt: overwriting a file on btrfs takes its size in free space, [0-9]+ bytes, and 0 are free' \
+            full.txt -- env LD_PRELOAD="$fault_library" FAULT_BTRFS=full "$GPUSORT" -n $words full.txt
+    done
+else
+    skip 'a file of a full btrfs' 'no calls fail in this build'
+fi
+# Opening a lower file with two links for writing makes another file of it.
+mkdir lower upper work overlay
+# on_overlay COMMAND...: runs COMMAND where overlay has the files of lower, which do not change.
+on_overlay() {
+    unshare --map-root-user --mount bash -c '
+        mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work none overlay && "$@"' - "$@"
+}
+cp numbers.txt lower/one && ln lower/one lower/two && cp numbers.txt lower/alone
+if on_overlay true 2>/dev/null; then
+    ok_file 'a file in a lower layer' upper/alone numbers.sorted -- on_overlay "$GPUSORT" -n --in-place overlay/alone
+    ok_fails_with 'a file with two links in a lower layer' 2 'is in a lower layer .*: run the command again$' -- \
+        on_overlay "$GPUSORT" -n --in-place overlay/two
+    ok_file 'the command is run again' upper/two numbers.sorted -- on_overlay "$GPUSORT" -n --in-place overlay/two
+    ok_same_bytes 'the lower layer stays' lower/two numbers.txt
+else
+    skip 'a file in a lower layer' 'no overlay file system may be mounted'
+fi
+
 # ---- flipped bits, signals -----------------------------------------------------------------------
 
 flips=$(dirname "$GPUSORT")/tests/gpusort_flips
