@@ -105,9 +105,11 @@ static bool cut_off(const struct output_file *output, uint64_t bytes)
         return true;
     if (is_followed(output))
         return true;
-    if (fstat(output->file, &status) == 0 && (uint64_t)status.st_size < bytes)
+    const bool is_known = fstat(output->file, &status) == 0;
+    if (is_known && (uint64_t)status.st_size < bytes)
         bytes = (uint64_t)status.st_size; /* another process truncated it */
-    return ftruncate(output->file, (off_t)bytes) == 0 &&
+    const bool has_size = is_known && (uint64_t)status.st_size == bytes;
+    return (ftruncate(output->file, (off_t)bytes) == 0 || has_size) &&
            (output->shared == 0 || lseek(output->shared, (off_t)bytes, SEEK_SET) >= 0);
 }
 

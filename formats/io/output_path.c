@@ -437,13 +437,26 @@ static mode_t without_group(mode_t mode)
     return (mode & ~(mode_t)(S_IRWXG | S_IRWXO)) | both | both << 3;
 }
 
-/* Sets the mode. If a file system refuses that to the file's owner, because it has no modes or
- * fixed ones, the file's own mode remains, provided that it permits no more. */
-static bool set_mode(int file, mode_t mode)
+/* Sets the mode. If a file system refuses that, because it has no modes or fixed ones, the file's
+ * own mode remains, provided that it permits no more, and that the file belongs to the effective
+ * user or to the old file's owner. A mounted drive can give all files to one user. */
+static bool set_mode(int file, mode_t mode, uid_t old_owner)
 {
     struct stat status;
-    return fchmod(file, mode) == 0 || (fstat(file, &status) == 0 && status.st_uid == geteuid() &&
+    return fchmod(file, mode) == 0 || (fstat(file, &status) == 0 &&
+                                       (status.st_uid == geteuid() || status.st_uid == old_owner) &&
                                        (status.st_mode & ALLPERMS & ~mode) == 0);
+}
+
+/* Gives the file the owner and group of the old one, or the group alone. */
+static void set_owner(int file, const struct stat *old, bool *is_owner_kept, bool *is_group_kept)
+{
+    struct stat now;
+    const bool is_known = fstat(file, &now) == 0;
+    *is_group_kept = is_known && now.st_gid == old->st_gid;
+    *is_owner_kept = (*is_group_kept && now.st_uid == old->st_uid) ||
+                     fchown(file, old->st_uid, old->st_gid) == 0;
+    *is_group_kept = *is_group_kept || *is_owner_kept || fchown(file, (uid_t)-1, old->st_gid) == 0;
 }
 
 bool output_path_copy_attributes(const struct output_path *found, int file)
@@ -454,8 +467,8 @@ bool output_path_copy_attributes(const struct output_path *found, int file)
     open_origin(found, &origin);
     (void)fchmod(file, S_IRUSR | S_IWUSR); /* until the last step; some file systems fail */
     copy_named_attributes(&origin, file);
-    const bool is_owner_kept = fchown(file, old->st_uid, old->st_gid) == 0;
-    const bool is_group_kept = is_owner_kept || fchown(file, (uid_t)-1, old->st_gid) == 0;
+    bool is_owner_kept, is_group_kept;
+    set_owner(file, old, &is_owner_kept, &is_group_kept);
     if (!is_owner_kept || geteuid() != 0)
         mode &= ~(mode_t)(S_ISUID | S_ISGID);
     if (!is_group_kept)
@@ -464,5 +477,5 @@ bool output_path_copy_attributes(const struct output_path *found, int file)
         mode &= ~(mode_t)(S_IRWXG | S_IRWXO);
     if (origin.readable >= 0)
         close(origin.readable);
-    return set_mode(file, mode);
+    return set_mode(file, mode, old->st_uid);
 }

@@ -149,6 +149,20 @@ if [ -n "$fault_library" ]; then
     done
 fi
 
+# All files of a mounted drive of Windows belong to one user, and refuse other modes and owners.
+if [ -n "$fault_library" ]; then
+    for user in 0 1000; do
+        fresh_place
+        install -m 777 /dev/null place/out
+        ok_file "a drive whose files are of user $user" place/out sorted -- \
+            env FAULT_OWNER=$user FAULT=fchmod:1+:1 "${by_name[@]}" -n input -o place/out
+    done
+    fresh_place
+    ok_file 'a file system that cannot truncate' place/out sorted -- \
+        env FAULT=ftruncate:1+:95 "${by_name[@]}" -n input -o place/out
+    ok_prints 'nothing is left on these' 'out\n' -- ls -A place
+fi
+
 # A group that the user is not in cannot be kept. Its members are others now, and the members of the
 # new group were others. So both get only the permissions that group and others had in common.
 if [ $is_root = yes ]; then
