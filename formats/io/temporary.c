@@ -268,7 +268,7 @@ bool temporary_create_shared(int directory, mode_t mode, const char *output_name
 }
 
 /* Creates the file if the file system has no files without a name. It has a name for a moment, in
- * which signals wait. */
+ * which signals wait. Fails where an open file cannot be removed, as on drives of Windows. */
 static int create_and_unlink(const char *directory)
 {
     char *path;
@@ -276,9 +276,14 @@ static int create_and_unlink(const char *directory)
         return -1;
     sigset_t old_mask;
     ending_begin_change(&old_mask);
-    const int file = mkostemp(path, O_CLOEXEC);
-    if (file >= 0)
+    int file = mkostemp(path, O_CLOEXEC);
+    if (file >= 0 && unlink(path) != 0) {
+        const int cause = errno;
+        close(file);
         unlink(path);
+        file = -1;
+        errno = cause;
+    }
     ending_end_change(&old_mask);
     free(path);
     return file;

@@ -307,6 +307,16 @@ ok_says 'short numbers are counted' '^memory .* numbers at a time, which are cou
 
 # ---- signals -------------------------------------------------------------------------------------
 
+# A directory in which each file has a name, and in which open files cannot be removed.
+if [ -n "$fault_library" ]; then
+    sort -n fields >expected
+    named=(env LD_PRELOAD="$fault_library" FAULT_NAMED=yes)
+    ok_output 'parts in files that have had a name' expected -- "${named[@]}" "$GPUSORT" -S 100K -n fields
+    refused 'an open file that cannot be removed' "^gpusort: cannot create temporary file in '.*' \(-T\): Text file busy$" -- \
+        "${named[@]}" FAULT=unlink:1:26 "$GPUSORT" -S 100K -n fields -o "$target"
+    ok_prints 'none of them is left' '' -- ls -A "$spill"
+fi
+
 # SIGTERM, as a later part is stored.
 if [ -z "$fault_library" ]; then
     skip 'SIGTERM after a part was stored' 'with sanitizers, or the faults are not built'
