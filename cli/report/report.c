@@ -9,6 +9,8 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 
 void report_error(const struct error *error)
 {
@@ -301,6 +303,39 @@ static void print_bytes(FILE *stream, uint64_t bytes)
     fprintf(stream, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
 }
 
+/* Returns true if one of the directories before the one at `index` is on the same file system. */
+static bool is_on_earlier_system(const struct memory_limits *memory, size_t index)
+{
+    struct stat status, earlier;
+    bool is_found = false;
+    if (stat(memory->directories[index], &status) != 0)
+        return false;
+    for (size_t i = 0; i < index && !is_found; i++)
+        is_found = stat(memory->directories[i], &earlier) == 0 && earlier.st_dev == status.st_dev;
+    return is_found;
+}
+
+/* Prints the directories for sorted parts, and the free space of their file systems if it is
+ * known. */
+static void print_directories(FILE *stream, const struct memory_limits *memory)
+{
+    uint64_t free_bytes = 0;
+    bool is_known = true;
+    for (size_t i = 0; i < memory->directory_count; i++) {
+        struct statfs system;
+        fprintf(stream, "%s", i == 0 ? "" : ", ");
+        quote_print(stream, memory->directories[i]);
+        is_known = is_known && statfs(memory->directories[i], &system) == 0;
+        if (is_known && !is_on_earlier_system(memory, i))
+            free_bytes += (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
+    }
+    if (!is_known)
+        return;
+    fprintf(stream, " (");
+    print_bytes(stream, free_bytes);
+    fprintf(stream, " free)");
+}
+
 /* Prints how much is sorted at once, unless that is certain to be everything. */
 static void print_parts(FILE *stream, const struct plan *plan)
 {
@@ -330,7 +365,7 @@ static void print_parts(FILE *stream, const struct plan *plan)
         fprintf(stream, " of ");
     }
     fprintf(stream, "sorted parts stored in %s", job->backend == backends[0] ? "" : "memory or ");
-    quote_print(stream, job->memory.directories[0]);
+    print_directories(stream, &job->memory);
 }
 
 static void print_memory(FILE *stream, const char *prefix, const struct plan *plan)

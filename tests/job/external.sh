@@ -268,9 +268,11 @@ else
             mount -t tmpfs -o size=16k none /tmp
             exec env ./program -S 1b --format=raw --type=f64 unsorted "$@"' - "$@"
     }
-    ok_says 'a /tmp in memory' 'parts stored in /var/tmp$' -- in_memory --explain
+    ok_says 'a /tmp in memory' 'parts stored in /var/tmp \([0-9.]+ [KMGT]iB free\)$' -- in_memory --explain
+    ok_says 'a file system counts once, if two directories are there' 'parts stored in /tmp, /tmp/\. \(16\.0 KiB free\)$' -- \
+        in_memory -T /tmp -T /tmp/. --explain
     ok_output 'a /tmp in memory is not used' "$sorted" -- in_memory
-    ok_says 'a /tmp in memory is used if it is named' 'parts stored in /tmp$' -- in_memory -T /tmp --explain
+    ok_says 'a /tmp in memory is used if it is named' 'parts stored in /tmp \(16\.0 KiB free\)$' -- in_memory -T /tmp --explain
     rm program
 fi
 refused '--device-memory=x' "^gpusort: invalid --device-memory argument 'x'$" \
@@ -294,10 +296,10 @@ ok_says 'most of what is free' '^memory .*most of what is free' -- gpusort --exp
 printf '2\n1\n' >few
 ok_says 'a small input is sorted without asking what is free' 'memory .*\(enough for a small input\)$' -- gpusort -v few
 ok_says 'how much is sorted at a time, of lines' \
-    '^memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one$' -- \
+    '^memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one \([0-9.]+ [KMGT]iB free\)$' -- \
     gpusort --explain -S 20K -T one lines
 ok_says 'how much is sorted at a time, of numbers' \
-    '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts stored in one$' -- \
+    '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts stored in one \([0-9.]+ [KMGT]iB free\)$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted"
 ok_says 'short numbers are counted' '^memory .* numbers at a time, which are counted$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=u16 "$unsorted"
