@@ -559,7 +559,7 @@ static bool publish(struct output_file *output, const char *name, struct error *
             return false;
         if (target->file >= 0 && !output_path_copy_attributes(target, output->file))
             break;
-        if (temporary_publish(output->file, target->name, target->exists))
+        if (temporary_publish(&output->file, target->name, target->exists))
             return true;
         if (errno != EEXIST)
             break;

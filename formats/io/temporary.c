@@ -85,6 +85,13 @@ static int create_hidden(int mode)
                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode);
 }
 
+/* Opens the file by its name. Returns -1 with errno. */
+static int open_hidden(void)
+{
+    return descriptor_raise(
+        openat(temporary.directory, temporary.name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+}
+
 /* Fails with errno in an append-only directory, where the file could not be removed. */
 static bool check_removable(void)
 {
@@ -244,8 +251,7 @@ static bool create_noted(mode_t mode, const char *output_name, struct group *gro
 
 static bool open_noted(const char *output_name, int *file, struct error *error)
 {
-    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-    *file = descriptor_raise(openat(temporary.directory, temporary.name, flags));
+    *file = open_hidden();
     return *file >= 0 ||
            error_set_errno(error,
                            "%s: the file that rank 0 created beside it cannot be opened, and all "
@@ -315,30 +321,42 @@ static bool rename_to(const char *name, bool replaces)
     return renameat(directory, temporary.name, directory, name) == 0;
 }
 
-/* Gives the temporary its name. Call it within a change. Returns false with errno. */
-static bool publish_hidden(int file, const char *name, bool replaces)
+/* Renames a temporary that has a name. Call it within a change. Returns false with errno. */
+static bool rename_closed(int *file, const char *name, bool replaces)
 {
-    if (!temporary.has_name && make_hidden(link_hidden, file) != 0)
-        return false;
-    const bool renamed = rename_to(name, replaces);
+    const bool renamed = close(*file) == 0 && rename_to(name, replaces);
     const int cause = errno;
-    if (renamed && temporary.has_name)
+    *file = renamed ? -1 : open_hidden();
+    if (renamed)
         note_name(false);
-    if (!renamed && !temporary.has_name)
+    errno = cause;
+    return renamed;
+}
+
+/* Replaces a file by a temporary without a name. Call it within a change. Returns false with
+ * errno. */
+static bool link_and_rename(int file, const char *name)
+{
+    if (make_hidden(link_hidden, file) != 0)
+        return false;
+    const bool renamed = rename_to(name, true);
+    const int cause = errno;
+    if (!renamed)
         remove_now();
     errno = cause;
     return renamed;
 }
 
-bool temporary_publish(int file, const char *name, bool replaces)
+bool temporary_publish(int *file, const char *name, bool replaces)
 {
     sigset_t old_mask;
     bool published;
     if (!temporary.has_name && !replaces) {
-        published = link_to(file, name);
+        published = link_to(*file, name);
     } else {
         ending_begin_change(&old_mask);
-        published = publish_hidden(file, name, replaces);
+        published =
+            temporary.has_name ? rename_closed(file, name, replaces) : link_and_rename(*file, name);
         ending_end_change(&old_mask);
     }
     temporary.exists = !published;

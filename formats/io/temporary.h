@@ -29,10 +29,12 @@ bool temporary_create_shared(int directory, mode_t mode, const char *output_name
  * There may be any number of these. False with errno. */
 bool temporary_create_nameless(const char *directory, int *file);
 
-/* Gives the temporary, of which `file` is a descriptor, the name in its directory. With `replaces`,
+/* Gives the temporary, of which *file is a descriptor, the name in its directory. With `replaces`,
  * it replaces the file that has the name. Otherwise the call fails with EEXIST if the name is
- * taken. Returns false with errno; the temporary is then unchanged. */
-bool temporary_publish(int file, const char *name, bool replaces);
+ * taken. Returns false with errno; the temporary is then unchanged. Closes *file and sets it to -1
+ * if the temporary has a name, because some drives refuse to rename an open file; after a failure
+ * *file is open again, or -1. */
+bool temporary_publish(int *file, const char *name, bool replaces);
 
 /* Removes the temporary unless it was published; the caller closes its descriptors. Keeps errno. */
 void temporary_remove(void);

@@ -10,6 +10,7 @@
  *   FAULT_NAMED=yes    files without a name cannot be opened, as on some file systems
  *   FAULT_OWNER=UID    regular files belong to that user and have all permissions, as on a drive of
  *                      Windows
+ *   FAULT_BUSY=yes     open files cannot be renamed or removed, as on some drives of Windows
  *   FAULT_BTRFS=full   all file systems are btrfs, and are full
  *   FAULT_CALLS=FILE   at exit, writes a line "NAME CALLS" to FILE for each function called
  *
@@ -290,10 +291,6 @@ FAILING(ssize_t, readlinkat, (int directory, const char *path, char *link, size_
         (directory, path, link, bytes), -1)
 FAILING(int, linkat, (int from, const char *old, int to, const char *name, int flags),
         (from, old, to, name, flags), -1)
-FAILING(int, renameat, (int from, const char *old, int to, const char *name),
-        (from, old, to, name), -1)
-FAILING(int, renameat2, (int from, const char *old, int to, const char *name, unsigned flags),
-        (from, old, to, name, flags), -1)
 FAILING(int, unlinkat, (int directory, const char *path, int flags), (directory, path, flags), -1)
 FAILING(ssize_t, fgetxattr, (int file, const char *name, void *value, size_t bytes),
         (file, name, value, bytes), -1)
@@ -301,7 +298,6 @@ FAILING(ssize_t, flistxattr, (int file, char *names, size_t bytes), (file, names
 FAILING(int, fsetxattr, (int file, const char *name, const void *value, size_t bytes, int flags),
         (file, name, value, bytes, flags), -1)
 FAILING(int, fremovexattr, (int file, const char *name), (file, name), -1)
-FAILING(int, unlink, (const char *path), (path), -1)
 FAILING(int, fchmod, (int file, mode_t mode), (file, mode), -1)
 FAILING(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), -1)
 FAILING(int, ftruncate, (int file, off_t bytes), (file, bytes), -1)
@@ -321,6 +317,45 @@ FAILING(int, setrlimit, (__rlimit_resource_t which, const struct rlimit *limit),
 FAILING(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old),
         (number, action, old), -1)
 /* clang-format on */
+
+/* Returns true if FAULT_BUSY is set and the program has the file open, except by O_PATH. */
+static bool is_busy(int directory, const char *path)
+{
+    struct stat status, other;
+    bool is_open = false;
+    if (!getenv("FAULT_BUSY") || fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    for (int file = 0; file < 64 && !is_open; file++)
+        is_open = NEXT(fstat)(file, &other) == 0 && other.st_dev == status.st_dev &&
+                  other.st_ino == status.st_ino && !(NEXT(fcntl)(file, F_GETFL) & O_PATH);
+    return is_open;
+}
+
+static int must_keep(enum function function, const void *caller, int directory, const char *path)
+{
+    return is_busy(directory, path) ? ETXTBSY : count_call(function, caller);
+}
+
+int renameat(int from, const char *old, int to, const char *name)
+{
+    const int how = must_keep(FUNCTION_renameat, CALLER, from, old);
+    errno = how ? how : errno;
+    return how ? -1 : NEXT(renameat)(from, old, to, name);
+}
+
+int renameat2(int from, const char *old, int to, const char *name, unsigned flags)
+{
+    const int how = must_keep(FUNCTION_renameat2, CALLER, from, old);
+    errno = how ? how : errno;
+    return how ? -1 : NEXT(renameat2)(from, old, to, name, flags);
+}
+
+int unlink(const char *path)
+{
+    const int how = must_keep(FUNCTION_unlink, CALLER, AT_FDCWD, path);
+    errno = how ? how : errno;
+    return how ? -1 : NEXT(unlink)(path);
+}
 
 int fstat(int file, struct stat *status)
 {

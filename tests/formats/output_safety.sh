@@ -158,6 +158,11 @@ if [ -n "$fault_library" ]; then
             env FAULT_OWNER=$user FAULT=fchmod:1+:1 "${by_name[@]}" -n input -o place/out
     done
     fresh_place
+    for name in new old; do
+        ok_file "a drive that cannot rename an open file, $name" place/out sorted -- \
+            env FAULT_BUSY=yes "${by_name[@]}" -n input -o place/out
+    done
+    fresh_place
     ok_file 'a file system that cannot truncate' place/out sorted -- \
         env FAULT=ftruncate:1+:95 "${by_name[@]}" -n input -o place/out
     ok_prints 'nothing is left on these' 'out\n' -- ls -A place

@@ -315,7 +315,7 @@ if [ -n "$fault_library" ]; then
     named=(env LD_PRELOAD="$fault_library" FAULT_NAMED=yes)
     ok_output 'parts in files that have had a name' expected -- "${named[@]}" "$GPUSORT" -S 100K -n fields
     refused 'an open file that cannot be removed' "^gpusort: cannot create temporary file in '.*' \(-T\): Text file busy$" -- \
-        "${named[@]}" FAULT=unlink:1:26 "$GPUSORT" -S 100K -n fields -o "$target"
+        "${named[@]}" FAULT_BUSY=yes "$GPUSORT" -S 100K -n fields -o "$target"
     ok_prints 'none of them is left' '' -- ls -A "$spill"
 fi
 
