@@ -59,17 +59,18 @@ HOST_DEVICE static inline const char *line_find_byte(int byte, const char *p, co
 #endif
 }
 
-/* Skips bytes that are above all blanks, 8 per step. May stop before the last of them. */
+/* Skips bytes that are above all blanks, 8 per step. May stop before the last 7 of them. */
 HOST_DEVICE static inline const char *line_skip_others(const char *p, const char *line_end)
 {
 #ifndef __CUDA_ARCH__
     for (; line_end - p >= 8; p += 8) {
         uint64_t word;
         memcpy(&word, p, 8);
-        /* Finds a byte up to ' ': of the lowest one the top bit is set. Above it, a borrow may set
-         * others. */
-        if (((word - byte_in_all('!')) & ~word & byte_in_all((char)0x80)) != 0)
-            break;
+        /* The lowest top bit that is set is that of the first byte up to ' '. Above it, a borrow
+         * may set others. */
+        const uint64_t found = (word - byte_in_all('!')) & ~word & byte_in_all((char)0x80);
+        if (found != 0)
+            return p + __builtin_ctzll(found) / 8;
     }
 #else
     (void)line_end;
