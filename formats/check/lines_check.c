@@ -100,16 +100,18 @@ static bool walk_images(struct walk *walk, size_t most)
 static void walk_keys(struct walk *walk)
 {
     const struct line_order *const order = walk->order;
-    const int highest =
-        order->unique ? -1 : 0; /* greatest result of line_with_key_compare in order */
-    struct line_with_key lines[2] = {{0}};
+    const int highest = order->unique ? -1 : 0; /* greatest result of a comparison in order */
+    struct line_with_image lines[2] = {{0}};    /* with their keys, without images */
     struct line_run *const run = &walk->run;
-    if (run->offset > 0)
-        lines[1] = line_with_key_make(order, walk->text, run->offset - 1);
+    if (run->offset > 0) {
+        lines[1] = (struct line_with_image){.text = walk->text, .length = run->offset - 1};
+        line_find_key(order, &lines[1]);
+    }
     for (unsigned i = 0; run->offset < walk->bytes; i = !i) {
         const size_t length = line_run_length(order, walk->text, walk->bytes, run->offset);
-        lines[i] = line_with_key_make(order, walk->text + run->offset, length);
-        if (run->offset > 0 && line_with_key_compare(order, &lines[!i], &lines[i]) > highest) {
+        lines[i] = (struct line_with_image){.text = walk->text + run->offset, .length = length};
+        line_find_key(order, &lines[i]);
+        if (run->offset > 0 && line_image_compare_equal(order, &lines[!i], &lines[i]) > highest) {
             run->state = LINE_RUN_DISORDER;
             return;
         }

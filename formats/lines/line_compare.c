@@ -49,7 +49,7 @@ static int compare_general(struct line_span a, struct line_span b)
     return (x > y) - (x < y);
 }
 
-/* ---- Lines without an image ---- */
+/* ---- Keys, exactly ---- */
 
 static int compare_spans(enum line_kind kind, struct line_span a, struct line_span b)
 {
@@ -65,32 +65,6 @@ static int compare_spans(enum line_kind kind, struct line_span a, struct line_sp
         break;
     }
     return compare_general(a, b);
-}
-
-int line_compare(const struct line_order *order, size_t first, const char *a, size_t a_length,
-                 const char *b, size_t b_length)
-{
-    for (size_t i = first; i < order->key_count; i++) {
-        const struct line_key *const key = &order->keys[i];
-        const int found =
-            compare_spans(key->kind, line_key_find(order->separator, key, a, a_length),
-                          line_key_find(order->separator, key, b, b_length));
-        if (found != 0)
-            return (found > 0) != key->reverse ? 1 : -1;
-    }
-    const int found = line_order_is_stable(order) ? 0 : compare_bytes(a, a_length, b, b_length);
-    return found == 0 ? 0 : (found > 0) != order->reverse ? 1 : -1;
-}
-
-int line_with_key_compare(const struct line_order *order, const struct line_with_key *a,
-                          const struct line_with_key *b)
-{
-    const int found = compare_bytes(a->key.text, a->key.length, b->key.text, b->key.length);
-    if (found != 0)
-        return (found > 0) != order->keys[0].reverse ? 1 : -1;
-    return line_order_is_by_bytes(order)
-               ? 0
-               : line_compare(order, 1, a->text, a->length, b->text, b->length);
 }
 
 /* ---- Images ---- */
@@ -128,17 +102,33 @@ static bool image_of_human(const struct line_order *order, const char *text, siz
     return true;
 }
 
+/* Returns text[0..length), at most 7 bytes, and zeros above them. Reads no other byte, and calls no
+ * function, as memcpy(3) of a length that is not constant would. */
+static inline uint64_t short_word(const char *text, size_t length)
+{
+    if (length >= 4) {
+        uint32_t first, last;
+        memcpy(&first, text, 4);
+        memcpy(&last, text + length - 4, 4);
+        return first | (uint64_t)last << 8 * (length - 4);
+    }
+    if (length == 0)
+        return 0;
+    const size_t middle = length / 2, end = length - 1;
+    return (unsigned char)text[0] | (uint64_t)(unsigned char)text[middle] << 8 * middle |
+           (uint64_t)(unsigned char)text[end] << 8 * end;
+}
+
 /* The first 7 bytes, then the length, where 8 means more than 7. lines_refine.c relies
  * on this. */
 static bool image_of_bytes(const struct line_order *order, const char *text, size_t length,
                            uint64_t *image, bool *is_exact)
 {
     (void)order;
-    uint64_t word = 0;
+    uint64_t word;
     *is_exact = length <= 7;
     if (*is_exact) {
-        memcpy(&word, text, length);
-        *image = __builtin_bswap64(word) | length;
+        *image = __builtin_bswap64(short_word(text, length)) | length;
     } else {
         memcpy(&word, text, 8);
         *image = (__builtin_bswap64(word) & ~(uint64_t)0xff) | 8;
@@ -156,9 +146,8 @@ static line_image_maker *const makers[] = {
 static bool image_of_part(const struct line_order *order, const char *text, size_t length,
                           uint64_t *image, bool *is_exact)
 {
-    const struct line_key *const key = &order->keys[0];
-    const struct line_span span = line_key_find(order->separator, key, text, length);
-    return makers[key->kind](order, span.text, span.length, image, is_exact);
+    const struct line_span span = line_key_find(order->separator, &order->keys[0], text, length);
+    return makers[order->keys[0].kind](order, span.text, span.length, image, is_exact);
 }
 
 line_image_maker *line_image_maker_of(const struct line_order *order)
@@ -167,14 +156,49 @@ line_image_maker *line_image_maker_of(const struct line_order *order)
     return line_key_is_whole(key) ? makers[key->kind] : image_of_part;
 }
 
+/* ---- Lines ---- */
+
+/* Compares by images first, which mostly decide, and are made faster than numbers are compared. */
+static int compare_keys(enum line_kind kind, struct line_span a, struct line_span b)
+{
+    if (kind != LINE_BYTES) {
+        uint64_t x, y;
+        bool is_x_exact, is_y_exact;
+        line_image_maker *const make = makers[kind == LINE_STRICT ? LINE_GENERAL : kind];
+        (void)make(NULL, a.text, a.length, &x, &is_x_exact);
+        (void)make(NULL, b.text, b.length, &y, &is_y_exact);
+        if (x != y)
+            return x < y ? -1 : 1;
+        if (is_x_exact && is_y_exact)
+            return 0;
+    }
+    return compare_spans(kind, a, b);
+}
+
+int line_compare(const struct line_order *order, size_t first, const char *a, size_t a_length,
+                 const char *b, size_t b_length)
+{
+    for (size_t i = first; i < order->key_count; i++) {
+        const struct line_key *const key = &order->keys[i];
+        const int found = compare_keys(key->kind, line_key_find(order->separator, key, a, a_length),
+                                       line_key_find(order->separator, key, b, b_length));
+        if (found != 0)
+            return (found > 0) != key->reverse ? 1 : -1;
+    }
+    const int found = line_order_is_stable(order) ? 0 : compare_bytes(a, a_length, b, b_length);
+    return found == 0 ? 0 : (found > 0) != order->reverse ? 1 : -1;
+}
+
 bool line_image_make(const struct line_order *order, const char *text, size_t length,
                      struct line_with_image *line)
 {
+    const struct line_key *const key = &order->keys[0];
     line->text = text;
     line->length = length;
+    line->key = line_first_key(order, text, length);
     const bool has_image =
-        line_image_maker_of(order)(order, text, length, &line->image, &line->is_exact);
-    if (order->keys[0].reverse)
+        makers[key->kind](order, line->key.text, line->key.length, &line->image, &line->is_exact);
+    if (key->reverse)
         line->image = ~line->image;
     return has_image;
 }
@@ -182,12 +206,20 @@ bool line_image_make(const struct line_order *order, const char *text, size_t le
 int line_image_compare_equal(const struct line_order *order, const struct line_with_image *a,
                              const struct line_with_image *b)
 {
-    if (line_order_is_by_bytes(order)) {
-        const int found = compare_bytes(a->text, a->length, b->text, b->length);
-        return found == 0 ? 0 : (found > 0) != order->keys[0].reverse ? 1 : -1;
+    const struct line_key *const key = &order->keys[0];
+    /* Equal lines are found without reading their numbers, which may take long. */
+    if (key->kind != LINE_BYTES &&
+        (a->text == b->text ||
+         (a->length == b->length && memcmp(a->text, b->text, a->length) == 0)))
+        return 0;
+    if (!a->is_exact || !b->is_exact) {
+        const struct line_span x = a->key.text ? a->key : line_first_key(order, a->text, a->length);
+        const struct line_span y = b->key.text ? b->key : line_first_key(order, b->text, b->length);
+        const int found = compare_spans(key->kind, x, y);
+        if (found != 0)
+            return (found > 0) != key->reverse ? 1 : -1;
     }
-    if (a->text == b->text || (a->length == b->length && memcmp(a->text, b->text, a->length) == 0))
-        return 0; /* without reading their numbers, which may take long */
-    const size_t first = a->is_exact && b->is_exact ? 1 : 0;
-    return line_compare(order, first, a->text, a->length, b->text, b->length);
+    return line_order_is_by_bytes(order)
+               ? 0
+               : line_compare(order, 1, a->text, a->length, b->text, b->length);
 }

@@ -7,7 +7,8 @@
  *                            text
  *
  * Images are for lines that are sorted (lines.c), or compared repeatedly or with their neighbours
- * (lines_check.c, lines_write.c, merge_steps.h). Bytes that are compared once need none.
+ * (lines_check.c, lines_write.c, merge_steps.h). For bytes that are compared once, the key itself
+ * is better.
  */
 #ifndef FORMATS_LINE_COMPARE_H
 #define FORMATS_LINE_COMPARE_H
@@ -32,25 +33,6 @@ extern "C" {
 int line_compare(const struct line_order *order, size_t first, const char *a, size_t a_length,
                  const char *b, size_t b_length);
 
-/* A line with its first key, which is LINE_BYTES. It borrows the text. */
-struct line_with_key {
-    const char *text;
-    size_t length; /* without the terminator */
-    struct line_span key;
-};
-
-/* Returns text[0..length) with its first key. */
-static inline struct line_with_key line_with_key_make(const struct line_order *order,
-                                                      const char *text, size_t length)
-{
-    return (struct line_with_key){text, length,
-                                  line_key_find(order->separator, &order->keys[0], text, length)};
-}
-
-/* As line_compare(), for all keys. */
-int line_with_key_compare(const struct line_order *order, const struct line_with_key *a,
-                          const struct line_with_key *b);
-
 /* ---- Images ---- */
 
 /* Computes the image of text[0..length), which does not depend on the direction of the key.
@@ -65,15 +47,34 @@ line_image_maker *line_image_maker_of(const struct line_order *order);
 /* A line with its image. It borrows the text. */
 struct line_with_image {
     const char *text;
-    size_t length;  /* without the terminator */
-    uint64_t image; /* a < b by the first key implies image(a) <= image(b) */
-    bool is_exact;  /* two lines with equal images, both exact, have equal first keys */
+    size_t length;        /* without the terminator */
+    uint64_t image;       /* a < b by the first key implies image(a) <= image(b) */
+    bool is_exact;        /* two lines with equal images, both exact, have equal first keys */
+    struct line_span key; /* the first key; its text is NULL if it was not found yet */
 };
 
-/* Sets *line to text[0..length) and its image, which is complemented if the first key is reversed.
- * Returns false as a line_image_maker does. */
+/* Sets *line to text[0..length), its first key and its image, which is complemented if that key is
+ * reversed. Returns false as a line_image_maker does. */
 bool line_image_make(const struct line_order *order, const char *text, size_t length,
                      struct line_with_image *line);
+
+/* Returns the first key of text[0..length). */
+static inline struct line_span line_first_key(const struct line_order *order, const char *text,
+                                              size_t length)
+{
+    const struct line_span whole = {text, length};
+    return line_key_is_whole(&order->keys[0])
+               ? whole
+               : line_key_find(order->separator, &order->keys[0], text, length);
+}
+
+/* Finds the first key of a line that will be compared several times with lines of the same
+ * image. */
+static inline void line_find_key(const struct line_order *order, struct line_with_image *line)
+{
+    if (!line->is_exact && !line->key.text)
+        line->key = line_first_key(order, line->text, line->length);
+}
 
 /* As line_image_compare(), for equal images. */
 int line_image_compare_equal(const struct line_order *order, const struct line_with_image *a,

@@ -63,9 +63,10 @@ static inline unsigned char *copy_line(const char *line, char terminator, unsign
 static struct line_with_image line_with_image_of(const struct gather *gather, size_t i)
 {
     const struct key_index item = gather->items[i];
-    return (struct line_with_image){line_text(gather->lines, item),
-                                    line_length(gather->lines, item), item.key,
-                                    line_is_exact(item)};
+    return (struct line_with_image){.text = line_text(gather->lines, item),
+                                    .length = line_length(gather->lines, item),
+                                    .image = item.key,
+                                    .is_exact = line_is_exact(item)};
 }
 
 /* Returns gathered line k from its copy in `buffer`, which is in the cache and has a known
@@ -75,8 +76,10 @@ static struct line_with_image gathered_line(struct key_index item,
                                             const unsigned char *buffer)
 {
     const size_t begin = gathered->bounds[k], end = gathered->bounds[k + 1];
-    return (struct line_with_image){(const char *)buffer + begin, end - begin - 1, item.key,
-                                    line_is_exact(item)};
+    return (struct line_with_image){.text = (const char *)buffer + begin,
+                                    .length = end - begin - 1,
+                                    .image = item.key,
+                                    .is_exact = line_is_exact(item)};
 }
 
 /* Returns true if `line` may follow `previous`. */

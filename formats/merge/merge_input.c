@@ -236,73 +236,41 @@ static void place_lines(const struct merge_inputs *inputs, struct piece *pieces,
     }
 }
 
-/* The parameters for making items. */
-struct item_maker {
-    const struct merge_inputs *inputs;
-    line_image_maker *make_image;
-    uint64_t complement;
-};
-
-/* Makes the items of the piece, up to a line that is not a number. */
-static void make_items(const struct item_maker *maker, struct piece *piece)
+/* Makes the items of the piece, up to a line that is not a number. Each line is compared with the
+ * line before it while its key is known. */
+static void make_items(const struct merge_inputs *inputs, struct piece *piece)
 {
-    const struct merge_inputs *const inputs = maker->inputs;
+    const struct line_order *const order = inputs->texts.order;
     const struct merge_input *const input = &inputs->inputs[piece->input];
     const char *const text = input->block.text;
     struct key_index *const items = input->items + piece->first;
     size_t offset = piece->text_begin, from = piece->begin; /* the first line ends after it */
+    struct line_with_image lines[2];                        /* this one and the one before */
     for (size_t k = 0; k < piece->count; k++) {
-        const char *const line = text + offset;
+        struct line_with_image *const line = &lines[k % 2], *const before = &lines[(k + 1) % 2];
         const char *const end =
             memchr(text + from, input->block.terminator, input->block.bytes - from);
-        const size_t length = (size_t)(end - line);
-        uint64_t image = 0;
-        bool is_exact = false;
-        if (!maker->make_image(inputs->texts.order, line, length, &image, &is_exact)) {
+        const size_t length = (size_t)(end - text) - offset;
+        if (!line_image_make(order, text + offset, length, line)) {
             piece->bad_item = piece->first + k;
-            piece->text_end = offset;
-            return;
+            break;
         }
-        items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length, is_exact,
-                              image ^ maker->complement);
+        items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length,
+                              line->is_exact, line->image);
+        if (k > 0 && !piece->is_disordered)
+            piece->is_disordered = inputs->are_sorted ? before->image > line->image
+                                                      : line_image_compare(order, before, line) > 0;
         offset += length + 1;
         from = offset;
     }
     piece->text_end = offset;
 }
 
-/* Returns true if an item belongs before its predecessor. */
-static bool has_disorder(const struct merge_texts *texts, const struct key_index *items,
-                         size_t count)
+static void make_all_items(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
 {
-    const bool is_enough = line_order_has_one_key(texts->order);
-    for (size_t i = 1; i < count; i++) {
-        const struct key_index a = items[i - 1], b = items[i];
-        if (a.key < b.key)
-            continue;
-        if (a.key > b.key)
-            return true;
-        if (is_enough && merge_item_is_exact(a) && merge_item_is_exact(b))
-            continue;
-        if (merge_item_compare(texts, a, b) > 0)
-            return true;
-    }
-    return false;
-}
-
-static void make_all_items(const struct item_maker *maker, struct piece *pieces, size_t count)
-{
-    const struct merge_inputs *const inputs = maker->inputs;
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->useful_threads)
-    for (size_t i = 0; i < count; i++) {
-        struct piece *const piece = &pieces[i];
-        make_items(maker, piece);
-        const struct key_index *const items = inputs->inputs[piece->input].items + piece->first;
-        if (piece->bad_item == SIZE_MAX)
-            piece->is_disordered = inputs->are_sorted
-                                       ? !check_keys_rise(items, piece->count)
-                                       : has_disorder(&inputs->texts, items, piece->count);
-    }
+    for (size_t i = 0; i < count; i++)
+        make_items(inputs, &pieces[i]);
 }
 
 static bool refuse_line(const struct merge_inputs *inputs, const struct piece *piece,
@@ -384,8 +352,6 @@ static bool check_offsets(const struct merge_inputs *inputs, struct error *error
 
 static bool make_pieces(struct merge_inputs *inputs, struct error *error)
 {
-    const struct item_maker maker = {inputs, line_image_maker_of(inputs->texts.order),
-                                     inputs->texts.order->keys[0].reverse ? UINT64_MAX : 0};
     const size_t count = count_pieces(inputs);
     struct piece *const pieces = calloc(count + 1, sizeof *pieces);
     if (!pieces)
@@ -393,7 +359,7 @@ static bool make_pieces(struct merge_inputs *inputs, struct error *error)
     plan_pieces(inputs, pieces);
     count_lines(inputs, pieces, count);
     place_lines(inputs, pieces, count);
-    make_all_items(&maker, pieces, count);
+    make_all_items(inputs, pieces, count);
     const bool ok = note_pieces(inputs, pieces, count, error);
     free(pieces);
     return ok;

@@ -42,6 +42,12 @@ struct merge_part {
     struct check_sum passed; /* out: lines written and omitted, at their source positions */
 };
 
+/* The next line of a text, of lines with equal images. */
+struct merge_head {
+    const struct key_index *item, *end; /* the items of the text that are left */
+    struct line_with_image line;
+};
+
 static inline bool merge_part_is_done(const struct merge_part *part)
 {
     return part->next == part->count;
@@ -58,12 +64,16 @@ static bool merge_scratch_reserve(struct merge_scratch *scratch, size_t items, s
         scratch->item_room = items + items / 8;
         scratch->items = calloc(scratch->item_room, 2 * sizeof *scratch->items);
     }
-    if (texts > scratch->array_room) {
+    if (texts > scratch->text_room) {
         free(scratch->arrays);
-        scratch->array_room = texts;
+        free(scratch->heads);
+        free(scratch->ranked);
+        scratch->text_room = texts;
         scratch->arrays = calloc(texts, sizeof *scratch->arrays);
+        scratch->heads = calloc(texts, sizeof *scratch->heads);
+        scratch->ranked = calloc(texts, sizeof *scratch->ranked);
     }
-    if ((scratch->items || items == 0) && scratch->arrays)
+    if ((scratch->items || items == 0) && scratch->arrays && scratch->heads && scratch->ranked)
         return true;
     merge_scratch_free(scratch);
     return error_set(error, "no memory to merge %zu lines of %zu inputs", items, texts);
@@ -73,36 +83,101 @@ void merge_scratch_free(struct merge_scratch *scratch)
 {
     free(scratch->items);
     free(scratch->arrays);
+    free(scratch->heads);
+    free(scratch->ranked);
     *scratch = (struct merge_scratch){0};
 }
 
-/* ---- Equal keys ---- */
+/* ---- Equal images ----
+ *
+ *   items of lines with equal images -> the next line of each text, its head -> heads in order
+ *     -> the first one is taken, and the next line of its text is inserted
+ *
+ * The key of a line is found once, when the line becomes a head.
+ */
 
-/* Merges items[0..middle) and items[middle..count), each in order, by comparing lines. */
-static void merge_halves(const struct merge_texts *texts, struct key_index *items, size_t middle,
-                         size_t count, struct key_index *other)
+static struct line_with_image line_with_key_of(const struct merge_texts *texts,
+                                               struct key_index item)
 {
-    if (merge_item_compare(texts, items[middle - 1], items[middle]) <= 0)
-        return;
-    memcpy(other, items, middle * sizeof *items);
-    size_t a = 0, b = middle, out = 0;
-    while (a < middle && b < count)
-        items[out++] = merge_item_compare(texts, items[b], other[a]) < 0 ? items[b++] : other[a++];
-    memcpy(items + out, other + a, (middle - a) * sizeof *items);
+    struct line_with_image line = merge_item_with_image(texts, item);
+    line_find_key(texts->order, &line);
+    return line;
 }
 
-/* Sorts lines with equal keys. They are in the order of the texts, and those of each text are in
+/* Moves ranked[0] to its rank; ranked[1..count) are in order. Of equal lines the one of the first
+ * text comes first: its items do. The second head is compared first, because lines of one text are
+ * often neighbours. */
+static void insert_head(const struct merge_texts *texts, struct merge_head **ranked, size_t count)
+{
+    struct merge_head *const head = ranked[0];
+    size_t begin = 1, end = count, at = 1; /* the head comes before ranked[k], k in [begin, end] */
+    while (begin < end) {
+        const int found = line_image_compare_equal(texts->order, &head->line, &ranked[at]->line);
+        if (found < 0 || (found == 0 && head->item < ranked[at]->item))
+            end = at;
+        else
+            begin = at + 1;
+        at = begin + (end - begin) / 2;
+    }
+    memmove(ranked, ranked + 1, (begin - 1) * sizeof *ranked);
+    ranked[begin - 1] = head;
+}
+
+/* Makes the heads of the texts, the last text first. Returns how many there are, or 0 if the lines
+ * are in order already. */
+static size_t make_heads(const struct merge_texts *texts, const struct key_index *items,
+                         size_t count, struct merge_head *heads)
+{
+    size_t made = 0;
+    bool is_in_order = true;
+    for (size_t end = count, begin; end > 0; end = begin) {
+        const size_t text = merge_item_text(texts->text_shift, items[end - 1]);
+        for (begin = end - 1; begin > 0; begin--)
+            if (merge_item_text(texts->text_shift, items[begin - 1]) != text)
+                break;
+        heads[made] =
+            (struct merge_head){items + begin, items + end, line_with_key_of(texts, items[begin])};
+        if (is_in_order && made > 0) {
+            const struct line_with_image last =
+                end - begin > 1 ? line_with_key_of(texts, items[end - 1]) : heads[made].line;
+            is_in_order = line_image_compare_equal(texts->order, &last, &heads[made - 1].line) <= 0;
+        }
+        made++;
+    }
+    return is_in_order ? 0 : made;
+}
+
+/* Sorts lines with equal images. They are in the order of the texts, and those of each text are in
  * order already. */
 static void sort_lines(const struct merge_texts *texts, struct key_index *items, size_t count,
-                       struct key_index *other)
+                       struct merge_scratch *scratch)
 {
     const unsigned shift = texts->text_shift;
+    struct key_index *const other = scratch->items + scratch->item_room;
+    struct merge_head **ranked = scratch->ranked + scratch->text_room;
     if (merge_item_text(shift, items[0]) == merge_item_text(shift, items[count - 1]))
         return;
-    const size_t middle = count / 2;
-    sort_lines(texts, items, middle, other);
-    sort_lines(texts, items + middle, count - middle, other);
-    merge_halves(texts, items, middle, count, other);
+    memcpy(other, items, count * sizeof *items);
+    const size_t made = make_heads(texts, other, count, scratch->heads);
+    if (made == 0)
+        return;
+    for (size_t i = 0; i < made; i++) {
+        *--ranked = &scratch->heads[i];
+        insert_head(texts, ranked, i + 1);
+    }
+    for (size_t left = made; left > 1;) {
+        struct merge_head *const first = *ranked;
+        *items++ = *first->item++;
+        if (first->item < first->end) {
+            first->line = line_with_key_of(texts, *first->item);
+            insert_head(texts, ranked, left);
+        } else {
+            ranked++;
+            left--;
+        }
+    }
+    const struct merge_head *const last = *ranked;
+    memcpy(items, last->item, (size_t)(last->end - last->item) * sizeof *items);
 }
 
 static bool are_exact(const struct key_index *items, size_t count)
@@ -114,7 +189,7 @@ static bool are_exact(const struct key_index *items, size_t count)
 }
 
 static void sort_equal_keys(const struct merge_texts *texts, struct key_index *items, size_t count,
-                            struct key_index *other)
+                            struct merge_scratch *scratch)
 {
     /* If all keys are exact, lines with equal keys are already in order. */
     const bool is_enough = line_order_has_one_key(texts->order);
@@ -125,7 +200,7 @@ static void sort_equal_keys(const struct merge_texts *texts, struct key_index *i
         while (i < count && items[i].key == items[first].key)
             i++;
         if (!is_enough || !are_exact(items + first, i - first))
-            sort_lines(texts, items + first, i - first, other);
+            sort_lines(texts, items + first, i - first, scratch);
     }
 }
 
@@ -140,7 +215,7 @@ static const struct key_index *merge_arrays(struct merge_part *part, size_t arra
         return scratch->arrays[0].items;
     struct key_index *const items = scratch->items, *const other = items + scratch->item_room;
     item_merge(sizeof *items, scratch->arrays, arrays, items, other);
-    sort_equal_keys(part->texts, items, part->count, other);
+    sort_equal_keys(part->texts, items, part->count, scratch);
     return items;
 }
 
@@ -223,9 +298,16 @@ static void pass_over(struct merge_part *part, const struct line_with_image *lin
     step_over(part, line);
 }
 
-static bool is_duplicate(const struct merge_part *part, const struct line_with_image *line)
+/* Returns true if the line equals the last one written. Keys are found only of equal images, and
+ * then once. */
+static bool is_duplicate(struct merge_part *part, struct line_with_image *line)
 {
-    return part->has_last && line_image_compare(part->texts->order, &part->last, line) == 0;
+    const struct line_order *const order = part->texts->order;
+    if (!part->has_last || part->last.image != line->image)
+        return false;
+    line_find_key(order, &part->last);
+    line_find_key(order, line);
+    return line_image_compare_equal(order, &part->last, line) == 0;
 }
 
 /* Copies contiguous lines of a text. */
@@ -266,7 +348,7 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
     while (gathered->count < CHECK_LINES_MAX && part->next < part->count) {
         if (part->count - part->next > LINES_AHEAD)
             __builtin_prefetch(merge_item_line(texts, part->items[part->next + LINES_AHEAD]));
-        const struct line_with_image line = next_line(part);
+        struct line_with_image line = next_line(part);
         if (texts->order->unique && is_duplicate(part, &line)) {
             pass_over(part, &line);
             continue;
@@ -292,7 +374,7 @@ static size_t fill_sources(struct merge_part *part, unsigned char *buffer, size_
     const struct merge_texts *const texts = part->texts;
     size_t bytes = 0;
     while (part->next < part->count && room - bytes >= sizeof(uint32_t)) {
-        const struct line_with_image line = next_line(part);
+        struct line_with_image line = next_line(part);
         uint32_t source = (uint32_t)merge_item_text(texts->text_shift, part->items[part->next]);
         if (texts->order->unique && is_duplicate(part, &line))
             source |= LINES_MERGE_LEFT_OUT;

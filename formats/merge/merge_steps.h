@@ -32,10 +32,10 @@
  * line, because no other line comes before it. So the items of any text are in order.
  */
 
-/* The length in an item: its first 8 bits, and how many groups of three bits after them are
- * omitted. So the end of a long line is searched only in the last 32nd of it, and that of a short
+/* The length in an item: its first 10 bits, and how many groups of three bits after them are
+ * omitted. So the end of a long line is searched only in the last 128th of it, and that of a short
  * line not at all. */
-#define MERGE_LENGTH_BITS 8
+#define MERGE_LENGTH_BITS 10
 #define MERGE_THREES_BITS 4
 
 #define MERGE_IS_FOLLOWED ((uint64_t)1 << 1)
@@ -134,8 +134,10 @@ static inline size_t merge_item_length(const struct merge_texts *texts, struct k
 static inline struct line_with_image merge_item_with_image(const struct merge_texts *texts,
                                                            struct key_index item)
 {
-    return (struct line_with_image){merge_item_line(texts, item), merge_item_length(texts, item),
-                                    item.key, merge_item_is_exact(item)};
+    return (struct line_with_image){.text = merge_item_line(texts, item),
+                                    .length = merge_item_length(texts, item),
+                                    .image = item.key,
+                                    .is_exact = merge_item_is_exact(item)};
 }
 
 /* As line_image_compare(), for the lines of two items. */
@@ -278,8 +280,11 @@ bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cut
 /* Working memory of one thread, reused from part to part. Initialize with zeros. */
 struct merge_scratch {
     struct key_index *items; /* owned: two arrays of item_room items */
-    struct item_array *arrays;
-    size_t item_room, array_room;
+    size_t item_room;
+    struct item_array *arrays; /* owned: text_room each of arrays, heads and ranked */
+    struct merge_head *heads;
+    struct merge_head **ranked;
+    size_t text_room;
 };
 
 void merge_scratch_free(struct merge_scratch *scratch);
