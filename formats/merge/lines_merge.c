@@ -268,6 +268,18 @@ static bool begin_round(struct merger *merger, bool *found, struct error *error)
     return true;
 }
 
+/* Returns the memory for text and items of an input. */
+static size_t choose_input_bytes(const struct lines_merge *merge)
+{
+    const size_t least = merge->memory_bytes > 0 ? 1 : LINES_MERGE_INPUT_BYTES;
+    size_t bytes = merge->memory_bytes;
+    if (bytes == 0)
+        bytes = merge->threads < LINES_MERGE_BYTES / LINES_MERGE_BYTES_PER_THREAD
+                    ? merge->threads * LINES_MERGE_BYTES_PER_THREAD
+                    : LINES_MERGE_BYTES;
+    return bytes / merge->count > least ? bytes / merge->count : least;
+}
+
 static bool open_inputs(struct merger *merger, struct error *error)
 {
     const struct lines_merge *const merge = merger->merge;
@@ -280,10 +292,7 @@ static bool open_inputs(struct merger *merger, struct error *error)
         return error_set(error, "no memory to merge %zu inputs", merge->count);
     if (!merge_bound_open(&merger->bound, merge->count, error))
         return false;
-    const size_t least = merge->memory_bytes > 0 ? 1 : LINES_MERGE_INPUT_BYTES;
-    size_t bytes =
-        (merge->memory_bytes > 0 ? merge->memory_bytes : LINES_MERGE_BYTES) / merge->count;
-    bytes = bytes > least ? bytes : least;
+    const size_t bytes = choose_input_bytes(merge);
     for (size_t i = 0; i < merge->count; i++) {
         inputs->texts.active[i] = i;
         if (!merge_input_open(&inputs->inputs[i], merge->sources[i], merge->order->terminator,
