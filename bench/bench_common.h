@@ -188,11 +188,19 @@ struct bench_effort {
     size_t batch;    /* sorts per run; 0: several if one is too short to time */
 };
 
+/* Counts drawn at random, with uniform logarithms, so that no tuning can fit them. */
+struct bench_random {
+    unsigned long long seed;
+    double least, most; /* 0: counts are as said */
+    bool is_open; /* for some shapes bench_sort replaces `most` by what the device's memory holds */
+};
+
 struct bench_options {
     bool types[BENCH_TYPE_COUNT]; /* indexed as bench_types */
     bool shapes[BENCH_SHAPE_COUNT];
     size_t sizes[BENCH_SIZES_AT_MOST];
     size_t size_count;
+    struct bench_random random;
     const char *paths; /* comma-separated names; NULL: all */
     bool all_tiles;
     bool no_peers;
@@ -207,6 +215,9 @@ struct bench_options {
  * status 2 or 0. documentation: text for argp. */
 void bench_options_parse(int argc, char **argv, const char *documentation,
                          struct bench_options *options);
+
+/* The count of that number, from random->least to `most`. */
+size_t bench_random_size(const struct bench_random *random, size_t number, double most);
 
 /* True if the comma-separated list has the word. */
 bool bench_list_has(const char *list, const char *word);

@@ -142,6 +142,23 @@ static void note_ratio(struct bench *bench, const struct bench_case *bench_case,
                         std::to_string(bench_case->count);
 }
 
+/* Returns the count with this number. Random counts of some shapes go up to what fits in memory:
+ * our items and a peer's, as much scratch, and a sixteenth. */
+static size_t find_count(const struct bench *bench, const struct bench_type *type,
+                         const struct bench_shape *shape, size_t number)
+{
+    const enum bench_shape_id id = shape->id;
+    const bool is_large = id == BENCH_SHAPE_UNIFORM || id == BENCH_SHAPE_SEEDS ||
+                          id == BENCH_SHAPE_FEW || id == BENCH_SHAPE_ZIPF ||
+                          id == BENCH_SHAPE_HOT_DIGITS;
+    const struct bench_random *const random = &bench->options.random;
+    const double bytes = std::max(bench_item_bytes(type), bench_peer_item_bytes(type));
+    const double most = static_cast<double>(bench->facts.memory_bytes) / (2.125 * bytes);
+    return random->is_open && is_large && most > random->most
+               ? bench_random_size(random, number, most)
+               : bench->options.sizes[number];
+}
+
 /* Times a case from host memory to host memory. */
 static bool run_transfers(struct bench *bench, const struct bench_type *type,
                           const struct bench_shape *shape, size_t count, struct error *error)
@@ -185,7 +202,8 @@ static bool run_cases(struct bench *bench, struct error *error)
             for (size_t i = 0; i < options->size_count; i++)
                 if (options->types[type] && options->shapes[shape] &&
                     bench_shape_fits(&bench_shapes[shape], &bench_types[type]) &&
-                    !run_case(bench, &bench_types[type], &bench_shapes[shape], options->sizes[i],
+                    !run_case(bench, &bench_types[type], &bench_shapes[shape],
+                              find_count(bench, &bench_types[type], &bench_shapes[shape], i),
                               error))
                     return false;
     return true;
