@@ -285,6 +285,14 @@ static void open_output_early(const struct options *options, struct plan *plan)
         pipeline_open_early(job);
 }
 
+/* Begins what takes time and needs no device, before CUDA is called for the first time: to find its
+ * devices takes most of its start. */
+static void begin_beside_gpu(const struct options *options, struct plan *plan)
+{
+    read_ahead(options, plan);
+    open_output_early(options, plan);
+}
+
 /* Devices of a backend, by their numbers. */
 struct devices {
     unsigned count;
@@ -429,10 +437,6 @@ static bool probe_devices(const struct options *options, struct plan *plan,
     plan->job.backend = is_several ? backend->several : backend;
     plan->job.sort.device = devices->numbers[0];
     plan->job.sort.device_count = 0;
-    if (backend != backends[0]) {
-        read_ahead(options, plan);
-        open_output_early(options, plan);
-    }
     /* An engine of lines reports if its device has no room, and starts the device while lines are
      * read. It must know their number of bytes for that. */
     const bool starts_later = backend->lines && is_text_for_gpu(plan) && is_size_known(plan);
@@ -449,6 +453,8 @@ static bool probe_devices(const struct options *options, struct plan *plan,
 static bool probe_backend(const struct options *options, struct plan *plan,
                           const struct backend *backend, struct error *error)
 {
+    if (backend != backends[0])
+        begin_beside_gpu(options, plan);
     const struct devices devices = named_devices(options, plan, backend);
     const char *const why_one = devices.count > 1 ? why_one_device(plan) : NULL;
     if ((devices.count > 1 && !show_devices(backend, &devices, error)) ||
@@ -504,6 +510,7 @@ static bool has_room(const struct plan *plan)
 static bool probe_fewest(const struct options *options, struct plan *plan,
                          const struct backend *gpu, struct error *error)
 {
+    begin_beside_gpu(options, plan);
     const unsigned shown = shown_devices(options, plan, gpu);
     for (unsigned count = 1; count <= shown || count == 1; count++) {
         const struct devices devices = working_devices(plan, shown > 0 ? shown : 1, count);
