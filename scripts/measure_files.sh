@@ -30,15 +30,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- keys pipes zstd memory text lines small
-for part in "$@"; do
-    case $part in
-    keys | pipes | zstd | memory | text | lines | small | proof) ;;
-    *)
-        echo "$0: no part '$part'" >&2
-        exit 2
-        ;;
-    esac
-done
 runs=${RUNS:-5}
 scale=${SCALE:-1}
 gpusort=$(realpath "${GPUSORT:-./gpusort}")
@@ -274,6 +265,9 @@ measure_proof() {
     done
 }
 
+for part in "$@"; do
+    declare -F "measure_$part" >/dev/null || { echo "$0: no part '$part'" >&2; exit 2; }
+done
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo 'no GPU'
 grep -m1 'model name' /proc/cpuinfo; nproc; free -g | sed -n 2p; uname -sr
 df -h . | tail -n 1

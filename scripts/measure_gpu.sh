@@ -17,15 +17,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- sizes types shapes auto devices
-for part in "$@"; do
-    case $part in
-    sizes | types | shapes | auto | devices) ;;
-    *)
-        echo "$0: no part '$part'" >&2
-        exit 2
-        ;;
-    esac
-done
 count=${COUNT:-1000000000}
 rows=${ROWS:-build/measured}
 work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-measure.XXXXXX")
@@ -96,6 +87,9 @@ measure_devices() {
     done
 }
 
+for part in "$@"; do
+    declare -F "measure_$part" >/dev/null || { echo "$0: no part '$part'" >&2; exit 2; }
+done
 say "build"
 make -s -j"$(nproc)" all bench
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
