@@ -124,26 +124,23 @@ static size_t *ends_of(const struct counting_task *task)
     return (size_t *)task->workspace + task->threads * value_count(task->key_bytes);
 }
 
-static void count_share(const struct member *member, void *context)
-{
-    const struct counting_task *const task = *(const struct counting_task *const *)context;
-    const size_t values = value_count(task->key_bytes);
-    const size_t begin = team_range_begin(task->count, member->number, member->count);
-    const size_t end = team_range_begin(task->count, member->number + 1, member->count);
-    size_t *const counts = task->workspace, *const own = counts + member->number * values;
-    memset(own, 0, values * sizeof *own);
-    if (task->key_bytes == 1)
-        count_bytes((const uint8_t *)task->keys + begin, end - begin, own);
-    else
-        count_words((const uint16_t *)task->keys + begin, end - begin, own);
-    team_barrier(member);
-    if (member->number == 0)
-        sum_counts(counts, ends_of(task), task->key_bytes, task->order, member->count);
-}
-
 void counting_sort_count(const struct counting_task *task)
 {
-    team_run(task->threads, count_share, &task);
+    const unsigned parts = task->threads;
+    const size_t values = value_count(task->key_bytes);
+    size_t *const counts = task->workspace;
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        const size_t begin = team_range_begin(task->count, i, parts);
+        const size_t count = team_range_begin(task->count, i + 1, parts) - begin;
+        size_t *const own = counts + i * values;
+        memset(own, 0, values * sizeof *own);
+        if (task->key_bytes == 1)
+            count_bytes((const uint8_t *)task->keys + begin, count, own);
+        else
+            count_words((const uint16_t *)task->keys + begin, count, own);
+    }
+    sum_counts(counts, ends_of(task), task->key_bytes, task->order, parts);
 }
 
 size_t counting_sort_write(const struct counting_task *task, size_t begin)

@@ -46,13 +46,6 @@ void team_end(struct team *team)
     pthread_mutex_destroy(&team->mutex);
 }
 
-void team_run(unsigned count, team_work *work, void *context)
-{
-    struct team team;
-    team_begin(&team, count, work, context);
-    team_end(&team);
-}
-
 void team_barrier(const struct member *member)
 {
     struct team *team = member->team;

@@ -45,9 +45,6 @@ struct team {
 void team_begin(struct team *team, unsigned count, team_work *work, void *context);
 void team_end(struct team *team);
 
-/* team_begin and team_end. */
-void team_run(unsigned count, team_work *work, void *context);
-
 /* Barrier: returns when all members have called it, with their earlier writes visible. */
 void team_barrier(const struct member *member);
 
