@@ -106,12 +106,8 @@ static bool read_record(const struct external_cuts *cuts, const struct item_run 
     record->begin = at;
     record->end = at + 1;
     record->length = width;
-    if (!reserve(record, width, error))
-        return false;
-    if (!run->items)
-        return spill_read(&run->spilled, at * width, record->data, width, error);
-    memcpy(record->data, run->items + at * width, width);
-    return true;
+    return reserve(record, width, error) &&
+           item_run_read(run, at, record->data, 1, cuts->order.item_bytes, error);
 }
 
 /* ---- Pivots ---- */

@@ -115,20 +115,6 @@ static bool read_received(void *context, uint64_t first, void *items, size_t cou
     return true;
 }
 
-/* A part of a run of this rank that is on disk, for this rank. */
-struct own_part {
-    const struct item_run *run;
-    uint64_t begin;
-    unsigned item_bytes;
-};
-
-static bool read_own(void *context, uint64_t first, void *items, size_t count, struct error *error)
-{
-    const struct own_part *const part = context;
-    return spill_read(&part->run->spilled, (part->begin + first) * part->item_bytes, items,
-                      count * part->item_bytes, error);
-}
-
 static void *merge_main(void *opaque)
 {
     struct exchange *const exchange = opaque;
@@ -197,7 +183,7 @@ static const unsigned char *find_data(struct exchange *exchange, const struct st
     struct error cause = {0};
     if (run->items)
         return run->items + first * width;
-    if (spill_read(&run->spilled, first * width, message->buffer, message->bytes, &cause))
+    if (item_run_read(run, first, message->buffer, message->bytes / width, width, &cause))
         return message->buffer;
     error_merge(exchange->error, &cause);
     note_failure(exchange);
@@ -367,7 +353,7 @@ static void add_streams(struct exchange *exchange)
 }
 
 /* Makes the runs of the merge. */
-static void make_runs(struct exchange *exchange, struct own_part *parts)
+static void make_runs(struct exchange *exchange)
 {
     struct external_exchange *const task = exchange->task;
     struct stream *received = exchange->streams + exchange->sent_count;
@@ -388,17 +374,14 @@ static void make_runs(struct exchange *exchange, struct own_part *parts)
             run->context = received++;
             continue;
         }
-        const size_t i = number - task->first_run;
+        const struct item_run *const own = &task->runs[number - task->first_run];
         if (exchange->memory)
             task->sent_bytes += (position(task, task->group->size, number) -
                                  position(task, 0, number) - run->count) *
                                 width;
-        parts[i] = (struct own_part){&task->runs[i], begin, width};
-        if (task->runs[i].items)
-            run->items = task->runs[i].items + begin * width;
-        else
-            run->read = read_own;
-        run->context = &parts[i];
+        run->items = own->items ? own->items + begin * width : NULL;
+        run->spilled = own->spilled;
+        run->begin = begin;
     }
 }
 
@@ -425,7 +408,7 @@ static bool run_exchange(struct exchange *exchange, struct error *error)
     return is_started && is_moved && !exchange->has_failed;
 }
 
-static bool allocate(struct exchange *exchange, struct own_part **parts, struct error *error)
+static bool allocate(struct exchange *exchange, struct error *error)
 {
     const struct external_exchange *const task = exchange->task;
     const size_t most =
@@ -433,26 +416,23 @@ static bool allocate(struct exchange *exchange, struct own_part **parts, struct 
     exchange->streams = calloc(most + 1, sizeof *exchange->streams);
     exchange->runs = calloc(task->all_runs + 1, sizeof *exchange->runs);
     exchange->buffers = malloc(most * DEPTH * task->message_bytes + 1);
-    *parts = calloc(task->run_count + 1, sizeof **parts);
-    return (exchange->streams && exchange->runs && exchange->buffers && *parts &&
+    return (exchange->streams && exchange->runs && exchange->buffers &&
             !task->group->functions->reserve(task->group->context, most * DEPTH)) ||
            error_set(error, "out of memory: no room for messages between the ranks");
 }
 
 bool external_exchange_run(struct external_exchange *task, struct error *error)
 {
-    struct own_part *parts = NULL;
     struct exchange exchange = {.task = task, .error = error};
     pthread_mutex_init(&exchange.lock, NULL);
     pthread_cond_init(&exchange.has_come, NULL);
     bool ok = rank_memory_open(task, &exchange.memory, error) &&
-              group_agree(task->group, allocate(&exchange, &parts, error), error);
+              group_agree(task->group, allocate(&exchange, error), error);
     if (ok) {
         add_streams(&exchange);
-        make_runs(&exchange, parts);
+        make_runs(&exchange);
         ok = run_exchange(&exchange, error);
     }
-    free(parts);
     free(exchange.memory);
     free(exchange.buffers);
     free(exchange.runs);

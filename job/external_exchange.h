@@ -29,7 +29,7 @@ struct external_exchange {
     unsigned item_bytes;
     unsigned threads; /* maximum number of threads of `merge` */
     /* Merges the range of this rank in each run, in the order of all runs. Called once, in a thread
-     * of its own if messages are sent. Items of other ranks and on disk have `read`. */
+     * of its own if messages are sent. Items of other ranks have `read`. */
     bool (*merge)(void *context, struct item_run *runs, size_t run_count, struct error *error);
     void *context;
     const struct item_run *runs; /* of this rank */

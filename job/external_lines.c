@@ -163,14 +163,12 @@ static bool check_runs(const struct external_lines *external, size_t first, size
     return true;
 }
 
-static bool open_run(const struct item_run *run, struct source **source, struct error *error)
+static bool read_text(void *run, uint64_t first, void *data, size_t bytes, struct error *error)
 {
-    const struct input_stream stream = {run->read, run->context, run->count};
-    return run->read ? source_open_stream(&stream, "a sorted run", source, error)
-                     : source_open_run(&run->spilled, source, error);
+    return item_run_read(run, first, data, bytes, 1, error);
 }
 
-bool external_lines_merge(const struct external_lines *external, const struct item_run *runs,
+bool external_lines_merge(const struct external_lines *external, struct item_run *runs,
                           struct lines_merge *merge, struct sink *sink, struct error *error)
 {
     bool ok = false;
@@ -181,8 +179,10 @@ bool external_lines_merge(const struct external_lines *external, const struct it
     merge->sources = sources;
     merge->are_sorted = true;
     merge->threads = external->run->job->sort.threads;
-    for (size_t i = 0; i < merge->count; i++)
-        TRY(open_run(&runs[i], &sources[i], error));
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct input_stream stream = {read_text, &runs[i], runs[i].count};
+        TRY(source_open_stream(&stream, "a sorted run", &sources[i], error));
+    }
     ok = lines_merge_run(merge, sink, error);
 done:
     for (size_t i = 0; i < merge->count; i++)

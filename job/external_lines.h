@@ -42,7 +42,7 @@ bool external_lines_end_run(struct external_lines *external, struct item_run *ru
 
 /* Merges merge->count runs to the sink. The caller sets the fields of *merge except the order, the
  * sources and the threads. */
-bool external_lines_merge(const struct external_lines *external, const struct item_run *runs,
+bool external_lines_merge(const struct external_lines *external, struct item_run *runs,
                           struct lines_merge *merge, struct sink *sink, struct error *error);
 
 /* Copies the first `wanted` lines of the run to the output. */

@@ -191,11 +191,16 @@ static bool goes_on(const struct window *window)
     return window->read < window->run->count;
 }
 
-static bool read_items(const struct item_run *run, uint64_t first, void *items, size_t count,
-                       unsigned width, struct error *error)
+bool item_run_read(const struct item_run *run, uint64_t first, void *items, size_t count,
+                   unsigned item_bytes, struct error *error)
 {
-    return run->read ? run->read(run->context, first, items, count, error)
-                     : spill_read(&run->spilled, first * width, items, count * width, error);
+    if (run->read)
+        return run->read(run->context, first, items, count, error);
+    if (!run->items)
+        return spill_read(&run->spilled, (run->begin + first) * item_bytes, items,
+                          count * item_bytes, error);
+    memcpy(items, run->items + first * item_bytes, count * item_bytes);
+    return true;
 }
 
 /* Reads the next items of the run into the window; `done` are read already. */
@@ -204,7 +209,7 @@ static bool read_next(const struct external_merge *merge, const struct window *w
 {
     const unsigned width = merge->item_bytes;
     unsigned char *const items = window->items + (window->count + done) * width;
-    if (!read_items(window->run, window->read + done, items, count, width, error))
+    if (!item_run_read(window->run, window->read + done, items, count, width, error))
         return false;
     key_map_encode(width, merge->order, items, count, items);
     return true;
@@ -244,7 +249,8 @@ static bool refill(const struct external_merge *merge, struct window *window, un
     window->count += room;
     window->read += room;
     if (goes_on(window) && !window->run->read)
-        spill_prefetch(&window->run->spilled, window->read * width, window->capacity * width);
+        spill_prefetch(&window->run->spilled, (window->run->begin + window->read) * width,
+                       window->capacity * width);
     return ok;
 }
 

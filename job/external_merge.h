@@ -21,6 +21,7 @@ struct item_run {
     unsigned char *items; /* in memory, changed by merging; NULL: spilled, or read by `read` */
     bool is_encoded;      /* the items are ordered bits, not stored bits; set by merging */
     struct spill_run spilled;
+    uint64_t begin; /* the item of `spilled` that is the first of this run */
     uint64_t count;
 
     /* NULL, or reads `count` items from item `first` on, instead of `items` and `spilled`. Each
@@ -29,6 +30,10 @@ struct item_run {
     void *context;
     bool reads_anywhere; /* calls of `read` may be for any items, and by several threads at once */
 };
+
+/* Reads `count` items from item `first` on, from wherever the run is. */
+bool item_run_read(const struct item_run *run, uint64_t first, void *items, size_t count,
+                   unsigned item_bytes, struct error *error);
 
 struct external_merge {
     unsigned item_bytes;    /* 4, 8 or 16 */

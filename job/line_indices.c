@@ -71,7 +71,7 @@ struct window {
     uint64_t *indices;
     size_t next, count;
     uint64_t done;              /* indices read */
-    struct proof_reader stored; /* the run, if it is of this process */
+    struct proof_reader stored; /* the run, if it is whole and on disk */
 };
 
 struct merger {
@@ -83,12 +83,15 @@ struct merger {
     struct key_index *items; /* STEP_COUNT */
 };
 
-/* Reads the next indices of the run. */
+/* Reads the next indices of the run. A whole run on disk must be as it was written. */
 static bool read_run(const struct item_run *run, struct window *window, struct error *error)
 {
-    size_t bytes = window->count * sizeof *window->indices;
-    return run->read ? run->read(run->context, window->done, window->indices, window->count, error)
-                     : proof_read_stored(&window->stored, window->indices, bytes, &bytes, error);
+    const unsigned width = sizeof *window->indices;
+    const bool is_whole = !run->read && run->count == run->spilled.bytes / width;
+    size_t bytes = window->count * width;
+    return is_whole
+               ? proof_read_stored(&window->stored, window->indices, bytes, &bytes, error)
+               : item_run_read(run, window->done, window->indices, window->count, width, error);
 }
 
 static bool fill_window(const struct merger *merger, size_t i, struct error *error)

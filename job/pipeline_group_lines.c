@@ -124,7 +124,7 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
 /* ---- Output ---- */
 
 /* Merges the ranges of all runs to the sink. */
-static bool merge_runs(struct group_lines *lines, const struct item_run *runs, size_t count,
+static bool merge_runs(struct group_lines *lines, struct item_run *runs, size_t count,
                        struct sink *sink, struct error *error)
 {
     struct lines_merge merge = {
@@ -139,7 +139,7 @@ static bool merge_runs(struct group_lines *lines, const struct item_run *runs, s
 }
 
 /* Merges the ranges of all runs into *merged, a run of the spill. */
-static bool merge_to_run(struct group_lines *lines, const struct item_run *runs, size_t count,
+static bool merge_to_run(struct group_lines *lines, struct item_run *runs, size_t count,
                          struct spill *spill, struct item_run *merged, struct error *error)
 {
     struct external_lines *const external = &lines->external;

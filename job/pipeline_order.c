@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_order.c - checks and merges lines that are in order, and handles headers of lines. */
 #include "formats/check/lines_check.h"
+#include "formats/io/input_file.h"
 #include "formats/io/spill.h"
 #include "formats/merge/lines_merge.h"
 #include "job/pipeline_run.h"
@@ -65,8 +66,8 @@ bool run_check(struct run *run, struct error *error)
 
 /* The inputs of a merge. */
 struct inputs {
-    struct source **sources; /* the job's sources; copies replace some */
-    bool *are_copies;
+    struct source **sources;  /* the job's sources; copies replace some */
+    struct spill_run *copies; /* of the sources that are replaced */
     size_t count;
     struct spill *spill; /* holds the copies; NULL: there are none */
 };
@@ -83,20 +84,26 @@ static bool copy_to_run(struct source *source, struct spill_run *run, struct err
     return ok;
 }
 
-/* Replaces source i by a copy. */
+static bool read_copy(void *run, uint64_t first, void *data, size_t bytes, struct error *error)
+{
+    return spill_read(run, first, data, bytes, error);
+}
+
+/* Replaces source i by a copy, which has its name in messages. */
 static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, struct error *error)
 {
-    struct spill_run run;
+    struct source **const source = &inputs->sources[i];
+    struct spill_run *const run = &inputs->copies[i];
     if (!inputs->spill)
         inputs->spill = spill_create(job->memory.directories, job->memory.directory_count);
     if (!inputs->spill)
-        return error_set(error, "no memory to copy %s", source_name(inputs->sources[i]));
-    if (!spill_begin(inputs->spill, &run, error) || !copy_to_run(inputs->sources[i], &run, error) ||
-        !spill_end(&run, error))
+        return error_set(error, "no memory to copy %s", source_name(*source));
+    if (!spill_begin(inputs->spill, run, error) || !copy_to_run(*source, run, error) ||
+        !spill_end(run, error))
         return false;
-    run.name = source_name(inputs->sources[i]); /* the copy has the input's name in messages */
-    inputs->are_copies[i] = source_open_run(&run, &inputs->sources[i], error);
-    return inputs->are_copies[i];
+    run->name = source_name(*source);
+    const struct input_stream stream = {read_copy, run, run->bytes};
+    return source_open_stream(&stream, run->name, source, error);
 }
 
 /* Opens the inputs. An input that is also written to, as in "-m a b >>a", is copied first, as
@@ -105,9 +112,9 @@ static bool open_inputs(struct inputs *inputs, const struct run *run, struct err
 {
     const struct job *const job = run->job;
     *inputs = (struct inputs){.sources = calloc(job->reader_count, sizeof *inputs->sources),
-                              .are_copies = calloc(job->reader_count, sizeof *inputs->are_copies),
+                              .copies = calloc(job->reader_count, sizeof *inputs->copies),
                               .count = job->reader_count};
-    if (!inputs->sources || !inputs->are_copies)
+    if (!inputs->sources || !inputs->copies)
         return error_set(error, "no memory to merge %zu inputs", inputs->count);
     for (size_t i = 0; i < inputs->count; i++) {
         inputs->sources[i] = job->readers[i].source;
@@ -117,13 +124,13 @@ static bool open_inputs(struct inputs *inputs, const struct run *run, struct err
     return true;
 }
 
-static void close_inputs(struct inputs *inputs)
+static void close_inputs(struct inputs *inputs, const struct job *job)
 {
-    for (size_t i = 0; inputs->are_copies && i < inputs->count; i++)
-        if (inputs->are_copies[i])
+    for (size_t i = 0; inputs->sources && i < inputs->count; i++)
+        if (inputs->sources[i] != job->readers[i].source)
             source_close(inputs->sources[i]);
     spill_free(inputs->spill);
-    free(inputs->are_copies);
+    free(inputs->copies);
     free(inputs->sources);
 }
 
@@ -174,7 +181,7 @@ bool run_merge(struct run *run, struct error *error)
         expect_merged(run, &inputs);
         ok = run_write_header(run, error) && lines_merge_run(&merge, run->sink, error);
     }
-    close_inputs(&inputs);
+    close_inputs(&inputs, job);
     run_stage_add(run, STAGE_WRITE, start);
     run->count = merge.lines;
     run->report->item_bytes = merge.bytes;

@@ -100,7 +100,7 @@ static bool cut_off(const struct input_file *input, uint64_t end, struct error *
 bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error)
 {
     struct stat status;
-    if (!input->is_sized || input->is_run || end >= input->bytes ||
+    if (!input->is_sized || input->is_stream || end >= input->bytes ||
         fstat(input->file, &status) != 0 || (uint64_t)status.st_size >= input->bytes)
         return true;
     return cut_off(input, end, error);
@@ -140,14 +140,13 @@ static ssize_t read_pipe(struct input_file *input, unsigned char *data, size_t b
     return moved;
 }
 
-static bool read_run(struct input_file *input, void *data, size_t bytes, size_t *got,
-                     struct error *error)
+static bool read_stream(struct input_file *input, void *data, size_t bytes, size_t *got,
+                        struct error *error)
 {
     const uint64_t left = input->bytes - input->offset;
     *got = left < bytes ? (size_t)left : bytes;
     const struct input_stream *const stream = &input->stream;
-    if (!(stream->read ? stream->read(stream->context, input->offset, data, *got, error)
-                       : spill_read(&input->run, input->offset, data, *got, error)))
+    if (!stream->read(stream->context, input->offset, data, *got, error))
         return false;
     input->offset += *got;
     input->has_ended = *got == 0;
@@ -158,8 +157,8 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
                           struct error *error)
 {
     ssize_t result;
-    if (input->is_run)
-        return read_run(input, data, bytes, got, error);
+    if (input->is_stream)
+        return read_stream(input, data, bytes, got, error);
     if (input->is_narrow && bytes > input->bytes - input->offset)
         bytes = (size_t)(input->bytes - input->offset);
     const uint64_t begin_ns = trace_begin();
@@ -185,7 +184,7 @@ static bool read_file_shared(struct input_file *input, void *data, size_t bytes,
         return true;
     const uint64_t left = input->bytes - input->offset;
     const size_t share = left < bytes ? (size_t)left : bytes;
-    if (input->is_run || !parallel_read_pays(input->threads, share, tap))
+    if (input->is_stream || !parallel_read_pays(input->threads, share, tap))
         return true;
     int cause;
     *got =

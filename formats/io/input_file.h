@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_file.h - the file that a source reads, without decoding: a regular file, with several
- * threads if that is faster; a pipe, through a pipe of our own; a spilled run; or a stream.
+ * threads if that is faster; a pipe, through a pipe of our own; or a stream.
  */
 #ifndef FORMATS_INPUT_FILE_H
 #define FORMATS_INPUT_FILE_H
 
 #include "core/check/tap.h"
 #include "core/error.h"
-#include "formats/io/spill.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,10 +22,9 @@ struct input_stream {
 
 struct input_file {
     const char *name; /* for messages; owned by the caller */
-    int file;         /* -1: none, not open now, or a run or stream */
+    int file;         /* -1: none, not open now, or a stream */
     unsigned threads; /* maximum number of threads for a large read */
-    bool is_run;      /* `stream`, or `run` if it has no function, is read instead of a file */
-    struct spill_run run;
+    bool is_stream;   /* `stream` is read instead of a file */
     struct input_stream stream;
     bool is_pipe;    /* a pipe that may be read through own_pipe */
     int own_pipe[2]; /* the ends to read from and to write to; 0: not opened */
@@ -36,7 +34,7 @@ struct input_file {
     dev_t device;    /* with the inode: the identity of the file */
     ino_t inode;
     struct timespec modified; /* when it was opened */
-    uint64_t bytes;           /* size of the file, run or stream */
+    uint64_t bytes;           /* size of the file or stream */
     uint64_t offset;          /* where the next read from it starts */
     bool has_ended;
 };
@@ -45,7 +43,7 @@ struct input_file {
  * directories. The caller calls input_file_close(), also after a failure. */
 bool input_file_begin(struct input_file *input, int file, struct error *error);
 
-/* Makes one read(2), or reads from the run. Sets *got to 0 at the end of the file. */
+/* Makes one read(2), or reads from the stream. Sets *got to 0 at the end of the file. */
 bool input_file_read_once(struct input_file *input, void *data, size_t bytes, size_t *got,
                           struct error *error);
 

@@ -287,8 +287,8 @@ void source_read_ahead(struct source *source, size_t most)
     const bool is_cached = source->input.is_sized && !source->frames;
     if (is_cached || (source->frames && source->content_left < AHEAD_BYTES_MIN))
         return;
-    const bool is_waited_for = !source->input.is_run && fstat(source->input.file, &status) == 0 &&
-                               !S_ISREG(status.st_mode);
+    const bool is_waited_for = !source->input.is_stream &&
+                               fstat(source->input.file, &status) == 0 && !S_ISREG(status.st_mode);
     const struct read_ahead_spec spec = {.read = read_for_thread,
                                          .context = source,
                                          .file = is_waited_for ? source->input.file : -1,
@@ -487,36 +487,20 @@ void source_park(struct source *source)
 {
     const bool can_be_opened_again =
         source->input.is_sized && !source->frames && !source->is_standard_input;
-    if (!source->input.is_run && (can_be_opened_again || source->ended))
+    if (!source->input.is_stream && (can_be_opened_again || source->ended))
         input_file_park(&source->input);
-}
-
-/* Creates a source of `bytes` bytes that are not in a file. Returns NULL if memory runs out. */
-static struct source *create_run(const char *name, uint64_t bytes, struct error *error)
-{
-    struct source *const source = source_create(name, 1, error);
-    if (source) {
-        source->input.is_run = source->input.is_sized = true;
-        source->input.bytes = bytes;
-    }
-    return source;
-}
-
-bool source_open_run(const struct spill_run *run, struct source **out, struct error *error)
-{
-    *out = create_run(run->name, run->bytes, error);
-    if (*out)
-        (*out)->input.run = *run;
-    return *out;
 }
 
 bool source_open_stream(const struct input_stream *stream, const char *name, struct source **out,
                         struct error *error)
 {
-    *out = create_run(name, stream->bytes, error);
-    if (*out)
-        (*out)->input.stream = *stream;
-    return *out;
+    struct source *const source = *out = source_create(name, 1, error);
+    if (source) {
+        source->input.is_stream = source->input.is_sized = true;
+        source->input.stream = *stream;
+        source->input.bytes = stream->bytes;
+    }
+    return source;
 }
 
 const struct codec *source_codec(const struct source *source)
@@ -554,8 +538,8 @@ bool source_last_byte(const struct source *source, char *byte)
     struct error ignored = {0};
     if (!input->is_sized || source->codec != &codecs[0] || input->bytes == 0)
         return false;
-    return input->is_run
-               ? spill_read(&input->run, input->bytes - 1, byte, 1, &ignored)
+    return input->is_stream
+               ? input->stream.read(input->stream.context, input->bytes - 1, byte, 1, &ignored)
                : input->file >= 0 && pread(input->file, byte, 1, (off_t)input->bytes - 1) == 1;
 }
 
@@ -655,14 +639,14 @@ bool source_read(struct source *source, void *data, size_t bytes, size_t *got, s
 bool source_has_places(const struct source *source)
 {
     const struct input_file *const input = &source->input;
-    return input->is_sized && !input->is_run && input->file >= 0 && !input->is_parked &&
+    return input->is_sized && !input->is_stream && input->file >= 0 && !input->is_parked &&
            !source->frames && !source->ahead && !source->ended;
 }
 
 bool source_can_narrow(const struct source *source)
 {
     const struct input_file *const input = &source->input;
-    return input->is_sized && !input->is_run && (input->file >= 0 || input->is_parked) &&
+    return input->is_sized && !input->is_stream && (input->file >= 0 || input->is_parked) &&
            source->codec == &codecs[0] && !source->ahead;
 }
 

@@ -50,11 +50,6 @@ struct source_spec {
  */
 bool source_open_as(const struct source_spec *spec, struct source **source, struct error *error);
 
-/* Opens a source on the bytes of a spilled run, which must exist until the source is closed.
- * Several such sources of a run may be read at once. */
-struct spill_run;
-bool source_open_run(const struct spill_run *run, struct source **source, struct error *error);
-
 /* Opens a source on bytes that a function provides, one call at a time (input_file.h). */
 struct input_stream;
 bool source_open_stream(const struct input_stream *stream, const char *name, struct source **source,
