@@ -61,9 +61,6 @@ bool run_check(struct run *run, struct error *error)
     return ok;
 }
 
-/* Bytes copied by one read. */
-#define COPY_BYTES ((size_t)1 << 20)
-
 /* The inputs of a merge. */
 struct inputs {
     struct source **sources;  /* the job's sources; copies replace some */
@@ -71,18 +68,6 @@ struct inputs {
     size_t count;
     struct spill *spill; /* holds the copies; NULL: there are none */
 };
-
-/* Copies the unread rest of the source to the run. */
-static bool copy_to_run(struct source *source, struct spill_run *run, struct error *error)
-{
-    unsigned char *const buffer = malloc(COPY_BYTES);
-    bool ok = buffer != NULL || error_set(error, "%s: no memory to copy it", source_name(source));
-    for (size_t got = COPY_BYTES; ok && got == COPY_BYTES;)
-        ok = source_read(source, buffer, COPY_BYTES, &got, error) &&
-             spill_append(run, buffer, got, error);
-    free(buffer);
-    return ok;
-}
 
 static bool read_copy(void *run, uint64_t first, void *data, size_t bytes, struct error *error)
 {
@@ -94,12 +79,13 @@ static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, s
 {
     struct source **const source = &inputs->sources[i];
     struct spill_run *const run = &inputs->copies[i];
+    uint64_t bytes;
     if (!inputs->spill)
         inputs->spill = spill_create(job->memory.directories, job->memory.directory_count);
     if (!inputs->spill)
         return error_set(error, "no memory to copy %s", source_name(*source));
-    if (!spill_begin(inputs->spill, run, error) || !copy_to_run(*source, run, error) ||
-        !spill_end(run, error))
+    if (!spill_begin(inputs->spill, run, error) ||
+        !source_store(*source, SIZE_UNKNOWN, run, &bytes, error) || !spill_end(run, error))
         return false;
     run->name = source_name(*source);
     const struct input_stream stream = {read_copy, run, run->bytes};

@@ -75,19 +75,12 @@ static void keep_original(struct plan_spool *spool, struct source **source)
 static bool decode_all(const struct plan *plan, struct plan_spool *spool, struct source **source,
                        struct error *error)
 {
-    unsigned char *const piece = malloc(PIECE_BYTES);
-    size_t got = PIECE_BYTES;
-    bool ok = piece || error_set(error, "out of memory");
     (void)trace_stage(stage_names[STAGE_READ]);
-    while (ok && got == PIECE_BYTES)
-        ok = source_read(spool->original, piece, PIECE_BYTES, &got, error) &&
-             spill_append(&spool->run, piece, got, error);
-    free(piece);
-    ok = ok && spill_end(&spool->run, error) &&
-         source_open_file(spool->run.file, source_name(spool->original), &codecs[0],
-                          plan->job.sort.threads, source, error);
-    spool->facts[SPOOL_BYTES] = spool->run.bytes;
-    return ok;
+    return source_store(spool->original, SIZE_UNKNOWN, &spool->run, &spool->facts[SPOOL_BYTES],
+                        error) &&
+           spill_end(&spool->run, error) &&
+           source_open_file(spool->run.file, source_name(spool->original), &codecs[0],
+                            plan->job.sort.threads, source, error);
 }
 
 /* Decodes the input into the run, and opens that in its place. */
@@ -338,31 +331,23 @@ static bool move_parts(struct plan *plan, size_t i, const struct part *parts, un
 }
 
 /* Reads `bytes` bytes of the source, which must be there, into the run, if there is one. */
-static bool copy_bytes(struct source *source, uint64_t bytes, unsigned char *piece,
-                       struct spill_run *run, struct error *error)
+static bool copy_bytes(struct source *source, uint64_t bytes, struct spill_run *run,
+                       struct error *error)
 {
-    while (bytes > 0) {
-        const size_t want = bytes < PIECE_BYTES ? (size_t)bytes : PIECE_BYTES;
-        size_t got;
-        if (!source_read(source, piece, want, &got, error))
-            return false;
-        if (got < want)
-            return error_set(error, "%s: it was changed while it was read", source_name(source));
-        if (run && !spill_append(run, piece, got, error))
-            return false;
-        bytes -= got;
-    }
-    return true;
+    uint64_t got;
+    return source_store(source, bytes, run, &got, error) &&
+           (got == bytes ||
+            error_set(error, "%s: it was changed while it was read", source_name(source)));
 }
 
 /* Decodes the part of this rank, from a frame on. One more byte is read, so that the checksum of a
  * frame that ends with the part is verified. */
 static bool decode_part(struct plan_spool *spool, struct part part, const struct frame_place *frame,
-                        unsigned char *piece, struct error *error)
+                        struct error *error)
 {
     struct source_spec spec = spool->spec;
     struct source *source;
-    size_t got;
+    uint64_t got;
     if (part.begin == part.end)
         return true;
     spec.codec = &codecs[spool->facts[SPOOL_CODEC]];
@@ -370,9 +355,9 @@ static bool decode_part(struct plan_spool *spool, struct part part, const struct
     if (!source_open_as(&spec, &source, error))
         return false;
     (void)trace_stage(stage_names[STAGE_READ]);
-    const bool ok = copy_bytes(source, part.begin - frame->before, piece, NULL, error) &&
-                    copy_bytes(source, part.end - part.begin, piece, &spool->run, error) &&
-                    source_read(source, piece, 1, &got, error);
+    const bool ok = copy_bytes(source, part.begin - frame->before, NULL, error) &&
+                    copy_bytes(source, part.end - part.begin, &spool->run, error) &&
+                    source_store(source, 1, NULL, &got, error);
     source_close(source);
     return ok;
 }
@@ -408,8 +393,7 @@ static void find_parts(const struct plan *plan, const struct plan_spool *spool,
 
 /* Collective: each rank decodes its part. */
 static bool divide(struct plan *plan, size_t i, const struct part *parts,
-                   struct frame_place *frames, uint64_t *sums, unsigned char *piece,
-                   struct error *error)
+                   struct frame_place *frames, uint64_t *sums, struct error *error)
 {
     struct group *const group = plan->job.group;
     struct plan_spool *const spool = &plan->spools[i];
@@ -421,7 +405,7 @@ static bool divide(struct plan *plan, size_t i, const struct part *parts,
     const struct frame_place *const own = &frames[group->rank];
     if (sum_place(spool->spec.path, own->offset) != sums[group->rank])
         return error_set(error, "%s: not as rank 0 has it", spool->spec.path);
-    return decode_part(spool, parts[group->rank], own, piece, error) &&
+    return decode_part(spool, parts[group->rank], own, error) &&
            replace_source(plan, i, spool, error);
 }
 
@@ -440,7 +424,7 @@ static bool distribute(struct plan *plan, size_t i, struct part own, struct erro
     bool ok = parts;
     if (ok)
         ok = group_agree(group,
-                         is_divided ? divide(plan, i, parts, frames, sums, piece, error)
+                         is_divided ? divide(plan, i, parts, frames, sums, error)
                                     : move_parts(plan, i, parts, piece, error),
                          error);
     free(parts);

@@ -76,6 +76,9 @@ struct source {
  * any codec (128 KiB for zstd), because a whole one is decoded. */
 #define LOOK_BYTES ((size_t)256 << 10)
 
+/* Bytes that source_store() reads at a time. */
+#define STORE_BYTES ((size_t)1 << 20)
+
 /* The first bytes of the file, already read. */
 struct head {
     unsigned char *data; /* room for SOURCE_PEEK_MAX bytes */
@@ -634,6 +637,21 @@ bool source_read_seen(struct source *source, void *data, size_t bytes, struct ta
 bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error)
 {
     return source_read_seen(source, data, bytes, NULL, got, error);
+}
+
+bool source_store(struct source *source, uint64_t most, struct spill_run *run, uint64_t *stored,
+                  struct error *error)
+{
+    unsigned char *const buffer = malloc(STORE_BYTES);
+    bool ok = buffer || error_set(error, "%s: no memory to copy it", source_name(source));
+    *stored = 0;
+    for (size_t want = 0, got = 0; ok && got == want && *stored < most; *stored += got) {
+        want = most - *stored < STORE_BYTES ? (size_t)(most - *stored) : STORE_BYTES;
+        ok = source_read(source, buffer, want, &got, error) &&
+             (!run || spill_append(run, buffer, got, error));
+    }
+    free(buffer);
+    return ok;
 }
 
 bool source_has_places(const struct source *source)

@@ -129,6 +129,12 @@ bool source_read_seen(struct source *source, void *data, size_t bytes, struct ta
  * end nor parked. */
 bool source_has_places(const struct source *source);
 
+/* Appends the next `most` bytes to a run that was begun, fewer at the end; `run` may be NULL. Sets
+ * *stored to the number of bytes. */
+struct spill_run;
+bool source_store(struct source *source, uint64_t most, struct spill_run *run, uint64_t *stored,
+                  struct error *error);
+
 /* Returns true if source_narrow() may be called: for a plain regular file that is not empty. */
 bool source_can_narrow(const struct source *source);
 
