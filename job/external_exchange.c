@@ -54,7 +54,7 @@ struct exchange {
     size_t sent_count, count;
     unsigned char *buffers;
     struct item_run *runs;      /* the range of this rank in each run */
-    struct rank_memory *memory; /* NULL: messages are sent. Else the ranges in other ranks */
+    struct rank_memory *memory; /* the ranges in other ranks; NULL: messages are sent */
     struct error *error;        /* of the messages */
     pthread_mutex_t lock; /* protects the messages of received streams, and the fields below */
     pthread_cond_t has_come;
@@ -75,7 +75,7 @@ size_t external_exchange_message_bytes(size_t memory_bytes, size_t streams, unsi
 
 /* ---- What the merge reads ---- */
 
-/* The next message of a stream; waits for it. NULL after a failure. */
+/* Waits for the next message of the stream. Returns NULL after a failure. */
 static struct message *await_message(struct stream *stream)
 {
     struct exchange *const exchange = stream->exchange;
@@ -142,7 +142,7 @@ static size_t slot_of(const struct exchange *exchange, const struct stream *stre
     return (size_t)(stream - exchange->streams) * DEPTH + message;
 }
 
-/* Sets the bytes that the next message of the stream has; returns its first item. */
+/* Begins the next message of the stream, and sets its size. Returns the index of its first item. */
 static uint64_t begin_message(struct exchange *exchange, struct stream *stream,
                               struct message *message)
 {
@@ -157,7 +157,8 @@ static uint64_t begin_message(struct exchange *exchange, struct stream *stream,
     return first;
 }
 
-/* The message had no bytes: as many messages follow as may be awaited. */
+/* Ends the stream after message `number`, which had no bytes because its sender has failed. The
+ * receiver may already await DEPTH - 1 messages after it, so these are still sent. */
 static void cut_stream(struct stream *stream, size_t number)
 {
     if (stream->count > number + DEPTH)
@@ -174,7 +175,8 @@ static void note_failure(struct exchange *exchange)
     pthread_mutex_unlock(&exchange->lock);
 }
 
-/* Finds the data of a message; NULL if it cannot be read. */
+/* Returns the data of a message, in the run or in the message's buffer; NULL if it cannot be
+ * read. */
 static const unsigned char *find_data(struct exchange *exchange, const struct stream *stream,
                                       const struct message *message, uint64_t first)
 {
@@ -250,7 +252,7 @@ static bool begin_messages(struct exchange *exchange)
     return ok;
 }
 
-/* Takes note of a message that is complete. */
+/* Marks a message as complete: it was sent, or can be merged. */
 static void end_message(struct exchange *exchange, size_t slot, size_t bytes)
 {
     const size_t number = slot / DEPTH;

@@ -9,14 +9,14 @@
  * An item is a number, or a byte of a run of lines. The part of one run for one rank is a stream of
  * messages, all full except for the last one. Two messages of a stream are under way at most, on
  * either side, and a receiver takes the next one when the merge has used a buffer: that bounds the
- * memory, and is all the flow control that there is. The calling thread moves the messages; another
- * one merges and writes meanwhile.
+ * memory; there is no other flow control. The calling thread moves the messages, and another thread
+ * merges and writes meanwhile.
  *
  * Between ranks of one host no message is sent if `merge` can read their memory (rank_memory.h).
  *
- * A rank that fails ends each of its streams by messages without bytes, one for each that the
- * receiver may wait for. So do those that receive one, and soon no message is under way on any
- * rank.
+ * A rank that fails ends each of its streams by messages without bytes, one for each message that
+ * the receiver may wait for. A rank that receives such a message ends its own streams in the same
+ * way, so that soon no message is under way.
  */
 #ifndef JOB_EXTERNAL_EXCHANGE_H
 #define JOB_EXTERNAL_EXCHANGE_H

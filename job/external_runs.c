@@ -2,7 +2,7 @@
 /* external_runs.c - see external_runs.h.
  *
  * While a run is made, reading continues into memory that is free at that time. A run stays in
- * memory if it fits there besides the engine, as where only the memory of the GPU is short.
+ * memory if there is room beside the engine, for example if only the memory of the GPU is short.
  *
  *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ...
  *        -> external_merge.h -> format -> sink

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for merging, and the same for messages: at most, and at least, however little -S leaves.
- */
-#define MERGE_BYTES_MOST ((size_t)96 << 20)
-#define MERGE_BYTES_LEAST ((size_t)512 << 10)
+/* Maximum and minimum bytes for merging, and the same for messages. The minimum is used even if -S
+ * leaves less. */
+#define RANK_MERGE_BYTES_MAX ((size_t)96 << 20)
+#define RANK_MERGE_BYTES_MIN ((size_t)512 << 10)
 
 /* ---- Runs ---- */
 
@@ -45,9 +45,9 @@ void rank_runs_free(struct rank_runs *runs)
 size_t ranks_merge_bytes(size_t left)
 {
     const size_t half = left / 2;
-    return half > MERGE_BYTES_MOST    ? MERGE_BYTES_MOST
-           : half < MERGE_BYTES_LEAST ? MERGE_BYTES_LEAST
-                                      : half;
+    if (half > RANK_MERGE_BYTES_MAX)
+        return RANK_MERGE_BYTES_MAX;
+    return half > RANK_MERGE_BYTES_MIN ? half : RANK_MERGE_BYTES_MIN;
 }
 
 /* Replaces *value by the least of all ranks. Fails only if the group does. */
