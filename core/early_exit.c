@@ -1,14 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* early_exit.c - see early_exit.h. */
+/* early_exit.c - see early_exit.h.
+ *
+ * The second process becomes a child of process 1, which has to take note of its end. In some
+ * containers process 1 is a service that does not: there each job would leave an ended process. So
+ * no second process is started if earlier jobs have left LEFT_MAX.
+ */
 #include "core/early_exit.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+/* Processes that earlier jobs may have left. */
+#define LEFT_MAX 8
+
+/* Returns true if the process is one of this program, and has ended. */
+static bool is_left(int process)
+{
+    char path[32], name[32], line[128];
+    snprintf(path, sizeof path, "/proc/%d/stat", process);
+    snprintf(name, sizeof name, " (%.15s) Z ", program_invocation_short_name);
+    FILE *const file = fopen(path, "re");
+    if (!file)
+        return false;
+    const bool is_read = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    return is_read && strstr(line, name) != NULL;
+}
+
+/* Returns true if process 1 takes note of the ends of its children, as far as they show. It may do
+ * so some time later. */
+static bool has_init(void)
+{
+    FILE *const children = fopen("/proc/1/task/1/children", "re");
+    int process;
+    unsigned left = 0;
+    if (!children)
+        return false;
+    while (left < LEFT_MAX && fscanf(children, "%d", &process) == 1)
+        left += is_left(process);
+    fclose(children);
+    return left < LEFT_MAX;
+}
 
 /* The second process. It runs in the memory of the first, which is in exit(3), so it calls only the
  * system. All its signals are blocked. */
@@ -28,6 +68,8 @@ static void start_process(void)
     static char stack[1 << 14] __attribute__((aligned(64)));
     static pid_t own;
     sigset_t all, old;
+    if (!has_init())
+        return;
     own = getpid();
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old);
