@@ -623,6 +623,13 @@ static void set_threads(struct plan *plan, unsigned threads)
     omp_set_num_threads((int)threads);
 }
 
+/* Replaces a -S of all memory or more by the default. The system would end a process that takes
+ * it. */
+static void limit_size(struct memory_size *size)
+{
+    size->is_said = size->is_said && size->bytes < memory_total();
+}
+
 /* Reduces the number of threads for small inputs, unless the user gives it. The inputs are open. */
 static void limit_threads(const struct options *options, struct plan *plan)
 {
@@ -642,6 +649,7 @@ static bool open_group_output(const struct options *options, struct plan *plan, 
 bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
+    limit_size(&options->memory.host);
     plan->processors = count_processors(options, plan);
     const unsigned threads = choose_threads(options, plan->processors);
     set_threads(plan, memory_limits_prepare(

@@ -309,6 +309,7 @@ else
     else
         skip 'lines to a file in memory, in a container' 'no name space to mount file systems in'
     fi
+    ok_output 'a -S of more than the container has' up -- in_group "$GPUSORT" --device=cpu -n -S 1G -T . down
     # Level 19 takes 90 MB for each frame of 16 MiB, and little for less.
     refused 'no memory to compress at level 19' ": $target.zst: no memory to compress it$" -- \
         in_group "$GPUSORT" --device=cpu -n --zstd=19 down -o "$target.zst"

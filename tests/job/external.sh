@@ -287,9 +287,11 @@ done <<'END'
 2m 2.0 MiB
 1536M 1.5 GiB
 2G 2.0 GiB
-3T 3.0 TiB
 G 1.0 GiB
 END
+for size in 3T 100% 200%; do
+    ok_says "-S $size is all memory or more" '^memory .*\(most of what is free\)' -- gpusort --explain -S $size lines
+done
 ok_says 'of several sizes, the greatest' '^memory +2.0 GiB' -- gpusort --explain -S 1M -S 2G -S 1G lines
 ok_says 'a part of all memory' '^memory +[0-9.]+ [KMGT]iB \(as -S says\)' -- gpusort --explain -S 50% lines
 ok_says 'most of what is free' '^memory .*most of what is free' -- gpusort --explain lines
