@@ -750,7 +750,8 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
         return false;
     }
     output->file = output_path_open_in_place(target, name, error);
-    if (output->file < 0) {
+    if (output->file < 0 ||
+        !output_path_check_room(output->file, target->status.st_size, name, error)) {
         output_file_discard(output);
         return false;
     }

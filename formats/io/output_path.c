@@ -227,12 +227,21 @@ bool output_path_check(const struct output_path *found, const char *name, struct
     return !S_ISREG(mode) || check_replaceable(found, name, error);
 }
 
-bool output_path_check_room(int file, off_t bytes, const char *name, struct error *error)
+/* Returns the free space of a file on btrfs; UINT64_MAX for other file systems. */
+static uint64_t room_on_btrfs(int file)
 {
     struct statfs system;
-    if (fstatfs(file, &system) != 0 || system.f_type != BTRFS_SUPER_MAGIC)
+    return fstatfs(file, &system) == 0 && system.f_type == BTRFS_SUPER_MAGIC
+               ? (uint64_t)system.f_bavail * (uint64_t)system.f_bsize
+               : UINT64_MAX;
+}
+
+bool output_path_check_room(int file, off_t bytes, const char *name, struct error *error)
+{
+    if (room_on_btrfs(file) >= (uint64_t)bytes)
         return true;
-    const uint64_t room = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
+    (void)syncfs(file); /* the space of files that were removed is free after that */
+    const uint64_t room = room_on_btrfs(file);
     return room >= (uint64_t)bytes ||
            error_set(error,
                      "%s: overwriting a file on btrfs takes its size in free space, %jd bytes, and "
@@ -264,9 +273,8 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
                          "%s: it is larger than this process may write (ulimit -f): raise the "
                          "limit",
                          name);
-    if (attributes_of(found->file) & STATX_ATTR_APPEND)
-        return error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
-    return output_path_check_room(found->file, found->status.st_size, name, error);
+    return !(attributes_of(found->file) & STATX_ATTR_APPEND) ||
+           error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
 }
 
 int output_path_open_in_place(const struct output_path *found, const char *name,

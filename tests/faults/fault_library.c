@@ -57,7 +57,7 @@ enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
     X(read) X(pread) X(write) X(pwrite) X(lseek) X(open) X(openat) X(close) X(close_output)        \
     X(fcntl) X(fopen) X(fclose) X(getdelim) X(stat) X(fstat) X(statx) X(fstatfs) X(faccessat)      \
     X(readlinkat) X(linkat) X(renameat) X(renameat2) X(unlink) X(unlinkat) X(fchmod) X(fchown)     \
-    X(fgetxattr) X(flistxattr) X(fsetxattr) X(fremovexattr) X(ftruncate) X(fallocate)              \
+    X(fgetxattr) X(flistxattr) X(fsetxattr) X(fremovexattr) X(ftruncate) X(fallocate) X(syncfs)    \
     X(posix_fadvise) X(mmap) X(mremap) X(munmap) X(mprotect) X(madvise) X(malloc) X(calloc)        \
     X(realloc) X(aligned_alloc) X(reallocarray) X(pthread_create) X(omp_thread) X(getrandom)       \
     X(eventfd) X(pipe2) X(splice) X(getrlimit) X(setrlimit) X(sigaction)
@@ -301,6 +301,7 @@ FAILING(int, fremovexattr, (int file, const char *name), (file, name), -1)
 FAILING(int, fchmod, (int file, mode_t mode), (file, mode), -1)
 FAILING(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), -1)
 FAILING(int, ftruncate, (int file, off_t bytes), (file, bytes), -1)
+FAILING(int, syncfs, (int file), (file), -1)
 FAILING(int, fallocate, (int file, int mode, off_t at, off_t bytes), (file, mode, at, bytes), -1)
 FAILING(int, posix_fadvise, (int file, off_t at, off_t bytes, int advice),
         (file, at, bytes, advice), how)

@@ -62,7 +62,7 @@ ERRORS = {
 TRANSIENT = ["EINTR", "short"]
 MAY_LOSE = ["close_output"]
 ADVICE = ["close", "posix_fadvise", "getrlimit", "setrlimit", "fstatfs", "statx", "flistxattr",
-          "fgetxattr", "fsetxattr", "fremovexattr", "fclose"]
+          "fgetxattr", "fsetxattr", "fremovexattr", "fclose", "syncfs"]
 
 CUDA_ERRORS = ["cudaErrorMemoryAllocation", "cudaErrorLaunchFailure"]
 CUDA_MESSAGES = {
