@@ -277,6 +277,15 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
            error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
 }
 
+/* Locks the whole file until it is closed, against another job that overwrites it. A file system
+ * without locks is no error. The lock is none of flock(2), which a script may hold meanwhile. */
+static bool lock(int file, const char *name, struct error *error)
+{
+    const struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(file, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES) ||
+           error_set(error, "%s: another process has locked it, such as another --in-place", name);
+}
+
 int output_path_open_in_place(const struct output_path *found, const char *name,
                               struct error *error)
 {
@@ -290,7 +299,7 @@ int output_path_open_in_place(const struct output_path *found, const char *name,
                   "%s: it was replaced meanwhile, or is in a lower layer of an overlay file system "
                   "and was copied when it was opened: run the command again",
                   name);
-    else
+    else if (lock(file, name, error))
         return file;
     close_descriptor(&file);
     return -1;

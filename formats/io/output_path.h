@@ -45,7 +45,7 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
  * if a snapshot shares it. With less free space than that, a file of one extent was damaged. */
 bool output_path_check_room(int file, off_t bytes, const char *name, struct error *error);
 
-/* Opens such a file for reading and writing. Returns -1 with *error. */
+/* Opens such a file for reading and writing, and locks it. Returns -1 with *error. */
 int output_path_open_in_place(const struct output_path *found, const char *name,
                               struct error *error);
 

@@ -263,6 +263,17 @@ if [ -n "$fault_library" ]; then
         } >"$work/log/problems"
         pass_unless_said "$1: it is reported" "$work/log/problems"
     }
+    # Another job begins while this one reads.
+    cp numbers.txt both.txt
+    ok_file 'a file that another --in-place sorts already' both.txt numbers.sorted -- \
+        env LD_PRELOAD="$fault_library" FAULT=read:2:run FAULT_RUN='! "$GPUSORT" -nr --in-place both.txt 2>second' \
+        GPUSORT="$GPUSORT" "$GPUSORT" -n --in-place both.txt
+    ok_prints 'the second one is refused' \
+        'gpusort: both.txt: another process has locked it, such as another --in-place\n' -- cat second
+    cp numbers.txt locked.txt
+    ok_file 'a file that a script locks by flock(1)' locked.txt numbers.sorted -- \
+        flock locked.txt "$GPUSORT" -n --in-place locked.txt
+
     changed='shared.f64: it was changed while it was sorted; nothing is written$'
     # The first bytes are read to see what they are, before the file is opened as the output.
     for call in read:1 read:2 pread:1; do
