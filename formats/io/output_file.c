@@ -290,11 +290,13 @@ uint64_t output_file_claim(struct output_file *output, size_t bytes)
 /* ---- Writing ---- */
 
 /* Allocates the announced space: this raised 4.7 to 5.2 GB/s on ext4 (2 GiB, November 2026). The
- * file size does not change. Failures are ignored: if the file system is full, a write reports
- * it. */
+ * file size does not change. Failures are ignored: if the file system is full, a write reports it.
+ * Only on the file systems of mapped_file.c: btrfs does not compress what is written to such
+ * space. */
 static void preallocate(struct output_file *output)
 {
-    if (output->expected > 0 && !output->is_preallocated)
+    if (output->expected > 0 && !output->is_preallocated &&
+        mapped_file_writers(output->file, true) > 0)
         (void)fallocate(output->file, FALLOC_FL_KEEP_SIZE, 0, (off_t)output->expected);
     output->is_preallocated = true;
 }

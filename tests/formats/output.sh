@@ -279,6 +279,11 @@ ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)
 if [ -n "$fault_library" ]; then
     FAULT_CALLS=$work/log/calls ones >got
     ok 'the end of what is whole is not moved' bash -c '[ -s "$0" ] && ! grep -q "^ftruncate " "$0"' "$work/log/calls"
+    # Space that is allocated first is not compressed there.
+    FAULT_BTRFS=full FAULT_CALLS=$work/log/calls "${by_four[@]}" --device=cpu \
+        --format=raw --type=u8 large -o got
+    ok 'no space is allocated on btrfs' bash -c '[ -s "$0" ] && ! grep -q "^fallocate " "$0"' "$work/log/calls"
+    ok_same_bytes 'an output on btrfs' got large
     FAULT=fallocate:1+:95 ones >got
     ok_same_bytes 'a file system without fallocate(2)' got large
     seq 1000000 3999999 >lines
