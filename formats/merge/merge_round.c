@@ -132,9 +132,11 @@ static size_t make_heads(const struct merge_texts *texts, const struct key_index
     bool is_in_order = true;
     for (size_t end = count, begin; end > 0; end = begin) {
         const size_t text = merge_item_text(texts->text_shift, items[end - 1]);
-        for (begin = end - 1; begin > 0; begin--)
+        for (begin = end - 1; begin > 0; begin--) {
             if (merge_item_text(texts->text_shift, items[begin - 1]) != text)
                 break;
+            __builtin_prefetch(merge_item_line(texts, items[begin - 1]));
+        }
         heads[made] =
             (struct merge_head){items + begin, items + end, line_with_key_of(texts, items[begin])};
         if (is_in_order && made > 0) {
