@@ -49,21 +49,12 @@ static int compare_general(struct line_span a, struct line_span b)
     return (x > y) - (x < y);
 }
 
-/* ---- Keys, exactly ---- */
+/* ---- Numbers, exactly ---- */
 
-static int compare_spans(enum line_kind kind, struct line_span a, struct line_span b)
+static int compare_numbers(enum line_kind kind, struct line_span a, struct line_span b)
 {
-    switch (kind) {
-    case LINE_NUMERIC:
-        return compare_decimals(a, b, false);
-    case LINE_HUMAN:
-        return compare_decimals(a, b, true);
-    case LINE_BYTES:
-        return compare_bytes(a.text, a.length, b.text, b.length);
-    case LINE_STRICT:
-    case LINE_GENERAL:
-        break;
-    }
+    if (kind == LINE_NUMERIC || kind == LINE_HUMAN)
+        return compare_decimals(a, b, kind == LINE_HUMAN);
     return compare_general(a, b);
 }
 
@@ -161,18 +152,16 @@ line_image_maker *line_image_maker_of(const struct line_order *order)
 /* Compares by images first, which mostly decide, and are made faster than numbers are compared. */
 static int compare_keys(enum line_kind kind, struct line_span a, struct line_span b)
 {
-    if (kind != LINE_BYTES) {
-        uint64_t x, y;
-        bool is_x_exact, is_y_exact;
-        line_image_maker *const make = makers[kind == LINE_STRICT ? LINE_GENERAL : kind];
-        (void)make(NULL, a.text, a.length, &x, &is_x_exact);
-        (void)make(NULL, b.text, b.length, &y, &is_y_exact);
-        if (x != y)
-            return x < y ? -1 : 1;
-        if (is_x_exact && is_y_exact)
-            return 0;
-    }
-    return compare_spans(kind, a, b);
+    if (kind == LINE_BYTES)
+        return compare_bytes(a.text, a.length, b.text, b.length);
+    uint64_t x, y;
+    bool is_x_exact, is_y_exact;
+    line_image_maker *const make = makers[kind == LINE_STRICT ? LINE_GENERAL : kind];
+    (void)make(NULL, a.text, a.length, &x, &is_x_exact);
+    (void)make(NULL, b.text, b.length, &y, &is_y_exact);
+    if (x != y)
+        return x < y ? -1 : 1;
+    return is_x_exact && is_y_exact ? 0 : compare_numbers(kind, a, b);
 }
 
 int line_compare(const struct line_order *order, size_t first, const char *a, size_t a_length,
@@ -180,8 +169,8 @@ int line_compare(const struct line_order *order, size_t first, const char *a, si
 {
     for (size_t i = first; i < order->key_count; i++) {
         const struct line_key *const key = &order->keys[i];
-        const int found = compare_keys(key->kind, line_key_find(order->separator, key, a, a_length),
-                                       line_key_find(order->separator, key, b, b_length));
+        const int found = compare_keys(key->kind, line_key_span(order, key, a, a_length),
+                                       line_key_span(order, key, b, b_length));
         if (found != 0)
             return (found > 0) != key->reverse ? 1 : -1;
     }
@@ -195,7 +184,7 @@ bool line_image_make(const struct line_order *order, const char *text, size_t le
     const struct line_key *const key = &order->keys[0];
     line->text = text;
     line->length = length;
-    line->key = line_first_key(order, text, length);
+    line->key = line_key_span(order, key, text, length);
     const bool has_image =
         makers[key->kind](order, line->key.text, line->key.length, &line->image, &line->is_exact);
     if (key->reverse)
@@ -213,9 +202,13 @@ int line_image_compare_equal(const struct line_order *order, const struct line_w
          (a->length == b->length && memcmp(a->text, b->text, a->length) == 0)))
         return 0;
     if (!a->is_exact || !b->is_exact) {
-        const struct line_span x = a->key.text ? a->key : line_first_key(order, a->text, a->length);
-        const struct line_span y = b->key.text ? b->key : line_first_key(order, b->text, b->length);
-        const int found = compare_spans(key->kind, x, y);
+        const struct line_span x =
+            a->key.text ? a->key : line_key_span(order, key, a->text, a->length);
+        const struct line_span y =
+            b->key.text ? b->key : line_key_span(order, key, b->text, b->length);
+        const int found = key->kind == LINE_BYTES
+                              ? compare_bytes(x.text, x.length, y.text, y.length)
+                              : compare_numbers(key->kind, x, y);
         if (found != 0)
             return (found > 0) != key->reverse ? 1 : -1;
     }

@@ -58,14 +58,13 @@ struct line_with_image {
 bool line_image_make(const struct line_order *order, const char *text, size_t length,
                      struct line_with_image *line);
 
-/* Returns the first key of text[0..length). */
-static inline struct line_span line_first_key(const struct line_order *order, const char *text,
-                                              size_t length)
+/* As line_key_find(), and fast for whole lines. */
+static inline struct line_span line_key_span(const struct line_order *order,
+                                             const struct line_key *key, const char *text,
+                                             size_t length)
 {
     const struct line_span whole = {text, length};
-    return line_key_is_whole(&order->keys[0])
-               ? whole
-               : line_key_find(order->separator, &order->keys[0], text, length);
+    return line_key_is_whole(key) ? whole : line_key_find(order->separator, key, text, length);
 }
 
 /* Finds the first key of a line that will be compared several times with lines of the same
@@ -73,7 +72,7 @@ static inline struct line_span line_first_key(const struct line_order *order, co
 static inline void line_find_key(const struct line_order *order, struct line_with_image *line)
 {
     if (!line->is_exact && !line->key.text)
-        line->key = line_first_key(order, line->text, line->length);
+        line->key = line_key_span(order, &order->keys[0], line->text, line->length);
 }
 
 /* As line_image_compare(), for equal images. */

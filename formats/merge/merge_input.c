@@ -306,9 +306,10 @@ static void append_items(const struct merge_inputs *inputs, struct merge_input *
     /* The line that others follow is measured once: it may be long, and they may be many. */
     struct line_with_image last = {0};
     if (input->item_count > 0)
-        last = merge_item_with_image(&inputs->texts, end[-1]);
+        merge_item_set_line(&inputs->texts, end[-1], &last);
     for (size_t i = 0; i < piece->count; i++) {
-        const struct line_with_image line = merge_item_with_image(&inputs->texts, items[i]);
+        struct line_with_image line;
+        merge_item_set_line(&inputs->texts, items[i], &line);
         if (input->item_count > 0 && line_image_compare(inputs->texts.order, &last, &line) > 0) {
             input->items[input->item_count - 1].index |= MERGE_IS_FOLLOWED;
             continue;

@@ -96,12 +96,12 @@ void merge_scratch_free(struct merge_scratch *scratch)
  * The key of a line is found once, when the line becomes a head.
  */
 
-static struct line_with_image line_with_key_of(const struct merge_texts *texts,
-                                               struct key_index item)
+/* As merge_item_set_line(), with the key. */
+static void set_line_with_key(const struct merge_texts *texts, struct key_index item,
+                              struct line_with_image *line)
 {
-    struct line_with_image line = merge_item_with_image(texts, item);
-    line_find_key(texts->order, &line);
-    return line;
+    merge_item_set_line(texts, item, line);
+    line_find_key(texts->order, line);
 }
 
 /* Moves ranked[0] to its rank; ranked[1..count) are in order. Of equal lines the one of the first
@@ -137,11 +137,12 @@ static size_t make_heads(const struct merge_texts *texts, const struct key_index
                 break;
             __builtin_prefetch(merge_item_line(texts, items[begin - 1]));
         }
-        heads[made] =
-            (struct merge_head){items + begin, items + end, line_with_key_of(texts, items[begin])};
+        heads[made].item = items + begin;
+        heads[made].end = items + end;
+        set_line_with_key(texts, items[begin], &heads[made].line);
         if (is_in_order && made > 0) {
-            const struct line_with_image last =
-                end - begin > 1 ? line_with_key_of(texts, items[end - 1]) : heads[made].line;
+            struct line_with_image last;
+            set_line_with_key(texts, items[end - 1], &last);
             is_in_order = line_image_compare_equal(texts->order, &last, &heads[made - 1].line) <= 0;
         }
         made++;
@@ -171,7 +172,7 @@ static void sort_lines(const struct merge_texts *texts, struct key_index *items,
         struct merge_head *const first = *ranked;
         *items++ = *first->item++;
         if (first->item < first->end) {
-            first->line = line_with_key_of(texts, *first->item);
+            set_line_with_key(texts, *first->item, &first->line);
             insert_head(texts, ranked, left);
         } else {
             ranked++;
@@ -248,22 +249,24 @@ static void merge_part_start(struct merge_part *part, const struct merge_texts *
 
 /* ---- Output of a part ---- */
 
-/* Returns the next lines to write as a unit: with a unique order one line, because the next one may
- * be left out, otherwise a line and the lines that follow it, without an image. */
-static inline struct line_with_image next_line(const struct merge_part *part)
+/* Sets `line` to the next lines to write as a unit: with a unique order one line, because the next
+ * one may be left out, otherwise a line and the lines that follow it, without an image. */
+static inline void set_next_line(const struct merge_part *part, struct line_with_image *line)
 {
     const struct merge_texts *const texts = part->texts;
     const struct key_index item = part->items[part->next];
-    struct line_with_image line;
-    if (!texts->order->unique)
-        return (struct line_with_image){.text = merge_item_line(texts, item),
-                                        .length = merge_item_bytes(texts, item) - 1};
-    if (part->passed_bytes == 0)
-        return merge_item_with_image(texts, item);
+    if (!texts->order->unique) {
+        line->text = merge_item_line(texts, item);
+        line->length = merge_item_bytes(texts, item) - 1;
+        return;
+    }
+    if (part->passed_bytes == 0) {
+        merge_item_set_line(texts, item, line);
+        return;
+    }
     const char *const text = merge_item_line(texts, item) + part->passed_bytes;
     const char *const end = rawmemchr(text, texts->order->terminator);
-    (void)line_image_make(texts->order, text, (size_t)(end - text), &line);
-    return line;
+    (void)line_image_make(texts->order, text, (size_t)(end - text), line);
 }
 
 static inline uint64_t next_place(const struct merge_part *part)
@@ -350,7 +353,8 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
     while (gathered->count < CHECK_LINES_MAX && part->next < part->count) {
         if (part->count - part->next > LINES_AHEAD)
             __builtin_prefetch(merge_item_line(texts, part->items[part->next + LINES_AHEAD]));
-        struct line_with_image line = next_line(part);
+        struct line_with_image line;
+        set_next_line(part, &line);
         if (texts->order->unique && is_duplicate(part, &line)) {
             pass_over(part, &line);
             continue;
@@ -376,7 +380,8 @@ static size_t fill_sources(struct merge_part *part, unsigned char *buffer, size_
     const struct merge_texts *const texts = part->texts;
     size_t bytes = 0;
     while (part->next < part->count && room - bytes >= sizeof(uint32_t)) {
-        struct line_with_image line = next_line(part);
+        struct line_with_image line;
+        set_next_line(part, &line);
         uint32_t source = (uint32_t)merge_item_text(texts->text_shift, part->items[part->next]);
         if (texts->order->unique && is_duplicate(part, &line))
             source |= LINES_MERGE_LEFT_OUT;
@@ -415,7 +420,8 @@ static size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, si
  * line must be left. */
 static struct line_with_image merge_part_take(struct merge_part *part, uint64_t *place)
 {
-    const struct line_with_image line = next_line(part);
+    struct line_with_image line;
+    set_next_line(part, &line);
     *place = next_place(part);
     note_written(part, &line);
     step_over(part, &line);

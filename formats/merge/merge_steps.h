@@ -131,13 +131,16 @@ static inline size_t merge_item_length(const struct merge_texts *texts, struct k
     return (size_t)((const char *)rawmemchr(near_end, texts->order->terminator) - line);
 }
 
-static inline struct line_with_image merge_item_with_image(const struct merge_texts *texts,
-                                                           struct key_index item)
+/* Sets `line` to the item's line, without its key. It is filled where it is used: a copy of the
+ * structure would wait for its last stores. */
+static inline void merge_item_set_line(const struct merge_texts *texts, struct key_index item,
+                                       struct line_with_image *line)
 {
-    return (struct line_with_image){.text = merge_item_line(texts, item),
-                                    .length = merge_item_length(texts, item),
-                                    .image = item.key,
-                                    .is_exact = merge_item_is_exact(item)};
+    line->text = merge_item_line(texts, item);
+    line->length = merge_item_length(texts, item);
+    line->image = item.key;
+    line->is_exact = merge_item_is_exact(item);
+    line->key.text = NULL;
 }
 
 /* As line_image_compare(), for the lines of two items. */
@@ -146,8 +149,9 @@ static inline int merge_item_compare(const struct merge_texts *texts, struct key
 {
     if (a.key != b.key)
         return a.key < b.key ? -1 : 1;
-    const struct line_with_image x = merge_item_with_image(texts, a),
-                                 y = merge_item_with_image(texts, b);
+    struct line_with_image x, y;
+    merge_item_set_line(texts, a, &x);
+    merge_item_set_line(texts, b, &y);
     return line_image_compare_equal(texts->order, &x, &y);
 }
 
