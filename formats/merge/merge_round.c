@@ -67,13 +67,13 @@ static bool merge_scratch_reserve(struct merge_scratch *scratch, size_t items, s
     if (texts > scratch->text_room) {
         free(scratch->arrays);
         free(scratch->heads);
-        free(scratch->ranked);
+        free(scratch->losers);
         scratch->text_room = texts;
         scratch->arrays = calloc(texts, sizeof *scratch->arrays);
         scratch->heads = calloc(texts, sizeof *scratch->heads);
-        scratch->ranked = calloc(texts, sizeof *scratch->ranked);
+        scratch->losers = calloc(texts, sizeof *scratch->losers);
     }
-    if ((scratch->items || items == 0) && scratch->arrays && scratch->heads && scratch->ranked)
+    if ((scratch->items || items == 0) && scratch->arrays && scratch->heads && scratch->losers)
         return true;
     merge_scratch_free(scratch);
     return error_set(error, "no memory to merge %zu lines of %zu inputs", items, texts);
@@ -84,14 +84,14 @@ void merge_scratch_free(struct merge_scratch *scratch)
     free(scratch->items);
     free(scratch->arrays);
     free(scratch->heads);
-    free(scratch->ranked);
+    free(scratch->losers);
     *scratch = (struct merge_scratch){0};
 }
 
 /* ---- Equal images ----
  *
- *   items of lines with equal images -> the next line of each text, its head -> heads in order
- *     -> the first one is taken, and the next line of its text is inserted
+ *   items of lines with equal images -> the next line of each text, its head -> a tree of losers
+ *     -> the first head is taken, and the next line of its text plays
  *
  * The key of a line is found once, when the line becomes a head.
  */
@@ -104,23 +104,33 @@ static void set_line_with_key(const struct merge_texts *texts, struct key_index 
     line_find_key(texts->order, line);
 }
 
-/* Moves ranked[0] to its rank; ranked[1..count) are in order. Of equal lines the one of the first
- * text comes first: its items do. The second head is compared first, because lines of one text are
- * often neighbours. */
-static void insert_head(const struct merge_texts *texts, struct merge_head **ranked, size_t count)
+/* Returns true if the line of `a` comes before that of `b`. Of equal lines that of the first text
+ * does: its items do. A text without items left is last. */
+static bool head_is_before(const struct merge_texts *texts, const struct merge_head *a,
+                           const struct merge_head *b)
 {
-    struct merge_head *const head = ranked[0];
-    size_t begin = 1, end = count, at = 1; /* the head comes before ranked[k], k in [begin, end] */
-    while (begin < end) {
-        const int found = line_image_compare_equal(texts->order, &head->line, &ranked[at]->line);
-        if (found < 0 || (found == 0 && head->item < ranked[at]->item))
-            end = at;
-        else
-            begin = at + 1;
-        at = begin + (end - begin) / 2;
+    if (a->item == a->end || b->item == b->end)
+        return b->item == b->end;
+    const int found = line_image_compare_equal(texts->order, &a->line, &b->line);
+    return found < 0 || (found == 0 && a->item < b->item);
+}
+
+/* Plays the games of a head, from its leaf up to the root of a tree of losers: losers[n] lost the
+ * game of node n, whose children are nodes 2 n and 2 n + 1; losers[0] won all. Ends at a game
+ * without an opponent yet. */
+static void play_games(const struct merge_texts *texts, struct merge_head **losers, size_t node,
+                       struct merge_head *head)
+{
+    for (node /= 2; node > 0; node /= 2) {
+        struct merge_head *const other = losers[node];
+        if (!other || head_is_before(texts, other, head)) {
+            losers[node] = head;
+            head = other;
+        }
+        if (!other)
+            return;
     }
-    memmove(ranked, ranked + 1, (begin - 1) * sizeof *ranked);
-    ranked[begin - 1] = head;
+    losers[0] = head;
 }
 
 /* Makes the heads of the texts, the last text first. Returns how many there are, or 0 if the lines
@@ -157,29 +167,26 @@ static void sort_lines(const struct merge_texts *texts, struct key_index *items,
 {
     const unsigned shift = texts->text_shift;
     struct key_index *const other = scratch->items + scratch->item_room;
-    struct merge_head **ranked = scratch->ranked + scratch->text_room;
+    struct merge_head *const heads = scratch->heads, **const losers = scratch->losers;
     if (merge_item_text(shift, items[0]) == merge_item_text(shift, items[count - 1]))
         return;
     memcpy(other, items, count * sizeof *items);
-    const size_t made = make_heads(texts, other, count, scratch->heads);
+    const size_t made = make_heads(texts, other, count, heads);
     if (made == 0)
         return;
-    for (size_t i = 0; i < made; i++) {
-        *--ranked = &scratch->heads[i];
-        insert_head(texts, ranked, i + 1);
-    }
+    memset(losers, 0, made * sizeof *losers);
+    for (size_t i = 0; i < made; i++)
+        play_games(texts, losers, made + i, &heads[i]);
     for (size_t left = made; left > 1;) {
-        struct merge_head *const first = *ranked;
+        struct merge_head *const first = losers[0];
         *items++ = *first->item++;
-        if (first->item < first->end) {
+        if (first->item < first->end)
             set_line_with_key(texts, *first->item, &first->line);
-            insert_head(texts, ranked, left);
-        } else {
-            ranked++;
+        else
             left--;
-        }
+        play_games(texts, losers, made + (size_t)(first - heads), first);
     }
-    const struct merge_head *const last = *ranked;
+    const struct merge_head *const last = losers[0];
     memcpy(items, last->item, (size_t)(last->end - last->item) * sizeof *items);
 }
 

@@ -285,9 +285,9 @@ bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cut
 struct merge_scratch {
     struct key_index *items; /* owned: two arrays of item_room items */
     size_t item_room;
-    struct item_array *arrays; /* owned: text_room each of arrays, heads and ranked */
+    struct item_array *arrays; /* owned: text_room each of arrays, heads and losers */
     struct merge_head *heads;
-    struct merge_head **ranked;
+    struct merge_head **losers;
     size_t text_room;
 };
 
