@@ -245,7 +245,8 @@ static void make_items(const struct merge_inputs *inputs, struct piece *piece)
     const char *const text = input->block.text;
     struct key_index *const items = input->items + piece->first;
     size_t offset = piece->text_begin, from = piece->begin; /* the first line ends after it */
-    struct line_with_image lines[2];                        /* this one and the one before */
+    bool is_disordered = false;      /* not in the piece: another thread uses its cache line */
+    struct line_with_image lines[2]; /* this one and the one before */
     for (size_t k = 0; k < piece->count; k++) {
         struct line_with_image *const line = &lines[k % 2], *const before = &lines[(k + 1) % 2];
         const char *const end =
@@ -257,13 +258,14 @@ static void make_items(const struct merge_inputs *inputs, struct piece *piece)
         }
         items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length,
                               line->is_exact, line->image);
-        if (k > 0 && !piece->is_disordered)
-            piece->is_disordered = inputs->are_sorted ? before->image > line->image
-                                                      : line_image_compare(order, before, line) > 0;
+        if (k > 0 && !is_disordered)
+            is_disordered = inputs->are_sorted ? before->image > line->image
+                                               : line_image_compare(order, before, line) > 0;
         offset += length + 1;
         from = offset;
     }
     piece->text_end = offset;
+    piece->is_disordered = is_disordered;
 }
 
 static void make_all_items(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
