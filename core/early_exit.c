@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* early_exit.c - see early_exit.h.
  *
- * The second process becomes a child of process 1, which has to take note of its end. In some
- * containers process 1 is a service that does not: there each job would leave an ended process. So
- * no second process is started if earlier jobs have left LEFT_MAX.
+ * The second process becomes a child of process 1, unless another one has asked for such children.
+ * Process 1 has to take note of its end. In some containers process 1 is a service that does not:
+ * there each job would leave an ended process. So no second process is started if earlier jobs have
+ * left LEFT_MAX.
  */
 #include "core/early_exit.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,17 +16,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* Processes that earlier jobs may have left. */
+/* Processes that earlier jobs may have left, and children of process 1 that are examined, in some 3
+ * ms. */
 #define LEFT_MAX 8
+#define CHILDREN_MAX 256
 
-/* Returns true if the process is one of this program, and has ended. */
-static bool is_left(int process)
+/* Descriptors that are closed at once. */
+#define DESCRIPTORS 4096
+
+/* Returns true if the process has the name, and has ended. */
+static bool is_left(int process, const char *own_name)
 {
     char path[32], name[32], line[128];
     snprintf(path, sizeof path, "/proc/%d/stat", process);
-    snprintf(name, sizeof name, " (%.15s) Z ", program_invocation_short_name);
+    snprintf(name, sizeof name, " (%s) Z ", own_name);
     FILE *const file = fopen(path, "re");
     if (!file)
         return false;
@@ -40,14 +47,16 @@ static bool is_left(int process)
 static bool has_init(void)
 {
     FILE *const children = fopen("/proc/1/task/1/children", "re");
+    char own_name[16] = "";
     int process;
-    unsigned left = 0;
+    unsigned left = 0, seen = 0;
     if (!children)
         return false;
-    while (left < LEFT_MAX && fscanf(children, "%d", &process) == 1)
-        left += is_left(process);
+    (void)prctl(PR_GET_NAME, own_name);
+    for (; seen < CHILDREN_MAX && fscanf(children, "%d", &process) == 1; seen++)
+        left += is_left(process, own_name);
     fclose(children);
-    return left < LEFT_MAX;
+    return left < LEFT_MAX && seen < CHILDREN_MAX;
 }
 
 /* The second process. It runs in the memory of the first, which is in exit(3), so it calls only the
@@ -58,8 +67,12 @@ static int release_all(void *first_process)
     (void)is_at_root;
     while (getppid() == *(const pid_t *)first_process)
         (void)poll(NULL, 0, 1);
-    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
-        close(i); /* for the readers of pipes, which wait for their ends */
+    /* Others may wait for pipes and locks of the caller. CUDA's descriptors are of devices. */
+    for (int i = 0; i < DESCRIPTORS; i++) {
+        struct stat status;
+        if (fstat(i, &status) == 0 && !S_ISCHR(status.st_mode))
+            close(i);
+    }
     _exit(0);
 }
 

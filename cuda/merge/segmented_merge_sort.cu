@@ -132,8 +132,8 @@ __device__ __forceinline__ void thread_return_block(const struct sorted_ways<K, 
 }
 
 /* Takes blocks until `missing` of them are taken or no whole block is left. Then exchanges blocks
- * while one not taken goes before one taken: at most one of each way if the ways are sorted, and
- * no more if a copy between GPUs has delivered something else. */
+ * while one not taken goes before one taken: fewer times than there are ways if these are sorted.
+ * They are not if a copy between GPUs has delivered something else. */
 template <typename K, unsigned WAYS>
 __device__ __forceinline__ void thread_repair_cut(const struct sorted_ways<K, WAYS> &ways,
                                                   size_t step, size_t missing,
@@ -317,17 +317,18 @@ __device__ __forceinline__ void block_find_pieces(const Runs &list, const struct
 {
     const unsigned ways = 1u << list.ways_bits, way = threadIdx.x;
     if (way < THREADS_PER_WARP) {
-        unsigned count = 0;
+        size_t count_found = 0;
         if (way < ways) {
             const size_t *const own = &splits[(static_cast<size_t>(blockIdx.x) << list.ways_bits)];
             const size_t split = own[way];
             const size_t next_split =
                 part.left <= part_keys ? run_list_count(list, part.group, way) : own[ways + way];
-            count = static_cast<unsigned>(next_split - split);
+            count_found = next_split - split;
             shared->first[way] = run_first(list, part.group, way) + split;
         }
-        if (__any_sync(ALL_LANES, count > part_keys)) /* the runs are not sorted */
-            count = 0;
+        if (__any_sync(ALL_LANES, count_found > part_keys)) /* the runs are not sorted */
+            count_found = 0;
+        const unsigned count = static_cast<unsigned>(count_found);
         if (way < ways)
             shared->count[way] = count;
         const unsigned keys = count + __shfl_xor_sync(ALL_LANES, count, 1);
