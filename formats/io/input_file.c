@@ -200,16 +200,6 @@ static bool read_file_shared(struct input_file *input, void *data, size_t bytes,
     return true;
 }
 
-/* Returns true if a file that was opened again is the one that was closed. Its inode's number may
- * be another one in a file system that numbers files while they are in use, such as sshfs. */
-static bool is_same(const struct input_file *input, const struct stat *status)
-{
-    const bool is_unchanged = status->st_mtim.tv_sec == input->modified.tv_sec &&
-                              status->st_mtim.tv_nsec == input->modified.tv_nsec &&
-                              (uint64_t)status->st_size >= input->bytes;
-    return status->st_dev == input->device && (status->st_ino == input->inode || is_unchanged);
-}
-
 /* Opens the file of a parked source at the position of the next read. */
 static bool open_again(struct input_file *input, struct error *error)
 {
@@ -218,7 +208,7 @@ static bool open_again(struct input_file *input, struct error *error)
     if (input->file < 0 || fstat(input->file, &status) < 0 ||
         lseek(input->file, (off_t)input->offset, SEEK_SET) < 0)
         return error_set_errno(error, "%s", input->name);
-    return is_same(input, &status) ||
+    return (status.st_dev == input->device && status.st_ino == input->inode) ||
            error_set(error, "%s: it was replaced by another file while it was read", input->name);
 }
 

@@ -134,24 +134,6 @@ ok_output 'more inputs with nothing in them than files that may be open' expecte
     bash -c 'ulimit -n 64; "$0" -n -m --format=text "$@"' "$GPUSORT" many/*
 ok_output 'the same, to be sorted' expected -- bash -c 'ulimit -n 64; "$0" -n --format=text "$@"' "$GPUSORT" many/*
 
-# Such inputs are opened again for each read. Their inodes may have other numbers then, if the file system, such as
-# sshfs, numbers files while they are in use.
-if [ -n "$fault_library" ]; then
-    for i in {1..8}; do seq "$i" 8 "$(full_or_small 400000 200000)" >again.$i; done
-    sort -n -m again.* >expected
-    # renumbered COMMAND: merges them, with COMMAND once their first bytes have been read.
-    renumbered() {
-        bash -c 'ulimit -n 16; exec "$@"' - env LD_PRELOAD="$fault_library" FAULT=read:9:run FAULT_RUN="$1" \
-            "$GPUSORT" --parallel=1 -n -m again.* -o "$target"
-    }
-    old_output
-    ok_file 'an input whose inode has another number' "$target" expected -- \
-        renumbered 'cp -p again.8 copy && mv copy again.8'
-    old_output
-    refused 'an input that is replaced' '^gpusort: again.8: it was replaced by another file while it was read$' -- \
-        renumbered 'cp again.8 copy && touch -d "1 hour ago" copy && mv copy again.8'
-fi
-
 # ---- inputs that are written while they are read -------------------------------------------------
 
 # More than the part of an input that is in memory. A limit on the file's size ends a job that reads its own output.
