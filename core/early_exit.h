@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* early_exit.h - the process ends before the system has released its memory and its devices.
  *
- * Releasing the devices of CUDA takes 0.1 s for one H100 (2026-11). Whoever waits for the process
- * does not wait for that.
+ * CUDA takes 0.1 s to release an H100 (2026-11). The caller does not wait for that.
  */
 #ifndef CORE_EARLY_EXIT_H
 #define CORE_EARLY_EXIT_H
@@ -12,7 +11,7 @@ extern "C" {
 #endif
 
 /* From now on exit(3) starts a second process, which shares memory and open files with this one, so
- * that they outlive it. It waits for the end of this process, closes the standard streams, ends
+ * that they outlive it. It waits for the end of this process, closes all files but devices, ends
  * too, and so releases everything. If it cannot be started, this process releases everything
  * itself. Any thread may call this, and more than once. */
 void early_exit_prepare(void);

@@ -285,8 +285,8 @@ static void open_output_early(const struct options *options, struct plan *plan)
         pipeline_open_early(job);
 }
 
-/* Begins what takes time and needs no device, before CUDA is called for the first time: to find its
- * devices takes most of its start. */
+/* Starts reading ahead and opens the output before the first call of CUDA, which takes most of its
+ * start to find the devices. */
 static void begin_beside_gpu(const struct options *options, struct plan *plan)
 {
     read_ahead(options, plan);

@@ -278,7 +278,8 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
 }
 
 /* Locks the whole file until it is closed, against another job that overwrites it. A file system
- * without locks is no error. The lock is none of flock(2), which a script may hold meanwhile. */
+ * without locks is no error. A script may hold a lock of flock(2) meanwhile, except on file systems
+ * such as NFS, where both are the same. */
 static bool lock(int file, const char *name, struct error *error)
 {
     const struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
