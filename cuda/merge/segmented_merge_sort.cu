@@ -317,18 +317,17 @@ __device__ __forceinline__ void block_find_pieces(const Runs &list, const struct
 {
     const unsigned ways = 1u << list.ways_bits, way = threadIdx.x;
     if (way < THREADS_PER_WARP) {
-        size_t count_found = 0;
+        unsigned count = 0;
         if (way < ways) {
             const size_t *const own = &splits[(static_cast<size_t>(blockIdx.x) << list.ways_bits)];
             const size_t split = own[way];
             const size_t next_split =
                 part.left <= part_keys ? run_list_count(list, part.group, way) : own[ways + way];
-            count_found = next_split - split;
+            count = static_cast<unsigned>(next_split - split);
             shared->first[way] = run_first(list, part.group, way) + split;
         }
-        if (__any_sync(ALL_LANES, count_found > part_keys)) /* the runs are not sorted */
-            count_found = 0;
-        const unsigned count = static_cast<unsigned>(count_found);
+        if (__any_sync(ALL_LANES, count > part_keys)) /* the runs are not sorted */
+            count = 0;
         if (way < ways)
             shared->count[way] = count;
         const unsigned keys = count + __shfl_xor_sync(ALL_LANES, count, 1);
