@@ -453,8 +453,6 @@ static bool probe_devices(const struct options *options, struct plan *plan,
 static bool probe_backend(const struct options *options, struct plan *plan,
                           const struct backend *backend, struct error *error)
 {
-    if (backend != backends[0])
-        begin_beside_gpu(options, plan);
     const struct devices devices = named_devices(options, plan, backend);
     const char *const why_one = devices.count > 1 ? why_one_device(plan) : NULL;
     if ((devices.count > 1 && !show_devices(backend, &devices, error)) ||
@@ -510,7 +508,6 @@ static bool has_room(const struct plan *plan)
 static bool probe_fewest(const struct options *options, struct plan *plan,
                          const struct backend *gpu, struct error *error)
 {
-    begin_beside_gpu(options, plan);
     const unsigned shown = shown_devices(options, plan, gpu);
     for (unsigned count = 1; count <= shown || count == 1; count++) {
         const struct devices devices = working_devices(plan, shown > 0 ? shown : 1, count);
@@ -560,8 +557,10 @@ static bool choose_backend_by_size(const struct options *options, struct plan *p
         error_set(&unusable, "this build has no GPU backend");
     else if (backend == backends[0])
         (void)probe_backend(options, plan, backend, &unusable);
-    else
+    else {
+        begin_beside_gpu(options, plan);
         (void)probe_working(options, plan, backend, &unusable);
+    }
     if (!unusable.is_set && plan->failed_devices)
         note_reason(plan, "; without ", plan->failure.message);
     if (!unusable.is_set)
@@ -582,6 +581,8 @@ static bool choose_backend(const struct options *options, struct plan *plan, str
     snprintf(plan->device_reason, sizeof plan->device_reason, "as --%s says",
              options->backend ? "device" : "algorithm");
     struct error unusable = {0};
+    if (named != backends[0])
+        begin_beside_gpu(options, plan);
     if (probe_backend(options, plan, named, &unusable))
         return true;
     return error_set(error, "--%s=%s: %s", options->backend ? "device" : "algorithm",
