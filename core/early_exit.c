@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* early_exit.c - see early_exit.h.
  *
- * The second process becomes a child of process 1, unless another one has asked for such children.
- * Process 1 has to take note of its end. In some containers process 1 is a service that does not:
- * there each job would leave an ended process. So no second process is started if earlier jobs have
- * left LEFT_MAX.
+ * When the first process has ended, the second one is an orphan, which process 1 adopts and must
+ * reap, unless a subreaper does. In some containers process 1 is a service that reaps only the
+ * children that it has started: there each job would leave a zombie. So no second process is
+ * started if earlier jobs have left ZOMBIES_MAX.
  */
 #include "core/early_exit.h"
 
@@ -20,16 +20,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Processes that earlier jobs may have left, and children of process 1 that are examined, in some 3
- * ms. */
-#define LEFT_MAX 8
+/* Zombies of earlier jobs: process 1 may reap them some time later. */
+#define ZOMBIES_MAX 8
+
+/* Children of process 1 that are examined. If it has more, no second process is started. */
 #define CHILDREN_MAX 256
 
-/* Descriptors that are closed at once. */
+/* Descriptors below this one are closed when the first process has ended. */
 #define DESCRIPTORS 4096
 
-/* Returns true if the process has the name, and has ended. */
-static bool is_left(int process, const char *own_name)
+/* Returns true if the process has the name and is a zombie. */
+static bool is_zombie(int process, const char *own_name)
 {
     char path[32], name[32], line[128];
     snprintf(path, sizeof path, "/proc/%d/stat", process);
@@ -42,21 +43,20 @@ static bool is_left(int process, const char *own_name)
     return is_read && strstr(line, name) != NULL;
 }
 
-/* Returns true if process 1 takes note of the ends of its children, as far as they show. It may do
- * so some time later. */
-static bool has_init(void)
+/* Returns true if process 1 reaps its children, as far as earlier jobs show. */
+static bool init_reaps(void)
 {
     FILE *const children = fopen("/proc/1/task/1/children", "re");
     char own_name[16] = "";
     int process;
-    unsigned left = 0, seen = 0;
+    unsigned zombies = 0, seen = 0;
     if (!children)
         return false;
     (void)prctl(PR_GET_NAME, own_name);
     for (; seen < CHILDREN_MAX && fscanf(children, "%d", &process) == 1; seen++)
-        left += is_left(process, own_name);
+        zombies += is_zombie(process, own_name);
     fclose(children);
-    return left < LEFT_MAX && seen < CHILDREN_MAX;
+    return zombies < ZOMBIES_MAX && seen < CHILDREN_MAX;
 }
 
 /* The second process. It runs in the memory of the first, which is in exit(3), so it calls only the
@@ -67,7 +67,7 @@ static int release_all(void *first_process)
     (void)is_at_root;
     while (getppid() == *(const pid_t *)first_process)
         (void)poll(NULL, 0, 1);
-    /* Others may wait for pipes and locks of the caller. CUDA's descriptors are of devices. */
+    /* Someone may wait for the end of a pipe, or for a lock. CUDA's descriptors are devices. */
     for (int i = 0; i < DESCRIPTORS; i++) {
         struct stat status;
         if (fstat(i, &status) == 0 && !S_ISCHR(status.st_mode))
@@ -81,7 +81,7 @@ static void start_process(void)
     static char stack[1 << 14] __attribute__((aligned(64)));
     static pid_t own;
     sigset_t all, old;
-    if (!has_init())
+    if (!init_reaps())
         return;
     own = getpid();
     sigfillset(&all);

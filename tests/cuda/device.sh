@@ -50,9 +50,9 @@ ok 'a job ends before its device is released, and nothing remains' \
 printf '\377%.0s' {1..8} >nan
 ok 'its status is that of the job' \
     test "$(ends_early "$GPUSORT" "${f64[@]}" --nan=error -o got nan 2>problems)" = 'True 2 0'
-# keeps_ended COUNT COMMAND...: runs COMMAND ("named": gpusort by that name) COUNT times where process 1 takes note of its own children alone, and
-# prints how many ended processes are left.
-keeps_ended() {
+# zombies COUNT COMMAND...: runs COMMAND ("named": gpusort by that name) COUNT times where process 1 reaps only its own
+# children, and prints how many zombies there are.
+zombies() {
     unshare --map-root-user --pid --fork --mount-proc "$numpy" -c '
 import glob, subprocess, sys, time
 for _ in range(int(sys.argv[1])):
@@ -63,11 +63,11 @@ for _ in range(int(sys.argv[1])):
 print(sum(") Z " in open(stat).read() for stat in glob.glob("/proc/[0-9]*/stat")))
 ' "$@"
 }
-if kept=$(keeps_ended 3 true 2>/dev/null) && [ "$kept" = 0 ]; then
-    ok_prints 'if process 1 is a service, eight ended processes are left, not one of each job' '8\n' -- \
-        keeps_ended 10 named "${f64[@]}" -o got $one
+if kept=$(zombies 3 true 2>/dev/null) && [ "$kept" = 0 ]; then
+    ok_prints 'if process 1 does not reap orphans, eight zombies are left, not one of each job' '8\n' -- \
+        zombies 10 named "${f64[@]}" -o got $one
 else
-    skip 'a first process that is a service' 'no processes may be isolated'
+    skip 'a process 1 that does not reap orphans' 'no processes may be isolated'
 fi
 ok 'a job on the CPU is one process' \
     test "$(ends_early "$GPUSORT" "${f64[@]}" --device=cpu -o got $one)" = 'True 0'
