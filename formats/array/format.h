@@ -24,6 +24,7 @@ struct layout {
     char descr[LAYOUT_DESCR_BYTES];   /* the dtype with its unit, "<M8[ns]"; "" if there is none */
     unsigned ones_before, ones_after; /* dimensions of 1 on either side of the count */
     bool is_scalar;                   /* a single number without dimensions */
+    size_t header_bytes; /* size of the header, which stays if the file is sorted in place */
 };
 
 /* State of reading the numbers of one input. */

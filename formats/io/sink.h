@@ -75,7 +75,8 @@ bool sink_is_trial(const struct sink *sink);
 /* Returns true if a file is being overwritten, so that a failure leaves it neither old nor new. */
 bool sink_is_overwriting(const struct sink *sink);
 
-/* Counts the next `bytes` bytes of a trial, whose content is checked elsewhere, as written. */
+/* In place, counts the next `bytes` bytes as written: in a trial, bytes whose content is checked
+ * elsewhere; also bytes that stay as they are in the file. */
 void sink_skip(struct sink *sink, size_t bytes);
 
 /* Ends the trial. The caller has written all of the output, and now writes the same bytes again,

@@ -24,6 +24,13 @@ for name in ("u1", "i2", "u4", "f4"):
     np.save(name + ".npy", numbers)
     np.save(name + ".sorted.npy", np.sort(numbers))
 np.save("none.npy", numbers[:0])
+# Headers as other programs and older versions of NumPy write them, without the room that NumPy leaves today.
+for name, prefix, padding in (("short", b"\1\0\x46\0", 11), ("version 2", b"\2\0\x3b\0\0\0", 0), ("long", b"\1\0\x3b\x10", 4096)):
+    header = b"\x93NUMPY" + prefix + b"{'shape':(400000,),'fortran_order':True,'descr':'<f4'}    " + b" " * padding + b"\n"
+    for suffix, array in (("npy", numbers), ("sorted.npy", np.sort(numbers))):
+        with open("%s.%s" % (name, suffix), "wb") as file:
+            file.write(header + array.tobytes())
+    assert (np.load(name + ".npy") == numbers).all()
 END
 
 # identity FILE: prints what sorting in place must not change.
@@ -61,6 +68,10 @@ done <<'END'
 END
 sorted_in_place 'doubles, in parts' f8.2200000.f64 f8.2200000.sorted -S 8M
 sorted_in_place 'no numbers in .npy' none.npy none.npy
+for name in short 'version 2' long; do
+    sorted_in_place "a header of another program: $name" "$name.npy" "$name.sorted.npy" --verify
+    sorted_in_place "a header of another program, in parts: $name" "$name.npy" "$name.sorted.npy" -S 1M
+done
 for name in u1 i2 u4 f4; do
     sorted_in_place "$name in .npy" $name.npy $name.sorted.npy
     sorted_in_place "$name in .npy, in parts" $name.npy $name.sorted.npy -S 1M
