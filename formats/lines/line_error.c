@@ -79,6 +79,10 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
     spelling->number_bytes = (size_t)(end - spelling->text);
 }
 
+/* Words that are no title, as regular expressions. */
+#define TRUTH "([Tt]rue|TRUE|[Ff]alse|FALSE)"
+#define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
+
 /* The probable meaning of a line, as an extended regular expression for its text, and advice: for
  * lines, and for numbers that are read from text (NULL: none). The first match counts. */
 static const struct meaning {
@@ -107,15 +111,23 @@ static const struct meaning {
      SAME("underscores have to be removed (tr -d _)")},
     {"^[\"'][-+]?[0-9.][^\"';\t]*[\"']$", SAME("quotes have to be removed (tr -d \\\"\\')")},
     {"^[-+]?[$] ?[-+]?[0-9.]", SAME("the $ has to be removed (tr -d '$')")},
-    {"^-?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes", NULL},
-    {"^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}([ T]|$)", "-k1 sorts such dates, by their bytes", NULL},
-    {"^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-k1 sorts such times, by their bytes", NULL},
+    {"^-?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes",
+     "the suffix has to be written out (numfmt --from=iec, or --from=si)"},
+    {"^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}([ T]|$)", "-k1 sorts such dates, by their bytes",
+     "dates are read only as counts of a unit, such as seconds (date +%s)"},
+    {"^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-k1 sorts such times, by their bytes",
+     "times are read only as counts of a unit, such as seconds"},
     {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) ?([^ -~]|[A-Za-z%])+$", NULL,
      "what follows the number has to be removed"},
     {"\xe2\x88\x92", SAME("its minus sign is U+2212, not the - of ASCII")},
     {"\xef\xbc[\x90-\x99]", SAME("its digits are full-width, not those of ASCII")},
     {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
+    {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", "columns are for -t and -k",
+     "each number has to be on a line of its own"},
     {"[,;|\t ]", "columns are for -t and -k", NULL},
+    {"^" TRUTH "$", "-k1 sorts lines by their bytes", "truth values have to be written as 1 and 0"},
+    {"^" MISSING "$", "-k1 sorts lines by their bytes",
+     "a missing number has to be written as nan, or removed"},
     {"^[\"']?[[:alpha:]\x80-\xff]", "-k1 sorts lines by their bytes", NULL},
 #undef OCTET
 #undef SAME
@@ -139,14 +151,13 @@ static const struct meaning *find_meaning(const char *text)
     return NULL;
 }
 
-/* Returns true for a first line that begins with a word, unless that is a name of a missing
- * number. */
+/* Returns true for a first line that begins with a word, unless that is a truth value or a name of
+ * a missing number. */
 static bool may_be_title(const char *text, size_t line_number)
 {
     return line_number == 1 &&
            matches(text, "^[\"']?([[:alpha:]_#]|[\xc3-\xe1\xe3-\xee\xf0-\xf4])") &&
-           !matches(text,
-                    "^[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?$");
+           !matches(text, "^(" TRUTH "|" MISSING ")$");
 }
 
 /* Advice about a line: ": " and some clauses, or nothing. */
