@@ -333,20 +333,23 @@ static bool are_long_doubles(const struct sample *sample)
 }
 
 /* Fails for data with the type i8, u8 or f16, which have 1 and 2 bytes here, if it looks like
- * NumPy's types of these names, which have 8 and 16 bytes. Accepts data of any other type. Consumes
- * nothing. */
+ * NumPy's types of these names, which have 8 and 16 bytes, or if its file is named as such 8 bytes.
+ * named_type: that of the file's name, or NULL. Accepts data of any other type. Consumes nothing.
+ */
 static bool raw_content_check_name(struct source *source, const struct key_type *type,
-                                   enum key_endian endian, struct error *error)
+                                   const struct key_type *named_type, enum key_endian endian,
+                                   struct error *error)
 {
     static struct sample sample; /* large for a stack */
     const bool is_byte = type->id == KEY_TYPE_i8 || type->id == KEY_TYPE_u8;
+    const bool is_named = named_type && named_type->kind == type->kind && named_type->bytes == 8;
     const uint64_t left = source_bytes_left(source);
     const unsigned bytes = is_byte ? 8 : 16; /* size of NumPy's type */
     if (!(is_byte || type->id == KEY_TYPE_f16) || (left != SIZE_UNKNOWN && left % bytes != 0))
         return true;
     if (!take_sample(source, endian, &sample, error))
         return false;
-    if (is_byte && (are_small_words(&sample) || are_times(&sample)))
+    if (is_byte && (is_named || are_small_words(&sample) || are_times(&sample)))
         return error_set(error,
                          "%s: %s is one byte here, and these look like NumPy's %s of 8 bytes: use "
                          "--type=%s64, or --type=%s for bytes",
@@ -677,8 +680,8 @@ static bool check_codec(const struct options *options, const char *path, struct 
 /* Sets and checks the type of raw numbers. f64 is assumed if neither --type nor the name gives one.
  * An assumed type must agree with the numbers, and so must a name that NumPy uses for another
  * type. */
-static bool check_raw_type(const struct options *options, struct reader *reader, char reason[256],
-                           struct error *error)
+static bool check_raw_type(const struct options *options, const struct key_type *named_type,
+                           struct reader *reader, char reason[256], struct error *error)
 {
     struct layout *const layout = &reader->layout;
     const bool is_spelled_as_ours =
@@ -690,7 +693,7 @@ static bool check_raw_type(const struct options *options, struct reader *reader,
         return raw_content_check_doubles(reader->source, options->endian, error);
     }
     return !is_spelled_as_ours ||
-           raw_content_check_name(reader->source, layout->type, options->endian, error);
+           raw_content_check_name(reader->source, layout->type, named_type, options->endian, error);
 }
 
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
@@ -715,5 +718,5 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
     reader->layout.type = options->type            ? options->type
                           : *format == &format_raw ? named_type
                                                    : NULL;
-    return *format != &format_raw || check_raw_type(options, reader, reason, error);
+    return *format != &format_raw || check_raw_type(options, named_type, reader, reason, error);
 }

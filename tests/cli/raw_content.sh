@@ -96,6 +96,11 @@ for file in few.i8 signed.i8 large.u8 time.i8 constant.u8 constant.i8; do
         ok "--type=$word is taken for $file" gpusort --format=raw --type="$word" "$file" -o got
     done
 done
+"$numpy" -c 'import numpy as np; open("random.i64", "wb").write(np.random.default_rng(3).bytes(8000))'
+refused "--type=i8 for a file named as i64, whose bits look like no type" \
+    "^gpusort: random.i64: i8 is one byte here, and .* use --type=i64, or --type=int8 for bytes" -- \
+    gpusort --type=i8 random.i64 -o "$target"
+ok '--type=int8 is taken for it' gpusort --type=int8 random.i64 -o got
 long='^gpusort: .*: f16 is 2 bytes here, and these look like .* of 16 bytes'
 refused 'long doubles named .f16' "$long" -- gpusort long.f16 -o "$target"
 refused 'long doubles with --type=f16' "$long" -- gpusort --format=raw --type=f16 long.f16 -o "$target"
