@@ -90,6 +90,7 @@ static const struct meaning {
 } meanings[] = {
 #define SAME(advice) advice, advice
 #define OCTET "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" /* of an IPv4 address */
+    {"\n", "the lines of -z end with NUL, and this has a newline in it", NULL},
     {"^[-+]?[1-9][0-9]{0,2},[0-9]{3}$",
      "a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal comma, "
      "replaced by a point (tr , .); columns are for -t and -k",
