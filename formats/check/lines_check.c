@@ -19,22 +19,17 @@
  */
 #include "formats/check/lines_check.h"
 
+#include "core/byte_words.h"
 #include "core/host_limits.h"
 #include "core/threads.h"
 #include "formats/lines/line_compare.h"
 #include "formats/lines/line_error.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Lines in memory ----
- *
- *   from a line on -> decimal_run: plain decimals are compared by their bytes -> it stops
- *   from there on, and with any other number: some lines are compared by images -> decimal_run
- *   again
- *
- * Bytes are compared with the key of the line before.
- */
+/* ---- Lines in memory ---- */
 
 enum line_run_state {
     LINE_RUN_IN_ORDER,
@@ -48,10 +43,6 @@ struct line_run {
     size_t offset; /* offset of the first line out of order, or of one that is not a number */
 };
 
-/* Maximum number of lines that are compared by images before plain decimals are tried again. It
- * begins with one, and doubles each time that decimal_run finds none. */
-#define LINES_BY_IMAGES_MAX 64
-
 /* Returns the length of the line at the offset, without the terminator. */
 static size_t line_run_length(const struct line_order *order, const char *text, size_t bytes,
                               size_t offset)
@@ -60,64 +51,121 @@ static size_t line_run_length(const struct line_order *order, const char *text, 
     return (size_t)((const char *)memchr(line, order->terminator, bytes - offset) - line);
 }
 
-/* State of the check: at the line at run.offset, after the one at `previous`. */
-struct walk {
-    const struct line_order *order;
+/* ---- Plain decimals ----
+ *
+ *   1.25e3     the line before: a plain decimal, [-]digits[.digits], and its tail "e3"
+ *   1.27e3     shares "1.2" with it; from there on its digits are read; it has the same tail
+ *
+ * Sorted lines of numbers nearly always are plain decimals, and neighbours nearly always have the
+ * same sign, number of digits before the point, and tail: an exponent, a suffix, or nothing. The
+ * first digit that differs decides their order then, whatever their length.
+ */
+
+/* Decimals of up to this many significant digits that differ are different long doubles: LDBL_DIG
+ * guarantees it, and is 18 for x87. No decimal of at most 64 bytes and the longest tail, e999,
+ * underflows or overflows. */
+#define DIGITS_APART 18
+#define DECIMAL_BYTES_MAX 64
+#define TAIL_BYTES_MAX 4
+_Static_assert(LDBL_DIG >= DIGITS_APART && LDBL_MAX_10_EXP > 2000, "long double is too narrow");
+
+struct decimal {
     const char *text;
-    size_t bytes;
-    size_t previous;
-    struct line_run run;
+    size_t whole_end;  /* bytes before the point, or `bytes` */
+    size_t bytes;      /* without its tail; 0: the line is not a plain decimal */
+    size_t tail_bytes; /* with the terminator */
 };
 
-/* Checks at most `most` lines. Returns false at a line that is not in order. */
-static bool walk_images(struct walk *walk, size_t most)
+static inline bool is_digit(char byte)
 {
-    const struct line_order *const order = walk->order;
-    const int highest = order->unique ? -1 : 0; /* greatest result of line_image_compare in order */
-    struct line_with_image lines[2] = {{0}};
-    struct line_run *const run = &walk->run;
-    if (run->offset > 0)
-        (void)line_image_make(order, walk->text + walk->previous, run->offset - walk->previous - 1,
-                              &lines[1]);
-    for (unsigned i = 0; most > 0 && run->offset < walk->bytes; most--, i = !i) {
-        const size_t length = line_run_length(order, walk->text, walk->bytes, run->offset);
-        if (!line_image_make(order, walk->text + run->offset, length, &lines[i])) {
-            run->state = LINE_RUN_NO_NUMBER;
-            return false;
-        }
-        if (run->offset > 0 && line_image_compare(order, &lines[!i], &lines[i]) > highest) {
-            run->state = LINE_RUN_DISORDER;
-            return false;
-        }
-        run->lines++;
-        walk->previous = run->offset;
-        run->offset += length + 1;
-    }
-    return true;
+    return (unsigned char)(byte - '0') < 10;
 }
 
-/* As walk_images(), for all lines of an order whose first key is LINE_BYTES. */
-static void walk_keys(struct walk *walk)
+/* Reads the decimal at `text`, of which bytes [0, at) are those of `alike`. Only then they may have
+ * a point. Returns false if it is not plain. */
+static inline bool decimal_read(const char *text, size_t at, const struct decimal *alike,
+                                struct decimal *decimal)
 {
-    const struct line_order *const order = walk->order;
-    const int highest = order->unique ? -1 : 0; /* greatest result of a comparison in order */
-    struct line_with_image lines[2] = {{0}};    /* with their keys, without images */
-    struct line_run *const run = &walk->run;
-    if (run->offset > 0) {
-        lines[1] = (struct line_with_image){.text = walk->text, .length = run->offset - 1};
-        line_find_key(order, &lines[1]);
-    }
-    for (unsigned i = 0; run->offset < walk->bytes; i = !i) {
-        const size_t length = line_run_length(order, walk->text, walk->bytes, run->offset);
-        lines[i] = (struct line_with_image){.text = walk->text + run->offset, .length = length};
-        line_find_key(order, &lines[i]);
-        if (run->offset > 0 && line_image_compare_equal(order, &lines[!i], &lines[i]) > highest) {
-            run->state = LINE_RUN_DISORDER;
-            return;
-        }
-        run->lines++;
-        run->offset += length + 1;
-    }
+    const size_t sign = text[0] == '-';
+    const bool has_point = at > alike->whole_end;
+    size_t i = at > sign ? at : sign;
+    for (; is_digit(text[i]); i++)
+        ;
+    decimal->text = text;
+    decimal->whole_end = has_point ? alike->whole_end : i;
+    if (!has_point && text[i] == '.' && i > sign)
+        for (i++; is_digit(text[i]); i++)
+            ;
+    decimal->bytes = i;
+    return i > sign && is_digit(text[i - 1]);
+}
+
+/* Reads the decimal at the start of a line. */
+static void decimal_begin(const char *line, size_t length, struct decimal *decimal)
+{
+    const struct decimal none = {.whole_end = 0};
+    const bool is_plain = decimal_read(line, 0, &none, decimal);
+    decimal->tail_bytes = length + 1 - decimal->bytes;
+    /* A tail of x makes a hexadecimal number of the digit 0. */
+    if (!is_plain || decimal->tail_bytes > TAIL_BYTES_MAX + 1 ||
+        (line[decimal->bytes] | 0x20) == 'x')
+        decimal->bytes = 0;
+}
+
+/* Returns true if the decimal may be rounded to the same long double as a different one. */
+static inline bool may_be_rounded(const struct decimal *decimal)
+{
+    if (decimal->bytes <= DIGITS_APART)
+        return false;
+    size_t i = decimal->text[0] == '-', digits = decimal->bytes - i;
+    digits -= decimal->whole_end < decimal->bytes;
+    for (; decimal->text[i] == '0' || decimal->text[i] == '.'; i++)
+        digits -= decimal->text[i] == '0';
+    return digits > DIGITS_APART || decimal->bytes > DECIMAL_BYTES_MAX;
+}
+
+/* Returns true if text[0..bytes) begins with a line that certainly is in order after the decimal
+ * `before`, and sets *decimal to its number. */
+static inline bool decimal_is_next(const struct line_order *order, const struct decimal *before,
+                                   const char *text, size_t bytes, struct decimal *decimal)
+{
+    const struct line_key *const key = &order->keys[0];
+    if (before->bytes == 0)
+        return false;
+    const size_t words = (before->bytes + 7) / 8 * 8; /* bytes_common() compares words faster */
+    const size_t common = bytes_common(before->text, text, words < bytes ? words : bytes);
+    const size_t at = common < before->bytes ? common : before->bytes;
+    if (!decimal_read(text, at, before, decimal) || decimal->whole_end != before->whole_end ||
+        (before->text[0] == '-') != (text[0] == '-') ||
+        before->tail_bytes > bytes - decimal->bytes ||
+        memcmp(before->text + before->bytes, text + decimal->bytes, before->tail_bytes) != 0)
+        return false;
+    decimal->tail_bytes = before->tail_bytes;
+    if (at == before->bytes && at == decimal->bytes)
+        return !order->unique;
+    /* A digit after the end of the shorter number must not be 0, or be the point. */
+    const bool is_longer = at == before->bytes, is_shorter = at == decimal->bytes;
+    if ((is_longer && text[at] <= '0') || (is_shorter && before->text[at] <= '0'))
+        return false;
+    const bool is_greater = is_longer || (!is_shorter && text[at] > before->text[at]);
+    if (is_greater != ((text[0] == '-') == key->reverse))
+        return false;
+    const bool is_exact = key->kind == LINE_NUMERIC || key->kind == LINE_HUMAN;
+    return is_exact || (!may_be_rounded(before) && !may_be_rounded(decimal));
+}
+
+/* ---- Lines in order ---- */
+
+/* Reads the first key of a line whose text is set. Returns false if it is not the number that
+ * LINE_STRICT requires. Each line is compared with one other only, so an image of bytes costs more
+ * than it saves. */
+static inline bool read_key(const struct line_order *order, struct line_with_image *line)
+{
+    if (order->keys[0].kind != LINE_BYTES)
+        return line_image_make(order, line->text, line->length, line);
+    line->key.text = NULL;
+    line_find_key(order, line);
+    return true;
 }
 
 /* Checks text[0..bytes), which must be whole lines, up to the first line that sorts before its
@@ -126,23 +174,38 @@ static void walk_keys(struct walk *walk)
 static struct line_run line_run_check(const struct line_order *order, const char *text,
                                       size_t bytes, bool is_first_known)
 {
-    const bool may_be_decimals = decimal_run_suits(order);
-    struct walk walk = {.order = order, .text = text, .bytes = bytes};
-    if (is_first_known && bytes > 0)
-        walk.run.offset = line_run_length(order, text, bytes, 0) + 1;
-    if (order->keys[0].kind == LINE_BYTES) {
-        walk_keys(&walk);
-        return walk.run;
+    const bool may_be_decimals =
+        order->keys[0].kind != LINE_BYTES && line_key_is_whole(&order->keys[0]);
+    const int highest = order->unique ? -1 : 0; /* greatest result of a comparison in order */
+    struct line_with_image lines[2] = {{0}};
+    struct decimal decimals[2] = {{0}};
+    struct line_run run = {0};
+    bool is_key_read = true; /* of the line before */
+    for (unsigned i = 0; run.offset < bytes; i = !i) {
+        struct line_with_image *const line = &lines[i], *const before = &lines[!i];
+        line->text = text + run.offset;
+        if (may_be_decimals &&
+            decimal_is_next(order, &decimals[!i], line->text, bytes - run.offset, &decimals[i])) {
+            line->length = decimals[i].bytes + decimals[i].tail_bytes - 1;
+            is_key_read = false;
+        } else {
+            line->length = line_run_length(order, text, bytes, run.offset);
+            if (!is_key_read)
+                (void)line_image_make(order, before->text, before->length, before);
+            if (!read_key(order, line))
+                run.state = LINE_RUN_NO_NUMBER;
+            else if (run.offset > 0 && line_image_compare(order, before, line) > highest)
+                run.state = LINE_RUN_DISORDER;
+            if (run.state != LINE_RUN_IN_ORDER)
+                break;
+            is_key_read = true;
+            if (may_be_decimals)
+                decimal_begin(line->text, line->length, &decimals[i]);
+        }
+        run.lines += run.offset > 0 || !is_first_known;
+        run.offset += line->length + 1;
     }
-    size_t most = may_be_decimals ? 1 : SIZE_MAX;
-    while (walk.run.offset < bytes && walk_images(&walk, most)) {
-        if (!may_be_decimals)
-            continue;
-        const size_t lines = decimal_run_walk(order, text, bytes, &walk.previous, &walk.run.offset);
-        walk.run.lines += lines;
-        most = lines > 0 ? 1 : most < LINES_BY_IMAGES_MAX ? most * 2 : most;
-    }
-    return walk.run;
+    return run;
 }
 
 /* ---- The source ---- */
@@ -182,7 +245,7 @@ struct checking {
 /* A piece of the source, and the result of its check. */
 struct piece {
     uint64_t number;
-    char *text; /* owned: PIECE_BYTES and the readable bytes after them */
+    char *text; /* owned: PIECE_BYTES */
     size_t bytes;
     size_t begin, end;   /* of its whole lines; equal if there are none */
     struct line_run run; /* of these lines; the seam compares the first one, which is not counted */
@@ -194,7 +257,7 @@ struct piece {
 static bool read_piece(struct checking *checking, struct piece *piece)
 {
     if (!piece->text)
-        piece->text = malloc(PIECE_BYTES + DECIMAL_RUN_SLACK_BYTES);
+        piece->text = malloc(PIECE_BYTES);
     if (!piece->text)
         return error_set(&piece->error, "%s: no memory to check it", source_name(checking->source));
     return checking->has_places
@@ -242,7 +305,7 @@ static void check_piece(const struct checking *checking, struct piece *piece)
 static bool seam_append(struct checking *checking, const char *text, size_t bytes)
 {
     struct seam *const seam = &checking->seam;
-    const size_t need = seam->bytes + bytes + DECIMAL_RUN_SLACK_BYTES;
+    const size_t need = seam->bytes + bytes;
     if (need > seam->capacity) {
         const size_t capacity = need > 2 * seam->capacity ? need : 2 * seam->capacity;
         const bool is_held = need <= SEAM_BYTES || memory_holds(need);
