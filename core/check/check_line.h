@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_line.h - checks of lines that were gathered from a text: their checksum at their old
- * positions, as check_sum_text() computes it, the sum of their items, and their order. Inline for
- * one short line, and with vectors for many lines.
+ * positions, as check_sum_text() computes it, the sum of their items, and their order. The
+ * sum of a short line is inline.
  */
 #ifndef CORE_CHECK_LINE_H
 #define CORE_CHECK_LINE_H
@@ -15,42 +15,33 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A line of at most CHECK_LINE_BYTES bytes has parts in at most three words. CHECK_LINE_SLACK bytes
- * after the line must be readable; their contents do not matter. */
-#define CHECK_LINE_BYTES ((size_t)17)
-#define CHECK_LINE_SLACK ((size_t)24)
+/* Longer lines are summed by check_sum_text(), which uses vectors. CHECK_LINE_SLACK bytes after a
+ * shorter line must be readable; their contents do not matter. */
+#define CHECK_LINE_BYTES ((size_t)64)
+#define CHECK_LINE_SLACK ((size_t)8)
 
-/* Returns the first `bytes` of the 8 bytes at `at`, and zeros for the others. bytes: -16 to 24. */
-static inline uint64_t check_first_bytes(const unsigned char *at, ptrdiff_t bytes)
+/* Returns the first `bytes` of the 8 bytes at `at`, at least 1, and zeros for the others. */
+static inline uint64_t check_first_bytes(const unsigned char *at, size_t bytes)
 {
-    static const unsigned char all_and_none[24 + 24] = {
-        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-    };
-    uint64_t word, mask;
+    uint64_t word;
     memcpy(&word, at, sizeof word);
-    memcpy(&mask, all_and_none + (24 - bytes), sizeof mask);
-    return word & mask;
+    const size_t others = 8 * (8 - (bytes < 8 ? bytes : 8));
+    return word << others >> others;
 }
 
-/* Returns the sum of line[0..bytes), at most CHECK_LINE_BYTES, at position `place` of its text. It
- * has no branch, because the words end differently in each line. */
-static inline uint64_t check_sum_short_line(uint64_t place, const unsigned char *line, size_t bytes)
-{
-    const ptrdiff_t left = (ptrdiff_t)bytes, skipped = (ptrdiff_t)(place % 8), head = 8 - skipped;
-    const uint64_t word = place / 8;
-    return (check_first_bytes(line, left) << 8 * skipped) * check_text_factor(word) +
-           check_first_bytes(line + head, left - head) * check_text_factor(word + 1) +
-           check_first_bytes(line + head + 8, left - head - 8) * check_text_factor(word + 2);
-}
-
-/* Returns the sum of a line of any length. `slack` bytes after it are readable. */
+/* Returns the sum of line[0..bytes) at position `place` of its text. `slack` bytes after it are
+ * readable. A short line is summed without a function call, word by word of its text. */
 static inline uint64_t check_sum_line(uint64_t place, const unsigned char *line, size_t bytes,
                                       size_t slack)
 {
-    return bytes <= CHECK_LINE_BYTES && slack >= CHECK_LINE_SLACK
-               ? check_sum_short_line(place, line, bytes)
-               : check_sum_text(place, line, bytes);
+    if (bytes > CHECK_LINE_BYTES || slack < CHECK_LINE_SLACK)
+        return check_sum_text(place, line, bytes);
+    const size_t skipped = place % 8;
+    uint64_t word = place / 8;
+    uint64_t sum = (check_first_bytes(line, bytes) << 8 * skipped) * check_text_factor(word);
+    for (size_t at = 8 - skipped; at < bytes; at += 8)
+        sum += check_first_bytes(line + at, bytes - at) * check_text_factor(++word);
+    return sum;
 }
 
 /* Consecutive lines in a text, each gathered from a position of its own. */
@@ -97,9 +88,8 @@ bool check_keys_rise(const struct key_index *items, size_t count);
 
 /* Returns the lines of `which` (bit k: line k of text[0..room)) that still need a full comparison
  * with the line before. A line needs none if it has the same bytes as the line before. Nor does a
- * line in `tied` with greater bytes (`reversed`: smaller bytes). Line 0 always needs one. May
- * return more lines than necessary. */
+ * line in `tied` with greater bytes (`reversed`: smaller bytes). Line 0 always needs one. */
 uint64_t check_lines_open(const struct check_lines *lines, uint64_t which, uint64_t tied,
-                          bool reversed, const unsigned char *text, size_t room);
+                          bool reversed, const unsigned char *text);
 
 #endif

@@ -99,11 +99,10 @@ static void check_order(const struct gather *gather, size_t first, struct check_
     if (line_order_has_one_key(order) && !order->unique)
         open &= ~found.tied;
     if (line_order_is_by_bytes(order) && !order->unique)
-        open = check_lines_open(gathered, open, UINT64_MAX, order->keys[0].reverse, buffer,
-                                SINK_BUFFER_BYTES);
+        open = check_lines_open(gathered, open, UINT64_MAX, order->keys[0].reverse, buffer);
     else if (!line_order_is_stable(order))
         open = check_lines_open(gathered, open, order->key_count == 1 ? found.tied : 0,
-                                order->reverse, buffer, SINK_BUFFER_BYTES);
+                                order->reverse, buffer);
     for (; open != 0; open &= open - 1) {
         const size_t k = (size_t)__builtin_ctzll(open);
         const struct line_with_image previous =
