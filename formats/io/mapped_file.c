@@ -423,10 +423,14 @@ bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *
     if (end == position)
         return true;
     const size_t useful = pieces - first < threads ? pieces - first : threads;
-    const bool is_watched = tap && pieces - first > 1 && watchers > useful;
+    /* Pieces end at multiples of PIECE_BYTES in the file, and so at the end of a unit of the tap
+     * unless the data begins within one: then the tap gets pieces of its own. */
+    const bool are_units_cut = tap && position % tap->unit_bytes != 0;
+    const bool is_watched = are_units_cut || (tap && pieces - first > 1 && watchers > useful);
+    const size_t team = watchers > useful ? watchers : useful;
     struct copy copy = {mapped, position, end, data, is_watched ? NULL : tap, first, 0};
     struct tap_watch watch = {is_watched ? tap : NULL, data, is_watched ? *done : 0, 0};
-#pragma omp parallel num_threads(is_watched ? (int)watchers : (int)useful)
+#pragma omp parallel num_threads(is_watched ? (int)team : (int)useful)
     {
         if ((size_t)omp_get_thread_num() < useful)
             copy_pieces(&copy);

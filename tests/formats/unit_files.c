@@ -53,12 +53,13 @@ static void put_file(const char *name, const void *data, size_t bytes)
 
 static void assert_file_holds(const char *name, const void *data, size_t bytes)
 {
-    char found[64];
+    char *const found = malloc(bytes + 1);
     FILE *file = fopen(name, "rb");
     assert_non_null(file);
-    assert_int_equal(fread(found, 1, sizeof found, file), bytes);
+    assert_int_equal(fread(found, 1, bytes + 1, file), bytes);
     assert_memory_equal(found, data, bytes);
     fclose(file);
+    free(found);
 }
 
 /* Returns bytes that compress only partly and are the same in every run. */
@@ -217,6 +218,42 @@ static void test_size_is_that_of_what_was_written(void **state)
     }
 }
 
+/* Counts the bytes that a tap of 8-byte units observes. */
+static size_t observed_bytes;
+static void observe_units(struct tap *tap, const void *data, size_t bytes)
+{
+    assert_int_equal(bytes % tap->unit_bytes, 0);
+    __atomic_fetch_add(&observed_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* A file in place may have numbers at any position, after a header of another program. */
+static void a_tap_gets_whole_units_at_any_position(void **state)
+{
+    const size_t bytes = 40 * TAP_PIECE_BYTES, header_bytes = 71;
+    unsigned char *const content = make_bytes(header_bytes + bytes);
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned threads = i % 2 ? 4 : 1, watchers = i / 2 ? 6 : threads;
+        struct tap tap = {observe_units, 8, NULL};
+        size_t done;
+        put_file("units", content, header_bytes);
+        const int file = open("units", O_RDWR);
+        assert_int_equal(ftruncate(file, (off_t)(header_bytes + bytes)), 0);
+        struct mapped_file *const mapped =
+            mapped_file_open(file, header_bytes + bytes, true, false, NULL);
+        assert_non_null(mapped);
+        observed_bytes = 0;
+        assert_true(mapped_file_write(mapped, header_bytes, content + header_bytes, bytes, threads,
+                                      &tap, watchers, &done));
+        assert_int_equal(done, bytes);
+        assert_int_equal(observed_bytes, bytes);
+        mapped_file_close(mapped);
+        close(file);
+        assert_file_holds("units", content, header_bytes + bytes);
+    }
+    unlink("units");
+    free(content);
+}
+
 static int cut_file;
 
 /* Truncates the file just before the last of its pages are stored to. */
@@ -291,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipe_ends_when_its_writer_does),
+        cmocka_unit_test(a_tap_gets_whole_units_at_any_position),
         cmocka_unit_test(lines_are_keyed_in_steps),
         cmocka_unit_test(test_size_is_that_of_what_was_written),
         cmocka_unit_test(test_truncated_at_the_last_moment),
