@@ -325,8 +325,17 @@ static bool refine_rounds(struct refine_run *run, void *memory, size_t count, st
     }
 }
 
-/* Sorts the device's tie groups, `count` items. If there is no memory for that, it marks all tie
- * groups once more, for the host. */
+/* Marks all tie groups once more, for the host. Waits. */
+static bool refine_leave_all(struct refine_run *run, struct error *error)
+{
+    struct refine_totals totals = {};
+    run->view.is_hosts = true;
+    const bool is_marked = refine_mark(*run, run->view, run->marks, &totals, error);
+    run->hosts = static_cast<size_t>(totals.host);
+    return is_marked;
+}
+
+/* Sorts the device's tie groups, `count` items, or leaves all to the host if there is no memory. */
 static bool refine_on_device(struct refine_run *run, size_t count, struct error *error)
 {
     size_t bytes = 0, free_bytes = 0;
@@ -336,14 +345,13 @@ static bool refine_on_device(struct refine_run *run, size_t count, struct error 
         return true;
     if (!cuda_memory_free_bytes(run->device, &free_bytes, error))
         return false;
-    if (bytes > free_bytes / 16 * 15) {
-        struct refine_totals totals = {};
-        run->view.is_hosts = true;
-        const bool is_marked = refine_mark(*run, run->view, run->marks, &totals, error);
-        run->hosts = static_cast<size_t>(totals.host);
-        return is_marked;
+    const cudaError_t status =
+        bytes > free_bytes / 16 * 15 ? cudaErrorMemoryAllocation : cudaMalloc(&memory, bytes);
+    if (status == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return refine_leave_all(run, error);
     }
-    const bool is_sorted = cuda_memory_allocate(run->device, bytes, &memory, error) &&
+    const bool is_sorted = cuda_check(status, run->device, "cudaMalloc", error) &&
                            refine_rounds(run, memory, count, error);
     (void)cudaStreamSynchronize(run->stream);
     (void)cudaFree(memory);

@@ -137,6 +137,11 @@ for order in -gu -k1,1n; do
             env SIMT_MEMORY_BYTES=$bytes "$GPUSORT" --device=gpu $order spelled
     done
 done
+sort -g spelled >expected
+SIMT_CALLS=calls "$GPUSORT" --device=gpu -g spelled -o got
+last=$(awk '$1 == "cudaMalloc" { print $2 }' calls)
+ok_output 'ties whose memory is not allocated though it is free' expected -- \
+    env SIMT_FAIL="cudaMalloc:$last:cudaErrorMemoryAllocation" "$GPUSORT" --device=gpu -g spelled
 registrations=$(printf 'cudaHostRegister:%d,' {1..8})
 for call in 1 2; do # faults.sh makes the other calls fail
     refused "a failure to allocate pinned memory, $call" '^gpusort: device 0: ' -- env \
