@@ -159,12 +159,10 @@ static bool store_add_scratch(struct store *store, size_t scratch_items, size_t 
            cuda_memory_allocate(store->device, workspace_bytes, &store->workspace, error);
 }
 
-/* Drops all items and takes up to `limit` new ones into the same array, which has room for
- * `capacity`.
- */
-static void store_restart(struct store *store, size_t capacity, size_t limit)
+/* Drops all items and takes up to `limit` new ones into the same array, which has room for them. */
+static void store_restart(struct store *store, size_t limit)
 {
-    store->segments[0] = {store->items, capacity, 0};
+    store->segments[0] = {store->items, limit, 0};
     store->segment_count = 1;
     store->items = NULL;
     store->count = 0;
@@ -374,7 +372,7 @@ static bool engine_restart(struct engine *engine, const struct sort_spec *spec)
         path->workspace_bytes(most, spec->tile_size, spec->item_bytes) >
             path->workspace_bytes(engine->capacity, spec->tile_size, spec->item_bytes))
         return false;
-    store_restart(store, engine->capacity, most);
+    store_restart(store, most);
     staging_restart(&engine->staging);
     engine->spec = *spec;
     engine->taken = 0;

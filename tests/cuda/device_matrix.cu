@@ -371,23 +371,36 @@ static void check_proof(struct tap_output *tap)
 
 /* ---- the contract ---- */
 
-/* An engine refuses more items than were announced. */
+/* An engine refuses more items than were announced, when it is opened, and when it is restarted for
+ * fewer items than it has room for. */
 static void check_refusal(struct tap_output *tap)
 {
+    const struct engine_functions *const keys = cuda_backend.keys;
     struct sort_spec spec = {};
     spec.item_bytes = 8;
-    spec.count = 5;
+    spec.count = 8;
     spec.algorithm = &cuda_backend.algorithms[0];
     spec.tile_size = 256;
     spec.threads = 1;
     const std::vector<unsigned char> items(9 * sizeof(uint64_t));
-    const struct engine_run run = {cuda_backend.keys, &spec, items.data(), 9, NULL, 0};
+    std::vector<unsigned char> output(items.size());
+    struct engine_run run = {keys, &spec, items.data(), 9, output.data(), 0};
     struct engine *engine = NULL;
     struct error error = {};
-    const bool is_open = cuda_backend.keys->open(&spec, &engine, &error);
+    const bool is_open = keys->open(&spec, &engine, &error);
     tap_claim(tap, is_open && !engine_run_send(&run, engine, &error) && error.is_set,
               "more items than announced are refused", error);
-    cuda_backend.keys->close(engine);
+    error = {};
+    run.count = 8;
+    keys->close(engine);
+    const bool is_full = keys->open(&spec, &engine, &error) &&
+                         engine_run_send(&run, engine, &error) && keys->sort(engine, &error) &&
+                         engine_run_receive(&run, engine, &error);
+    spec.count = 5;
+    const bool is_restarted = is_full && keys->restart(engine, &spec);
+    tap_claim(tap, is_restarted && !engine_run_send(&run, engine, &error) && error.is_set,
+              "more items than announced are refused after a restart", error);
+    keys->close(engine);
 }
 
 static bool fail_after_start(const struct cuda_sort *sort, struct error *error)
