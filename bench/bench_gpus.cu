@@ -59,7 +59,7 @@ static struct cuda_sort seat_sort(const struct table *table, const struct seat *
             table->sorter->tile_size,
             seat->bench.device,
             seat->worker.stream,
-            seat->worker.note};
+            seat->worker.status};
 }
 
 static bool synchronize(const struct seat *seat, struct error *error)

@@ -25,14 +25,14 @@
 struct lane {
     void *items;
     void *arena;
-    struct sort_note *note; /* pinned, for the paths with a status block */
+    struct sort_status *status; /* pinned, for the paths with a status block */
 };
 
 /* Memory and events of a case. */
 struct bench_memory {
     char *items;
     char *arena;
-    struct sort_note *notes;
+    struct sort_status *statuses;
     size_t items_bytes, arena_bytes; /* per lane, aligned */
     size_t lanes;
     struct item_digest *digest;
@@ -42,7 +42,7 @@ struct bench_memory {
 static struct lane memory_lane(const struct bench_memory *memory, size_t i)
 {
     return {memory->items + i * memory->items_bytes, memory->arena + i * memory->arena_bytes,
-            memory->notes + i};
+            memory->statuses + i};
 }
 
 static void memory_free(struct bench_memory *memory)
@@ -51,8 +51,8 @@ static void memory_free(struct bench_memory *memory)
         (void)cudaFree(memory->items);
     if (memory->arena)
         (void)cudaFree(memory->arena);
-    if (memory->notes)
-        (void)cudaFreeHost(memory->notes);
+    if (memory->statuses)
+        (void)cudaFreeHost(memory->statuses);
     if (memory->digest)
         (void)cudaFree(memory->digest);
     if (memory->start)
@@ -135,7 +135,7 @@ static struct cuda_sort path_sort(const struct sorter *sorter, const struct benc
     sort.tile_size = sorter->tile_size;
     sort.device = bench->device;
     sort.stream = bench->stream;
-    sort.note = lane.note;
+    sort.status = lane.status;
     return sort;
 }
 
@@ -236,8 +236,8 @@ static bool memory_make(const struct bench_case *bench, struct bench_memory *mem
                       error) &&
            cuda_check(cudaMalloc(&memory->arena, lanes * memory->arena_bytes), device, "cudaMalloc",
                       error) &&
-           cuda_check(cudaMallocHost(reinterpret_cast<void **>(&memory->notes),
-                                     lanes * sizeof *memory->notes),
+           cuda_check(cudaMallocHost(reinterpret_cast<void **>(&memory->statuses),
+                                     lanes * sizeof *memory->statuses),
                       device, "cudaMallocHost", error) &&
            cuda_check(cudaMalloc(&memory->digest, sizeof *memory->digest), device, "cudaMalloc",
                       error) &&

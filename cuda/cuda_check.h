@@ -65,14 +65,15 @@ static inline bool cuda_attribute(unsigned device, cudaDeviceAttr attribute, int
 
 /* Returns true if a number that the device returned is at most `most`. The host calls it before it
  * uses the number as a size or an index. */
-static inline bool cuda_check_figure(size_t figure, size_t most, unsigned device, const char *what,
-                                     struct error *error)
+static inline bool cuda_check_value(size_t value, size_t most, unsigned device, const char *what,
+                                    struct error *error)
 {
-    return figure <= most ||
-           error_set(error,
-                     "gpu %u: returned an impossible %s, %zu where %zu is the most; --device=cpu "
-                     "does without it",
-                     device, what, figure, most);
+    return value <= most ||
+           error_set(
+               error,
+               "device %u: returned an impossible %s, %zu where %zu is the most; --device=cpu "
+               "does without it",
+               device, what, value, most);
 }
 
 #endif

@@ -31,8 +31,8 @@ struct cuda_sort {
     size_t tile_size;       /* one of the path's sizes */
     unsigned device;
     cudaStream_t stream;
-    struct sort_note
-        *note; /* pinned, and written by kernels too; NULL for a path without `finish` */
+    struct sort_status
+        *status; /* pinned, and written by kernels too; NULL for a path without `finish` */
 };
 
 /* Takes the next `count` elements of a workspace, aligned for any type, and adds their bytes to
@@ -47,7 +47,7 @@ static T *workspace_take(void *memory, size_t *used, size_t count)
 }
 
 /* The status block: results that the kernels of a path publish for the host. */
-struct sort_note {
+struct sort_status {
     size_t open;     /* ranges that they could not sort, listed in the workspace */
     bool is_refused; /* radix cannot sort these items by the strategy, and has moved none */
     struct radix_facts facts;

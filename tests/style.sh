@@ -59,7 +59,7 @@ mapfile -t sources < <(find cli job core formats cpu cuda bench mpi tests -type 
 checked clang-format-14 ok 'clang-format changes nothing in the sources' clang-format-14 --dry-run -Werror "${sources[@]}"
 ok_prints 'kernels of radix begin with a wait for the one in front' '' -- awk '
     /__global__/ { kernel = FILENAME ":" FNR }
-    kernel && /^{/ { getline; if (!/thread_wait_for_grid\(\);/) print kernel; kernel = "" }' \
+    kernel && /^{/ { getline; if (!/thread_wait_for_dependency\(\);/) print kernel; kernel = "" }' \
     cuda/radix/radix_*.cuh
 ok_prints 'no source is longer than 800 lines' '' -- bash -c \
     'find cli job core formats cpu cuda bench tests/simt -type f | while read -r file; do

@@ -13,6 +13,8 @@
 
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
+typedef unsigned long long atomic_count; /* the 64-bit type that atomicAdd accepts */
+
 __device__ __forceinline__ unsigned thread_lane()
 {
     return threadIdx.x % THREADS_PER_WARP;
@@ -110,26 +112,26 @@ static __global__ void __launch_bounds__(BLOCK_SCAN_THREADS)
  * one (sorted input, few values), they are serialized. Then one lane adds for all lanes with the
  * same counter. */
 
-/* Minimum number of lanes with the same counter for a warp to count as crowded. Below it, atomics
+/* Minimum number of lanes with the same counter for a warp to count as contended. Below it, atomics
  * cost less than finding the lanes. On an H200, 1e8 doubles of a Zipf distribution took 5.95 ms to
  * sort with 4, 5.51 with 8 and 5.41 with 14. */
-constexpr int CROWDED_LANES = 14;
+constexpr int CONTENDED_LANES = 14;
 
 /* Returns true, for the whole warp, if many lanes have the same digit as one of four probed lanes.
- * That finds nine of ten crowded warps. __match_any_sync would find all of them, but takes a step
+ * That finds nine of ten contended warps. __match_any_sync would find all of them, but takes a step
  * for each distinct digit: a block that learns a model from 2^12 keys spent a third of its time
  * there, 10 of 27 us (H200, 2026-11-23). */
-constexpr int CROWD_PROBES = 4;
-__device__ __forceinline__ bool warp_is_crowded(unsigned digit)
+constexpr int CONTENTION_PROBES = 4;
+__device__ __forceinline__ bool warp_is_contended(unsigned digit)
 {
-    constexpr int distance = THREADS_PER_WARP / CROWD_PROBES;
+    constexpr int distance = THREADS_PER_WARP / CONTENTION_PROBES;
     int most = 0;
 #pragma unroll
     for (int lane = distance / 2; lane < static_cast<int>(THREADS_PER_WARP); lane += distance) {
         const bool is_same = digit == __shfl_sync(ALL_LANES, digit, lane);
         most = max(most, __popc(__ballot_sync(ALL_LANES, is_same)));
     }
-    return most >= CROWDED_LANES;
+    return most >= CONTENDED_LANES;
 }
 
 /* Adds 1 to counters[digit] if `counted`. Returns the value of the counter before, as if the lanes
@@ -146,12 +148,12 @@ __device__ __forceinline__ unsigned warp_count_together(unsigned *counters, unsi
     return __shfl_sync(ALL_LANES, old, leader) + static_cast<unsigned>(__popc(before));
 }
 
-/* As warp_count_together, but with one atomic per lane unless `crowded`, which is the same in the
+/* As warp_count_together, but with one atomic per lane unless `contended`, which is the same in the
  * whole warp. The order of the lanes is then undefined. */
 __device__ __forceinline__ unsigned warp_count(unsigned *counters, unsigned digit, bool counted,
-                                               bool crowded)
+                                               bool contended)
 {
-    if (crowded)
+    if (contended)
         return warp_count_together(counters, digit, counted);
     return counted ? atomicAdd(&counters[digit], 1u) : 0;
 }

@@ -45,7 +45,7 @@ __device__ __forceinline__ unsigned thread_striped_index(unsigned i)
     return i * block_threads<TILE>() + threadIdx.x;
 }
 
-/* Reads source[0..count), count <= TILE, in striped order, encoded. Keys past the end are infinity.
+/* Reads source[0..count), count <= TILE, in striped order, encoded. Keys past the end are key_max.
  */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void block_load_striped(const K *source, unsigned count,
@@ -61,7 +61,7 @@ __device__ __forceinline__ void block_load_striped(const K *source, unsigned cou
 #pragma unroll
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
         if (thread_striped_index<TILE>(i) >= count)
-            keys[i] = key_infinity<K>();
+            keys[i] = key_max<K>();
 }
 
 /* Stores striped keys in the tile in shared memory. */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <utility>
 
-/* ---- early start ----
+/* ---- early start: programmatic dependent launch (PDL) ----
  *
  * The blocks of a kernel can start while the kernel before it on the stream ends (struct launch).
  * That saves one or two microseconds per kernel. Each thread must wait first. */
@@ -20,9 +20,9 @@
 /* Code for older devices starts no kernel early: its PTX version is lower. */
 constexpr int GRID_WAIT_PTX_LEAST = 90;
 
-/* Waits until the kernel before this one is done and its writes are visible. If each thread of each
- * kernel calls this first, all earlier kernels are done as well. */
-__device__ __forceinline__ void thread_wait_for_grid()
+/* cudaGridDependencySynchronize: waits until the kernel before this one is done and its writes are
+ * visible. If each thread of each kernel calls this first, all earlier kernels are done as well. */
+__device__ __forceinline__ void thread_wait_for_dependency()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -40,7 +40,7 @@ struct launch {
     cudaStream_t stream;
     size_t shared_bytes = 0; /* of dynamic shared memory (shared_memory.cuh) */
     bool is_early = false;   /* may start while the kernel before it ends: each of its threads
-                                begins with thread_wait_for_grid */
+                                begins with thread_wait_for_dependency */
 };
 
 /* Shared memory that a block may have without a kernel attribute. */
@@ -85,9 +85,10 @@ static inline struct launch launch_at(const struct launch_site &site, const char
     return {name, blocks, threads_per_block, site.device, site.stream, shared_bytes, site.is_early};
 }
 
-/* Returns the number of blocks that are resident at a time, or `work` if that is less. */
-static inline size_t launch_resident(const struct launch_site &site,
-                                     unsigned blocks_per_multiprocessor, size_t work)
+/* Returns one wave of blocks, or `work` if that is less. blocks_per_multiprocessor is that of an
+ * H200. With less shared memory fewer blocks may be resident, and the grid runs in two waves. */
+static inline size_t launch_wave(const struct launch_site &site, unsigned blocks_per_multiprocessor,
+                                 size_t work)
 {
     return std::min(static_cast<size_t>(site.multiprocessors) * blocks_per_multiprocessor, work);
 }

@@ -6,8 +6,8 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-/* Scrambles the bits of i (the finaliser of MurmurHash3, by A. Appleby). */
-__device__ __forceinline__ uint64_t thread_scramble(uint64_t i)
+/* Returns a hash of i (fmix64, the finaliser of MurmurHash3, by A. Appleby). */
+__device__ __forceinline__ uint64_t thread_hash(uint64_t i)
 {
     i ^= i >> 33;
     i *= 0xff51afd7ed558ccdu;
@@ -16,12 +16,12 @@ __device__ __forceinline__ uint64_t thread_scramble(uint64_t i)
     return i ^ i >> 33;
 }
 
-/* Returns a number below `limit`, or 0 if limit is 0. Multiplies, because a division takes a
+/* Returns a hash of i below `limit`, or 0 if limit is 0. Multiplies, because a division takes a
  * hundred instructions.
  */
-__device__ __forceinline__ uint64_t thread_scramble_below(uint64_t i, uint64_t limit)
+__device__ __forceinline__ uint64_t thread_hash_below(uint64_t i, uint64_t limit)
 {
-    return __umul64hi(thread_scramble(i), limit);
+    return __umul64hi(thread_hash(i), limit);
 }
 
 /* Returns a bit for each byte of the word that equals the byte repeated four times in `bytes`. */

@@ -16,10 +16,10 @@
 
 __extension__ typedef unsigned __int128 key_u128;
 
-/* Returns the greatest key, which stands for positions past the end of the data. A real key with
- * the same bits cannot be distinguished from it, and need not be. */
+/* Returns the greatest key, which pads the data. A real key with the same bits cannot be
+ * distinguished from it, and need not be. */
 template <typename K>
-__device__ __forceinline__ K key_infinity()
+__device__ __forceinline__ K key_max()
 {
     return static_cast<K>(~K{0});
 }
@@ -193,7 +193,7 @@ __device__ __forceinline__ Index thread_rank(const Keys &keys, Index from, Index
     /* x <= key is the same as x < key + 1, unless key is the greatest value, which nothing exceeds.
      * So one comparison per step serves both rules. */
     if (equal_before) {
-        if (key == key_infinity<K>())
+        if (key == key_max<K>())
             return to;
         key++;
     }

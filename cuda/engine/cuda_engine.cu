@@ -215,9 +215,9 @@ static struct cuda_sort engine_make_sort(const struct engine *engine)
 {
     const struct sort_spec *const spec = &engine->spec;
     const struct store *const store = &engine->store;
-    return {store->items,          store->scratch,     store->workspace, store->count,
-            spec->item_bytes,      spec->order,        spec->tile_size,  spec->device,
-            engine->worker.stream, engine->worker.note};
+    return {store->items,          store->scratch,       store->workspace, store->count,
+            spec->item_bytes,      spec->order,          spec->tile_size,  spec->device,
+            engine->worker.stream, engine->worker.status};
 }
 
 /* Returns the number of arrays as large as the items: a selection gathers items in a second one. */

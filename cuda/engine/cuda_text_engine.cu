@@ -167,8 +167,8 @@ static bool text_check_items(const struct engine *engine, const struct key_index
     size_t last = 0;
     for (size_t i = 0; i < count; i++)
         last = std::max(last, line_offset(items[i]));
-    return count == 0 || cuda_check_figure(last, engine->taken - 1, engine->spec.device,
-                                           "beginning of a line", error);
+    return count == 0 || cuda_check_value(last, engine->taken - 1, engine->spec.device,
+                                          "beginning of a line", error);
 }
 
 /* As `refine` of struct line_helper, for struct cuda_refine. */
@@ -256,7 +256,7 @@ static struct cuda_sort text_make_sort(const struct engine *engine)
     return {engine->items,          engine->scratch,          engine->workspace,
             engine->lines.count,    sizeof(struct key_index), key_order_identity(),
             engine->spec.tile_size, engine->spec.device,      engine->worker.stream,
-            engine->worker.note};
+            engine->worker.status};
 }
 
 static bool text_sort_items(struct engine *engine, struct error *error)

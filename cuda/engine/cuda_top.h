@@ -21,7 +21,7 @@ size_t top_room(size_t count, size_t top);
 
 /* Gathers *found of sort->items in sort->scratch, which has room for top_room items, as stored bits
  * and in any order. They include the first min(top, count) of all items. sort->items, aligned to 16
- * bytes, do not change. The workspace is as for cuda_top; tile_size and note are not used. Waits
+ * bytes, do not change. The workspace is as for cuda_top; tile_size and status are not used. Waits
  * for the counts; its last copy or kernel may still be in flight on return. */
 bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error);
 
@@ -30,8 +30,8 @@ bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct 
 size_t cuda_top_workspace_bytes(void);
 
 /* Writes the first *found = min(top, count) of sort->items, sorted, to the start of sort->scratch.
- * Sorts by the path with sort->tile_size and sort->note, and overwrites sort->items. Waits for the
- * stream. */
+ * Sorts by the path with sort->tile_size and sort->status, and overwrites sort->items. Waits for
+ * the stream. */
 bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
               struct error *error);
 

@@ -43,12 +43,12 @@ static bool worker_start_device(struct cuda_worker *worker, struct error *error)
            cuda_clock_open(&worker->clock, worker->stream, device, error);
 }
 
-static bool worker_make_note(struct cuda_worker *worker, struct error *error)
+static bool worker_make_status(struct cuda_worker *worker, struct error *error)
 {
     if (!worker->path->finish)
         return true;
     return cuda_check(
-        cudaMallocHost(reinterpret_cast<void **>(&worker->note), sizeof *worker->note),
+        cudaMallocHost(reinterpret_cast<void **>(&worker->status), sizeof *worker->status),
         worker->device, "cudaMallocHost", error);
 }
 
@@ -57,13 +57,13 @@ bool worker_open(struct cuda_worker *worker, const struct sort_spec *spec, struc
     worker->device = spec->device;
     worker->algorithm = spec->algorithm;
     return worker_find_path(worker, spec->tile_size, error) && worker_start_device(worker, error) &&
-           worker_make_note(worker, error);
+           worker_make_status(worker, error);
 }
 
 void worker_close(struct cuda_worker *worker)
 {
-    if (worker->note)
-        (void)cudaFreeHost(worker->note);
+    if (worker->status)
+        (void)cudaFreeHost(worker->status);
     if (worker->finished)
         (void)cudaEventDestroy(worker->finished);
     if (worker->started)

@@ -49,7 +49,7 @@ struct cuda_worker {
     struct cuda_clock clock;
     cudaEvent_t started;
     cudaEvent_t finished;
-    struct sort_note *note; /* pinned; NULL for a path without `finish` */
+    struct sort_status *status; /* pinned; NULL for a path without `finish` */
 };
 
 /* Finds the path of the spec and starts its device. *worker must be {} before. The caller closes
@@ -70,8 +70,8 @@ bool worker_start_clock(struct cuda_worker *worker, struct error *error);
 bool worker_stop_clock(struct cuda_worker *worker, uint64_t bytes, uint64_t *busy_ns,
                        struct error *error);
 
-/* Sorts by the path, waits, and adds the time taken to *busy_ns. The sort's note and stream must be
- * the worker's. */
+/* Sorts by the path, waits, and adds the time taken to *busy_ns. The sort's status block and stream
+ * must be the worker's. */
 bool worker_sort(struct cuda_worker *worker, const struct cuda_sort *sort, uint64_t *busy_ns,
                  struct error *error);
 

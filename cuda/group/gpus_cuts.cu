@@ -63,8 +63,8 @@ bool count_trials(const struct searcher<K> &searcher, bool or_equal, struct erro
         if (!cuda_device_use(sort->device, error) || !cuda_wait(*sort, error))
             return false;
         for (size_t c = 0; c < searcher.count; c++)
-            if (!cuda_check_figure(searcher.counts[i * searcher.count + c], sort->count,
-                                   sort->device, "position of a cut", error))
+            if (!cuda_check_value(searcher.counts[i * searcher.count + c], sort->count,
+                                  sort->device, "position of a cut", error))
                 return false;
     }
     return true;

@@ -37,6 +37,7 @@
 template <typename K>
 constexpr unsigned ROW = merge_row_keys(sizeof(K));
 
+/* As an unsigned, so that offsets in a tile have 32 bits. */
 template <typename K>
 constexpr unsigned KEY_BYTES = sizeof(K);
 
@@ -52,9 +53,9 @@ struct paired_runs {
 template <typename K>
 __device__ __forceinline__ unsigned thread_row_place()
 {
-    constexpr unsigned row_bytes = ROW<K> * sizeof(K);
+    constexpr unsigned row_bytes = ROW<K> * KEY_BYTES<K>;
     constexpr unsigned rows = row_bytes < BANK_ROW_BYTES ? BANK_ROW_BYTES / row_bytes : 1;
-    constexpr unsigned keys_per_bank = sizeof(K) < 4 ? 4 / sizeof(K) : 1;
+    constexpr unsigned keys_per_bank = KEY_BYTES<K> < 4 ? 4 / KEY_BYTES<K> : 1;
     return threadIdx.x / rows * keys_per_bank % ROW<K>;
 }
 
@@ -120,7 +121,7 @@ template <typename K>
 __device__ __forceinline__ struct pair_stretches
 thread_find_stretches(unsigned a, unsigned b, unsigned count_of_a, unsigned start)
 {
-    constexpr unsigned row_bytes = ROW<K> * sizeof(K);
+    constexpr unsigned row_bytes = ROW<K> * KEY_BYTES<K>;
     const bool begins_in_a = start < count_of_a;
     const unsigned start_of_a = a + start * KEY_BYTES<K>, start_of_b = b + start * KEY_BYTES<K>;
     const unsigned third = begins_in_a ? start_of_a : start_of_b;
@@ -136,7 +137,7 @@ __device__ __forceinline__ void thread_pair_load(const K *tile, const struct pai
                                                  unsigned diagonal, unsigned split,
                                                  unsigned next_split, K (&keys)[ROW<K>])
 {
-    constexpr unsigned row_bytes = ROW<K> * sizeof(K);
+    constexpr unsigned row_bytes = ROW<K> * KEY_BYTES<K>;
     const unsigned a = (pair.first + split) * KEY_BYTES<K>;
     const unsigned b = a + (pair.count - diagonal) * KEY_BYTES<K> - row_bytes;
     const struct pair_stretches stretches = thread_find_stretches<K>(
@@ -198,8 +199,8 @@ __device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
  * start and grows by a row from thread to thread. All threads of the block call it, even those
  * without a row, after a barrier; it ends without one. `splits` has a word per thread.
  * `is_of_warp`: each pair lies within the keys of one warp, so warp barriers are enough. `keys` is
- * set to the thread's row. A caller with threads without a row initializes it, because the compiler
- * spills an array that is set only under a condition. */
+ * set to the thread's row; of a thread without a row it stays as it is, and may be uninitialized.
+ */
 template <typename K>
 __device__ __forceinline__ void
 block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, unsigned diagonal,

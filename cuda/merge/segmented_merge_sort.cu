@@ -14,7 +14,7 @@
  *                           -------------> <-------------
  *                           ----------------------------->
  *
- * Pairs begin and end at a row of block_pairs.cuh. They are padded with infinity, which the merges
+ * Pairs begin and end at a row of block_pairs.cuh. They are padded with key_max, which the merges
  * move to the end of the part. So a part is slightly shorter than the memory of its block.
  *
  * Runs of different lengths (struct run_bounds) are merged by the same kernels.
@@ -393,7 +393,7 @@ __device__ __forceinline__ void block_copy_pieces(const K *source, unsigned ways
     K *fill = start + shared->count[way & ~1u] + (threadIdx.x & (threads - 1));
 #pragma unroll 1
     for (; fill < fill_end; fill += threads)
-        *fill = key_infinity<K>();
+        *fill = key_max<K>();
 }
 
 /* Merges one level: each pair of the 2^(ways_bits - level) runs becomes one run. */

@@ -23,7 +23,7 @@ struct tile_sort_shared {
 };
 
 /* Reads keys of the thread's tile, in any order, but so that neighbouring threads of a tile read
- * neighbouring keys. Keys past the end are infinity. */
+ * neighbouring keys. Keys past the end are key_max. */
 template <typename K>
 __device__ __forceinline__ void
 thread_load_tile_keys(const K *source, unsigned count, unsigned tile_size,
@@ -41,7 +41,7 @@ thread_load_tile_keys(const K *source, unsigned count, unsigned tile_size,
 #pragma unroll
     for (unsigned i = 0; i < ROW<K>; i++)
         if (start + i * threads >= count)
-            keys[i] = key_infinity<K>();
+            keys[i] = key_max<K>();
 }
 
 /* Writes sorted tiles from source to target, which may be the same. A tile is ROW<K> times a power

@@ -4,8 +4,8 @@
  * The network has the normalised form. Stage k, for k = 2, 4, 8 ..., turns sorted blocks of k / 2
  * keys into sorted blocks of k. Its first step compares key i with its mirror image k-1-i in the
  * block. The next steps compare keys k/4, k/8 ... 1 apart. Every comparator puts the smaller key at
- * the lower index. So keys past the end of the array, taken as infinity, never move. They are read
- * as infinity and not written, and the array needs no room for them.
+ * the lower index. So keys past the end of the array, taken as key_max, never move. They are read
+ * as key_max and not written, and the array needs no room for them.
  *
  * The cost is the number of passes over memory:
  *   1. bitonic_tile_sort_kernel: all stages up to k = TILE, in shared memory. Encodes.
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     for (unsigned q = 0; q < keys_per_thread; q++) {
         const size_t index = (q < keys_per_thread / 2 ? place.lower : place.upper) +
                              (static_cast<size_t>(q) << steps.low);
-        keys[q] = index < count ? items[index] : key_infinity<K>();
+        keys[q] = index < count ? items[index] : key_max<K>();
     }
     thread_bitonic_steps(keys, steps.mirror, steps.steps);
 #pragma unroll

@@ -82,7 +82,7 @@ __device__ __forceinline__ void block_sort_columns(K (&keys)[KEYS_PER_THREAD], K
 template <typename K>
 struct column_target {
     K *keys;
-    unsigned count; /* up to TILE; keys past the end are infinity */
+    unsigned count; /* up to TILE; keys past the end are key_max */
     struct key_order decoding;
 };
 
@@ -96,7 +96,7 @@ struct column_merge_single {
     static __device__ __forceinline__ unsigned least_head(const K *tile, const unsigned *rows)
     {
         unsigned least = columns;
-        K least_key = key_infinity<K>();
+        K least_key = key_max<K>();
         for (unsigned column = 0; column < columns; column++) {
             if (rows[column] == COLUMN_KEYS)
                 continue;
@@ -135,7 +135,7 @@ struct column_heads {
     static constexpr unsigned per_thread =
         columns > THREADS_PER_WARP ? columns / THREADS_PER_WARP : 1;
     K keys[per_thread];
-    unsigned rows[per_thread]; /* COLUMN_KEYS: the column is empty, and its key infinity */
+    unsigned rows[per_thread]; /* COLUMN_KEYS: the column is empty, and its key key_max */
 };
 
 template <typename K, unsigned TILE>
@@ -143,7 +143,7 @@ __device__ __forceinline__ void thread_load_head(const K *tile, unsigned column,
                                                  K *key)
 {
     const bool is_there = column < column_heads<K, TILE>::columns && row < COLUMN_KEYS;
-    *key = is_there ? column_key(tile, column, row) : key_infinity<K>();
+    *key = is_there ? column_key(tile, column, row) : key_max<K>();
 }
 
 /* Returns the least head of all columns, and removes it from the first thread that has it. */
@@ -170,7 +170,7 @@ __device__ __forceinline__ K warp_take_least(const K *tile, struct column_heads<
     return least;
 }
 
-/* An empty column may be chosen once all remaining keys are infinity, but then the result is the
+/* An empty column may be chosen once all remaining keys are key_max, but then the result is the
  * same. */
 template <typename K, unsigned TILE>
 struct column_merge_min {
@@ -186,7 +186,7 @@ struct column_merge_min {
             thread_load_head<K, TILE>(tile, threadIdx.x + j * THREADS_PER_WARP, 0, &heads.keys[j]);
         }
         for (unsigned i = threadIdx.x; i - threadIdx.x < target.count; i += THREADS_PER_WARP) {
-            K kept = key_infinity<K>();
+            K kept = key_max<K>();
             for (unsigned lane = 0; lane < THREADS_PER_WARP; lane++) {
                 const K least = warp_take_least(tile, &heads);
                 kept = lane == threadIdx.x ? least : kept;

@@ -11,7 +11,7 @@
  * Extract. In the textbook, extractions run one after another and leave all threads but one idle:
  * each moves the last leaf to the root, and the next must wait until that key has sunk. Here, the
  * least key leaves a hole at the root. The smaller child of a hole moves up into it, and the hole
- * sinks one level, until infinity fills it at a leaf. No leaf has to move, so extractions follow
+ * sinks one level, until key_max fills it at a leaf. No leaf has to move, so extractions follow
  * each other as waves, one per thread:
  *
  *     step         2w        2w + 1     2w + 2     2w + 3
@@ -101,7 +101,7 @@ __device__ __forceinline__ unsigned thread_sink_hole(const struct heap<K> &heap,
         return HEAP_KEYS;
     const unsigned child = heap_smaller_child(heap, hole);
     if (child >= HEAP_KEYS) {
-        heap_node(heap, hole) = key_infinity<K>();
+        heap_node(heap, hole) = key_max<K>();
         return HEAP_KEYS;
     }
     heap_node(heap, hole) = heap_node(heap, child);

@@ -54,7 +54,7 @@ __device__ __forceinline__ void thread_count_before(const K *tile, const K (&key
 }
 
 /* Copies the tile that starts at `first` to shared memory, encoded. A barrier before and after.
- * Keys past the end are infinity, which goes before no key of an earlier tile or of its own. */
+ * Keys past the end are key_max, which goes before no key of an earlier tile or of its own. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void block_stream_tile(const K *source, size_t count, size_t first,
                                                   const struct key_order &encoding, K *tile)

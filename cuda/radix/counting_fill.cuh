@@ -23,8 +23,6 @@
 #include <stdint.h>
 #include <type_traits>
 
-typedef unsigned long long value_count;
-
 /* Number of values of a key of 1 or 2 bytes, and maximum number of runs of any key. */
 template <typename K>
 constexpr unsigned VALUES = 1u << 8 * sizeof(K);
@@ -38,11 +36,11 @@ constexpr unsigned RUNS<uint16_t> = VALUES<uint16_t>;
 /* Runs of equal keys, one for each value that occurs, in sort order. */
 template <typename K>
 struct counting_runs {
-    unsigned count;                  /* number of runs; 0: the fill writes nothing */
-    value_count starts[RUNS<K> + 1]; /* first indices, ascending; starts[count] is ALL_KEYS */
-    K keys[RUNS<K>];                 /* in their stored form */
+    unsigned count;                   /* number of runs; 0: the fill writes nothing */
+    atomic_count starts[RUNS<K> + 1]; /* first indices, ascending; starts[count] is ALL_KEYS */
+    K keys[RUNS<K>];                  /* in their stored form */
 };
-constexpr value_count ALL_KEYS = ~value_count{0};
+constexpr atomic_count ALL_KEYS = ~atomic_count{0};
 
 /* Words that a thread loads together. */
 template <typename K>
@@ -89,7 +87,7 @@ template <typename K>
 struct fill_run {
     unsigned number; /* index in counting_runs */
     K key;
-    value_count next; /* start of the next run; ALL_KEYS after the last one */
+    atomic_count next; /* start of the next run; ALL_KEYS after the last one */
 };
 
 /* Returns the run that contains output index `index`. There must be at least one run. All lanes of
@@ -127,7 +125,7 @@ __device__ __forceinline__ void warp_put_runs(const struct counting_runs<K> *run
     unsigned put = 0;
     do {
         const unsigned number = run.number + 1 + thread_lane();
-        const value_count start = number <= runs->count ? runs->starts[number] : ALL_KEYS;
+        const atomic_count start = number <= runs->count ? runs->starts[number] : ALL_KEYS;
         const bool is_put = start < first + FILL_ROW<K>;
         const unsigned place = static_cast<unsigned>(start - first);
         if (is_put) {

@@ -32,20 +32,20 @@ constexpr unsigned COUNT_WORDS = VALUES<K> / sizeof(K);
 constexpr unsigned COUNT_STEP_BITS = 15;
 template <typename K>
 struct value_counts {
-    value_count words[COUNT_WORDS<K>];
+    atomic_count words[COUNT_WORDS<K>];
     unsigned steps[sizeof(K) == 1 ? 1 : VALUES<K>];
 };
 
 /* Returns the number of keys of `value`, a key in its stored form. */
 template <typename K>
-__device__ __forceinline__ value_count thread_count_of(const struct value_counts<K> &counts,
-                                                       unsigned value)
+__device__ __forceinline__ atomic_count thread_count_of(const struct value_counts<K> &counts,
+                                                        unsigned value)
 {
     if constexpr (sizeof(K) == 1)
         return counts.words[value];
-    const value_count word = counts.words[value % COUNT_WORDS<K>];
+    const atomic_count word = counts.words[value % COUNT_WORDS<K>];
     return static_cast<unsigned>(value < COUNT_WORDS<K> ? word : word >> 32) +
-           (value_count{counts.steps[value]} << COUNT_STEP_BITS);
+           (atomic_count{counts.steps[value]} << COUNT_STEP_BITS);
 }
 
 /* Workspace: the data that one kernel passes to the next. */
@@ -53,8 +53,8 @@ template <typename K>
 struct counting_workspace {
     /* Cleared before the first kernel. */
     struct value_counts<K> counts;
-    value_count states[COUNTING_SCANS]; /* totals of the scan's pieces; 0 until published */
-    unsigned next_scan;                 /* number of the next piece */
+    atomic_count states[COUNTING_SCANS]; /* totals of the scan's pieces; 0 until published */
+    unsigned next_scan;                  /* number of the next piece */
 
     struct counting_runs<K> runs; /* not cleared */
 };
@@ -81,7 +81,7 @@ static_assert(COUNTING_THREADS * counting_words(2) * KEYS_OF_WORD<uint16_t> <= C
               "a block counts so few keys between barriers");
 
 /* Adds n to the counter of `value`, if the block has that counter. Returns 0, or if the counter
- * reached COUNT_STEP, a value that the caller passes to thread_give_step. For 1-byte keys, n must
+ * reached COUNT_STEP, a value that the caller passes to thread_flush_step. For 1-byte keys, n must
  * be 0 or 1: the device adds 1 for all lanes with the same counter in one step. */
 template <typename K, unsigned PARTS>
 __device__ __forceinline__ unsigned
@@ -104,9 +104,9 @@ thread_count_value(const struct block_counters<K, PARTS> &counters, unsigned val
 /* Moves one step from the block's counter of `value` to the counts. `reached` is the result of
  * thread_count_value; does nothing if that is 0. */
 template <typename K, unsigned PARTS>
-__device__ __forceinline__ void thread_give_step(const struct block_counters<K, PARTS> &counters,
-                                                 unsigned value, unsigned reached,
-                                                 struct value_counts<K> *counts)
+__device__ __forceinline__ void thread_flush_step(const struct block_counters<K, PARTS> &counters,
+                                                  unsigned value, unsigned reached,
+                                                  struct value_counts<K> *counts)
 {
     if (reached == 0)
         return;
@@ -130,15 +130,15 @@ __device__ __forceinline__ void thread_count_word(const struct block_counters<K,
         return;
 #pragma unroll
     for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
-        thread_give_step(counters, word.keys[i], reached[i], counts);
+        thread_flush_step(counters, word.keys[i], reached[i], counts);
 }
 
 /* Counts the first `n` keys of each lane's word, for 2-byte keys. Fast if many lanes have equal
  * keys, as one lane counts for all of them. All lanes of the warp call it. */
 template <typename K, unsigned PARTS>
-__device__ __forceinline__ void warp_count_crowd(const struct block_counters<K, PARTS> &counters,
-                                                 const union key_word<K> &word, unsigned n,
-                                                 struct value_counts<K> *counts)
+__device__ __forceinline__ void
+warp_count_contended(const struct block_counters<K, PARTS> &counters, const union key_word<K> &word,
+                     unsigned n, struct value_counts<K> *counts)
 {
     const unsigned first = word.keys[0], leading = __shfl_sync(ALL_LANES, first, 0);
     bool is_one_value = n == KEYS_OF_WORD<K> && first == leading;
@@ -150,7 +150,7 @@ __device__ __forceinline__ void warp_count_crowd(const struct block_counters<K, 
             return;
         const unsigned reached =
             thread_count_value(counters, first, THREADS_PER_WARP * KEYS_OF_WORD<K>);
-        thread_give_step(counters, first, reached, counts);
+        thread_flush_step(counters, first, reached, counts);
         return;
     }
 #pragma unroll
@@ -161,17 +161,18 @@ __device__ __forceinline__ void warp_count_crowd(const struct block_counters<K, 
             continue;
         const unsigned reached =
             thread_count_value(counters, value, static_cast<unsigned>(__popc(peers)));
-        thread_give_step(counters, value, reached, counts);
+        thread_flush_step(counters, value, reached, counts);
     }
 }
 
 /* Adds the block's counters to the counts. */
 template <typename K, unsigned PARTS>
-__device__ __forceinline__ void block_give_counts(const struct block_counters<K, PARTS> &counters,
-                                                  struct value_counts<K> *counts)
+__device__ __forceinline__ void
+block_flush_counters(const struct block_counters<K, PARTS> &counters,
+                     struct value_counts<K> *counts)
 {
     for (unsigned i = threadIdx.x; i < PART_WORDS<K, PARTS>; i += COUNTING_THREADS) {
-        const value_count word = counters.words[i];
+        const atomic_count word = counters.words[i];
         if (word > 0)
             atomicAdd(&counts->words[counters.first + i],
                       sizeof(K) == 1 ? word : (word & UINT16_MAX) | word >> 16 << 32);
@@ -205,14 +206,14 @@ __global__ void __launch_bounds__(COUNTING_THREADS,
         for (unsigned i = 0; i < counting_words(sizeof(K)); i++) {
             if (!__any_sync(ALL_LANES, own.counts[i] > 0))
                 break;
-            if (sizeof(K) > 1 && warp_is_crowded(own.words[i].keys[0]))
-                warp_count_crowd(counters, own.words[i], own.counts[i], counts);
+            if (sizeof(K) > 1 && warp_is_contended(own.words[i].keys[0]))
+                warp_count_contended(counters, own.words[i], own.counts[i], counts);
             else
                 thread_count_word(counters, own.words[i], own.counts[i], counts);
         }
     }
     __syncthreads();
-    block_give_counts(counters, counts);
+    block_flush_counters(counters, counts);
 }
 
 /* ---- scan ---- */
@@ -222,15 +223,15 @@ __global__ void __launch_bounds__(COUNTING_THREADS,
 template <typename K>
 constexpr unsigned SCAN_THREADS = VALUES<K> / (sizeof(K) == 1 ? 1 : COUNTING_SCANS);
 constexpr unsigned SCAN_RUN_BITS = 17;
-constexpr value_count SCAN_IS_KNOWN = value_count{1} << 63;
+constexpr atomic_count SCAN_IS_KNOWN = atomic_count{1} << 63;
 
 /* Returns the sum of the totals of all pieces before `piece`. Waits until these are published, so
  * their blocks must have started. Begins with a barrier. */
 template <typename K>
-__device__ __forceinline__ value_count block_sum_pieces(const volatile value_count *states,
-                                                        unsigned piece, value_count *warp_sums)
+__device__ __forceinline__ atomic_count block_sum_pieces(const volatile atomic_count *states,
+                                                         unsigned piece, atomic_count *warp_sums)
 {
-    value_count state = 0, sum = 0;
+    atomic_count state = 0, sum = 0;
     __syncthreads();
     if (threadIdx.x < piece)
         while ((state = states[threadIdx.x]) == 0)
@@ -245,20 +246,20 @@ template <typename K>
 __global__ void __launch_bounds__(SCAN_THREADS<K>)
     counting_scan_kernel(struct counting_workspace<K> *work, struct key_order order)
 {
-    __shared__ value_count warp_sums[THREADS_PER_WARP];
+    __shared__ atomic_count warp_sums[THREADS_PER_WARP];
     __shared__ unsigned piece;
     if (threadIdx.x == 0)
         piece = atomicAdd(&work->next_scan, 1u);
     __syncthreads();
     const unsigned value = piece * SCAN_THREADS<K> + threadIdx.x;
     const K key = thread_decode_key(order, static_cast<K>(value));
-    const value_count count = thread_count_of(work->counts, key);
-    value_count total = 0;
-    value_count before = block_exclusive_scan<SCAN_THREADS<K>>(count << SCAN_RUN_BITS | (count > 0),
-                                                               warp_sums, &total);
+    const atomic_count count = thread_count_of(work->counts, key);
+    atomic_count total = 0;
+    atomic_count before = block_exclusive_scan<SCAN_THREADS<K>>(
+        count << SCAN_RUN_BITS | (count > 0), warp_sums, &total);
     if (threadIdx.x == 0)
-        *static_cast<volatile value_count *>(&work->states[piece]) = total | SCAN_IS_KNOWN;
-    const value_count pieces = block_sum_pieces<K>(work->states, piece, warp_sums);
+        *static_cast<volatile atomic_count *>(&work->states[piece]) = total | SCAN_IS_KNOWN;
+    const atomic_count pieces = block_sum_pieces<K>(work->states, piece, warp_sums);
     before += pieces;
     const unsigned run = static_cast<unsigned>(before & ((1u << SCAN_RUN_BITS) - 1));
     if (count > 0) {
@@ -280,7 +281,7 @@ static bool counting_start_count(const struct cuda_sort &sort, const struct laun
                                  struct value_counts<K> *counts, struct error *error)
 {
     const size_t useful = launch_blocks(sort.count, COUNTING_THREADS * KEYS_OF_WORD<K>);
-    const size_t blocks = launch_resident(site, counting_blocks(sizeof(K)), useful);
+    const size_t blocks = launch_wave(site, counting_blocks(sizeof(K)), useful);
     const struct launch count =
         launch_at(site, "counting_count_kernel", blocks * PARTS, COUNTING_THREADS,
                   PART_WORDS<K, PARTS> * sizeof(unsigned));

@@ -28,19 +28,17 @@ struct radix_digit_word<key_u128> {
 };
 
 template <typename K>
-constexpr bool RADIX_HAS_POSITIONS = sizeof(K) > sizeof(uint64_t);
-template <typename K>
 constexpr unsigned RADIX_DIGITS = sizeof(typename radix_digit_word<K>::type);
 constexpr unsigned RADIX_DIGITS_MOST = sizeof(uint64_t);
 
 /* The plan of the passes, the counts it is made from, and the state that the passes share. */
 struct alignas(16) radix_digit_plan {
     /* How often each value of each digit occurs. Must be zero before radix_digit_count_kernel. */
-    radix_count counts[RADIX_DIGITS_MOST][RADIX_DIGIT_VALUES];
+    atomic_count counts[RADIX_DIGITS_MOST][RADIX_DIGIT_VALUES];
     unsigned is_refused; /* not 0: the indices are not as warp_has_indices requires */
     /* The members from here on are written by radix_digit_plan_kernel. */
     /* Index of the first key of each value, for portions of even and of odd number. */
-    radix_count firsts[RADIX_DIGITS_MOST][2][RADIX_DIGIT_VALUES];
+    atomic_count firsts[RADIX_DIGITS_MOST][2][RADIX_DIGIT_VALUES];
     uint64_t first_index;               /* index of the first item (16 bytes) */
     unsigned digits[RADIX_DIGITS_MOST]; /* digit that each pass sorts by */
     unsigned passes;
@@ -56,8 +54,7 @@ __device__ __forceinline__ unsigned thread_digit(W word, unsigned shift)
 /* Number of low digits that are not sorted: in items of 8 bytes with an index, the digits of the
  * index, which is below the key. */
 template <typename K, bool HAS_INDICES>
-constexpr unsigned RADIX_FIRST_DIGIT =
-    HAS_INDICES && !RADIX_HAS_POSITIONS<K> ? RADIX_DIGITS<K> / 2 : 0;
+constexpr unsigned RADIX_FIRST_DIGIT = HAS_INDICES && !RADIX_IS_ITEM<K> ? RADIX_DIGITS<K> / 2 : 0;
 
 /* Counters of a block. Each value has RADIX_DIGIT_COLUMNS counters, and the lanes of a warp take
  * the columns in turn. An atomicAdd whose result is unused takes one step for all lanes that
@@ -87,8 +84,8 @@ __device__ __forceinline__ void thread_count_digits(unsigned *columns, W word, u
 /* Adds the block's counters to plan->counts. Each thread sums the columns of a row; neighbouring
  * threads start at different banks. */
 template <unsigned FIRST, unsigned ROWS, unsigned COLUMNS>
-__device__ __forceinline__ void block_give_digits(const unsigned *columns,
-                                                  struct radix_digit_plan *plan)
+__device__ __forceinline__ void block_flush_digits(const unsigned *columns,
+                                                   struct radix_digit_plan *plan)
 {
     for (unsigned row = threadIdx.x; row < ROWS; row += RADIX_DIGIT_COUNT_THREADS) {
         unsigned sum = 0;
@@ -96,7 +93,7 @@ __device__ __forceinline__ void block_give_digits(const unsigned *columns,
         for (unsigned i = 0; i < COLUMNS; i++)
             sum += columns[row * COLUMNS + (i + threadIdx.x) % COLUMNS];
         if (sum > 0)
-            atomicAdd(&plan->counts[FIRST][0] + row, static_cast<radix_count>(sum));
+            atomicAdd(&plan->counts[FIRST][0] + row, static_cast<atomic_count>(sum));
     }
 }
 
@@ -207,7 +204,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
     radix_digit_count_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
                              struct radix_digit_plan *plan)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     constexpr unsigned rows = RADIX_DIGIT_ROWS<K, HAS_INDICES>;
     constexpr unsigned of_value = RADIX_DIGIT_COLUMNS<K, HAS_INDICES>;
     constexpr unsigned piece = RADIX_COUNT_PIECE<K>;
@@ -234,7 +231,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
         }
     }
     __syncthreads();
-    block_give_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, rows, of_value>(columns, plan);
+    block_flush_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, rows, of_value>(columns, plan);
     if (!is_ordered)
         plan->is_refused = 1;
 }
@@ -242,12 +239,12 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
 /* Computes the first index of each value of a digit. Returns, in all lanes, whether all keys share
  * one value of the digit. All lanes of a warp must call it. */
 __device__ __forceinline__ bool warp_begin_digit(struct radix_digit_plan *plan, unsigned digit,
-                                                 radix_count count)
+                                                 atomic_count count)
 {
     constexpr unsigned values = RADIX_DIGIT_VALUES / THREADS_PER_WARP; /* per lane */
-    const radix_count *const counts = plan->counts[digit] + thread_lane() * values;
-    radix_count *const firsts = plan->firsts[digit][0] + thread_lane() * values;
-    radix_count own[values], sum = 0;
+    const atomic_count *const counts = plan->counts[digit] + thread_lane() * values;
+    atomic_count *const firsts = plan->firsts[digit][0] + thread_lane() * values;
+    atomic_count own[values], sum = 0;
     bool is_shared = false;
 #pragma unroll
     for (unsigned i = 0; i < values; i++) {
@@ -255,7 +252,7 @@ __device__ __forceinline__ bool warp_begin_digit(struct radix_digit_plan *plan, 
         sum += own[i];
         is_shared = is_shared || own[i] == count;
     }
-    radix_count before = warp_inclusive_scan(sum) - sum;
+    atomic_count before = warp_inclusive_scan(sum) - sum;
 #pragma unroll
     for (unsigned i = 0; i < values; i++) {
         firsts[i] = before;
@@ -266,14 +263,14 @@ __device__ __forceinline__ bool warp_begin_digit(struct radix_digit_plan *plan, 
 
 constexpr unsigned RADIX_PLAN_THREADS = RADIX_DIGITS_MOST * THREADS_PER_WARP;
 
-/* Makes the plan. If the plan is refused, it has no passes and note->is_refused is set. One block,
- * with a warp for each digit. */
+/* Makes the plan. If the plan is refused, it has no passes and status->is_refused is set. One
+ * block, with a warp for each digit. */
 template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
     radix_digit_plan_kernel(const K *items, size_t count, struct radix_digit_plan *plan,
-                            struct sort_note *note)
+                            struct sort_status *status)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     __shared__ bool is_live[RADIX_DIGITS_MOST];
     if (threadIdx.x < RADIX_DIGITS_MOST)
         plan->next_tiles[threadIdx.x] = 0;
@@ -296,13 +293,13 @@ __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
     /* An even number of passes ends in the items, and so do 5 and more passes over items of 16
      * bytes (thread_find_side). After 1 and 3 these have a pass that moves nothing, which is faster
      * than radix_digit_copy_kernel. */
-    if (RADIX_HAS_POSITIONS<K> && passes < 5 && passes % 2 != 0)
+    if (RADIX_IS_ITEM<K> && passes < 5 && passes % 2 != 0)
         plan->digits[passes++] = idle;
     plan->passes = passes;
-    if (RADIX_HAS_POSITIONS<K>)
+    if (RADIX_IS_ITEM<K>)
         plan->first_index = static_cast<uint64_t>(items[0]);
     if (is_refused)
-        note->is_refused = true;
+        status->is_refused = true;
 }
 
 #endif

@@ -47,8 +47,8 @@ static bool prepare_run(const struct cuda_sort &sort, size_t portion, void *memo
 template <typename K, bool HAS_INDICES>
 static bool make_plan(const struct digit_run<K> &run, struct error *error)
 {
-    const size_t blocks = launch_resident(run.site, RADIX_DIGIT_COUNT_BLOCKS,
-                                          launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
+    const size_t blocks = launch_wave(run.site, RADIX_DIGIT_COUNT_BLOCKS,
+                                      launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
     const bool is_one = run.sort.count <= run.portion;
     const K *const items = static_cast<const K *>(run.sort.items);
     return cuda_fill(run.sort, run.plan, 0, offsetof(struct radix_digit_plan, firsts), error) &&
@@ -61,7 +61,7 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
                          run.sort.order, run.plan) &&
            launch_kernel(launch_at(run.site, "radix_digit_plan_kernel", 1, RADIX_PLAN_THREADS),
                          error, radix_digit_plan_kernel<K, HAS_INDICES>, items, run.sort.count,
-                         run.plan, run.sort.note);
+                         run.plan, run.sort.status);
 }
 
 /* The pass of that number, portion by portion. */
@@ -97,7 +97,7 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
 template <typename K, bool HAS_INDICES>
 static bool start_passes(const struct digit_run<K> &run, struct error *error)
 {
-    typedef std::conditional_t<RADIX_HAS_POSITIONS<K>, uint32_t, uint64_t> wide;
+    typedef std::conditional_t<RADIX_IS_ITEM<K>, uint32_t, uint64_t> wide;
     const bool is_wide = run.sort.count > UINT32_MAX;
     bool started = true;
     for (unsigned index = 0; started && index < RADIX_COUNTED_DIGITS<K, HAS_INDICES>; index++)
@@ -111,10 +111,10 @@ static bool start_passes(const struct digit_run<K> &run, struct error *error)
 template <typename K>
 static bool copy_back(const struct digit_run<K> &run, struct error *error)
 {
-    if (RADIX_HAS_POSITIONS<K>)
+    if (RADIX_IS_ITEM<K>)
         return true;
-    const size_t blocks = launch_resident(run.site, RADIX_COPY_BLOCKS,
-                                          launch_blocks(run.sort.count, THREADS_PER_BLOCK));
+    const size_t blocks =
+        launch_wave(run.site, RADIX_COPY_BLOCKS, launch_blocks(run.sort.count, THREADS_PER_BLOCK));
     return launch_kernel(launch_at(run.site, "radix_digit_copy_kernel", blocks, THREADS_PER_BLOCK),
                          error, radix_digit_copy_kernel<K>,
                          static_cast<const K *>(run.sort.scratch), static_cast<K *>(run.sort.items),

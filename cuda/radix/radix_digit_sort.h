@@ -15,7 +15,7 @@ constexpr size_t RADIX_PORTION_MOST = (size_t)1 << 28;
  * `is_above_index`, in the identical order, only the upper halves are sorted: the lower ones must
  * not fall from one to the next. The index of items of 16 bytes must be their position plus a
  * constant. If the indices are not so, the items stay as they are, and the kernels set
- * sort->note->is_refused.
+ * sort->status->is_refused.
  *
  * A launch of a pass sorts `portion` items: a tile or more, RADIX_PORTION_MOST or less. `memory`
  * is on the device, has radix_digit_bytes(), and is aligned to 256 bytes. */

@@ -103,8 +103,8 @@ __device__ __forceinline__ struct radix_digit_side<K>
 thread_find_side(const struct radix_digit_pass<K> &pass, unsigned index, unsigned passes) {
     typedef typename radix_digit_word<K>::type word;
     const bool is_items = index == 0 || index == passes;
-    if (!RADIX_HAS_POSITIONS<K> || is_items) {
-        K *const memory = RADIX_HAS_POSITIONS<K> || index % 2 == 0 ? pass.items : pass.scratch;
+    if (!RADIX_IS_ITEM<K> || is_items) {
+        K *const memory = RADIX_IS_ITEM<K> || index % 2 == 0 ? pass.items : pass.scratch;
         return {memory, reinterpret_cast<word *>(memory), NULL, is_items};
     }
     const bool goes_round = passes % 2 != 0 && index < 5;
@@ -173,7 +173,7 @@ __device__ __forceinline__ void thread_load_words(const struct radix_digit_side<
                                                   const struct key_order &order, W (&words)[N])
 {
     const unsigned first_index = thread_first_index<N>();
-    if (RADIX_HAS_POSITIONS<K> && source.is_items) /* the high half of an item is its second word */
+    if (RADIX_IS_ITEM<K> && source.is_items) /* the high half of an item is its second word */
         thread_load_steps<2>(source.words + 2 * tile.first + 1, first_index, tile, words);
     else
         thread_load_steps<1>(source.words + tile.first, first_index, tile, words);
@@ -183,7 +183,7 @@ __device__ __forceinline__ void thread_load_words(const struct radix_digit_side<
 #pragma unroll
         for (unsigned i = 0; i < N; i++)
             if (first_index + i * THREADS_PER_WARP >= tile.count)
-                words[i] = key_infinity<W>();
+                words[i] = key_max<W>();
 }
 
 /* Returns the lanes with the same digit as the calling one, as a mask. All lanes call it. */
@@ -327,9 +327,9 @@ block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sum
     return own;
 }
 
-/* Returns `value`, but hides from the compiler that it is the same. So the compiler computes the
- * digits again, instead of keeping one in a register for each key. */
-__device__ __forceinline__ unsigned thread_hide(unsigned value)
+/* Returns `value`, opaque to the optimiser. So the compiler computes the digits again, instead of
+ * keeping one in a register for each key. */
+__device__ __forceinline__ unsigned thread_opaque(unsigned value)
 {
 #ifdef __CUDACC__
     asm volatile("" : "+r"(value));
@@ -374,7 +374,7 @@ __device__ __forceinline__ void thread_load_positions(const struct radix_digit_s
 template <typename K, typename Count>
 __device__ __forceinline__ void
 thread_find_target(const struct radix_digit_pass<K> &pass, const struct radix_digit_tile &tile,
-                   unsigned before, unsigned count, radix_count (*firsts)[RADIX_DIGIT_VALUES],
+                   unsigned before, unsigned count, atomic_count (*firsts)[RADIX_DIGIT_VALUES],
                    Count *targets)
 {
     targets[threadIdx.x] += before;
@@ -507,16 +507,16 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
     thread_lookback_load(pass, look);
     const auto put = [&](unsigned i, unsigned index) {
         shared.words[index] = words[i];
-        if constexpr (RADIX_HAS_POSITIONS<K>)
+        if constexpr (RADIX_IS_ITEM<K>)
             indices.set(i, index);
         thread_lookback_step(pass, tile.number, shared, look);
     };
-    const unsigned same_shift = thread_hide(shift);
+    const unsigned same_shift = thread_opaque(shift);
     if (warp_has_few_digits(thread_digit(words[0], shift)))
         warp_index_words<true>(words, same_shift, own_counts, put);
     else
         warp_index_words<false>(words, same_shift, own_counts, put);
-    if constexpr (RADIX_HAS_POSITIONS<K>)
+    if constexpr (RADIX_IS_ITEM<K>)
         thread_load_positions(source, tile, positions);
     while (look.before > 0)
         thread_lookback_step(pass, tile.number, shared, look);
@@ -533,7 +533,7 @@ template <typename K, typename Count>
 __global__ void __launch_bounds__(radix_digit_threads(sizeof(K)), radix_digit_blocks(sizeof(K)))
     radix_digit_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     typedef typename radix_digit_word<K>::type W;
     struct radix_digit_shared<K, Count> &shared =
         *reinterpret_cast<struct radix_digit_shared<K, Count> *>(block_dynamic_shared());
@@ -547,10 +547,10 @@ __global__ void __launch_bounds__(radix_digit_threads(sizeof(K)), radix_digit_bl
     uint32_t positions[RADIX_DIGIT_KEYS<K>];
     const struct radix_digit_tile tile = block_order_tile(
         pass, plan, thread_find_side(pass, pass.index, passes), digit, shared, indices, positions);
-    const unsigned shift = thread_hide(digit * RADIX_DIGIT_BITS);
+    const unsigned shift = thread_opaque(digit * RADIX_DIGIT_BITS);
     const struct radix_digit_side<K> target = thread_find_side(pass, pass.index + 1, passes);
     const auto digit_of = [=](W word) { return thread_digit(word, shift); };
-    if constexpr (RADIX_HAS_POSITIONS<K>)
+    if constexpr (RADIX_IS_ITEM<K>)
         block_write_items(shared, target, tile, digit_of, plan->first_index, indices, positions);
     else
         block_write_words(shared, target, tile, digit_of, pass.order);
@@ -562,7 +562,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     radix_digit_copy_kernel(const K *__restrict__ scratch, K *__restrict__ items, size_t count,
                             const struct radix_digit_plan *plan)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     constexpr unsigned rows = 32 / sizeof(K);
     const size_t step = static_cast<size_t>(gridDim.x) * THREADS_PER_BLOCK * rows;
     size_t first = static_cast<size_t>(blockIdx.x) * THREADS_PER_BLOCK * rows + threadIdx.x;

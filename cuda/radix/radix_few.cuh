@@ -89,7 +89,7 @@ __device__ __forceinline__ void block_clear_table(struct few_table<K> &table)
 template <typename K>
 struct few_values {
     K keys[RADIX_FEW_SLOTS]; /* FEW_NONE_BYTE in the beginning, all that follows cleared */
-    value_count counts[RADIX_FEW_SLOTS];
+    atomic_count counts[RADIX_FEW_SLOTS];
     unsigned values;
     unsigned is_full;
     struct counting_runs<K> runs;
@@ -127,15 +127,15 @@ __device__ __forceinline__ void thread_count_few(struct few_table<K> &table,
 
 /* Adds the counts of the block. */
 template <typename K>
-__device__ __forceinline__ void block_give_few(const struct few_table<K> &table,
-                                               struct few_values<K> *values)
+__device__ __forceinline__ void block_flush_few(const struct few_table<K> &table,
+                                                struct few_values<K> *values)
 {
     for (unsigned i = threadIdx.x; i < RADIX_FEW_SLOTS; i += RADIX_FEW_THREADS) {
         if (table.counts[i] == 0)
             continue;
         const unsigned slot = thread_claim_slot(values->keys, &values->values, table.keys[i]);
         if (slot < RADIX_FEW_SLOTS)
-            atomicAdd(&values->counts[slot], value_count{table.counts[i]});
+            atomicAdd(&values->counts[slot], atomic_count{table.counts[i]});
         else
             values->is_full = 1;
     }
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(RADIX_FEW_THREADS,
                                   blocks_with_room(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS))
     radix_few_count_kernel(const K *__restrict__ source, size_t count, struct few_values<K> *values)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     typedef struct few_table<K> table_type;
     constexpr unsigned piece = RADIX_FEW_THREADS * KEYS_OF_WORD<K>,
                        words = counting_words(sizeof(K));
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(RADIX_FEW_THREADS,
             thread_count_few(table, own.words[i], own.counts[i], &values->is_full);
     }
     __syncthreads();
-    block_give_few(table, values);
+    block_flush_few(table, values);
 }
 
 /* ---- runs ---- */
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(RADIX_FEW_THREADS,
 template <typename K>
 struct few_list {
     K keys[RADIX_FEW_MOST];
-    value_count counts[RADIX_FEW_MOST];
+    atomic_count counts[RADIX_FEW_MOST];
     unsigned count;
 };
 
@@ -189,7 +189,7 @@ __device__ __forceinline__ void block_list_few(const struct few_values<K> *value
         list.count = 0;
     __syncthreads();
     for (unsigned slot = threadIdx.x; slot < RADIX_FEW_SLOTS; slot += RADIX_FEW_RUN_THREADS) {
-        const value_count count = values->counts[slot];
+        const atomic_count count = values->counts[slot];
         if (count == 0)
             continue;
         K keys[1] = {values->keys[slot]};
@@ -201,21 +201,21 @@ __device__ __forceinline__ void block_list_few(const struct few_values<K> *value
     __syncthreads();
 }
 
-/* values -> their runs. If the table was full, there are no runs, and *note is set. A thread for
+/* values -> their runs. If the table was full, there are no runs, and *status is set. A thread for
  * each slot, which compares its value with all others; a struct few_list of dynamic shared memory.
  */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
     radix_few_runs_kernel(struct few_values<K> *values, struct key_order order,
-                          struct sort_note *note)
+                          struct sort_status *status)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     struct few_list<K> &list = *reinterpret_cast<struct few_list<K> *>(block_dynamic_shared());
     struct counting_runs<K> &runs = values->runs;
     const unsigned slot = blockIdx.x * RADIX_FEW_RUN_THREADS + threadIdx.x;
     if (values->is_full != 0) { /* runs.count is 0 */
         if (slot == 0)
-            note->is_refused = true;
+            status->is_refused = true;
         return;
     }
     block_list_few(values, order, list);
@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
     K keys[1] = {values->keys[slot]};
     thread_encode_keys(order, keys);
     unsigned run = 0;
-    value_count start = 0;
+    atomic_count start = 0;
     for (unsigned i = 0; i < list.count; i++) {
         const bool is_before = list.keys[i] < keys[0];
         run += is_before ? 1 : 0;
@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
 }
 
 /* Starts to sort keys of up to RADIX_FEW_MOST values. If there are more values, or too many of them
- * collide in a table, no key is moved, and the kernels set sort.note->is_refused. */
+ * collide in a table, no key is moved, and the kernels set sort.status->is_refused. */
 template <typename K>
 static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *values,
                            struct error *error)
@@ -252,14 +252,14 @@ static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *v
         return false;
     const size_t pieces = launch_blocks(sort.count, RADIX_FEW_THREADS * KEYS_OF_WORD<K>);
     return launch_kernel(launch_at(site, "radix_few_count_kernel",
-                                   launch_resident(site, RADIX_FEW_BLOCKS, pieces),
-                                   RADIX_FEW_THREADS, sizeof(struct few_table<K>)),
+                                   launch_wave(site, RADIX_FEW_BLOCKS, pieces), RADIX_FEW_THREADS,
+                                   sizeof(struct few_table<K>)),
                          error, radix_few_count_kernel<K>, static_cast<const K *>(sort.items),
                          sort.count, values) &&
            launch_kernel(launch_at(site, "radix_few_runs_kernel",
                                    RADIX_FEW_SLOTS / RADIX_FEW_RUN_THREADS, RADIX_FEW_RUN_THREADS,
                                    sizeof(struct few_list<K>)),
-                         error, radix_few_runs_kernel<K>, values, sort.order, sort.note) &&
+                         error, radix_few_runs_kernel<K>, values, sort.order, sort.status) &&
            counting_start_fill<K>(sort, site, &values->runs, error);
 }
 

@@ -103,7 +103,7 @@ __device__ __forceinline__ bool block_find_items(struct radix_item_shared &share
     return is_full;
 }
 
-/* Stores the words at their positions, and infinity after them. Ends with a barrier. */
+/* Stores the words at their positions, and key_max after them. Ends with a barrier. */
 __device__ __forceinline__ void block_place_words(struct radix_item_shared &shared,
                                                   const struct radix_pack &pack, unsigned shift,
                                                   const unsigned (&found)[RADIX_TILE_KEYS])
@@ -120,7 +120,7 @@ __device__ __forceinline__ void block_place_words(struct radix_item_shared &shar
             static_cast<uint64_t>(position) << RADIX_INDEX_BITS | index;
     }
     if (threadIdx.x < RADIX_WINDOW + RADIX_WINDOW_SHIFT)
-        shared.words[tile_slot<uint64_t>(pack.count + threadIdx.x)] = key_infinity<uint64_t>();
+        shared.words[tile_slot<uint64_t>(pack.count + threadIdx.x)] = key_max<uint64_t>();
     __syncthreads();
 }
 
@@ -202,11 +202,11 @@ block_sort_full_bins(const unsigned *bins, unsigned count, uint64_t *words)
 __device__ __forceinline__ bool block_settle_words(struct radix_item_shared &shared, unsigned count)
 {
     block_sort_full_bins(shared.bins, count, shared.words);
-    bool is_crowded = false;
+    bool is_heavy = false;
     for (unsigned i = threadIdx.x + RADIX_ITEM_LIMIT; i < count; i += RADIX_TILE_THREADS)
-        is_crowded |= thread_word_position(shared.words[tile_slot<uint64_t>(i)]) ==
-                      thread_word_position(shared.words[tile_slot<uint64_t>(i - RADIX_ITEM_LIMIT)]);
-    return !__syncthreads_or(is_crowded);
+        is_heavy |= thread_word_position(shared.words[tile_slot<uint64_t>(i)]) ==
+                    thread_word_position(shared.words[tile_slot<uint64_t>(i - RADIX_ITEM_LIMIT)]);
+    return !__syncthreads_or(is_heavy);
 }
 
 /* Lists the indices in the sorted words of a window. Returns a bit for each word that has the
@@ -345,7 +345,7 @@ static __global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_ITEM_BLOCKS)
                        struct radix_totals *totals, const struct radix_pack *packs,
                        struct radix_pack *left)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     struct radix_item_shared &shared =
         *reinterpret_cast<struct radix_item_shared *>(block_dynamic_shared());
     const struct even_share share = block_even_share(totals->packs);

@@ -70,7 +70,7 @@ __device__ __forceinline__ K thread_sample_item(const K *segment, const struct r
                                                 size_t number)
 {
     const size_t stride = wish.count >> wish.sample_bits;
-    return segment[number * stride + thread_scramble_below(number + wish.seed, stride)];
+    return segment[number * stride + thread_hash_below(number + wish.seed, stride)];
 }
 
 template <typename K>
@@ -174,7 +174,7 @@ __device__ __forceinline__ struct radix_bounds<K> thread_make_bounds(K least, K 
     } else {
         const K margin = static_cast<K>((greatest - least) >> sample_bits << 3);
         const K lowest = least > margin ? static_cast<K>(least - margin) : K{0};
-        const K room = static_cast<K>(key_infinity<K>() - greatest);
+        const K room = static_cast<K>(key_max<K>() - greatest);
         const K highest = static_cast<K>(greatest + (room > margin ? margin : room));
         return {lowest, static_cast<K>(highest - lowest)};
     }
@@ -192,7 +192,7 @@ __device__ __forceinline__ struct radix_lookup<K>
 block_find_range(const struct radix_sample<K> &sample, const struct radix_wish &wish,
                  const struct radix_entry *entries, struct radix_ends<K> *warp_ends) {
     struct radix_ends<K> own = {
-        key_infinity<K>(), 0
+        key_max<K>(), 0
     };
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
@@ -262,7 +262,7 @@ block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
             thread_path_top(thread_path_rest(thread_sample_path(lookup, sample.keys[i]), bits));
         const bool counted = cell >= first_cell && cell < RADIX_ENTRIES;
         const unsigned quarter = 4 * cell + (top >> 30);
-        warp_count(tree.quarters[0], quarter, counted, warp_is_crowded(quarter));
+        warp_count(tree.quarters[0], quarter, counted, warp_is_contended(quarter));
         if (counted)
             thread_widen(tree, cell, top);
     }
@@ -491,16 +491,16 @@ template <typename K>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, const struct radix_segments *segments, size_t bucket_keys,
                        unsigned buckets_most, unsigned root_rarity_bits, struct key_order encoding,
-                       unsigned salt, struct radix_model<K> *models, radix_count *counts)
+                       unsigned salt, struct radix_model<K> *models, atomic_count *counts)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     struct radix_learn_shared<K> &shared =
         *reinterpret_cast<struct radix_learn_shared<K> *>(block_dynamic_shared());
     struct radix_tree &tree = shared.tree;
     const size_t count = segments->keys[blockIdx.x];
     if (count == 0)
         return;
-    const uint64_t seed = thread_scramble(static_cast<uint64_t>(salt) + 1) + count;
+    const uint64_t seed = thread_hash(static_cast<uint64_t>(salt) + 1) + count;
     const struct radix_wish wish = thread_make_wish(count, seed, bucket_keys, buckets_most,
                                                     RADIX_SAMPLE_BITS_MOST<K>, root_rarity_bits);
     struct radix_sample<K> sample;

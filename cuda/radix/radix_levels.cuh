@@ -46,8 +46,8 @@ struct radix_range {
 
 /* Parts of the array, or ranges whose keys differ. */
 struct radix_open {
-    radix_count *first; /* index of the first key of each */
-    radix_count *keys;
+    atomic_count *first; /* index of the first key of each */
+    atomic_count *keys;
 };
 
 /* The numbers of packs, ranges and pieces so far. */
@@ -90,15 +90,15 @@ __device__ __forceinline__ void block_set_segments(struct radix_segments *segmen
  * empty segment has no counts. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
-    radix_scan_kernel(const struct radix_segments *only, radix_count *counts,
+    radix_scan_kernel(const struct radix_segments *only, atomic_count *counts,
                       struct radix_segments *segments)
 {
-    thread_wait_for_grid();
-    __shared__ radix_count key_sums[THREADS_PER_WARP];
+    thread_wait_for_dependency();
+    __shared__ atomic_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned tile_sums[THREADS_PER_WARP];
-    const radix_count count = only->keys[0] > 0 ? counts[threadIdx.x] : 0;
-    radix_count keys = 0;
-    const radix_count first =
+    const atomic_count count = only->keys[0] > 0 ? counts[threadIdx.x] : 0;
+    atomic_count keys = 0;
+    const atomic_count first =
         only->first[0] + block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
     counts[threadIdx.x] = first;
     block_set_segments<K>(segments, first, count, tile_sums);
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(RADIX_SEGMENTS)
     radix_open_kernel(struct radix_open open, unsigned count, size_t all, bool is_first,
                       struct radix_segments *segments, struct radix_totals *totals)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     __shared__ unsigned warp_sums[THREADS_PER_WARP];
     const bool is_listed = open.keys && threadIdx.x < count;
     const bool is_whole = !open.keys && threadIdx.x == 0;
@@ -133,8 +133,8 @@ __global__ void __launch_bounds__(RADIX_SEGMENTS)
  * is too large to share a pack, or if a multiple of `aim` keys lies between their starts. So in a
  * pack of several buckets, fewer than `aim` keys are before the last bucket, which has at most
  * RADIX_TILE_ROOM - aim. */
-__device__ __forceinline__ bool thread_starts_pack(radix_count start, radix_count count,
-                                                   radix_count count_before, unsigned aim)
+__device__ __forceinline__ bool thread_starts_pack(atomic_count start, atomic_count count,
+                                                   atomic_count count_before, unsigned aim)
 {
     if (threadIdx.x == 0 || count > RADIX_TILE_ROOM - aim || count_before > RADIX_TILE_ROOM - aim)
         return true;
@@ -176,30 +176,30 @@ __device__ __forceinline__ struct radix_bins thread_make_bins(unsigned begin, un
  * bucket. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
-    radix_pack_kernel(radix_count *counts, const struct radix_segments *segments,
+    radix_pack_kernel(atomic_count *counts, const struct radix_segments *segments,
                       const struct radix_model<K> *models, unsigned aim,
                       struct radix_totals *totals, struct radix_pack *packs,
                       struct radix_range<K> *ranges)
 {
-    thread_wait_for_grid();
-    __shared__ radix_count key_sums[THREADS_PER_WARP];
+    thread_wait_for_dependency();
+    __shared__ atomic_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned pack_sums[THREADS_PER_WARP];
-    __shared__ radix_count own_counts[RADIX_WAYS];
-    __shared__ radix_count starts[RADIX_WAYS + 1];
+    __shared__ atomic_count own_counts[RADIX_WAYS];
+    __shared__ atomic_count starts[RADIX_WAYS + 1];
     __shared__ unsigned buckets[RADIX_WAYS + 1];
     __shared__ unsigned first_pack;
     const unsigned bucket = threadIdx.x;
-    const radix_count segment_first = segments->first[blockIdx.x];
+    const atomic_count segment_first = segments->first[blockIdx.x];
     if (segments->keys[blockIdx.x] == 0)
         return;
-    radix_count *const cursor = &counts[static_cast<size_t>(blockIdx.x) * RADIX_WAYS + bucket];
-    const radix_count count = *cursor;
+    atomic_count *const cursor = &counts[static_cast<size_t>(blockIdx.x) * RADIX_WAYS + bucket];
+    const atomic_count count = *cursor;
     own_counts[bucket] = count;
-    radix_count keys = 0;
+    atomic_count keys = 0;
     unsigned pack_count = 0;
-    const radix_count start = block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
+    const atomic_count start = block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
     *cursor = segment_first + start;
-    const radix_count before = bucket > 0 ? own_counts[bucket - 1] : 0;
+    const atomic_count before = bucket > 0 ? own_counts[bucket - 1] : 0;
     const bool starts_pack = thread_starts_pack(start, count, before, aim);
     const unsigned pack_before =
         block_exclusive_scan<RADIX_WAYS>(starts_pack ? 1u : 0u, pack_sums, &pack_count);
@@ -215,8 +215,8 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     __syncthreads();
     if (bucket >= pack_count)
         return;
-    const radix_count in_pack = starts[bucket + 1] - starts[bucket];
-    const radix_count first = segment_first + starts[bucket];
+    const atomic_count in_pack = starts[bucket + 1] - starts[bucket];
+    const atomic_count first = segment_first + starts[bucket];
     const bool fits = in_pack <= RADIX_TILE_ROOM;
     packs[first_pack + bucket] = {
         first, fits ? static_cast<unsigned>(in_pack) : 0, blockIdx.x,

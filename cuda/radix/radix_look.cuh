@@ -131,7 +131,7 @@ __device__ __forceinline__ uint64_t thread_look_key(const K *items, size_t count
                                                     unsigned sample, unsigned number)
 {
     const size_t stride = count / sample;
-    K keys[1] = {items[number * stride + thread_scramble_below(~number, stride)]};
+    K keys[1] = {items[number * stride + thread_hash_below(~number, stride)]};
     thread_encode_keys(encoding, keys);
     return thread_upper_key(keys[0]);
 }
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(RADIX_LOOK_THREADS)
     radix_repeats_kernel(const K *items, size_t count, struct key_order encoding, unsigned sample,
                          unsigned long long *keys_drawn, struct radix_facts *facts)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     const unsigned number = blockIdx.x * RADIX_LOOK_THREADS + threadIdx.x;
     bool is_repeat = false;
     if (number < sample) {
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(RADIX_LOOK_THREADS)
         const unsigned long long drawn = thread_look_key(items, count, encoding, sample, number);
         const unsigned long long key = drawn != 0 ? drawn : 1;
         unsigned long long found = 0;
-        for (uint64_t slot = thread_scramble(key);; slot++) {
+        for (uint64_t slot = thread_hash(key);; slot++) {
             found = atomicCAS(keys_drawn + (slot & (2 * sample - 1)), 0ull, key);
             if (found == 0 || found == key)
                 break;
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(RADIX_LOOK_THREADS,
     radix_look_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
                       unsigned blocks, struct radix_facts *facts)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     __shared__ struct radix_look_shared shared;
     if (blockIdx.x == blocks) {
         block_look_at_sample(items, count, encoding, shared, facts);
@@ -260,7 +260,7 @@ __global__ void __launch_bounds__(RADIX_LOOK_THREADS,
                                   blocks_with_room(RADIX_LOOK_THREADS, RADIX_LOOK_BLOCKS))
     radix_reverse_kernel(K *items, size_t count)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     const size_t half = count / 2;
     const size_t stride = static_cast<size_t>(gridDim.x) * RADIX_LOOK_PIECE<K>;
     size_t first = static_cast<size_t>(blockIdx.x) * RADIX_LOOK_PIECE<K> + threadIdx.x;

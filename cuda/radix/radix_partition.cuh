@@ -287,14 +287,12 @@ thread_lookup(const struct radix_model<K> &shared) {
 
 /* ---- partition ---- */
 
-typedef unsigned long long radix_count; /* the 64-bit type that atomicAdd accepts */
-
 constexpr unsigned RADIX_SEGMENTS = RADIX_WAYS;
 
 /* The segments of an array. Unused segments have no keys. */
 struct radix_segments {
-    radix_count first[RADIX_SEGMENTS]; /* index of a segment's first key */
-    radix_count keys[RADIX_SEGMENTS];
+    atomic_count first[RADIX_SEGMENTS]; /* index of a segment's first key */
+    atomic_count keys[RADIX_SEGMENTS];
     unsigned tiles[RADIX_SEGMENTS + 1]; /* tiles before each segment; last entry: all */
 };
 
@@ -348,7 +346,7 @@ __device__ __forceinline__ void thread_radix_buckets(const struct radix_lookup<K
 template <unsigned N>
 __device__ __forceinline__ void warp_count_buckets(unsigned *counters, unsigned (&buckets)[N])
 {
-    if (warp_is_crowded(buckets[0])) {
+    if (warp_is_contended(buckets[0])) {
 #pragma unroll
         for (unsigned i = 0; i < N; i++)
             buckets[i] |= warp_count_together(counters, buckets[i], true) << RADIX_RANK_SHIFT;
@@ -423,11 +421,11 @@ __device__ __forceinline__ void block_clear_counters(unsigned *counters)
 
 /* Adds the block's counters to the segment's counts and clears the counters. Needs a barrier before
  * and after. */
-__device__ __forceinline__ void block_flush_counts(unsigned *counters, radix_count *counts)
+__device__ __forceinline__ void block_flush_counts(unsigned *counters, atomic_count *counts)
 {
     for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += RADIX_PARTITION_THREADS) {
         if (counters[i] > 0)
-            atomicAdd(&counts[i], static_cast<radix_count>(counters[i]));
+            atomicAdd(&counts[i], static_cast<atomic_count>(counters[i]));
         counters[i] = 0;
     }
 }
@@ -439,9 +437,9 @@ template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
     radix_count_kernel(const K *__restrict__ source, const struct radix_segments *segments,
                        const struct radix_model<K> *models, struct key_order encoding,
-                       radix_count *counts)
+                       atomic_count *counts)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     __shared__ struct radix_model<K> model;
     __shared__ unsigned counters[RADIX_COUNTERS];
     const struct even_share share = block_even_share(segments->tiles[RADIX_SEGMENTS]);
@@ -478,30 +476,30 @@ template <typename K>
 struct radix_partition_shared {
     K keys[RADIX_PARTITION_TILE<K>];
     struct radix_model<K> model;
-    radix_count targets[RADIX_COUNTERS]; /* per bucket: index in target minus index in keys */
-    unsigned counters[RADIX_COUNTERS];   /* key count of a bucket; later index of its first key */
+    atomic_count targets[RADIX_COUNTERS]; /* per bucket: index in target minus index in keys */
+    unsigned counters[RADIX_COUNTERS];    /* key count of a bucket; later index of its first key */
     unsigned warp_sums[THREADS_PER_WARP];
     uint16_t buckets[RADIX_PARTITION_TILE<K>];
 };
 
-/* The space reserved in the target for the tile's keys of the thread's bucket. */
 static_assert(RADIX_WAYS == RADIX_PARTITION_THREADS, "each thread has a bucket");
+/* The space reserved in the target for the tile's keys of the thread's bucket. */
 struct radix_room {
-    radix_count target; /* index of the first key, if there are any */
-    unsigned first;     /* index of the first key in the tile ordered by bucket */
+    atomic_count target; /* index of the first key, if there are any */
+    unsigned first;      /* index of the first key in the tile ordered by bucket */
 };
 
 /* Replaces the counts by the index of each bucket's first key in the ordered tile, and reserves the
  * space with atomics on `cursors`. Does not wait for the results of the atomics. Needs a barrier
  * before and after. */
 __device__ __forceinline__ struct radix_room block_reserve(unsigned *counters, unsigned *warp_sums,
-                                                           radix_count *cursors)
+                                                           atomic_count *cursors)
 {
     unsigned total = 0;
     const unsigned count = counters[threadIdx.x];
     struct radix_room room = {0, 0};
     if (count > 0)
-        room.target = atomicAdd(&cursors[threadIdx.x], static_cast<radix_count>(count));
+        room.target = atomicAdd(&cursors[threadIdx.x], static_cast<atomic_count>(count));
     room.first = block_exclusive_scan<RADIX_PARTITION_THREADS>(count, warp_sums, &total);
     counters[threadIdx.x] = room.first;
     if (threadIdx.x == 0)
@@ -532,7 +530,7 @@ __device__ __forceinline__ void block_scatter_tile(const struct radix_partition_
 #pragma unroll
     for (unsigned i = 0; i < RADIX_PARTITION_KEYS<K>; i++) {
         const unsigned index = i * RADIX_PARTITION_THREADS + threadIdx.x;
-        const radix_count target_index = shared.targets[shared.buckets[index]] + index;
+        const atomic_count target_index = shared.targets[shared.buckets[index]] + index;
         const K key = shared.keys[index];
         if (index < count)
             target[target_index] = key;
@@ -554,9 +552,9 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCK
     radix_partition_kernel(const K *__restrict__ source, K *__restrict__ target,
                            const struct radix_segments *segments,
                            const struct radix_model<K> *models, struct key_order encoding,
-                           radix_count *cursors)
+                           atomic_count *cursors)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     struct radix_partition_shared<K> &shared =
         *reinterpret_cast<struct radix_partition_shared<K> *>(block_dynamic_shared());
     const unsigned end = segments->tiles[RADIX_SEGMENTS];

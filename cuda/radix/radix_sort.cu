@@ -65,7 +65,7 @@ constexpr size_t RADIX_MODEL_RARITY = 32;
 template <typename K>
 static unsigned radix_segments_at_most(size_t count)
 {
-    const size_t segment_bytes = sizeof(struct radix_model<K>) + RADIX_WAYS * sizeof(radix_count);
+    const size_t segment_bytes = sizeof(struct radix_model<K>) + RADIX_WAYS * sizeof(atomic_count);
     const size_t fit = count * sizeof(K) / RADIX_MODEL_RARITY / segment_bytes;
     return static_cast<unsigned>(std::clamp<size_t>(fit, 5, RADIX_SEGMENTS));
 }
@@ -112,8 +112,8 @@ struct radix_workspace {
     struct radix_segments *whole;
     struct radix_open open;       /* ranges */
     struct radix_segments *parts; /* buckets of the first partition, if these are parts */
-    radix_count *first_counts;    /* of the first partition */
-    radix_count *counts;          /* of the second one */
+    atomic_count *first_counts;   /* of the first partition */
+    atomic_count *counts;         /* of the second one */
     struct radix_model<K> *models;
     struct radix_segments *segments;
     struct radix_pack *packs;
@@ -133,11 +133,11 @@ static void radix_workspace_lay_models(const struct radix_plan &plan, size_t cou
     work->facts = workspace_take<struct radix_facts>(memory, &used, 1);
     work->totals = workspace_take<struct radix_totals>(memory, &used, 1);
     work->whole = workspace_take<struct radix_segments>(memory, &used, 1);
-    work->open.first = workspace_take<radix_count>(memory, &used, ranges);
-    work->open.keys = workspace_take<radix_count>(memory, &used, ranges);
+    work->open.first = workspace_take<atomic_count>(memory, &used, ranges);
+    work->open.keys = workspace_take<atomic_count>(memory, &used, ranges);
     work->parts = workspace_take<struct radix_segments>(memory, &used, 1);
-    work->first_counts = workspace_take<radix_count>(memory, &used, RADIX_WAYS);
-    work->counts = workspace_take<radix_count>(memory, &used, buckets);
+    work->first_counts = workspace_take<atomic_count>(memory, &used, RADIX_WAYS);
+    work->counts = workspace_take<atomic_count>(memory, &used, buckets);
     work->models = workspace_take<struct radix_model<K>>(memory, &used, plan.segments);
     work->segments = workspace_take<struct radix_segments>(memory, &used, 1);
     work->packs = workspace_take<struct radix_pack>(memory, &used, packs);
@@ -199,7 +199,7 @@ struct radix_step {
     size_t bucket_keys;
     unsigned root_rarity_bits;
     struct key_order encoding;
-    radix_count *counts; /* then cursors */
+    atomic_count *counts; /* then cursors */
 };
 
 /* The segments of a partition: the `count` of `open`, or the whole array. */
@@ -225,7 +225,7 @@ static bool radix_learn_step(const struct radix_run<K> &run, const struct radix_
                                    LEARN_THREADS, sizeof(struct radix_learn_shared<K>)),
                          error, radix_learn_kernel<K>, step.source, step.segments, step.bucket_keys,
                          buckets_most, step.root_rarity_bits, step.encoding,
-                         run.sort.note->facts.roughness, run.work.models, step.counts);
+                         run.sort.status->facts.roughness, run.work.models, step.counts);
 }
 
 /* Counts the keys of the segments' buckets. */
@@ -235,7 +235,7 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
     return launch_kernel(launch_at(run.site, "radix_count_kernel",
-                                   launch_resident(run.site, RADIX_COUNT_BLOCKS, tiles),
+                                   launch_wave(run.site, RADIX_COUNT_BLOCKS, tiles),
                                    RADIX_PARTITION_THREADS),
                          error, radix_count_kernel<K>, step.source, step.segments, run.work.models,
                          step.encoding, step.counts);
@@ -247,7 +247,7 @@ static bool radix_partition_step(const struct radix_run<K> &run, const struct ra
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
     return launch_kernel(launch_at(run.site, "radix_partition_kernel",
-                                   launch_resident(run.site, RADIX_PARTITION_BLOCKS, tiles),
+                                   launch_wave(run.site, RADIX_PARTITION_BLOCKS, tiles),
                                    RADIX_PARTITION_THREADS,
                                    sizeof(struct radix_partition_shared<K>)),
                          error, radix_partition_kernel<K>, step.source, step.target, step.segments,
@@ -263,7 +263,7 @@ static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_
     const struct radix_pack *tile_packs = run.work.packs;
     if constexpr (RADIX_IS_ITEM<K>) {
         if (!launch_kernel(launch_at(run.site, "radix_items_kernel",
-                                     launch_resident(run.site, RADIX_ITEM_BLOCKS, packs),
+                                     launch_wave(run.site, RADIX_ITEM_BLOCKS, packs),
                                      RADIX_TILE_THREADS, sizeof(struct radix_item_shared)),
                            error, radix_items_kernel, move, run.work.models, run.work.totals,
                            tile_packs, run.work.left_packs))
@@ -272,7 +272,7 @@ static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_
         tile_packs = run.work.left_packs;
     }
     return launch_kernel(launch_at(run.site, "radix_tiles_kernel",
-                                   launch_resident(run.site, radix_tile_blocks(sizeof(K)), packs),
+                                   launch_wave(run.site, radix_tile_blocks(sizeof(K)), packs),
                                    RADIX_TILE_THREADS, sizeof(struct radix_tile_shared<K>)),
                          error, radix_tiles_kernel<K>, move, run.work.models, run.work.totals,
                          pack_count, tile_packs, run.work.ranges);
@@ -304,10 +304,10 @@ static bool radix_finish_ranges(const struct radix_run<K> &run, const K *source,
         source, static_cast<K *>(run.sort.items), run.sort.order
     };
     const size_t blocks =
-        launch_resident(run.site, RADIX_COPY_BLOCKS, launch_blocks(run.sort.count, RADIX_PIECE));
+        launch_wave(run.site, RADIX_COPY_BLOCKS, launch_blocks(run.sort.count, RADIX_PIECE));
     return launch_kernel(launch_at(run.site, "radix_ranges_kernel", blocks, THREADS_PER_BLOCK),
                          error, radix_ranges_kernel<K>, move, run.work.totals, run.work.ranges,
-                         run.work.open, run.sort.note);
+                         run.work.open, run.sort.status);
 }
 
 /* one.source -> one.target, in buckets, which become the next segments. Its model is learned. */
@@ -368,8 +368,8 @@ static bool radix_merge(struct cuda_sort sort, struct error *error)
 template <typename K>
 static bool radix_reverse(const struct radix_run<K> &run, struct error *error)
 {
-    const size_t blocks = launch_resident(run.site, RADIX_LOOK_BLOCKS,
-                                          launch_blocks(run.sort.count / 2, RADIX_LOOK_PIECE<K>));
+    const size_t blocks = launch_wave(run.site, RADIX_LOOK_BLOCKS,
+                                      launch_blocks(run.sort.count / 2, RADIX_LOOK_PIECE<K>));
     return launch_kernel(launch_at(run.site, "radix_reverse_kernel", blocks, RADIX_LOOK_THREADS),
                          error, radix_reverse_kernel<K>, static_cast<K *>(run.sort.items),
                          run.sort.count);
@@ -404,7 +404,7 @@ template <typename K>
 static bool radix_start_decided(const struct radix_run<K> &run, struct error *error)
 {
     const struct radix_decision decision =
-        radix_decide(run.tuning, &run.sort.note->facts, run.sort.count, sizeof(K));
+        radix_decide(run.tuning, &run.sort.status->facts, run.sort.count, sizeof(K));
     trace_note_strategy(radix_strategy_name(decision.strategy), decision.reason);
     switch (decision.strategy) {
     case RADIX_STRATEGY_NONE:
@@ -450,7 +450,7 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
 {
     const struct cuda_sort &sort = run.sort;
     const size_t pieces = radix_look_pieces<K>(sort.count);
-    const size_t blocks = launch_resident(run.site, RADIX_LOOK_BLOCKS, pieces);
+    const size_t blocks = launch_wave(run.site, RADIX_LOOK_BLOCKS, pieces);
     const bool has_sample = radix_needs_sample(run.tuning, sort.count, sizeof(K));
     return cuda_fill(sort, run.work.facts, 0, sizeof *run.work.facts, error) &&
            launch_kernel(
@@ -458,7 +458,7 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
                error, radix_look_kernel<K>, static_cast<const K *>(sort.items), sort.count,
                sort.order, static_cast<unsigned>(blocks), run.work.facts) &&
            (!has_sample || sizeof(K) <= 8 || radix_draw_repeats(run, error)) &&
-           cuda_fetch(sort, &sort.note->facts, run.work.facts, sizeof *run.work.facts, error);
+           cuda_fetch(sort, &sort.status->facts, run.work.facts, sizeof *run.work.facts, error);
 }
 
 /* ---- work that remains ---- */
@@ -469,7 +469,7 @@ template <typename K>
 static bool radix_start_again(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                               struct error *error)
 {
-    struct radix_facts *const facts = &sort.note->facts;
+    struct radix_facts *const facts = &sort.status->facts;
     struct radix_run<K> run;
     const struct radix_decision refused = radix_decide(&tuning, facts, sort.count, sizeof(K));
     if (refused.strategy == RADIX_STRATEGY_COUNT)
@@ -486,8 +486,8 @@ static bool radix_start_round(const struct cuda_sort &sort, const struct radix_t
                               size_t count, struct error *error)
 {
     struct radix_run<K> run;
-    if (!cuda_check_figure(count, radix_open_most(sort.count), sort.device, "number of ranges",
-                           error) ||
+    if (!cuda_check_value(count, radix_open_most(sort.count), sort.device, "number of ranges",
+                          error) ||
         !radix_prepare(sort, tuning, &run, error))
         return false;
     const struct radix_step<K> step = {
@@ -510,7 +510,7 @@ static bool radix_start_round(const struct cuda_sort &sort, const struct radix_t
 /* Starts the first round, or the work that the rounds before have left, as `before` reports. */
 template <typename K>
 static bool radix_start(const struct cuda_sort &sort, const struct radix_tuning &tuning,
-                        unsigned round, const struct sort_note &before, struct error *error)
+                        unsigned round, const struct sort_status &before, struct error *error)
 {
     struct radix_run<K> run;
     if (round == 0)
@@ -533,9 +533,9 @@ static auto radix_dispatch(unsigned item_bytes, const Run &run)
 static bool radix_start_width(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                               unsigned round, struct error *error)
 {
-    const struct sort_note before = *sort.note;
-    sort.note->open = 0;
-    sort.note->is_refused = false;
+    const struct sort_status before = *sort.status;
+    sort.status->open = 0;
+    sort.status->is_refused = false;
     return radix_dispatch(sort.item_bytes, [&](auto key) {
         return radix_start<decltype(key)>(sort, tuning, round, before, error);
     });
@@ -544,7 +544,7 @@ static bool radix_start_width(const struct cuda_sort &sort, const struct radix_t
 bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
                       struct error *error)
 {
-    *sort->note = {};
+    *sort->status = {};
     if (sort->item_bytes <= 2 && sort->count > RADIX_COUNT_LEAST)
         return counting_sort(sort, SIZE_MAX, error);
     if (sort->item_bytes <= 2 || sort->count <= tuning->merge_most)
@@ -555,13 +555,13 @@ bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *t
 bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
                         unsigned round, bool *is_done, struct error *error)
 {
-    const struct sort_note *const note = sort->note;
-    *is_done = note->open == 0 && !note->is_refused;
+    const struct sort_status *const status = sort->status;
+    *is_done = status->open == 0 && !status->is_refused;
     if (*is_done)
         return true;
     if (round <= RADIX_ROUNDS)
         return radix_start_width(*sort, *tuning, round, error);
-    *sort->note = {};
+    *sort->status = {};
     return radix_merge(*sort, error);
 }
 

@@ -93,7 +93,7 @@ __device__ __forceinline__ bool block_bin_keys(struct radix_tile_shared<K> &shar
                                                const struct radix_pack &pack, bool is_split,
                                                unsigned (&ranked)[RADIX_TILE_KEYS])
 {
-    bool is_crowded = false, is_full = false;
+    bool is_contended = false, is_full = false;
 #pragma unroll
     for (unsigned first = 0; first < RADIX_TILE_KEYS; first += RADIX_BATCH) {
         if (first * RADIX_TILE_THREADS >= pack.count)
@@ -106,12 +106,13 @@ __device__ __forceinline__ bool block_bin_keys(struct radix_tile_shared<K> &shar
             keys[i] = source[index < pack.count ? index : 0];
         }
         thread_find_bins(shared, pack.bins, keys, is_split, found);
-        is_crowded = first == 0 ? warp_is_crowded(found[0]) : is_crowded;
+        is_contended = first == 0 ? warp_is_contended(found[0]) : is_contended;
 #pragma unroll
         for (unsigned i = 0; i < RADIX_BATCH; i++) {
             const bool counted = (first + i) * RADIX_TILE_THREADS + threadIdx.x < pack.count;
-            const unsigned rank = is_crowded ? warp_count_together(shared.bins, found[i], counted)
-                                             : atomicAdd(&shared.bins[found[i]], counted ? 1u : 0u);
+            const unsigned rank = is_contended
+                                      ? warp_count_together(shared.bins, found[i], counted)
+                                      : atomicAdd(&shared.bins[found[i]], counted ? 1u : 0u);
             ranked[first + i] = rank << RADIX_RANK_SHIFT | found[i];
             is_full |= rank >= radix_bin_limit(sizeof(K));
         }
@@ -151,7 +152,7 @@ __device__ __forceinline__ bool block_scan_bins(unsigned *bins, unsigned *warp_s
     return any_full;
 }
 
-/* Copies the keys to shared memory in order of bins, followed by keys of value infinity that pad
+/* Copies the keys to shared memory in order of bins, followed by padding (key_max) for
  * the last windows. Ends with a barrier. */
 template <typename K>
 __device__ __forceinline__ void block_place_keys(const K *source, unsigned count,
@@ -178,7 +179,7 @@ __device__ __forceinline__ void block_place_keys(const K *source, unsigned count
         }
     }
     if (threadIdx.x < RADIX_WINDOW + RADIX_WINDOW_SHIFT)
-        tile[tile_slot<K>(count + threadIdx.x)] = key_infinity<K>();
+        tile[tile_slot<K>(count + threadIdx.x)] = key_max<K>();
     __syncthreads();
 }
 
@@ -287,7 +288,7 @@ __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K
                        const struct radix_totals *totals, const unsigned *pack_count,
                        const struct radix_pack *packs, struct radix_range<K> *ranges)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     struct radix_tile_shared<K> &shared =
         *reinterpret_cast<struct radix_tile_shared<K> *>(block_dynamic_shared());
     thread_mark_ranges(totals, ranges, move.source);
@@ -347,14 +348,14 @@ __device__ __forceinline__ unsigned thread_find_range(const struct radix_range<K
 }
 
 /* Copies and decodes the ranges. Lists the ranges that hold different keys in `open`, and stores
- * their number in note->open. The grid may have any number of blocks. */
+ * their number in status->open. The grid may have any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     radix_ranges_kernel(struct radix_move<K> move, struct radix_totals *totals,
                         struct radix_range<K> *ranges, struct radix_open open,
-                        struct sort_note *note)
+                        struct sort_status *status)
 {
-    thread_wait_for_grid();
+    thread_wait_for_dependency();
     const unsigned count = radix_total_ranges(totals);
     const struct even_share share = block_even_share(radix_total_pieces(totals));
     for (unsigned piece = share.begin; piece < share.end; piece++) {
@@ -372,7 +373,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
         return;
     __threadfence();
     if (atomicAdd(&totals->blocks_done, 1u) == gridDim.x - 1)
-        note->open = atomicAdd(&totals->open, 0u);
+        status->open = atomicAdd(&totals->open, 0u);
 }
 
 #endif

@@ -350,8 +350,7 @@ static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
     if (!cuda_fetch(*text, &bytes, gather->workspace, sizeof bytes, error))
         return false;
     gather->bytes = static_cast<size_t>(bytes);
-    return cuda_check_figure(gather->bytes, text->bytes, text->device, "length of the lines",
-                             error);
+    return cuda_check_value(gather->bytes, text->bytes, text->device, "length of the lines", error);
 }
 
 /* Returns the launch of a kernel that has a thread for each of `count` things. */

@@ -240,7 +240,7 @@ static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t coun
         !cuda_fetch(*text, &sum, sums + count, sizeof sum, error))
         return false;
     *total = sum;
-    return cuda_check_figure(sum, most, text->device, what, error);
+    return cuda_check_value(sum, most, text->device, what, error);
 }
 
 bool cuda_lines_count(struct cuda_text *text, void *workspace, struct error *error)

@@ -201,11 +201,10 @@ static bool refine_fetch_totals(const struct refine_run &run, const struct refin
     if (!cuda_fetch(run, totals, marks.totals, sizeof *totals, error))
         return false;
     totals->chosen &= UINT32_MAX; /* without the runs */
-    return cuda_check_figure(totals->device, count, run.device, "number of lines to order",
-                             error) &&
-           cuda_check_figure(totals->host, count - totals->device, run.device,
-                             "number of lines for the host", error) &&
-           cuda_check_figure(totals->chosen, count, run.device, "number of lines to keep", error);
+    return cuda_check_value(totals->device, count, run.device, "number of lines to order", error) &&
+           cuda_check_value(totals->host, count - totals->device, run.device,
+                            "number of lines for the host", error) &&
+           cuda_check_value(totals->chosen, count, run.device, "number of lines to keep", error);
 }
 
 /* Counts the chosen items among `count`, for a kernel that visits them. */

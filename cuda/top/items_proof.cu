@@ -11,7 +11,7 @@ constexpr unsigned PROOF_THREADS = 256;
 constexpr unsigned PROOF_BLOCKS = 8; /* of a multiprocessor */
 
 /* Results of the kernel, 0 before it. CUDA has atomics for these types. */
-struct proof_figures {
+struct proof_results {
     unsigned long long hash;
     unsigned long long unordered; /* complement of the first index out of order; 0: none is */
 };
@@ -33,7 +33,7 @@ __device__ __forceinline__ uint64_t proof_hash(K item)
 template <typename K>
 __global__ void __launch_bounds__(PROOF_THREADS)
     proof_kernel(const K *items, size_t count, struct key_order order,
-                 struct proof_figures *figures)
+                 struct proof_results *results)
 {
     const size_t step = static_cast<size_t>(gridDim.x) * PROOF_THREADS;
     uint64_t hash = 0;
@@ -43,37 +43,37 @@ __global__ void __launch_bounds__(PROOF_THREADS)
         hash += proof_hash(pair[1]);
         thread_encode_keys(order, pair);
         if (pair[1] < pair[0])
-            atomicMax(&figures->unordered, ~static_cast<unsigned long long>(i));
+            atomicMax(&results->unordered, ~static_cast<unsigned long long>(i));
     }
-    atomicAdd(&figures->hash, static_cast<unsigned long long>(hash));
+    atomicAdd(&results->hash, static_cast<unsigned long long>(hash));
 }
 
 namespace
 {
 
 template <typename K>
-bool start_proof(const struct cuda_sort *sort, struct proof_figures *figures, struct error *error)
+bool start_proof(const struct cuda_sort *sort, struct proof_results *results, struct error *error)
 {
     struct launch_site site;
     if (!launch_site_find(sort->device, sort->stream, &site, error))
         return false;
     const size_t blocks =
-        launch_resident(site, PROOF_BLOCKS, launch_blocks(sort->count, PROOF_THREADS));
+        launch_wave(site, PROOF_BLOCKS, launch_blocks(sort->count, PROOF_THREADS));
     return launch_kernel(launch_at(site, "proof_kernel", blocks, PROOF_THREADS), error,
                          proof_kernel<K>, static_cast<const K *>(sort->items), sort->count,
-                         sort->order, figures);
+                         sort->order, results);
 }
 
-/* Starts the kernel and waits for its figures, which it puts into `memory`. */
-bool find_figures(const struct cuda_sort *sort, void *memory, struct proof_figures *figures,
+/* Starts the kernel and waits for its results, which it puts into `memory`. */
+bool find_results(const struct cuda_sort *sort, void *memory, struct proof_results *results,
                   struct error *error)
 {
-    struct proof_figures *const on_device = static_cast<struct proof_figures *>(memory);
+    struct proof_results *const on_device = static_cast<struct proof_results *>(memory);
     return cuda_fill(*sort, on_device, 0, sizeof *on_device, error) &&
            dispatch_width(
                sort, error,
                [&](auto key) { return start_proof<decltype(key)>(sort, on_device, error); }) &&
-           cuda_fetch(*sort, figures, on_device, sizeof *figures, error);
+           cuda_fetch(*sort, results, on_device, sizeof *results, error);
 }
 
 } // namespace
@@ -81,13 +81,13 @@ bool find_figures(const struct cuda_sort *sort, void *memory, struct proof_figur
 bool cuda_proof_items(const struct cuda_sort *sort, struct check_sum *sum, uint64_t *disorder,
                       struct error *error)
 {
-    struct proof_figures figures = {};
+    struct proof_results results = {};
     void *memory = NULL;
-    const bool is_found = cuda_memory_allocate(sort->device, sizeof figures, &memory, error) &&
-                          find_figures(sort, memory, &figures, error);
+    const bool is_found = cuda_memory_allocate(sort->device, sizeof results, &memory, error) &&
+                          find_results(sort, memory, &results, error);
     if (memory)
         (void)cudaFree(memory);
-    *sum = {sort->count, figures.hash};
-    *disorder = figures.unordered ? ~figures.unordered + 1 : 0;
+    *sum = {sort->count, results.hash};
+    *disorder = results.unordered ? ~results.unordered + 1 : 0;
     return is_found;
 }

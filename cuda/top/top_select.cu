@@ -41,22 +41,19 @@
 constexpr unsigned TOP_WARPS = TOP_THREADS / THREADS_PER_WARP;
 constexpr unsigned TOP_VALUES = 1u << TOP_DIGIT_BITS;
 
-/* A counter on the device. */
-typedef unsigned long long top_count;
-
 /* Counts of a filter, including items that did not fit. */
 struct top_totals {
-    top_count below; /* items below the bound */
-    top_count equal; /* items equal to the bound */
+    atomic_count below; /* items below the bound */
+    atomic_count equal; /* items equal to the bound */
 };
 
 /* A search for the key of a given rank: one digit per kernel, the highest digit first. All 0 at the
  * start. */
 template <typename K>
 struct top_search {
-    K key;          /* the digits found, 0 below them; after the last kernel, the key */
-    top_count rank; /* rank of the key among the keys that share these digits */
-    top_count counts[TOP_VALUES]; /* of the next digit's values; all 0 between kernels */
+    K key;             /* the digits found, 0 below them; after the last kernel, the key */
+    atomic_count rank; /* rank of the key among the keys that share these digits */
+    atomic_count counts[TOP_VALUES]; /* of the next digit's values; all 0 between kernels */
     unsigned blocks_done;
 };
 
@@ -136,7 +133,7 @@ __global__ void __launch_bounds__(TOP_THREADS)
         return;
     const size_t begin = top_stride_begin(count, bits, index);
     const size_t stride = top_stride_begin(count, bits, index + 1) - begin;
-    K key[1] = {source[begin + thread_scramble_below(index + count, stride)]};
+    K key[1] = {source[begin + thread_hash_below(index + count, stride)]};
     thread_encode_keys(encoding, key);
     sample[index] = key[0];
 }
@@ -148,16 +145,16 @@ template <typename K>
 __device__ __forceinline__ void block_find_value(struct top_search<K> *search,
                                                  const struct top_digit &digit)
 {
-    __shared__ top_count warp_sums[THREADS_PER_WARP];
+    __shared__ atomic_count warp_sums[THREADS_PER_WARP];
     constexpr unsigned own = TOP_VALUES / TOP_THREADS;
-    const top_count rank = digit.is_first ? digit.rank : search->rank;
-    top_count counts[own], sum = 0, total = 0;
+    const atomic_count rank = digit.is_first ? digit.rank : search->rank;
+    atomic_count counts[own], sum = 0, total = 0;
 #pragma unroll
     for (unsigned i = 0; i < own; i++) {
-        counts[i] = atomicExch(&search->counts[threadIdx.x * own + i], top_count{0});
+        counts[i] = atomicExch(&search->counts[threadIdx.x * own + i], atomic_count{0});
         sum += counts[i];
     }
-    top_count before = block_exclusive_scan<TOP_THREADS>(sum, warp_sums, &total);
+    atomic_count before = block_exclusive_scan<TOP_THREADS>(sum, warp_sums, &total);
     __syncthreads(); /* all threads have read the rank */
 #pragma unroll
     for (unsigned i = 0; i < own; i++) {
@@ -194,13 +191,13 @@ __global__ void __launch_bounds__(TOP_THREADS)
                 continue;
             const unsigned value =
                 counted ? static_cast<unsigned>(rest) : TOP_VALUES + thread_lane();
-            warp_count(counters, value, counted, warp_is_crowded(value));
+            warp_count(counters, value, counted, warp_is_contended(value));
         }
     }
     __syncthreads();
     for (unsigned i = threadIdx.x; i < TOP_VALUES; i += TOP_THREADS)
         if (counters[i] > 0)
-            atomicAdd(&search->counts[i], static_cast<top_count>(counters[i]));
+            atomicAdd(&search->counts[i], static_cast<atomic_count>(counters[i]));
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0)
@@ -230,9 +227,9 @@ template <typename K>
 __device__ __forceinline__ void warp_flush(const K *buffer, unsigned fill,
                                            const struct top_target<K> &target)
 {
-    top_count place = 0;
+    atomic_count place = 0;
     if (thread_lane() == 0 && fill > 0)
-        place = atomicAdd(&target.totals->below, static_cast<top_count>(fill));
+        place = atomicAdd(&target.totals->below, static_cast<atomic_count>(fill));
     place = __shfl_sync(ALL_LANES, place, 0);
     for (unsigned i = thread_lane(); i < fill; i += THREADS_PER_WARP)
         if (place + i < target.room)
@@ -269,7 +266,7 @@ __global__ void __launch_bounds__(TOP_THREADS)
     K *const buffer = buffers[threadIdx.x / THREADS_PER_WARP];
     const K bound = search->key;
     unsigned fill = 0;
-    top_count equal = 0;
+    atomic_count equal = 0;
     for (size_t first = blockIdx.x * TOP_TILE<K>; first < count; first += gridDim.x * TOP_TILE<K>) {
         K keys[TOP_KEYS<K>];
         const unsigned present = thread_load_keys(source, count, first, encoding, keys);
@@ -279,7 +276,7 @@ __global__ void __launch_bounds__(TOP_THREADS)
             below |= static_cast<unsigned>(keys[i] < bound) << i;
             same |= static_cast<unsigned>(keys[i] == bound) << i;
         }
-        equal += static_cast<top_count>(__popc(same & present));
+        equal += static_cast<atomic_count>(__popc(same & present));
         if (!__any_sync(ALL_LANES, below & present))
             continue;
         fill = warp_append(keys, below & present, buffer, fill);
@@ -366,7 +363,7 @@ static struct launch top_launch(const struct top_run<K> &run, const char *name, 
                                 size_t per_block)
 {
     return launch_at(run.site, name,
-                     launch_resident(run.site, TOP_BLOCKS, launch_blocks(count, per_block)),
+                     launch_wave(run.site, TOP_BLOCKS, launch_blocks(count, per_block)),
                      TOP_THREADS);
 }
 
@@ -438,9 +435,9 @@ static bool top_gather(const struct top_run<K> &run, size_t *found, struct error
     if (!top_filter(run, &totals, error))
         return false;
     const size_t count = run.sort->count;
-    if (!cuda_check_figure(totals.below, count, run.sort->device, "number of keys below", error) ||
-        !cuda_check_figure(totals.equal, count - totals.below, run.sort->device,
-                           "number of equal keys", error))
+    if (!cuda_check_value(totals.below, count, run.sort->device, "number of keys below", error) ||
+        !cuda_check_value(totals.equal, count - totals.below, run.sort->device,
+                          "number of equal keys", error))
         return false;
     if (totals.below >= run.top) {
         *found = totals.below <= run.plan.room ? static_cast<size_t>(totals.below) : 0;

@@ -51,7 +51,7 @@ static uint64_t shape_exponents(size_t i, size_t)
     return bits >> bits % 64;
 }
 
-/* Computes thread_scramble_below of cuda/block/thread_bits.cuh on the host. */
+/* Computes thread_hash_below of cuda/block/thread_bits.cuh on the host. */
 static inline uint64_t scrambled_below(uint64_t i, uint64_t limit)
 {
     i = (i ^ i >> 33) * 0xff51afd7ed558ccdu;

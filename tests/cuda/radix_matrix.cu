@@ -91,13 +91,13 @@ static bool sort_open(struct cuda_sort *sort, const std::vector<K> &items, size_
            check(cudaMalloc(&sort->workspace,
                             radix_workspace_bytes(sort->count, tile_size, sizeof(K))),
                  error) &&
-           check(cudaMallocHost((void **)&sort->note, sizeof *sort->note), error) &&
+           check(cudaMallocHost((void **)&sort->status, sizeof *sort->status), error) &&
            upload(static_cast<K *>(sort->items), items, error);
 }
 
 static void sort_close(struct cuda_sort *sort)
 {
-    (void)cudaFreeHost(sort->note);
+    (void)cudaFreeHost(sort->status);
     (void)cudaFree(sort->workspace);
     (void)cudaFree(sort->scratch);
     (void)cudaFree(sort->items);

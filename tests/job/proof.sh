@@ -233,13 +233,13 @@ if [ "$stand_in" = yes ]; then
         for number in 1 2 3 4 5; do
             export SIMT_FLIP=figures:$number
             refused "$words: a wrong figure, number $number" \
-                '^gpusort: gpu 0: returned an impossible .*; --device=cpu does without it$' -- \
+                '^gpusort: device 0: returned an impossible .*; --device=cpu does without it$' -- \
                 gpusort --device=gpu $words alike.txt -o "$target"
         done
     done
     head -c 400000 <(seq 1000000) >top.u32
     SIMT_FLIP=figures:1
-    refused '--top: a wrong figure' '^gpusort: gpu 0: returned an impossible number of keys' -- \
+    refused '--top: a wrong figure' '^gpusort: device 0: returned an impossible number of keys' -- \
         gpusort --device=gpu --top=50 --type=u32 --format=raw top.u32 -o "$target"
     unset SIMT_FLIP
 fi
