@@ -23,11 +23,12 @@ constexpr unsigned BANK_ROW_BYTES = 128;
 /* Threads per block in kernels whose threads work independently. */
 constexpr unsigned THREADS_PER_BLOCK = 256;
 
-/* The blocks of a multiprocessor that a kernel's registers are limited for, of the given number. A
- * multiprocessor has 2048 threads on devices of the data centre, and 1536 on others. */
+/* The minBlocksPerMultiprocessor of __launch_bounds__: `blocks`, or fewer if a multiprocessor has
+ * too few threads. It has 2048 on devices of the data centre (ptxas: 8.0, 9.0, 10.x), else 1536. */
 __host__ __device__ constexpr unsigned blocks_with_room(unsigned threads, unsigned blocks)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ != 1000
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 &&                      \
+    __CUDA_ARCH__ / 100 != 10
     return threads * blocks <= 1536 ? blocks : 1536 / threads;
 #else
     return threads * blocks <= 2048 ? blocks : 2048 / threads;
