@@ -303,12 +303,9 @@ static bool check_member(struct engine *engine, struct range_check *range, struc
         return false;
     const struct cuda_sort sort = cuda_engine_memory(engine, &worker);
     const unsigned char *const items = static_cast<const unsigned char *>(sort.items);
-    return range->sum.count == 0 ||
-           (cuda_check(cudaMemcpy(range->first, items, sort.item_bytes, cudaMemcpyDeviceToHost),
-                       sort.device, "cudaMemcpy", error) &&
-            cuda_check(cudaMemcpy(range->last, items + (range->sum.count - 1) * sort.item_bytes,
-                                  sort.item_bytes, cudaMemcpyDeviceToHost),
-                       sort.device, "cudaMemcpy", error));
+    const size_t count = range->sum.count, bytes = sort.item_bytes;
+    return count == 0 || (cuda_copy(sort, range->first, items, bytes, error) &&
+                          cuda_fetch(sort, range->last, items + (count - 1) * bytes, bytes, error));
 }
 
 /* All members check their ranges at the same time. The first item of a range is compared with the
