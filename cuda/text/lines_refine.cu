@@ -41,10 +41,10 @@ struct refine_round {
 /* Loads the chosen items of the view, to be sorted by their next word: all items, or, with their
  * `positions`, those of a sorted round. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
-    refine_load_kernel(struct refine_view view, struct refine_marks marks, size_t tiles,
+    refine_load_kernel(struct refine_view view, struct refine_marks marks,
                        const unsigned *positions, struct refine_round next)
 {
-    warp_visit_chosen(marks, marks.device, tiles, [&](size_t i, unsigned slot, unsigned run) {
+    warp_visit_chosen(marks, marks.device, [&](size_t i, unsigned slot, unsigned run) {
         const struct key_index item = view.items[i];
         const size_t place = thread_line_place(view, item) + view.depth;
         const uint64_t word = thread_line_word(view.text, place) ^ view.complement;
@@ -77,19 +77,19 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 /* Copies the chosen items to `target`, without gaps. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
-    refine_gather_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles,
+    refine_gather_kernel(struct refine_marks marks, const unsigned *chosen,
                          const struct key_index *items, struct key_index *target)
 {
-    warp_visit_chosen(marks, chosen, tiles,
+    warp_visit_chosen(marks, chosen,
                       [&](size_t i, unsigned slot, unsigned) { target[slot] = items[i]; });
 }
 
 /* Sets the indices of the chosen items from `source`, which has no gaps. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
-    refine_scatter_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles,
+    refine_scatter_kernel(struct refine_marks marks, const unsigned *chosen,
                           const struct key_index *source, struct key_index *items)
 {
-    warp_visit_chosen(marks, chosen, tiles, [&](size_t i, unsigned slot, unsigned) {
+    warp_visit_chosen(marks, chosen, [&](size_t i, unsigned slot, unsigned) {
         items[i].index = source[slot].index;
     });
 }
@@ -132,14 +132,15 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 static struct refine_marks refine_lay_marks(size_t count, void *memory, size_t *used)
 {
-    const size_t tiles = launch_blocks(count, REFINE_TILE), words = tiles * REFINE_TILE_WORDS;
     struct refine_marks marks;
+    marks.tiles = launch_blocks(count, REFINE_TILE);
+    const size_t words = marks.tiles * REFINE_TILE_WORDS;
     marks.same = workspace_take<unsigned>(memory, used, words);
     marks.device = workspace_take<unsigned>(memory, used, words);
     marks.host = workspace_take<unsigned>(memory, used, words);
     marks.run_differs = workspace_take<unsigned>(memory, used, words);
     marks.run_hosts = workspace_take<unsigned>(memory, used, words);
-    marks.offsets = workspace_take<refine_pair>(memory, used, tiles);
+    marks.offsets = workspace_take<refine_pair>(memory, used, marks.tiles);
     marks.totals = workspace_take<struct refine_totals>(memory, used, 1);
     return marks;
 }
@@ -207,23 +208,22 @@ static bool refine_fetch_totals(const struct refine_run &run, const struct refin
            cuda_check_value(totals->chosen, count, run.device, "number of lines to keep", error);
 }
 
-/* Counts the chosen items among `count`, for a kernel that visits them. */
-static bool refine_choose(const struct refine_run &run, const struct refine_marks &marks,
-                          const unsigned *chosen, size_t count, struct error *error)
+/* Returns the launch of a kernel with one warp per tile of the marks. */
+static struct launch refine_visit(const struct refine_run &run, const char *name,
+                                  const struct refine_marks &marks)
 {
-    const size_t tiles = launch_blocks(count, REFINE_TILE);
-    return launch_kernel(
-               refine_launch(run, "refine_count_kernel", launch_blocks(tiles, REFINE_WARPS)), error,
-               refine_count_kernel, marks, chosen, tiles) &&
-           launch_kernel(launch_for(run, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
-                         scan_kernel<refine_pair>, marks.offsets, tiles, &marks.totals->chosen);
+    return refine_launch(run, name, launch_blocks(marks.tiles, REFINE_WARPS));
 }
 
-/* Returns the launch of a kernel that visits the chosen items among `count`. */
-static struct launch refine_visit(const struct refine_run &run, const char *name, size_t count)
+/* Counts the chosen items, for a kernel that visits them. */
+static bool refine_choose(const struct refine_run &run, const struct refine_marks &marks,
+                          const unsigned *chosen, struct error *error)
 {
-    const size_t tiles = launch_blocks(count, REFINE_TILE);
-    return refine_launch(run, name, launch_blocks(tiles, REFINE_WARPS));
+    return launch_kernel(refine_visit(run, "refine_count_kernel", marks), error,
+                         refine_count_kernel, marks, chosen) &&
+           launch_kernel(launch_for(run, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
+                         scan_kernel<refine_pair>, marks.offsets, marks.tiles,
+                         &marks.totals->chosen);
 }
 
 /* Marks the items of the view for the device or for the host. Waits. */
@@ -231,18 +231,17 @@ static bool refine_mark(const struct refine_run &run, const struct refine_view &
                         const struct refine_marks &marks, struct refine_totals *totals,
                         struct error *error)
 {
-    const size_t tiles = launch_blocks(view.count, REFINE_TILE);
-    const size_t bits_bytes = tiles * REFINE_TILE_WORDS * sizeof(unsigned);
+    const size_t bits_bytes = marks.tiles * REFINE_TILE_WORDS * sizeof(unsigned);
     return cuda_fill(run, marks.totals, 0, sizeof *marks.totals, error) &&
            cuda_fill(run, marks.run_differs, 0, bits_bytes, error) &&
            cuda_fill(run, marks.run_hosts, 0, bits_bytes, error) &&
-           launch_kernel(refine_launch(run, "refine_compare_kernel", tiles), error,
+           launch_kernel(refine_launch(run, "refine_compare_kernel", marks.tiles), error,
                          refine_compare_kernel, view, marks) &&
-           refine_choose(run, marks, marks.same, view.count, error) &&
-           launch_kernel(refine_visit(run, "refine_unite_kernel", view.count), error,
-                         refine_unite_kernel, marks, tiles) &&
-           launch_kernel(refine_visit(run, "refine_class_kernel", view.count), error,
-                         refine_class_kernel, marks, tiles) &&
+           refine_choose(run, marks, marks.same, error) &&
+           launch_kernel(refine_visit(run, "refine_unite_kernel", marks), error,
+                         refine_unite_kernel, marks) &&
+           launch_kernel(refine_visit(run, "refine_class_kernel", marks), error,
+                         refine_class_kernel, marks) &&
            refine_fetch_totals(run, marks, view.count, totals, error);
 }
 
@@ -266,10 +265,9 @@ static bool refine_load(const struct refine_run &run, const struct refine_view &
                         const struct refine_marks &marks, const unsigned *positions,
                         const struct refine_round &next, struct error *error)
 {
-    return refine_choose(run, marks, marks.device, view.count, error) &&
-           launch_kernel(refine_visit(run, "refine_load_kernel", view.count), error,
-                         refine_load_kernel, view, marks, launch_blocks(view.count, REFINE_TILE),
-                         positions, next);
+    return refine_choose(run, marks, marks.device, error) &&
+           launch_kernel(refine_visit(run, "refine_load_kernel", marks), error, refine_load_kernel,
+                         view, marks, positions, next);
 }
 
 /* Sorts a round and writes its lines' offsets to their positions. */
@@ -309,6 +307,7 @@ static bool refine_rounds(struct refine_run *run, void *memory, size_t count, st
     for (unsigned rounds = 1;; rounds++) {
         const struct refine_view view = refine_round_view(*run, round, count, rounds);
         struct refine_totals totals = {};
+        run->rounds.marks.tiles = launch_blocks(count, REFINE_TILE);
         if (!refine_sort(*run, round, next.items, count, error) ||
             !refine_mark(*run, view, run->rounds.marks, &totals, error))
             return false;
@@ -364,11 +363,9 @@ static bool refine_take_hosts(const struct refine_run &run, struct key_index *it
                               struct error *error)
 {
     const struct refine_marks &marks = run.marks;
-    const size_t count = run.view.count;
-    return refine_choose(run, marks, marks.host, count, error) &&
-           launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
-                         refine_gather_kernel, marks, marks.host, launch_blocks(count, REFINE_TILE),
-                         run.view.items, run.scratch) &&
+    return refine_choose(run, marks, marks.host, error) &&
+           launch_kernel(refine_visit(run, "refine_gather_kernel", marks), error,
+                         refine_gather_kernel, marks, marks.host, run.view.items, run.scratch) &&
            cuda_fetch(run, items, run.scratch, run.hosts * sizeof *items, error);
 }
 
@@ -387,9 +384,8 @@ static bool refine_put_hosts(const struct refine_run &run, const struct key_inde
         run.refine->text->order.unique
             ? launch_kernel(keep, error, refine_keep_hosts_kernel, run.scratch, kept, run.items,
                             count, marks.device)
-            : launch_kernel(refine_visit(run, "refine_scatter_kernel", count), error,
-                            refine_scatter_kernel, marks, marks.host,
-                            launch_blocks(count, REFINE_TILE), run.scratch, run.items);
+            : launch_kernel(refine_visit(run, "refine_scatter_kernel", marks), error,
+                            refine_scatter_kernel, marks, marks.host, run.scratch, run.items);
     return is_put && cuda_wait(run, error);
 }
 
@@ -436,10 +432,9 @@ static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struc
     const struct refine_marks &marks = run.marks;
     const size_t count = run.view.count;
     struct refine_totals totals = {};
-    if (!refine_choose(run, marks, marks.device, count, error) ||
-        !launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
-                       refine_gather_kernel, marks, marks.device, launch_blocks(count, REFINE_TILE),
-                       run.view.items, run.scratch) ||
+    if (!refine_choose(run, marks, marks.device, error) ||
+        !launch_kernel(refine_visit(run, "refine_gather_kernel", marks), error,
+                       refine_gather_kernel, marks, marks.device, run.view.items, run.scratch) ||
         !refine_fetch_totals(run, marks, count, &totals, error))
         return false;
     *kept = static_cast<size_t>(totals.chosen);

@@ -147,6 +147,7 @@ struct refine_marks {
     unsigned *run_differs;
     unsigned *run_hosts;
     refine_pair *offsets; /* of each tile: the counts of all tiles before */
+    size_t tiles;         /* of the items that are marked */
     struct refine_totals *totals;
 };
 
@@ -268,11 +269,10 @@ __device__ __forceinline__ void warp_visit_runs(const struct refine_marks &marks
 }
 
 /* Adds the findings about items to those about their runs. One warp per tile. */
-__global__ void __launch_bounds__(REFINE_THREADS)
-    refine_unite_kernel(struct refine_marks marks, size_t tiles)
+__global__ void __launch_bounds__(REFINE_THREADS) refine_unite_kernel(struct refine_marks marks)
 {
     const size_t tile = warp_number(), first = tile * REFINE_TILE_WORDS;
-    if (tile >= tiles)
+    if (tile >= marks.tiles)
         return;
     const unsigned own_differs = marks.device[first + thread_lane()];
     const unsigned own_hosts = marks.host[first + thread_lane()];
@@ -296,11 +296,10 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 }
 
 /* Chooses the device or the host for each item's run, and adds up the totals. One warp per tile. */
-__global__ void __launch_bounds__(REFINE_THREADS)
-    refine_class_kernel(struct refine_marks marks, size_t tiles)
+__global__ void __launch_bounds__(REFINE_THREADS) refine_class_kernel(struct refine_marks marks)
 {
     const size_t tile = warp_number(), own = tile * REFINE_TILE_WORDS + thread_lane();
-    if (tile >= tiles)
+    if (tile >= marks.tiles)
         return;
     unsigned own_device = 0, own_host = 0;
     warp_visit_runs(marks, [&](unsigned word, size_t run) {
@@ -325,10 +324,10 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 /* Counts the chosen items, and the runs whose first item is chosen. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
-    refine_count_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles)
+    refine_count_kernel(struct refine_marks marks, const unsigned *chosen)
 {
     const size_t tile = warp_number();
-    if (tile >= tiles)
+    if (tile >= marks.tiles)
         return;
     const size_t word = tile * REFINE_TILE_WORDS + thread_lane();
     const unsigned bits = chosen[word], heads = bits & ~marks.same[word];
@@ -342,10 +341,10 @@ __global__ void __launch_bounds__(REFINE_THREADS)
  * for the chosen items of the warp's tile. */
 template <typename VISIT>
 __device__ __forceinline__ void warp_visit_chosen(const struct refine_marks &marks,
-                                                  const unsigned *chosen, size_t tiles, VISIT visit)
+                                                  const unsigned *chosen, VISIT visit)
 {
     const size_t tile = warp_number();
-    if (tile >= tiles)
+    if (tile >= marks.tiles)
         return;
     const unsigned lane = thread_lane(), below = (1u << lane) - 1;
     const unsigned bits = chosen[tile * REFINE_TILE_WORDS + lane];
