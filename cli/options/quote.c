@@ -86,6 +86,10 @@ size_t quote_filter(const char *text, size_t bytes, char *shown)
 {
     size_t out = 0;
     for (size_t i = 0; i < bytes;) {
+        if (text[i] >= ' ' && text[i] <= '~') { /* a shortcut: -c may print a line of any length */
+            shown[out++] = text[i++];
+            continue;
+        }
         uint32_t code;
         const size_t length = quote_decode(text + i, bytes - i, &code);
         if (quote_is_shown(code)) {
