@@ -281,6 +281,8 @@ static bool merge_into_run(void *context, size_t first, size_t count, struct err
 bool external_lines_reduce(struct external_lines *external, size_t most, size_t fan_in,
                            struct error *error)
 {
+    if (external->list.count > most)
+        sink_release_room(external->run->sink);
     return run_list_reduce(&external->list, most, fan_in, merge_into_run, external, error);
 }
 

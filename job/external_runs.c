@@ -313,6 +313,8 @@ static size_t fan_in_of(const struct external_runs *external)
 
 bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error)
 {
+    if (external->list.count > most)
+        sink_release_room(external->run->sink);
     return run_list_reduce(&external->list, most, fan_in_of(external), merge_into_run, external,
                            error);
 }

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
+#include "formats/io/spill.h"
 #include "job/pipeline_ranks.h"
 
 #include <errno.h>
@@ -95,6 +96,69 @@ static void expect_numbers(struct run *run)
         return;
     const struct layout layout = run_output_layout(job, job->sort.count);
     run_expect_ahead(run, job->output_format->file_bytes(&layout));
+}
+
+uint64_t job_output_bytes(const struct job *job)
+{
+    const size_t count = job->group ? (size_t)job->group_count : job->sort.count;
+    const bool drops_lines = job->line_order.unique || job->sort.is_top ||
+                             job->argsort.index_type || job->has_rank_inputs ||
+                             (job->header_lines > 0 && job->reader_count > 1);
+    uint64_t bytes = job->input_bytes;
+    if (job->action == JOB_CHECK || job->output.codec->encode ||
+        (job->group && !job->output.group) ||
+        (job->keep_lines ? drops_lines : count == COUNT_UNKNOWN))
+        return 0;
+    if (!job->keep_lines) {
+        const struct layout layout = run_output_layout(job, count);
+        bytes = job->output_format->file_bytes(&layout);
+    }
+    return bytes <= INT64_MAX ? bytes : 0;
+}
+
+/* Returns the least bytes of sorted runs that will be stored in the directories of -T; 0: none, or
+ * not known. */
+static uint64_t spilled_bytes(const struct job *job)
+{
+    const size_t item_bytes = job->sort.item_bytes;
+    if (job->action != JOB_SORT || job->sort.is_top || job->group)
+        return 0;
+    if (job->keep_lines)
+        return !job->line_order.unique && job->input_bytes != SIZE_UNKNOWN &&
+                       job->input_bytes > job->part_bytes
+                   ? job->input_bytes
+                   : 0;
+    return job->backend == backends[0] && job->sort.count != COUNT_UNKNOWN &&
+                   job->sort.count > job->part_count && item_bytes > 2
+               ? job->sort.count * item_bytes
+               : 0;
+}
+
+/* True if --in-place could make the output. */
+static bool can_be_in_place(const struct job *job)
+{
+    char last;
+    return job->action == JOB_SORT && !job->group && job->reader_count == 1 &&
+           !job->line_order.unique && !job->sort.is_top && !job->argsort.index_type &&
+           !job->output.is_in_place && job->output_format == job->input_format &&
+           source_last_byte(job->readers[0].source, &last);
+}
+
+/* Smaller outputs and runs are not checked: their disk is found full soon. */
+#define ROOM_BYTES_MIN ((uint64_t)16 << 20)
+
+/* Fails if the output, or runs on disk, will certainly have no room, each beside the other. */
+static bool check_room(const struct run *run, struct error *error)
+{
+    const struct job *const job = run->job;
+    const struct memory_limits *const memory = &job->memory;
+    const uint64_t bytes = job_output_bytes(job), spilled = spilled_bytes(job);
+    bool is_well = bytes < ROOM_BYTES_MIN || sink_check_room(run->sink, bytes, error);
+    if (is_well && spilled >= ROOM_BYTES_MIN)
+        is_well = spill_check_room(memory->directories, memory->directory_count, spilled, error);
+    else if (!is_well && can_be_in_place(job))
+        error_add(error, ", or sort the file with --in-place");
+    return is_well;
 }
 
 static bool run_keys(struct run *run, struct error *error)
@@ -221,6 +285,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     *report = (struct job_report){0};
     TRY(!has_output || run.sink || group_agree(job->group, open_output(&run, error), error));
     run.target = run.sink;
+    TRY(!has_output || group_agree(job->group, check_room(&run, error), error));
     TRY(job->header_lines == 0 || job->group || job_take_headers(job, &run.header, error));
     TRY(run_action(&run, error));
     note_result(&run);

@@ -66,6 +66,7 @@ struct job {
                               * rank's part of the inputs, counts are of that part, and output.group
                               * is NULL if the output is the standard output of rank 0. */
     uint64_t group_count;    /* numbers of all ranks */
+    uint64_t input_bytes;    /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct lines_header header; /* of lines that a group sorts: taken already; pipeline_run() takes
                                    it over */
     bool has_rank_inputs;       /* the inputs are files of this rank, after those of lower ranks */
@@ -131,6 +132,9 @@ struct job_report {
  * equal, because only one is written. Sets *header, whose text the caller frees, also after a
  * failure. */
 bool job_take_headers(const struct job *job, struct lines_header *header, struct error *error);
+
+/* Returns the least bytes that the output will have; 0: not known. */
+uint64_t job_output_bytes(const struct job *job);
 
 /* Opens the output of a sort of numbers before the job runs, and requests its space, so that the
  * file system allocates it while a GPU starts. pipeline_run() takes job->sink over; a caller that

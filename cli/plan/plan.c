@@ -666,6 +666,7 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&
            plan_share(plan, error) && open_group_output(options, plan, error) &&
            plan_choose_device(options, plan, error) && plan_choose_memory(options, plan, error);
+    plan->job.input_bytes = plan->input_bytes;
     plan->plan_ns = clock_now_ns() - start;
     return made;
 }

@@ -271,27 +271,6 @@ static void print_top(FILE *stream, const char *prefix, const struct job *job)
                                             : "all are sorted, as these are most of them");
 }
 
-static void print_output(FILE *stream, const char *prefix, const struct plan *plan)
-{
-    const struct job *job = &plan->job;
-    if (job->action == JOB_CHECK) {
-        fprintf(stream, "%soutput     none: the order is checked\n", prefix);
-        return;
-    }
-    fprintf(stream, "%soutput     ", prefix);
-    quote_print(stream, job->output.path ? job->output.path : "standard output");
-    fprintf(stream, ": %s", job->output_format->name);
-    if (job->argsort.index_type)
-        fprintf(stream, " %s indices", job->argsort.index_type->name);
-    fprintf(stream, ", %s (%s)\n", job->output.codec->name, plan->output_reason);
-    if (job->output.is_in_place)
-        fprintf(
-            stream,
-            "%sin place   proved before the first byte is overwritten; then signals wait, and a "
-            "crash or SIGKILL leaves a mixed file\n",
-            prefix);
-}
-
 /* Prints a size in the largest unit in which it is at least 1. */
 static void print_bytes(FILE *stream, uint64_t bytes)
 {
@@ -301,6 +280,36 @@ static void print_bytes(FILE *stream, uint64_t bytes)
     for (; size >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
         size /= 1024;
     fprintf(stream, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
+}
+
+static void print_output(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct job *job = &plan->job;
+    const uint64_t bytes = job_output_bytes(job), free_bytes = sink_free_bytes(job->output.path);
+    if (job->action == JOB_CHECK) {
+        fprintf(stream, "%soutput     none: the order is checked\n", prefix);
+        return;
+    }
+    fprintf(stream, "%soutput     ", prefix);
+    quote_print(stream, job->output.path ? job->output.path : "standard output");
+    fprintf(stream, ": %s", job->output_format->name);
+    if (job->argsort.index_type)
+        fprintf(stream, " %s indices", job->argsort.index_type->name);
+    fprintf(stream, ", %s (%s)", job->output.codec->name, plan->output_reason);
+    if (bytes > 0 && free_bytes != UINT64_MAX && !job->output.is_in_place) {
+        fprintf(stream, ", ");
+        print_bytes(stream, bytes);
+        fprintf(stream, " of ");
+        print_bytes(stream, free_bytes);
+        fprintf(stream, " free");
+    }
+    fprintf(stream, "\n");
+    if (job->output.is_in_place)
+        fprintf(
+            stream,
+            "%sin place   proved before the first byte is overwritten; then signals wait, and a "
+            "crash or SIGKILL leaves a mixed file\n",
+            prefix);
 }
 
 /* Returns true if one of the directories before the one at `index` is on the same file system. */

@@ -26,6 +26,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <omp.h>
 #include <poll.h>
@@ -520,6 +521,44 @@ static void *take_space(void *opaque)
         begin = end;
     }
     return NULL;
+}
+
+/* True if statfs(2) counts all free space. It does not count what XFS, and tmpfs with large pages,
+ * have allocated beyond the end of other files, and release if there is no other space. */
+static bool is_free_space_exact(int file, const struct statfs *system)
+{
+    struct stat status;
+    if ((long)system->f_type == TMPFS_MAGIC)
+        return system->f_blocks > 0 && fstat(file, &status) == 0 &&
+               (size_t)status.st_blksize == page_bytes();
+    return (long)system->f_type == EXT4_SUPER_MAGIC;
+}
+
+/* Blocks of ext4 that are reserved may be so for this user. The file may be growing. */
+bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *name,
+                      struct error *error)
+{
+    struct statfs system;
+    struct stat status;
+    if (!find_system(file) || fstatfs(file, &system) != 0 || fstat(file, &status) != 0)
+        return true;
+    const uint64_t block_bytes = (uint64_t)system.f_bsize, own = (uint64_t)status.st_blocks * 512;
+    const uint64_t room = own + (uint64_t)system.f_bavail * block_bytes;
+    int cause = 0;
+    if ((long)system.f_type != TMPFS_MAGIC &&
+        (use == SPACE_TAKE || (use == SPACE_TRY && room < bytes)))
+        cause = take(file, 0, bytes);
+    else if (own + (uint64_t)system.f_bfree * block_bytes < bytes &&
+             is_free_space_exact(file, &system))
+        cause = ENOSPC;
+    if (cause == ENOSPC)
+        return error_set(error,
+                         "%s: %" PRIu64 " bytes will be written there, and %" PRIu64
+                         " are free: use another file system",
+                         name, bytes, room);
+    errno = cause;
+    return (cause != EDQUOT && cause != EFBIG) ||
+           error_set_errno(error, "%s: %" PRIu64 " bytes will be written there", name, bytes);
 }
 
 struct file_space *file_space_open(int file)

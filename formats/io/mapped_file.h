@@ -12,6 +12,7 @@
 #define FORMATS_MAPPED_FILE_H
 
 #include "core/check/tap.h"
+#include "core/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,6 +83,15 @@ void mapped_file_close(struct mapped_file *mapped);
  * change, so the allocation is not visible to others. Space after the end of the file stays
  * allocated until the caller releases it by ftruncate(2).
  */
+
+/* What file_space_check() may do: look at the figures of the file system; on ext4 and XFS also try
+ * to allocate the space, if those show too little; or always allocate it, which finds quotas too
+ * (60 GB of ext4: 0.2 s, and 1.2 s to release them). It stays allocated. */
+enum space_use { SPACE_LOOK, SPACE_TRY, SPACE_TAKE };
+
+/* Fails if the first `bytes` bytes of the file certainly have no room. */
+bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *name,
+                      struct error *error);
 
 /* Starts the thread for a file that is open for writing. The caller keeps the file open until
  * file_space_close(). Returns NULL if the file system does not support it. */

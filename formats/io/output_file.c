@@ -280,6 +280,24 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
         unclaim_file(output);
 }
 
+bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
+                            struct error *error)
+{
+    if (output->is_temporary)
+        return (output->group && output->group->rank > 0) ||
+               file_space_check(output->file, bytes, SPACE_TAKE, name, error);
+    return (output->shared == 0 && !is_new_file(output)) ||
+           file_space_check(output->file, bytes, SPACE_LOOK, name, error);
+}
+
+void output_file_release_room(struct output_file *output)
+{
+    struct stat status;
+    if (output->is_temporary && !output->group && !output->space &&
+        fstat(output->file, &status) == 0)
+        (void)!ftruncate(output->file, status.st_size);
+}
+
 uint64_t output_file_claim(struct output_file *output, size_t bytes)
 {
     const uint64_t place = output->claimed;

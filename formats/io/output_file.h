@@ -79,6 +79,14 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
  * allocates their space. */
 void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads);
 
+/* Fails if an output of `bytes` bytes certainly has no room, so that the job need not be done.
+ * Before the first write. A temporary on ext4 or XFS then has its space. */
+bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
+                            struct error *error);
+
+/* Releases the space that a check has allocated, unless it was announced too or ranks share it. */
+void output_file_release_room(struct output_file *output);
+
 /* Returns the position of the next `bytes` bytes, which the caller must then write. One thread at a
  * time. */
 uint64_t output_file_claim(struct output_file *output, size_t bytes);

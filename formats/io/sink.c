@@ -34,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Buffers in addition to one for each thread, for the caller to fill and for slow writers. */
@@ -470,6 +471,32 @@ void sink_expect(struct sink *sink, uint64_t bytes)
     trace_expect(bytes <= INT64_MAX ? bytes : 0);
     if (!sink->frames)
         output_file_expect(&sink->output, bytes, sink->threads);
+}
+
+uint64_t sink_free_bytes(const char *path)
+{
+    struct output_path found;
+    struct statfs system;
+    struct error ignored = {0};
+    uint64_t bytes = UINT64_MAX;
+    if (!file_path(path))
+        return bytes;
+    if (output_path_open(path, path, &found, &ignored) && found.directory >= 0 &&
+        (!found.exists || S_ISREG(found.status.st_mode)) && fstatfs(found.directory, &system) == 0)
+        bytes = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
+    output_path_close(&found);
+    return bytes;
+}
+
+bool sink_check_room(struct sink *sink, uint64_t bytes, struct error *error)
+{
+    return sink->frames || sink->output.is_in_place ||
+           output_file_check_room(&sink->output, bytes, sink->name, error);
+}
+
+void sink_release_room(struct sink *sink)
+{
+    output_file_release_room(&sink->output);
 }
 
 bool sink_map_shared(struct sink *sink, struct error *error)

@@ -41,7 +41,8 @@ struct sink_spec {
 bool sink_check(const char *path, bool is_in_place, struct error *error);
 
 /* Opens the output. A missing directory and missing permissions are reported here, before the work
- * begins; a full disk is not. The caller ends the sink with commit or discard. */
+ * begins; a full disk is not: see sink_check_room(). The caller ends the sink with commit or
+ * discard. */
 bool sink_open(const struct sink_spec *spec, struct sink **sink, struct error *error);
 
 /* Opens a sink that appends to a run that was begun, with the codec, level and threads of `spec`.
@@ -99,6 +100,15 @@ bool sink_move(struct sink *sink, uint64_t place, struct error *error);
  * first call counts. It is a hint: allocation errors are reported by the write that needs the
  * space. On an output that ranks share, `bytes` is its exact size. */
 void sink_expect(struct sink *sink, uint64_t bytes);
+
+/* Returns the free bytes of the file system where a regular file at the path is or would be;
+ * UINT64_MAX: not known, or no such file. */
+uint64_t sink_free_bytes(const char *path);
+
+/* Fails if a plain output of `bytes` bytes certainly has no room. Before the first write. The file
+ * may have its space then. sink_release_room() releases it for runs that must be merged first. */
+bool sink_check_room(struct sink *sink, uint64_t bytes, struct error *error);
+void sink_release_room(struct sink *sink);
 
 /* Collective, for an output that ranks share and on which all have announced the same bytes, or
  * none has: waits for the space, so that the ranks can write at once. Called when the file has its

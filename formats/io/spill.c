@@ -4,6 +4,7 @@
 
 #include "core/trace.h"
 #include "formats/descriptor.h"
+#include "formats/io/mapped_file.h"
 #include "formats/io/temporary.h"
 
 #include <errno.h>
@@ -56,6 +57,20 @@ bool spill_check(const char *const *directories, size_t count, struct error *err
         if (!can_make_file(directories[i]))
             return error_set_errno(error, CANNOT_CREATE FILE_NAME, directories[i]);
     return true;
+}
+
+bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
+                      struct error *error)
+{
+    int file;
+    char *name = NULL;
+    if (count != 1 || !temporary_create_nameless(directories[0], &file))
+        return true;
+    const bool has_room = asprintf(&name, FILE_NAME, directories[0]) < 0 ||
+                          file_space_check(file, bytes, SPACE_TRY, name, error);
+    close(file);
+    free(name);
+    return has_room;
 }
 
 /* Returns NULL if memory runs out. */

@@ -35,6 +35,10 @@ struct spill_run {
  * be written to. */
 bool spill_check(const char *const *directories, size_t count, struct error *error);
 
+/* Fails if runs of `bytes` bytes certainly have no room. Several directories are not checked. */
+bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
+                      struct error *error);
+
 /* Creates an empty spill. directories: at least one; borrowed. Returns NULL if memory runs out. */
 struct spill *spill_create(const char *const *directories, size_t count);
 

@@ -148,7 +148,9 @@ else
 fi
 
 # full NAME SIZE COMMAND...: COMMAND, whose output is larger than SIZE, has its output in a file system
-# of that size, in a mount namespace that ends with the process.
+# of that size, in a mount namespace that ends with the process. $early: what the message says of an output that is
+# refused before the work.
+early='[0-9]+ bytes will be written there, and [0-9]+ are free: use another file system'
 full() {
     ok_prints "a file system that is full, $1: refused, nothing left" '2\nold\n' -- \
         unshare --map-root-user --mount bash -c '
@@ -160,16 +162,65 @@ full() {
             cat small/*
             [ "$(ls -A small)" = out ]' "$work/log/full" "${@:2}"
     ok "a file system that is full, $1: the message" \
-        grep -qx 'gpusort: small/out: No space left on device' "$work/log/full"
+        grep -qxE "gpusort: small/out: ${message:-No space left on device}" "$work/log/full"
+}
+# within KIND SIZE COMMAND...: runs COMMAND, which writes to the folder `small`, a new file system of that size.
+within() {
+    case $1 in
+    tmpfs) unshare --map-root-user --mount bash -c 'mount -t tmpfs -o size="$0" none small && exec "$@"' "${@:2}" ;;
+    ext4)
+        truncate -s "$2" image && mkfs.ext4 -q -F -m 20 image &&
+            unshare --mount bash -c 'mount -o loop image small && chmod a+rwx small && exec "$@"' - "${@:3}"
+        ;;
+    esac
 }
 mkdir small
 if unshare --map-root-user --mount mount -t tmpfs -o size=1m none small 2>/dev/null; then
     full 'numbers' 1m "$GPUSORT" reversed.u64
-    full 'a large file of numbers' 16m "${by_four[@]}" --device=cpu --format=raw --type=u8 large
+    full 'numbers of a pipe' 16m bash -c 'cat large | "$@"' - "${by_four[@]}" --device=cpu --format=raw --type=u8
     full 'lines' 10m "${by_four[@]}" --device=cpu many
+    message="$early, or sort the file with --in-place" \
+        full 'a large file of numbers' 16m "${by_four[@]}" --device=cpu --format=raw --type=u8 large
+    message=$early full 'two files of numbers' 16m "$GPUSORT" --device=cpu --format=raw --type=u8 large large
 else
     skip 'a file system that is full' 'no name space to mount one in'
 fi
+bytes=("$GPUSORT" --device=cpu --format=raw --type=u8)
+doubles=("$GPUSORT" --device=cpu --format=raw --type=f64 -S 1M)
+seq 3000000 >lines
+head -c 20000000 /dev/zero | tr '\0' '\n' >blanks
+for kind in tmpfs ext4; do
+    if ! within $kind 24m true 2>/dev/null; then
+        skip "room on $kind" 'it cannot be mounted here'
+        continue
+    fi
+    ok_prints "$kind: an output that fits is not refused" '20000000\n' -- \
+        within $kind 34m bash -c '"$@" large -o small/out && stat -c %s small/out' - "${bytes[@]}"
+    ok_prints "$kind: smaller outputs are not refused" '5\n1\n' -- \
+        within $kind 8m bash -c '"$@" large --top=5 -o small/out && stat -c %s small/out
+            "$1" --device=cpu -k1 -u blanks -o small/out && stat -c %s small/out
+            "$@" large --zstd -o small/zst' - "${bytes[@]}"
+    refused "$kind: lines have no room" "^gpusort: small/out: $early, or sort the file with --in-place\$" -- \
+        within $kind 18m "$GPUSORT" --device=cpu -n lines -o small/out
+    refused "$kind: lines to merge have no room" "^gpusort: small/out: $early\$" -- \
+        within $kind 28m "$GPUSORT" -m -n lines lines -o small/out
+    refused "$kind: standard output has no room" "^gpusort: standard output: $early, or sort the file" -- \
+        within $kind 18m bash -c '"$@" lines -n >small/out' - "$GPUSORT" --device=cpu
+    refused "$kind: sorted parts of numbers have no room" \
+        "^gpusort: temporary file in 'small' \(-T\): 20000000 bytes will be written there, and [0-9]+ are free" -- \
+        within $kind 16m "${doubles[@]}" large -T small -o "$target"
+    refused "$kind: sorted parts of lines have no room" \
+        "^gpusort: temporary file in 'small' \(-T\): $early" -- \
+        within $kind 16m "$GPUSORT" --device=cpu -n -S 1M lines -T small -o "$target"
+    ok_prints "$kind: what has room for parts and output" '20000000\n' -- \
+        within $kind 64m bash -c '"$@" large -T small -o small/out && stat -c %s small/out' - "${doubles[@]}"
+done
+if within ext4 24m true 2>/dev/null; then
+    refused 'ext4: no room for the parts beside the output' \
+        "^gpusort: temporary file in 'small' \(-T\): 20000000 bytes will be written there" -- \
+        within ext4 40m "${doubles[@]}" large -T small -o small/out
+fi
+rm -f image lines blanks
 refused 'a file that grows over the limit' 'File too large' -- \
     bash -c 'ulimit -f 512; exec "$0" reversed.u64 -o "$1"' "$GPUSORT" "$target"
 
