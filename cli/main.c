@@ -201,6 +201,10 @@ static bool sort_as_planned(struct options *options, struct group *group, struct
     bool ok = (!group || trace_ranks_share(group, progress_is_wanted(options), error)) &&
               make_plan(options, group, &trace, &progress, &plan, error);
     const bool has_begun = ok && options->action == ACTION_SORT;
+    const bool is_silent = options->quiet || options->stats == STATS_JSON;
+    ending_set_notice(is_silent ? NULL
+                                : "gpusort: the file is being overwritten: the job ends when it is "
+                                  "complete\n");
     if (has_begun)
         ok = run_planned_job(options, &plan, &progress, outcome, error);
     progress_stop(&progress);

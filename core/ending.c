@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The signals that end the process by default and can be caught, in addition to the real-time
@@ -55,6 +56,7 @@ static struct {
         void *context;
     } tasks[ENDING_TASK_COUNT];
     bool is_held;           /* signals wait for ending_release */
+    const char *notice;     /* as for ending_set_notice() */
     atomic_int held_signal; /* the first signal held; 0: none */
     struct sigaction old_actions[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
     bool is_caught[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
@@ -76,6 +78,19 @@ static bool take_over(enum ending_state next)
     return true;
 }
 
+/* Erases the line of progress, which ends it, and writes the notice. Does nothing if standard error
+ * accepts no output: a terminal may be stopped. */
+static void write_notice(void)
+{
+    struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (!ending.notice || poll(&output, 1, 0) <= 0)
+        return;
+    if (ending.tasks[ENDING_PROGRESS].run)
+        ending.tasks[ENDING_PROGRESS].run(ending.tasks[ENDING_PROGRESS].context);
+    if (write(STDERR_FILENO, ending.notice, strlen(ending.notice)) < 0)
+        return; /* it cannot be reported */
+}
+
 /* Keeps the signal for ending_release() while signals are held. Called in the state NOW, which it
  * leaves then. */
 static bool keep_signal(int signal_number)
@@ -83,7 +98,8 @@ static bool keep_signal(int signal_number)
     int none = 0;
     if (!ending.is_held)
         return false;
-    atomic_compare_exchange_strong(&ending.held_signal, &none, signal_number);
+    if (atomic_compare_exchange_strong(&ending.held_signal, &none, signal_number))
+        write_notice();
     atomic_store(&ending.state, ENDING_IDLE);
     return true;
 }
@@ -180,6 +196,11 @@ static void set_held(bool is_held)
     ending_begin_change(&old_mask);
     ending.is_held = is_held;
     ending_end_change(&old_mask);
+}
+
+void ending_set_notice(const char *notice)
+{
+    ending.notice = notice;
 }
 
 void ending_hold(void)

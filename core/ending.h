@@ -29,6 +29,10 @@ void ending_end_change(const sigset_t *old_mask);
  * ending. */
 void ending_hold(void);
 
+/* Sets the line, with its end, that is written to standard error when the first signal is held.
+ * NULL, which is the default: none. It must stay valid. */
+void ending_set_notice(const char *notice);
+
 /* Releases the signals. If any came since ending_hold(), raises the first of them, which ends the
  * process. Has no effect without ending_hold(). */
 void ending_release(void);

@@ -257,7 +257,9 @@ if [ -n "$fault_library" ]; then
     cp f8.2200000.f64 ended.f64
     status=0
     { env --default-signal=INT,TERM LD_PRELOAD="$fault_library" FAULT=pwrite:1:signal "$GPUSORT" \
-        --device=cpu --in-place --parallel=2 ended.f64 || status=$?; } 2>/dev/null
+        --device=cpu --in-place --parallel=2 ended.f64 2>"$work/log/notice" || status=$?; } 2>/dev/null
+    ok_prints 'SIGTERM while a file is overwritten: one line says at once that it waits' \
+        'gpusort: the file is being overwritten: the job ends when it is complete\n' -- cat "$work/log/notice"
     ok 'SIGTERM waits until the file is whole, and then ends the run' [ "$status" -eq 143 ]
     ok_same_bytes 'the file is whole then' ended.f64 f8.2200000.sorted
     if [ -x "$flips" ]; then
