@@ -225,6 +225,14 @@ static void add_damage(struct error *error)
     error_add(error, "; the file has been overwritten, in part at least, and is of no use");
 }
 
+static bool check_replaced(const struct run *run, struct error *error)
+{
+    bool is_well = true;
+    for (size_t i = 0; is_well && i < run->job->reader_count; i++)
+        is_well = sink_check_replaced(run->sink, run->job->readers[i].source, error);
+    return group_agree(run->job->group, is_well, error);
+}
+
 static bool commit_output(struct run *run, struct error *error)
 {
     const uint64_t start = run_stage_begin(STAGE_WRITE);
@@ -290,7 +298,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     TRY(run_action(&run, error));
     note_result(&run);
     TRY(!job->verify || verify_output(&run, error));
-    TRY(!has_output || commit_output(&run, error));
+    TRY(!has_output || (check_replaced(&run, error) && commit_output(&run, error)));
     report->total_ns = clock_now_ns() - start;
     ok = true;
 done:

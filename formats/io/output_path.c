@@ -213,6 +213,34 @@ static bool refuse_strangers(const char *name, struct error *error)
                      name);
 }
 
+/* Fails if another job overwrites the regular file in place, whose result would be lost. Its lock
+ * is that of an open file, which fcntl(2) shows as the process -1; scripts may hold other locks.
+ * Only on file systems that need no server to answer. */
+static bool check_lock(const struct output_path *found, const char *name, struct error *error)
+{
+    static const long local_systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                         TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
+    struct statfs system;
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    bool is_local = false, is_locked = false;
+    for (size_t i = 0; i < sizeof local_systems / sizeof local_systems[0]; i++)
+        is_local |= fstatfs(found->file, &system) == 0 && (long)system.f_type == local_systems[i];
+    const int flags = O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
+    int file = is_local ? openat(found->directory, found->name, O_RDONLY | flags) : -1;
+    if (is_local && file < 0)
+        file = openat(found->directory, found->name, O_WRONLY | flags);
+    if (file >= 0)
+        is_locked = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
+                    lock.l_pid == (pid_t)-1;
+    close_descriptor(&file);
+    return !is_locked ||
+           error_set(
+               error,
+               "%s: another job is overwriting it with --in-place: wait for its end, or write "
+               "another file",
+               name);
+}
+
 bool output_path_check(const struct output_path *found, const char *name, struct error *error)
 {
     const mode_t mode = found->status.st_mode;
@@ -224,7 +252,8 @@ bool output_path_check(const struct output_path *found, const char *name, struct
     if ((S_ISREG(mode) && (is_strangers(found) || is_kept_by_sticky_directory(found))) ||
         (S_ISFIFO(mode) && is_strangers(found)))
         return refuse_strangers(name, error);
-    return !S_ISREG(mode) || check_replaceable(found, name, error);
+    return !S_ISREG(mode) ||
+           (check_replaceable(found, name, error) && check_lock(found, name, error));
 }
 
 /* Returns the free space of a file on btrfs; UINT64_MAX for other file systems. */
@@ -273,8 +302,9 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
                          "%s: it is larger than this process may write (ulimit -f): raise the "
                          "limit",
                          name);
-    return !(attributes_of(found->file) & STATX_ATTR_APPEND) ||
-           error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
+    if (attributes_of(found->file) & STATX_ATTR_APPEND)
+        return error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
+    return check_lock(found, name, error);
 }
 
 /* Locks the whole file until it is closed, against another job that overwrites it. A file system
@@ -332,7 +362,7 @@ bool output_path_look_again(struct output_path *found, const char *name, struct 
                          "%s: something that is no regular file took this name meanwhile; it is "
                          "left as it is",
                          name);
-    return is_known || output_path_check(found, name, error);
+    return is_known ? check_lock(found, name, error) : output_path_check(found, name, error);
 }
 
 /* Opens by the descriptor, or by the name if /proc is not mounted. */

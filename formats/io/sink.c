@@ -455,6 +455,15 @@ bool sink_writes_to(const struct sink *sink, const struct source *source)
     return !sink_replaces(sink) && source_is_file(source, sink->output.file);
 }
 
+bool sink_check_replaced(const struct sink *sink, const struct source *source, struct error *error)
+{
+    return !sink_replaces(sink) || !source_has_changed(source, sink->output.target.file) ||
+           error_set(error,
+                     "%s: it was changed while it was sorted, so it is not replaced: run the "
+                     "command again, or write another file",
+                     sink->name);
+}
+
 bool sink_move(struct sink *sink, uint64_t place, struct error *error)
 {
     if (!writer_check(sink, true, error))

@@ -90,6 +90,10 @@ bool sink_end_trial(struct sink *sink, struct error *error);
 struct source;
 bool sink_writes_to(const struct sink *sink, const struct source *source);
 
+/* Fails if commit would replace the file that the source reads, and that was modified since it was
+ * opened: what was written to it would be lost. */
+bool sink_check_replaced(const struct sink *sink, const struct source *source, struct error *error);
+
 /* For an output that ranks share: the bytes that are written next go to `place` in the file. Before
  * commit, the place must be the size of the whole file. */
 bool sink_move(struct sink *sink, uint64_t place, struct error *error);

@@ -468,14 +468,24 @@ bool source_is_file(const struct source *source, int file)
            status.st_dev == source->input.device && status.st_ino == source->input.inode;
 }
 
-bool source_is_unmodified(const struct source *source)
+/* Returns true if the open file was last modified when the source was opened. */
+static bool is_unmodified(const struct source *source, int file)
 {
     const struct timespec *const before = &source->input.modified;
     struct stat status;
-    if (source->input.file < 0) /* closed at its end, so nothing will be read */
-        return true;
-    return fstat(source->input.file, &status) == 0 && status.st_mtim.tv_sec == before->tv_sec &&
+    return fstat(file, &status) == 0 && status.st_mtim.tv_sec == before->tv_sec &&
            status.st_mtim.tv_nsec == before->tv_nsec;
+}
+
+bool source_is_unmodified(const struct source *source)
+{
+    return source->input.file < 0 || /* closed at its end, so nothing will be read */
+           is_unmodified(source, source->input.file);
+}
+
+bool source_has_changed(const struct source *source, int file)
+{
+    return source_is_file(source, file) && !is_unmodified(source, file);
 }
 
 bool source_is_all_of(const struct source *source, const char *path, const struct stat *status)

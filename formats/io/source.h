@@ -100,6 +100,10 @@ void source_read_ahead(struct source *source, size_t most);
  * bytes that can be read at once. Without reading ahead, returns at once. */
 uint64_t source_await(struct source *source, uint64_t want, bool *ended);
 
+/* Returns true if `file` is the regular file of the source, and was modified after it was opened.
+ */
+bool source_has_changed(const struct source *source, int file);
+
 /* Returns the number of decoded bytes not yet read, or SIZE_UNKNOWN. It is known for regular files,
  * plain or of frames that all state their size, and for every source whose end a peek has reached.
  * Ends reading ahead. */

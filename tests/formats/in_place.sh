@@ -291,8 +291,27 @@ if [ -n "$fault_library" ]; then
     ok_file 'a file that another --in-place sorts already' both.txt numbers.sorted -- \
         env LD_PRELOAD="$fault_library" FAULT=read:2:run FAULT_RUN='! "$GPUSORT" -nr --in-place both.txt 2>second' \
         GPUSORT="$GPUSORT" "$GPUSORT" -n --in-place both.txt
-    ok_prints 'the second one is refused' \
-        'gpusort: both.txt: another process has locked it, such as another --in-place\n' -- cat second
+    message='another job is overwriting it with --in-place: wait for its end, or write another file'
+    ok_prints 'the second one is refused' "gpusort: both.txt: $message\n" -- cat second
+    # Another job overwrites the file that this one replaces: before, and meanwhile.
+    cp numbers.txt both.txt
+    ok_file 'a file in place that another job would replace' both.txt numbers.sorted -- \
+        env LD_PRELOAD="$fault_library" FAULT=pwrite:1:run FAULT_RUN='! "$GPUSORT" -nr both.txt -o both.txt 2>second' \
+        GPUSORT="$GPUSORT" "$GPUSORT" -n --in-place both.txt
+    ok_prints 'the other one is refused' "gpusort: both.txt: $message\n" -- cat second
+    cp numbers.txt both.txt
+    status=0
+    env LD_PRELOAD="$fault_library" FAULT=read:2:run FAULT_RUN='"$GPUSORT" -n --in-place both.txt' \
+        GPUSORT="$GPUSORT" "$GPUSORT" -nr both.txt -o both.txt 2>second || status=$?
+    ok 'a file that was overwritten while it was sorted is not replaced' [ "$status" -eq 2 ]
+    ok_same_bytes 'it is left as it was overwritten' both.txt numbers.sorted
+    ok 'this is reported' grep -qx 'gpusort: both.txt: it was changed while it was sorted, so it is not .*' second
+    cp numbers.txt locked.txt
+    ok_file 'a file that a script locks by lockf(3)' locked.txt numbers.sorted -- \
+        python3 -c 'import fcntl, subprocess, sys
+f = open("locked.txt", "r+")
+fcntl.lockf(f, fcntl.LOCK_EX)
+sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n locked.txt -o locked.txt
     cp numbers.txt locked.txt
     ok_file 'a file that a script locks by flock(1)' locked.txt numbers.sorted -- \
         flock locked.txt "$GPUSORT" -n --in-place locked.txt
