@@ -26,6 +26,10 @@
 /* Items that a thread searches for tie groups in one step. */
 #define SEGMENT_COUNT ((size_t)65536)
 
+/* Number of words of a row that are loaded one by one. After that, every other load compares rows
+ * with a chosen one. */
+#define ROUNDS_BY_WORDS 4u
+
 /* Loads of a row above the number that halving the lines explains. After that, whole rows are
  * compared: few lines may share a long prefix, and of many lines each choice may be bad. */
 #define ROUNDS_MORE 16u
@@ -115,6 +119,7 @@ struct slice {
     size_t count;
     struct row_cursor cursor;
     bool is_loaded;  /* the keys are loaded from the cursor */
+    bool is_beside;  /* `beside` of that load; see lines_load() */
     bool is_long;    /* lines_few_sort() cannot distinguish them */
     unsigned cuts;   /* cuts by sampled pivots still allowed with these keys */
     unsigned rounds; /* number of loads of this row */
@@ -123,7 +128,7 @@ struct slice {
 static inline struct row_cursor next_cursor(const struct lines *lines, const struct slice *slice,
                                             uint64_t key)
 {
-    return lines_load_next(lines, slice->cursor, key);
+    return lines_load_next(lines, slice->cursor, key, slice->is_beside);
 }
 
 /* Compares two items of a loaded slice, without their positions in the text. Returns a value below
@@ -201,11 +206,12 @@ static void leave_out_all_but_first(struct key_index *items, size_t count)
     items[0].index = first;
 }
 
-/* Loads the keys from the cursor. */
+/* Loads the keys from the cursor. If words one by one have not helped, alternates both methods. */
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
     const size_t count = slice->count;
-    lines_load(lines, slice->items, count, slice->cursor);
+    slice->is_beside = slice->rounds >= ROUNDS_BY_WORDS && !slice->is_beside;
+    lines_load(lines, slice->items, count, &slice->cursor, slice->is_beside);
     slice->is_loaded = true;
     slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(count));
     ++slice->rounds;
@@ -285,8 +291,10 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     parts[1].count = end - begin;
     parts[1].cursor = next_cursor(lines, slice, pivot);
     parts[1].is_loaded = false;
-    if (parts[1].cursor.column != slice->cursor.column)
+    if (parts[1].cursor.column != slice->cursor.column) {
         parts[1].rounds = 0;
+        parts[1].is_beside = false;
+    }
     parts[2].items += end;
     parts[2].count -= end;
     for (int i = 0; i < 2; ++i) {
