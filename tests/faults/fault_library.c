@@ -12,6 +12,7 @@
  *                      Windows
  *   FAULT_BUSY=yes     open files cannot be renamed or removed, as on some drives of Windows
  *   FAULT_BTRFS=full   all file systems are btrfs, and are full
+ *   FAULT_FUSE=yes     all file systems are FUSE, and a regular file has another inode at each look
  *   FAULT_CALLS=FILE   at exit, writes a line "NAME CALLS" to FILE for each function called
  *
  * Calls count from the start of main, and only from certain callers: the program, and libzstd,
@@ -367,6 +368,10 @@ int fstat(int file, struct stat *status)
         status->st_uid = status->st_gid = (uid_t)atoi(owner);
         status->st_mode |= 0777;
     }
+    if (result == 0 && getenv("FAULT_FUSE") && S_ISREG(status->st_mode)) {
+        static atomic_ulong looks;
+        status->st_ino += ++looks;
+    }
     errno = how ? how : errno;
     return result;
 }
@@ -379,6 +384,8 @@ int fstatfs(int file, struct statfs *status)
         status->f_type = BTRFS_SUPER_MAGIC;
         status->f_bavail = 0;
     }
+    if (result == 0 && getenv("FAULT_FUSE"))
+        status->f_type = FUSE_SUPER_MAGIC;
     errno = how ? how : errno;
     return result;
 }

@@ -129,6 +129,18 @@ cat many/* | sort -n >expected
 ok_output 'more inputs than files that may be open, to be sorted' expected -- \
     bash -c 'ulimit -n 64; "$0" -n "$@"' "$GPUSORT" many/*
 
+if [ -n "$fault_library" ]; then
+    on_fuse=(bash -c 'ulimit -n 64; exec env LD_PRELOAD="$0" FAULT_FUSE=yes "$@"' "$fault_library")
+    ok_output 'more inputs than files that may be open, on FUSE, where inodes change' expected -- \
+        "${on_fuse[@]}" "$gpusort_apart" -n many/*
+    cp -r many replaced
+    names=(replaced/*)
+    ok_fails_with 'an input on FUSE that is replaced' 2 'it was replaced by another file while it was read$' -- \
+        "${on_fuse[@]}" FAULT=read:$((${#names[@]} + 10)):run FAULT_RUN="seq 3 >other; mv other ${names[-1]}" \
+        "$gpusort_apart" -n replaced/*
+else
+    skip 'more inputs than files that may be open, on FUSE' 'no calls fail in this build'
+fi
 for i in {1..100}; do : >many/empty."$i"; done
 ok_output 'more inputs with nothing in them than files that may be open' expected -- \
     bash -c 'ulimit -n 64; "$0" -n -m --format=text "$@"' "$GPUSORT" many/*
