@@ -147,7 +147,8 @@ static bool can_be_in_place(const struct job *job)
 /* Smaller outputs and runs are not checked: their disk is found full soon. */
 #define ROOM_BYTES_MIN ((uint64_t)16 << 20)
 
-/* Fails if the output, or runs on disk, will certainly have no room, each beside the other. */
+/* Fails if the output, or runs on disk, will certainly have no room. Where the output has got its
+ * space, runs on the same file system must have room beside it. */
 static bool check_room(const struct run *run, struct error *error)
 {
     const struct job *const job = run->job;

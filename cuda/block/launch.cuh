@@ -64,7 +64,8 @@ struct launch_site {
     unsigned device;
     cudaStream_t stream;
     unsigned multiprocessors;
-    bool is_early; /* as in struct launch: all kernels begin with a wait */
+    bool is_early; /* as in struct launch, for all kernels of the sort; tests/style.sh checks that
+                      those of cuda/radix/ begin with a wait */
 };
 
 /* Queries the number of multiprocessors. is_early becomes false. */

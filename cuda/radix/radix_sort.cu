@@ -8,8 +8,9 @@
  *   of 16 bytes: radix_repeats_kernel, which counts equal keys of a larger sample
  *   in order: none        reverse: radix_reverse_kernel
  *   count:    radix_few_count_kernel, radix_few_runs_kernel, counting_fill_kernel
- *   digits:   radix_digit_count_kernel, radix_digit_plan_kernel, then a pass for each digit:
- *             radix_digit_kernel; radix_digit_copy_kernel after an odd number of passes
+ *   digits:   radix_digit_count_kernel, radix_digit_plan_kernel, then for each digit
+ *             radix_digit_kernel, which ends at once if all keys share the digit; then
+ *             radix_digit_copy_kernel, which copies after an odd number of passes
  *   models:   radix_open_kernel, and for the whole array
  *             radix_learn_kernel        a model: key -> position in the sorted order
  *             radix_count_kernel        items of each bucket
