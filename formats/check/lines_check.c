@@ -306,6 +306,8 @@ static bool seam_append(struct checking *checking, const char *text, size_t byte
 {
     struct seam *const seam = &checking->seam;
     const size_t need = seam->bytes + bytes;
+    if (bytes == 0) /* `text` may be NULL, and so may the seam */
+        return true;
     if (need > seam->capacity) {
         const size_t capacity = need > 2 * seam->capacity ? need : 2 * seam->capacity;
         const bool is_held = need <= SEAM_BYTES || memory_holds(need);
