@@ -214,8 +214,8 @@ static bool refuse_strangers(const char *name, struct error *error)
 }
 
 /* Fails if another job overwrites the regular file in place, whose result would be lost. Its lock
- * is that of an open file, which fcntl(2) shows as the process -1; scripts may hold other locks.
- * Only on file systems that need no server to answer. */
+ * is of all bytes and of an open file, which fcntl(2) shows as the process -1; other programs may
+ * hold other locks. Only on file systems that need no server to answer. */
 static bool check_lock(const struct output_path *found, const char *name, struct error *error)
 {
     static const long local_systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
@@ -230,8 +230,8 @@ static bool check_lock(const struct output_path *found, const char *name, struct
     if (is_local && file < 0)
         file = openat(found->directory, found->name, O_WRONLY | flags);
     if (file >= 0)
-        is_locked = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
-                    lock.l_pid == (pid_t)-1;
+        is_locked = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK &&
+                    lock.l_start == 0 && lock.l_len == 0 && lock.l_pid == (pid_t)-1;
     close_descriptor(&file);
     return !is_locked ||
            error_set(

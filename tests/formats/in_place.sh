@@ -313,6 +313,12 @@ f = open("locked.txt", "r+")
 fcntl.lockf(f, fcntl.LOCK_EX)
 sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n locked.txt -o locked.txt
     cp numbers.txt locked.txt
+    ok_file 'a file of which a script locks a byte by F_OFD_SETLK' locked.txt numbers.sorted -- \
+        python3 -c 'import fcntl, struct, subprocess, sys
+f = open("locked.txt", "r+")
+fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 100, 1, 0))
+sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n locked.txt -o locked.txt
+    cp numbers.txt locked.txt
     ok_file 'a file that a script locks by flock(1)' locked.txt numbers.sorted -- \
         flock locked.txt "$GPUSORT" -n --in-place locked.txt
 
