@@ -285,11 +285,11 @@ static void print_bytes(FILE *stream, uint64_t bytes)
 static void print_output(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct job *job = &plan->job;
-    const uint64_t bytes = job_output_bytes(job), free_bytes = sink_free_bytes(job->output.path);
     if (job->action == JOB_CHECK) {
         fprintf(stream, "%soutput     none: the order is checked\n", prefix);
         return;
     }
+    const uint64_t bytes = job_output_bytes(job), free_bytes = sink_free_bytes(job->output.path);
     fprintf(stream, "%soutput     ", prefix);
     quote_print(stream, job->output.path ? job->output.path : "standard output");
     fprintf(stream, ": %s", job->output_format->name);

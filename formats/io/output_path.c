@@ -223,8 +223,9 @@ static bool check_lock(const struct output_path *found, const char *name, struct
     struct statfs system;
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     bool is_local = false, is_locked = false;
-    for (size_t i = 0; i < sizeof local_systems / sizeof local_systems[0]; i++)
-        is_local |= fstatfs(found->file, &system) == 0 && (long)system.f_type == local_systems[i];
+    const bool is_known = fstatfs(found->file, &system) == 0;
+    for (size_t i = 0; is_known && i < sizeof local_systems / sizeof local_systems[0]; i++)
+        is_local |= (long)system.f_type == local_systems[i];
     const int flags = O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
     int file = is_local ? openat(found->directory, found->name, O_RDONLY | flags) : -1;
     if (is_local && file < 0)
