@@ -140,7 +140,7 @@ static struct cuda_sort path_sort(const struct sorter *sorter, const struct benc
 }
 
 /* Calls the path's `finish` for all lanes until each is done, with one wait per round, as the
- * engine does. This time counts. */
+ * engine does. The measured time includes these calls. */
 static bool finish_path(const struct sorter *sorter, const struct bench_case *bench,
                         const struct bench_memory *memory, struct error *error)
 {

@@ -30,9 +30,9 @@ void launcher_undo_binding(void);
 /* Lets rank 0 alone write to standard output: that of other ranks is /dev/null from now on. */
 void launcher_leave_output(void);
 
-/* Called before an error is printed on which the ranks have not agreed. If several ranks fail in
- * the same way, only one should print. So a rank other than 0 waits here for some time, and is
- * ended in that time if rank 0 has failed. */
+/* To be called before an error is printed on which the ranks have not agreed. If several ranks fail
+ * in the same way, only one should print: ranks other than 0 wait here for some time, in which the
+ * launcher ends them if rank 0 has failed too. */
 void launcher_let_rank_0_print(bool has_joined);
 
 #endif

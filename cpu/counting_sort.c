@@ -224,7 +224,7 @@ void dense_keys_write(unsigned width, const uint32_t *counts, uint64_t lowest,
 /* Keys that are compared with each value while they are in L1. */
 #define FEW_BLOCK_COUNT ((size_t)1024)
 
-/* Returns false if the table is full. */
+/* Inserts a new value, in key order. Returns false if the table is full. */
 static bool add_value(struct few_values *values, unsigned width, uint64_t stored,
                       struct key_order order)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* radix_strategy.h - how the GPU's radix sorts an array: one decision of the host, by facts that
- * one kernel has found (radix_look.cuh). There is no CUDA in here, so any facts can be tested.
+ * one kernel has found (radix_look.cuh). It uses no CUDA, so any facts can be tested.
  *
- * The facts decide about time alone. Every strategy sorts any array, or refuses it before it has
+ * The facts affect only the time. Every strategy sorts any array, or refuses it before it has
  * moved an item, and then the host decides again.
  */
 #ifndef CUDA_RADIX_STRATEGY_H
@@ -17,10 +17,10 @@ extern "C" {
 #endif
 
 /* Constants that depend on the scale of the data. They are passed as arguments, so that tests can
- * sort small arrays by every strategy. */
+ * sort small arrays by every strategy. Counts are of items. */
 struct radix_tuning {
     size_t merge_most;       /* up to this count segmented-merge is faster: it needs few launches */
-    size_t values_least;     /* below this count values are not counted */
+    size_t values_least;     /* least count for RADIX_STRATEGY_COUNT */
     size_t models_least;     /* below this count digits are faster than learning a model */
     size_t thin_most;        /* up to this count buckets are a quarter of a tile, not a whole one */
     size_t part_most;        /* above it buckets of two partitions are too large for a tile: the

@@ -205,7 +205,7 @@ static void put(const char *text, size_t length)
         return;
 }
 
-/* Returns true if the process may write to the terminal, which is not so in the background. */
+/* Returns true if the process is in the terminal's foreground group, or if that is not known. */
 static bool is_in_foreground(void)
 {
     const pid_t foreground = tcgetpgrp(STDERR_FILENO);

@@ -53,7 +53,7 @@ struct line_order {
     struct line_key *keys;
     size_t key_count; /* at least 1 */
     int separator;    /* a byte, 0 to 255, or LINE_SEPARATOR_BLANKS */
-    char terminator;  /* of each line, not a part of it: '\n'; for -z '\0' */
+    char terminator;  /* ends each line, and is no part of it: '\n', or '\0' for -z */
     bool reverse;     /* reverses the last resort (-r, not of a key) */
     bool stable;      /* there is no last resort (-s) */
     bool unique;      /* as stable, and keeps only the first of lines with equal keys (-u) */

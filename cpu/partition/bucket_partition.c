@@ -130,7 +130,7 @@ size_t sort_progress_await(struct sort_progress *progress, size_t known)
     return finished;
 }
 
-/* ---- Members that work on a range, and their parts ---- */
+/* ---- Which part of a range each thread takes ---- */
 
 unsigned worker_count(struct sort_worker worker)
 {

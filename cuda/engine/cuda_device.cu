@@ -171,7 +171,7 @@ bool cuda_memory_allocate(unsigned device, size_t bytes, void **memory, struct e
            memory_is_out(device, bytes, free_bytes, error);
 }
 
-/* ---- memory of the host that is near a device ----
+/* ---- memory of the host's NUMA node that a device is on ----
  *
  * The system call is made here, so libnuma is not needed. */
 

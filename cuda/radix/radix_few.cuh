@@ -87,7 +87,7 @@ __device__ __forceinline__ void block_clear_table(struct few_table<K> &table)
 
 /* The table of all keys, in global memory, and the runs that are made of it. */
 template <typename K>
-struct few_values {
+struct few_counted {
     K keys[RADIX_FEW_SLOTS]; /* FEW_NONE_BYTE in the beginning, all that follows cleared */
     atomic_count counts[RADIX_FEW_SLOTS];
     unsigned values;
@@ -128,7 +128,7 @@ __device__ __forceinline__ void thread_count_few(struct few_table<K> &table,
 /* Adds the counts of the block. */
 template <typename K>
 __device__ __forceinline__ void block_flush_few(const struct few_table<K> &table,
-                                                struct few_values<K> *values)
+                                                struct few_counted<K> *values)
 {
     for (unsigned i = threadIdx.x; i < RADIX_FEW_SLOTS; i += RADIX_FEW_THREADS) {
         if (table.counts[i] == 0)
@@ -146,7 +146,8 @@ __device__ __forceinline__ void block_flush_few(const struct few_table<K> &table
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_THREADS,
                                   blocks_with_room(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS))
-    radix_few_count_kernel(const K *__restrict__ source, size_t count, struct few_values<K> *values)
+    radix_few_count_kernel(const K *__restrict__ source, size_t count,
+                           struct few_counted<K> *values)
 {
     thread_wait_for_dependency();
     typedef struct few_table<K> table_type;
@@ -181,7 +182,7 @@ struct few_list {
 
 /* Ends with a barrier. */
 template <typename K>
-__device__ __forceinline__ void block_list_few(const struct few_values<K> *values,
+__device__ __forceinline__ void block_list_few(const struct few_counted<K> *values,
                                                const struct key_order &order,
                                                struct few_list<K> &list)
 {
@@ -206,7 +207,7 @@ __device__ __forceinline__ void block_list_few(const struct few_values<K> *value
  */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
-    radix_few_runs_kernel(struct few_values<K> *values, struct key_order order,
+    radix_few_runs_kernel(struct few_counted<K> *values, struct key_order order,
                           struct sort_status *status)
 {
     thread_wait_for_dependency();
@@ -241,7 +242,7 @@ __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
 /* Starts to sort keys of up to RADIX_FEW_MOST values. If there are more values, or too many of them
  * collide in a table, no key is moved, and the kernels set sort.status->is_refused. */
 template <typename K>
-static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *values,
+static bool radix_few_sort(const struct cuda_sort &sort, struct few_counted<K> *values,
                            struct error *error)
 {
     constexpr size_t keys_bytes = sizeof values->keys;

@@ -54,7 +54,8 @@ constexpr unsigned RADIX_ENTRIES = RADIX_ROOT_CELLS + RADIX_NODES * RADIX_NODE_C
 template <typename K>
 constexpr bool RADIX_IS_ITEM = sizeof(K) > sizeof(uint64_t);
 
-/* A position has 31 bits. The low ones are the place within a bucket, those above the bucket. */
+/* A position has 31 bits. The low RADIX_FRACTION_BITS are the position within a bucket, the bits
+ * above them the number of the bucket. */
 constexpr unsigned RADIX_FRACTION_BITS = 31 - RADIX_WAYS_BITS;
 
 /* Set in `first` of a cell that is cut again; the other bits are where its node's entries start. */

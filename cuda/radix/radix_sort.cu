@@ -2,7 +2,8 @@
 /* radix_sort.cu - sorts by the strategy that radix_decide() chooses. The kernels, in the order of
  * their launches:
  *
- *   up to merge_most items: those of segmented_merge_sort.cu; of 1 and 2 bytes: counting_keys.cu
+ *   of 1 and 2 bytes: those of counting_keys.cu
+ *   else up to merge_most items: those of segmented_merge_sort.cu
  *   radix_look_kernel     what is in order, and a sample; the host waits for it and decides
  *                         (radix_strategy.c)
  *   of 16 bytes: radix_repeats_kernel, which counts equal keys of a larger sample
@@ -159,7 +160,7 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     work.other = workspace_take<unsigned char>(memory, &used, 0);
     work.bytes = used + radix_digit_bytes(count, sizeof(K));
     if constexpr (RADIX_HAS_FEW<K>)
-        work.bytes = std::max(work.bytes, used + sizeof(struct few_values<K>));
+        work.bytes = std::max(work.bytes, used + sizeof(struct few_counted<K>));
     if constexpr (RADIX_HAS_MODELS<K>)
         radix_workspace_lay_models(plan, count, memory, &work);
     return work;
@@ -414,7 +415,7 @@ static bool radix_start_decided(const struct radix_run<K> &run, struct error *er
         return radix_reverse(run, error);
     case RADIX_STRATEGY_COUNT:
         if constexpr (RADIX_HAS_FEW<K>)
-            return radix_few_sort(run.sort, static_cast<struct few_values<K> *>(run.work.other),
+            return radix_few_sort(run.sort, static_cast<struct few_counted<K> *>(run.work.other),
                                   error);
         break;
     case RADIX_STRATEGY_DIGITS:

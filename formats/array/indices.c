@@ -13,7 +13,8 @@
 
 #include <omp.h>
 
-/* Items that the tap observes before they are read. */
+/* Items of a step: the tap observes them, and then their indices are written while they are in the
+ * cache. */
 #define STEP_COUNT ((size_t)1 << 10)
 
 /* Items whose indices are written. A piece has as many items as certainly fit a buffer. */

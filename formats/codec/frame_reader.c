@@ -375,8 +375,8 @@ struct frame_reader {
     struct frame_stream stream; /* of the caller; once it is started, of the cutter */
     unsigned threads;
     unsigned readers;   /* as in struct frame_reader_spec */
-    uint64_t delivered; /* bytes the caller got before that */
-    uint64_t skipped;   /* the part of them that is decoded again, to be skipped */
+    uint64_t delivered; /* bytes that the caller got before the cutter was started */
+    uint64_t skipped;   /* of these, bytes that the cutter decodes again and drops */
     bool is_ahead;      /* the cutter was started */
     pthread_t cutter, workers[WORKERS_MAX];
     unsigned worker_count; /* workers started by the cutter */

@@ -34,7 +34,7 @@
 
 #define BUFFER_BYTES SOURCE_PEEK_MAX
 
-/* Minimum unread bytes of a file for which threads are started, which takes about 1 ms. */
+/* Minimum number of decoded bytes left for which threads are started, which takes about 1 ms. */
 #define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
 
 /* Peeked bytes: data[begin..end) of BUFFER_BYTES. */
@@ -287,8 +287,8 @@ void source_read_ahead(struct source *source, size_t most)
     struct stat status;
     if (source->ahead || source->ended || most == 0)
         return;
-    const bool is_cached = source->input.is_sized && !source->frames;
-    if (is_cached || (source->frames && source->content_left < AHEAD_BYTES_MIN))
+    const bool is_plain = source->input.is_sized && !source->frames;
+    if (is_plain || (source->frames && source->content_left < AHEAD_BYTES_MIN))
         return;
     const bool is_waited_for = !source->input.is_stream &&
                                fstat(source->input.file, &status) == 0 && !S_ISREG(status.st_mode);

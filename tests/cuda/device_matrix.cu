@@ -371,8 +371,8 @@ static void check_proof(struct tap_output *tap)
 
 /* ---- the contract ---- */
 
-/* An engine refuses more items than were announced, when it is opened, and when it is restarted for
- * fewer items than it has room for. */
+/* An engine refuses more items than were announced to it, after it was opened, and after it was
+ * restarted for fewer. */
 static void check_refusal(struct tap_output *tap)
 {
     const struct engine_functions *const keys = cuda_backend.keys;

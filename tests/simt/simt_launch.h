@@ -60,8 +60,8 @@ void fiber_run(struct fiber *first);
 /* Switches to `next`; returns when another fiber switches back. `next` may be the current fiber. */
 void fiber_switch(struct fiber *next);
 
-/* As fiber_switch, at the end of a round. The fiber returns to the pool. The function returns, for
- * the fiber's next round, after the fiber was taken and switched to. */
+/* Ends the round: the fiber returns to the pool, and `next` runs. The call returns when the fiber
+ * starts its next round. */
 void fiber_retire(struct fiber *next);
 
 /* Ends fiber_run at the end of a round. Returns as fiber_retire does. */
