@@ -3,8 +3,9 @@
 # Builds everything twice and runs each test in one build or in both: with all warnings as errors, and
 # with the address and undefined behaviour sanitizers, on less data and without nvcc. The code for the
 # GPU runs on its stand-in on the CPU, in the sanitized build alone; `make check` runs it without
-# sanitizers, on more data. A third build, for aarch64, runs a few shell tests under qemu. The last line
-# is `N passed, N failed, N skipped` over all.
+# sanitizers, on more data. A third build, for aarch64, runs a few shell tests under qemu. The tests of
+# the first build, which often wait, run beside the other builds. The last line is `N passed, N failed,
+# N skipped` over all.
 #
 #   scripts/check.sh [--install] [DIR]
 #
@@ -58,19 +59,30 @@ else
     echo '== no nvcc: the code for the GPU is built for its stand-in on the CPU alone'
 fi
 
-echo '== for aarch64'
-scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1 -g0 -Werror' ||
-    echo 'the build for aarch64 failed'
 # These tests have small inputs only, and would do the same in both builds: the sanitized one runs them.
-TEST_AARCH64=$build/aarch64 \
-    TEST_EXCEPT='completions examples fuzz_targets messages npy sort_cases_* sort_options' \
-    check plain SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}"
+plain_except='completions examples fuzz_targets messages npy sort_cases_* sort_options'
+plain=(SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}")
 # Tests whose NAME-simt runs all of the host's code run only there; hosts only in the plain build. -g1,
 # the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program that is
 # linked -no-pie starts in 7 ms instead of 10.
-export TEST_SIZE=small TEST_EXCEPT='argsort cli completions external hosts input pipes soak stats top'
-check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g1 -Werror' \
-    CXXFLAGS='-O1 -g1 -Werror' LDFLAGS=-no-pie
+sanitized_except='argsort cli completions external hosts input pipes soak stats top'
+sanitized=(CUDA=0 'SANITIZE=address,undefined' CFLAGS='-O1 -g1 -Werror' CXXFLAGS='-O1 -g1 -Werror' LDFLAGS=-no-pie)
+
+# programs NAME MAKE-ARGUMENT...: builds what check would build, which then counts a failure.
+programs() { make -j"$(nproc)" check-programs BUILD="$build/$1" "${@:2}" || echo "$1: the build failed"; }
+mkdir -p "$build"
+TEST_EXCEPT=$plain_except programs plain "${plain[@]}"
+{
+    renice -n 19 "$BASHPID" >/dev/null
+    scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1 -g0 -Werror' ||
+        echo 'the build for aarch64 failed'
+    TEST_EXCEPT=$sanitized_except programs sanitized "${sanitized[@]}"
+} >"$build/beside.log" 2>&1 &
+TEST_EXCEPT=$plain_except check plain "${plain[@]}"
+echo '== the builds for aarch64 and with sanitizers'
+wait
+cat "$build/beside.log"
+TEST_SIZE=small TEST_AARCH64=$build/aarch64 TEST_EXCEPT=$sanitized_except check sanitized "${sanitized[@]}"
 
 echo "checked in $((SECONDS / 60)) min $((SECONDS % 60)) s"
 echo "$passed passed, $failed failed, $skipped skipped"

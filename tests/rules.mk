@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/rules.mk - the programs that test, and the stand-in for a GPU; included by the Makefile.
-.PHONY: check check-gpu simt fuzz
+.PHONY: check check-programs check-gpu simt fuzz
 simt_sources := $(filter-out %/simt_selftest.cc,$(wildcard tests/simt/*.cc))
 unit_sources := $(wildcard tests/unit_*.c tests/*/unit_*.c)
 matrices := $(basename $(notdir $(wildcard tests/cuda/*_matrix.cu)))
@@ -128,11 +128,12 @@ $(BUILD)/fuzz/%.cc.o: %.cc
 fuzz: $(fuzz_programs)
 	tests/fuzz/run_targets.sh $(BUILD)/fuzz
 
-check: all $(if $(filter-out 0,$(SIMT)),simt) $(unit_programs) \
+check-programs: all $(if $(filter-out 0,$(SIMT)),simt) $(unit_programs) \
 		$(if $(SANITIZE),,$(BUILD)/bench/bench_cpu) \
 		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs) \
 		$(if $(findstring fuzz_targets,$(TEST_EXCEPT)),,$(BUILD)/tests/mutate_seeds) \
 		$(if $(plugin),$(BUILD)/tests/mpi_faults.so)
+check: check-programs
 	BUILD=$(BUILD) tests/run.sh
 
 ifeq ($(CUDA),1)

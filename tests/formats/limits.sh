@@ -294,7 +294,7 @@ else
     # The program sees four processors, and so has up to four compressing threads.
     if [ -n "$fault_library" ]; then
         head -c 24000000 /dev/urandom >numbers.u64
-        od -A n -v -t u8 -w8 numbers.u64 | tr -d ' ' | sort -n >numbers
+        od -A n -v -t u8 -w8 numbers.u64 | sort | tr -d ' ' >numbers # od aligns the numbers on the right
         # shellcheck disable=SC2016 # expanded by the shell that it starts
         ok_output 'a compressed output, in a container' numbers -- in_group bash -c \
             'LD_PRELOAD=$0 "$@" && zstd -dc packed.zst' "$fault_library" "$gpusort_apart" \
