@@ -166,6 +166,14 @@ static bool merge_tables(const struct sort_job *job, struct item_range range,
     return true;
 }
 
+/* Adds keys [begin, end) to the table. Returns false if a table has too many values. */
+static bool count_unless_exceeded(const struct sort_job *job, struct item_range range,
+                                  struct value_table *table, size_t begin, size_t end)
+{
+    return !atomic_load_explicit(&job->exceeds_table, memory_order_relaxed) &&
+           value_table_count(table, job->width, range.from, begin, end);
+}
+
 /* Counts keys [begin, end) in the table. Returns false if they, or the keys of another member,
  * have too many values. The last keys of each stretch are counted first, so that a hundredth of
  * the keys that has many values is found before the others are counted for nothing. */
@@ -174,19 +182,19 @@ static bool count_in_table(struct sort_job *job, struct item_range range, struct
 {
     const size_t count = end - begin, previews = count / PREVIEW_COUNT;
     const size_t stretches = previews < STRETCHES_MAX ? previews : STRETCHES_MAX;
-    bool counted = true;
     value_table_clear(table);
-    for (size_t i = 0; counted && i < 2 * stretches; i++) {
-        const size_t stretch = i % stretches;
-        const size_t first = begin + count * stretch / stretches;
-        const size_t stop = begin + count * (stretch + 1) / stretches,
-                     preview = stop - PREVIEW_COUNT;
-        counted =
-            !atomic_load_explicit(&job->exceeds_table, memory_order_relaxed) &&
-            (i < stretches ? value_table_count(table, job->width, range.from, preview, stop)
-                           : value_table_count(table, job->width, range.from, first, preview));
+    for (size_t i = 0; i < stretches; i++) {
+        const size_t stop = begin + count * (i + 1) / stretches;
+        if (!count_unless_exceeded(job, range, table, stop - PREVIEW_COUNT, stop))
+            return false;
     }
-    return counted;
+    for (size_t i = 0; i < stretches; i++) {
+        const size_t stop = begin + count * (i + 1) / stretches;
+        if (!count_unless_exceeded(job, range, table, begin + count * i / stretches,
+                                   stop - PREVIEW_COUNT))
+            return false;
+    }
+    return true;
 }
 
 /* Sorts the range if its keys have up to VALUE_TABLE_VALUES_MAX values. If it gives up, the
@@ -336,14 +344,29 @@ static void team_quicksort(struct sort_job *job, struct sort_worker worker)
 
 /* ---- Buckets ---- */
 
-static struct item_range make_bucket(struct item_range parent, const size_t *starts, size_t bucket)
+/* The buckets of a range that was partitioned: bucket b is at [starts[b], starts[b + 1]). */
+struct bucket_list {
+    struct item_range parent;
+    const size_t *starts;
+    size_t count;
+};
+
+static struct bucket_list partition_range(struct sort_job *job, struct item_range range,
+                                          struct sort_worker worker)
 {
-    return (struct item_range){.from = parent.other,
-                               .other = parent.from,
-                               .begin = starts[bucket],
-                               .count = starts[bucket + 1] - starts[bucket],
+    struct bucket_list buckets = {.parent = range};
+    buckets.count = bucket_partition(job, range, worker, &buckets.starts);
+    return buckets;
+}
+
+static struct item_range bucket_at(const struct bucket_list *buckets, size_t bucket)
+{
+    return (struct item_range){.from = buckets->parent.other,
+                               .other = buckets->parent.from,
+                               .begin = buckets->starts[bucket],
+                               .count = buckets->starts[bucket + 1] - buckets->starts[bucket],
                                .order = key_order_identity(),
-                               .parent_count = parent.count};
+                               .parent_count = buckets->parent.count};
 }
 
 /* True for a bucket so large that one thread would sort it while the others are idle. */
@@ -382,12 +405,11 @@ static void sort_pending(struct sort_job *job, struct sort_worker worker, size_t
 
 /* Sorts the buckets that fit the cache. Larger ones are pushed, because partitioning one
  * overwrites `starts`. */
-static void sort_own_buckets(struct sort_job *job, struct item_range parent,
-                             struct partition_workspace *workspace, const size_t *starts,
-                             size_t buckets)
+static void sort_own_buckets(struct sort_job *job, const struct bucket_list *buckets,
+                             struct partition_workspace *workspace)
 {
-    for (size_t bucket = 0; bucket < buckets; bucket++) {
-        const struct item_range range = make_bucket(parent, starts, bucket);
+    for (size_t bucket = 0; bucket < buckets->count; bucket++) {
+        const struct item_range range = bucket_at(buckets, bucket);
         if (fits_cache(job, range.count))
             sort_range_in_cache(job, range, workspace->room);
         else
@@ -395,20 +417,28 @@ static void sort_own_buckets(struct sort_job *job, struct item_range parent,
     }
 }
 
-/* Claims the next bucket for the calling thread: first the buckets that are partitioned again,
- * so that the last thread to finish has a small one, then the others in order. Returns false if
- * none remains. */
-static bool claim_bucket(struct sort_job *job, struct item_range parent, struct sort_worker worker,
-                         const size_t *starts, size_t buckets, size_t *bucket)
+/* Claims the next bucket that fits the cache, or the next larger one, which is partitioned again.
+ * Returns false if none remains for the calling thread. */
+static bool claim_next(struct sort_job *job, const struct bucket_list *buckets,
+                       struct sort_worker worker, bool fits, size_t *bucket)
 {
-    size_t turn;
-    while ((turn = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < 2 * buckets) {
-        *bucket = turn % buckets;
-        const struct item_range range = make_bucket(parent, starts, *bucket);
-        if (fits_cache(job, range.count) == (turn >= buckets) && !is_shared_bucket(range, worker))
+    atomic_size_t *const next = fits ? &job->next_fitting : &job->next_larger;
+    while ((*bucket = atomic_fetch_add_explicit(next, 1, memory_order_relaxed)) < buckets->count) {
+        const struct item_range range = bucket_at(buckets, *bucket);
+        if (fits_cache(job, range.count) == fits && !is_shared_bucket(range, worker))
             return true;
     }
     return false;
+}
+
+/* Claims a bucket for the calling thread: the larger ones first, so that the last thread to finish
+ * has a small one. Returns false if none remains, or the sort has ended. */
+static bool claim_bucket(struct sort_job *job, const struct bucket_list *buckets,
+                         struct sort_worker worker, size_t *bucket)
+{
+    return !atomic_load_explicit(&job->has_ended, memory_order_relaxed) &&
+           (claim_next(job, buckets, worker, false, bucket) ||
+            claim_next(job, buckets, worker, true, bucket));
 }
 
 static void sort_bucket_alone(struct sort_job *job, struct item_range range,
@@ -423,37 +453,37 @@ static void sort_bucket_alone(struct sort_job *job, struct item_range range,
 }
 
 /* Pushes the buckets that the whole team sorts. Every member pushes the same ones. */
-static void push_shared_buckets(struct item_range parent, struct sort_worker worker,
-                                const size_t *starts, size_t buckets)
+static void push_shared_buckets(const struct bucket_list *buckets, struct sort_worker worker)
 {
-    for (size_t bucket = 0; bucket < buckets; bucket++) {
-        const struct item_range range = make_bucket(parent, starts, bucket);
+    for (size_t bucket = 0; bucket < buckets->count; bucket++) {
+        const struct item_range range = bucket_at(buckets, bucket);
         if (is_shared_bucket(range, worker))
             push_range(worker.workspace, range);
     }
 }
 
-static void sort_team_buckets(struct sort_job *job, struct item_range parent,
-                              struct sort_worker worker, const size_t *starts, size_t buckets)
+static void sort_team_buckets(struct sort_job *job, const struct bucket_list *buckets,
+                              struct sort_worker worker)
 {
     size_t bucket;
-    push_shared_buckets(parent, worker, starts, buckets);
-    while (claim_bucket(job, parent, worker, starts, buckets, &bucket))
-        sort_bucket_alone(job, make_bucket(parent, starts, bucket), worker.workspace);
+    push_shared_buckets(buckets, worker);
+    while (claim_bucket(job, buckets, worker, &bucket))
+        sort_bucket_alone(job, bucket_at(buckets, bucket), worker.workspace);
     worker_barrier(worker);
-    if (worker_number(worker) == 0)
-        atomic_store_explicit(&job->next, 0, memory_order_relaxed);
+    if (worker_number(worker) == 0) {
+        atomic_store_explicit(&job->next_larger, 0, memory_order_relaxed);
+        atomic_store_explicit(&job->next_fitting, 0, memory_order_relaxed);
+    }
 }
 
 static void sort_by_partition(struct sort_job *job, struct item_range range,
                               struct sort_worker worker)
 {
-    const size_t *starts;
-    const size_t buckets = bucket_partition(job, range, worker, &starts);
+    const struct bucket_list buckets = partition_range(job, range, worker);
     if (worker.member)
-        sort_team_buckets(job, range, worker, starts, buckets);
+        sort_team_buckets(job, &buckets, worker);
     else
-        sort_own_buckets(job, range, worker.workspace, starts, buckets);
+        sort_own_buckets(job, &buckets, worker.workspace);
 }
 
 /* Sorts the pending ranges, which hold ordered bits, until `done` remain. */
@@ -481,38 +511,42 @@ static struct item_range whole_input(const struct sort_job *job)
                                .parent_count = SIZE_MAX};
 }
 
+/* The buckets of the input, after sort_progress_open. */
+static struct bucket_list input_buckets(const struct sort_job *job)
+{
+    return (struct bucket_list){whole_input(job), job->progress.starts,
+                                job->progress.finished.buckets};
+}
+
 /* Sorts one unclaimed bucket of the input; false if none remains. */
 static bool finish_next_bucket(struct sort_job *job, struct sort_worker worker)
 {
-    struct sort_progress *const progress = &job->progress;
-    const struct item_range input = whole_input(job);
+    const struct bucket_list buckets = input_buckets(job);
     size_t bucket;
-    if (!claim_bucket(job, input, worker, progress->starts, progress->finished.buckets, &bucket))
+    if (!claim_bucket(job, &buckets, worker, &bucket))
         return false;
-    sort_bucket_alone(job, make_bucket(input, progress->starts, bucket), worker.workspace);
-    sort_progress_finish(progress, bucket);
+    sort_bucket_alone(job, bucket_at(&buckets, bucket), worker.workspace);
+    sort_progress_finish(&job->progress, bucket);
     return true;
 }
 
 /* Marks the shared buckets as finished. Member 0 only. */
 static void finish_shared_buckets(struct sort_job *job, struct sort_worker worker)
 {
-    struct sort_progress *const progress = &job->progress;
-    for (size_t bucket = 0; bucket < progress->finished.buckets; bucket++)
-        if (is_shared_bucket(make_bucket(whole_input(job), progress->starts, bucket), worker))
-            sort_progress_finish(progress, bucket);
+    const struct bucket_list buckets = input_buckets(job);
+    for (size_t bucket = 0; bucket < buckets.count; bucket++)
+        if (is_shared_bucket(bucket_at(&buckets, bucket), worker))
+            sort_progress_finish(&job->progress, bucket);
 }
 
 /* Partitions the input and sorts the buckets that the whole team sorts. After that,
  * sort_progress reports finished buckets. */
 static void partition_input(struct sort_job *job, struct sort_worker worker)
 {
-    const struct item_range input = whole_input(job);
-    const size_t *starts;
-    const size_t buckets = bucket_partition(job, input, worker, &starts);
+    const struct bucket_list buckets = partition_range(job, whole_input(job), worker);
     if (worker_number(worker) == 0)
-        sort_progress_open(&job->progress, starts, buckets);
-    push_shared_buckets(input, worker, starts, buckets);
+        sort_progress_open(&job->progress, buckets.starts, buckets.count);
+    push_shared_buckets(&buckets, worker);
     worker_barrier(worker);
     if (worker.workspace->pending_count == 0)
         return;
@@ -747,7 +781,7 @@ void array_sort_end(struct array_sort *sorting)
 {
     if (sorting->is_done || sorting->counting.keys)
         return;
-    atomic_store_explicit(&sorting->job.next, SIZE_MAX / 2, memory_order_relaxed);
+    atomic_store_explicit(&sorting->job.has_ended, true, memory_order_relaxed);
     team_end(&sorting->team);
     sort_progress_end(&sorting->job.progress);
     sorting->is_done = true;

@@ -159,8 +159,10 @@ struct sort_job {
     atomic_bool has_disorder;       /* a member found its part out of order */
     atomic_bool exceeds_few_values; /* a member counted more than FEW_VALUES_MAX values */
     atomic_bool exceeds_table;      /* a member counted too many values for a table */
-    atomic_size_t next;             /* next of the team's buckets to claim */
-    struct sort_progress progress;  /* of the input buckets */
+    /* The next bucket to claim, of those that fit the cache of a thread and of the larger ones. */
+    atomic_size_t next_fitting, next_larger;
+    atomic_bool has_ended;         /* true: no more buckets are claimed */
+    struct sort_progress progress; /* of the input buckets */
 };
 
 /* The calling thread, working on a range with its team or alone. */
