@@ -336,7 +336,7 @@ static size_t coming_bytes(const struct job *job)
 {
     size_t bytes = job->reader_count;
     for (size_t i = 0; i < job->reader_count; i++) {
-        const uint64_t left = source_bytes_left(job->readers[i].source);
+        const uint64_t left = source_stop_and_get_left(job->readers[i].source);
         if (left == SIZE_UNKNOWN || __builtin_add_overflow(bytes, left, &bytes))
             return COUNT_UNKNOWN;
     }

@@ -128,8 +128,8 @@ static void expect_merged(struct run *run, const struct inputs *inputs)
     uint64_t bytes = run->header.bytes;
     bool is_exact = true;
     for (size_t i = 0; i < inputs->count; i++) {
-        const struct source *const source = inputs->sources[i];
-        const uint64_t left = source_bytes_left(source);
+        struct source *const source = inputs->sources[i];
+        const uint64_t left = source_stop_and_get_left(source);
         char last = job->line_order.terminator;
         is_exact &= left == 0 || source_last_byte(source, &last);
         if (__builtin_add_overflow(bytes, left, &bytes))

@@ -80,7 +80,7 @@ static bool agree_with_first(const struct plan *plan, const struct format *forma
 static bool add_up_counts(struct plan *plan, const struct reader *reader, struct error *error)
 {
     size_t *count = &plan->job.sort.count;
-    const uint64_t bytes = source_bytes_left(reader->source);
+    const uint64_t bytes = source_stop_and_get_left(reader->source);
     if (reader->layout.count == COUNT_UNKNOWN || *count == COUNT_UNKNOWN)
         *count = COUNT_UNKNOWN;
     else if (__builtin_add_overflow(*count, reader->layout.count, count))

@@ -179,9 +179,9 @@ static void await_size(const struct options *options, struct plan *plan, bool *i
     for (size_t i = 0; i < plan->job.reader_count && ended && bytes < wanted; i++) {
         struct source *const source = plan->job.readers[i].source;
         const bool has_room = wanted <= room / 2;
-        if (has_room) /* source_bytes_left() would end what plan_read_ahead() began */
+        if (has_room) /* plan_read_ahead() may have begun, and continues until the stop */
             (void)source_await(source, wanted - bytes, &ended);
-        uint64_t left = source_bytes_left(source);
+        uint64_t left = source_stop_and_get_left(source);
         if (left == SIZE_UNKNOWN && has_room) {
             const uint64_t spare = room - wanted < AHEAD_BYTES ? room - wanted : AHEAD_BYTES;
             source_read_ahead(source, (size_t)(wanted - bytes + spare));

@@ -71,7 +71,7 @@ static bool take_sample(struct source *source, enum key_endian endian, struct sa
     size_t head_bytes;
     if (!source_peek(source, 1, &head, &head_bytes, error))
         return false;
-    const uint64_t left = source_bytes_left(source);
+    const uint64_t left = source_stop_and_get_left(source);
     const bool reaches_all = left != SIZE_UNKNOWN && left > head_bytes && source_has_places(source);
     const uint64_t bytes = reaches_all ? left : head_bytes;
     const bool is_all = bytes <= sizeof sample->words;
@@ -343,7 +343,7 @@ static bool raw_content_check_name(struct source *source, const struct key_type 
     static struct sample sample; /* large for a stack */
     const bool is_byte = type->id == KEY_TYPE_i8 || type->id == KEY_TYPE_u8;
     const bool is_named = named_type && named_type->kind == type->kind && named_type->bytes == 8;
-    const uint64_t left = source_bytes_left(source);
+    const uint64_t left = source_stop_and_get_left(source);
     const unsigned bytes = is_byte ? 8 : 16; /* size of NumPy's type */
     if (!(is_byte || type->id == KEY_TYPE_f16) || (left != SIZE_UNKNOWN && left % bytes != 0))
         return true;
@@ -383,7 +383,7 @@ struct probe {
 static bool probe_source(struct source *source, struct probe *probe, struct error *error)
 {
     const size_t most =
-        source_bytes_left(source) == SIZE_UNKNOWN ? SOURCE_PEEK_MAX : CONTENT_PROBE_BYTES;
+        source_stop_and_get_left(source) == SIZE_UNKNOWN ? SOURCE_PEEK_MAX : CONTENT_PROBE_BYTES;
     if (!source_peek(source, most, &probe->head, &probe->bytes, error))
         return false;
     probe->bytes = probe->bytes < CONTENT_PROBE_BYTES ? probe->bytes : CONTENT_PROBE_BYTES;

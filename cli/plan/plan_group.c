@@ -106,9 +106,9 @@ static bool check_shared(const struct plan *plan, struct error *error)
                          "or as one rank (mpirun -n 1)",
                          unshared);
     for (size_t i = 0; i < job->reader_count; i++) {
-        const struct source *const source = job->readers[i].source;
-        if (!job->has_rank_inputs && source_bytes_left(source) > 0 && !plan_is_spooled(plan, i) &&
-            !source_can_narrow(source))
+        struct source *const source = job->readers[i].source;
+        if (!job->has_rank_inputs && source_stop_and_get_left(source) > 0 &&
+            !plan_is_spooled(plan, i) && !source_can_narrow(source))
             return error_set(error, "%s: not a plain regular file, as it is for rank 0",
                              source_name(source));
     }
@@ -173,10 +173,10 @@ static uint64_t hash_lines(const struct job *job)
 }
 
 /* Hashes samples of the input: a file on a disk of each host may have the same name and size. */
-static bool hash_content(const struct source *source, uint64_t *hash, struct error *error)
+static bool hash_content(struct source *source, uint64_t *hash, struct error *error)
 {
     unsigned char bytes[SAMPLE_BYTES];
-    const uint64_t size = source_bytes_left(source);
+    const uint64_t size = source_stop_and_get_left(source);
     const uint64_t last = size > SAMPLE_BYTES ? size - SAMPLE_BYTES : 0;
     for (uint64_t i = 0; i < SAMPLE_COUNT; i++) {
         size_t got;
@@ -195,8 +195,8 @@ static bool hash_contents(const struct plan *plan, uint64_t *hash, struct error 
     const struct job *const job = &plan->job;
     *hash = 0;
     for (size_t i = 0; i < job->reader_count && !job->has_rank_inputs; i++) {
-        const struct source *const source = job->readers[i].source;
-        if (source_bytes_left(source) > 0 && !plan_is_spooled(plan, i) &&
+        struct source *const source = job->readers[i].source;
+        if (source_stop_and_get_left(source) > 0 && !plan_is_spooled(plan, i) &&
             !hash_content(source, hash, error))
             return false;
     }
@@ -410,8 +410,8 @@ static bool narrow_text(struct plan *plan, size_t i, uint64_t before, uint64_t a
     struct job *const job = &plan->job;
     struct group *const group = job->group;
     struct reader *const reader = &job->readers[i];
-    struct text text = {reader->source, source_bytes_left(reader->source), terminator_of(job),
-                        buffer};
+    struct text text = {reader->source, source_stop_and_get_left(reader->source),
+                        terminator_of(job), buffer};
     const bool is_spooled = plan_is_spooled(plan, i), finds = !is_spooled || group->rank == 0;
     if (!group_agree(group, !finds || find_begins(group, &text, before, all, begins, error),
                      error) ||
@@ -435,9 +435,9 @@ static bool narrow_texts(struct plan *plan, struct error *error)
     bool ok =
         group_agree(job->group, (buffer && begins) || error_set(error, "out of memory"), error);
     for (size_t i = 0; i < job->reader_count; i++)
-        all += source_bytes_left(job->readers[i].source);
+        all += source_stop_and_get_left(job->readers[i].source);
     for (size_t i = 0; ok && i < job->reader_count; i++) {
-        const uint64_t bytes = source_bytes_left(job->readers[i].source);
+        const uint64_t bytes = source_stop_and_get_left(job->readers[i].source);
         ok = group_agree(job->group, narrow_text(plan, i, before, all, buffer, begins, error),
                          error);
         before += bytes;
@@ -535,7 +535,7 @@ static bool count_own_lines(struct job *job, struct error *error)
     job->sort.count = 0;
     for (size_t i = 0; ok && i < job->reader_count; i++) {
         struct reader *const reader = &job->readers[i];
-        const struct text text = {reader->source, source_bytes_left(reader->source),
+        const struct text text = {reader->source, source_stop_and_get_left(reader->source),
                                   terminator_of(job), buffer};
         ok = count_lines(&text, &reader->layout.count, error);
         job->sort.count += reader->layout.count;

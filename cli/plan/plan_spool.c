@@ -106,10 +106,10 @@ static bool find_frames(const char *path, const struct codec *codec, struct fram
 
 /* Returns true if the part of each rank begins in another frame of the input. */
 static bool can_divide(const struct group *group, const struct source_spec *spec,
-                       const struct source *source)
+                       struct source *source)
 {
     const struct codec *const codec = source_codec(source);
-    const uint64_t bytes = source_bytes_left(source);
+    const uint64_t bytes = source_stop_and_get_left(source);
     if (strcmp(spec->path, "-") == 0 || bytes == SIZE_UNKNOWN || !codec->find_frames)
         return false;
     struct frame_place *const places = calloc(group->size, sizeof *places);
@@ -127,7 +127,7 @@ static bool keep_head(struct plan_spool *spool, struct source **source, struct e
 {
     const unsigned char *head;
     size_t bytes;
-    spool->facts[SPOOL_BYTES] = source_bytes_left(*source);
+    spool->facts[SPOOL_BYTES] = source_stop_and_get_left(*source);
     spool->facts[SPOOL_IS_DIVIDED] = true;
     keep_original(spool, source);
     if (!source_peek(spool->original, PLAN_SPOOL_HEAD_BYTES, &head, &bytes, error))
@@ -210,7 +210,7 @@ static bool open_own(struct options *options, const struct source_spec *spec, st
     struct plan_spool *const spool = &plan->spools[plan->job.reader_count];
     if (!source_open_as(spec, source, error))
         return false;
-    if (source_can_narrow(*source) || source_bytes_left(*source) == 0)
+    if (source_can_narrow(*source) || source_stop_and_get_left(*source) == 0)
         return true;
     if (!store_input(options, plan, spool, source, error))
         return false;
@@ -219,10 +219,10 @@ static bool open_own(struct options *options, const struct source_spec *spec, st
 }
 
 /* True for a regular file without content. A pipe that has ended must not be opened again. */
-static bool is_empty_file(const struct source_spec *spec, const struct source *source)
+static bool is_empty_file(const struct source_spec *spec, struct source *source)
 {
     struct stat status;
-    return source_bytes_left(source) == 0 && stat(spec->path, &status) == 0 &&
+    return source_stop_and_get_left(source) == 0 && stat(spec->path, &status) == 0 &&
            S_ISREG(status.st_mode);
 }
 
@@ -442,7 +442,7 @@ bool plan_store_spools(struct plan *plan, struct error *error)
         struct plan_spool *const spool = &plan->spools[i];
         struct source **const source = &plan->job.readers[i].source;
         if (spool->facts[SPOOL_IS_DIVIDED] && group->rank == 0 && ok) {
-            const uint64_t left = source_bytes_left(*source);
+            const uint64_t left = source_stop_and_get_left(*source);
             const uint64_t done = spool->facts[SPOOL_BYTES] - left;
             source_close(*source);
             *source = NULL;
@@ -460,7 +460,7 @@ bool plan_take_part(struct plan *plan, size_t i, uint64_t place, uint64_t bytes,
                     struct error *error)
 {
     struct source *const source = plan->job.readers[i].source;
-    const uint64_t left = source_bytes_left(source);
+    const uint64_t left = source_stop_and_get_left(source);
     if (plan_is_spooled(plan, i)) {
         const uint64_t begin = plan->spools[i].facts[SPOOL_BYTES] - left + place;
         if (!distribute(plan, i, (struct part){begin, begin + bytes}, error))

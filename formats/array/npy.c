@@ -455,7 +455,7 @@ static bool refuse_rest(const struct reader *reader, const unsigned char *rest, 
 /* Checks that the number of bytes after the header is as stated, if the source knows it. */
 static bool check_size(const struct reader *reader, struct error *error)
 {
-    const uint64_t bytes = source_bytes_left(reader->source);
+    const uint64_t bytes = source_stop_and_get_left(reader->source);
     const uint64_t data_bytes = layout_bytes(&reader->layout);
     if (bytes == SIZE_UNKNOWN || bytes == data_bytes)
         return true;
@@ -493,7 +493,8 @@ static bool check_end(struct reader *reader, struct error *error)
     size_t bytes;
     if (!source_peek(reader->source, MAGIC_BYTES, &data, &bytes, error))
         return false;
-    return bytes == 0 || refuse_rest(reader, data, bytes, source_bytes_left(reader->source), error);
+    return bytes == 0 ||
+           refuse_rest(reader, data, bytes, source_stop_and_get_left(reader->source), error);
 }
 
 static bool npy_read_keys(struct reader *reader, void *items, size_t capacity, size_t *count,

@@ -25,7 +25,7 @@ static bool raw_read_header(struct reader *reader, struct error *error)
     if (!layout->type)
         return error_set(error, "%s: raw numbers have no type; use --type",
                          source_name(reader->source));
-    const uint64_t bytes = source_bytes_left(reader->source);
+    const uint64_t bytes = source_stop_and_get_left(reader->source);
     layout->count = COUNT_UNKNOWN;
     if (bytes == SIZE_UNKNOWN)
         return true;

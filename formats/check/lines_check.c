@@ -442,7 +442,7 @@ static void check_pieces(struct checking *checking)
 bool lines_check(struct source *source, const struct line_order *order, uint64_t lines_before,
                  unsigned threads, struct lines_check *check, struct error *error)
 {
-    const uint64_t pieces = source_bytes_left(source) / PIECE_BYTES + 1;
+    const uint64_t pieces = source_stop_and_get_left(source) / PIECE_BYTES + 1;
     struct checking checking = {.source = source,
                                 .order = order,
                                 .lines_before = lines_before,

@@ -531,7 +531,7 @@ const char *source_name(const struct source *source)
     return source->name;
 }
 
-uint64_t source_bytes_left(const struct source *source)
+uint64_t source_stop_and_get_left(struct source *source)
 {
     const uint64_t peeked =
         buffered(&source->peeked) + (source->ahead ? read_ahead_stop(source->ahead) : 0);

@@ -104,10 +104,10 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended);
  */
 bool source_has_changed(const struct source *source, int file);
 
-/* Returns the number of decoded bytes not yet read, or SIZE_UNKNOWN. It is known for regular files,
- * plain or of frames that all state their size, and for every source whose end a peek has reached.
- * Ends reading ahead. */
-uint64_t source_bytes_left(const struct source *source);
+/* Stops reading ahead, and waits for its thread, which owns the position until then. Returns the
+ * number of decoded bytes not yet read, or SIZE_UNKNOWN. It is known for regular files, plain or of
+ * frames that all state their size, and for every source whose end a peek has reached. */
+uint64_t source_stop_and_get_left(struct source *source);
 
 /* Sets *byte to the last byte of a plain regular file or run. Returns false if it is empty or
  * parked, or for other sources. */

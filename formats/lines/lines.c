@@ -251,7 +251,7 @@ static size_t reserve_some(struct lines *lines, size_t want, struct error *error
 bool lines_read_input(struct lines *lines, struct source *source, size_t room, size_t most,
                       bool *ended, struct error *error)
 {
-    const uint64_t left = source_bytes_left(source);
+    const uint64_t left = source_stop_and_get_left(source);
     const size_t coming = left < SIZE_MAX / 4 ? (size_t)left + 1 : GROWTH_BYTES;
     const bool has_room = lines->bytes < room && left < room - lines->bytes;
     struct error shortage = {0};

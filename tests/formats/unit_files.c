@@ -97,7 +97,7 @@ static void a_pipe_ends_when_its_writer_does(void **state)
     close(ends[1]);
     assert_int_equal(source_await(source, UINT64_MAX, &ended), ALL);
     assert_true(ended);
-    assert_int_equal(source_bytes_left(source), ALL);
+    assert_int_equal(source_stop_and_get_left(source), ALL);
     assert_true(source_read(source, found, ALL + 1, &got, &error));
     assert_int_equal(got, ALL);
     assert_memory_equal(found, content, ALL);

@@ -205,7 +205,7 @@ static bool read_source(struct bytes stream, size_t piece, struct bytes *content
     bool ok = source_open_file(file, "x.zst", zstd, 1, &source, error);
     size_t got = 1;
     content->bytes = 0;
-    *bytes_left = ok ? source_bytes_left(source) : 0;
+    *bytes_left = ok ? source_stop_and_get_left(source) : 0;
     while (ok && got > 0) {
         const size_t left = CONTENT_MAX - content->bytes;
         ok = source_read(source, content->data + content->bytes, piece < left ? piece : left, &got,
