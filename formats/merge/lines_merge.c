@@ -174,8 +174,8 @@ struct merger {
     char *last_text;                 /* for a unique order: a copy of the last line written */
     size_t last_length;
     bool has_last;
-    uint64_t last_key;       /* key of the last line of rounds that were in order */
-    struct check_sum passed; /* checksum of the lines of all rounds, written or left out */
+    uint64_t last_key;    /* key of the last line of rounds that were in order */
+    struct check_sum sum; /* checksum of the lines of all rounds, written or left out */
 };
 
 void lines_ends_free(struct lines_ends *ends)
@@ -247,7 +247,7 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
         (void)line_image_make(merge->order, merger->last_text, merger->last_length, &round.last);
     const bool ok = merge_round_run(&round, sink, error);
     merger->last_key = round.last_key;
-    check_sum_add(&merger->passed, round.passed);
+    check_sum_add(&merger->sum, round.sum);
     if (ok && round.is_disordered)
         return sink_fail_proof(sink, "the lines written are not in order", error);
     return ok && (!merge->ends || keep_ends(merge->ends, &round, error)) &&
@@ -319,13 +319,13 @@ static void close_inputs(struct merger *merger)
     free(merger->last_text);
 }
 
-/* Checks that the lines passed on are the lines read. */
-static bool check_passed(const struct merger *merger, struct sink *sink, struct error *error)
+/* Checks that the lines written and left out are the lines read. */
+static bool check_lines_kept(const struct merger *merger, struct sink *sink, struct error *error)
 {
     struct check_sum read = {0, 0};
     for (size_t i = 0; i < merger->merge->count; i++)
         check_sum_add(&read, merger->inputs.inputs[i].block.read.sum);
-    return check_sum_equal(read, merger->passed) ||
+    return check_sum_equal(read, merger->sum) ||
            sink_fail_proof(sink, "the lines written are not those that were read", error);
 }
 
@@ -353,7 +353,7 @@ bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error 
     merge->bytes = merger.inputs.bytes;
     for (size_t i = 0; merge->source_sums && i < merge->count; i++)
         merge->source_sums[i] = merger.inputs.inputs[i].block.read.sum;
-    ok = check_passed(&merger, sink, error);
+    ok = check_lines_kept(&merger, sink, error);
 done:
     close_inputs(&merger);
     return ok;

@@ -32,14 +32,14 @@ struct merge_part {
     const struct merge_texts *texts;
     const struct key_index *items; /* in the scratch */
     size_t count, next;
-    size_t passed_bytes; /* bytes of the next item's lines already passed, with a unique order */
+    size_t taken_bytes;                     /* of the next item's lines, with a unique order */
     struct key_index first_item, last_item; /* if there are any */
     bool is_block;               /* all items are of one text, and all lines are written */
     struct line_with_image last; /* the last line written, with a unique order */
     bool has_last;
     bool has_written;
-    bool is_disordered;      /* out: a key is less than that of the line before it */
-    struct check_sum passed; /* out: lines written and omitted, at their source positions */
+    bool is_disordered;   /* out: a key is less than that of the line before it */
+    struct check_sum sum; /* out: of lines written and left out, at their source positions */
 };
 
 /* The next line of a text, of lines with equal images. */
@@ -237,7 +237,7 @@ static void merge_part_start(struct merge_part *part, const struct merge_texts *
 {
     size_t arrays = 0;
     part->texts = texts;
-    part->count = part->next = part->passed_bytes = 0;
+    part->count = part->next = part->taken_bytes = 0;
     for (size_t k = 0; k < texts->active_count; k++) {
         if (begins[k] == ends[k])
             continue;
@@ -254,42 +254,76 @@ static void merge_part_start(struct merge_part *part, const struct merge_texts *
     part->is_disordered = !check_keys_rise(part->items, part->count);
 }
 
-/* ---- Output of a part ---- */
+/* ---- Output of a part ----
+ *
+ *   items      |   a   |           b           |   c   |     two lines follow that of b
+ *   lines      |   a   |   b   |   b1  |   b2  |   c   |
+ *   units      |   1   |           2           |   3   |     written as a whole, or left out
+ *   with -u    |   1   |   2   |   3   |   4   |   5   |     b1 may be left out, as it may equal b
+ *
+ * A unit that was written or left out is taken: the checksum of the part includes it, and the unit
+ * after it is next. `taken_bytes` is 0, except within b with -u: the bytes of units 2 and 3 while
+ * unit 4 is next.
+ */
 
-/* Sets `line` to the next lines to write as a unit: with a unique order one line, because the next
- * one may be left out, otherwise a line and the lines that follow it, without an image. */
-static inline void set_next_line(const struct merge_part *part, struct line_with_image *line)
+/* As set_next_unit(), with a unique order. */
+static inline void set_next_unique_line(const struct merge_part *part, struct key_index item,
+                                        struct line_with_image *line)
 {
     const struct merge_texts *const texts = part->texts;
-    const struct key_index item = part->items[part->next];
-    if (!texts->order->unique) {
-        line->text = merge_item_line(texts, item);
-        line->length = merge_item_bytes(texts, item) - 1;
-        return;
-    }
-    if (part->passed_bytes == 0) {
+    if (part->taken_bytes == 0) {
         merge_item_set_line(texts, item, line);
         return;
     }
-    const char *const text = merge_item_line(texts, item) + part->passed_bytes;
+    const char *const text = merge_item_line(texts, item) + part->taken_bytes;
     const char *const end = rawmemchr(text, texts->order->terminator);
     (void)line_image_make(texts->order, text, (size_t)(end - text), line);
 }
 
-static inline uint64_t next_place(const struct merge_part *part)
+/* Sets `line` to the text of the next unit, without the last terminator. It has an image only with
+ * a unique order. */
+static inline void set_next_unit(const struct merge_part *part, struct line_with_image *line)
 {
-    return merge_item_place(part->texts, part->items[part->next]) + part->passed_bytes;
+    const struct merge_texts *const texts = part->texts;
+    const struct key_index item = part->items[part->next];
+    if (texts->order->unique) {
+        set_next_unique_line(part, item, line);
+        return;
+    }
+    line->text = merge_item_line(texts, item);
+    line->length = merge_item_bytes(texts, item) - 1;
 }
 
-static inline void step_over(struct merge_part *part, const struct line_with_image *line)
+/* Returns the position of the next unit in its source. */
+static inline uint64_t next_place(const struct merge_part *part)
 {
-    if (part->texts->order->unique) {
-        part->passed_bytes += line->length + 1;
-        if (part->passed_bytes < merge_item_bytes(part->texts, part->items[part->next]))
-            return;
-        part->passed_bytes = 0;
-    }
-    part->next++;
+    return merge_item_place(part->texts, part->items[part->next]) + part->taken_bytes;
+}
+
+/* Takes a line of the next item. Returns true if it was the last one of the item. */
+static inline bool take_unique_line(struct merge_part *part, const struct line_with_image *line)
+{
+    part->taken_bytes += line->length + 1;
+    if (part->taken_bytes < merge_item_bytes(part->texts, part->items[part->next]))
+        return false;
+    part->taken_bytes = 0;
+    return true;
+}
+
+/* Takes the next unit, so that the one after it is next. */
+static inline void take_unit(struct merge_part *part, const struct line_with_image *line)
+{
+    if (!part->texts->order->unique || take_unique_line(part, line))
+        part->next++;
+}
+
+/* Takes the next unit, with its checksum, where it is not copied. */
+static void take_unit_uncopied(struct merge_part *part, const struct line_with_image *line)
+{
+    part->sum.count += line->length + 1;
+    part->sum.hash += check_sum_line(next_place(part), (const unsigned char *)line->text,
+                                     line->length + 1, MERGE_SLACK_BYTES);
+    take_unit(part, line);
 }
 
 static inline void note_written(struct merge_part *part, const struct line_with_image *line)
@@ -301,17 +335,8 @@ static inline void note_written(struct merge_part *part, const struct line_with_
     part->has_last = true;
 }
 
-/* Steps over a line without a copy of it. */
-static void pass_over(struct merge_part *part, const struct line_with_image *line)
-{
-    part->passed.count += line->length + 1;
-    part->passed.hash += check_sum_line(next_place(part), (const unsigned char *)line->text,
-                                        line->length + 1, MERGE_SLACK_BYTES);
-    step_over(part, line);
-}
-
-/* Returns true if the line equals the last one written. Keys are found only of equal images, and
- * then once. */
+/* Returns true if the line equals the last one written, with a unique order. Keys are found only of
+ * equal images, and then once. */
 static bool is_duplicate(struct merge_part *part, struct line_with_image *line)
 {
     const struct line_order *const order = part->texts->order;
@@ -344,7 +369,7 @@ static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t 
     }
     const size_t bytes = merge_text_offset(texts, text, first + fitting) - begin;
     memcpy(buffer, merge_item_line(texts, item), bytes);
-    check_sum_add(&part->passed, text_check_sum(merge_item_place(texts, item), buffer, bytes));
+    check_sum_add(&part->sum, text_check_sum(merge_item_place(texts, item), buffer, bytes));
     part->has_written |= bytes > 0;
     part->next = fitting;
     return bytes;
@@ -361,9 +386,9 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
         if (part->count - part->next > LINES_AHEAD)
             __builtin_prefetch(merge_item_line(texts, part->items[part->next + LINES_AHEAD]));
         struct line_with_image line;
-        set_next_line(part, &line);
+        set_next_unit(part, &line);
         if (texts->order->unique && is_duplicate(part, &line)) {
-            pass_over(part, &line);
+            take_unit_uncopied(part, &line);
             continue;
         }
         const size_t size = line.length + 1, left = room - bytes;
@@ -376,7 +401,7 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
         note_written(part, &line);
         bytes += size;
         check_lines_add(gathered, bytes, next_place(part));
-        step_over(part, &line);
+        take_unit(part, &line);
     }
     return bytes;
 }
@@ -388,13 +413,13 @@ static size_t fill_sources(struct merge_part *part, unsigned char *buffer, size_
     size_t bytes = 0;
     while (part->next < part->count && room - bytes >= sizeof(uint32_t)) {
         struct line_with_image line;
-        set_next_line(part, &line);
+        set_next_unit(part, &line);
         uint32_t source = (uint32_t)merge_item_text(texts->text_shift, part->items[part->next]);
         if (texts->order->unique && is_duplicate(part, &line))
             source |= LINES_MERGE_LEFT_OUT;
         else
             note_written(part, &line);
-        pass_over(part, &line);
+        take_unit_uncopied(part, &line);
         memcpy(buffer + bytes, &source, sizeof source);
         bytes += sizeof source;
     }
@@ -415,23 +440,20 @@ static size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, si
     do {
         check_lines_start(&gathered, bytes);
         bytes = fill_lines(part, &gathered, buffer, room);
-        const struct check_sum sum = check_sum_lines(&gathered, buffer, room);
-        part->passed.count += sum.count;
-        part->passed.hash += sum.hash;
+        check_sum_add(&part->sum, check_sum_lines(&gathered, buffer, room));
     } while (gathered.count == CHECK_LINES_MAX);
     return bytes;
 }
 
-/* Returns the next line together with the lines that follow it, terminators included, and counts
- * them as written. The caller adds them to the checksum, from *place in the source on. At least one
- * line must be left. */
-static struct line_with_image merge_part_take(struct merge_part *part, uint64_t *place)
+/* Takes the next unit, of which there must be one, as written. The caller writes it, and adds it to
+ * the checksum, from *place in the source on. */
+static struct line_with_image take_unit_to_write(struct merge_part *part, uint64_t *place)
 {
     struct line_with_image line;
-    set_next_line(part, &line);
+    set_next_unit(part, &line);
     *place = next_place(part);
     note_written(part, &line);
-    step_over(part, &line);
+    take_unit(part, &line);
     return line;
 }
 
@@ -463,12 +485,12 @@ static size_t make_part(const void *context, size_t index, unsigned char *buffer
 static bool write_line(struct merge_part *part, struct sink *sink, struct error *error)
 {
     uint64_t place;
-    struct text_check passed;
-    const struct line_with_image line = merge_part_take(part, &place);
-    text_check_start(&passed);
-    text_check_begin_chunk(&passed, line.text, place);
-    const bool written = sink_write_seen(sink, line.text, line.length + 1, &passed.tap, error);
-    check_sum_add(&part->passed, passed.sum);
+    struct text_check check;
+    const struct line_with_image line = take_unit_to_write(part, &place);
+    text_check_start(&check);
+    text_check_begin_chunk(&check, line.text, place);
+    const bool written = sink_write_seen(sink, line.text, line.length + 1, &check.tap, error);
+    check_sum_add(&part->sum, check.sum);
     return written;
 }
 
@@ -513,7 +535,7 @@ static void join_parts(struct merge_round *round, const struct merging *merging)
     const struct key_index *before = NULL;
     for (size_t i = 0; i < merging->part_count; i++) {
         const struct merge_part *const part = &merging->parts[i];
-        check_sum_add(&round->passed, part->passed);
+        check_sum_add(&round->sum, part->sum);
         if (part->count == 0)
             continue;
         round->is_disordered |= part->is_disordered || is_out_of_order(round, before, part);

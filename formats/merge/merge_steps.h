@@ -306,8 +306,8 @@ struct merge_round {
     bool is_disordered; /* out: items are not in order */
     bool has_items;     /* out: the first and the last item are set */
     struct key_index first_item, last_item;
-    struct check_sum passed; /* out: the lines written and the lines left out, each at its position
-                                in its source text */
+    struct check_sum sum; /* out: the lines written and the lines left out, each at its position
+                               in its source text */
 };
 
 /* Writes the merged lines; with a unique order, only lines whose keys differ from the line written
