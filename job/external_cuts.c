@@ -1,5 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* external_cuts.c - see external_cuts.h. */
+/* external_cuts.c - see external_cuts.h.
+ *
+ * One step for one cut, whose target is 6 items. The pivot is the first 5 of run 1. In each run its
+ * range is where it is, or would be inserted:
+ *
+ *   run 0    1   5 | 8   9    [2, 2)    equal records of an earlier run are before the pivot
+ *   run 1    2 | 5 | 5   7    [1, 2)
+ *   run 2    4 | 5   6        [1, 1)    equal records of a later run are after the pivot
+ *
+ * 2 + 1 + 1 = 4 items are before the pivot, which is fewer than 6, so the pivot is before the cut.
+ * Each run is cut at the end of its range or later: the `low` of its bounds becomes 2, 2 and 1. If
+ * 6 items or more were before the pivot, the `high` would become the begin of the range. The cut is
+ * found when low is high in all runs.
+ *
+ * With a unique order the range has all records equal to the pivot, so that no cut separates them:
+ *
+ *   run 0    1 | 5 | 8   9    [1, 2)
+ *   run 1    2 | 5   5 | 7    [1, 3)
+ *   run 2    4 | 5 | 6        [1, 2)
+ *
+ * A step does this for all cuts at once, so bounds and ranges are matrices: a row for each cut, a
+ * column for each run of all ranks. Each rank finds the ranges in its own runs.
+ */
 #include "job/external_cuts.h"
 
 #include "formats/lines/line_compare.h"
@@ -117,22 +139,20 @@ struct bounds {
     uint64_t low, high;
 };
 
-/* Where a pivot splits a run. The records up to `before` are before the pivot. If the pivot is
- * before the cut, so are the records up to `after`: the pivot too, or with a unique order all its
- * equals. */
-struct split {
-    uint64_t before, after;
+/* Where a pivot is in a run, or would be inserted; with a unique order, where its equals are. */
+struct pivot_range {
+    uint64_t begin, end;
 };
 
 struct searcher {
     const struct external_cuts *cuts;
-    struct bounds *bounds; /* a row of all_runs for each cut */
-    struct split *splits;  /* the same rows, and room for add_up() */
-    size_t *pivot_runs;    /* of each cut: the run of the pivot; all_runs: the cut is found */
-    uint64_t *lengths;     /* of each cut: the bytes of its pivot; and room for add_up() */
-    uint64_t *pivot_words; /* the pivots, each in whole words */
-    size_t pivot_room;     /* words; the same on all ranks */
-    struct record *pivots; /* of each cut, if its run is this rank's */
+    struct bounds *bounds;      /* a row of all_runs for each cut */
+    struct pivot_range *ranges; /* the same rows, and room for add_up() */
+    size_t *pivot_runs;         /* of each cut: the run of the pivot; all_runs: the cut is found */
+    uint64_t *lengths;          /* of each cut: the bytes of its pivot; and room for add_up() */
+    uint64_t *pivot_words;      /* the pivots, each in whole words */
+    size_t pivot_room;          /* words; the same on all ranks */
+    struct record *pivots;      /* of each cut, if its run is this rank's */
     struct record probe;
 };
 
@@ -261,39 +281,55 @@ static bool find_place(struct searcher *searcher, const struct item_run *run, st
     return true;
 }
 
-/* Splits run i of all at the pivot of cut c. */
-static bool split_run(struct searcher *searcher, size_t c, size_t i, const char *pivot,
-                      struct split *split, struct error *error)
+/* Finds where the pivot of cut c is in run i of all, or would be inserted. */
+static bool find_range(struct searcher *searcher, size_t c, size_t i, const char *pivot,
+                       struct pivot_range *range, struct error *error)
+{
+    const struct external_cuts *const cuts = searcher->cuts;
+    const size_t pivot_run = searcher->pivot_runs[c];
+    if (i == pivot_run) {
+        *range = (struct pivot_range){searcher->pivots[c].begin, searcher->pivots[c].end};
+        return true;
+    }
+    const bool is_earlier = i < pivot_run;
+    if (!find_place(searcher, &cuts->runs[i - cuts->first_run],
+                    searcher->bounds[c * cuts->all_runs + i], pivot, (size_t)searcher->lengths[c],
+                    is_earlier, &range->begin, error))
+        return false;
+    range->end = range->begin;
+    return true;
+}
+
+/* As find_range(), with a unique order: finds all records that are equal to the pivot. */
+static bool find_equal_range(struct searcher *searcher, size_t c, size_t i, const char *pivot,
+                             struct pivot_range *range, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     const struct item_run *const run = &cuts->runs[i - cuts->first_run];
-    const size_t length = (size_t)searcher->lengths[c], pivot_run = searcher->pivot_runs[c];
-    const struct bounds bounds = searcher->bounds[c * cuts->all_runs + i];
-    const bool is_unique = cuts->order.line_order && cuts->order.line_order->unique;
-    if (i == pivot_run && !is_unique) {
-        *split = (struct split){searcher->pivots[c].begin, searcher->pivots[c].end};
-        return true;
-    }
-    if (!find_place(searcher, run, bounds, pivot, length, !is_unique && i < pivot_run,
-                    &split->before, error))
+    const size_t length = (size_t)searcher->lengths[c];
+    struct bounds bounds = searcher->bounds[c * cuts->all_runs + i];
+    if (!find_place(searcher, run, bounds, pivot, length, false, &range->begin, error))
         return false;
-    split->after = split->before;
-    return !is_unique || find_place(searcher, run, (struct bounds){split->before, bounds.high},
-                                    pivot, length, true, &split->after, error);
+    bounds.low = range->begin;
+    return find_place(searcher, run, bounds, pivot, length, true, &range->end, error);
 }
 
-/* Splits the runs of this rank. */
-static bool split_runs(struct searcher *searcher, struct error *error)
+/* Finds the ranges in the runs of this rank. */
+static bool find_ranges(struct searcher *searcher, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    const uint64_t *pivot = searcher->pivot_words;
+    const bool is_unique = cuts->order.line_order && cuts->order.line_order->unique;
+    const uint64_t *words = searcher->pivot_words;
     for (size_t c = 0; c < cuts->cut_count; c++) {
-        for (size_t i = cuts->first_run;
-             searcher->pivot_runs[c] < cuts->all_runs && i < cuts->first_run + cuts->run_count; i++)
-            if (!split_run(searcher, c, i, (const char *)pivot,
-                           &searcher->splits[c * cuts->all_runs + i], error))
+        const char *const pivot = (const char *)words;
+        words += group_words(searcher->lengths[c]);
+        if (searcher->pivot_runs[c] == cuts->all_runs)
+            continue;
+        for (size_t i = cuts->first_run; i < cuts->first_run + cuts->run_count; i++) {
+            struct pivot_range *const range = &searcher->ranges[c * cuts->all_runs + i];
+            if (!(is_unique ? find_equal_range : find_range)(searcher, c, i, pivot, range, error))
                 return false;
-        pivot += group_words(searcher->lengths[c]);
+        }
     }
     return true;
 }
@@ -304,17 +340,17 @@ static void narrow_bounds(struct searcher *searcher)
     const struct external_cuts *const cuts = searcher->cuts;
     for (size_t c = 0; c < cuts->cut_count; c++) {
         struct bounds *const bounds = searcher->bounds + c * cuts->all_runs;
-        const struct split *const splits = searcher->splits + c * cuts->all_runs;
+        const struct pivot_range *const ranges = searcher->ranges + c * cuts->all_runs;
         uint64_t before = 0;
         if (searcher->pivot_runs[c] == cuts->all_runs)
             continue;
         for (size_t i = 0; i < cuts->all_runs; i++)
-            before += splits[i].before;
+            before += ranges[i].begin;
         for (size_t i = 0; i < cuts->all_runs; i++) {
             if (before < cuts->targets[c])
-                bounds[i].low = splits[i].after;
+                bounds[i].low = ranges[i].end;
             else
-                bounds[i].high = splits[i].before;
+                bounds[i].high = ranges[i].begin;
         }
     }
 }
@@ -324,10 +360,10 @@ static bool step(struct searcher *searcher, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     const size_t cells = cuts->cut_count * cuts->all_runs;
-    const size_t words = cells * (sizeof *searcher->splits / sizeof(uint64_t));
-    memset(searcher->splits, 0, cells * sizeof *searcher->splits);
+    const size_t words = cells * (sizeof *searcher->ranges / sizeof(uint64_t));
+    memset(searcher->ranges, 0, cells * sizeof *searcher->ranges);
     if (!share_pivots(searcher, error) ||
-        !add_up(cuts->group, split_runs(searcher, error), &searcher->splits->before, words, error))
+        !add_up(cuts->group, find_ranges(searcher, error), &searcher->ranges->begin, words, error))
         return false;
     narrow_bounds(searcher);
     return true;
@@ -375,12 +411,12 @@ bool external_cuts_find(const struct external_cuts *cuts, uint64_t *positions, s
     struct searcher searcher = {
         .cuts = cuts,
         .bounds = calloc(cells + 1, sizeof *searcher.bounds),
-        .splits = calloc(cells + 1, sizeof *searcher.splits),
+        .ranges = calloc(cells + 1, sizeof *searcher.ranges),
         .pivot_runs = calloc(cuts->cut_count + 1, sizeof *searcher.pivot_runs),
         .lengths = calloc(cuts->cut_count + 1, sizeof *searcher.lengths),
         .pivots = calloc(cuts->cut_count + 1, sizeof *searcher.pivots),
     };
-    const bool has_memory = (searcher.bounds && searcher.splits && searcher.pivot_runs &&
+    const bool has_memory = (searcher.bounds && searcher.ranges && searcher.pivot_runs &&
                              searcher.lengths && searcher.pivots) ||
                             error_set(error, "out of memory");
     const bool ok =
@@ -392,7 +428,7 @@ bool external_cuts_find(const struct external_cuts *cuts, uint64_t *positions, s
     free(searcher.pivot_words);
     free(searcher.lengths);
     free(searcher.pivot_runs);
-    free(searcher.splits);
+    free(searcher.ranges);
     free(searcher.bounds);
     return ok;
 }
