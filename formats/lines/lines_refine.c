@@ -118,17 +118,17 @@ struct slice {
     struct key_index *items;
     size_t count;
     struct row_cursor cursor;
-    bool is_loaded;  /* the keys are loaded from the cursor */
-    bool is_beside;  /* `beside` of that load; see lines_load() */
-    bool is_long;    /* lines_few_sort() cannot distinguish them */
-    unsigned cuts;   /* cuts by sampled pivots still allowed with these keys */
-    unsigned rounds; /* number of loads of this row */
+    bool is_loaded;   /* the keys are loaded from the cursor */
+    bool is_relative; /* to a chosen line; see lines_load() */
+    bool is_long;     /* lines_few_sort() cannot distinguish them */
+    unsigned cuts;    /* cuts by sampled pivots still allowed with these keys */
+    unsigned rounds;  /* number of loads of this row */
 };
 
 static inline struct row_cursor next_cursor(const struct lines *lines, const struct slice *slice,
                                             uint64_t key)
 {
-    return lines_load_next(lines, slice->cursor, key, slice->is_beside);
+    return lines_load_next(lines, slice->cursor, key, slice->is_relative);
 }
 
 /* Compares two items of a loaded slice, without their positions in the text. Returns a value below
@@ -210,8 +210,8 @@ static void leave_out_all_but_first(struct key_index *items, size_t count)
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
     const size_t count = slice->count;
-    slice->is_beside = slice->rounds >= ROUNDS_BY_WORDS && !slice->is_beside;
-    lines_load(lines, slice->items, count, &slice->cursor, slice->is_beside);
+    slice->is_relative = slice->rounds >= ROUNDS_BY_WORDS && !slice->is_relative;
+    lines_load(lines, slice->items, count, &slice->cursor, slice->is_relative);
     slice->is_loaded = true;
     slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(count));
     ++slice->rounds;
@@ -293,7 +293,7 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     parts[1].is_loaded = false;
     if (parts[1].cursor.column != slice->cursor.column) {
         parts[1].rounds = 0;
-        parts[1].is_beside = false;
+        parts[1].is_relative = false;
     }
     parts[2].items += end;
     parts[2].count -= end;

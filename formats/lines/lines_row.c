@@ -17,6 +17,23 @@
  * This is multikey quicksort by whole prefixes. If rows are found in constant time, n lines take
  * time proportional to their bytes plus n log n. lines_refine.c handles lines for which the choice
  * is bad.
+ *
+ * So the `key` of an item has one of these encodings, from the top bit on. The column and
+ * `is_relative` of lines_load() decide which. In a descending column all bits are complemented.
+ *
+ *   rows      is_relative  key                                   lines with equal keys continue at
+ *   --------  -----------  ------------------------------------  ---------------------------------
+ *   of words  false        64  the word                          the next word, or the next column
+ *   of words  true          2  enum side                         the first different word, or the
+ *                          62  index of first different word *   next column if equal
+ *   of bytes  either        2  enum side                         the byte after these, or the next
+ *                          11  length of the LCP *               column if there is none
+ *                          48  the next 6 bytes, then zeros
+ *                           3  their number; 7: more than 6
+ *
+ *   * complemented if the line is after the chosen one, as a longer LCP sorts sooner there
+ *
+ * Up to LINES_FEW lines are sorted without keys, by words of lines_few_sort() (lines_refine.c).
  */
 #include "formats/lines/lines_text.h"
 
@@ -359,15 +376,14 @@ static struct row_cursor lines_words_next(enum row_kind kind, struct row_cursor 
                : (struct row_cursor){cursor.column, cursor.at + 1};
 }
 
-/* ---- Rows of words: relative to another row ---- */
+/* ---- Rows of words: relative to the chosen row ---- */
 
-/* The key: 2 bits for the side, then the first different word, complemented if after the chosen
- * row. */
+/* The greatest index of a word in a key. */
 #define WORDS_MAX (UINT64_MAX >> 2)
 
 /* Loads the order of each row relative to load->row. */
-static void lines_words_load_beside(const struct row_load *load, struct key_index *items,
-                                    size_t count)
+static void lines_words_load_relative(const struct row_load *load, struct key_index *items,
+                                      size_t count)
 {
     const struct lines *const lines = load->lines;
     const struct row_cursor cursor = load->cursor;
@@ -386,8 +402,8 @@ static void lines_words_load_beside(const struct row_load *load, struct key_inde
     }
 }
 
-/* Returns the position after a key of lines_words_load_beside(), which is not complemented. */
-static struct row_cursor lines_words_next_beside(struct row_cursor cursor, uint64_t key)
+/* Returns the position after a key of lines_words_load_relative(), which is not complemented. */
+static struct row_cursor lines_words_next_relative(struct row_cursor cursor, uint64_t key)
 {
     if (key == KEY_EQUAL)
         return (struct row_cursor){cursor.column + 1, 0};
@@ -395,17 +411,9 @@ static struct row_cursor lines_words_next_beside(struct row_cursor cursor, uint6
     return (struct row_cursor){cursor.column, key >> 62 == SIDE_AFTER ? WORDS_MAX - place : place};
 }
 
-/* ---- Rows of bytes: relative to another row ---- */
+/* ---- Rows of bytes: relative to the chosen row ---- */
 
-/* The key of a line relative to the chosen line, from the top bit on:
- *
- *   2 bits    0: before it; 1: equal so far; 2: after it
- *   11 bits   length of their longest common prefix (LCP), complemented if after it; LCP_MAX if
- *             they are equal so far
- *   48 bits   the next 6 bytes, zeros after the end
- *   3 bits    the number of these bytes, 7 for more than 6
- */
-
+/* The greatest length of an LCP in a key. A row with such an LCP is equal so far. */
 #define LCP_MAX ((size_t)2047)
 #define NEXT_BYTES ((size_t)6)
 #define MORE_BYTES 7
@@ -579,10 +587,10 @@ static struct key_index choose_line(const struct lines *lines, const struct key_
     return (lines_row_compare(lines, a, c, cursor) < 0) == a_b ? c : a;
 }
 
-/* Moves the cursor over words that all lines share and that are the last of no line. It may stop
+/* Moves the cursor past words that all lines share and that are the last of no line. It may stop
  * before the end of such words, which is rare. The last item is compared first: in text that is
  * nearly in order, it differs most from the first. */
-static void pass_over_words(struct row_load *load, struct key_index *items, size_t count)
+static void skip_shared_words(struct row_load *load, struct key_index *items, size_t count)
 {
     struct row_cursor *const cursor = &load->cursor;
     if (!lines_row_may_share(load->lines->columns[cursor->column].kind, cursor->at))
@@ -596,29 +604,29 @@ static void pass_over_words(struct row_load *load, struct key_index *items, size
 }
 
 void lines_load(const struct lines *lines, struct key_index *items, size_t count,
-                struct row_cursor *cursor, bool beside)
+                struct row_cursor *cursor, bool is_relative)
 {
     struct row_load load = {.lines = lines, .cursor = *cursor};
     if (row_is_bytes(lines->columns[cursor->column].kind)) {
         load.span = lines_bytes_span(&load, choose_line(lines, items, count, *cursor));
         load_parts(&load, items, count, lines_bytes_load);
-    } else if (beside) {
+    } else if (is_relative) {
         lines_row_open(lines, choose_line(lines, items, count, *cursor), cursor->column, &load.row);
-        load_parts(&load, items, count, lines_words_load_beside);
+        load_parts(&load, items, count, lines_words_load_relative);
     } else {
-        pass_over_words(&load, items, count);
+        skip_shared_words(&load, items, count);
         load_parts(&load, items, count, lines_words_load);
         *cursor = load.cursor;
     }
 }
 
 struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
-                                  bool beside)
+                                  bool is_relative)
 {
     const struct row_column column = lines->columns[cursor.column];
     key ^= column.complement;
     if (row_is_bytes(column.kind))
         return lines_bytes_next(cursor, key);
-    return beside ? lines_words_next_beside(cursor, key)
-                  : lines_words_next(column.kind, cursor, key);
+    return is_relative ? lines_words_next_relative(cursor, key)
+                       : lines_words_next(column.kind, cursor, key);
 }

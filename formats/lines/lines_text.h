@@ -137,16 +137,16 @@ int lines_row_compare(const struct lines *lines, struct key_index a, struct key_
  * rows may have ended there. A key is a monotone image of the line's row from the cursor on,
  * complemented as the column is.
  *
- * In a row of words, without `beside`, the key is the first word that may differ between the lines,
- * and the cursor is moved to that word. With `beside`, and always in a row of bytes, one of the
- * lines is chosen. The key is then the order of the line relative to the chosen one, and the number
- * of words or bytes that both have in common. */
+ * In a row of words, unless is_relative, the key is the first word that may differ between the
+ * lines, and the cursor is moved to that word. With is_relative, and always in a row of bytes, one
+ * of the lines is chosen. The key is then relative to it: the order of the line and the chosen one,
+ * and the number of words or bytes that both have in common. */
 void lines_load(const struct lines *lines, struct key_index *items, size_t count,
-                struct row_cursor *cursor, bool beside);
+                struct row_cursor *cursor, bool is_relative);
 
-/* Returns the next position at which lines with the same `key` can differ. `cursor` and `beside`
- * are the values at the lines_load() that loaded the key. */
+/* Returns the next position at which lines with the same `key` can differ. `cursor` and
+ * `is_relative` are the values at the lines_load() that loaded the key. */
 struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
-                                  bool beside);
+                                  bool is_relative);
 
 #endif
