@@ -5,6 +5,13 @@
  * temporary in the same directory, which is then renamed onto FILE. The rules of opening FILE are
  * kept: a file that may not be written is refused, a symbolic link is followed, and owner, mode and
  * ACL of the file stay, as they are at the moment of the rename.
+ *
+ *   OUTPUT_    what is opened            if the bytes are announced       at the end
+ *   TEMPORARY  a file beside the target  space is allocated, and mapped   cut off, renamed
+ *   OF_RANKS   one such file, by each    rank 0 allocates space, all map  renamed by rank 0
+ *   IN_PLACE   the target, as a TRIAL    ignored; mapped after the trial  left as it is
+ *   GIVEN      a copy of the descriptor  if empty, claimed and mapped     cut off unless continued
+ *   SPECIAL    a device or a named pipe  ignored                          left as it is
  */
 #include "formats/io/output_file.h"
 
@@ -48,7 +55,7 @@ static bool is_new_file(const struct output_file *output)
 {
     struct stat status;
     const int flags = fcntl(output->file, F_GETFL);
-    return output->is_given && flags >= 0 && !(flags & O_APPEND) &&
+    return output->kind == OUTPUT_GIVEN && flags >= 0 && !(flags & O_APPEND) &&
            fstat(output->file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0 &&
            lseek(output->file, 0, SEEK_CUR) == 0;
 }
@@ -72,7 +79,7 @@ static bool open_anew(struct output_file *output, uint64_t bytes)
         close(file);
         return false;
     }
-    output->shared = output->file;
+    output->given_file = output->file;
     output->file = file;
     return true;
 }
@@ -87,7 +94,8 @@ static uint64_t whole_bytes(const struct output_file *output)
  * claimed. */
 static bool is_followed(const struct output_file *output)
 {
-    return output->shared > 0 && lseek(output->shared, 0, SEEK_CUR) != (off_t)output->expected;
+    return output->given_file > 0 &&
+           lseek(output->given_file, 0, SEEK_CUR) != (off_t)output->expected;
 }
 
 /* Truncates the file to the `bytes` bytes that are complete, which releases the space after them.
@@ -101,16 +109,14 @@ static bool cut_off(const struct output_file *output, uint64_t bytes)
     if (output->expected == 0)
         return fstat(output->file, &status) == 0 &&
                (status.st_size != 0 || ftruncate(output->file, 0) == 0);
-    if (output->shared > 0 && bytes == output->expected)
-        return true;
-    if (is_followed(output))
+    if ((output->given_file > 0 && bytes == output->expected) || is_followed(output))
         return true;
     const bool is_known = fstat(output->file, &status) == 0;
     if (is_known && (uint64_t)status.st_size < bytes)
         bytes = (uint64_t)status.st_size; /* another process truncated it */
     const bool has_size = is_known && (uint64_t)status.st_size == bytes;
     return (ftruncate(output->file, (off_t)bytes) == 0 || has_size) &&
-           (output->shared == 0 || lseek(output->shared, (off_t)bytes, SEEK_SET) >= 0);
+           (output->given_file == 0 || lseek(output->given_file, (off_t)bytes, SEEK_SET) >= 0);
 }
 
 /* Truncates an output that other processes may continue, when a signal ends the process. Threads
@@ -137,7 +143,7 @@ static void set_unfinished(struct output_file *output, bool is_unfinished)
 static bool claim_file(struct output_file *output, uint64_t bytes)
 {
     sigset_t old_mask;
-    if (output->is_temporary)
+    if (output->kind == OUTPUT_TEMPORARY)
         return true;
     ending_begin_change(&old_mask);
     const bool is_ours = open_anew(output, bytes);
@@ -165,11 +171,11 @@ static bool map_file(struct output_file *output, unsigned writers)
 {
     struct mapped_file *mapped = NULL;
     if (open_space(output))
-        mapped = mapped_file_open(output->file, output->expected, false, !output->is_temporary,
-                                  output->space);
+        mapped = mapped_file_open(output->file, output->expected, false,
+                                  output->kind == OUTPUT_GIVEN, output->space);
     if (mapped)
         file_space_want(output->space, output->expected);
-    if (mapped && output->is_temporary &&
+    if (mapped && output->kind == OUTPUT_TEMPORARY &&
         !mapped_file_make_pages(mapped, writers, output->ahead_bytes)) {
         mapped_file_close(mapped);
         mapped = NULL;
@@ -185,7 +191,7 @@ static void unclaim_file(struct output_file *output)
 {
     sigset_t old_mask;
     struct file_space *const space = output->space;
-    if (output->shared == 0)
+    if (output->given_file == 0)
         return;
     if (space)
         file_space_halt(space);
@@ -193,8 +199,8 @@ static void unclaim_file(struct output_file *output)
     output->space = NULL;
     if (!is_followed(output) && cut_off(output, 0)) {
         close(output->file);
-        output->file = output->shared;
-        output->shared = 0;
+        output->file = output->given_file;
+        output->given_file = 0;
         output->expected = 0;
         set_unfinished(output, false);
     }
@@ -207,7 +213,7 @@ static unsigned choose_writers(const struct output_file *output, uint64_t bytes,
 {
     if (bytes < MAPPED_FILE_MIN || threads < OUTPUT_WRITERS_MIN)
         return 0;
-    const bool finds_pages = output->is_in_place || (output->is_temporary && !output->group);
+    const bool finds_pages = output->kind == OUTPUT_TRIAL || output->kind == OUTPUT_TEMPORARY;
     const unsigned most = mapped_file_writers(output->file, finds_pages);
     return threads < most ? threads : most;
 }
@@ -238,19 +244,23 @@ static void expect_shared(struct output_file *output, uint64_t bytes, unsigned t
         file_space_want(output->space, bytes);
 }
 
-/* Returns true if announcements have no effect any more. A file written in place has its size and
- * space. */
+static bool is_in_place(const struct output_file *output)
+{
+    return output->kind == OUTPUT_TRIAL || output->kind == OUTPUT_IN_PLACE;
+}
+
+/* Returns true if announcements have no effect: a file in place has its size and space. */
 static bool is_begun(const struct output_file *output)
 {
-    return output->is_in_place || output->expected > 0 || output->claimed > 0;
+    return is_in_place(output) || output->expected > 0 || output->claimed > 0;
 }
 
 void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads)
 {
     sigset_t old_mask;
-    if (is_begun(output) || output->group || bytes > INT64_MAX)
+    if (is_begun(output) || output->kind == OUTPUT_OF_RANKS || bytes > INT64_MAX)
         return;
-    if (!output->space && !output->is_temporary) {
+    if (!output->space && output->kind != OUTPUT_TEMPORARY) {
         if (!choose_writers(output, bytes, threads) || !is_new_file(output))
             return;
         ending_begin_change(&old_mask);
@@ -265,11 +275,11 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
 {
     if (is_begun(output) || bytes > INT64_MAX)
         return;
-    if (output->group) {
+    if (output->kind == OUTPUT_OF_RANKS) {
         expect_shared(output, bytes, threads);
         return;
     }
-    if (output->is_temporary)
+    if (output->kind == OUTPUT_TEMPORARY)
         output->expected = bytes;
     const unsigned writers = choose_writers(output, bytes, threads);
     if (writers == 0 || !claim_file(output, bytes))
@@ -283,18 +293,17 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
 bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
                             struct error *error)
 {
-    if (output->is_temporary)
+    if (output_file_replaces(output))
         return (output->group && output->group->rank > 0) ||
                file_space_check(output->file, bytes, SPACE_TAKE, name, error);
-    return (output->shared == 0 && !is_new_file(output)) ||
+    return (output->given_file == 0 && !is_new_file(output)) ||
            file_space_check(output->file, bytes, SPACE_LOOK, name, error);
 }
 
 void output_file_release_room(struct output_file *output)
 {
     struct stat status;
-    if (output->is_temporary && !output->group && !output->space &&
-        fstat(output->file, &status) == 0)
+    if (output->kind == OUTPUT_TEMPORARY && !output->space && fstat(output->file, &status) == 0)
         (void)!ftruncate(output->file, status.st_size);
 }
 
@@ -324,7 +333,8 @@ static void preallocate(struct output_file *output)
 static bool write_piece(const struct output_file *output, uint64_t place, const unsigned char *data,
                         size_t bytes)
 {
-    const bool has_place = output->is_in_place || output->mapped || output->group;
+    const bool has_place =
+        output->mapped || output->kind == OUTPUT_IN_PLACE || output->kind == OUTPUT_OF_RANKS;
     for (size_t done = 0; done < bytes;) {
         const uint64_t begin_ns = trace_begin();
         const ssize_t written =
@@ -392,7 +402,7 @@ static bool write_mapped(const struct output_file *output, uint64_t place, const
 bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
                        unsigned threads, struct tap *tap, const char *name, struct error *error)
 {
-    if (output->is_trial) {
+    if (output->kind == OUTPUT_TRIAL) {
         tap_see_all(tap, data, bytes, threads);
         return true;
     }
@@ -462,7 +472,7 @@ bool output_file_end_trial(struct output_file *output, const char *name, struct 
     if (output->writers > 1) /* otherwise, or if this fails, pwrite(2) is used */
         output->mapped = mapped_file_open(output->file, bytes, true, false, NULL);
     output->claimed = 0;
-    output->is_trial = false;
+    output->kind = OUTPUT_IN_PLACE;
     output->is_preallocated = true;
     ending_hold();
     return true;
@@ -477,23 +487,23 @@ static void end_mapping(struct output_file *output)
     output->space = NULL;
 }
 
-/* Ends the mapping and releases unused space; a file that ranks share has none. Returns false with
+/* Ends the mapping, and releases unused space; a file that ranks share has none. Returns false with
  * errno. */
 static bool settle(struct output_file *output)
 {
     const uint64_t begin_ns = trace_begin();
+    const bool is_announced = output->expected > 0 || output->space;
     sigset_t old_mask;
-    if (output->group)
+    if (output->kind == OUTPUT_OF_RANKS || (!is_announced && !output->is_unfinished)) {
         end_mapping(output);
-    if (output->group || (output->expected == 0 && !output->space && !output->is_unfinished))
         return true;
+    }
     if (output->space)
         file_space_halt(output->space);
     const bool is_shown = output->is_unfinished; /* a signal handler may truncate it too */
     if (is_shown)
         ending_begin_change(&old_mask);
-    bool settled =
-        (output->expected == 0 && !output->space) || cut_off(output, whole_bytes(output));
+    bool settled = !is_announced || cut_off(output, whole_bytes(output));
     if (is_shown) {
         set_unfinished(output, false);
         ending_end_change(&old_mask);
@@ -501,9 +511,9 @@ static bool settle(struct output_file *output)
     const int cause = errno;
     end_mapping(output);
     errno = cause;
-    if (output->shared > 0)
-        settled = close(output->shared) == 0 && settled;
-    output->shared = 0;
+    if (output->given_file > 0)
+        settled = close(output->given_file) == 0 && settled;
+    output->given_file = 0;
     output->expected = 0;
     trace_span(TRACE_WRITE, "unmap", begin_ns, trace_begin(), 0);
     return settled;
@@ -517,7 +527,7 @@ static bool check_bytes(const struct output_file *output, bool at_least, const c
 {
     struct stat status;
     struct statx facts;
-    if (!output->is_temporary && !output->is_in_place)
+    if (!output_file_replaces(output) && !is_in_place(output))
         return true;
     if (output->group) /* fetches the size from the server of a network file system */
         (void)statx(output->file, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE, &facts);
@@ -526,7 +536,7 @@ static bool check_bytes(const struct output_file *output, bool at_least, const c
     const uint64_t bytes = (uint64_t)status.st_size;
     return bytes == output->claimed || (at_least && bytes > output->claimed) ||
            error_set(error, "%s: %" PRIu64 " bytes were written, but the %sfile has %" PRIu64, name,
-                     output->claimed, output->is_temporary ? "temporary " : "", bytes);
+                     output->claimed, output_file_replaces(output) ? "temporary " : "", bytes);
 }
 
 /* Ends the writing, and checks that the file has exactly the bytes that were written. */
@@ -534,14 +544,9 @@ static bool finish(struct output_file *output, const char *name, struct error *e
 {
     if (!check_bytes(output, true, name, error))
         return false;
-    if (output->is_in_place) {
-        mapped_file_close(output->mapped);
-        output->mapped = NULL;
-        return true;
-    }
     if (!settle(output) || (output->has_tail && !descriptor_cut_tail(output->file)))
         return error_set_errno(error, "%s", name);
-    return check_bytes(output, false, name, error);
+    return is_in_place(output) || check_bytes(output, false, name, error);
 }
 
 /* Pages that are on the disk are dropped from memory, if the file system can do that. */
@@ -560,8 +565,8 @@ bool output_file_store(struct output_file *output, const char *name, struct erro
 static bool close_written(struct output_file *output)
 {
     const int written = output->file;
-    output->file = output->is_temporary ? descriptor_copy(written) : -1;
-    const bool is_kept = !output->is_temporary || output->file >= 0;
+    output->file = output_file_replaces(output) ? descriptor_copy(written) : -1;
+    const bool is_kept = !output_file_replaces(output) || output->file >= 0;
     const int cause = errno;
     const bool is_closed = close(written) == 0; /* the descriptor is closed even if this fails */
     if (!is_kept)
@@ -618,6 +623,19 @@ bool output_file_map_shared(struct output_file *output, const char *name, struct
     return true;
 }
 
+/* For one process, or for rank 0. */
+static bool commit_alone(struct output_file *output, const char *name, struct error *error)
+{
+    if (!finish(output, name, error))
+        return false;
+    if (!close_written(output))
+        return error_set_errno(error, "%s", name);
+    const uint64_t begin_ns = trace_begin();
+    const bool committed = !output_file_replaces(output) || publish(output, name, error);
+    trace_span(TRACE_WRITE, "rename", begin_ns, trace_begin(), 0);
+    return committed;
+}
+
 /* The other ranks close the file first, which shows their bytes to rank 0 on a file system of the
  * network. They remove the name, if it is still there, when rank 0 is done. */
 static bool commit_shared(struct output_file *output, const char *name, struct error *error)
@@ -629,47 +647,26 @@ static bool commit_shared(struct output_file *output, const char *name, struct e
         ok = close(output->file) == 0 || error_set_errno(error, "%s", name);
         output->file = -1;
     }
-    if (!group_agree(group, ok, error))
-        return false;
-    if (group->rank == 0) {
-        ok = finish(output, name, error) &&
-             (close_written(output) || error_set_errno(error, "%s", name)) &&
-             publish(output, name, error);
-        output->is_temporary = !ok;
-    }
-    return group_agree(group, ok, error);
+    return group_agree(group, ok, error) &&
+           group_agree(group, group->rank != 0 || commit_alone(output, name, error), error);
 }
 
 bool output_file_commit(struct output_file *output, const char *name, struct error *error)
 {
-    if (output->group) {
-        const bool shared = commit_shared(output, name, error);
-        output_file_discard(output);
-        return shared;
-    }
-    bool committed = finish(output, name, error);
-    if (committed && !close_written(output))
-        committed = error_set_errno(error, "%s", name);
-    const uint64_t begin_ns = trace_begin();
-    if (committed && output->is_temporary) {
-        committed = publish(output, name, error);
-        output->is_temporary = !committed;
-    }
-    trace_span(TRACE_WRITE, "rename", begin_ns, trace_begin(), 0);
+    const bool committed = output->kind == OUTPUT_OF_RANKS ? commit_shared(output, name, error)
+                                                           : commit_alone(output, name, error);
     output_file_discard(output);
     return committed;
 }
 
 void output_file_discard(struct output_file *output)
 {
-    if (output->is_in_place)
-        mapped_file_close(output->mapped);
-    else if (output->file >= 0)
+    if (output->file >= 0) {
         (void)settle(output); /* on standard output, the complete prefix stays */
-    if (output->file >= 0)
         close(output->file);
-    if (output->is_temporary)
-        temporary_remove();
+    }
+    if (output_file_replaces(output))
+        temporary_remove(); /* unless it was published */
     output_path_close(&output->target);
     *output = output_file_closed();
 }
@@ -691,7 +688,7 @@ static bool is_open_for_writing(int descriptor)
 static bool open_descriptor(int descriptor, bool is_named, const char *name,
                             struct output_file *output, struct error *error)
 {
-    output->is_given = true;
+    output->kind = OUTPUT_GIVEN;
     if (is_open_for_writing(descriptor))
         output->file = descriptor_copy(descriptor);
     if (output->file < 0 && errno == EBADF && !is_named)
@@ -704,13 +701,15 @@ static bool open_temporary(const char *name, struct output_file *output, struct 
 {
     const bool exists = output->target.exists;
     const mode_t mode = exists ? S_IRUSR | S_IWUSR : 0666;
-    output->is_temporary = output->group != NULL;
-    if (output->group)
+    if (output->group) {
+        output->kind = OUTPUT_OF_RANKS;
         return temporary_create_shared(output->target.directory, mode, name, output->group,
                                        &output->file, error);
-    output->is_temporary = temporary_create(output->target.directory, mode, &output->file);
-    return output->is_temporary ||
-           error_set_errno(error, exists ? "%s: cannot create a file beside it" : "%s", name);
+    }
+    if (!temporary_create(output->target.directory, mode, &output->file))
+        return error_set_errno(error, exists ? "%s: cannot create a file beside it" : "%s", name);
+    output->kind = OUTPUT_TEMPORARY;
+    return true;
 }
 
 /* Finds the regular file that the path names, or will name. */
@@ -741,6 +740,7 @@ static bool open_path(const char *path, const char *name, struct output_file *ou
         return false;
     if (!target->exists || S_ISREG(target->status.st_mode))
         return open_temporary(name, output, error);
+    output->kind = OUTPUT_SPECIAL;
     output->file = output_path_open_special(target);
     return output->file >= 0 || error_set_errno(error, "%s", name);
 }
@@ -775,7 +775,7 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
         output_file_discard(output);
         return false;
     }
-    output->is_in_place = output->is_trial = true;
+    output->kind = OUTPUT_TRIAL;
     const off_t bytes = target->status.st_size;
     output->has_holes = bytes > 0 && lseek(output->file, 0, SEEK_HOLE) < bytes;
     const unsigned writers = choose_writers(output, (uint64_t)bytes, threads);
@@ -794,6 +794,7 @@ bool output_file_open(const char *path, const char *name, struct group *group,
         descriptor_widen_pipe(output->file);
     else
         output_file_discard(output);
-    output->has_tail = opened && path && output->is_given && descriptor_has_tail(output->file);
+    output->has_tail =
+        opened && path && output->kind == OUTPUT_GIVEN && descriptor_has_tail(output->file);
     return opened;
 }

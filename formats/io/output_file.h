@@ -23,18 +23,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The head of output_file.c has a table of what is done with each. */
+enum output_kind {
+    OUTPUT_NONE,      /* not open */
+    OUTPUT_TEMPORARY, /* of this process; to be renamed onto the target */
+    OUTPUT_OF_RANKS,  /* a temporary of which each rank of `group` writes a part */
+    OUTPUT_TRIAL,     /* a file to be overwritten in place: nothing is written yet, only counted */
+    OUTPUT_IN_PLACE,  /* the same file, after the trial */
+    OUTPUT_GIVEN,     /* standard output, or another descriptor that the process was given */
+    OUTPUT_SPECIAL    /* a device or a named pipe, opened by its path */
+};
+
 struct output_file {
+    enum output_kind kind;
     int file;            /* open for writing */
-    bool is_temporary;   /* to be renamed onto the target; otherwise written directly */
-    bool is_in_place;    /* the file itself is overwritten */
-    bool is_trial;       /* in place: nothing is written yet, only counted */
     bool has_holes;      /* in place: the file had, when it was opened */
-    struct group *group; /* NULL, or the ranks that each write a part of the temporary */
+    struct group *group; /* of OUTPUT_OF_RANKS; otherwise NULL */
     struct output_path target;
-    bool is_given; /* standard output, or another descriptor that the process was given */
-    bool has_tail; /* a path named such a descriptor, within a file: commit truncates the rest of
-                      the file */
-    int shared;    /* the given descriptor, if `file` was opened from it; otherwise 0 */
+    bool has_tail;  /* a path named a given descriptor, within a file: commit truncates the rest of
+                       the file */
+    int given_file; /* the given descriptor, if `file` was opened anew from it; otherwise 0 */
     struct file_space *space;   /* allocates space in advance; NULL: none */
     struct mapped_file *mapped; /* NULL: write(2) is used */
     unsigned writers;           /* maximum number of threads that write at once; 1: in order */
@@ -48,6 +56,12 @@ struct output_file {
 
 /* Returns an output with nothing open. */
 struct output_file output_file_closed(void);
+
+/* Returns true for a temporary, so that the target is unchanged until the commit. */
+static inline bool output_file_replaces(const struct output_file *output)
+{
+    return output->kind == OUTPUT_TEMPORARY || output->kind == OUTPUT_OF_RANKS;
+}
 
 /* Reports the errors of output_file_open() that depend on the path. Creates and opens nothing. */
 bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error);
@@ -80,7 +94,8 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
 void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads);
 
 /* Fails if an output of `bytes` bytes certainly has no room, so that the job need not be done.
- * Before the first write. A temporary on ext4 or XFS then has its space. */
+ * Before the first write. A temporary on ext4 or XFS then has its space; a file in place is checked
+ * when it is opened. */
 bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
                             struct error *error);
 

@@ -416,23 +416,24 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
 
 bool sink_replaces(const struct sink *sink)
 {
-    return sink->output.is_temporary;
+    return output_file_replaces(&sink->output);
 }
 
 bool sink_is_unused(const struct sink *sink)
 {
     const bool is_written = sink->content_begun > 0 || sink->writer.buffers;
-    return sink_replaces(sink) || sink_is_trial(sink) || (sink->output.is_given && !is_written);
+    return sink_replaces(sink) || sink_is_trial(sink) ||
+           (sink->output.kind == OUTPUT_GIVEN && !is_written);
 }
 
 bool sink_is_trial(const struct sink *sink)
 {
-    return sink->output.is_trial;
+    return sink->output.kind == OUTPUT_TRIAL;
 }
 
 bool sink_is_overwriting(const struct sink *sink)
 {
-    return sink->output.is_in_place && !sink->output.is_trial;
+    return sink->output.kind == OUTPUT_IN_PLACE;
 }
 
 void sink_skip(struct sink *sink, size_t bytes)
@@ -499,8 +500,7 @@ uint64_t sink_free_bytes(const char *path)
 
 bool sink_check_room(struct sink *sink, uint64_t bytes, struct error *error)
 {
-    return sink->frames || sink->output.is_in_place ||
-           output_file_check_room(&sink->output, bytes, sink->name, error);
+    return sink->frames || output_file_check_room(&sink->output, bytes, sink->name, error);
 }
 
 void sink_release_room(struct sink *sink)
