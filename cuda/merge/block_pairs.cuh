@@ -77,7 +77,7 @@ __device__ __forceinline__ unsigned thread_pair_split(const K *tile, const struc
     constexpr unsigned row_bytes = ROW<K> * KEY_BYTES<K>;
     const unsigned b_count = pair.count - pair.a_count;
     const unsigned a = pair.first * KEY_BYTES<K>;
-    /* The key at b + i is key number diagonal - 1 - i of run b. */
+    /* If i keys of a are before the diagonal, the last key of b before it is at b + i. */
     const unsigned b = a + (pair.count - diagonal) * KEY_BYTES<K>;
     const unsigned own_place = thread_row_place<K>() * KEY_BYTES<K>;
     unsigned from = (diagonal > b_count ? diagonal - b_count : 0) * KEY_BYTES<K>;
@@ -104,19 +104,23 @@ __device__ __forceinline__ unsigned thread_pair_split(const K *tile, const struc
     return (at_a - a) / KEY_BYTES<K>;
 }
 
-/* Addresses of a thread's keys, which start `start` keys after the first key of its row and wrap
- * around. They are three stretches of consecutive keys, because the row is some keys of a and then
- * some of b, and the one it starts in is entered twice. Key number j is at the stretch's byte plus
- * j keys minus a row, so that no byte is below 0. */
+/* The loads of a thread. Load j is of key k = (start + j) % ROW of its row, which is at byte
+ * (k < count_of_a ? a : b) + k * KEY_BYTES: `a` and `b` are the bytes at which the row would start
+ * if all of it were from that run. In keys, with ROW = 4, for a thread whose own position is 0:
+ *
+ *   position               0  1  2  3  4  5  6  7  8  9 10 11
+ *   tile                  a0 a1 a2 a3 a4 a5 b5 b4 b3 b2 b1 b0
+ *   diagonal 4, split 2          k0 k1 k2             k3           a = 2, b = 6, count_of_a = 3
+ *   start (0 - 2) % 4            j2 j3 j0             j1           j is position % 4
+ *
+ * So the loads are three stretches of consecutive keys, because the run of load 0 is entered twice:
+ * the first ends before load first_end, the second before second_end. A stretch is the byte that
+ * load 0 would have in it, plus a row, because that of the third can be below 0. */
 struct pair_stretches {
-    unsigned first;
-    unsigned second;
-    unsigned third;
-    unsigned first_end; /* number of the first key after the stretch */
-    unsigned second_end;
+    unsigned first, second, third;
+    unsigned first_end, second_end;
 };
 
-/* `a` and `b`: the byte at which the row would start if all of it were from that run. */
 template <typename K>
 __device__ __forceinline__ struct pair_stretches
 thread_find_stretches(unsigned a, unsigned b, unsigned count_of_a, unsigned start)
