@@ -351,6 +351,13 @@ struct radix_put_indices {
     }
 };
 
+/* Of a thread's items: their positions, and the indices of their words in the ordered tile. */
+template <typename K>
+struct radix_digit_own_items {
+    struct radix_put_indices<RADIX_DIGIT_KEYS<K>> indices;
+    uint32_t positions[RADIX_DIGIT_KEYS<K>];
+};
+
 /* Reads the positions of the thread's keys; in the first pass, computes them. */
 template <typename K, unsigned N>
 __device__ __forceinline__ void thread_load_positions(const struct radix_digit_side<K> &source,
@@ -422,14 +429,14 @@ block_write_words(const Shared &shared, const struct radix_digit_side<K> &target
 }
 
 /* Writes the tile's words, which are ordered by digit. Then orders the positions in the same shared
- * memory, and writes them. Items are written whole: the words wait in registers. indices[i]: index
- * of positions[i] in the ordered tile. */
-template <typename K, typename Shared, typename Digit, unsigned N>
+ * memory, and writes them. Items are written whole: the words wait in registers. */
+template <typename K, typename Shared, typename Digit>
 __device__ __forceinline__ void
 block_write_items(Shared &shared, const struct radix_digit_side<K> &target,
                   const struct radix_digit_tile &tile, const Digit &digit_of, uint64_t first_index,
-                  const struct radix_put_indices<N> &indices, const uint32_t (&positions)[N])
+                  const struct radix_digit_own_items<K> &own)
 {
+    constexpr unsigned N = RADIX_DIGIT_KEYS<K>;
     uint64_t words[N];
 #pragma unroll
     for (unsigned i = 0; i < N; i++) {
@@ -441,7 +448,7 @@ block_write_items(Shared &shared, const struct radix_digit_side<K> &target,
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < N; i++)
-        shared.positions[indices[i]] = positions[i];
+        shared.positions[own.indices[i]] = own.positions[i];
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < N; i++) {
@@ -457,26 +464,16 @@ block_write_items(Shared &shared, const struct radix_digit_side<K> &target,
     }
 }
 
-/* Stores the tile's words in shared memory, ordered by digit, and sets targets[]. For items,
- * returns the thread's positions and the indices of its words. Thread 0 must have set shared.tile.
- * The steps between the barriers of the block:
- *
- *   each warp clears its own row of warp_counts
- *   each thread loads its words; each warp counts their digits in its row
- *   (block_sum_digits) thread d publishes the tile's count of value d; a scan over the values turns
- *   the rows into indices of each warp's next word
- *   each warp ranks its words and stores them in words[]; thread d, of value d, does a step of the
- *   look-back after each word, and the remaining steps afterwards; it completes targets[d]
- *
- * So loads of other tiles' states are in flight while the tile ranks its words. In between only the
- * barriers of a warp are needed, because no warp touches the row of another. */
+/* Stores the tile's words in shared memory, ordered by digit, and sets targets[]; for items also
+ * *items. Thread 0 must have set shared.tile. Thread d does what concerns value d. While the warps
+ * rank their words, loads of other tiles' states are in flight. In between only the barriers of a
+ * warp are needed, because no warp touches the row of another in warp_counts. */
 template <typename K, typename Count>
 __device__ __forceinline__ struct radix_digit_tile
 block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan *plan,
                  const struct radix_digit_side<K> &source, unsigned digit,
                  struct radix_digit_shared<K, Count> &shared,
-                 struct radix_put_indices<RADIX_DIGIT_KEYS<K>> &indices,
-                 uint32_t (&positions)[RADIX_DIGIT_KEYS<K>])
+                 struct radix_digit_own_items<K> *items)
 {
     constexpr unsigned keys = RADIX_DIGIT_KEYS<K>;
     const unsigned shift = digit * RADIX_DIGIT_BITS;
@@ -491,10 +488,12 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
     const Count first =
         has_value ? static_cast<Count>(plan->firsts[digit][pass.portion % 2][threadIdx.x]) : 0;
     thread_load_words(source, tile, pass.order, words);
+    /* Count the digits of the words of each warp. */
 #pragma unroll
     for (unsigned i = 0; i < keys; i++)
         atomicAdd(&own_counts[thread_digit(words[i], shift)], 1u);
     __syncthreads();
+    /* Publish the tile's counts. Those of a warp become the indices of its next words. */
     const struct radix_digit_own own = block_sum_digits<RADIX_DIGIT_WARPS<K>>(
         shared.warp_counts, shared.warp_sums, thread_lookback_state(pass, tile.number),
         tile.number == 0 ? LOOKBACK_INCLUSIVE : LOOKBACK_PARTIAL);
@@ -505,19 +504,21 @@ block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan
     struct radix_lookback look = {};
     look.before = has_value ? tile.number : 0;
     thread_lookback_load(pass, look);
-    const auto put = [&](unsigned i, unsigned index) {
+    /* Rank each word, store it at its index, and do a step of the look-back. */
+    const auto store_and_look_back = [&](unsigned i, unsigned index) {
         shared.words[index] = words[i];
         if constexpr (RADIX_IS_ITEM<K>)
-            indices.set(i, index);
+            items->indices.set(i, index);
         thread_lookback_step(pass, tile.number, shared, look);
     };
     const unsigned same_shift = thread_opaque(shift);
     if (warp_has_few_digits(thread_digit(words[0], shift)))
-        warp_index_words<true>(words, same_shift, own_counts, put);
+        warp_index_words<true>(words, same_shift, own_counts, store_and_look_back);
     else
-        warp_index_words<false>(words, same_shift, own_counts, put);
+        warp_index_words<false>(words, same_shift, own_counts, store_and_look_back);
     if constexpr (RADIX_IS_ITEM<K>)
-        thread_load_positions(source, tile, positions);
+        thread_load_positions(source, tile, items->positions);
+    /* Look back: do the remaining steps, and complete targets[]. */
     while (look.before > 0)
         thread_lookback_step(pass, tile.number, shared, look);
     if (has_value)
@@ -543,15 +544,14 @@ __global__ void __launch_bounds__(radix_digit_threads(sizeof(K)), radix_digit_bl
     if (threadIdx.x == 0)
         shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
     const unsigned digit = plan->digits[pass.index];
-    struct radix_put_indices<RADIX_DIGIT_KEYS<K>> indices;
-    uint32_t positions[RADIX_DIGIT_KEYS<K>];
+    struct radix_digit_own_items<K> items;
     const struct radix_digit_tile tile = block_order_tile(
-        pass, plan, thread_find_side(pass, pass.index, passes), digit, shared, indices, positions);
+        pass, plan, thread_find_side(pass, pass.index, passes), digit, shared, &items);
     const unsigned shift = thread_opaque(digit * RADIX_DIGIT_BITS);
     const struct radix_digit_side<K> target = thread_find_side(pass, pass.index + 1, passes);
     const auto digit_of = [=](W word) { return thread_digit(word, shift); };
     if constexpr (RADIX_IS_ITEM<K>)
-        block_write_items(shared, target, tile, digit_of, plan->first_index, indices, positions);
+        block_write_items(shared, target, tile, digit_of, plan->first_index, items);
     else
         block_write_words(shared, target, tile, digit_of, pass.order);
 }
