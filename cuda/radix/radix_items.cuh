@@ -6,10 +6,21 @@
  *   words (position above index in the pack) in order of bins --windows, until sorted-->
  *   words --equal positions: by the items--> indices in order --read again--> items
  *
+ * Five items, of which 1 and 3 share a position, and two bins of four positions each:
+ *
+ *   index in the pack           0   1   2   3   4        found[]: rank (8 bits), position (24)
+ *   position by the model       5   2   6   2   0
+ *   bin and rank in it         1,0 0,0 1,1 0,1 0,2       a bin's ranks are in any order
+ *   slot: bin's first + rank    3   0   4   1   2
+ *   words by slot              2:1 2:3 0:4 5:0 6:2       position (51 bits) : index (13)
+ *   words, windows sorted      0:4 2:1 2:3 5:0 6:2
+ *   indices[]                   4   3   1   0   2        if item 3 is less than item 1
+ *
  * A word has 8 bytes and an item 16, so two blocks share a multiprocessor, and sorting the windows
  * takes less time. The model's positions are some hundred times finer than its keys as a rule, so
- * that few items share one; these are compared in full. Few full bins are sorted by a warp each; a
- * pack with many full bins, or with many items of one position, is sorted by radix_tiles.cuh.
+ * that few items share one; only such items are compared. A bin with more than RADIX_ITEM_LIMIT
+ * items is full. A warp sorts the words of a full bin; a pack with many full bins, with a bin that
+ * is too large for a warp, or with many items of one position, is sorted by radix_tiles.cuh.
  */
 #ifndef CUDA_RADIX_ITEMS_CUH
 #define CUDA_RADIX_ITEMS_CUH
@@ -17,7 +28,6 @@
 #include "cuda/block/shared_memory.cuh"
 #include "cuda/radix/radix_tiles.cuh"
 
-/* The most items of a bin that is not full. */
 constexpr unsigned RADIX_ITEM_LIMIT = radix_bin_limit(sizeof(key_u128));
 
 /* The bits of a word below its position: the item's index in the pack. */
@@ -76,14 +86,14 @@ __device__ __forceinline__ void block_fetch_items(struct radix_item_shared &shar
 }
 
 /* Sets found[i] to the rank of the thread's item i in its bin, above its position. Returns true if
- * a bin of the thread is full. Handles one item after another: more at once need more registers
+ * one of these bins is full. Handles one item after another: more at once need more registers
  * than there are. */
 __device__ __forceinline__ bool block_find_items(struct radix_item_shared &shared,
                                                  const key_u128 *source,
                                                  const struct radix_pack &pack, unsigned shift,
                                                  unsigned (&found)[RADIX_TILE_KEYS])
 {
-    bool is_full = false;
+    bool has_full = false;
     block_fetch_items(shared, source, pack.count);
     thread_wait_for_copies();
 #pragma unroll
@@ -98,9 +108,9 @@ __device__ __forceinline__ bool block_find_items(struct radix_item_shared &share
         const unsigned rank =
             atomicAdd(&shared.bins[thread_position_bin(pack.bins, position, shift)], 1u);
         found[i] = rank << RADIX_POSITION_BITS | position;
-        is_full |= rank >= RADIX_ITEM_LIMIT;
+        has_full |= rank >= RADIX_ITEM_LIMIT;
     }
-    return is_full;
+    return has_full;
 }
 
 /* Stores the words at their positions, and key_max after them. Ends with a barrier. */
@@ -136,19 +146,13 @@ __device__ __forceinline__ unsigned thread_word_position(uint64_t word)
 
 /* ---- full bins ---- */
 
-/* The items of a bin, as indices in the tile: begin..end, without end. */
+/* The slots of a bin: begin..end, without end. */
 struct radix_bin_span {
-    unsigned begin;
-    unsigned end;
+    unsigned begin, end;
 };
 
-__device__ __forceinline__ unsigned radix_span_count(const struct radix_bin_span &span)
-{
-    return span.end - span.begin;
-}
-
-/* Returns the span of `bin` in a tile of `count` items. starts[] holds the first index of each
- * bin. */
+/* Returns the span of `bin` in a pack of `count` items. starts[] holds the first slot of each bin.
+ */
 __device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned *starts,
                                                                  unsigned bin, unsigned count)
 {
@@ -157,7 +161,7 @@ __device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned 
 
 constexpr unsigned RADIX_TILE_WARPS = RADIX_TILE_THREADS / THREADS_PER_WARP;
 
-/* Returns, in all threads, whether few bins are full and none holds more than RADIX_SPAN_MOST keys,
+/* Returns, in all threads, whether few bins are full and none has more than RADIX_SPAN_MOST items,
  * so that warps can sort the full ones quickly. "Few" means that at most RADIX_TILE_WARPS threads
  * find a full bin. Neighbouring bins, which are usually full together, are checked by different
  * threads. Call it after a barrier; it ends with one. */
@@ -165,12 +169,12 @@ __device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigne
 {
     bool has_full = false, has_more = false;
     for (unsigned bin = threadIdx.x; bin < RADIX_TILE_BINS; bin += RADIX_TILE_THREADS) {
-        const unsigned own = radix_span_count(thread_bin_span(bins, bin, count));
-        has_full |= own > RADIX_ITEM_LIMIT;
-        has_more |= own > RADIX_SPAN_MOST;
+        const struct radix_bin_span own = thread_bin_span(bins, bin, count);
+        has_full |= own.end - own.begin > RADIX_ITEM_LIMIT;
+        has_more |= own.end - own.begin > RADIX_SPAN_MOST;
     }
-    const int full = __syncthreads_count(has_full);
-    return !__syncthreads_or(has_more) && full <= static_cast<int>(RADIX_TILE_WARPS);
+    const int finders = __syncthreads_count(has_full);
+    return !__syncthreads_or(has_more) && finders <= static_cast<int>(RADIX_TILE_WARPS);
 }
 
 /* Sorts the words of each full bin, one warp per bin. Neighbouring bins go to different
@@ -185,12 +189,12 @@ block_sort_full_bins(const unsigned *bins, unsigned count, uint64_t *words)
     for (unsigned row = threadIdx.x / THREADS_PER_WARP; row < rows; row += RADIX_TILE_WARPS) {
         const unsigned bin = thread_lane() * rows + (row ^ thread_lane());
         const struct radix_bin_span own = thread_bin_span(bins, bin, count);
-        unsigned full = __ballot_sync(ALL_LANES, radix_span_count(own) > RADIX_ITEM_LIMIT);
-        for (; full != 0; full &= full - 1) {
-            const int lane = __ffs(static_cast<int>(full)) - 1;
+        unsigned lanes = __ballot_sync(ALL_LANES, own.end - own.begin > RADIX_ITEM_LIMIT);
+        for (; lanes != 0; lanes &= lanes - 1) {
+            const int lane = __ffs(static_cast<int>(lanes)) - 1;
             const struct radix_bin_span span = {__shfl_sync(ALL_LANES, own.begin, lane),
                                                 __shfl_sync(ALL_LANES, own.end, lane)};
-            group_network_sort<THREADS_PER_WARP>(words, span.begin, radix_span_count(span));
+            group_network_sort<THREADS_PER_WARP>(words, span.begin, span.end - span.begin);
         }
     }
     __syncthreads();
@@ -319,12 +323,12 @@ __device__ __forceinline__ bool block_sort_items(struct radix_item_shared &share
 {
     unsigned found[RADIX_TILE_KEYS];
     const unsigned shift = thread_position_shift(pack.bins);
-    const bool own_full = block_find_items(shared, source, pack, shift, found);
-    const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
-    bool is_left = is_full && !block_has_few_full(shared.bins, pack.count);
+    const bool has_own_full = block_find_items(shared, source, pack, shift, found);
+    const bool has_full = block_scan_bins(shared.bins, shared.warp_sums, has_own_full);
+    bool is_left = has_full && !block_has_few_full(shared.bins, pack.count);
     if (!is_left) {
         block_place_words(shared, pack, shift, found);
-        is_left = is_full && !block_settle_words(shared, pack.count);
+        is_left = has_full && !block_settle_words(shared, pack.count);
     }
     if (is_left) {
         block_clear_bins(shared.bins);
