@@ -24,7 +24,7 @@
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_key.cuh"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/text/refine_runs.cuh"
+#include "cuda/text/refine_ties.cuh"
 
 #include <algorithm>
 #include <stdint.h>
@@ -44,12 +44,12 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     refine_load_kernel(struct refine_view view, struct refine_marks marks,
                        const unsigned *positions, struct refine_round next)
 {
-    warp_visit_chosen(marks, marks.device, [&](size_t i, unsigned slot, unsigned run) {
+    warp_visit_chosen(marks, marks.device, [&](size_t i, unsigned slot, unsigned tie) {
         const struct key_index item = view.items[i];
         const size_t place = thread_line_place(view, item) + view.depth;
         const uint64_t word = thread_line_word(view.text, place) ^ view.complement;
         next.items[slot] =
-            thread_round_item(run, word & REFINE_WORD_MASK, item.index & view.place_mask);
+            thread_round_item(tie, word & REFINE_WORD_MASK, item.index & view.place_mask);
         next.positions[slot] = positions ? positions[i] : static_cast<unsigned>(i);
     });
 }
@@ -96,8 +96,8 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 /* ---- kernels: unique ---- */
 
-/* Sets marks.device, no longer needed, to the items to keep: the first of each run, except in the
- * host's runs. One thread per word of marks. */
+/* Sets marks.device, no longer needed, to the items to keep: the first of each tie group, except
+ * in those of the host. One thread per word of marks. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_keep_kernel(struct refine_marks marks, size_t count)
 {
@@ -108,9 +108,8 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     marks.device[word] = ~marks.same[word] & ~marks.host[word] & present;
 }
 
-/* Stores the items that the host kept of each run at the front of the run, and marks them as kept.
- * One thread per item.
- */
+/* Stores the items that the host kept of each tie group at its front, and marks them as kept. One
+ * thread per item. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_keep_hosts_kernel(const struct key_index *source, size_t source_count,
                              struct key_index *items, size_t count, unsigned *kept)
@@ -138,8 +137,8 @@ static struct refine_marks refine_lay_marks(size_t count, void *memory, size_t *
     marks.same = workspace_take<unsigned>(memory, used, words);
     marks.device = workspace_take<unsigned>(memory, used, words);
     marks.host = workspace_take<unsigned>(memory, used, words);
-    marks.run_differs = workspace_take<unsigned>(memory, used, words);
-    marks.run_hosts = workspace_take<unsigned>(memory, used, words);
+    marks.tie_differs = workspace_take<unsigned>(memory, used, words);
+    marks.tie_hosts = workspace_take<unsigned>(memory, used, words);
     marks.offsets = workspace_take<refine_pair>(memory, used, marks.tiles);
     marks.totals = workspace_take<struct refine_totals>(memory, used, 1);
     return marks;
@@ -201,7 +200,7 @@ static bool refine_fetch_totals(const struct refine_run &run, const struct refin
 {
     if (!cuda_fetch(run, totals, marks.totals, sizeof *totals, error))
         return false;
-    totals->chosen &= UINT32_MAX; /* without the runs */
+    totals->chosen &= UINT32_MAX; /* without the tie groups */
     return cuda_check_value(totals->device, count, run.device, "number of lines to order", error) &&
            cuda_check_value(totals->host, count - totals->device, run.device,
                             "number of lines for the host", error) &&
@@ -233,8 +232,8 @@ static bool refine_mark(const struct refine_run &run, const struct refine_view &
 {
     const size_t bits_bytes = marks.tiles * REFINE_TILE_WORDS * sizeof(unsigned);
     return cuda_fill(run, marks.totals, 0, sizeof *marks.totals, error) &&
-           cuda_fill(run, marks.run_differs, 0, bits_bytes, error) &&
-           cuda_fill(run, marks.run_hosts, 0, bits_bytes, error) &&
+           cuda_fill(run, marks.tie_differs, 0, bits_bytes, error) &&
+           cuda_fill(run, marks.tie_hosts, 0, bits_bytes, error) &&
            launch_kernel(refine_launch(run, "refine_compare_kernel", marks.tiles), error,
                          refine_compare_kernel, view, marks) &&
            refine_choose(run, marks, marks.same, error) &&

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refine_runs.cuh - finds the tie groups (runs of equal keys) among sorted items that are not in
- * order. A tie group is called a run here.
+/* refine_ties.cuh - finds the tie groups among sorted items that are not in order. In names,
+ * a tie is a tie group.
  *
- *   items -> compare: a bit per item: same run as the item before; and bits for the findings of the
- *                     comparison
- *         -> unite: the findings about the items of a run become those about the run, by its number
- *         -> class: two bits per item: its run is to be sorted here, or by the host
+ *   items -> compare: a bit per item: same tie group as the item before; and bits for the findings
+ *                     of the comparison
+ *         -> unite: the findings about the items of a tie group become those about the group, by
+ *                   its number
+ *         -> class: two bits per item: its tie group is to be sorted here, or by the host
  *
- * A run needs no work if each line has the same bytes as the line before. Otherwise it is sorted
- * here if all its keys are exact, or are whole lines, and if only bytes decide after the key.
+ * A tie group needs no work if each line has the same bytes as the line before. Otherwise it is
+ * sorted here if all its keys are exact, or are whole lines, and if only bytes decide after the
+ * key.
  *
  * Later kernels visit the items chosen by bits, one warp per tile. The counts of the tiles before
  * give the number of an item among all chosen ones.
  */
-#ifndef CUDA_REFINE_RUNS_CUH
-#define CUDA_REFINE_RUNS_CUH
+#ifndef CUDA_REFINE_TIES_CUH
+#define CUDA_REFINE_TIES_CUH
 
 #include "core/line/line_key.h"
 #include "cuda/block/block_scan.cuh"
@@ -27,11 +29,11 @@
  * A thread compares 8 bytes at a time, up to the terminator. Lines are also sorted by words of 6
  * bytes. A round sorts items of 128 bits:
  *
- *   run (32 bits), 6 bytes of the line, number of bytes left in it (3), offset of the line (45)
+ *   tie group (32 bits), 6 bytes of the line, number of bytes left in it (3), its offset (45)
  *
- * So runs stay together, the lines of a run are ordered by their bytes, and lines with equal bytes
+ * So tie groups stay together, their lines are ordered by their bytes, and lines with equal bytes
  * by their offsets. The number of bytes left is 7 if it is more than 6. The offset is an item's
- * index, whose lowest bit is the same in a whole run; a text has less than 2^44 bytes. */
+ * index, whose lowest bit is the same in a whole tie group; a text has less than 2^44 bytes. */
 
 constexpr unsigned REFINE_WORD_BYTES = 6;
 constexpr unsigned REFINE_LEFT_BITS = 3;
@@ -104,11 +106,11 @@ __device__ __forceinline__ uint64_t thread_line_word(const struct refine_text &t
     return top << (8 * (REFINE_WORD_BYTES - bytes) + REFINE_LEFT_BITS) | left;
 }
 
-__device__ __forceinline__ struct key_index thread_round_item(unsigned run, uint64_t word,
+__device__ __forceinline__ struct key_index thread_round_item(unsigned tie, uint64_t word,
                                                               uint64_t place)
 {
     struct key_index item;
-    item.key = (uint64_t)run << 32 | word >> REFINE_LOW_BITS;
+    item.key = (uint64_t)tie << 32 | word >> REFINE_LOW_BITS;
     item.index = word << REFINE_PLACE_BITS | place;
     return item;
 }
@@ -121,31 +123,31 @@ __device__ __forceinline__ bool thread_word_is_last(struct key_index item, uint6
     return (word & REFINE_LEFT_MORE) != REFINE_LEFT_MORE;
 }
 
-/* ---- runs ---- */
+/* ---- tie groups ---- */
 
 constexpr unsigned REFINE_TILE_WORDS = 32;
 constexpr unsigned REFINE_TILE = 32 * REFINE_TILE_WORDS;
 constexpr unsigned REFINE_WARPS = REFINE_THREADS / THREADS_PER_WARP;
 
-/* Findings about a run, as bits. */
+/* Findings about a tie group, as bits. */
 constexpr unsigned REFINE_DIFFERS = 1; /* two of its lines differ, or may differ */
 constexpr unsigned REFINE_HOSTS = 2;   /* if they differ, the host must sort them */
 
-/* The number of chosen items in the lower half, and of their runs in the upper half. */
+/* The number of chosen items in the lower half, and of their tie groups in the upper half. */
 typedef unsigned long long refine_pair;
 
 struct refine_totals {
-    refine_pair device, host; /* number of items in runs to sort, by each */
-    refine_pair chosen;       /* number of items chosen by the last count, and of their runs */
+    refine_pair device, host; /* number of items in tie groups to sort, by each */
+    refine_pair chosen; /* number of items chosen by the last count, and of their tie groups */
 };
 
-/* Findings about the items, and about runs, by their numbers: bits in words. */
+/* Findings about the items, and about tie groups, by their numbers: bits in words. */
 struct refine_marks {
-    unsigned *same;   /* the item is in the same run as the item before */
-    unsigned *device; /* the item's run is to be sorted here; first, as run_differs, of the item */
-    unsigned *host;   /* its run is to be sorted by the host; first, as run_hosts, of the item */
-    unsigned *run_differs;
-    unsigned *run_hosts;
+    unsigned *same;   /* the item is in the same tie group as the item before */
+    unsigned *device; /* its tie group is to be sorted here; first, as tie_differs, of the item */
+    unsigned *host;   /* its tie group is to be sorted by the host; first, as tie_hosts */
+    unsigned *tie_differs;
+    unsigned *tie_hosts;
     refine_pair *offsets; /* of each tile: the counts of all tiles before */
     size_t tiles;         /* of the items that are marked */
     struct refine_totals *totals;
@@ -155,15 +157,15 @@ struct refine_marks {
 struct refine_view {
     const struct key_index *items;
     size_t count;
-    uint64_t place_mask; /* offset bits of the index; the bits above it distinguish runs, as the key
-                            does */
+    uint64_t place_mask; /* offset bits of the index; the bits above it distinguish tie groups, as
+                            the key does */
     struct refine_text text;
-    size_t depth;        /* length of the known common prefix of a run's lines */
+    size_t depth;        /* length of the known common prefix of a tie group's lines */
     uint64_t complement; /* mask that complements the words of a round */
     bool is_round;       /* the items hold words of a round */
     bool is_by_bytes;    /* keys are the bytes of whole lines, and no other order follows */
-    bool keeps_exact;    /* exact items of a run are in order */
-    bool is_hosts;       /* the host sorts all runs */
+    bool keeps_exact;    /* exact items of a tie group are in order */
+    bool is_hosts;       /* the host sorts all tie groups */
 };
 
 __device__ __forceinline__ size_t thread_line_place(const struct refine_view &view,
@@ -172,13 +174,13 @@ __device__ __forceinline__ size_t thread_line_place(const struct refine_view &vi
     return static_cast<size_t>((item.index & view.place_mask) >> 1);
 }
 
-__device__ __forceinline__ bool thread_is_same_run(const struct refine_view &view,
+__device__ __forceinline__ bool thread_is_same_tie(const struct refine_view &view,
                                                    struct key_index a, struct key_index b)
 {
     return a.key == b.key && ((a.index ^ b.index) & ~view.place_mask) == 0;
 }
 
-/* Returns the findings from two neighbours of a run. */
+/* Returns the findings from two neighbours in a tie group. */
 __device__ __forceinline__ unsigned thread_compare_lines(const struct refine_view &view,
                                                          struct key_index a, struct key_index b)
 {
@@ -235,7 +237,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
         struct key_index before = warp_item_before(item);
         if (thread_lane() == 0 && i > 0 && i < view.count)
             before = view.items[i - 1];
-        const bool is_same = i > 0 && i < view.count && thread_is_same_run(view, before, item);
+        const bool is_same = i > 0 && i < view.count && thread_is_same_tie(view, before, item);
         const unsigned found = is_same ? thread_compare_lines(view, before, item) : 0;
         const unsigned same = __ballot_sync(ALL_LANES, is_same);
         const unsigned differs = __ballot_sync(ALL_LANES, (found & REFINE_DIFFERS) != 0);
@@ -248,10 +250,10 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     }
 }
 
-/* Calls visit(word, number of the run of this lane's item) for each word of the warp's tile. All
- * items with a bit in marks.same are counted. */
+/* Calls visit(word, number of the tie group of this lane's item) for each word of the warp's tile.
+ * All items with a bit in marks.same are counted. */
 template <typename VISIT>
-__device__ __forceinline__ void warp_visit_runs(const struct refine_marks &marks, VISIT visit)
+__device__ __forceinline__ void warp_visit_ties(const struct refine_marks &marks, VISIT visit)
 {
     const size_t first = warp_number() * REFINE_TILE_WORDS;
     const unsigned same = marks.same[first + thread_lane()];
@@ -262,13 +264,13 @@ __device__ __forceinline__ void warp_visit_runs(const struct refine_marks &marks
         const unsigned word_same = __shfl_sync(ALL_LANES, same, static_cast<int>(word));
         const unsigned word_before = __shfl_sync(ALL_LANES, before, static_cast<int>(word));
         const size_t item = (first + word) * 32 + thread_lane();
-        /* Each item that is not the first of its run lowers the number of the runs after it. */
+        /* Each item that is not the first of its tie group lowers the numbers after it. */
         visit(word, item - word_before -
                         static_cast<unsigned>(__popc(word_same & thread_bits_through_lane())));
     }
 }
 
-/* Adds the findings about items to those about their runs. One warp per tile. */
+/* Adds the findings about items to those about their tie groups. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS) refine_unite_kernel(struct refine_marks marks)
 {
     const size_t tile = warp_number(), first = tile * REFINE_TILE_WORDS;
@@ -278,33 +280,33 @@ __global__ void __launch_bounds__(REFINE_THREADS) refine_unite_kernel(struct ref
     const unsigned own_hosts = marks.host[first + thread_lane()];
     if (!__any_sync(ALL_LANES, (own_differs | own_hosts) != 0))
         return;
-    warp_visit_runs(marks, [&](unsigned word, size_t run) {
+    warp_visit_ties(marks, [&](unsigned word, size_t tie) {
         const unsigned differs = __shfl_sync(ALL_LANES, own_differs, static_cast<int>(word));
         const unsigned hosts = __shfl_sync(ALL_LANES, own_hosts, static_cast<int>(word));
         if ((differs | hosts) == 0)
             return;
-        /* One lane adds for all lanes with the same run. */
-        const unsigned peers = __match_any_sync(ALL_LANES, static_cast<unsigned>(run));
-        const unsigned bit = 1u << run % 32;
+        /* One lane adds for all lanes with the same tie group. */
+        const unsigned peers = __match_any_sync(ALL_LANES, static_cast<unsigned>(tie));
+        const unsigned bit = 1u << tie % 32;
         if ((peers & (thread_bits_through_lane() >> 1)) != 0)
             return;
         if ((differs & peers) != 0)
-            atomicOr(&marks.run_differs[run / 32], bit);
+            atomicOr(&marks.tie_differs[tie / 32], bit);
         if ((hosts & peers) != 0)
-            atomicOr(&marks.run_hosts[run / 32], bit);
+            atomicOr(&marks.tie_hosts[tie / 32], bit);
     });
 }
 
-/* Chooses the device or the host for each item's run, and adds up the totals. One warp per tile. */
+/* Chooses the device or the host for each tie group, and adds up the totals. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS) refine_class_kernel(struct refine_marks marks)
 {
     const size_t tile = warp_number(), own = tile * REFINE_TILE_WORDS + thread_lane();
     if (tile >= marks.tiles)
         return;
     unsigned own_device = 0, own_host = 0;
-    warp_visit_runs(marks, [&](unsigned word, size_t run) {
-        const bool differs = (marks.run_differs[run / 32] >> run % 32 & 1) != 0;
-        const bool hosts = (marks.run_hosts[run / 32] >> run % 32 & 1) != 0;
+    warp_visit_ties(marks, [&](unsigned word, size_t tie) {
+        const bool differs = (marks.tie_differs[tie / 32] >> tie % 32 & 1) != 0;
+        const bool hosts = (marks.tie_hosts[tie / 32] >> tie % 32 & 1) != 0;
         const unsigned device = __ballot_sync(ALL_LANES, differs && !hosts);
         const unsigned host = __ballot_sync(ALL_LANES, differs && hosts);
         own_device = word == thread_lane() ? device : own_device;
@@ -322,7 +324,7 @@ __global__ void __launch_bounds__(REFINE_THREADS) refine_class_kernel(struct ref
 
 /* ---- choose ---- */
 
-/* Counts the chosen items, and the runs whose first item is chosen. One warp per tile. */
+/* Counts the chosen items, and the tie groups whose first item is chosen. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_count_kernel(struct refine_marks marks, const unsigned *chosen)
 {
@@ -332,13 +334,13 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     const size_t word = tile * REFINE_TILE_WORDS + thread_lane();
     const unsigned bits = chosen[word], heads = bits & ~marks.same[word];
     const unsigned items = warp_sum(static_cast<unsigned>(__popc(bits)));
-    const unsigned runs = warp_sum(static_cast<unsigned>(__popc(heads)));
+    const unsigned ties = warp_sum(static_cast<unsigned>(__popc(heads)));
     if (thread_lane() == 0)
-        marks.offsets[tile] = static_cast<refine_pair>(runs) << 32 | items;
+        marks.offsets[tile] = static_cast<refine_pair>(ties) << 32 | items;
 }
 
-/* Calls visit(item, number of the item among the chosen ones, number of its run among their runs)
- * for the chosen items of the warp's tile. */
+/* Calls visit(item, its number among the chosen ones, the number of its tie group among theirs) for
+ * the chosen items of the warp's tile. */
 template <typename VISIT>
 __device__ __forceinline__ void warp_visit_chosen(const struct refine_marks &marks,
                                                   const unsigned *chosen, VISIT visit)
@@ -361,9 +363,9 @@ __device__ __forceinline__ void warp_visit_chosen(const struct refine_marks &mar
         if ((word_bits >> lane & 1) == 0)
             continue;
         const unsigned slot = static_cast<unsigned>(word_before) + __popc(word_bits & below);
-        const unsigned runs =
+        const unsigned ties =
             static_cast<unsigned>(word_before >> 32) + __popc(word_heads & (below << 1 | 1));
-        visit(tile * REFINE_TILE + word * 32 + lane, slot, runs - 1);
+        visit(tile * REFINE_TILE + word * 32 + lane, slot, ties - 1);
     }
 }
 
