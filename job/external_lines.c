@@ -91,7 +91,6 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
                        .target = run->sink,
                        .lines_before = run->job->argsort.first + run->count};
     struct new_run new = {0};
-    const uint64_t write_ns = report->stage_ns[STAGE_WRITE];
     *is_short = false;
     bool ok = begin_part(external, &new, &part, error) && run_sort_lines(&part, lines, error);
     run_close_engine(&part);
@@ -99,8 +98,6 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
     ok = end_part(external, &new, &part, ok, error) && add_run(external, &new, error);
     if (*is_short)
         return false;
-    report->stage_ns[STAGE_SPILL] += report->stage_ns[STAGE_WRITE] - write_ns;
-    report->stage_ns[STAGE_WRITE] = write_ns;
     report->run_count++;
     report->item_bytes += lines_bytes(lines);
     run->count += part.count;
@@ -281,9 +278,14 @@ static bool merge_into_run(void *context, size_t first, size_t count, struct err
 bool external_lines_reduce(struct external_lines *external, size_t most, size_t fan_in,
                            struct error *error)
 {
-    if (external->list.count > most)
-        sink_release_room(external->run->sink);
-    return run_list_reduce(&external->list, most, fan_in, merge_into_run, external, error);
+    if (external->list.count <= most)
+        return true;
+    const uint64_t start = run_stage_begin(STAGE_SPILL);
+    sink_release_room(external->run->sink);
+    if (!run_list_reduce(&external->list, most, fan_in, merge_into_run, external, error))
+        return false;
+    run_stage_add(external->run, STAGE_SPILL, start);
+    return true;
 }
 
 /* Returns the bytes of the first *wanted lines of the text, or all bytes if it has fewer. Subtracts
@@ -324,13 +326,12 @@ static bool merge_to_output(void *context, struct error *error)
     struct external_lines *const external = context;
     struct run *const run = external->run;
     const struct sort_spec *const sort = &run->job->sort;
-    const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
     if (sort->is_top)
-        return external_lines_reduce(external, 1, most, error) && run_write_header(run, error) &&
+        return run_write_header(run, error) &&
                external_lines_copy(external, &external->list.runs[0], sort->top, error);
-    if (!run->job->line_order.unique) /* the output has all lines */
-        sink_expect(run->sink, run->header.bytes + run->report->item_bytes);
-    return external_lines_reduce(external, most, most, error) && run_write_header(run, error) &&
+    const bool writes_all = !run->job->line_order.unique;
+    return (!writes_all || run_expect(run, run->header.bytes + run->report->item_bytes, error)) &&
+           run_write_header(run, error) &&
            merge_runs(external, 0, external->list.count, false, run->sink, error);
 }
 
@@ -363,10 +364,8 @@ static bool merge_indices_to_output(struct external_lines *external, struct erro
 {
     struct index_output output = {.run = external->run};
     struct item_run sources = {0};
-    const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
     uint64_t kept;
-    if (!external_lines_reduce(external, most, most, error) ||
-        !merge_to_run(external, 0, external->list.count, true, &sources, error) ||
+    if (!merge_to_run(external, 0, external->list.count, true, &sources, error) ||
         !count_merged(external, &sources, &kept, error))
         return false;
     key_check_start_lines(&output.run->proof.written);
@@ -406,6 +405,9 @@ bool external_lines_run(struct run *run, struct lines **lines, struct error *err
     struct external_lines external = {0};
     TRY(external_lines_open(run, &external, error));
     TRY(external_lines_sort(&external, lines, error));
+    const size_t fan_in = external.merge_bytes / LINES_MERGE_INPUT_BYTES;
+    const bool copies_one = job->sort.is_top && !job->argsort.index_type;
+    TRY(external_lines_reduce(&external, copies_one ? 1 : fan_in, fan_in, error));
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     TRY(job->argsort.index_type ? merge_indices_to_output(&external, error)
                                 : run_write_proved(run, merge_to_output, &external, error));

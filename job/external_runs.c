@@ -313,10 +313,15 @@ static size_t fan_in_of(const struct external_runs *external)
 
 bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error)
 {
-    if (external->list.count > most)
-        sink_release_room(external->run->sink);
-    return run_list_reduce(&external->list, most, fan_in_of(external), merge_into_run, external,
-                           error);
+    if (external->list.count <= most)
+        return true;
+    const uint64_t start = run_stage_begin(STAGE_SPILL);
+    sink_release_room(external->run->sink);
+    if (!run_list_reduce(&external->list, most, fan_in_of(external), merge_into_run, external,
+                         error))
+        return false;
+    run_stage_add(external->run, STAGE_SPILL, start);
+    return true;
 }
 
 /* ---- Life ---- */
@@ -388,8 +393,7 @@ static bool merge_all(struct external_keys *keys, struct error *error)
         return run_begin_output(run, run->count, &keys->layout, error) &&
                key_counts_write(external->counts, run->job->sort.order, 0, keys->layout.count,
                                 write_items, keys, error);
-    if (!external_runs_reduce(external, fan_in_of(external), error) ||
-        !run_begin_output(run, run->count, &keys->layout, error))
+    if (!run_begin_output(run, run->count, &keys->layout, error))
         return false;
     struct external_merge merge = make_merge(external, 0, external->list.count);
     merge.write = write_items;
@@ -410,6 +414,7 @@ bool external_keys_run(struct run *run, struct error *error)
     TRY(external_runs_open(run, &keys.runs, error));
     TRY(external_runs_keep(&keys.runs, error));
     TRY(external_runs_keep_rest(&keys.runs, error));
+    TRY(keys.runs.counts || external_runs_reduce(&keys.runs, fan_in_of(&keys.runs), error));
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     TRY(run_write_proved(run, merge_to_output, &keys, error));
     run_stage_add(run, STAGE_WRITE, start);

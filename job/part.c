@@ -94,6 +94,16 @@ void run_expect_ahead(struct run *run, uint64_t bytes)
         sink_expect(run->sink, bytes);
 }
 
+bool run_expect(struct run *run, uint64_t bytes, struct error *error)
+{
+    const bool is_large = bytes >= ROOM_BYTES_MIN && bytes <= INT64_MAX; /* else unknown */
+    if (is_large && run->sink == run->target && !run->job->group &&
+        !sink_check_room(run->sink, bytes, error))
+        return false;
+    sink_expect(run->sink, bytes);
+    return true;
+}
+
 /* Announces the items taken so far as the least that will be written, if their number is not known
  * in advance. As in run_expect_ahead(), only while memory is plentiful. */
 static void expect_taken(struct run *run)
@@ -326,8 +336,8 @@ bool run_begin_output(struct run *run, size_t count, struct layout *layout, stru
     if (!run->job->argsort.index_type)
         key_check_start_ordered(&run->proof.written, written->key_bytes, written->order);
     *layout = run_output_layout(run->job, count);
-    sink_expect(run->sink, format->file_bytes(layout));
-    return format->write_header(run->sink, layout, error);
+    return run_expect(run, format->file_bytes(layout), error) &&
+           format->write_header(run->sink, layout, error);
 }
 
 bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,

@@ -37,6 +37,12 @@ static bool writes_all_lines(const struct job *job)
     return !job->sort.is_top && !job->argsort.index_type && !job->line_order.unique;
 }
 
+/* Returns the stage in which the sink is filled: it may be that of a run on disk. */
+static enum stage stage_of_sink(const struct run *run)
+{
+    return run->sink == run->target ? STAGE_WRITE : STAGE_SPILL;
+}
+
 /* ---- an engine of items ---- */
 
 static bool key_lines(struct run *run, const struct sort_spec *sort, struct lines *lines,
@@ -163,9 +169,9 @@ static bool refine_and_write_lines(struct run *run, struct lines *lines, struct 
     TRY(lines_refine(lines, items, &count, error));
     const size_t wanted = sort_spec_given(&run->job->sort, count);
     run_stage_add(run, STAGE_REFINE, start);
-    start = run_stage_begin(STAGE_WRITE);
-    if (writes_all_lines(run->job))
-        sink_expect(run->sink, run->header.bytes + lines_bytes(lines));
+    start = run_stage_begin(stage_of_sink(run));
+    TRY(!writes_all_lines(run->job) ||
+        run_expect(run, run->header.bytes + lines_bytes(lines), error));
     struct sorted_lines sorted = {run, lines, items, wanted};
     if (run->index_sink)
         TRY(write_part_with_indices(&sorted, items, error));
@@ -173,7 +179,7 @@ static bool refine_and_write_lines(struct run *run, struct lines *lines, struct 
         TRY(write_line_numbers(run, lines, items, wanted, error));
     else
         TRY(run_write_proved(run, write_lines, &sorted, error));
-    run_stage_add(run, STAGE_WRITE, start);
+    run_stage_add(run, stage_of_sink(run), start);
     ok = true;
 done:
     free(buffer);
@@ -360,14 +366,13 @@ static bool write_text(void *context, struct error *error)
 {
     struct run *const run = ((const struct sorted_lines *)context)->run;
     const struct lines *const lines = ((const struct sorted_lines *)context)->lines;
-    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    const uint64_t start = run_stage_begin(stage_of_sink(run));
     const size_t most = lines_bytes(lines);
     const bool writes_all = writes_all_lines(run->job);
     struct text_check written;
     text_check_start(&written);
-    if (writes_all)
-        sink_expect(run->sink, run->header.bytes + most);
-    if (!run_write_header(run, error))
+    if ((writes_all && !run_expect(run, run->header.bytes + most, error)) ||
+        !run_write_header(run, error))
         return false;
     for (size_t given = 0;;) {
         struct chunk chunk;
@@ -384,7 +389,7 @@ static bool write_text(void *context, struct error *error)
             !run->functions->take_back(run->engine, chunk, error))
             return false;
     }
-    run_stage_add(run, STAGE_WRITE, start);
+    run_stage_add(run, stage_of_sink(run), start);
     return proof_finish_text(run, lines, written.sum, error);
 }
 

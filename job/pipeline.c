@@ -144,22 +144,20 @@ static bool can_be_in_place(const struct job *job)
            source_last_byte(job->readers[0].source, &last);
 }
 
-/* Smaller outputs and runs are not checked: their disk is found full soon. */
-#define ROOM_BYTES_MIN ((uint64_t)16 << 20)
-
-/* Fails if the output, or runs on disk, will certainly have no room. Where the output has got its
- * space, runs on the same file system must have room beside it. */
+/* Fails if the output, or runs on disk, will certainly have no room. Both exist at the end. */
 static bool check_room(const struct run *run, struct error *error)
 {
     const struct job *const job = run->job;
     const struct memory_limits *const memory = &job->memory;
     const uint64_t bytes = job_output_bytes(job), spilled = spilled_bytes(job);
-    bool is_well = bytes < ROOM_BYTES_MIN || sink_check_room(run->sink, bytes, error);
-    if (is_well && spilled >= ROOM_BYTES_MIN)
-        is_well = spill_check_room(memory->directories, memory->directory_count, spilled, error);
-    else if (!is_well && can_be_in_place(job))
+    bool needs_no_output = true,
+         ok = bytes < ROOM_BYTES_MIN || sink_check_room(run->sink, bytes, error);
+    if (ok && spilled >= ROOM_BYTES_MIN)
+        ok = spill_check_room(memory->directories, memory->directory_count, spilled,
+                              sink_needs(run->sink, bytes), &needs_no_output, error);
+    if (!ok && needs_no_output && can_be_in_place(job))
         error_add(error, ", or sort the file with --in-place");
-    return is_well;
+    return ok;
 }
 
 static bool run_keys(struct run *run, struct error *error)

@@ -65,6 +65,13 @@ void run_close_engine(struct run *run);
  * half of the host's then. */
 void run_expect_ahead(struct run *run, uint64_t bytes);
 
+/* Smaller outputs and runs are not checked: their disk is found full soon. */
+#define ROOM_BYTES_MIN ((uint64_t)16 << 20)
+
+/* Announces the size of the output before its first byte. Fails if it certainly has no room: the
+ * size may not have been known when the job began, and other files have been written since. */
+bool run_expect(struct run *run, uint64_t bytes, struct error *error);
+
 /* Returns the layout of the output, of numbers or of indices, for `count` items taken. */
 struct layout run_output_layout(const struct job *job, size_t count);
 

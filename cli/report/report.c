@@ -289,7 +289,9 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
         fprintf(stream, "%soutput     none: the order is checked\n", prefix);
         return;
     }
-    const uint64_t bytes = job_output_bytes(job), free_bytes = sink_free_bytes(job->output.path);
+    dev_t device;
+    const uint64_t bytes = job_output_bytes(job);
+    const uint64_t free_bytes = sink_free_bytes(job->output.path, &device);
     fprintf(stream, "%soutput     ", prefix);
     quote_print(stream, job->output.path ? job->output.path : "standard output");
     fprintf(stream, ": %s", job->output_format->name);
@@ -312,37 +314,43 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
             prefix);
 }
 
-/* Returns true if one of the directories before the one at `index` is on the same file system. */
-static bool is_on_earlier_system(const struct memory_limits *memory, size_t index)
+/* Returns the index of the first directory on the file system; directory_count: none is. */
+static size_t find_on_system(const struct memory_limits *memory, dev_t device)
 {
-    struct stat status, earlier;
-    bool is_found = false;
-    if (stat(memory->directories[index], &status) != 0)
-        return false;
-    for (size_t i = 0; i < index && !is_found; i++)
-        is_found = stat(memory->directories[i], &earlier) == 0 && earlier.st_dev == status.st_dev;
-    return is_found;
+    struct stat status;
+    size_t i = 0;
+    while (i < memory->directory_count &&
+           (stat(memory->directories[i], &status) != 0 || status.st_dev != device))
+        i++;
+    return i;
 }
 
 /* Prints the directories for sorted parts, and the free space of their file systems if it is
  * known. */
-static void print_directories(FILE *stream, const struct memory_limits *memory)
+static void print_directories(FILE *stream, const struct job *job)
 {
+    const struct memory_limits *const memory = &job->memory;
     uint64_t free_bytes = 0;
     bool is_known = true;
+    dev_t device;
     for (size_t i = 0; i < memory->directory_count; i++) {
         struct statfs system;
+        struct stat status;
         fprintf(stream, "%s", i == 0 ? "" : ", ");
         quote_print(stream, memory->directories[i]);
-        is_known = is_known && statfs(memory->directories[i], &system) == 0;
-        if (is_known && !is_on_earlier_system(memory, i))
+        is_known = is_known && statfs(memory->directories[i], &system) == 0 &&
+                   stat(memory->directories[i], &status) == 0;
+        if (is_known && find_on_system(memory, status.st_dev) == i)
             free_bytes += (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
     }
     if (!is_known)
         return;
+    const bool has_output = !job->output.is_in_place &&
+                            sink_free_bytes(job->output.path, &device) != UINT64_MAX &&
+                            find_on_system(memory, device) < memory->directory_count;
     fprintf(stream, " (");
     print_bytes(stream, free_bytes);
-    fprintf(stream, " free)");
+    fprintf(stream, " free%s)", has_output ? " there for these and the output" : "");
 }
 
 /* Prints how much is sorted at once, unless that is certain to be everything. */
@@ -374,7 +382,7 @@ static void print_parts(FILE *stream, const struct plan *plan)
         fprintf(stream, " of ");
     }
     fprintf(stream, "sorted parts stored in %s", job->backend == backends[0] ? "" : "memory or ");
-    print_directories(stream, &job->memory);
+    print_directories(stream, job);
 }
 
 static void print_memory(FILE *stream, const char *prefix, const struct plan *plan)

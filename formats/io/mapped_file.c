@@ -534,6 +534,23 @@ static bool is_free_space_exact(int file, const struct statfs *system)
     return (long)system->f_type == EXT4_SUPER_MAGIC;
 }
 
+bool file_space_refuse(const char *name, uint64_t bytes, uint64_t room, struct error *error)
+{
+    return error_set(error,
+                     "%s: %" PRIu64 " bytes will be written there, and %" PRIu64
+                     " are free: use another file system",
+                     name, bytes, room);
+}
+
+bool file_space_free(int file, uint64_t *bytes)
+{
+    struct statfs system;
+    if (fstatfs(file, &system) != 0 || !is_free_space_exact(file, &system))
+        return false;
+    *bytes = (uint64_t)system.f_bfree * (uint64_t)system.f_bsize;
+    return true;
+}
+
 /* Blocks of ext4 that are reserved may be so for this user. The file may be growing. */
 bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *name,
                       struct error *error)
@@ -552,10 +569,7 @@ bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *
              is_free_space_exact(file, &system))
         cause = ENOSPC;
     if (cause == ENOSPC)
-        return error_set(error,
-                         "%s: %" PRIu64 " bytes will be written there, and %" PRIu64
-                         " are free: use another file system",
-                         name, bytes, room);
+        return file_space_refuse(name, bytes, room, error);
     errno = cause;
     return (cause != EDQUOT && cause != EFBIG) ||
            error_set_errno(error, "%s: %" PRIu64 " bytes will be written there", name, bytes);

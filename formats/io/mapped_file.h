@@ -93,6 +93,12 @@ enum space_use { SPACE_LOOK, SPACE_TRY, SPACE_TAKE };
 bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *name,
                       struct error *error);
 
+/* Returns false if it is not certain how many bytes are free in the file system of the file. */
+bool file_space_free(int file, uint64_t *bytes);
+
+/* Sets the error for `bytes` bytes where `room` bytes are free. Returns false. */
+bool file_space_refuse(const char *name, uint64_t bytes, uint64_t room, struct error *error);
+
 /* Starts the thread for a file that is open for writing. The caller keeps the file open until
  * file_space_close(). Returns NULL if the file system does not support it. */
 struct file_space *file_space_open(int file);

@@ -48,16 +48,17 @@ struct output_file output_file_closed(void)
 
 /* ---- Announced bytes ---- */
 
-/* Returns true if the output is a descriptor of an empty file, as the shell creates it for ">FILE".
- * A file with content is excluded, because the output may begin within a page. A file in append
- * mode is excluded, because others may append to it too. */
-static bool is_new_file(const struct output_file *output)
+/* A file that is given is new if it is empty, as the shell creates it for ">FILE". A file with
+ * content is not, because the output may begin within a page. A file in append mode is not, because
+ * others may append to it too. */
+bool output_file_is_new(const struct output_file *output)
 {
     struct stat status;
     const int flags = fcntl(output->file, F_GETFL);
-    return output->kind == OUTPUT_GIVEN && flags >= 0 && !(flags & O_APPEND) &&
-           fstat(output->file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0 &&
-           lseek(output->file, 0, SEEK_CUR) == 0;
+    return output_file_replaces(output) || output->given_file > 0 ||
+           (output->kind == OUTPUT_GIVEN && flags >= 0 && !(flags & O_APPEND) &&
+            fstat(output->file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0 &&
+            lseek(output->file, 0, SEEK_CUR) == 0);
 }
 
 /* Opens such a file again, for reading too, so that it can be mapped. Other processes may write to
@@ -66,7 +67,7 @@ static bool is_new_file(const struct output_file *output)
 static bool open_anew(struct output_file *output, uint64_t bytes)
 {
     char path[DESCRIPTOR_PATH_BYTES];
-    if (!is_new_file(output))
+    if (!output_file_is_new(output))
         return false;
     const int file =
         descriptor_raise(open(descriptor_path(output->file, path), O_RDWR | O_CLOEXEC));
@@ -261,7 +262,7 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
     if (is_begun(output) || output->kind == OUTPUT_OF_RANKS || bytes > INT64_MAX)
         return;
     if (!output->space && output->kind != OUTPUT_TEMPORARY) {
-        if (!choose_writers(output, bytes, threads) || !is_new_file(output))
+        if (!choose_writers(output, bytes, threads) || !output_file_is_new(output))
             return;
         ending_begin_change(&old_mask);
         set_unfinished(output, true);
@@ -296,7 +297,7 @@ bool output_file_check_room(struct output_file *output, uint64_t bytes, const ch
     if (output_file_replaces(output))
         return (output->group && output->group->rank > 0) ||
                file_space_check(output->file, bytes, SPACE_TAKE, name, error);
-    return (output->given_file == 0 && !is_new_file(output)) ||
+    return !output_file_is_new(output) ||
            file_space_check(output->file, bytes, SPACE_LOOK, name, error);
 }
 

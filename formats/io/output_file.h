@@ -99,6 +99,9 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
 bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
                             struct error *error);
 
+/* Returns true if all bytes of the file are, or will be, those that are written here. */
+bool output_file_is_new(const struct output_file *output);
+
 /* Releases the space that a check has allocated, unless it was announced too or ranks share it. */
 void output_file_release_room(struct output_file *output);
 

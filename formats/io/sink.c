@@ -483,17 +483,21 @@ void sink_expect(struct sink *sink, uint64_t bytes)
         output_file_expect(&sink->output, bytes, sink->threads);
 }
 
-uint64_t sink_free_bytes(const char *path)
+uint64_t sink_free_bytes(const char *path, dev_t *device)
 {
     struct output_path found;
     struct statfs system;
+    struct stat status;
     struct error ignored = {0};
     uint64_t bytes = UINT64_MAX;
     if (!file_path(path))
         return bytes;
     if (output_path_open(path, path, &found, &ignored) && found.directory >= 0 &&
-        (!found.exists || S_ISREG(found.status.st_mode)) && fstatfs(found.directory, &system) == 0)
+        (!found.exists || S_ISREG(found.status.st_mode)) &&
+        fstatfs(found.directory, &system) == 0 && fstat(found.directory, &status) == 0) {
         bytes = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
+        *device = status.st_dev;
+    }
     output_path_close(&found);
     return bytes;
 }
@@ -501,6 +505,12 @@ uint64_t sink_free_bytes(const char *path)
 bool sink_check_room(struct sink *sink, uint64_t bytes, struct error *error)
 {
     return sink->frames || output_file_check_room(&sink->output, bytes, sink->name, error);
+}
+
+struct spill_neighbour sink_needs(const struct sink *sink, uint64_t bytes)
+{
+    const bool needs = !sink->frames && output_file_is_new(&sink->output);
+    return (struct spill_neighbour){sink->output.file, needs ? bytes : 0};
 }
 
 void sink_release_room(struct sink *sink)

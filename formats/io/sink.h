@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct codec;
 struct group;
@@ -105,14 +106,17 @@ bool sink_move(struct sink *sink, uint64_t place, struct error *error);
  * space. On an output that ranks share, `bytes` is its exact size. */
 void sink_expect(struct sink *sink, uint64_t bytes);
 
-/* Returns the free bytes of the file system where a regular file at the path is or would be;
- * UINT64_MAX: not known, or no such file. */
-uint64_t sink_free_bytes(const char *path);
+/* Returns the free bytes of the file system, *device, where a regular file at the path is or would
+ * be; UINT64_MAX: not known, or no such file. */
+uint64_t sink_free_bytes(const char *path, dev_t *device);
 
 /* Fails if a plain output of `bytes` bytes certainly has no room. Before the first write. The file
  * may have its space then. sink_release_room() releases it for runs that must be merged first. */
 bool sink_check_room(struct sink *sink, uint64_t bytes, struct error *error);
 void sink_release_room(struct sink *sink);
+
+/* Returns the file of a plain output that needs `bytes` bytes of space, for spill_check_room(). */
+struct spill_neighbour sink_needs(const struct sink *sink, uint64_t bytes);
 
 /* Collective, for an output that ranks share and on which all have announced the same bytes, or
  * none has: waits for the space, so that the ranks can write at once. Called when the file has its

@@ -59,20 +59,6 @@ bool spill_check(const char *const *directories, size_t count, struct error *err
     return true;
 }
 
-bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
-                      struct error *error)
-{
-    int file;
-    char *name = NULL;
-    if (count != 1 || !temporary_create_nameless(directories[0], &file))
-        return true;
-    const bool has_room = asprintf(&name, FILE_NAME, directories[0]) < 0 ||
-                          file_space_check(file, bytes, SPACE_TRY, name, error);
-    close(file);
-    free(name);
-    return has_room;
-}
-
 /* Returns NULL if memory runs out. */
 static char *join_names(const char *const *directories, size_t count)
 {
@@ -82,9 +68,86 @@ static char *join_names(const char *const *directories, size_t count)
     if (!stream)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        fprintf(stream, "%s'%s'", i == 0 ? "temporary files in " : ", ", directories[i]);
+        fprintf(stream, "%s'%s'",
+                i > 0        ? ", "
+                : count == 1 ? "temporary file in "
+                             : "temporary files in ",
+                directories[i]);
     fprintf(stream, " (-T)");
     return fclose(stream) == 0 ? names : NULL;
+}
+
+/* The file systems of the directories, and their free space. */
+struct room {
+    dev_t *devices;
+    size_t count;
+    uint64_t free_bytes;
+    bool is_certain;
+};
+
+static bool room_has(const struct room *room, dev_t device)
+{
+    for (size_t i = 0; i < room->count; i++)
+        if (room->devices[i] == device)
+            return true;
+    return false;
+}
+
+static void room_add(struct room *room, int file)
+{
+    struct stat status;
+    uint64_t bytes = 0;
+    if (fstat(file, &status) != 0 || room_has(room, status.st_dev))
+        return;
+    room->devices[room->count++] = status.st_dev;
+    room->is_certain = room->is_certain && file_space_free(file, &bytes);
+    room->free_bytes += bytes;
+}
+
+/* The neighbour may be getting its space meanwhile. So the free space was added up before. */
+static bool check_room(const struct room *room, int file, uint64_t bytes, const char *names,
+                       struct spill_neighbour neighbour, bool *is_beside, struct error *error)
+{
+    struct stat status;
+    char *name;
+    const bool has_neighbour =
+        neighbour.bytes > 0 && fstat(neighbour.file, &status) == 0 && room_has(room, status.st_dev);
+    const uint64_t has = has_neighbour ? (uint64_t)status.st_blocks * 512 : 0;
+    const uint64_t needs = has_neighbour && neighbour.bytes > has ? neighbour.bytes - has : 0;
+    const uint64_t left = room->free_bytes > needs ? room->free_bytes - needs : 0;
+    *is_beside = has_neighbour && room->is_certain && room->free_bytes + has >= bytes;
+    if (asprintf(&name, "%s%s", names, has_neighbour ? ", beside the output" : "") < 0)
+        return true;
+    const bool is_certain_of_one =
+        file < 0 || file_space_check(file, bytes, SPACE_TRY, name, error);
+    const bool ok = is_certain_of_one && (!room->is_certain || left >= bytes ||
+                                          file_space_refuse(name, bytes, left, error));
+    free(name);
+    return ok;
+}
+
+bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
+                      struct spill_neighbour neighbour, bool *is_beside, struct error *error)
+{
+    struct room room = {.devices = calloc(count, sizeof *room.devices), .is_certain = true};
+    char *const names = join_names(directories, count);
+    int file = -1;
+    bool ok = room.devices && names;
+    *is_beside = false;
+    for (size_t i = 0; ok && i < count; i++) {
+        if (i > 0)
+            close(file);
+        ok = temporary_create_nameless(directories[i], &file);
+        if (ok)
+            room_add(&room, file);
+    }
+    ok =
+        !ok || check_room(&room, count == 1 ? file : -1, bytes, names, neighbour, is_beside, error);
+    if (file >= 0)
+        close(file);
+    free(room.devices);
+    free(names);
+    return ok;
 }
 
 struct spill *spill_create(const char *const *directories, size_t count)
@@ -133,7 +196,9 @@ static bool open_part(struct spill *spill, struct spill_run *run, struct error *
         run->begin = (uint64_t)end;
         return end >= 0 || error_set_errno(error, "%s", file->name);
     }
-    return error_set_errno(error, "%s", spill->count > 1 ? spill->names : spill->files[0].name);
+    error_set_errno(error, "%s", spill->names);
+    error_add(error, "; name more directories with -T");
+    return false;
 }
 
 bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error)

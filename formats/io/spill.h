@@ -35,9 +35,16 @@ struct spill_run {
  * be written to. */
 bool spill_check(const char *const *directories, size_t count, struct error *error);
 
-/* Fails if runs of `bytes` bytes certainly have no room. Several directories are not checked. */
+/* Another file that needs space: `bytes` bytes, some of which it may have already. */
+struct spill_neighbour {
+    int file;
+    uint64_t bytes; /* 0: there is no such file */
+};
+
+/* Fails if runs of `bytes` bytes certainly have no room in the directories, beside the neighbour
+ * if that is in one of their file systems. *is_beside: without the neighbour they would have. */
 bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
-                      struct error *error);
+                      struct spill_neighbour neighbour, bool *is_beside, struct error *error);
 
 /* Creates an empty spill. directories: at least one; borrowed. Returns NULL if memory runs out. */
 struct spill *spill_create(const char *const *directories, size_t count);

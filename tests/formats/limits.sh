@@ -189,10 +189,10 @@ if with_directories true 2>/dev/null; then
     sort -m -n upwards upwards | cat upwards - >expected
     ok_same_bytes 'a copy of an input that is written to, where a directory is full' merged expected
     rm merged
-    refused 'all directories are full' "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device$" -- \
+    refused 'all directories are full' "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device; name more directories with -T$" -- \
         "${parts[@]}" -n -S 1M -T one -T two downwards -o "$target"
     refused 'all directories are full, of numbers' \
-        "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device$" -- \
+        "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device; name more directories with -T$" -- \
         "${parts[@]}" --type=u64 -S 1M -T one -T two downwards -o "$target"
 else
     skip 'directories that are full' 'no name space to mount file systems in'

@@ -177,7 +177,7 @@ within() {
 mkdir small
 if unshare --map-root-user --mount mount -t tmpfs -o size=1m none small 2>/dev/null; then
     full 'numbers' 1m "$GPUSORT" reversed.u64
-    full 'numbers of a pipe' 16m bash -c 'cat large | "$@"' - "${by_four[@]}" --device=cpu --format=raw --type=u8
+    message=$early full 'numbers of a pipe' 16m bash -c 'cat large | "$@"' - "${by_four[@]}" --device=cpu --format=raw --type=u8
     full 'lines' 10m "${by_four[@]}" --device=cpu many
     message="$early, or sort the file with --in-place" \
         full 'a large file of numbers' 16m "${by_four[@]}" --device=cpu --format=raw --type=u8 large
@@ -212,14 +212,23 @@ for kind in tmpfs ext4; do
     refused "$kind: sorted parts of lines have no room" \
         "^gpusort: temporary file in 'small' \(-T\): $early" -- \
         within $kind 16m "$GPUSORT" --device=cpu -n -S 1M lines -T small -o "$target"
+    refused "$kind: sorted parts have no room in two folders of a file system" \
+        "^gpusort: temporary files in 'small', 'small/\.' \(-T\): $early" -- \
+        within $kind 16m "${doubles[@]}" large -T small -T small/. -o "$target"
+    beside="^gpusort: temporary file in 'small' \(-T\), beside the output: $early, or sort the file with --in-place\$"
+    refused "$kind: no room for the parts beside the output" "$beside" -- \
+        within $kind 38m "${doubles[@]}" large -T small -o small/out
+    refused "$kind: no room for the parts beside standard output" "$beside" -- \
+        within $kind 38m bash -c '"$@" large -T small >small/out' - "${doubles[@]}"
+    refused "$kind: no room for the parts of lines beside the output" "$beside" -- \
+        within $kind 40m "$GPUSORT" --device=cpu -n -S 1M lines -T small -o small/out
+    refused "$kind: a pipe is refused before its parts are merged" "^gpusort: small/out: $early\$" -- \
+        within $kind 38m bash -c 'cat large | "$@" -T small -o small/out' - "${doubles[@]}"
+    refused "$kind: a pipe of lines is refused before its parts are merged" "^gpusort: small/out: $early\$" -- \
+        within $kind 40m bash -c 'cat lines | "$@" -T small -o small/out' - "$GPUSORT" --device=cpu -n -S 1M
     ok_prints "$kind: what has room for parts and output" '20000000\n' -- \
         within $kind 64m bash -c '"$@" large -T small -o small/out && stat -c %s small/out' - "${doubles[@]}"
 done
-if within ext4 24m true 2>/dev/null; then
-    refused 'ext4: no room for the parts beside the output' \
-        "^gpusort: temporary file in 'small' \(-T\): 20000000 bytes will be written there" -- \
-        within ext4 40m "${doubles[@]}" large -T small -o small/out
-fi
 rm -f image lines blanks
 refused 'a file that grows over the limit' 'File too large' -- \
     bash -c 'ulimit -f 512; exec "$0" reversed.u64 -o "$1"' "$GPUSORT" "$target"

@@ -251,9 +251,9 @@ mkdir one two
 ok_parts 'two directories' "$few" "$sorted" -- -T one -T two --format=raw --type=f64 -S 1b "$unsorted"
 refused 'one of two directories is not there' "$nowhere" -- \
     gpusort -S 1b -T one -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
-refused 'a limit of size' "^gpusort: temporary file in '.*' \(-T\): File too large$" -- \
+refused 'a limit of size' "^gpusort: temporary file in '.*' \(-T\): File too large; name more directories with -T$" -- \
     bash -c 'ulimit -f 64; exec "$0" -S 1b --format=raw --type=f64 "$1" -o "$2"' "$GPUSORT" "$unsorted" "$target"
-refused 'a limit of size, for lines' "^gpusort: temporary file in '.*' \(-T\): File too large$" -- \
+refused 'a limit of size, for lines' "^gpusort: temporary file in '.*' \(-T\): File too large; name more directories with -T$" -- \
     bash -c 'ulimit -f 8; exec "$0" -S 100K -g "$1" -o "$2"' "$GPUSORT" lines "$target"
 if ! unshare --map-root-user --mount mount -t tmpfs none /tmp 2>/dev/null; then
     skip 'a /tmp in memory' 'no name space to mount one in'
@@ -303,6 +303,8 @@ ok_says 'how much is sorted at a time, of lines' \
 ok_says 'how much is sorted at a time, of numbers' \
     '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts stored in one \([0-9.]+ [KMGT]iB free\)$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted"
+ok_says 'parts and output that share the free space' '^memory .* in one \([0-9.]+ [KMGT]iB free there for these and the output\)$' -- \
+    gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted" -o one/sorted.f64
 ok_says 'short numbers are counted' '^memory .* numbers at a time, which are counted$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=u16 "$unsorted"
 [ -n "$no_gpu" ] || ok_says "how much of the GPU's memory" \
