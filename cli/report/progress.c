@@ -3,7 +3,8 @@
  *
  * The remaining time is a rough estimate. Reading and writing are assumed to continue at their
  * measured rates. Before anything is written, the rate of reading is assumed for it. The time of
- * the sort between them comes from the model, if it has an estimate.
+ * the sort between them comes from the model, if it has an estimate; in a job in parts, from the
+ * time between the sorts of two parts.
  */
 #include "cli/report/report.h"
 
@@ -70,13 +71,32 @@ static double sum_if_known(double a, double b)
     return a < 0 || b < 0 ? -1 : a + b;
 }
 
+/* Returns the time until all parts are sorted and spilled; below 0: not known, because the sort of
+ * the second part has not begun, or the last part takes far longer than the others. */
+static double seconds_for_parts(const struct progress *progress, double ran_seconds)
+{
+    const struct part_mark *const first = &progress->first_part, *const last = &progress->last_part;
+    const double took = last->seconds - first->seconds, all = (double)progress->outlook.read_bytes;
+    const double since = ran_seconds - last->seconds;
+    if (progress->cycles == 0)
+        return -1;
+    const double cycle = took / progress->cycles; /* sort, spill, and read the next part */
+    const double to_read = all > last->bytes ? all - last->bytes : 0;
+    const double last_sort = cycle > first->seconds ? cycle - first->seconds : 0;
+    const double left = took / (last->bytes - first->bytes) * to_read + last_sort - since;
+    return left > 0 ? left : since < 2 * cycle ? 0 : -1;
+}
+
 /* While parts are read, sorted and spilled, all of that counts as reading. */
-static struct estimate estimate_reading(const struct outlook *outlook,
+static struct estimate estimate_reading(const struct progress *progress,
                                         const struct trace_view *view, double seconds)
 {
+    const struct outlook *const outlook = &progress->outlook;
     const uint64_t read = view->bytes[TRACE_READ];
     const double rate = (double)read / seconds;
-    const double read_seconds = seconds_for(read, outlook->read_bytes, rate);
+    const double parts_seconds = seconds_for_parts(progress, seconds);
+    const double read_seconds =
+        progress->cycles > 0 ? parts_seconds : seconds_for(read, outlook->read_bytes, rate);
     const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
     return (struct estimate){
         .share = share_of(read, outlook->read_bytes),
@@ -87,19 +107,22 @@ static struct estimate estimate_reading(const struct outlook *outlook,
     };
 }
 
-/* Estimates a stage between reading and writing. Only the model knows its time. */
-static struct estimate estimate_sorting(const struct outlook *outlook,
+/* Estimates a stage between reading and writing. Only the model knows its time, or that of parts
+ * before. */
+static struct estimate estimate_sorting(const struct progress *progress,
                                         const struct trace_view *view, double seconds,
-                                        double read_took)
+                                        double ran_seconds)
 {
-    const double left = outlook->sort_seconds - seconds;
+    const struct outlook *const outlook = &progress->outlook;
+    const double read_took = seconds_of(progress->read_took_ns);
+    const double left = progress->cycles > 0         ? seconds_for_parts(progress, ran_seconds)
+                        : outlook->sort_seconds == 0 ? 0
+                                                     : outlook->sort_seconds - seconds;
     const double rate = read_took > 0 ? (double)view->bytes[TRACE_READ] / read_took : 0;
     const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
     return (struct estimate){
         .share = -1,
-        .seconds_left = outlook->sort_seconds == 0 ? write_seconds
-                        : left > 0                 ? sum_if_known(left, write_seconds)
-                                                   : -1,
+        .seconds_left = sum_if_known(left, write_seconds),
     };
 }
 
@@ -132,6 +155,24 @@ static void look(const struct progress *progress, struct trace_view *view)
     view->bytes[TRACE_READ] -= progress->outlook.read_before;
 }
 
+/* Records the stage, and the part if its sort has begun, when they are first observed. */
+static void note_stage(struct progress *progress, const struct trace_view *view)
+{
+    const uint64_t begin_ns = view->stage ? view->stage_begin_ns : progress->start_ns;
+    const double bytes = (double)view->bytes[TRACE_READ];
+    if (begin_ns == progress->stage_begin_ns)
+        return;
+    progress->stage_begin_ns = progress->stage_start_ns = begin_ns;
+    if (view->stage != stage_names[STAGE_SORT] || bytes <= progress->last_part.bytes ||
+        begin_ns < progress->start_ns)
+        return;
+    progress->last_part = (struct part_mark){bytes, seconds_of(begin_ns - progress->start_ns)};
+    if (progress->first_part.bytes > 0)
+        progress->cycles++;
+    else
+        progress->first_part = progress->last_part;
+}
+
 static struct estimate estimate_now(struct progress *progress)
 {
     struct outlook *const outlook = &progress->outlook;
@@ -139,7 +180,8 @@ static struct estimate estimate_now(struct progress *progress)
     struct estimate estimate = {.share = -1, .seconds_left = -1};
     const uint64_t now_ns = clock_now_ns(), ran_ns = now_ns - progress->start_ns;
     look(progress, &view);
-    const uint64_t begin_ns = view.stage ? view.stage_begin_ns : progress->start_ns;
+    note_stage(progress, &view);
+    const uint64_t begin_ns = progress->stage_start_ns;
     const double seconds = seconds_of(now_ns > begin_ns ? now_ns - begin_ns : 0);
     if (!view.stage) {
         view.stage = stage_names[STAGE_START];
@@ -149,13 +191,13 @@ static struct estimate estimate_now(struct progress *progress)
         estimate = estimate_writing(outlook, &view, seconds);
     } else if (has_more_parts(outlook, &view)) {
         outlook->sort_seconds = 0; /* the rate includes sorting from now on */
-        estimate = estimate_reading(outlook, &view, seconds_of(ran_ns));
+        estimate = estimate_reading(progress, &view, seconds_of(ran_ns));
         progress->read_took_ns = ran_ns;
     } else if (strcmp(view.stage, stage_names[STAGE_READ]) == 0) {
-        estimate = estimate_reading(outlook, &view, seconds_of(ran_ns));
+        estimate = estimate_reading(progress, &view, seconds_of(ran_ns));
         progress->read_took_ns = ran_ns;
     } else {
-        estimate = estimate_sorting(outlook, &view, seconds, seconds_of(progress->read_took_ns));
+        estimate = estimate_sorting(progress, &view, seconds, seconds_of(ran_ns));
     }
     estimate.stage = view.stage;
     estimate.has_read = view.bytes[TRACE_READ] > 0;
@@ -305,14 +347,34 @@ static bool wait_until(struct progress *progress, uint64_t time_ns)
     return progress->is_stopped;
 }
 
+/* Returns the time until the next line. A log gets one line a second at first, and one for each
+ * fiftieth of the time of a long job. */
+static uint64_t pause_ns(const struct progress *progress, uint64_t now_ns)
+{
+    const uint64_t part_ns = (now_ns - progress->start_ns) / 50;
+    return progress->on_terminal ? REDRAW_NS : part_ns > SECOND_NS ? part_ns : SECOND_NS;
+}
+
+/* If the thread wakes up far too late, the process was stopped. That time does not count. */
+static void leave_out_stop(struct progress *progress, uint64_t now_ns, uint64_t late_ns)
+{
+    if (late_ns <= SECOND_NS || progress->start_ns + late_ns >= now_ns)
+        return;
+    progress->start_ns += late_ns;
+    progress->stage_start_ns += late_ns;
+}
+
 static void *progress_main(void *opaque)
 {
     struct progress *const progress = opaque;
     uint64_t time_ns = progress->start_ns + SECOND_NS;
     pthread_mutex_lock(&progress->lock);
-    for (; !wait_until(progress, time_ns);
-         time_ns = clock_now_ns() + (progress->on_terminal ? REDRAW_NS : SECOND_NS))
+    while (!wait_until(progress, time_ns)) {
+        const uint64_t now_ns = clock_now_ns();
+        leave_out_stop(progress, now_ns, now_ns - time_ns);
         show(progress);
+        time_ns = clock_now_ns() + pause_ns(progress, now_ns);
+    }
     erase(progress);
     pthread_mutex_unlock(&progress->lock);
     return NULL;

@@ -54,7 +54,7 @@ void stats_print_json(FILE *stream, int status, const struct error *error, const
  * A thread reads the counters of core/trace.h, first after one second. So a shorter job shows
  * nothing, and a job that is certain to be shorter has no such thread. On a terminal one line is
  * rewritten, and erased at the end, even if a signal ends the process (core/ending.h). Elsewhere,
- * if requested, a line is printed every second. */
+ * if requested, a line is printed every second at first, and less often in a long job. */
 
 /* Facts about the job. */
 struct outlook {
@@ -66,6 +66,12 @@ struct outlook {
     uint64_t read_before; /* bytes that ranks read for the plan, which do not count */
 };
 
+/* A moment at which the sort of a part begins, of a job in parts. */
+struct part_mark {
+    double bytes; /* that have been read; 0: no such moment yet */
+    double seconds;
+};
+
 struct progress {
     bool is_running; /* the thread was started */
     pthread_t thread;
@@ -75,9 +81,14 @@ struct progress {
     pthread_cond_t has_stopped;
     bool is_stopped;
     struct outlook outlook;
-    uint64_t read_took_ns; /* time until everything was read */
-    int shown;             /* columns of the current line */
-    bool may_draw;         /* false once a signal handler has erased the line */
+    uint64_t read_took_ns;   /* time until everything was read */
+    uint64_t stage_begin_ns; /* of the current stage; 0: none yet */
+    uint64_t stage_start_ns; /* that time, later by the time for which the process was stopped;
+                                so is start_ns */
+    struct part_mark first_part, last_part;
+    unsigned cycles; /* parts from the first to the last one */
+    int shown;       /* columns of the current line */
+    bool may_draw;   /* false once a signal handler has erased the line */
 };
 
 /* Returns true if the options request progress. */

@@ -204,6 +204,7 @@ traced 'numbers in parts' "read=$bytes write=$bytes spill=$((2 * bytes)) merge=$
     --device=cpu -S 1M data.f64 -o out
 traced 'lines in parts' "read=$text_bytes write=$text_bytes spill=$((2 * text_bytes))" -- \
     --device=cpu -S 1M -n data.txt -o out
+ok_prints 'are written once, by the merge and the commit' '2\n' -- grep -c '"name":"write","cat":"stage"' trace
 traced 'a merge' "read=$((2 * text_bytes)) write=$((2 * text_bytes))" -- -nm lines.sorted lines.sorted -o out
 traced 'a check' "read=$text_bytes lanes=read,stage" -- -nc lines.sorted
 traced 'text made of numbers, by many threads' "read=$bytes" -- \
@@ -301,6 +302,8 @@ on_terminal=("$python" "$tests_dir/on_terminal.py" --stderr)
 slow '' 1 >not_asked 2>&1 &
 slow asked 1 --progress >asked 2>&1 &
 slow '' 1 --progress -q >asked_quiet 2>&1 &
+{ { printf '2\n' && await stopped && sleep 8 && printf '1\n'; } | { echo $BASHPID >stopped.id && exec "$GPUSORT" --progress; } >stopped 2>&1; } &
+{ await stopped && kill -STOP "$(<stopped.id)" && sleep 6 && kill -CONT "$(<stopped.id)"; } &
 { head -c 8000000 /dev/zero; await piped; } |
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 wait
@@ -328,6 +331,7 @@ ok_prints 'elsewhere nothing is shown' '1\n2\n' -- cat not_asked
 # There are more lines if the machine is busy.
 ok_prints 'but if it is asked for: lines' 'gpusort: start, 1 s\n1\n2\n' -- \
     grep -vE '^gpusort: [a-z]+, ([2-9]|[0-9]{2,}) s$' asked
+ok 'the time for which a run was stopped does not count' grep -Eq '^gpusort: start, [2-5] s$' stopped
 ok 'of a pipe: how much of it' grep -Eq '^gpusort: read 0\.01 GB, 0\.[0-9]{2} GB/s$' piped
 ok_prints '-q is stronger' '1\n2\n' -- cat asked_quiet
 ok_prints '-q silences -v' '1\n2\n' -- bash -c 'printf "2\n1\n" | "$0" -qv 2>&1' "$GPUSORT"
