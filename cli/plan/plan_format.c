@@ -397,15 +397,17 @@ static bool begins_as_npy(const struct probe *probe)
 
 /* Refuses another program's format. otherwise: the option that reads the input anyway, for the
  * message; "" if that could do damage. */
-static bool refuse_foreign(const struct foreign *foreign, const char *name, const char *otherwise,
-                           struct error *error)
+static bool refuse_foreign(const struct foreign *foreign, const struct probe *probe,
+                           const char *name, const char *otherwise, struct error *error)
 {
+    const char *const known = foreign_begins_so(foreign, probe->head, probe->bytes)
+                                  ? "this is"
+                                  : "not text, and named as";
     if (!foreign->unpack)
         return error_set(error, "%s: %s %s data, to be converted to .npy or text first%s", name,
-                         foreign->magic ? "this is" : "not text, and named as", foreign->name,
-                         otherwise);
-    return error_set(error, "%s: this is %s data, to be unpacked first (%s)%s", name, foreign->name,
-                     foreign->unpack, otherwise);
+                         known, foreign->name, otherwise);
+    return error_set(error, "%s: %s %s data, to be unpacked first (%s)%s", name, known,
+                     foreign->name, foreign->unpack, otherwise);
 }
 
 /* Returns the bytes of the printable character or white space that has this first byte; 0 for
@@ -433,14 +435,6 @@ static bool is_printable(const struct probe *probe)
     return true;
 }
 
-/* Returns true if the content agrees with the format that the name indicates: by its magic, or, for
- * a binary format without one, if it is not text. */
-static bool is_as_named(const struct foreign *named, const struct probe *probe)
-{
-    return named->magic ? foreign_begins_so(named, probe->head, probe->bytes)
-                        : named->kind == FOREIGN_BINARY && !is_printable(probe);
-}
-
 /* Returns the other program's format that the name indicates, with or without .zst, or NULL. */
 static const struct foreign *find_named_foreign(const char *name)
 {
@@ -449,12 +443,16 @@ static const struct foreign *find_named_foreign(const char *name)
     return foreign_find_by_name(name, stem_length);
 }
 
-/* Returns the other program's format that the content has by its magic, or else by the name. */
+/* Returns the other program's format that the content has: by its magic, or by the name, unless
+ * that is a format of text or the content is text. A file whose format packs its content (.xlsx as
+ * zip) is known by its name. */
 static const struct foreign *find_foreign(const char *name, const struct probe *probe)
 {
-    const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
+    const struct foreign *const found = foreign_find_by_magic(probe->head, probe->bytes);
     const struct foreign *const named = find_named_foreign(name);
-    return foreign || !named || !is_as_named(named, probe) ? foreign : named;
+    if (!named || named->kind == FOREIGN_TEXT || is_printable(probe))
+        return found;
+    return !found || (found->unpack && !named->unpack) ? named : found;
 }
 
 /* Returns true if the probe may be text: numbers or words. A few raw numbers may be printable by
@@ -488,7 +486,8 @@ static bool detect_by_content(const struct options *options, const struct probe 
         return true;
     }
     if (foreign && !options->input_codec)
-        return refuse_foreign(foreign, name, type ? "; if it is not, use --format=raw" : "", error);
+        return refuse_foreign(foreign, probe, name, type ? "; if it is not, use --format=raw" : "",
+                              error);
     if (!type)
         return error_set(
             error, "%s: neither .npy nor text, nor named as raw data: use --type, or --format",
@@ -519,7 +518,7 @@ static bool check_named(const struct options *options, const struct format *name
     }
     if (!foreign || options->input_codec || is_printable(probe))
         return true;
-    return refuse_foreign(foreign, name,
+    return refuse_foreign(foreign, probe, name,
                           is_raw && options->type ? "; if it is not, use --format=raw" : "", error);
 }
 
@@ -586,8 +585,8 @@ static bool check_lines(const struct options *options, const char *path, const s
 {
     struct probe probe;
     bool is_npy;
-    const struct foreign *const foreign = find_named_foreign(path);
-    const bool is_suspect = foreign || (named && named != &format_text);
+    const bool is_foreign = find_named_foreign(path) != NULL;
+    const bool is_suspect = is_foreign || (named && named != &format_text);
     if (!look_for_npy(source, &is_npy, error))
         return false;
     if (is_npy && named != &format_npy)
@@ -598,10 +597,13 @@ static bool check_lines(const struct options *options, const char *path, const s
         return true;
     if (!probe_source(source, &probe, error))
         return false;
-    if (foreign && !is_npy)
-        return !is_as_named(foreign, &probe) ||
-               refuse_foreign(foreign, source_name(source),
-                              foreign->magic ? "" : "; if it is not, use --format=text", error);
+    if (is_foreign && !is_npy) {
+        const struct foreign *const foreign = find_foreign(path, &probe);
+        const bool is_sure = foreign && foreign_begins_so(foreign, probe.head, probe.bytes);
+        return !foreign ||
+               refuse_foreign(foreign, &probe, source_name(source),
+                              is_sure ? "" : "; if it is not, use --format=text", error);
+    }
     return is_printable(&probe) ||
            error_set(error,
                      "%s: %s is for lines of text, and this is named as %s and is no text: leave "
@@ -668,7 +670,7 @@ static bool check_codec(const struct options *options, const char *path, struct 
     const bool is_text = format == &format_text && is_printable(&probe);
     snprintf(otherwise, sizeof otherwise, "; if it is not, use --format=%s:plain", format->name);
     if (foreign && !is_text)
-        return refuse_foreign(foreign, source_name(source), otherwise, error);
+        return refuse_foreign(foreign, &probe, source_name(source), otherwise, error);
     const bool may_be_text = is_text || (format == &format_text && options->order.zero_terminated);
     return may_be_text ||
            error_set(error,

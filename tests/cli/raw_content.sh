@@ -204,7 +204,7 @@ for file in w.*.bin; do
     ok "$name when told that it is raw" gpusort --format=raw --type=u8 "$file" -o got
 done
 
-# Formats without a magic are known by the name, unless the content is text.
+# A format is also known by the name, unless the content is text: some have no magic, and some have several.
 while read -r format name; do
     cp doubles-normal-5000.bin "x.$name"
     cp words "words.$name"
@@ -221,6 +221,25 @@ done <<'END'
 pickle pkl
 safetensors safetensors
 TIFF TIF
+Excel xlsx
+HDF5 nc
+MATLAB mat
+END
+while IFS='|' read -r name said content; do
+    { printf %b "$content\0\0\0\0" && cat doubles-normal-5000.bin; } >"$name"
+    cp "$name" kept
+    for words in -n -k1 --type=f64; do
+        refused "$name that begins with $content, $words" "^gpusort: $name: $said data, to be " -- \
+            gpusort $words "$name" -o "$name"
+    done
+    ok_same_bytes "$name that begins with $content stays" "$name" kept
+done <<'END'
+x.xlsx|not text, and named as Excel|PK\x3\x4
+x.nc|this is NetCDF|CDF\x1
+x.jpg|this is JPEG|\xff\xd8\xff\xe1\0\x10Exif\0\0
+x.mat|not text, and named as MATLAB|MATLAB 7.3 \0
+x.gz|this is xz|\xfd7zXZ\0\0\0
+x.lz4|not text, and named as LZ4|\x2\x21\x4c\x18
 END
 
 done_testing
