@@ -12,13 +12,14 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Whether raw data may have the type that it would be read as ----
  *
  * Raw data has no type. Two types are checked against a sample of some thousand words from all over
- * the input: f64 if the user gives no type, and a type whose name means another type in NumPy. Only
- * strong evidence leads to an error.
+ * the input: f64 if the user gives no type, and a type whose name means another type in NumPy or C.
+ * Only strong evidence leads to an error.
  *
  * Doubles that were measured or computed have exponents near that of 1. Below the first 20 bits of
  * their significands, their bits look random, or are zero. Other types, read as doubles, have these
@@ -305,7 +306,7 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
                                             : " with --endian=big");
 }
 
-/* ---- Raw data: names that NumPy gives to other types ---- */
+/* ---- Raw data: names that NumPy and C give to different types ---- */
 
 /* Returns true if the bits may be the exponent of an x87 number, or an f16, not far from 1. */
 static bool is_near_one(uint64_t bits)
@@ -330,6 +331,46 @@ static bool are_long_doubles(const struct sample *sample)
         inside += is_near_one(significand >> 16) || is_near_one(significand >> 32);
     }
     return numbers >= 2 && (padded == numbers || (numbers >= 4 && 2 * inside < numbers));
+}
+
+/* Returns true if the words are pairs of small integers of 32 bits. As integers of 64 bits, most
+ * would exceed 32 bits, and all would have a small lower half. */
+static bool are_int_pairs(const struct sample *sample)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const int32_t lower = (int32_t)sample->words[i], upper = (int32_t)(sample->words[i] >> 32);
+        if (abs(lower / 2) >> 23 != 0 || abs(upper / 2) >> 23 != 0)
+            return false;
+        used += upper != 0 && upper != -1;
+    }
+    return sample->count >= WORDS_MIN && 4 * used >= 3 * sample->count;
+}
+
+/* Fails for data with the type f64, i64 or u64, given as `word`, which C gives to a type of 4
+ * bytes, if it looks like that one, or if its file is named so. */
+static bool check_word_of_c(struct source *source, const char *word,
+                            const struct key_type *named_type, enum key_endian endian,
+                            struct error *error)
+{
+    static const struct {
+        const char *word, *type, *type_of_c;
+    } rows[] = {{"float", "f64", "f32"}, {"int", "i64", "i32"}, {"uint", "u64", "u32"}};
+    static struct sample sample; /* large for a stack */
+    size_t i = 0;
+    while (i < sizeof rows / sizeof rows[0] && strcmp(rows[i].word, word) != 0)
+        i++;
+    if (i == sizeof rows / sizeof rows[0])
+        return true;
+    if (!take_sample(source, endian, &sample, error))
+        return false;
+    const bool is_named = named_type && strcmp(named_type->name, rows[i].type_of_c) == 0;
+    return !(is_named || (i == 0 ? are_singles(&sample) : are_int_pairs(&sample))) ||
+           error_set(error,
+                     "%s: '%s' is NumPy's %s here, and these look like %s: use --type=%s, or "
+                     "--type=%s if they are",
+                     source_name(source), word, rows[i].type, rows[i].type_of_c, rows[i].type_of_c,
+                     rows[i].type);
 }
 
 /* Fails for data with the type i8, u8 or f16, which have 1 and 2 bytes here, if it looks like
@@ -680,7 +721,7 @@ static bool check_codec(const struct options *options, const char *path, struct 
 }
 
 /* Sets and checks the type of raw numbers. f64 is assumed if neither --type nor the name gives one.
- * An assumed type must agree with the numbers, and so must a name that NumPy uses for another
+ * An assumed type must agree with the numbers, and so must a name that NumPy or C uses for another
  * type. */
 static bool check_raw_type(const struct options *options, const struct key_type *named_type,
                            struct reader *reader, char reason[256], struct error *error)
@@ -694,8 +735,10 @@ static bool check_raw_type(const struct options *options, const struct key_type 
         snprintf(reason + strlen(reason), 256 - strlen(reason), "; f64, as no type is given");
         return raw_content_check_doubles(reader->source, options->endian, error);
     }
-    return !is_spelled_as_ours ||
-           raw_content_check_name(reader->source, layout->type, named_type, options->endian, error);
+    return is_spelled_as_ours ? raw_content_check_name(reader->source, layout->type, named_type,
+                                                       options->endian, error)
+                              : check_word_of_c(reader->source, options->type_word, named_type,
+                                                options->endian, error);
 }
 
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,

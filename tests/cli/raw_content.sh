@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Raw data that is hardly of the assumed type is refused: text, other programs' files, integers as
-# doubles, NumPy's i8 as bytes. Numbers of the assumed type are sorted, whatever their values.
+# Raw data that is hardly of the assumed type is refused: text, other programs' files, integers as doubles, NumPy's i8 as
+# bytes, C's float as doubles. Numbers of the assumed type are sorted, whatever their values.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
@@ -109,6 +109,31 @@ for file in true.i8 flags.u8 sparse.i8 zeros.u8 sevens.u8 ones.i8 true.f16 negat
     cp "$file" nameless
     ok "what is of the type is sorted, $file" gpusort "$file" -o got
     ok "and with --type, $file" gpusort --format=raw --type="${file#*.}" nameless -o got
+done
+
+# ---- NumPy's float, int and uint, which C has with 4 bytes ---------------------------------------
+
+"$numpy" -c 'import numpy as np
+random = np.random.default_rng(4)
+small = random.integers(-30000, 9000000, 2000)
+random.normal(size=2000).astype("f4").tofile("of_c.float")
+small.astype("i4").tofile("of_c.int")
+abs(small).astype("u4").tofile("of_c.uint")
+random.normal(size=2000).tofile("of_numpy.float")
+small.tofile("of_numpy.int")
+random.integers(0, 2**40, 2000).astype("u8").tofile("of_numpy.uint")'
+for word in float:f64:f32 int:i64:i32 uint:u64:u32; do
+    IFS=: read -r word type of_c <<<"$word"
+    cp of_numpy.$word named.$of_c
+    for file in of_c.$word named.$of_c; do
+        refused "--type=$word for $of_c: $file" \
+            "^gpusort: $file: '$word' is NumPy's $type here, and these look like $of_c: use --type=$of_c, or --type=$type if" -- \
+            gpusort --type=$word "$file" -o "$target"
+    done
+    refused "--type=$word for $of_c on a pipe" "'$word' is NumPy's $type here" -- \
+        gpusort --format=raw --type=$word -o "$target" < <(cat of_c.$word)
+    ok "--type=$type is believed" gpusort --type=$type of_c.$word -o got
+    ok_writes "--type=$word for $type" <(gpusort --type=$type of_numpy.$word) -- --type=$word of_numpy.$word
 done
 
 cat >names.py <<'END'
