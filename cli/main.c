@@ -79,19 +79,31 @@ struct outcome {
     char *members; /* for stats_print_json; the caller frees it; NULL: none */
 };
 
-/* Reports that raw numbers were assumed to be doubles because no type is given: on a terminal, and
- * not beside a JSON object. */
-static void report_assumption(const struct options *options, const struct plan *plan)
+/* Reports the first input whose first line has a byte order mark that is sorted with it, and on a
+ * terminal, if the plan is not printed, that raw numbers were assumed to be doubles because no type
+ * is given. Prints nothing beside a JSON object. */
+static void report_assumptions(const struct options *options, const struct plan *plan)
 {
     const struct job *const job = &plan->job;
-    if (options->quiet || options->stats == STATS_JSON || isatty(STDERR_FILENO) != 1)
+    const bool is_type_silent = options->verbose || isatty(STDERR_FILENO) != 1;
+    if (options->quiet || options->stats == STATS_JSON || plan->failed_devices)
         return;
-    for (size_t i = 0; i < job->reader_count; i++)
-        if (job->input_format == &format_raw && job->readers[i].is_type_assumed) {
+    for (size_t i = 0; i < job->reader_count; i++) {
+        const struct reader *const reader = &job->readers[i];
+        const bool is_assumed =
+            !is_type_silent && job->input_format == &format_raw && reader->is_type_assumed;
+        if (is_assumed)
             fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n",
-                    source_name(job->readers[i].source));
-            return;
-        }
+                    source_name(reader->source));
+        else if (reader->begins_with_mark && job->header_lines == 0)
+            fprintf(stderr,
+                    "gpusort: %s:1: this line is sorted with the byte order mark (UTF-8) that it "
+                    "begins with (tail -c +4 removes it)\n",
+                    source_name(reader->source));
+        else
+            continue;
+        return;
+    }
 }
 
 /* Runs the plan once, and ends its progress. Fills *outcome, also after a failure. *is_undone: it
@@ -104,8 +116,7 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
     progress_set_plan(progress, plan);
     if (is_verbose)
         report_plan(stderr, "gpusort: ", plan);
-    else if (!plan->failed_devices)
-        report_assumption(options, plan);
+    report_assumptions(options, plan);
     progress_go_on(progress);
     is_exit_trouble = true;
     const bool ok = pipeline_run(&plan->job, &report, error);

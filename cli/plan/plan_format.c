@@ -497,12 +497,16 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
 }
 
 /* Returns true if the probe may be text: numbers or words. A few raw numbers may be printable by
- * chance, but hardly with a line feed among them. Without a type they cannot be raw numbers. */
+ * chance, but hardly with a line feed among them. Without a type they cannot be raw numbers. Small
+ * numbers of 2 bytes look like UTF-16 without a mark. */
 static bool may_be_text(const struct probe *probe, const struct key_type *type)
 {
-    return format_text.recognises(probe->head, probe->bytes) ||
-           (!type && line_error_finds_mark(probe->head, probe->bytes)) ||
-           (is_printable(probe) && (!type || memchr(probe->head, '\n', probe->bytes)));
+    const bool has_mark = line_error_find_mark(probe->head, probe->bytes) != NULL;
+    const bool is_long = !type || memchr(probe->head, '\n', probe->bytes);
+    return format_text.recognises(probe->head, probe->bytes) || (!type && has_mark) ||
+           (is_printable(probe) && is_long) ||
+           (line_error_is_wide(probe->head, probe->bytes) && is_long &&
+            (has_mark || !type || type->bytes != 2));
 }
 
 static bool refuse_doubtful(const char *name, const struct key_type *type, struct error *error)
@@ -618,12 +622,32 @@ static const char *job_without_check(const struct options *options)
     return options->check ? ", and the numbers are sorted, not checked" : "";
 }
 
-/* With an option for lines any input is text, with two exceptions. A NumPy array is refused. So is
- * binary content under a name of binary numbers or of another program, because sorting its lines
- * would destroy it; -z and --format=text allow it. */
-static bool check_lines(const struct options *options, const char *path, const struct format *named,
-                        const char *line_word, struct source *source, struct error *error)
+/* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16, whose
+ * lines do not end where its bytes 0x0a are. Waits only for the first byte if that excludes a mark.
+ */
+static bool look_for_mark(struct source *source, bool *has_mark, struct error *error)
 {
+    struct probe probe;
+    *has_mark = false;
+    if (!source_peek(source, 1, &probe.head, &probe.bytes, error))
+        return false;
+    if (probe.bytes == 0 || !memchr("\xef\xff\xfe", probe.head[0], 3))
+        return true;
+    if (!probe_source(source, &probe, error))
+        return false;
+    const char *const remedy = line_error_find_mark(probe.head, probe.bytes);
+    *has_mark = remedy && probe.head[0] == 0xef;
+    return !remedy || *has_mark || !memchr(probe.head, 0, probe.bytes) ||
+           error_set(error, "%s: %s; if it is not, use --format=text", source_name(source), remedy);
+}
+
+/* With an option for lines any input is text, with three exceptions. A NumPy array is refused. So
+ * are UTF-16, and binary content under a name of binary numbers or of another program, because
+ * sorting its lines would destroy it; -z and --format=text allow them. */
+static bool check_lines(const struct options *options, const char *path, const struct format *named,
+                        const char *line_word, struct reader *reader, struct error *error)
+{
+    struct source *const source = reader->source;
     struct probe probe;
     bool is_npy;
     const bool is_foreign = find_named_foreign(path) != NULL;
@@ -634,7 +658,11 @@ static bool check_lines(const struct options *options, const char *path, const s
         return error_set(error,
                          "%s: %s is for lines of text, and this is a NumPy array: leave %s out%s",
                          source_name(source), line_word, line_word, job_without_check(options));
-    if (!is_npy && (options->input_format || options->order.zero_terminated || !is_suspect))
+    if (!is_npy && (options->input_format || options->order.zero_terminated))
+        return true;
+    if (!look_for_mark(source, &reader->begins_with_mark, error))
+        return false;
+    if (!is_npy && !is_suspect)
         return true;
     if (!probe_source(source, &probe, error))
         return false;
@@ -751,7 +779,7 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
         !check_content(reader->source, error))
         return false;
     if (line_word) {
-        if (!check_lines(options, path, named, line_word, reader->source, error))
+        if (!check_lines(options, path, named, line_word, reader, error))
             return false;
         *format = &format_text;
         snprintf(reason, 256, "as %s says", line_word);

@@ -31,7 +31,8 @@ struct layout {
 struct reader {
     struct source *source;
     struct layout layout;
-    bool is_type_assumed; /* f64 is assumed: text or raw data of unspecified type */
+    bool is_type_assumed;  /* f64 is assumed: text or raw data of unspecified type */
+    bool begins_with_mark; /* lines whose first one begins with a byte order mark of UTF-8 */
     size_t keys_read;
     size_t keys_before; /* numbers or lines of the input before those that are read; 0 unless it is
                            narrowed */

@@ -37,27 +37,41 @@ static bool is_blank_line(const char *line, size_t bytes)
 
 /* Invisible bytes that some editors put before the first line, and how to remove them. */
 static const struct mark {
-    const char *bytes, *remedy;
+    const char *bytes;
+    size_t length;
+    const char *remedy;
 } marks[] = {
-    {"\xef\xbb\xbf", "the text begins with a byte order mark (UTF-8): remove it (tail -c +4)"},
-    {"\xff\xfe", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
-    {"\xfe\xff", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
+#define UTF_32 "this is UTF-32, to be converted first (iconv -f UTF-32 -t UTF-8)"
+#define UTF_16 "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"
+    {"\xef\xbb\xbf", 3, "the text begins with a byte order mark (UTF-8): remove it (tail -c +4)"},
+    {"\xff\xfe\0\0", 4, UTF_32},
+    {"\0\0\xfe\xff", 4, UTF_32},
+    {"\xff\xfe", 2, UTF_16},
+    {"\xfe\xff", 2, UTF_16},
+#undef UTF_32
+#undef UTF_16
 };
 
-/* Returns the mark that the line begins with; NULL: none. */
-static const struct mark *find_mark(const char *line, size_t bytes)
+const char *line_error_find_mark(const void *text, size_t bytes)
 {
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        const size_t length = strlen(marks[i].bytes);
-        if (bytes >= length && memcmp(line, marks[i].bytes, length) == 0)
-            return &marks[i];
-    }
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        if (bytes >= marks[i].length && memcmp(text, marks[i].bytes, marks[i].length) == 0)
+            return marks[i].remedy;
     return NULL;
 }
 
-bool line_error_finds_mark(const void *text, size_t bytes)
+bool line_error_is_wide(const void *text, size_t bytes)
 {
-    return find_mark(text, bytes) != NULL;
+    const unsigned char *const units = text;
+    const bool has_mark =
+        bytes >= 2 && (memcmp(units, "\xff\xfe", 2) == 0 || memcmp(units, "\xfe\xff", 2) == 0);
+    size_t little = 0, big = 0;
+    for (size_t i = has_mark ? 2 : 0; i + 1 < bytes; i += 2) {
+        little += units[i] != 0 && units[i] < 0x7f && units[i + 1] == 0;
+        big += units[i + 1] != 0 && units[i + 1] < 0x7f && units[i] == 0;
+    }
+    const size_t count = bytes / 2 - has_mark;
+    return count > 0 && (little == count || big == count);
 }
 
 /* A line that is not a number. */
@@ -208,13 +222,21 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
 {
     char quote[QUOTE_BYTES];
     struct remedy remedy = {0};
-    const struct mark *const mark = line_number == 1 ? find_mark(line, bytes) : NULL;
+    const char *const mark = line_number == 1 ? line_error_find_mark(line, bytes) : NULL;
     if (mark)
-        return error_set(error, "%s:1: %s", file, mark->remedy);
+        return error_set(error, "%s:1: %s", file, mark);
     quote_line(line, bytes, quote);
-    if (memchr(line, 0, bytes) != NULL)
-        return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s", file,
-                         line_number, quote, type ? "" : ": -z takes lines that end with NUL");
+    if (memchr(line, 0, bytes) != NULL) {
+        const char *const order = line_number > 1 ? "" : line[0] ? "LE" : "BE";
+        const char *const advice = type ? "" : "-z takes lines that end with NUL";
+        if (!line_error_is_wide(line, bytes))
+            return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s%s",
+                             file, line_number, quote, type ? "" : ": ", advice);
+        return error_set(error,
+                         "%s:%zu: '%s' has NUL bytes beside its characters: UTF-16 has to be "
+                         "converted first (iconv -f UTF-16%s -t UTF-8)%s%s",
+                         file, line_number, quote, order, type ? "" : "; ", advice);
+    }
     if (status == NUMBER_OUT_OF_RANGE && type != NULL)
         return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,
                          type->name);

@@ -16,8 +16,12 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
  * false. */
 bool line_error_set_no_memory(struct error *error, const char *file, size_t bytes);
 
-/* Returns true if the text begins with a byte order mark, for which line_error_set() has a
- * message. */
-bool line_error_finds_mark(const void *text, size_t bytes);
+/* Returns what line_error_set() advises for text that begins with a byte order mark; NULL without
+ * one. */
+const char *line_error_find_mark(const void *text, size_t bytes);
+
+/* Returns true if the text looks like ASCII in UTF-16: each character, except perhaps one, has a
+ * NUL beside it. */
+bool line_error_is_wide(const void *text, size_t bytes);
 
 #endif

@@ -130,6 +130,37 @@ cp plain named.txt
 ok_prints 'text is found by its name' '1\n2\n' -- gpusort named.txt
 printf '3\n1\n' | iconv -f UTF-8 -t UTF-16 >wide
 refused 'UTF-16 is named, whatever the file is called' '^gpusort: wide:1: this is UTF-16' -- gpusort wide -o "$target"
+seq 100 1 | cat - <(seq 100) | iconv -f UTF-8 -t UTF-16 >wide
+iconv -f UTF-16 -t UTF-16LE wide >wide.le
+iconv -f UTF-16 -t UTF-16BE wide >wide.be
+for words in -n -k1 -c -m --header; do
+    refused "UTF-16 is not sorted by its bytes: $words" \
+        '^gpusort: wide: this is UTF-16, .*; if it is not, use --format=text$' -- gpusort $words wide
+done
+ok_output 'unless --format says so' <(sort -n wide) -- gpusort -n --format=text wide
+for file in wide wide.le wide.be; do
+    for type in u8 u32 f64; do
+        cp $file kept
+        refused "UTF-16 is not raw $type: $file" "^gpusort: $file: this may be text or raw $type: use --format=text" -- \
+            gpusort --type=$type $file -o $file
+        ok_same_bytes "UTF-16 is not raw $type: $file stays" $file kept
+    done
+done
+ok_output 'small numbers of 2 bytes are no UTF-16' <(gpusort --format=raw --type=u16 wide.le) -- gpusort --type=u16 wide.le
+for type in UTF-32LE UTF-32BE; do
+    printf '\xef\xbb\xbf3\n1\n' | iconv -f UTF-8 -t $type >wide
+    refused "$type is named" '^gpusort: wide:1: this is UTF-32, .*iconv -f UTF-32' -- gpusort wide -o "$target"
+done
+printf '\xef\xbb\xbf3\n1\n' >marked
+for words in -n -k1 -c; do
+    ok_says "the byte order mark that lines are sorted with is reported: $words" \
+        '^gpusort: marked:1: this line is sorted with the byte order mark ' -- \
+        bash -c '"$0" "$1" marked 2>&1 || :' "$GPUSORT" $words
+done
+ok_output 'it is a part of the first line, as in sort(1)' <(sort -n marked) -- gpusort -qn marked
+for words in '-q -n' '--header -n'; do
+    ok_prints "it is not: $words" '' -- bash -c '"$0" "$@" marked 2>&1 >out' "$GPUSORT" $words
+done
 cp plain plain.npy
 refused 'text that is named as npy' '^gpusort: plain.npy: not a NumPy file: .*--format' -- \
     gpusort plain.npy -o "$target"

@@ -98,7 +98,6 @@ sorts 'NUL between fields is no blank' 'a\x002\nb 1\n' 'a\x002\nb 1\n' -k2n
 sorts '0xFF before a number' '\xff5\n1\n-1\n' '-1\n\xff5\n1\n' -n
 sorts '0xA0 is no blank' '\xa05\n1\n-1\n' '-1\n\xa05\n1\n' -n
 sorts 'digits of another script are none' '\xd9\xa1\n0\n1\n' '0\n\xd9\xa1\n1\n' -n
-sorts 'a byte order mark is no number' '\xef\xbb\xbf5\n1\n-1\n' '-1\n\xef\xbb\xbf5\n1\n' -n
 
 sorts '-z: lines end with NUL' '10\x009\x001\x00' '1\x009\x0010\x00' -z -n
 sorts '-z: a missing last NUL' '10\x009' '9\x0010\x00' -z -n
