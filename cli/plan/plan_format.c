@@ -103,11 +103,11 @@ struct exponents {
     bool agree;  /* all have the same sign and exponent */
 };
 
-static struct exponents count_exponents(const struct sample *sample)
+static struct exponents count_exponents(const struct sample *sample, size_t begin, size_t step)
 {
     struct exponents counts = {.agree = true};
     uint64_t first = 0;
-    for (size_t i = 0; i < sample->count; i++) {
+    for (size_t i = begin; i < sample->count; i += step) {
         const uint64_t word = sample->words[i];
         const int exponent = (int)(word >> 52 & 0x7ff);
         const uint32_t payload = (uint32_t)word;
@@ -125,9 +125,16 @@ static struct exponents count_exponents(const struct sample *sample)
     return counts;
 }
 
+/* Returns true if most words are hardly doubles, or nearly all that have an even or an odd index
+ * are not: they may be records of an integer and a double. */
 static bool has_strange_exponents(const struct sample *sample)
 {
-    const struct exponents counts = count_exponents(sample);
+    const struct exponents counts = count_exponents(sample, 0, 1);
+    for (size_t begin = 0; begin < 2; begin++) {
+        const struct exponents half = count_exponents(sample, begin, 2);
+        if (half.counted >= 2 * WORDS_MIN && 10 * (half.tiny + half.far) > 9 * half.counted)
+            return true;
+    }
     if (counts.counted < WORDS_MIN)
         return (counts.tiny > 0 && counts.tiny == counts.counted) ||
                (counts.far > 1 && counts.far == counts.counted && counts.agree);
@@ -264,7 +271,7 @@ static bool are_long_integers(const struct sample *sample)
 
 static bool are_usual_doubles(const struct sample *sample)
 {
-    const struct exponents counts = count_exponents(sample);
+    const struct exponents counts = count_exponents(sample, 0, 1);
     return counts.counted > 0 && 10 * (counts.tiny + counts.far) <= counts.counted;
 }
 
@@ -347,30 +354,24 @@ static bool are_int_pairs(const struct sample *sample)
     return sample->count >= WORDS_MIN && 4 * used >= 3 * sample->count;
 }
 
-/* Fails for data with the type f64, i64 or u64, given as `word`, which C gives to a type of 4
- * bytes, if it looks like that one, or if its file is named so. */
-static bool check_word_of_c(struct source *source, const char *word,
+/* Fails if `word` names a type of 4 bytes in C, and of 8 bytes in NumPy and so here, and the data
+ * looks like C's, or its file is named so. */
+static bool check_word_of_c(struct source *source, const char *word, const struct key_type *type,
                             const struct key_type *named_type, enum key_endian endian,
                             struct error *error)
 {
-    static const struct {
-        const char *word, *type, *type_of_c;
-    } rows[] = {{"float", "f64", "f32"}, {"int", "i64", "i32"}, {"uint", "u64", "u32"}};
     static struct sample sample; /* large for a stack */
-    size_t i = 0;
-    while (i < sizeof rows / sizeof rows[0] && strcmp(rows[i].word, word) != 0)
-        i++;
-    if (i == sizeof rows / sizeof rows[0])
+    const char of_c[] = {type->name[0], '3', '2', '\0'};
+    if (strcmp(word, "float") != 0 && strcmp(word, "int") != 0 && strcmp(word, "uint") != 0)
         return true;
     if (!take_sample(source, endian, &sample, error))
         return false;
-    const bool is_named = named_type && strcmp(named_type->name, rows[i].type_of_c) == 0;
-    return !(is_named || (i == 0 ? are_singles(&sample) : are_int_pairs(&sample))) ||
+    const bool is_named = named_type && strcmp(named_type->name, of_c) == 0;
+    return !(is_named || (*word == 'f' ? are_singles(&sample) : are_int_pairs(&sample))) ||
            error_set(error,
                      "%s: '%s' is NumPy's %s here, and these look like %s: use --type=%s, or "
                      "--type=%s if they are",
-                     source_name(source), word, rows[i].type, rows[i].type_of_c, rows[i].type_of_c,
-                     rows[i].type);
+                     source_name(source), word, type->name, of_c, of_c, type->name);
 }
 
 /* Fails for data with the type i8, u8 or f16, which have 1 and 2 bytes here, if it looks like
@@ -503,10 +504,10 @@ static bool may_be_text(const struct probe *probe, const struct key_type *type)
 {
     const bool has_mark = line_error_find_mark(probe->head, probe->bytes) != NULL;
     const bool is_long = !type || memchr(probe->head, '\n', probe->bytes);
+    const bool may_be_wide = has_mark || !type || type->bytes != 2;
     return format_text.recognises(probe->head, probe->bytes) || (!type && has_mark) ||
-           (is_printable(probe) && is_long) ||
-           (line_error_is_wide(probe->head, probe->bytes) && is_long &&
-            (has_mark || !type || type->bytes != 2));
+           (is_long && (is_printable(probe) ||
+                        (may_be_wide && line_error_is_wide(probe->head, probe->bytes))));
 }
 
 static bool refuse_doubtful(const char *name, const struct key_type *type, struct error *error)
@@ -763,10 +764,11 @@ static bool check_raw_type(const struct options *options, const struct key_type 
         snprintf(reason + strlen(reason), 256 - strlen(reason), "; f64, as no type is given");
         return raw_content_check_doubles(reader->source, options->endian, error);
     }
-    return is_spelled_as_ours ? raw_content_check_name(reader->source, layout->type, named_type,
-                                                       options->endian, error)
-                              : check_word_of_c(reader->source, options->type_word, named_type,
-                                                options->endian, error);
+    if (is_spelled_as_ours)
+        return raw_content_check_name(reader->source, layout->type, named_type, options->endian,
+                                      error);
+    return check_word_of_c(reader->source, options->type_word, layout->type, named_type,
+                           options->endian, error);
 }
 
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
@@ -787,6 +789,9 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
         return false;
     }
     if (!check_codec(options, path, reader->source, *format, error))
+        return false;
+    if (*format == &format_raw && !options->input_format &&
+        !plan_check_records(reader->source, error))
         return false;
     reader->layout.type = options->type            ? options->type
                           : *format == &format_raw ? named_type

@@ -102,6 +102,9 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("TYPE", lambda n: random.normal(size=n).astype("f4"), ">f8", 400),  # as i64
     ("f32+big", lambda n: random.normal(size=2 * n), ">f4", 400),
     ("TYPE", lambda n: 10.0 ** random.uniform(91, 300, n), "<f8", 12),
+    # Records of an integer, a count or a time, and a double.
+    ("TYPE", lambda n: np.stack((np.arange(1, n + 1), random.normal(size=n).view("i8")), 1), "<i8", 40),
+    ("TYPE", lambda n: np.stack((random.normal(size=n).view("i8"), np.arange(n) + 17 * 10**17), 1), "<i8", 40),
     ("i64", lambda n: 5e-324 * integers(0, 100, n), "<f8", 12),  # the error names f64 too
 ]
 for number, (hint, make, dtype, least) in enumerate(others):

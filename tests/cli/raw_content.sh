@@ -136,6 +136,35 @@ for word in float:f64:f32 int:i64:i32 uint:u64:u32; do
     ok_writes "--type=$word for $type" <(gpusort --type=$type of_numpy.$word) -- --type=$word of_numpy.$word
 done
 
+# ---- Fortran's records ---------------------------------------------------------------------------
+
+"$numpy" -c 'import numpy as np, struct
+random = np.random.default_rng(5)
+def record(array, order="<"):
+    length = struct.pack(order + "i", array.nbytes)
+    return length + array.tobytes() + length
+open("one.f64", "wb").write(record(random.random(1000)))
+open("large.f64", "wb").write(record(random.random(300000)))
+open("many.f32", "wb").write(b"".join(record(random.random(7).astype("f4")) for i in range(1000)))
+open("big.i32", "wb").write(record(np.arange(1000, dtype=">i4"), ">"))
+open("each.bin", "wb").write(b"".join(record(x) for x in random.random(1000)))
+open("almost.f64", "wb").write(record(random.random(1000))[:-8] + bytes(8))
+np.full(1200, 8, "i4").tofile("eights.i32")
+np.array([8, 0, 0, 8], "i4").tofile("few.i32")'
+for file in one.f64 large.f64 many.f32 big.i32 each.bin; do
+    said="these are records of Fortran, .*; if these are numbers alone, use --format=raw$"
+    cp $file kept
+    refused "Fortran's records: $file" "^gpusort: $file: $said" -- gpusort $file -o $file
+    ok_same_bytes "Fortran's records stay: $file" $file kept
+    refused "Fortran's records with --type: $file" "^gpusort: $file: $said" -- gpusort --type=u16 $file -o "$target"
+done
+refused "Fortran's records, compressed" '^gpusort: one.f64.zst: these are records of Fortran' -- \
+    bash -c 'zstd -q one.f64; exec "$0" one.f64.zst -o "$1"' "$GPUSORT" "$target"
+for file in almost.f64 eights.i32 few.i32; do
+    ok "no records are refused as such: $file" gpusort $file -o got
+done
+ok "nor with --format=raw" gpusort --format=raw --type=f64 one.f64 -o got
+
 cat >names.py <<'END'
 import subprocess, sys, numpy
 def of(*words):
