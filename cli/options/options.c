@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { /* long options without a letter */
        KEY_FORMAT = 256,
@@ -422,6 +423,11 @@ static bool read_names(FILE *file, const char *path, struct file_list *list, str
     TRY(feof(file) ||
         error_set_errno(error, "cannot read file names from %s", quote_word(path, &quoted)));
     TRY(list->count > 0 || error_set(error, "no input from %s", quote_word(path, &quoted)));
+    TRY(list->count > 1 || !strchr(list->names[0], '\n') || access(list->names[0], F_OK) == 0 ||
+        error_set(error,
+                  "%s: its lines are read as one name, and names end with NUL: use find -print0, "
+                  "or tr '\\n' '\\0'",
+                  path));
     ok = true;
 done:
     free(name);

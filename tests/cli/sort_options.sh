@@ -169,6 +169,14 @@ refused_as_sort 'open failed: missing: No such file or directory' -gn --files0-f
 refused_as_sort "extra operand 'two'" --files0-from=names two ascending
 refused_as_sort "extra operand '-'" - --files0-from=names
 refused_as_sort "extra operand 'ascending' not allowed with -c" -c --files0-from=names
+printf '%s\n' two ascending >lines_of_names
+ok_fails_with 'a list of lines' 2 \
+    "^gpusort: lines_of_names: its lines are read as one name, .*: use find -print0, or tr '.n' '.0'\$" -- \
+    gpusort --files0-from=lines_of_names
+ok_prints 'what its hint says is done' '1\n1\n2\n2\n' -- \
+    bash -c 'tr "\n" "\0" <lines_of_names | "$0" --files0-from=-' "$GPUSORT"
+printf '3\n' >$'two\nascending\n'
+ok_prints 'a name of lines' '3\n' -- gpusort --files0-from=lines_of_names
 ok_fails_with '-i with --files0-from' 2 "^gpusort: extra operand 'two': file operands cannot" -- \
     gpusort -i two --files0-from=names
 ok_fails_with 'a list from standard input does not name it' 2 \
