@@ -105,6 +105,7 @@ static const struct meaning {
 #define SAME(advice) advice, advice
 #define OCTET "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" /* of an IPv4 address */
     {"\n", "the lines of -z end with NUL, and this has a newline in it", NULL},
+    {"\r", SAME("lines have to end with a newline, not with a carriage return (tr '\\r' '\\n')")},
     {"^[-+]?[1-9][0-9]{0,2},[0-9]{3}$",
      "a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal comma, "
      "replaced by a point (tr , .); columns are for -t and -k",
@@ -124,6 +125,8 @@ static const struct meaning {
      SAME("the exponent has to be written with E (tr DdQq E)")},
     {"^[-+]?[1-9][0-9]{0,2}(_[0-9]{3})+([.][0-9_]*)?$",
      SAME("underscores have to be removed (tr -d _)")},
+    {"^[-+]?[1-9][0-9]{0,2}('[0-9]{3})+([.][0-9]*)?$",
+     SAME("apostrophes have to be removed (tr -d \\')")},
     {"^[\"'][-+]?[0-9.][^\"';\t]*[\"']$", SAME("quotes have to be removed (tr -d \\\"\\')")},
     {"^[-+]?[$] ?[-+]?[0-9.]", SAME("the $ has to be removed (tr -d '$')")},
     {"^-?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes",

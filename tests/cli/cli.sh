@@ -176,6 +176,8 @@ for number in 1.5D+03 2d5 -1.D0 .5Q1; do hints "$number" 'exponent has to be wri
 for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
 for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 1_0 030.123.456 1.2.3; do hints "$number" "read only '[0-9.]+' of it$"; done
 for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
+for number in "1'000" "-1'234'567.5"; do hints "$number" "read only '-?1' of it; apostrophes .*tr -d .'"; done
+for line in '1\r2' '1\r2\r3\r'; do hints "$line" "read only '1' of it; .*not with a carriage return .tr '.r' '.n'.\$"; done
 for number in '$5' '-$5' '$1,234'; do hints "$number" 'no number in it, .*tr -d .\$'; done
 for number in 5K -1.5GiB 2M; do hints $number "read only '[-0-9.]+' of it; -h sorts"; done
 hints +5K "read only '.5' of it$" # for -h this is no number
