@@ -409,11 +409,10 @@ static bool raw_content_check_name(struct source *source, const struct key_type 
 /* Maximum bytes of an input that are examined to distinguish text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
 
-/* Up to this many bytes of raw numbers may be printable by chance. */
+/* Up to this many bytes of numbers or lines may look like text, or UTF-16, by chance. */
 #define SOME_NUMBERS_BYTES ((size_t)32)
 
-/* Bytes in which every known magic is found, and all but that of tar, 5 bytes at 257. */
-#define MAGIC_BYTES_MAX 262
+#define MAGIC_BYTES_MAX 262 /* with that of tar, 5 bytes at 257 */
 #define MAGIC_BYTES_USUAL 64
 
 /* The first bytes of an input. */
@@ -497,9 +496,9 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
     return !found || (found->unpack && !named->unpack) ? named : found;
 }
 
-/* Returns true if the probe may be text: numbers or words. A few raw numbers may be printable by
- * chance, but hardly with a line feed among them. Without a type they cannot be raw numbers. Small
- * numbers of 2 bytes look like UTF-16 without a mark. */
+/* Returns true if the probe may be text: numbers or words. Without a type they cannot be numbers. A
+ * few numbers may be printable by chance, but hardly with a line feed among them, and small ones of
+ * 2 bytes look like UTF-16 without a mark. */
 static bool may_be_text(const struct probe *probe, const struct key_type *type)
 {
     const bool has_mark = line_error_find_mark(probe->head, probe->bytes) != NULL;
@@ -638,7 +637,8 @@ static bool look_for_mark(struct source *source, bool *has_mark, struct error *e
         return false;
     const char *const remedy = line_error_find_mark(probe.head, probe.bytes);
     *has_mark = remedy && probe.head[0] == 0xef;
-    return !remedy || *has_mark || !memchr(probe.head, 0, probe.bytes) ||
+    return !remedy || *has_mark || probe.bytes <= SOME_NUMBERS_BYTES ||
+           !line_error_is_wide(probe.head, probe.bytes) ||
            error_set(error, "%s: %s; if it is not, use --format=text", source_name(source), remedy);
 }
 

@@ -63,15 +63,13 @@ const char *line_error_find_mark(const void *text, size_t bytes)
 bool line_error_is_wide(const void *text, size_t bytes)
 {
     const unsigned char *const units = text;
-    const bool has_mark =
-        bytes >= 2 && (memcmp(units, "\xff\xfe", 2) == 0 || memcmp(units, "\xfe\xff", 2) == 0);
     size_t little = 0, big = 0;
-    for (size_t i = has_mark ? 2 : 0; i + 1 < bytes; i += 2) {
+    for (size_t i = 0; i + 1 < bytes; i += 2) {
         little += units[i] != 0 && units[i] < 0x7f && units[i + 1] == 0;
         big += units[i + 1] != 0 && units[i + 1] < 0x7f && units[i] == 0;
     }
-    const size_t count = bytes / 2 - has_mark;
-    return count > 0 && (little == count || big == count);
+    const size_t most = little > big ? little : big;
+    return most > 0 && most == little + big && 4 * (most + 1) >= 3 * (bytes / 2);
 }
 
 /* A line that is not a number. */

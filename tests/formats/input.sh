@@ -130,7 +130,7 @@ cp plain named.txt
 ok_prints 'text is found by its name' '1\n2\n' -- gpusort named.txt
 printf '3\n1\n' | iconv -f UTF-8 -t UTF-16 >wide
 refused 'UTF-16 is named, whatever the file is called' '^gpusort: wide:1: this is UTF-16' -- gpusort wide -o "$target"
-seq 100 1 | cat - <(seq 100) | iconv -f UTF-8 -t UTF-16 >wide
+{ printf 'Gr\xc3\xb6\xc3\x9fe\n' && seq 100; } | iconv -f UTF-8 -t UTF-16 >wide
 iconv -f UTF-16 -t UTF-16LE wide >wide.le
 iconv -f UTF-16 -t UTF-16BE wide >wide.be
 for words in -n -k1 -c -m --header; do
