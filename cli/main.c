@@ -275,6 +275,7 @@ int main(int argc, char **argv)
     struct options options;
     struct outcome outcome = {EXIT_SUCCESS, NULL};
     exit_prepare();
+    ending_prepare();
     launcher_undo_binding();
     launcher_leave_output();
     bool ok = options_parse(argc, argv, &options, &error);

@@ -55,8 +55,9 @@ static struct {
         void (*run)(void *context); /* NULL: nothing to do */
         void *context;
     } tasks[ENDING_TASK_COUNT];
-    bool is_held;           /* signals wait for ending_release */
-    const char *notice;     /* as for ending_set_notice() */
+    bool is_first;      /* the first process of a container, for which SIG_DFL ignores signals */
+    bool is_held;       /* signals wait for ending_release */
+    const char *notice; /* as for ending_set_notice() */
     atomic_int held_signal; /* the first signal held; 0: none */
     struct sigaction old_actions[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
     bool is_caught[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
@@ -126,6 +127,8 @@ static void end_process(int signal_number)
         errno = cause;
         return;
     }
+    if (ending.is_first)
+        _exit(128 + signal_number); /* as a shell reports the signal */
     const struct sigaction default_action = {.sa_handler = SIG_DFL};
     sigaction(signal_number, &default_action, NULL);
     raise(signal_number); /* delivered when the handler returns */
@@ -143,7 +146,7 @@ static sigset_t ending_signal_set(void)
 /* Returns true if signals must be caught. */
 static bool has_task(void)
 {
-    if (ending.is_held)
+    if (ending.is_held || ending.is_first)
         return true;
     for (size_t i = 0; i < ENDING_TASK_COUNT; i++)
         if (ending.tasks[i].run)
@@ -195,6 +198,16 @@ static void set_held(bool is_held)
     sigset_t old_mask;
     ending_begin_change(&old_mask);
     ending.is_held = is_held;
+    ending_end_change(&old_mask);
+}
+
+void ending_prepare(void)
+{
+    sigset_t old_mask;
+    if (getpid() != 1)
+        return;
+    ending_begin_change(&old_mask);
+    ending.is_first = true;
     ending_end_change(&old_mask);
 }
 

@@ -8,6 +8,9 @@
  * From before the first task is set until after the last one is cleared, signals that would end the
  * process do the tasks first. Signals that the program ignores or handles itself are left alone.
  * Signals that cannot be caught, and signals of a crash, do no tasks.
+ *
+ * Linux ignores the default actions of signals for process 1, the first one of a container. There
+ * the signals are always caught, and end the process with status 128 + the signal.
  */
 #ifndef CORE_ENDING_H
 #define CORE_ENDING_H
@@ -16,6 +19,9 @@
 
 /* The tasks, in the order of execution. */
 enum ending_task { ENDING_TEMPORARY, ENDING_OUTPUT, ENDING_PROGRESS, ENDING_TASK_COUNT };
+
+/* Call it once, at the start: process 1 catches the signals from then on. */
+void ending_prepare(void);
 
 /* Begins a change of the tasks, or of the files that they work on. Until ending_end_change(),
  * signals that end the process wait, and so does another thread that begins a change, so a change

@@ -201,9 +201,14 @@ fi
 
 # ---- while it is sorted --------------------------------------------------------------------------
 
-# has_temporary PID: the process has an output, without a name or with one.
+# children PID: prints its child processes. has_temporary PID: it or a child has an output, without a name or with one.
+children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
 has_temporary() {
-    [ -n "$(find "/proc/$1/fd" -lname "$PWD/*(deleted)" 2>/dev/null; find place -name '.gpusort-*')" ]
+    local process
+    for process in $1 $(children "$1"); do
+        [ -z "$(find "/proc/$process/fd" -lname "$PWD/*(deleted)" 2>/dev/null)" ] || return 0
+    done
+    [ -n "$(find place -name '.gpusort-*')" ]
 }
 
 # meanwhile COMMAND...: "${sorting[@]}" sorts zeros from a pipe to place/out. COMMAND runs after the output is opened
@@ -279,6 +284,19 @@ sorting=(env --default-signal "${by_name[@]}")
 fresh_place
 sorting=(env "--ignore-signal=HUP,TERM,USR1,RTMIN" "$GPUSORT")
 ok_prints 'signals that are ignored' 'status 0\n' -- meanwhile end_sorter HUP TERM USR1 RTMIN
+sorting=("$GPUSORT")
+
+# Linux ignores the default actions of signals for the first process of a container. unshare exits with its status.
+container=(unshare --user --map-root-user --pid --fork)
+if "${container[@]}" true 2>/dev/null; then
+    end_sorter() { kill -s "$1" "$(children "$sorter" | tr -d ' ')"; }
+    sorting=(env --default-signal "${container[@]}" "$GPUSORT")
+    ends_all 'in a container, nor a file without a name' TERM HUP RTMIN
+    sorting=(env --default-signal "${container[@]}" "${by_name[@]}")
+    [ -z "$fault_library" ] || ends_all 'in a container, nor one with a name' TERM PIPE
+else
+    skip 'signals in a container' 'no name space of processes'
+fi
 sorting=("$GPUSORT")
 
 # at_any_moment ROUNDS COMMAND...: SIGTERM at moments over the whole time that COMMAND takes leaves place/out
