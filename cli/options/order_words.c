@@ -164,7 +164,8 @@ bool order_words_set_separator(struct order_words *words, const char *word, stru
     if (word[0] == '\0')
         return error_set(error, "empty tab");
     if (word[1] != '\0' && !is_nul)
-        return error_set(error, "multi-character tab %s", quote_word(word, &quoted));
+        return error_set(error, "multi-character tab %s%s", quote_word(word, &quoted),
+                         strcmp(word, "\\t") == 0 ? ": a tab is -t $'\\t' in bash" : "");
     if (words->separator_said && words->separator != separator)
         return error_set(error, "incompatible tabs");
     words->separator_said = true;

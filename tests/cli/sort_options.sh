@@ -77,6 +77,8 @@ refused_as_sort 'empty tab' -t '' two
 refused_as_sort "multi-character tab 'ab'" -t ab two
 refused_as_sort "multi-character tab 'ab'" --field-separator=ab two
 refused_as_sort "multi-character tab '\\\\n'" -t '\n' two
+refused_as_sort "multi-character tab '\\\\t'" -t '\t' two
+refused 'the tab that was meant is named' ": a tab is -t .'.t' in bash\$" -- gpusort -t '\t' two -o "$target"
 refused_as_sort "multi-character tab 'a\\tb'" -t $'a\tb' two
 refused_as_sort 'incompatible tabs' -t a -t b two
 refused_as_sort "multi-character tab 'ab'" -t ab -k 0 two
