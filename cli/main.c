@@ -95,7 +95,8 @@ static void report_assumptions(const struct options *options, const struct plan 
         if (is_assumed)
             fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n",
                     source_name(reader->source));
-        else if (reader->begins_with_mark && job->header_lines == 0)
+        else if (reader->begins_with_mark && job->header_lines == 0 &&
+                 job->line_order.keys[0].kind != LINE_STRICT) /* else it is an error */
             fprintf(stderr,
                     "gpusort: %s:1: this line is sorted with the byte order mark (UTF-8) that it "
                     "begins with (tail -c +4 removes it)\n",
