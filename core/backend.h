@@ -188,8 +188,8 @@ struct engine_functions {
      * can. */
     bool (*restart)(struct engine *engine, const struct sort_spec *spec);
 
-    /* For a spec with is_given_twice, after everything was given and taken back: starts giving
-     * again, from the first item. */
+    /* For a spec with is_given_twice, after everything was checked, or given and taken back: starts
+     * giving from the first item. */
     bool (*rewind)(struct engine *engine, struct error *error);
 
     /* May be NULL. Returns a direct consumer for the chunk that is lent: a tap that takes items
@@ -199,9 +199,9 @@ struct engine_functions {
      * chunk.count is then the number of items that the tap observed. */
     struct tap *(*taker)(struct engine *engine, size_t *most);
 
-    /* May be NULL. Checks the sorted items where the engine keeps them, before the first one is
-     * given: as if all were given, *sum is their sum (core/check/check.h), and *disorder the first
-     * item, from 1, that belongs before the one before it; 0: none. */
+    /* For a spec with is_given_twice: checks the sorted items where the engine keeps them, before
+     * the first one is given. As if all were given, *sum is their sum (core/check/check.h), and
+     * *disorder the first item, from 1, that belongs before the one before it; 0: none. */
     bool (*check)(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
                   struct error *error);
 };

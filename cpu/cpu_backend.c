@@ -50,7 +50,8 @@ struct engine {
     struct stream_sort *stream; /* NULL: items go to the array */
     struct array_sort *sorting; /* from cpu_sort until all is sorted; stored in the scratch */
     uint64_t sort_start_ns;
-    size_t given; /* items */
+    struct key_check check; /* of all items, sorted, if they are given twice */
+    size_t given;           /* items */
     struct engine_times times;
 };
 
@@ -246,6 +247,7 @@ static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struc
     opened->spec = *spec;
     opened->spec.sample = NULL; /* owned by the caller */
     opened->spec.threads = spec_threads(spec);
+    key_check_start_ordered(&opened->check, spec->item_bytes, spec->order);
     if (sort_spec_selects(spec)) {
         TRY(open_selection(opened, error));
     } else if (spec->count == COUNT_UNKNOWN) {
@@ -465,7 +467,7 @@ static bool stream_sort(struct engine *engine, struct error *error)
     stream_sort_start(engine->stream, engine->items.data,
                       spec->is_kept ? engine->taken * spec->item_bytes
                                     : stream_sort_chunk(spec->threads),
-                      spec->is_given_twice, &is_even);
+                      spec->is_given_twice ? &engine->check : NULL, &is_even);
     if (!is_even)
         return stream_undo(engine, error);
     engine->count = engine->taken;
@@ -538,6 +540,21 @@ static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct erro
     return true;
 }
 
+/* A stream has checked its keys when it sorted them. */
+static bool cpu_check(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
+                      struct error *error)
+{
+    struct key_check *const check = &engine->check;
+    struct chunk chunk;
+    while (!engine->stream && cpu_give(engine, &chunk, error) && chunk.count > 0) {
+        key_check_begin_chunk(check, chunk.items, chunk.count);
+        tap_see_all(&check->tap, chunk.items, chunk.count * check->key_bytes, engine->spec.threads);
+    }
+    *sum = check->sum;
+    *disorder = check->disorder;
+    return true;
+}
+
 static bool cpu_rewind(struct engine *engine, struct error *error)
 {
     (void)error;
@@ -565,6 +582,7 @@ static const struct engine_functions cpu_keys = {
     .close = cpu_close,
     .rewind = cpu_rewind,
     .taker = cpu_taker,
+    .check = cpu_check,
 };
 
 static unsigned cpu_count(unsigned most)

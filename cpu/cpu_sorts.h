@@ -5,7 +5,7 @@
 #ifndef CPU_CPU_SORTS_H
 #define CPU_CPU_SORTS_H
 
-#include "core/check/tap.h"
+#include "core/check/check.h"
 #include "core/error.h"
 #include "core/key_order.h"
 
@@ -101,9 +101,11 @@ void stream_sort_undo(struct stream_sort *stream, void *keys);
 
 /* Begins to sort. room: the output ring, of at least stream_sort_chunk bytes, owned by the caller
  * until the close. If it has room for all keys, they need not be taken back, and are in it one
- * after another once all were given. *suits as in stream_sort_put. */
+ * after another once all were given. *suits as in stream_sort_put. check: NULL; or for keys that
+ * are given twice, which are sorted before the return: a started check, which observes them in
+ * order. */
 void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
-                       bool is_given_twice, bool *suits);
+                       struct key_check *check, bool *suits);
 
 /* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end.
  * The caller sorts buckets while it waits. Always the same thread. The last call releases the
@@ -113,8 +115,8 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count);
 /* Returns the oldest given keys, `count` of them, so that their range of the ring is reused. */
 void stream_sort_take_back(struct stream_sort *stream, size_t count);
 
-/* After stream_sort_start with is_given_twice, when all keys were given and taken back: starts
- * giving them again. */
+/* For keys that are given twice, when all given keys were taken back: starts giving again, from the
+ * first key. */
 void stream_sort_rewind(struct stream_sort *stream);
 
 /* Returns the time spent sorting after stream_sort_start, and taking keys at the tap, divided by

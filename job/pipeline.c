@@ -78,8 +78,7 @@ static bool write_keys(void *context, struct error *error)
 {
     struct run *const run = context;
     const uint64_t start = run_stage_begin(STAGE_WRITE);
-    const bool can_check = sink_is_trial(run->sink) && run->functions->check &&
-                           run->job->output_format != &format_text;
+    const bool can_check = sink_is_trial(run->sink) && run->job->output_format != &format_text;
     struct layout layout;
     if (!run_begin_output(run, run->count, &layout, error) ||
         !(can_check ? check_keys(run, &layout, error) : give_keys(run, &layout, error)))

@@ -98,10 +98,27 @@ void key_check_begin_chunk(struct key_check *check, const void *keys, size_t cou
     const unsigned width = check->key_bytes;
     if (count == 0)
         return;
+    if (check->sum.count == 0)
+        memcpy(check->first_key, keys, width);
     check->chunk = keys;
     check->chunk_begin = check->sum.count;
     memcpy(check->previous_key, check->last_key, width);
     memcpy(check->last_key, check->chunk + (count - 1) * width, width);
+}
+
+void key_check_append(struct key_check *check, const struct key_check *next)
+{
+    const void *const previous = check->sum.count > 0 ? check->last_key : NULL;
+    uint64_t ignored_hash = 0;
+    if (next->sum.count == 0)
+        return;
+    if (check_find_disorder(check->key_bytes, check->order, previous, next->first_key, 1,
+                            &ignored_hash) == 0)
+        first_place_note(&check->disorder, check->sum.count);
+    if (next->disorder > 0)
+        first_place_note(&check->disorder, check->sum.count + next->disorder - 1);
+    check_sum_add(&check->sum, next->sum);
+    memcpy(check->last_key, next->last_key, check->key_bytes);
 }
 
 struct check_sum text_check_sum(uint64_t place, const void *data, size_t bytes)

@@ -65,6 +65,7 @@ struct key_check {
     /* For keys in order: the chunk that is observed. */
     const unsigned char *chunk;
     uint64_t chunk_begin;           /* number of keys before it */
+    unsigned char first_key[16];    /* first key of all chunks */
     unsigned char last_key[16];     /* last key of the chunk */
     unsigned char previous_key[16]; /* last key of the chunk before it */
     uint64_t disorder;              /* the first key, from 1, that is out of order; 0: none */
@@ -86,5 +87,8 @@ struct check_sum key_check_indices(uint64_t count, unsigned threads);
 /* Announces the next `count` ordered keys, which stay in memory until all have been observed. All
  * earlier keys have been observed. Call it in one thread. */
 void key_check_begin_chunk(struct key_check *check, const void *keys, size_t count);
+
+/* Adds what was found about ordered keys that follow those of `check`. */
+void key_check_append(struct key_check *check, const struct key_check *next);
 
 #endif

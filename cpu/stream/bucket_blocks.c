@@ -134,12 +134,14 @@ size_t bucket_chain_gather(const struct block_pool *pool, const struct bucket_ch
 }
 
 size_t bucket_chain_overwrite(const struct block_pool *pool, const struct bucket_chains *chains,
-                              size_t bucket, const void *from)
+                              size_t bucket, const void *from, struct key_check *check)
 {
     const unsigned char *next = from;
     for (struct block_piece piece = bucket_chain_last(pool, chains, bucket); piece.bytes > 0;
          piece = bucket_chain_previous(pool, piece)) {
         memcpy(pool->data + piece.block * pool->block_bytes, next, piece.bytes);
+        key_check_begin_chunk(check, piece.data, piece.bytes / check->key_bytes);
+        tap_see(&check->tap, piece.data, piece.bytes);
         next += piece.bytes;
     }
     return (size_t)(next - (const unsigned char *)from);

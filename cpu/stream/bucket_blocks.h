@@ -12,6 +12,7 @@
 #ifndef CPU_BUCKET_BLOCKS_H
 #define CPU_BUCKET_BLOCKS_H
 
+#include "core/check/check.h"
 #include "core/key_order.h"
 #include "cpu/items/item_access.h"
 #include "cpu/partition/bucket_model.h"
@@ -76,8 +77,8 @@ size_t bucket_chain_gather(const struct block_pool *pool, const struct bucket_ch
                            size_t bucket, void *to);
 
 /* Overwrites a flushed chain with the bytes of `from`, in the order in which bucket_chain_gather
- * copies them, and returns how many. */
+ * copies them, and returns how many. The check observes the keys in the blocks. */
 size_t bucket_chain_overwrite(const struct block_pool *pool, const struct bucket_chains *chains,
-                              size_t bucket, const void *from);
+                              size_t bucket, const void *from, struct key_check *check);
 
 #endif

@@ -6,8 +6,8 @@
  * Output ring: every bucket has an offset in an endless output, which maps to the ring modulo its
  * size. A bucket that would cross the end of the ring begins at its start. A thread sorts the next
  * bucket when the caller has taken back everything that the bucket's range of the ring held before.
- * If the keys are given twice, a bucket is sorted in its own blocks, and copied from there to the
- * ring, each time.
+ * If the keys are given twice, all buckets are sorted in their own blocks first, and checked there.
+ * When they are given, they are copied from there to the ring.
  */
 #include "cpu/cpu_sorts.h"
 
@@ -67,7 +67,7 @@ struct stream_sort {
     unsigned char *ring;
     size_t ring_bytes;
     bool is_given_twice;        /* blocks and large buckets are kept until the close */
-    bool is_rewound;            /* the blocks hold sorted keys, decoded */
+    struct key_check *checks;   /* of each bucket, if the keys are given twice */
     struct large_bucket *large; /* in order of the buckets */
     size_t large_count;
     struct team team;
@@ -203,6 +203,7 @@ static size_t divide_memory(struct stream_sort *stream)
     stream->parts = next_region(memory, &end, stream->task.threads * sizeof *stream->parts);
     stream->starts = next_region(memory, &end, buckets * sizeof *stream->starts);
     stream->sizes = next_region(memory, &end, buckets * sizeof *stream->sizes);
+    stream->checks = next_region(memory, &end, buckets * sizeof *stream->checks);
     stream->finished.is_finished = next_region(memory, &end, buckets);
     stream->fine.buckets = next_region(memory, &end, FINE_TABLE_CELLS_MAX * sizeof(uint16_t));
     for (unsigned i = 0; i < stream->task.threads; i++) {
@@ -496,10 +497,20 @@ static void gather_large(const struct stream_sort *stream, size_t bucket, unsign
     }
 }
 
-static unsigned char *find_large_keys(const struct stream_sort *stream,
-                                      const struct large_bucket *large)
+static struct large_bucket *find_large(const struct stream_sort *stream, size_t bucket)
 {
-    return large->keys.data ? large->keys.data : find_range(stream, large->bucket);
+    struct large_bucket *large = stream->large;
+    while (large->bucket != bucket)
+        large++;
+    return large;
+}
+
+/* Returns where the bucket's sorted keys are given. */
+static unsigned char *find_given(const struct stream_sort *stream, size_t bucket)
+{
+    unsigned char *const keys =
+        is_large(stream, bucket) ? find_large(stream, bucket)->keys.data : NULL;
+    return keys ? keys : find_range(stream, bucket);
 }
 
 static bool sort_large(const struct stream_sort *stream, struct large_bucket *large,
@@ -515,7 +526,7 @@ static bool sort_large(const struct stream_sort *stream, struct large_bucket *la
     if ((!has_range && !pages_map(&large->keys, stream->sizes[large->bucket], error)) ||
         !pages_map(&scratch, scratch_bytes, error))
         return false;
-    unsigned char *const keys = find_large_keys(stream, large);
+    unsigned char *const keys = find_given(stream, large->bucket);
     gather_large(stream, large->bucket, keys);
     struct array_sort *const sorting = array_sort_begin(&task, keys, scratch.data);
     for (size_t sorted = 0; sorted < task.count;)
@@ -571,13 +582,6 @@ static void gather_bucket(const struct stream_sort *stream, size_t bucket, unsig
         to += bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket, to);
 }
 
-/* Overwrites the bucket's blocks, so that gather_bucket copies what is in `from`. */
-static void put_back(const struct stream_sort *stream, size_t bucket, const unsigned char *from)
-{
-    for (unsigned i = 0; i < stream->task.threads; i++)
-        from += bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket, from);
-}
-
 /* Sorts the bucket into `to`, which may be part->gathered, decoded. */
 static void sort_bucket(const struct stream_sort *stream, const struct stream_part *part,
                         size_t bucket, unsigned char *to)
@@ -596,22 +600,6 @@ static void sort_bucket(const struct stream_sort *stream, const struct stream_pa
                        count, to);
 }
 
-/* Fills the bucket's range of the ring. */
-static void make_bucket(const struct stream_sort *stream, const struct stream_part *part,
-                        size_t bucket)
-{
-    unsigned char *const to = find_range(stream, bucket);
-    if (!stream->is_given_twice) {
-        sort_bucket(stream, part, bucket, to);
-        return;
-    }
-    if (!stream->is_rewound) {
-        sort_bucket(stream, part, bucket, part->gathered);
-        put_back(stream, bucket, part->gathered);
-    }
-    gather_bucket(stream, bucket, to);
-}
-
 /* True if there is a bucket to sort and its range of the ring is free. */
 static bool can_sort_next(const struct stream_sort *stream)
 {
@@ -628,7 +616,7 @@ static void sort_next(struct stream_sort *stream, const struct stream_part *part
     pthread_mutex_unlock(&stream->mutex);
     const uint64_t start_ns = clock_now_ns();
     if (stream->sizes[bucket] > 0 && !is_large(stream, bucket))
-        make_bucket(stream, part, bucket);
+        sort_bucket(stream, part, bucket, find_range(stream, bucket));
     const uint64_t end_ns = clock_now_ns();
     pthread_mutex_lock(&stream->mutex);
     stream->busy_ns += end_ns - start_ns;
@@ -650,14 +638,35 @@ static void sort_buckets(const struct member *member, void *context)
     pthread_mutex_unlock(&stream->mutex);
 }
 
-static void start_team(struct stream_sort *stream)
+/* Sorts the buckets in their blocks, except large ones, which are sorted, and checks all. */
+static void sort_in_blocks(struct stream_sort *stream, struct key_check *check)
 {
-    stream->has_team = true;
-    team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
+    const struct sort_task *const task = &stream->task;
+#pragma omp parallel for num_threads(task->threads) schedule(dynamic)
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        const struct stream_part *const part = &stream->parts[omp_get_thread_num()];
+        struct key_check *const own = &stream->checks[bucket];
+        const size_t bytes = stream->sizes[bucket];
+        unsigned char *keys =
+            is_large(stream, bucket) ? find_given(stream, bucket) : part->gathered;
+        key_check_start_ordered(own, task->item_bytes, task->order);
+        if (is_large(stream, bucket)) {
+            key_check_begin_chunk(own, keys, bytes / task->item_bytes);
+            tap_see(&own->tap, keys, bytes);
+        } else if (bytes > 0) {
+            sort_bucket(stream, part, bucket, keys);
+            for (unsigned i = 0; i < task->threads; i++)
+                keys += bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket,
+                                               keys, own);
+        }
+    }
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
+        key_check_append(check, &stream->checks[bucket]);
+    stream->finished.first_open = stream->model.buckets;
 }
 
 void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
-                       bool is_given_twice, bool *suits)
+                       struct key_check *check, bool *suits)
 {
     struct error shortage = {0}; /* of memory for large buckets: an array of all keys needs less */
     stream_end_input(stream);
@@ -665,7 +674,7 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
     *suits = excess.keys <= stream->count / 2;
     if (!*suits)
         return;
-    stream->is_given_twice = is_given_twice;
+    stream->is_given_twice = check != NULL;
     stream->ring = room;
     stream->ring_bytes = room_bytes;
     lay_out_buckets(stream);
@@ -674,16 +683,21 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
         return;
     }
     stream->finished.buckets = stream->model.buckets;
-    start_team(stream);
+    stream->has_team = !check;
+    if (check)
+        sort_in_blocks(stream, check);
+    else
+        team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
 }
 
 /* ---- Out ---- */
 
 /* True if the bucket directly follows the previous one in the ring, and a piece from bucket
- * `begin` to its end is at most a quarter of a chunk. */
+ * `begin` to its end is not too large. */
 static bool continues_piece(const struct stream_sort *stream, size_t begin, size_t bucket)
 {
-    const size_t piece_bytes = stream_sort_chunk(stream->task.threads) / 4;
+    const size_t eighths = stream->is_given_twice ? 3 : 2;
+    const size_t piece_bytes = stream_sort_chunk(stream->task.threads) / 8 * eighths;
     const size_t start = stream->starts[bucket];
     return !is_large(stream, bucket - 1) && !is_large(stream, bucket) &&
            start == output_end(stream, bucket - 1) && start % stream->ring_bytes > 0 &&
@@ -692,7 +706,8 @@ static bool continues_piece(const struct stream_sort *stream, size_t begin, size
 
 /* Returns the end of the piece of finished, contiguous buckets from `begin` on. A piece is at
  * most a quarter of a ring of one chunk, as a bucket is, so that a bucket has room while the caller
- * holds two pieces, even if it does not fit before the end of the ring. */
+ * holds two pieces, even if it does not fit before the end of the ring. If keys are given twice,
+ * two pieces of three eighths have room. */
 static size_t find_piece_end(const struct stream_sort *stream, size_t begin)
 {
     size_t end = begin;
@@ -710,12 +725,13 @@ uint64_t stream_sort_busy_ns(struct stream_sort *stream)
     return busy_ns / stream->task.threads;
 }
 
-static struct large_bucket *find_large(const struct stream_sort *stream, size_t bucket)
+/* Copies stored buckets to their ranges of the ring, with all threads. */
+static void gather_piece(const struct stream_sort *stream, size_t begin, size_t end)
 {
-    struct large_bucket *large = stream->large;
-    while (large->bucket != bucket)
-        large++;
-    return large;
+#pragma omp parallel for num_threads(stream->task.threads) schedule(dynamic)
+    for (size_t bucket = begin; bucket < end; bucket++)
+        if (!is_large(stream, bucket))
+            gather_bucket(stream, bucket, find_range(stream, bucket));
 }
 
 void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
@@ -725,8 +741,9 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
     while (bytes == 0 && stream->given < stream->model.buckets) {
         const size_t begin = stream->given, end = find_piece_end(stream, begin);
         if (end > begin) {
-            *keys = is_large(stream, begin) ? find_large_keys(stream, find_large(stream, begin))
-                                            : find_range(stream, begin);
+            *keys = find_given(stream, begin);
+            if (stream->is_given_twice)
+                gather_piece(stream, begin, end);
             for (; stream->given < end; stream->given++)
                 bytes += stream->sizes[stream->given];
         } else if (can_sort_next(stream)) {
@@ -757,11 +774,7 @@ void stream_sort_take_back(struct stream_sort *stream, size_t count)
 
 void stream_sort_rewind(struct stream_sort *stream)
 {
-    team_end(&stream->team); /* no bucket is left, so it returns at once */
-    stream->is_rewound = true;
-    memset(stream->finished.is_finished, 0, stream->finished.buckets);
-    stream->finished.first_open = stream->next = stream->given = stream->taken_back = 0;
-    start_team(stream);
+    stream->given = stream->taken_back = 0;
 }
 
 void stream_sort_close(struct stream_sort *stream)

@@ -38,7 +38,7 @@
 #define PUBLISH_ATTEMPTS 10
 
 /* Smaller pieces are observed by the thread that writes them, before it writes. */
-#define WATCHED_BYTES_MIN ((size_t)8 << 20)
+#define WATCHED_BYTES_MIN ((size_t)4 << 20)
 
 struct output_file output_file_closed(void)
 {

@@ -253,6 +253,30 @@ static void test_pieces(void **state)
     }
 }
 
+/* Checks of consecutive parts, of which one is empty, are appended. */
+static void test_appended_checks(void **state)
+{
+    enum { COUNT = 60, PARTS = 4 };
+    static const size_t begins[PARTS + 1] = {0, 1, 31, 31, COUNT};
+    uint64_t keys[COUNT];
+    for (size_t misplaced = 0; misplaced < COUNT; misplaced++) {
+        struct key_check all, part;
+        key_check_start_ordered(&all, 8, key_order_identity());
+        for (size_t i = 0; i < COUNT; i++)
+            keys[i] = i == misplaced && i > 0 ? 0 : i + 1;
+        for (size_t i = 0; i < PARTS; i++) {
+            const size_t count = begins[i + 1] - begins[i];
+            key_check_start_ordered(&part, 8, key_order_identity());
+            key_check_begin_chunk(&part, keys + begins[i], count);
+            tap_see(&part.tap, keys + begins[i], count * 8);
+            key_check_append(&all, &part);
+        }
+        assert_int_equal(all.sum.count, COUNT);
+        assert_int_equal(all.sum.hash, check_hash_keys(8, keys, COUNT));
+        assert_int_equal(all.disorder, misplaced > 0 ? misplaced + 1 : 0);
+    }
+}
+
 static uint64_t sum_of_text(uint64_t place, const unsigned char *text, size_t bytes)
 {
     uint64_t sum = 0;
@@ -415,9 +439,10 @@ int main(void)
         cmocka_unit_test(test_hash),           cmocka_unit_test(test_short_keys),
         cmocka_unit_test(test_exchanged_bits), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_equal_keys),     cmocka_unit_test(test_order),
-        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_text),
-        cmocka_unit_test(test_gathered_lines), cmocka_unit_test(test_line_items),
-        cmocka_unit_test(test_keys_that_rise), cmocka_unit_test(test_open_lines),
+        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_appended_checks),
+        cmocka_unit_test(test_text),           cmocka_unit_test(test_gathered_lines),
+        cmocka_unit_test(test_line_items),     cmocka_unit_test(test_keys_that_rise),
+        cmocka_unit_test(test_open_lines),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

@@ -12,20 +12,33 @@
 /* GIVEN_KEPT: the ring has room for all keys, and none are taken back. */
 enum use { GIVEN_ONCE, GIVEN_TWICE, GIVEN_KEPT };
 
-/* Compares all keys that the stream gives. Two pieces are held before the first is returned. */
+/* Compares all keys that the stream gives. Two pieces are held before the first is returned, and it
+ * is compared again then. */
 static void check_given(struct stream_sort *stream, const struct test_case *c, unsigned threads)
 {
     size_t done = 0, held = 0, count;
-    for (void *keys = NULL;; held = count) {
+    for (void *keys = NULL, *before = NULL;; held = count, before = keys) {
         stream_sort_give(stream, &keys, &count);
-        if (held > 0)
+        if (held > 0) {
+            assert_sorted(c, before, done - held, held, "as a stream", threads);
             stream_sort_take_back(stream, held);
+        }
         if (count == 0)
             break;
         assert_sorted(c, keys, done, count, "as a stream", threads);
         done += count;
     }
     assert_int_equal(done, c->count);
+}
+
+/* Compares the stream's check of the sorted keys with a sum of the input. */
+static void check_checked(const struct key_check *check, const struct test_case *c)
+{
+    struct key_check input;
+    key_check_start(&input, c->wanted->bytes);
+    tap_see(&input.tap, c->input, c->count * c->wanted->bytes);
+    assert_true(check_sum_equal(check->sum, input.sum));
+    assert_int_equal(check->disorder, 0);
 }
 
 /* Lets the stream's tap observe the keys, by more threads than the stream has. */
@@ -108,12 +121,16 @@ static bool check_stream(const struct test_case *c, bool is_known, enum use use,
     const size_t room_bytes =
         use == GIVEN_KEPT && c->count * width > chunk ? c->count * width : chunk;
     void *const room = allocate(room_bytes);
+    struct key_check check;
+    key_check_start_ordered(&check, c->wanted->bytes, c->order);
     bool suits = put_all(stream, c, piece, threads, &put);
     if (suits)
-        stream_sort_start(stream, room, room_bytes, use == GIVEN_TWICE, &suits);
+        stream_sort_start(stream, room, room_bytes, use == GIVEN_TWICE ? &check : NULL, &suits);
     if (suits && use == GIVEN_KEPT) {
         check_kept(stream, c, room, threads);
     } else if (suits) {
+        if (use == GIVEN_TWICE)
+            check_checked(&check, c);
         check_given(stream, c, threads);
         if (use == GIVEN_TWICE) {
             stream_sort_rewind(stream);

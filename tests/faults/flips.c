@@ -96,15 +96,12 @@ WRAP(void, bucket_chains_put,
     __real_bucket_chains_put(pool, heap, width, items, count, order, model, fine);
 }
 
-/* "blocks": a sorted bucket that is given twice, where it stays meanwhile. */
-WRAP(size_t, bucket_chain_overwrite,
-     (const struct block_pool *pool, const struct bucket_chains *chains, size_t bucket,
-      const void *from))
+/* "stored": sorted keys where they are checked: in the engine's memory, before they are given, or
+ * in its output. */
+WRAP(void, key_check_begin_chunk, (struct key_check * check, const void *keys, size_t count))
 {
-    const size_t bytes = __real_bucket_chain_overwrite(pool, chains, bucket, from);
-    const struct block_piece piece = bucket_chain_last(pool, chains, bucket);
-    flip("blocks", piece.data, piece.bytes);
-    return bytes;
+    flip("stored", keys, count * check->key_bytes);
+    __real_key_check_begin_chunk(check, keys, count);
 }
 
 /* "sort": a part of the CPU's sorted output. */

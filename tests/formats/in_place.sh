@@ -233,14 +233,14 @@ if [ -x "$flips" ]; then
     }
     cp f8.2200000.f64 flip.f64
     cp f8.5000.f64 small.f64
-    for stage in read sort write; do
+    for stage in read sort stored; do
         caught "doubles, $stage" $stage flip.f64
     done
     cp large.5.f64 stream.f64
-    for stage in read:3 blocks:5 sort:2 write:3; do
+    for stage in read:3 sort stored stored:5 stored:1000; do
         caught "doubles in buckets, $stage" $stage stream.f64 --device=cpu --parallel=2
     done
-    caught 'numbers in text, in buckets' blocks:5 many.txt --type=u32 --device=cpu --parallel=2
+    caught 'numbers in text, in buckets' sort:2 many.txt --type=u32 --device=cpu --parallel=2
     caught 'doubles, in a part on disk' spill flip.f64 -S 8M
     for stage in text gather read buffer; do
         caught "lines, $stage" $stage in.txt -n
@@ -248,7 +248,10 @@ if [ -x "$flips" ]; then
     caught 'lines, in a part on disk' spill in.txt -n -S 1M
     # The second pass over the data overwrites the file.
     ok_fails_with 'a bit that is turned over later is told' 2 'is of no use$' -- \
-        env FLIP=write:2 "$flips" --in-place small.f64
+        env FLIP=write "$flips" --in-place small.f64
+    cp large.5.f64 stream.f64
+    ok_fails_with 'doubles in buckets: a bit that is turned over later is told' 2 'is of no use$' -- \
+        env FLIP=write:3 "$flips" --device=cpu --parallel=2 --in-place stream.f64
 else
     skip 'bits turned over' "no $flips (make check builds it)"
 fi
@@ -265,7 +268,7 @@ if [ -n "$fault_library" ]; then
     if [ -x "$flips" ]; then
         cp f8.5000.f64 ended.f64
         status=0
-        { env --default-signal=INT,TERM LD_PRELOAD="$fault_library" FAULT=pwrite:1:signal FLIP=write:2 \
+        { env --default-signal=INT,TERM LD_PRELOAD="$fault_library" FAULT=pwrite:1:signal FLIP=write \
             "$flips" --device=cpu --in-place ended.f64 2>"$work/log/stderr" || status=$?; } 2>/dev/null
         ok 'SIGTERM while a write goes wrong ends the job' [ "$status" -eq 143 ]
         ok 'the message that the file is damaged comes first' grep -q 'is of no use$' "$work/log/stderr"
