@@ -68,7 +68,7 @@ bool plan_check_records(struct source *source, struct error *error)
     struct record_bytes all = {.source = source};
     if (!source_peek(source, 1, &all.head, &all.head_bytes, error))
         return false;
-    all.bytes = source_bytes_left(source);
+    all.bytes = source_stop_and_get_left(source);
     if (all.bytes == SIZE_UNKNOWN || (all.bytes > all.head_bytes && !source_has_places(source)))
         return true;
     for (size_t i = 0; i < 2; i++, all.is_swapped = true) {
