@@ -93,13 +93,22 @@ void ring_free(struct ring *ring)
     free(ring);
 }
 
-bool thread_start_without_signals(pthread_t *thread, void *(*run)(void *argument), void *argument)
+int thread_start(pthread_t *thread, const char *name, void *(*run)(void *argument), void *argument)
+{
+    const int cause = pthread_create(thread, NULL, run, argument);
+    if (cause == 0)
+        (void)pthread_setname_np(*thread, name);
+    return cause;
+}
+
+bool thread_start_without_signals(pthread_t *thread, const char *name, void *(*run)(void *argument),
+                                  void *argument)
 {
     sigset_t all, old;
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    const bool started = pthread_create(thread, NULL, run, argument) == 0;
+    const bool started = thread_start(thread, name, run, argument) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return started;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* threads.h - what threads share: a bounded queue, a number that threads wait for, and a large
- * copy; and a thread that takes no signals.
+ * copy; and threads with a name.
  */
 #ifndef CORE_THREADS_H
 #define CORE_THREADS_H
@@ -95,10 +95,16 @@ static inline uint64_t counter_await(struct counter *counter, uint64_t least)
     return value;
 }
 
-/* ---- a thread that takes no signals, so that other threads take them ---- */
+/* ---- threads with a name ---- */
 
-/* Returns false if the thread cannot be started. It takes SIGBUS, which its own store may cause. */
-bool thread_start_without_signals(pthread_t *thread, void *(*run)(void *argument), void *argument);
+/* Starts a thread with a name of up to 15 bytes, which gdb and `top -H` show. Returns 0, or the
+ * cause as an errno. OpenMP's threads have the name of the thread that starts them. */
+int thread_start(pthread_t *thread, const char *name, void *(*run)(void *argument), void *argument);
+
+/* The same for a thread that takes no signals, so that other threads take them, except SIGBUS,
+ * which its own store may cause. Returns false if it cannot be started. */
+bool thread_start_without_signals(pthread_t *thread, const char *name, void *(*run)(void *argument),
+                                  void *argument);
 
 /* ---- a large copy, divided among threads ---- */
 

@@ -2,6 +2,8 @@
 /* team.c - see team.h. */
 #include "cpu/team.h"
 
+#include "core/threads.h"
+
 /* Thread function. A member starts its work when the size of the team is known. */
 static void *run_member(void *argument)
 {
@@ -32,7 +34,7 @@ void team_begin(struct team *team, unsigned count, team_work *work, void *contex
                           .mutex = PTHREAD_MUTEX_INITIALIZER,
                           .changed = PTHREAD_COND_INITIALIZER};
     while (team->started + 1 < TEAM_COUNT_MAX && team->started + 1 < count &&
-           pthread_create(&team->threads[team->started], NULL, run_member, team) == 0)
+           thread_start(&team->threads[team->started], "CPU sort", run_member, team) == 0)
         team->started++;
     open_gate(team, team->started + 1);
     work(&(struct member){team, 0, team->started + 1}, context);

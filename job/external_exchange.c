@@ -2,6 +2,7 @@
 /* external_exchange.c - see external_exchange.h. */
 #include "job/external_exchange.h"
 
+#include "core/threads.h"
 #include "core/trace.h"
 #include "job/rank_memory.h"
 
@@ -396,7 +397,7 @@ static bool run_exchange(struct exchange *exchange, struct error *error)
         error_merge(error, &exchange->merge_error);
         return !exchange->has_failed;
     }
-    errno = pthread_create(&thread, NULL, merge_main, exchange);
+    errno = thread_start(&thread, "exchange", merge_main, exchange);
     const bool is_started = errno == 0 || error_set_errno(error, "cannot start a thread to merge");
     if (!is_started) /* the messages below report it to the other ranks */
         exchange->has_failed = exchange->is_merged = true;

@@ -537,7 +537,7 @@ bool external_merge_run(const struct external_merge *merge, struct error *error)
                             .division = divide_memory(merge->memory_bytes, merge->threads),
                             .left = merge->wanted};
     TRY(allocate(&merger, error));
-    errno = pthread_create(&thread, NULL, merge_main, &merger);
+    errno = thread_start(&thread, "merge", merge_main, &merger);
     TRY(errno == 0 || error_set_errno(error, "cannot start a thread to merge runs"));
     ok = write_groups(&merger, error);
     ring_stop(merger.idle);

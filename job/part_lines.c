@@ -228,7 +228,7 @@ static void text_feed_start(struct text_feed *feed, const struct engine_function
     *feed = (struct text_feed){.functions = functions, .spec = *spec};
     if (spec->count == COUNT_UNKNOWN)
         return;
-    feed->is_opening = pthread_create(&feed->opener, NULL, opener_main, feed) == 0;
+    feed->is_opening = thread_start(&feed->opener, "opener", opener_main, feed) == 0;
     if (!feed->is_opening)
         opener_main(feed);
 }

@@ -450,7 +450,8 @@ void progress_start(struct progress *progress, const struct options *options)
     progress->start_ns = clock_now_ns();
     if (progress->on_terminal)
         set_may_draw(progress, true);
-    progress->is_running = thread_start_without_signals(&progress->thread, progress_main, progress);
+    progress->is_running =
+        thread_start_without_signals(&progress->thread, "progress", progress_main, progress);
     if (progress->on_terminal && !progress->is_running)
         set_may_draw(progress, false);
 }

@@ -47,6 +47,8 @@ static bool gpus_each(size_t count, struct error *error, const Run &run)
         calls[i].i = i;
         calls[i].is_started =
             i > 0 && pthread_create(&calls[i].thread, NULL, gpus_call_main<Run>, &calls[i]) == 0;
+        if (calls[i].is_started)
+            (void)pthread_setname_np(calls[i].thread, "GPU");
     }
     for (size_t i = 0; i < count; i++)
         if (!calls[i].is_started)

@@ -140,8 +140,10 @@ static bool open_members(struct engine *engine, struct error *error)
         return false;
     engine->is_opening = sort_spec_is_small(&engine->spec) &&
                          pthread_create(&engine->opener, NULL, opener_main, engine) == 0;
-    if (engine->is_opening)
+    if (engine->is_opening) {
+        (void)pthread_setname_np(engine->opener, "GPUs");
         return true;
+    }
     opener_main(engine);
     return await_members(engine, error);
 }

@@ -174,8 +174,7 @@ __device__ __forceinline__ void thread_row_merge(K (&keys)[ROW<K>], bool is_desc
 template <typename K>
 constexpr unsigned KEYS_OF_WARP = ROW<K> *THREADS_PER_WARP;
 
-/* Returns the position of the thread's output row: a descending merge fills its range from the end.
- */
+/* Returns the position of the thread's row: a descending merge fills its range from the end. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_output_row(const struct paired_runs &pair,
                                                       unsigned diagonal, bool is_descending)

@@ -151,8 +151,7 @@ struct radix_bin_span {
     unsigned begin, end;
 };
 
-/* Returns the span of `bin` in a pack of `count` items. starts[] holds the first slot of each bin.
- */
+/* Returns the span of `bin` in a pack of `count` items. starts[] has each bin's first slot. */
 __device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned *starts,
                                                                  unsigned bin, unsigned count)
 {

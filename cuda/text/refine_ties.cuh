@@ -91,8 +91,7 @@ __device__ __forceinline__ uint64_t thread_reverse_bytes(uint64_t word)
 }
 
 /* Returns the word of the line whose next byte is at `place`: its bytes above the number of bytes
- * left. Bytes past the end are 0.
- */
+ * left. Bytes past the end are 0. */
 __device__ __forceinline__ uint64_t thread_line_word(const struct refine_text &text, size_t place)
 {
     const uint64_t word = thread_text_word(text, place);

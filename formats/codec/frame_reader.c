@@ -467,7 +467,7 @@ static void *worker_main(void *opaque)
 static bool add_worker(struct frame_reader *reader)
 {
     if (reader->worker_count < reader->threads &&
-        pthread_create(&reader->workers[reader->worker_count], NULL, worker_main, reader) == 0)
+        thread_start(&reader->workers[reader->worker_count], "decoder", worker_main, reader) == 0)
         reader->worker_count++;
     return reader->worker_count > 0;
 }
@@ -575,7 +575,7 @@ bool frame_reader_start(struct frame_reader *reader, struct error *error)
     for (size_t i = 0; i < reader->slot_count; i++)
         counter_start(&reader->slots[i].decoded);
     reader->is_ahead = open_waker(&reader->stream) &&
-                       pthread_create(&reader->cutter, NULL, cutter_main, reader) == 0;
+                       thread_start(&reader->cutter, "cutter", cutter_main, reader) == 0;
     return true;
 }
 

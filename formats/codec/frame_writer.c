@@ -213,7 +213,8 @@ static void put_job(struct frame_writer *writer, bool is_last)
     counter_raise(&writer->put, number + 1);
     writer->filled = 0;
     if (!is_last && writer->worker_count < writer->spec.threads &&
-        pthread_create(&writer->workers[writer->worker_count], NULL, worker_main, writer) == 0)
+        thread_start(&writer->workers[writer->worker_count], "compressor", worker_main, writer) ==
+            0)
         writer->worker_count++;
     if (writer->worker_count > 0)
         return;

@@ -342,7 +342,8 @@ bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers, size_t
     pages->lead = lead;
     pages->is_made = calloc(piece_count(mapped->bytes), sizeof *pages->is_made);
     while (pages->is_made && pages->thread_count < count &&
-           thread_start_without_signals(&pages->threads[pages->thread_count], make_pages, mapped))
+           thread_start_without_signals(&pages->threads[pages->thread_count], "pages", make_pages,
+                                        mapped))
         pages->thread_count++;
     return pages->thread_count > 0;
 }
@@ -586,7 +587,7 @@ struct file_space *file_space_open(int file)
     counter_start(&space->taken);
     /* SIGXFSZ, for a size beyond the limit, must be an error of the write that needs the space, and
      * other signals would interrupt fallocate(2). */
-    if (thread_start_without_signals(&space->thread, take_space, space))
+    if (thread_start_without_signals(&space->thread, "space", take_space, space))
         return space;
     free(space);
     return NULL;

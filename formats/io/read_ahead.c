@@ -78,7 +78,7 @@ struct read_ahead *read_ahead_start(const struct read_ahead_spec *spec)
     if (ahead->data)
         (void)madvise(ahead->data, spec->most, MADV_HUGEPAGE); /* a hint */
     ahead->is_running = ahead->data && ahead->waker >= 0 &&
-                        pthread_create(&ahead->thread, NULL, reader_main, ahead) == 0;
+                        thread_start(&ahead->thread, "reading ahead", reader_main, ahead) == 0;
     if (ahead->is_running)
         return ahead;
     read_ahead_close(ahead);

@@ -252,7 +252,8 @@ static bool writer_start(struct sink *sink, struct error *error)
     pthread_mutex_lock(&writer->starting);
     errno = 0;
     while (errno == 0 && writer->thread_count < wanted) {
-        errno = pthread_create(&writer->threads[writer->thread_count], NULL, writer_main, sink);
+        errno =
+            thread_start(&writer->threads[writer->thread_count], "sink writer", writer_main, sink);
         writer->thread_count += errno == 0;
     }
     const int problem = errno;

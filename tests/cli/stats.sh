@@ -292,7 +292,9 @@ on_terminal=("$python" "$tests_dir/on_terminal.py" --stderr)
 "${on_terminal[@]}" bash -c 'slow failed x -o failed.out' >failed || true &
 "${on_terminal[@]}" bash -c 'slow verbose 1 -v -o verbose.out' >verbose &
 "${on_terminal[@]}" bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 60 2>/dev/null) &
-    await killed && kill $! && wait $! 2>/dev/null
+    await killed
+    cat /proc/$!/task/*/comm >killed.threads
+    kill $! && wait $! 2>/dev/null
     echo $? >killed.status' >killed &
 "${on_terminal[@]}" bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
 "${on_terminal[@]}" bash -c 'stty cols 80 <&2
@@ -318,6 +320,7 @@ ok 'an error stands on a line of its own' \
     shows "gpusort: standard input:2: 'x' is not a number: -g would read no number in it, and sort it below all numbers; -k1 sorts lines by their bytes$cr" failed
 ok 'a signal that ends the run takes the line away too' shows '' killed
 ok_prints 'and ends it as it should' '143\n' -- cat killed.status
+ok_prints 'top -H shows the thread that prints it by its name' 'progress\n' -- grep progress killed.threads
 ok 'what -v prints does so too' shows "gpusort: input .*" <(head -n 1 verbose)
 ok 'in a terminal made narrower it is shorter' grep -Fq "${cr}gpusort:$cr" narrowed
 ok 'and is not wiped beyond the last column' bash -c '! grep -q "gpusort:  " narrowed'
