@@ -18,7 +18,7 @@ sort -n data.txt >lines.sorted
 # ---- --stats -------------------------------------------------------------------------------------
 
 # The members of the object that the manual page lists.
-sed -n 's/^\.It Li \([a-zA-Z_.]*\)$/\1/p' "$tests_dir/../man/gpusort.1" >documented
+sed -n '/^\.Sh STATISTICS/,/^\.Sh ENV/s/^\.It Li \([a-zA-Z_.]*\)$/\1/p' "$tests_dir/../man/gpusort.1" >documented
 
 # ok_stats NAME CONDITION WALL_SECONDS FILE: FILE is one line of JSON, and CONDITION, a Python
 # expression with the object as `s`, is true.
