@@ -48,9 +48,8 @@ struct output_file output_file_closed(void)
 
 /* ---- Announced bytes ---- */
 
-/* A file that is given is new if it is empty, as the shell creates it for ">FILE". A file with
- * content is not, because the output may begin within a page. A file in append mode is not, because
- * others may append to it too. */
+/* A given file is new if it is empty, as for ">FILE", so that the output does not begin within a
+ * page. A file in append mode is not, because others may append to it too. */
 bool output_file_is_new(const struct output_file *output)
 {
     struct stat status;
