@@ -28,7 +28,7 @@
 #define LINES_MERGE_BYTES_PER_THREAD ((size_t)8 << 20)
 #define LINES_MERGE_BYTES ((size_t)64 << 20)
 
-/* Minimum memory per input, in bytes. A third of it is for text. */
+/* Minimum mean memory per input, in bytes. A third of it is for text. */
 #define LINES_MERGE_INPUT_BYTES ((size_t)24 << 10)
 
 /* Approximate further memory per thread. All threads together use no more than text and items. */

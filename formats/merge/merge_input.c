@@ -127,23 +127,41 @@ static void move_items(const struct merge_inputs *inputs, struct merge_input *in
  * alone has few megabytes in memory, which must keep all threads busy. */
 #define PIECE_BYTES ((size_t)128 << 10)
 
-/* Returns how many threads are useful: few active inputs have too little work to wake others. */
+/* Returns true if half of the room for text is free, and there is more to read. */
+static bool is_wanting_text(const struct merge_inputs *inputs, const struct merge_input *input)
+{
+    return !input->block.ended &&
+           input->block.bytes - unmerged_offset(inputs, input) <= input->block.capacity / 2;
+}
+
+/* Returns the bytes of text that get items in this round. */
+static size_t coming_bytes(const struct merge_inputs *inputs, const struct merge_input *input)
+{
+    if (!is_wanting_items(input))
+        return 0;
+    return (is_wanting_text(inputs, input) ? input->block.capacity + unmerged_offset(inputs, input)
+                                           : input->block.bytes) -
+           input->seen;
+}
+
+/* Returns how many threads are useful: little text is not worth waking others. */
 static unsigned count_useful_threads(const struct merge_inputs *inputs)
 {
     size_t bytes = 0;
     for (size_t k = 0; k < inputs->texts.active_count; k++)
-        bytes += inputs->inputs[inputs->texts.active[k]].block.capacity;
+        bytes += coming_bytes(inputs, &inputs->inputs[inputs->texts.active[k]]);
     const size_t pieces = bytes / PIECE_BYTES + 1;
     return pieces < inputs->threads ? (unsigned)pieces : inputs->threads;
 }
 
-/* Reads text if half of its room is free, and makes room for items. */
+/* Reads text if that is wanted, and makes room for items. */
 static bool refill_text(const struct merge_inputs *inputs, struct merge_input *input,
                         struct error *error)
 {
     const size_t merged = unmerged_offset(inputs, input);
-    const bool is_wanting =
-        !input->block.ended && input->block.bytes - merged <= input->block.capacity / 2;
+    const bool is_wanting = is_wanting_text(inputs, input);
+    if (!is_wanting && input->seen == input->block.bytes)
+        return true; /* all lines have items */
     move_items(inputs, input, is_wanting ? merged : 0);
     return !is_wanting || line_block_refill(&input->block, merged, error);
 }

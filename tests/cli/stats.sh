@@ -206,6 +206,11 @@ traced 'lines in parts' "read=$text_bytes write=$text_bytes spill=$((2 * text_by
     --device=cpu -S 1M -n data.txt -o out
 ok_prints 'are written once, by the merge and the commit' '2\n' -- grep -c '"name":"write","cat":"stage"' trace
 traced 'a merge' "read=$((2 * text_bytes)) write=$((2 * text_bytes))" -- -nm lines.sorted lines.sorted -o out
+seq -w 1000000 >long
+mkdir short
+for i in {1..300}; do printf '%07d\n' $((3000 * i)) >"short/$i"; done
+traced 'a merge of a long input and many short ones' "read=$((8 * 1000300))" -- -m -k1 --parallel=1 long short/* -o out
+ok 'reads the long one in few pieces' test "$(grep -c '"cat":"read"' trace)" -lt 800
 traced 'a check' "read=$text_bytes lanes=read,stage" -- -nc lines.sorted
 traced 'text made of numbers, by many threads' "read=$bytes" -- \
     --device=cpu --parallel=16 --output-format=text data.f64 -o out
