@@ -221,6 +221,21 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
+/* From so many parts on some are merged first, and stored again: numbers, and lines, of which a
+ * part of the memory holds a half or less. */
+#define PARTS_MERGED_NUMBERS 300
+#define PARTS_MERGED_LINES 100
+
+/* Returns the least number of parts that the data is sorted in, if its size is known; else 1. */
+static size_t least_parts(const struct plan *plan)
+{
+    const struct job *const job = &plan->job;
+    const uint64_t all = job->keep_lines ? plan->input_bytes : job->sort.count;
+    const size_t most = job->keep_lines ? job->part_bytes : job->part_count;
+    const bool is_known = job->keep_lines ? all != SIZE_UNKNOWN : job->sort.count != COUNT_UNKNOWN;
+    return is_known && all > most && job->action == JOB_SORT ? (size_t)((all - 1) / most + 1) : 1;
+}
+
 static void print_model(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const unsigned devices = plan->job.sort.device_count;
@@ -228,7 +243,8 @@ static void print_model(FILE *stream, const char *prefix, const struct plan *pla
             plan->estimate.gpu_seconds);
     if (devices > 1)
         fprintf(stream, ", %u gpus %.4f s", devices, plan_several_seconds(plan));
-    fprintf(stream, ", start and transfers included\n");
+    fprintf(stream, ", start and transfers included%s\n",
+            least_parts(plan) > 1 ? ", if all fitted in memory" : "");
 }
 
 /* Prints the estimates that the device was chosen by, and the row that the path was chosen by. */
@@ -362,9 +378,9 @@ static void print_parts(FILE *stream, const struct plan *plan)
             ? job->part_bytes == SIZE_MAX || plan->input_bytes <= job->part_bytes / most_bytes
             : job->sort.count <= job->part_count)
         return;
-    const bool is_sure =
-        job->keep_lines ? plan->input_bytes != SIZE_UNKNOWN && plan->input_bytes > job->part_bytes
-                        : job->sort.count != COUNT_UNKNOWN;
+    const size_t parts = least_parts(plan);
+    const bool is_sure = parts > 1;
+    const bool is_merged = parts >= (job->keep_lines ? PARTS_MERGED_LINES : PARTS_MERGED_NUMBERS);
     fprintf(stream, "%s: ", is_sure ? "" : "; if there are more");
     if (job->keep_lines)
         print_bytes(stream, job->part_bytes);
@@ -376,7 +392,8 @@ static void print_parts(FILE *stream, const struct plan *plan)
         return;
     }
     if (is_sure) {
-        fprintf(stream, "%s", job->keep_lines && job->argsort.index_type ? "at least " : "");
+        fprintf(stream, "%s",
+                (job->keep_lines && job->argsort.index_type) || is_merged ? "at least " : "");
         print_bytes(stream,
                     job->keep_lines ? plan->input_bytes : job->sort.count * job->sort.item_bytes);
         fprintf(stream, " of ");

@@ -303,6 +303,11 @@ ok_says 'how much is sorted at a time, of lines' \
 ok_says 'how much is sorted at a time, of numbers' \
     '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts stored in one \([0-9.]+ [KMGT]iB free\)$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted"
+truncate -s 4M zeros.f64
+ok_says 'many parts, some of which are merged first' '^memory .* at least [0-9.]+ [KM]iB of sorted parts stored in one ' -- \
+    gpusort --explain -S 1K -T one zeros.f64
+ok_says 'a model that does not know of parts' '^model .* transfers included, if all fitted in memory$' -- \
+    gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted"
 ok_says 'parts and output that share the free space' '^memory .* in one \([0-9.]+ [KMGT]iB free there for these and the output\)$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted" -o one/sorted.f64
 ok_says 'short numbers are counted' '^memory .* numbers at a time, which are counted$' -- \
