@@ -117,7 +117,7 @@ bool plan_take_part(struct plan *plan, size_t i, uint64_t place, uint64_t bytes,
 
 void plan_free_spools(struct plan *plan);
 
-/* ---- steps of plan_make(): plan_format.c, plan_records.c, plan_device.c, plan_memory.c,
+/* ---- steps of plan_make(): plan_format.c, plan_raw.c, plan_device.c, plan_memory.c,
  * plan_group.c ---- */
 
 /* Finds the format of the input `path`, which is open as the reader's source. Sets *format, writes
@@ -126,8 +126,11 @@ void plan_free_spools(struct plan *plan);
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
                         const struct format **format, char reason[256], struct error *error);
 
-/* Refuses raw data that consists of Fortran's records. Consumes nothing. */
-bool plan_check_records(struct source *source, struct error *error);
+/* Refuses raw data that consists of Fortran's records, unless --format is given, and numbers whose
+ * byte order is not given and is surely another one. type: NULL if it is assumed. Consumes
+ * nothing. */
+bool plan_check_raw(const struct options *options, const struct key_type *type,
+                    struct source *source, struct error *error);
 
 /* Chooses the backend, its device, its path and the spare backend, with the reasons. The inputs and
  * the order of the plan are decided. May read much of an input of unknown size into memory, and

@@ -790,11 +790,10 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
     }
     if (!check_codec(options, path, reader->source, *format, error))
         return false;
-    if (*format == &format_raw && !options->input_format &&
-        !plan_check_records(reader->source, error))
-        return false;
     reader->layout.type = options->type            ? options->type
                           : *format == &format_raw ? named_type
                                                    : NULL;
-    return *format != &format_raw || check_raw_type(options, named_type, reader, reason, error);
+    return *format != &format_raw ||
+           (plan_check_raw(options, reader->layout.type, reader->source, error) &&
+            check_raw_type(options, named_type, reader, reason, error));
 }

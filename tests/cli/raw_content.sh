@@ -136,6 +136,34 @@ for word in float:f64:f32 int:i64:i32 uint:u64:u32; do
     ok_writes "--type=$word for $type" <(gpusort --type=$type of_numpy.$word) -- --type=$word of_numpy.$word
 done
 
+# ---- the byte order ------------------------------------------------------------------------------
+
+"$numpy" -c 'import numpy as np
+random = np.random.default_rng(6)
+for dtype, name in ("f8", "f64"), ("f4", "f32"):
+    for kind, numbers in (("normal", random.normal(size=5000)), ("whole", np.arange(5000.0)),
+                          ("decimal", random.integers(-9999, 9999, 5000) / 100)):
+        numbers.astype(">" + dtype).tofile("big.%s.%s" % (kind, name))
+        numbers.astype("<" + dtype).tofile("little.%s.%s" % (kind, name))
+        np.sort(numbers.astype(">" + dtype)).tofile("big.%s.%s.up" % (kind, name))
+    np.frombuffer(random.bytes(40000), dtype).tofile("little.bits.%s" % name)
+    (random.random(5000) * (1e-310 if dtype == "f8" else 1e-30)).astype(dtype).tofile("little.tiny.%s" % name)
+    (random.random(5000) * (1e300 if dtype == "f8" else 1e30)).astype(dtype).tofile("little.huge.%s" % name)'
+for file in big.*.f64 big.*.f32; do
+    type=${file##*.}
+    said="these look like big-endian $type: use --endian=big, or --endian=little if they are not$"
+    refused "$file" "^gpusort: $file: $said" -- gpusort "$file" -o "$target"
+    refused "$file with --type, on a pipe" "^gpusort: standard input: $said" -- \
+        gpusort --format=raw --type="$type" -o "$target" < <(cat "$file")
+    ok_writes "$file: what the message says is done" "$file.up" -- --endian=big "$file"
+    for words in --endian=little --type="<f$((${type#f} / 8))"; do
+        ok "$file: $words is believed" gpusort "$words" "$file" -o got
+    done
+done
+for file in little.*; do
+    ok "$file is sorted" gpusort "$file" -o got
+done
+
 # ---- Fortran's records ---------------------------------------------------------------------------
 
 "$numpy" -c 'import numpy as np, struct
