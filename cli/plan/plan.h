@@ -126,9 +126,9 @@ void plan_free_spools(struct plan *plan);
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
                         const struct format **format, char reason[256], struct error *error);
 
-/* Refuses raw data that consists of Fortran's records, unless --format is given, and numbers whose
- * byte order is not given and is surely another one. type: NULL if it is assumed. Consumes
- * nothing. */
+/* Refuses raw data that consists of Fortran's records or begins with its count, unless --format is
+ * given, and numbers whose byte order is not given and is surely another one. type: NULL if it is
+ * assumed. Consumes nothing. */
 bool plan_check_raw(const struct options *options, const struct key_type *type,
                     struct source *source, struct error *error);
 

@@ -5,6 +5,9 @@
  * access='stream': each record has its length before and after it, in 4 bytes. Read as raw numbers,
  * the lengths would be sorted too, and would shift numbers of 8 bytes by 4.
  *
+ * Many programs write the count of the numbers before them, as an integer of 4 or 8 bytes, or the
+ * rows and columns, as two of 4. As a floating point number it would be sorted before the others.
+ *
  * Java, network protocols and some instruments write numbers in big-endian order. A name such as
  * x.f64, or --type=f64, does not say the order. Floating point numbers show it: in the wrong order
  * the last bits of their significands, which are random or zero, are their exponents. Integers do
@@ -94,6 +97,44 @@ static bool check_records(struct source *source, struct error *error)
     return true;
 }
 
+/* ---- A count before the numbers ---- */
+
+/* Fewer numbers may follow a very small one, such as 4e-45, by chance. */
+#define COUNT_MIN 8
+
+/* Returns true if the first `header_bytes` bytes, 4 or 8, are the count of the numbers after them,
+ * or its two factors. */
+static bool begins_with_count(const unsigned char *head, size_t header_bytes, uint64_t bytes,
+                              size_t number_bytes)
+{
+    uint64_t header = 0;
+    const uint64_t rest = bytes - header_bytes, count = rest / number_bytes;
+    memcpy(&header, head, header_bytes);
+    return rest % number_bytes == 0 && count >= COUNT_MIN &&
+           (header == count || (header >> 32) * (uint32_t)header == count);
+}
+
+/* Refuses floating point numbers that begin with their count. Integers may begin so by chance: 3 2
+ * 1 0. Consumes nothing. */
+static bool check_count(struct source *source, const struct key_type *type, struct error *error)
+{
+    const unsigned char *head;
+    size_t head_bytes;
+    if (type->kind != KEY_FLOAT)
+        return true;
+    if (!source_peek(source, 8, &head, &head_bytes, error))
+        return false;
+    const uint64_t bytes = source_bytes_left(source);
+    for (size_t header = 4; header <= 8 && header <= head_bytes && bytes != SIZE_UNKNOWN;
+         header += 4)
+        if (begins_with_count(head, header, bytes, type->bytes))
+            return error_set(error,
+                             "%s: the first %zu bytes are the count of the numbers that follow: "
+                             "remove them (tail -c +%zu); if they are numbers, use --format=raw",
+                             source_name(source), header, header + 1);
+    return true;
+}
+
 /* ---- The byte order ---- */
 
 /* Maximum of the bytes that are examined, and minimum of the numbers in them that are counted. */
@@ -151,6 +192,9 @@ static bool check_byte_order(struct source *source, const struct key_type *type,
 bool plan_check_raw(const struct options *options, const struct key_type *type,
                     struct source *source, struct error *error)
 {
-    return (options->input_format || check_records(source, error)) &&
-           (options->endian_said || !type || check_byte_order(source, type, error));
+    const struct key_type *const read_as = type ? type : &key_types[KEY_TYPE_f64];
+    if (!options->input_format &&
+        (!check_records(source, error) || !check_count(source, read_as, error)))
+        return false;
+    return options->endian_said || !type || check_byte_order(source, type, error);
 }

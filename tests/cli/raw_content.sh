@@ -136,6 +136,31 @@ for word in float:f64:f32 int:i64:i32 uint:u64:u32; do
     ok_writes "--type=$word for $type" <(gpusort --type=$type of_numpy.$word) -- --type=$word of_numpy.$word
 done
 
+# ---- a count before the numbers ------------------------------------------------------------------
+
+"$numpy" -c 'import numpy as np, struct
+numbers = np.random.default_rng(7).normal(size=600)
+def write(name, header, type):
+    numbers.astype(type).tofile(name + ".rest")
+    open(name, "wb").write(header + open(name + ".rest", "rb").read())
+write("count8.f64", struct.pack("<q", 600), "f8")
+write("count4.f32", struct.pack("<i", 600), "f4")
+write("rows.bin", struct.pack("<ii", 20, 30), "f8")
+write("other.f64", struct.pack("<q", 601), "f8")
+np.arange(9, -1, -1).tofile("down.i64")'
+for file in count8.f64:8 count4.f32:4 rows.bin:8; do
+    bytes=${file#*:}
+    file=${file%:*}
+    refused "a count of the numbers before them: $file" \
+        "^gpusort: $file: the first $bytes bytes are the count .*\(tail -c \+$((bytes + 1))\); if they are numbers, use --format=raw$" -- \
+        gpusort $file -o "$target"
+    ok_same_bytes "what the message says is done: $file" <(tail -c +$((bytes + 1)) $file) $file.rest
+    ok "$file when told that it is raw" gpusort --format=raw $file -o got
+done
+for file in other.f64 down.i64; do
+    ok "no count is found: $file" gpusort $file -o got
+done
+
 # ---- the byte order ------------------------------------------------------------------------------
 
 "$numpy" -c 'import numpy as np
