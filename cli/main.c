@@ -8,6 +8,7 @@
 #include "cli/plan/plan.h"
 #include "cli/report/report.h"
 #include "core/ending.h"
+#include "core/line/line_key.h"
 #include "core/trace.h"
 #include "job/pipeline.h"
 
@@ -79,32 +80,65 @@ struct outcome {
     char *members; /* for stats_print_json; the caller frees it; NULL: none */
 };
 
-/* Reports the first input whose first line has a byte order mark that is sorted with it, and on a
- * terminal, if the plan is not printed, that raw numbers were assumed to be doubles because no type
- * is given. Prints nothing beside a JSON object. */
-static void report_assumptions(const struct options *options, const struct plan *plan)
+/* Returns true if the one input begins with a line, after its header, in which a key that should be
+ * a number has it in quotes. */
+static bool has_quoted_number(const struct job *job)
+{
+    const struct line_order *const order = &job->line_order;
+    const unsigned char *head;
+    size_t bytes;
+    struct error error = {0}; /* is found again when the input is read */
+    if (!job->keep_lines || job->reader_count != 1 ||
+        !source_peek(job->readers[0].source, 1, &head, &bytes, &error))
+        return false;
+    const char *line = (const char *)head;
+    const char *const text_end = line + bytes, *end = memchr(line, order->terminator, bytes);
+    for (size_t i = 0; i < job->header_lines && end; i++) {
+        line = end + 1;
+        end = memchr(line, order->terminator, (size_t)(text_end - line));
+    }
+    for (size_t i = 0; i < order->key_count && end; i++) {
+        const enum line_kind kind = order->keys[i].kind;
+        const struct line_span key =
+            line_key_find(order->separator, &order->keys[i], line, (size_t)(end - line));
+        if (kind != LINE_STRICT && kind != LINE_BYTES && key.length > 2 && key.text[0] == '"' &&
+            memchr("+-.0123456789", key.text[1], 13))
+            return true;
+    }
+    return false;
+}
+
+/* Reports what may not be meant: that the first line is sorted with its byte order mark, and on a
+ * terminal that the keys are numbers in quotes, and, if the plan is not printed, that raw numbers
+ * are read as f64 because no type is given. Prints nothing beside a JSON object. */
+static void report_doubts(const struct options *options, const struct plan *plan)
 {
     const struct job *const job = &plan->job;
-    const bool is_type_silent = options->verbose || isatty(STDERR_FILENO) != 1;
+    const bool on_terminal = isatty(STDERR_FILENO) == 1;
     if (options->quiet || options->stats == STATS_JSON || plan->failed_devices)
         return;
     for (size_t i = 0; i < job->reader_count; i++) {
         const struct reader *const reader = &job->readers[i];
-        const bool is_assumed =
-            !is_type_silent && job->input_format == &format_raw && reader->is_type_assumed;
-        if (is_assumed)
-            fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n",
-                    source_name(reader->source));
-        else if (reader->begins_with_mark && job->header_lines == 0 &&
-                 job->line_order.keys[0].kind != LINE_STRICT) /* else it is an error */
+        const char *const name = source_name(reader->source);
+        if (on_terminal && !options->verbose && job->input_format == &format_raw &&
+            reader->is_type_assumed) {
+            fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n", name);
+            return;
+        }
+        if (reader->begins_with_mark && job->header_lines == 0 &&
+            job->line_order.keys[0].kind != LINE_STRICT) { /* else it is an error */
             fprintf(stderr,
                     "gpusort: %s:1: this line is sorted with the byte order mark (UTF-8) that it "
                     "begins with (tail -c +4 removes it)\n",
-                    source_name(reader->source));
-        else
-            continue;
-        return;
+                    name);
+            return;
+        }
     }
+    if (on_terminal && has_quoted_number(job))
+        fprintf(stderr,
+                "gpusort: %s:%zu: a number in quotes counts as no number (tr -d '\"' removes "
+                "quotes)\n",
+                source_name(job->readers[0].source), job->header_lines + 1);
 }
 
 /* Runs the plan once, and ends its progress. Fills *outcome, also after a failure. *is_undone: it
@@ -117,7 +151,7 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
     progress_set_plan(progress, plan);
     if (is_verbose)
         report_plan(stderr, "gpusort: ", plan);
-    report_assumptions(options, plan);
+    report_doubts(options, plan);
     progress_go_on(progress);
     is_exit_trouble = true;
     const bool ok = pipeline_run(&plan->job, &report, error);

@@ -375,6 +375,16 @@ ok_output '--header of more than is read ahead' expected -- gpusort --header=300
 ok_output '--header of more than is read ahead, from a pipe' expected -- gpusort --header=30000 -n <(cat descending)
 ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
 ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- gpusort --header=2 --argsort table
+printf '"id","name"\n"9","a"\n"10","b"\n' >quoted.csv
+on_terminal() { python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" "$@"; }
+ok_prints 'a terminal shows that numbers in quotes are none' \
+    "gpusort: quoted.csv:2: a number in quotes counts as no number (tr -d '\"' removes quotes)\r\n" -- \
+    on_terminal --header -t, -k1n quoted.csv -o out
+for words in '--header -t, -k1' '--header -t, -k2n' '-q --header -t, -k1n' '--stats=json -q -C -t, -k1n'; do
+    ok_prints "it does not: $words" '' -- bash -c '"$@" | grep quotes || :' - \
+        python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" $words quoted.csv
+done
+ok_prints 'nor is there a message elsewhere' '' -- bash -c '"$0" --header -t, -k1n quoted.csv 2>&1 >out' "$GPUSORT"
 ok_fails_with '--header: lines are counted from the top of the file' 2 \
     "^gpusort: table:2: 'unit' is not a number: -g would read no number in it, " -- gpusort --header table
 ok_fails_with '--header and -c: so are lines out of order' 1 '^gpusort: table:4: disorder: 1$' -- \
