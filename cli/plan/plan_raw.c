@@ -124,7 +124,7 @@ static bool check_count(struct source *source, const struct key_type *type, stru
         return true;
     if (!source_peek(source, 8, &head, &head_bytes, error))
         return false;
-    const uint64_t bytes = source_bytes_left(source);
+    const uint64_t bytes = source_stop_and_get_left(source);
     for (size_t header = 4; header <= 8 && header <= head_bytes && bytes != SIZE_UNKNOWN;
          header += 4)
         if (begins_with_count(head, header, bytes, type->bytes))

@@ -2,6 +2,7 @@
 /* bucket_blocks.c - see bucket_blocks.h. */
 #include "cpu/stream/bucket_blocks.h"
 
+#include "core/key_map.h"
 #include "cpu/partition/bucket_model.h"
 
 #include <string.h>
@@ -139,8 +140,10 @@ size_t bucket_chain_overwrite(const struct block_pool *pool, const struct bucket
     const unsigned char *next = from;
     for (struct block_piece piece = bucket_chain_last(pool, chains, bucket); piece.bytes > 0;
          piece = bucket_chain_previous(pool, piece)) {
-        memcpy(pool->data + piece.block * pool->block_bytes, next, piece.bytes);
-        key_check_begin_chunk(check, piece.data, piece.bytes / check->key_bytes);
+        const size_t count = piece.bytes / check->key_bytes;
+        key_map_decode(check->key_bytes, check->order, next, count,
+                       pool->data + piece.block * pool->block_bytes);
+        key_check_begin_chunk(check, piece.data, count);
         tap_see(&check->tap, piece.data, piece.bytes);
         next += piece.bytes;
     }

@@ -76,8 +76,9 @@ struct block_piece bucket_chain_previous(const struct block_pool *pool, struct b
 size_t bucket_chain_gather(const struct block_pool *pool, const struct bucket_chains *chains,
                            size_t bucket, void *to);
 
-/* Overwrites a flushed chain with the bytes of `from`, in the order in which bucket_chain_gather
- * copies them, and returns how many. The check observes the keys in the blocks. */
+/* Overwrites a flushed chain with the keys of `from`, decoded by the order of the check, which then
+ * observes them in the blocks. The keys are in the order in which bucket_chain_gather copies them.
+ * Returns their bytes. */
 size_t bucket_chain_overwrite(const struct block_pool *pool, const struct bucket_chains *chains,
                               size_t bucket, const void *from, struct key_check *check);
 

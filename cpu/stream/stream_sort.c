@@ -6,8 +6,7 @@
  * Output ring: every bucket has an offset in an endless output, which maps to the ring modulo its
  * size. A bucket that would cross the end of the ring begins at its start. A thread sorts the next
  * bucket when the caller has taken back everything that the bucket's range of the ring held before.
- * If the keys are given twice, all buckets are sorted in their own blocks first, and checked there.
- * When they are given, they are copied from there to the ring.
+ * Keys that are given twice are sorted and checked in their blocks first, then copied to the ring.
  */
 #include "cpu/cpu_sorts.h"
 
@@ -554,7 +553,7 @@ static bool sort_all_large(struct stream_sort *stream, size_t count, struct erro
 
 /* Counting sort of a bucket that has no more possible values than keys; false for any other. */
 static bool sort_dense(const struct stream_sort *stream, const struct stream_part *part,
-                       size_t bucket, unsigned char *to)
+                       size_t bucket, struct key_order order, unsigned char *to)
 {
     const struct sort_task *const task = &stream->task;
     const unsigned width = task->item_bytes;
@@ -571,7 +570,7 @@ static bool sort_dense(const struct stream_sort *stream, const struct stream_par
              piece.bytes > 0; piece = bucket_chain_previous(&stream->pool, piece))
             dense_keys_count(width, counts, lowest, piece.data, piece.bytes / width);
     }
-    dense_keys_write(width, counts, lowest, task->order, to, count);
+    dense_keys_write(width, counts, lowest, order, to, count);
     return true;
 }
 
@@ -582,22 +581,27 @@ static void gather_bucket(const struct stream_sort *stream, size_t bucket, unsig
         to += bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket, to);
 }
 
-/* Sorts the bucket into `to`, which may be part->gathered, decoded. */
-static void sort_bucket(const struct stream_sort *stream, const struct stream_part *part,
-                        size_t bucket, unsigned char *to)
+/* Sorts the bucket into `to`, decoded. Returns its keys; if `to` is NULL, they are in the memory of
+ * the part, encoded. */
+static unsigned char *sort_bucket(const struct stream_sort *stream, const struct stream_part *part,
+                                  size_t bucket, unsigned char *to)
 {
-    const struct sort_task *const task = &stream->task;
-    const unsigned width = task->item_bytes;
+    const struct key_order order = to ? stream->task.order : key_order_identity();
+    const unsigned width = stream->task.item_bytes;
     const size_t count = stream->sizes[bucket] / width;
-    if (sort_dense(stream, part, bucket, to))
-        return;
+    unsigned char *const out = to ? to : part->gathered;
+    if (sort_dense(stream, part, bucket, order, out))
+        return out;
     gather_bucket(stream, bucket, part->gathered);
-    if (has_vector_units())
-        vector_sort(width, part->gathered, part->room, count, to, key_order_identity(),
-                    task->order);
-    else
-        key_map_decode(width, task->order, lsd_radix_sort(width, part->gathered, part->room, count),
-                       count, to);
+    if (has_vector_units()) {
+        vector_sort(width, part->gathered, part->room, count, out, key_order_identity(), order);
+        return out;
+    }
+    unsigned char *const sorted = lsd_radix_sort(width, part->gathered, part->room, count);
+    if (!to)
+        return sorted;
+    key_map_decode(width, order, sorted, count, to);
+    return to;
 }
 
 /* True if there is a bucket to sort and its range of the ring is free. */
@@ -644,17 +648,15 @@ static void sort_in_blocks(struct stream_sort *stream, struct key_check *check)
     const struct sort_task *const task = &stream->task;
 #pragma omp parallel for num_threads(task->threads) schedule(dynamic)
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
-        const struct stream_part *const part = &stream->parts[omp_get_thread_num()];
         struct key_check *const own = &stream->checks[bucket];
-        const size_t bytes = stream->sizes[bucket];
-        unsigned char *keys =
-            is_large(stream, bucket) ? find_given(stream, bucket) : part->gathered;
         key_check_start_ordered(own, task->item_bytes, task->order);
         if (is_large(stream, bucket)) {
-            key_check_begin_chunk(own, keys, bytes / task->item_bytes);
-            tap_see(&own->tap, keys, bytes);
-        } else if (bytes > 0) {
-            sort_bucket(stream, part, bucket, keys);
+            const unsigned char *const keys = find_given(stream, bucket);
+            key_check_begin_chunk(own, keys, stream->sizes[bucket] / task->item_bytes);
+            tap_see(&own->tap, keys, stream->sizes[bucket]);
+        } else if (stream->sizes[bucket] > 0) {
+            const struct stream_part *const part = &stream->parts[omp_get_thread_num()];
+            const unsigned char *keys = sort_bucket(stream, part, bucket, NULL);
             for (unsigned i = 0; i < task->threads; i++)
                 keys += bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket,
                                                keys, own);
@@ -706,8 +708,7 @@ static bool continues_piece(const struct stream_sort *stream, size_t begin, size
 
 /* Returns the end of the piece of finished, contiguous buckets from `begin` on. A piece is at
  * most a quarter of a ring of one chunk, as a bucket is, so that a bucket has room while the caller
- * holds two pieces, even if it does not fit before the end of the ring. If keys are given twice,
- * two pieces of three eighths have room. */
+ * holds two, even if it does not fit before the ring's end. Two of three eighths have room too. */
 static size_t find_piece_end(const struct stream_sort *stream, size_t begin)
 {
     size_t end = begin;
@@ -730,8 +731,7 @@ static void gather_piece(const struct stream_sort *stream, size_t begin, size_t 
 {
 #pragma omp parallel for num_threads(stream->task.threads) schedule(dynamic)
     for (size_t bucket = begin; bucket < end; bucket++)
-        if (!is_large(stream, bucket))
-            gather_bucket(stream, bucket, find_range(stream, bucket));
+        gather_bucket(stream, bucket, find_range(stream, bucket));
 }
 
 void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
@@ -742,7 +742,7 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
         const size_t begin = stream->given, end = find_piece_end(stream, begin);
         if (end > begin) {
             *keys = find_given(stream, begin);
-            if (stream->is_given_twice)
+            if (stream->is_given_twice && !is_large(stream, begin))
                 gather_piece(stream, begin, end);
             for (; stream->given < end; stream->given++)
                 bytes += stream->sizes[stream->given];

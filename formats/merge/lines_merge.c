@@ -285,7 +285,7 @@ static uint64_t count_source_bytes(const struct lines_merge *merge)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < merge->count; i++)
-        if (__builtin_add_overflow(bytes, source_bytes_left(merge->sources[i]), &bytes))
+        if (__builtin_add_overflow(bytes, source_stop_and_get_left(merge->sources[i]), &bytes))
             return 0;
     return bytes;
 }
@@ -299,7 +299,7 @@ static size_t divide_memory(const struct lines_merge *merge, size_t i, size_t me
 {
     if (all_bytes == 0)
         return mean;
-    const double weight = (double)source_bytes_left(merge->sources[i]) / (double)all_bytes;
+    const double weight = (double)source_stop_and_get_left(merge->sources[i]) / (double)all_bytes;
     const size_t half = mean / 2;
     return mean - half + (size_t)((double)half * (double)merge->count * weight);
 }
