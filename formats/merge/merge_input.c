@@ -22,16 +22,20 @@ static bool line_block_open(struct line_block *block, struct source *source, cha
     return block->text || error_set(error, "%s: no memory to read it", source_name(source));
 }
 
+/* Doubles the block, or makes it as much larger as memory holds, at least by an eighth. */
 static bool grow_block(struct line_block *block, struct error *error)
 {
-    char *const text = block->capacity <= SIZE_MAX / 4 && memory_holds(block->filled)
-                           ? realloc(block->text, block->capacity * 2 + MERGE_SLACK_BYTES)
+    size_t more = block->capacity;
+    while (more > block->capacity / 8 && !memory_holds(block->capacity + more))
+        more /= 2;
+    char *const text = block->capacity <= SIZE_MAX / 4 && memory_holds(block->capacity + more)
+                           ? realloc(block->text, block->capacity + more + MERGE_SLACK_BYTES)
                            : NULL;
     if (!text)
         return line_error_set_no_memory(error, source_name(block->source),
                                         block->filled - block->bytes);
     block->text = text;
-    block->capacity *= 2;
+    block->capacity += more;
     return true;
 }
 
