@@ -125,7 +125,7 @@ static void report_doubts(const struct options *options, const struct plan *plan
             fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n", name);
             return;
         }
-        if (reader->begins_with_mark && job->header_lines == 0 &&
+        if (reader->begins_with_mark && job->header_lines == 0 && !options->check &&
             job->line_order.keys[0].kind != LINE_STRICT) { /* else it is an error */
             fprintf(stderr,
                     "gpusort: %s:1: this line is sorted with the byte order mark (UTF-8) that it "

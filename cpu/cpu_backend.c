@@ -546,7 +546,11 @@ static bool cpu_check(struct engine *engine, struct check_sum *sum, uint64_t *di
 {
     struct key_check *const check = &engine->check;
     struct chunk chunk;
-    while (!engine->stream && cpu_give(engine, &chunk, error) && chunk.count > 0) {
+    while (!engine->stream) {
+        if (!cpu_give(engine, &chunk, error))
+            return false;
+        if (chunk.count == 0)
+            break;
         key_check_begin_chunk(check, chunk.items, chunk.count);
         tap_see_all(&check->tap, chunk.items, chunk.count * check->key_bytes, engine->spec.threads);
     }

@@ -446,8 +446,10 @@ static bool try_open_engine(struct run *run, struct error *error)
     run->part_begin = run->count;
     run->room = run->part_count;
     spec.most = run->room;
-    if (spec.count != COUNT_UNKNOWN)
+    if (spec.count != COUNT_UNKNOWN) {
+        spec.is_given_twice &= spec.count <= run->room; /* sorted parts are given once */
         spec.count = spec.count - run->count < run->room ? spec.count - run->count : run->room;
+    }
     if (run->engine && functions->restart && functions->restart(run->engine, &spec))
         return true;
     run_close_engine(run);

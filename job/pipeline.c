@@ -155,7 +155,7 @@ static bool check_room(const struct run *run, struct error *error)
         ok = spill_check_room(memory->directories, memory->directory_count, spilled,
                               sink_needs(run->sink, bytes), &needs_no_output, error);
     if (!ok && needs_no_output && can_be_in_place(job))
-        error_add(error, ", or sort the file with --in-place");
+        error_add(error, ", or overwrite the input with --in-place");
     return ok;
 }
 

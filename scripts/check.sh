@@ -78,6 +78,7 @@ TEST_EXCEPT=$plain_except programs plain "${plain[@]}"
         echo 'the build for aarch64 failed'
     TEST_EXCEPT=$sanitized_except programs sanitized "${sanitized[@]}"
 } >"$build/beside.log" 2>&1 &
+trap 'kill 0' INT # such a job ignores Ctrl-C
 TEST_EXCEPT=$plain_except check plain "${plain[@]}"
 echo '== the builds for aarch64 and with sanitizers'
 wait

@@ -126,13 +126,14 @@ static struct exponents count_exponents(const struct sample *sample, size_t begi
 }
 
 /* Returns true if most words are hardly doubles, or nearly all that have an even or an odd index
- * are not: they may be records of an integer and a double. */
+ * are integers: they may be records of an integer or a time and a double. */
 static bool has_strange_exponents(const struct sample *sample)
 {
     const struct exponents counts = count_exponents(sample, 0, 1);
     for (size_t begin = 0; begin < 2; begin++) {
         const struct exponents half = count_exponents(sample, begin, 2);
-        if (half.counted >= 2 * WORDS_MIN && 10 * (half.tiny + half.far) > 9 * half.counted)
+        const size_t strange = half.tiny + (half.agree ? half.far : 0);
+        if (half.counted >= 2 * WORDS_MIN && 10 * strange > 9 * half.counted)
             return true;
     }
     if (counts.counted < WORDS_MIN)
@@ -340,8 +341,8 @@ static bool are_long_doubles(const struct sample *sample)
     return numbers >= 2 && (padded == numbers || (numbers >= 4 && 2 * inside < numbers));
 }
 
-/* Returns true if the words are pairs of small integers of 32 bits. As integers of 64 bits, most
- * would exceed 32 bits, and all would have a small lower half. */
+/* Returns true if the words are pairs of small integers of 32 bits, most of them not 0. As integers
+ * of 64 bits, most would exceed 32 bits, and all would have a small lower half. */
 static bool are_int_pairs(const struct sample *sample)
 {
     size_t used = 0;
@@ -349,7 +350,7 @@ static bool are_int_pairs(const struct sample *sample)
         const int32_t lower = (int32_t)sample->words[i], upper = (int32_t)(sample->words[i] >> 32);
         if (abs(lower / 2) >> 23 != 0 || abs(upper / 2) >> 23 != 0)
             return false;
-        used += upper != 0 && upper != -1;
+        used += lower != 0 && upper != 0 && upper != -1;
     }
     return sample->count >= WORDS_MIN && 4 * used >= 3 * sample->count;
 }
@@ -496,17 +497,15 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
     return !found || (found->unpack && !named->unpack) ? named : found;
 }
 
-/* Returns true if the probe may be text: numbers or words. Without a type they cannot be numbers. A
- * few numbers may be printable by chance, but hardly with a line feed among them, and small ones of
- * 2 bytes look like UTF-16 without a mark. */
+/* Returns true if the probe may be text. A few numbers may be printable by chance, but hardly with
+ * a line feed among them, and small ones of 2 bytes look like UTF-16 without a mark. */
 static bool may_be_text(const struct probe *probe, const struct key_type *type)
 {
-    const bool has_mark = line_error_find_mark(probe->head, probe->bytes) != NULL;
     const bool is_long = !type || memchr(probe->head, '\n', probe->bytes);
-    const bool may_be_wide = has_mark || !type || type->bytes != 2;
-    return format_text.recognises(probe->head, probe->bytes) || (!type && has_mark) ||
-           (is_long && (is_printable(probe) ||
-                        (may_be_wide && line_error_is_wide(probe->head, probe->bytes))));
+    return format_text.recognises(probe->head, probe->bytes) ||
+           (!type && line_error_find_mark(probe->head, probe->bytes)) ||
+           (is_long && (is_printable(probe) || ((!type || type->bytes != 2) &&
+                                                line_error_is_wide(probe->head, probe->bytes))));
 }
 
 static bool refuse_doubtful(const char *name, const struct key_type *type, struct error *error)
@@ -557,7 +556,8 @@ static bool check_named(const struct options *options, const struct format *name
     const bool is_short = probe->bytes <= SOME_NUMBERS_BYTES;
     const bool has_lines = !is_short || memchr(probe->head, '\n', probe->bytes);
     if (is_raw && probe->bytes > 0 && has_lines && may_be_text(probe, type)) {
-        if (type->bytes == 1 || (is_short && !format_text.recognises(probe->head, probe->bytes)))
+        if (type->bytes == 1 || !is_printable(probe) ||
+            (is_short && !format_text.recognises(probe->head, probe->bytes)))
             return refuse_doubtful(name, type, error);
         return error_set(error, "%s: named as raw data, but it is text: use --format=text", name);
     }
@@ -651,8 +651,8 @@ static bool check_lines(const struct options *options, const char *path, const s
     struct source *const source = reader->source;
     struct probe probe;
     bool is_npy;
-    const bool is_foreign = find_named_foreign(path) != NULL;
-    const bool is_suspect = is_foreign || (named && named != &format_text);
+    const struct foreign *const named_foreign = find_named_foreign(path);
+    const bool is_suspect = named_foreign || (named && named != &format_text);
     if (!look_for_npy(source, &is_npy, error))
         return false;
     if (is_npy && named != &format_npy)
@@ -667,10 +667,11 @@ static bool check_lines(const struct options *options, const char *path, const s
         return true;
     if (!probe_source(source, &probe, error))
         return false;
-    if (is_foreign && !is_npy) {
-        const struct foreign *const foreign = find_foreign(path, &probe);
+    if (named_foreign && !is_npy) {
+        const struct foreign *const foreign =
+            is_printable(&probe) ? named_foreign : find_foreign(path, &probe);
         const bool is_sure = foreign && foreign_begins_so(foreign, probe.head, probe.bytes);
-        return !foreign ||
+        return !foreign || (!is_sure && is_printable(&probe)) ||
                refuse_foreign(foreign, &probe, source_name(source),
                               is_sure ? "" : "; if it is not, use --format=text", error);
     }

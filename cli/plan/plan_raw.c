@@ -26,12 +26,13 @@
 /* Fewer bytes may be numbers that look like records by chance, such as 8 0 0 8. */
 #define BYTES_MIN 128
 
-/* The bytes of an input of known size: those that are peeked, and the file. */
+/* The bytes of an input: those that are peeked, and the file, unless only the first can be read. */
 struct record_bytes {
     const struct source *source;
     const unsigned char *head;
     size_t head_bytes;
     uint64_t bytes;
+    bool is_whole;   /* these are all bytes of the input */
     bool is_swapped; /* lengths have the other byte order */
 };
 
@@ -44,22 +45,28 @@ static bool read_length(const struct record_bytes *all, uint64_t place, uint32_t
     else if (!source_read_at(all->source, place, length, got, &got, error))
         return false;
     *length = got < sizeof *length ? 0 : all->is_swapped ? __builtin_bswap32(*length) : *length;
+    if (*length > INT32_MAX) /* gfortran negates a length where a record of 2 GiB is continued */
+        *length = -*length;
     return true;
 }
 
-/* Sets *are_records if the input is a sequence of records. Equal numbers are none. */
+/* Sets *are_records if the input is a sequence of records, or its first bytes if only they can be
+ * read. Numbers of which most are equal are none. */
 static bool find_records(const struct record_bytes *all, bool *are_records, struct error *error)
 {
     uint32_t before, first, after;
-    bool vary = false;
-    uint64_t place = 0;
+    uint64_t place = 0, records = 0, varied = 0;
     *are_records = false;
-    for (size_t i = 0; i < RECORDS_MOST && place < all->bytes; i++) {
+    for (; records < RECORDS_MOST && place < all->bytes; records++) {
         const uint64_t left = all->bytes - place;
+        if (left < 8 && !all->is_whole)
+            break;
         if (left < 8)
             return true;
         if (!read_length(all, place, &before, error))
             return false;
+        if (before > left - 8 && before >= sizeof first && !all->is_whole)
+            break;
         if (before < sizeof first || before > left - 8)
             return true;
         if (!read_length(all, place + 4, &first, error) ||
@@ -67,10 +74,10 @@ static bool find_records(const struct record_bytes *all, bool *are_records, stru
             return false;
         if (before != after)
             return true;
-        vary |= first != before;
+        varied += first != before;
         place += 8 + (uint64_t)before;
     }
-    *are_records = vary && place >= BYTES_MIN;
+    *are_records = 2 * varied > records && place >= BYTES_MIN;
     return true;
 }
 
@@ -81,8 +88,10 @@ static bool check_records(struct source *source, struct error *error)
     if (!source_peek(source, 1, &all.head, &all.head_bytes, error))
         return false;
     all.bytes = source_stop_and_get_left(source);
-    if (all.bytes == SIZE_UNKNOWN || (all.bytes > all.head_bytes && !source_has_places(source)))
-        return true;
+    all.is_whole =
+        all.bytes != SIZE_UNKNOWN && (all.bytes <= all.head_bytes || source_has_places(source));
+    if (!all.is_whole)
+        all.bytes = all.head_bytes;
     for (size_t i = 0; i < 2; i++, all.is_swapped = true) {
         bool are_records;
         if (!find_records(&all, &are_records, error))

@@ -202,6 +202,12 @@ open("many.f32", "wb").write(b"".join(record(random.random(7).astype("f4")) for 
 open("big.i32", "wb").write(record(np.arange(1000, dtype=">i4"), ">"))
 open("each.bin", "wb").write(b"".join(record(x) for x in random.random(1000)))
 open("almost.f64", "wb").write(record(random.random(1000))[:-8] + bytes(8))
+fours = np.full(100000, 4, "i4") # each three are a record of a 4, and few are of another number
+fours[1::9999] = 7
+fours[:99999].tofile("fours.i32")
+twos = np.full(99, 2, "f4")
+twos[1] = 3
+twos.tofile("twos.f32")
 np.full(1200, 8, "i4").tofile("eights.i32")
 np.array([8, 0, 0, 8], "i4").tofile("few.i32")'
 for file in one.f64 large.f64 many.f32 big.i32 each.bin; do
@@ -211,9 +217,13 @@ for file in one.f64 large.f64 many.f32 big.i32 each.bin; do
     ok_same_bytes "Fortran's records stay: $file" $file kept
     refused "Fortran's records with --type: $file" "^gpusort: $file: $said" -- gpusort --type=u16 $file -o "$target"
 done
+zstd -qf each.bin many.f32
+for file in each.bin.zst many.f32.zst; do
+    refused "Fortran's records, compressed: $file" "^gpusort: $file: these are records of Fortran" -- gpusort $file -o "$target"
+done
 refused "Fortran's records, compressed" '^gpusort: one.f64.zst: these are records of Fortran' -- \
     bash -c 'zstd -q one.f64; exec "$0" one.f64.zst -o "$1"' "$GPUSORT" "$target"
-for file in almost.f64 eights.i32 few.i32; do
+for file in almost.f64 eights.i32 few.i32 fours.i32 twos.f32; do
     ok "no records are refused as such: $file" gpusort $file -o got
 done
 ok "nor with --format=raw" gpusort --format=raw --type=f64 one.f64 -o got
@@ -310,6 +320,20 @@ for file in w.*.bin; do
         gpusort --type=u32 "$file" -o "$target"
     ok "$name when told that it is raw" gpusort --format=raw --type=u8 "$file" -o got
 done
+
+# What other data may be, too: data of the type that is named, text in a file of another program's name, and doubles
+# in two columns, one of which is beyond 1e-90.
+"$numpy" -c 'import numpy as np
+random = np.random.default_rng(4)
+np.stack([random.random(1000), 10.0 ** -random.uniform(100, 300, 1000)], 1).tofile("columns.bin")
+(random.integers(0, 10**5, 1000) << 32).tofile("fixed")
+np.r_[0xfeff, random.integers(1, 99, 1000)].astype("u2").tofile("marked.u16")'
+ok 'doubles of which half are tiny' gpusort columns.bin -o got
+ok 'integers of 64 bits whose lower halves are 0, as int' gpusort --type=int fixed -o got
+ok 'integers of 2 bytes that begin as a byte order mark' gpusort marked.u16 -o got
+printf 'GRIB b\nA\n' >grib.db
+sort grib.db >grib.up
+ok_writes 'text that begins with the magic of another program than its name' grib.up -- -k1 grib.db
 
 # A format is also known by the name, unless the content is text: some have no magic, and some have several.
 while read -r format name; do

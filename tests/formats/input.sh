@@ -152,7 +152,7 @@ for type in UTF-32LE UTF-32BE; do
     refused "$type is named" '^gpusort: wide:1: this is UTF-32, .*iconv -f UTF-32' -- gpusort wide -o "$target"
 done
 printf '\xef\xbb\xbf3\n1\n' >marked
-for words in -n -k1 -cn; do
+for words in -n -k1; do
     ok_says "the byte order mark that lines are sorted with is reported: $words" \
         '^gpusort: marked:1: this line is sorted with the byte order mark ' -- \
         bash -c '"$0" "$1" marked 2>&1 || :' "$GPUSORT" $words
@@ -163,6 +163,7 @@ refused 'where a line has to be a number it is an error, and reported once' \
 for words in '-q -n' '--header -n'; do
     ok_prints "it is not: $words" '' -- bash -c '"$0" "$@" marked 2>&1 >out' "$GPUSORT" $words
 done
+ok_prints 'it is not: -cn' '' -- bash -c '"$0" -cn marked 2>&1' "$GPUSORT"
 cp plain plain.npy
 refused 'text that is named as npy' '^gpusort: plain.npy: not a NumPy file: .*--format' -- \
     gpusort plain.npy -o "$target"
