@@ -60,7 +60,7 @@ else
 fi
 
 # These tests have small inputs only, and would do the same in both builds: the sanitized one runs them.
-plain_except='completions examples fuzz_targets messages npy sort_cases_* sort_options'
+plain_except='completions conversion examples fuzz_targets messages npy raw_content sort_cases_* sort_options'
 plain=(SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}")
 # Tests whose NAME-simt runs all of the host's code run only there; hosts only in the plain build. -g1,
 # the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program that is
