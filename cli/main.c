@@ -134,7 +134,7 @@ static void report_doubts(const struct options *options, const struct plan *plan
             return;
         }
     }
-    if (on_terminal && has_quoted_number(job))
+    if (on_terminal && options->check != CHECK_QUIET && has_quoted_number(job))
         fprintf(stderr,
                 "gpusort: %s:%zu: a number in quotes counts as no number (tr -d '\"' removes "
                 "quotes)\n",

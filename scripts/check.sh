@@ -72,13 +72,15 @@ sanitized=(CUDA=0 'SANITIZE=address,undefined' CFLAGS='-O1 -g1 -Werror' CXXFLAGS
 programs() { make -j"$(nproc)" check-programs BUILD="$build/$1" "${@:2}" || echo "$1: the build failed"; }
 mkdir -p "$build"
 TEST_EXCEPT=$plain_except programs plain "${plain[@]}"
+set -m # the job is a process group, which ends with this script
 {
     renice -n 19 "$BASHPID" >/dev/null
     scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1 -g0 -Werror' ||
         echo 'the build for aarch64 failed'
     TEST_EXCEPT=$sanitized_except programs sanitized "${sanitized[@]}"
 } >"$build/beside.log" 2>&1 &
-trap 'kill 0' INT # such a job ignores Ctrl-C
+set +m
+trap 'kill -- -$! 2>/dev/null || true' EXIT
 TEST_EXCEPT=$plain_except check plain "${plain[@]}"
 echo '== the builds for aarch64 and with sanitizers'
 wait

@@ -98,15 +98,14 @@ static bool take_sample(struct source *source, enum key_endian endian, struct sa
 /* Counts of words that are not 0, infinite, or a NaN as computations or R make it. */
 struct exponents {
     size_t counted;
-    size_t tiny; /* denormal, or another NaN: small integers */
-    size_t far;  /* beyond 1e-90 and 1e90 */
-    bool agree;  /* all have the same sign and exponent */
+    size_t tiny;              /* denormal, or another NaN: small integers */
+    size_t far;               /* beyond 1e-90 and 1e90 */
+    unsigned lowest, highest; /* sign and exponent */
 };
 
 static struct exponents count_exponents(const struct sample *sample, size_t begin, size_t step)
 {
-    struct exponents counts = {.agree = true};
-    uint64_t first = 0;
+    struct exponents counts = {.lowest = ~0u};
     for (size_t i = begin; i < sample->count; i += step) {
         const uint64_t word = sample->words[i];
         const int exponent = (int)(word >> 52 & 0x7ff);
@@ -114,8 +113,9 @@ static struct exponents count_exponents(const struct sample *sample, size_t begi
         const bool is_special = exponent == 0x7ff && (payload == 0 || payload == 1954);
         if (word << 1 == 0 || word == UINT64_MAX || is_special)
             continue;
-        first = counts.counted == 0 ? word >> 52 : first;
-        counts.agree &= word >> 52 == first;
+        const unsigned top = (unsigned)(word >> 52);
+        counts.lowest = top < counts.lowest ? top : counts.lowest;
+        counts.highest = top > counts.highest ? top : counts.highest;
         counts.counted++;
         if (exponent == 0 || exponent == 0x7ff)
             counts.tiny++;
@@ -125,20 +125,21 @@ static struct exponents count_exponents(const struct sample *sample, size_t begi
     return counts;
 }
 
-/* Returns true if most words are hardly doubles, or nearly all that have an even or an odd index
- * are integers: they may be records of an integer or a time and a double. */
+/* Returns true if most words are hardly doubles, or nearly all with an even or an odd index are
+ * integers, as in records of an integer or a time and a double. */
 static bool has_strange_exponents(const struct sample *sample)
 {
     const struct exponents counts = count_exponents(sample, 0, 1);
     for (size_t begin = 0; begin < 2; begin++) {
         const struct exponents half = count_exponents(sample, begin, 2);
-        const size_t strange = half.tiny + (half.agree ? half.far : 0);
+        const bool are_near = half.highest < half.lowest + 9; /* times of a year, in ns */
+        const size_t strange = half.tiny + (are_near ? half.far : 0);
         if (half.counted >= 2 * WORDS_MIN && 10 * strange > 9 * half.counted)
             return true;
     }
     if (counts.counted < WORDS_MIN)
         return (counts.tiny > 0 && counts.tiny == counts.counted) ||
-               (counts.far > 1 && counts.far == counts.counted && counts.agree);
+               (counts.far > 1 && counts.far == counts.counted && counts.lowest == counts.highest);
     return 2 * (counts.tiny + counts.far) > counts.counted;
 }
 
@@ -642,9 +643,8 @@ static bool look_for_mark(struct source *source, bool *has_mark, struct error *e
            error_set(error, "%s: %s; if it is not, use --format=text", source_name(source), remedy);
 }
 
-/* With an option for lines any input is text, with three exceptions. A NumPy array is refused. So
- * are UTF-16, and binary content under a name of binary numbers or of another program, because
- * sorting its lines would destroy it; -z and --format=text allow them. */
+/* With an option for lines any input is text, except a NumPy array, and, without -z and
+ * --format=text, UTF-16 and binary content that is named so: sorting their lines destroys them. */
 static bool check_lines(const struct options *options, const char *path, const struct format *named,
                         const char *line_word, struct reader *reader, struct error *error)
 {

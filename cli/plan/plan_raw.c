@@ -116,9 +116,13 @@ static bool check_records(struct source *source, struct error *error)
 static bool begins_with_count(const unsigned char *head, size_t header_bytes, uint64_t bytes,
                               size_t number_bytes)
 {
-    uint64_t header = 0;
+    uint64_t header = 0, first = 0; /* the first number, which f32 has in the upper half */
     const uint64_t rest = bytes - header_bytes, count = rest / number_bytes;
     memcpy(&header, head, header_bytes);
+    memcpy((unsigned char *)&first + (sizeof first - number_bytes), head + header_bytes,
+           number_bytes);
+    if (first << 1 != 0 && first << 1 >> (number_bytes == 8 ? 53 : 56) == 0)
+        return false; /* a small integer too */
     return rest % number_bytes == 0 && count >= COUNT_MIN &&
            (header == count || (header >> 32) * (uint32_t)header == count);
 }
@@ -129,13 +133,12 @@ static bool check_count(struct source *source, const struct key_type *type, stru
 {
     const unsigned char *head;
     size_t head_bytes;
-    if (type->kind != KEY_FLOAT)
+    if (type->kind != KEY_FLOAT || type->bytes < 4) /* 1 and 0 as f16 are 15360 */
         return true;
-    if (!source_peek(source, 8, &head, &head_bytes, error))
+    if (!source_peek(source, 16, &head, &head_bytes, error))
         return false;
     const uint64_t bytes = source_stop_and_get_left(source);
-    for (size_t header = 4; header <= 8 && header <= head_bytes && bytes != SIZE_UNKNOWN;
-         header += 4)
+    for (size_t header = 4; header <= 8 && head_bytes >= 16 && bytes != SIZE_UNKNOWN; header += 4)
         if (begins_with_count(head, header, bytes, type->bytes))
             return error_set(error,
                              "%s: the first %zu bytes are the count of the numbers that follow: "
@@ -150,8 +153,8 @@ static bool check_count(struct source *source, const struct key_type *type, stru
 #define ORDER_BYTES ((size_t)32 << 10)
 #define ORDER_NUMBERS_MIN ((size_t)16)
 
-/* Numbers that are neither 0 nor infinite, and those of them from 1e-90 to 1e90, or with 4 bytes
- * from 1e-12 to 1e12. */
+/* Numbers that are neither 0 nor infinite nor equal to the one before, and those of them from 1e-90
+ * to 1e90, or with 4 bytes from 1e-12 to 1e12. */
 struct magnitudes {
     size_t counted, usual;
 };
@@ -160,6 +163,7 @@ static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t b
                                           size_t number_bytes, bool is_swapped)
 {
     struct magnitudes magnitudes = {0};
+    uint64_t last = 0;
     for (size_t i = 0; i + number_bytes <= bytes; i += number_bytes) {
         uint64_t bits = 0; /* as f64, and for f32 in the upper half */
         memcpy((unsigned char *)&bits + (sizeof bits - number_bytes), numbers + i, number_bytes);
@@ -168,8 +172,10 @@ static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t b
         const bool is_double = number_bytes == 8;
         const int exponent = (int)(bits << 1 >> (is_double ? 53 : 56));
         const int distance = abs(exponent - (is_double ? 1023 : 127));
-        if (bits << 1 == 0 || (exponent == (is_double ? 2047 : 255) && bits << 16 == 0))
+        if (bits << 1 == 0 || bits == last ||
+            (exponent == (is_double ? 2047 : 255) && bits << 16 == 0))
             continue;
+        last = bits;
         magnitudes.counted++;
         magnitudes.usual += distance <= (is_double ? 299 : 40);
     }

@@ -301,7 +301,9 @@ static size_t divide_memory(const struct lines_merge *merge, size_t i, size_t me
         return mean;
     const double weight = (double)source_stop_and_get_left(merge->sources[i]) / (double)all_bytes;
     const size_t half = mean / 2;
-    return mean - half + (size_t)((double)half * (double)merge->count * weight);
+    const size_t bytes = mean - half + (size_t)((double)half * (double)merge->count * weight);
+    const size_t most = 3 * merge_offset_max(merge_text_shift(merge->count)); /* a third is text */
+    return bytes < most ? bytes : most;
 }
 
 static bool open_inputs(struct merger *merger, struct error *error)

@@ -202,15 +202,18 @@ open("many.f32", "wb").write(b"".join(record(random.random(7).astype("f4")) for 
 open("big.i32", "wb").write(record(np.arange(1000, dtype=">i4"), ">"))
 open("each.bin", "wb").write(b"".join(record(x) for x in random.random(1000)))
 open("almost.f64", "wb").write(record(random.random(1000))[:-8] + bytes(8))
+half = random.random(500).tobytes() # gfortran splits records of 2 GiB so, and negates the lengths between the parts
+open("split.f64", "wb").write(struct.pack("<i", -len(half)) + half + struct.pack("<2i", len(half), len(half)) + half +
+    struct.pack("<i", -len(half)))
 fours = np.full(100000, 4, "i4") # each three are a record of a 4, and few are of another number
 fours[1::9999] = 7
 fours[:99999].tofile("fours.i32")
-twos = np.full(99, 2, "f4")
+twos = np.full(90, 2, "f4")
 twos[1] = 3
 twos.tofile("twos.f32")
 np.full(1200, 8, "i4").tofile("eights.i32")
 np.array([8, 0, 0, 8], "i4").tofile("few.i32")'
-for file in one.f64 large.f64 many.f32 big.i32 each.bin; do
+for file in one.f64 large.f64 many.f32 big.i32 each.bin split.f64; do
     said="these are records of Fortran, .*; if these are numbers alone, use --format=raw$"
     cp $file kept
     refused "Fortran's records: $file" "^gpusort: $file: $said" -- gpusort $file -o $file
@@ -327,8 +330,20 @@ done
 random = np.random.default_rng(4)
 np.stack([random.random(1000), 10.0 ** -random.uniform(100, 300, 1000)], 1).tofile("columns.bin")
 (random.integers(0, 10**5, 1000) << 32).tofile("fixed")
+filled = np.full(8192, 1e30, "f4") # as big-endian numbers they would be usual, too
+filled[::3] = 0
+filled.tofile("filled.f32")
+np.r_[1.0, np.zeros(15361)].astype("f2").tofile("one.f16")
+times = 1690 * 10**15 + np.sort(random.integers(0, 31 * 10**15, 1000))
+np.stack([times, random.normal(size=1000).view("i8")], 1).tofile("times.bin")
+np.arange(9, -1, -1).tofile("down.bin")
 np.r_[0xfeff, random.integers(1, 99, 1000)].astype("u2").tofile("marked.u16")'
 ok 'doubles of which half are tiny' gpusort columns.bin -o got
+ok 'one fill value, which is far from 1' gpusort filled.f32 -o got
+ok 'f16 of which the first is 1 and no count' gpusort one.f16 -o got
+refused 'times of a year and doubles in turns' 'no type is given, and these are hardly f64' -- gpusort times.bin -o "$target"
+refused 'integers of which the first is their count' 'no type is given, and these are hardly f64' -- \
+    gpusort down.bin -o "$target"
 ok 'integers of 64 bits whose lower halves are 0, as int' gpusort --type=int fixed -o got
 ok 'integers of 2 bytes that begin as a byte order mark' gpusort marked.u16 -o got
 printf 'GRIB b\nA\n' >grib.db
