@@ -126,11 +126,12 @@ void plan_free_spools(struct plan *plan);
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
                         const struct format **format, char reason[256], struct error *error);
 
-/* Refuses raw data that consists of Fortran's records or begins with its count, unless --format is
- * given, and numbers whose byte order is not given and is surely another one. type: NULL if it is
- * assumed. Consumes nothing. */
-bool plan_check_raw(const struct options *options, const struct key_type *type,
-                    struct source *source, struct error *error);
+/* Sets the type of raw numbers, f64 if neither --type nor the name (named_type, or NULL) gives one,
+ * and adds that to `reason`. Refuses Fortran's records and numbers after their count, unless
+ * --format is given, and numbers that surely have another byte order or type, unless that is given
+ * in so many words. Consumes nothing. */
+bool plan_check_raw(const struct options *options, const struct key_type *named_type,
+                    struct reader *reader, char reason[256], struct error *error);
 
 /* Chooses the backend, its device, its path and the spare backend, with the reasons. The inputs and
  * the order of the plan are decided. May read much of an input of unknown size into memory, and
