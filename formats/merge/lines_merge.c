@@ -292,8 +292,8 @@ static uint64_t count_source_bytes(const struct lines_merge *merge)
 
 /* Divides `mean`, the memory per input: half of it equally, and half by the sizes of the inputs. A
  * round ends where the text of an input ends. So with equal memory a long input makes many rounds,
- * in each of which the others have few lines: 200 MB in 341 runs, one of them of 58 MB, took 7103
- * rounds, and now 146. */
+ * in each of which the others have few lines: 200 MB in 341 runs, one of them of 58 MB, take 7103
+ * rounds so, and 146 by this division. */
 static size_t divide_memory(const struct lines_merge *merge, size_t i, size_t mean,
                             uint64_t all_bytes)
 {
