@@ -230,6 +230,10 @@ struct backend {
      * starts all that it can see, one after the other. */
     unsigned (*count)(unsigned most);
 
+    /* Returns true if the device can use memory of the other one, so that an engine of lines can
+     * have both. NULL: none can. */
+    bool (*reaches)(unsigned device, unsigned other);
+
     const struct backend *several;        /* for several of the devices; NULL: there is none */
     const struct engine_functions *keys;  /* for items, as in struct sort_spec */
     const struct engine_functions *lines; /* for text; NULL: the caller handles the lines */

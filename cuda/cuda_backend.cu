@@ -95,12 +95,13 @@ static constexpr struct backend backend_of(const char *summary, const struct bac
             cuda_device_look,
             describe_build,
             cuda_device_count,
+            cuda_device_reaches,
             several,
             keys,
             &cuda_lines};
 }
 
-/* Text is sorted on one GPU. */
+/* Text is sorted on one GPU, in the memory of all. */
 static const struct backend gpus_backend =
     backend_of("several NVIDIA GPUs, by CUDA", NULL, &gpus_keys);
 

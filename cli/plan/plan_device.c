@@ -352,12 +352,16 @@ static struct devices working_devices(const struct plan *plan, unsigned shown, u
     return devices;
 }
 
-/* Returns why several devices are not used together; NULL: they are. */
-static const char *why_one_device(const struct plan *plan)
+/* Returns why the devices are not used together; NULL: they are. */
+static const char *why_one_device(const struct plan *plan, const struct backend *backend,
+                                  const struct devices *devices)
 {
-    return is_text_for_gpu(plan)          ? "text is sorted on one GPU, the first"
-           : plan->job.action != JOB_SORT ? "nothing is sorted"
-                                          : NULL;
+    if (plan->job.action != JOB_SORT)
+        return "nothing is sorted";
+    for (unsigned i = 1; is_text_for_gpu(plan) && i < devices->count; i++)
+        if (!backend->reaches(devices->numbers[0], devices->numbers[i]))
+            return "text is sorted on the first GPU, which cannot use the memory of all others";
+    return NULL;
 }
 
 /* Sets the limit of --device-memory. */
@@ -419,13 +423,13 @@ static bool show_devices(const struct backend *backend, const struct devices *de
 }
 
 /* Examines devices that will sort together. Free memory is known only after a device was started.
- * If the memory surely suffices, the engine starts them. */
+ * If the memory surely suffices, or an engine of lines reports it, the engine starts them. */
 static bool probe_several(const struct options *options, struct plan *plan,
                           const struct backend *backend, const struct devices *devices,
-                          struct error *error)
+                          bool starts_later, struct error *error)
 {
     return examine_devices(options, plan, devices, backend->look, error) &&
-           (sort_spec_is_small(&plan->job.sort) ||
+           (starts_later || sort_spec_is_small(&plan->job.sort) ||
             examine_devices(options, plan, devices, backend->probe, error));
 }
 
@@ -433,14 +437,14 @@ static bool probe_devices(const struct options *options, struct plan *plan,
                           const struct backend *backend, const struct devices *devices,
                           struct error *error)
 {
-    const bool is_several = devices->count > 1 && !why_one_device(plan);
+    const bool is_several = devices->count > 1 && !why_one_device(plan, backend, devices);
     plan->job.backend = is_several ? backend->several : backend;
     plan->job.sort.device = devices->numbers[0];
     plan->job.sort.device_count = 0;
     /* An engine of lines reports if its device has no room, and starts the device while lines are
      * read. It must know their number of bytes for that. */
     const bool starts_later = backend->lines && is_text_for_gpu(plan) && is_size_known(plan);
-    if (!(is_several ? probe_several(options, plan, backend, devices, error)
+    if (!(is_several ? probe_several(options, plan, backend, devices, starts_later, error)
                      : (starts_later ? backend->look : backend->probe)(plan->job.sort.device,
                                                                        &plan->device, error)))
         return false;
@@ -454,26 +458,27 @@ static bool probe_backend(const struct options *options, struct plan *plan,
                           const struct backend *backend, struct error *error)
 {
     const struct devices devices = named_devices(options, plan, backend);
-    const char *const why_one = devices.count > 1 ? why_one_device(plan) : NULL;
     if ((devices.count > 1 && !show_devices(backend, &devices, error)) ||
         !probe_devices(options, plan, backend, &devices, error))
         return false;
-    if (why_one)
-        note_reason(plan, "; ", why_one);
+    if (devices.count > 1 && plan->job.sort.device_count == 0)
+        note_reason(plan, "; ", why_one_device(plan, backend, &devices));
     return true;
 }
 
 /* Returns the bytes that the GPU's memory must hold: items and scratch, and for a selection some
- * batches more. Lines need more than their text, by an amount that depends on their number. Of an
- * unknown size, as many bytes must fit as the GPU pays for: if more come, numbers are sorted in
- * parts, and lines by the spare backend. */
+ * batches more. Lines need their text and 32 bytes each: three times their bytes in all if they
+ * have 16. Of an unknown size, as many bytes must fit as the GPU pays for: if more come, numbers
+ * are sorted in parts, and lines by the spare backend. */
 static uint64_t device_bytes(const struct plan *plan)
 {
     const uint64_t input = is_size_known(plan) ? plan->input_bytes : gpu_pays_from(plan);
-    uint64_t bytes = is_size_known(plan) ? engine_bytes(plan) : item_bytes_of(plan, input);
-    if (plan->job.keep_lines)
-        return input;
-    return __builtin_mul_overflow(bytes, is_selection(plan) ? 8u : 2u, &bytes) ? UINT64_MAX : bytes;
+    const bool is_text = plan->job.keep_lines;
+    uint64_t bytes = is_text               ? input
+                     : is_size_known(plan) ? engine_bytes(plan)
+                                           : item_bytes_of(plan, input);
+    const unsigned arrays = is_text ? 3 : is_selection(plan) ? 8 : 2;
+    return __builtin_mul_overflow(bytes, arrays, &bytes) ? UINT64_MAX : bytes;
 }
 
 /* Minimum memory of each GPU if several sort together. A host with smaller ones uses several only
@@ -491,17 +496,19 @@ static unsigned shown_devices(const struct options *options, const struct plan *
     const uint64_t least = is_limited ? limit->bytes / 2 + 1 : SEVERAL_BYTES_MIN;
     const uint64_t wanted = (device_bytes(plan) - 1) / least + 1;
     if (device_bytes(plan) <= least || plan->job.group || is_selection(plan) ||
-        why_one_device(plan))
+        why_one_device(plan, gpu, &(struct devices){0}))
         return 1;
     return gpu->count(wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST);
 }
 
 /* Returns true if the GPUs have room for the data. memory_limits_part() reserves a sixteenth of the
- * memory, so items that need it would be sorted in parts. */
-static bool has_room(const struct plan *plan)
+ * memory, so items that need it would be sorted in parts. Long lines may fit all GPUs although
+ * three times their bytes do not. */
+static bool has_room(const struct plan *plan, bool are_all)
 {
     const uint64_t bytes = plan->device.memory_bytes;
-    return (plan->job.keep_lines ? bytes : bytes / 16 * 15) >= device_bytes(plan);
+    return plan->job.keep_lines && are_all ? bytes >= device_bytes(plan) / 3
+                                           : bytes / 16 * 15 >= device_bytes(plan);
 }
 
 /* Takes as few GPUs as have room for the data, of those that have not failed. */
@@ -518,9 +525,9 @@ static bool probe_fewest(const struct options *options, struct plan *plan,
         if (plan->job.group ? !probe_backend(options, plan, gpu, error)
                             : !probe_devices(options, plan, gpu, &devices, error))
             return false;
-        if (has_room(plan)) {
+        if (has_room(plan, count >= shown)) {
             if (count > 1)
-                note_reason(plan, "; ", "it does not fit the memory of fewer GPUs twice");
+                note_reason(plan, "; ", "it does not fit the memory of fewer GPUs");
             return true;
         }
     }
@@ -632,7 +639,7 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
                          "path '%s' sorts at most %zu numbers, and there are %zu: --list "
                          "names paths that have no limit",
                          name, sort->algorithm->count_max, sort->count);
-    if (sort->device_count > 1 && !can_be_several(sort->algorithm))
+    if (sort->device_count > 1 && !is_text_for_gpu(plan) && !can_be_several(sort->algorithm))
         return error_set(error, "path '%s' sorts on one GPU: name one with --device=gpu:N", name);
     if (options->tile_size && !has_tile_size(sort->algorithm, options->tile_size))
         return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
@@ -646,14 +653,15 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
 
 /* Sets the CPU as the spare backend, unless the user names a device or a path. It sorts lines if
  * reading them shows that the GPU has no room for them, and all data if the GPU fails before
- * anything is read. If one of several fails, the others may have room: see plan_again(). */
+ * anything is read. If one of several fails that sort numbers, the others may have room: see
+ * plan_again(). */
 static void choose_spare(const struct options *options, struct plan *plan)
 {
     struct job *job = &plan->job;
     struct device_facts facts;
     struct error error = {0};
     if (options->backend || options->algorithm || job->backend == backends[0] ||
-        (job->sort.device_count > 1 && plan_can_read_again(options)) ||
+        (job->sort.device_count > 1 && !is_text_for_gpu(plan) && plan_can_read_again(options)) ||
         !backends[0]->probe(0, &facts, &error))
         return;
     const struct auto_row *row =
@@ -668,7 +676,8 @@ static void choose_spare(const struct options *options, struct plan *plan)
 
 double plan_several_seconds(const struct plan *plan)
 {
-    return auto_estimate_several(&plan->estimate, plan->job.sort.device_count, coming_bytes(plan));
+    const uint64_t bytes = is_text_for_gpu(plan) ? 0 : coming_bytes(plan); /* the first one sorts */
+    return auto_estimate_several(&plan->estimate, plan->job.sort.device_count, bytes);
 }
 
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error)

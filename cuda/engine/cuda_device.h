@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_device.h - finds and selects the devices of this machine, and allocates their memory. */
+/* cuda_device.h - finds and selects the devices of this machine. */
 #ifndef CUDA_CUDA_DEVICE_H
 #define CUDA_CUDA_DEVICE_H
 
@@ -19,6 +19,9 @@ unsigned cuda_device_count(unsigned most);
 /* As `is_possible` of struct backend: true if the machine has a driver. */
 bool cuda_device_is_possible(void);
 
+/* As `reaches` of struct backend. */
+bool cuda_device_reaches(unsigned device, unsigned other);
+
 /* Selects the device for the calling thread. */
 bool cuda_device_use(unsigned device, struct error *error);
 
@@ -26,22 +29,6 @@ bool cuda_device_use(unsigned device, struct error *error);
  * memory is known only then. */
 bool cuda_device_look(unsigned device, struct device_facts *facts, struct error *error);
 bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error *error);
-
-/* ---- memory of a device ---- */
-
-/* Sets *bytes to the free memory of the current device. */
-bool cuda_memory_free_bytes(unsigned device, size_t *bytes, struct error *error);
-
-/* Fails, with the bytes needed and the bytes free, unless `bytes` bytes are free. */
-bool cuda_memory_check_room(unsigned device, size_t bytes, struct error *error);
-
-/* Reports to core/trace.h the memory in use on the current device, including CUDA's own. Call it
- * when an engine has allocated all its memory. */
-void cuda_memory_note(void);
-
-/* Allocates `bytes` bytes. *memory is NULL for 0 bytes and on failure. The caller frees it by
- * cudaFree. */
-bool cuda_memory_allocate(unsigned device, size_t bytes, void **memory, struct error *error);
 
 /* ---- memory of the host that is near a device ---- */
 

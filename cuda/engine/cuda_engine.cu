@@ -21,6 +21,7 @@
 #include "core/error.h"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_memory.h"
 #include "cuda/engine/cuda_staging.h"
 #include "cuda/engine/cuda_time.h"
 #include "cuda/engine/cuda_top.h"

@@ -7,7 +7,9 @@
  *   give, take_back: lines gathered in the order of the items, a slot of text at a time
  *         -> pinned slots, ahead of the caller
  *
- * The device holds the text, two arrays of items, and a workspace that each step has to itself:
+ * The device has the text, two arrays of items, and a workspace that each step has to itself. Of
+ * several devices, the first one works in the memory of all (cuda_memory.h); the text is in that of
+ * the last ones, because the items are read more often.
  *
  *   array     key                          sort      refine    gather
  *   items     filled                       sorted    refined   read
@@ -23,6 +25,7 @@
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_lines.h"
+#include "cuda/engine/cuda_memory.h"
 #include "cuda/engine/cuda_staging.h"
 #include "cuda/engine/cuda_time.h"
 #include "cuda/engine/cuda_worker.h"
@@ -40,12 +43,14 @@ struct engine {
     struct sort_spec spec;
     struct cuda_worker worker;
     struct staging staging;
+    struct cuda_pool pool;
+    struct cuda_array text_array;
     unsigned char *text; /* room for spec.count bytes, and slack */
     void *tiles;         /* number of lines before each tile of the text */
     size_t taken;        /* bytes of text taken so far */
     struct cuda_text lines;
-    void *items; /* array of struct key_index */
-    void *scratch;
+    struct cuda_array items; /* of struct key_index */
+    struct cuda_array scratch;
     size_t scratch_bytes;
     void *workspace;
     struct cuda_gather gather;
@@ -62,10 +67,11 @@ static void text_close(struct engine *engine)
     if (engine->worker.stream)
         (void)cudaStreamSynchronize(engine->worker.stream);
     staging_close(&engine->staging);
-    for (void *memory : {static_cast<void *>(engine->text), engine->tiles, engine->items,
-                         engine->scratch, engine->workspace})
+    for (void *memory : {engine->tiles, engine->workspace})
         if (memory)
             (void)cudaFree(memory);
+    for (struct cuda_array *array : {&engine->text_array, &engine->items, &engine->scratch})
+        cuda_array_free(array);
     worker_close(&engine->worker);
     free(engine);
 }
@@ -77,12 +83,12 @@ static bool text_allocate(struct engine *engine, struct error *error)
     if (__builtin_add_overflow(engine->spec.count, CUDA_TEXT_SLACK_BYTES, &bytes))
         return error_set(error, "device %u: %zu bytes of text are more than memory can hold",
                          device, engine->spec.count);
-    void *text = NULL;
     const size_t tiles_bytes = cuda_lines_workspace_bytes(engine->spec.count);
-    const bool is_had = cuda_memory_check_room(device, bytes + tiles_bytes, error) &&
-                        cuda_memory_allocate(device, bytes, &text, error) &&
-                        cuda_memory_allocate(device, tiles_bytes, &engine->tiles, error);
-    engine->text = static_cast<unsigned char *>(text);
+    const bool is_had =
+        cuda_pool_check_room(&engine->pool, bytes + tiles_bytes, error) &&
+        cuda_array_allocate(&engine->pool, bytes, true, &engine->text_array, error) &&
+        cuda_memory_allocate(device, tiles_bytes, &engine->tiles, error);
+    engine->text = static_cast<unsigned char *>(engine->text_array.memory);
     return is_had;
 }
 
@@ -94,6 +100,7 @@ static bool text_open(const struct sort_spec *spec, struct engine **result, stru
     if (!engine)
         return error_set(error, "out of memory: the engine of device %u", spec->device);
     engine->spec = *spec;
+    engine->pool.spec = &engine->spec;
     staging_open(&engine->staging, &engine->worker, &engine->times, 1, spec->count);
     /* The slots are pinned now, while the caller may be reading. */
     if (!worker_open(&engine->worker, spec, error) || !text_allocate(engine, error) ||
@@ -149,11 +156,11 @@ static bool text_allocate_items(struct engine *engine, struct error *error)
     engine->scratch_bytes =
         std::max(items_bytes, cuda_gather_workspace_bytes(engine->taken, count));
     const bool is_had =
-        cuda_memory_check_room(device, items_bytes + engine->scratch_bytes + workspace_bytes,
-                               error) &&
-        cuda_memory_allocate(device, items_bytes, &engine->items, error) &&
-        cuda_memory_allocate(device, engine->scratch_bytes, &engine->scratch, error) &&
-        cuda_memory_allocate(device, workspace_bytes, &engine->workspace, error);
+        cuda_pool_check_room(&engine->pool, items_bytes + engine->scratch_bytes + workspace_bytes,
+                             error) &&
+        cuda_memory_allocate(device, workspace_bytes, &engine->workspace, error) &&
+        cuda_array_allocate(&engine->pool, items_bytes, false, &engine->items, error) &&
+        cuda_array_allocate(&engine->pool, engine->scratch_bytes, false, &engine->scratch, error);
     engine->times.start_ns += clock_now_ns() - start_ns;
     return is_had;
 }
@@ -186,7 +193,7 @@ static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, s
                              struct key_index *host_items, struct error *error)
 {
     const struct line_helper *const helper = &engine->spec.helper;
-    struct key_index *const items = static_cast<struct key_index *>(engine->items);
+    struct key_index *const items = static_cast<struct key_index *>(engine->items.memory);
     for (size_t first = 0; first < flagged; first += taken.room) {
         const size_t count = std::min(taken.room, flagged - first);
         const size_t bytes = count * sizeof *host_items;
@@ -204,7 +211,7 @@ static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, s
 
 static bool text_key(struct engine *engine, struct error *error)
 {
-    struct key_index *const items = static_cast<struct key_index *>(engine->items);
+    struct key_index *const items = static_cast<struct key_index *>(engine->items.memory);
     size_t flagged = 0;
     if (!cuda_lines_key(&engine->lines, engine->tiles, items, &flagged, error))
         return false;
@@ -213,7 +220,7 @@ static bool text_key(struct engine *engine, struct error *error)
     struct cuda_flagged taken = {};
     taken.room = std::min({flagged, flagged_room_max,
                            engine->scratch_bytes / (sizeof *taken.items + sizeof *taken.lines)});
-    taken.items = static_cast<struct key_index *>(engine->scratch);
+    taken.items = static_cast<struct key_index *>(engine->scratch.memory);
     taken.lines = reinterpret_cast<uint64_t *>(taken.items + taken.room);
     struct key_index *const host_items =
         static_cast<struct key_index *>(malloc(taken.room * sizeof *host_items));
@@ -253,7 +260,7 @@ static bool text_parse(struct engine *engine, struct error *error)
 /* Describes the engine's memory for the path. */
 static struct cuda_sort text_make_sort(const struct engine *engine)
 {
-    return {engine->items,          engine->scratch,          engine->workspace,
+    return {engine->items.memory,   engine->scratch.memory,   engine->workspace,
             engine->lines.count,    sizeof(struct key_index), key_order_identity(),
             engine->spec.tile_size, engine->spec.device,      engine->worker.stream,
             engine->worker.status};
@@ -288,9 +295,9 @@ static bool text_measure(struct engine *engine, size_t count, struct error *erro
     const struct nvtx_range range("measure");
     cuda_memory_note();
     engine->gather = {&engine->lines,
-                      static_cast<const struct key_index *>(engine->items),
+                      static_cast<const struct key_index *>(engine->items.memory),
                       count,
-                      engine->scratch,
+                      engine->scratch.memory,
                       0,
                       NULL};
     engine->gather.totals = reinterpret_cast<uint64_t *>(

@@ -23,7 +23,7 @@
 #include "core/byte_words.h"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_key.cuh"
-#include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_memory.h"
 #include "cuda/text/refine_ties.cuh"
 
 #include <algorithm>

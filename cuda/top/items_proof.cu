@@ -5,7 +5,7 @@
 #include "core/check/check_kernels.h"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
-#include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_memory.h"
 
 constexpr unsigned PROOF_THREADS = 256;
 constexpr unsigned PROOF_BLOCKS = 8; /* of a multiprocessor */

@@ -83,8 +83,8 @@ ok_says 'the first ones are found by all devices' '^gpusort: device     gpu:1,0:
 make_data lines 3000 >lines
 sort -g lines >lines.up
 ok_writes 'lines as sort -g' lines.up -- --device=gpu:0,1 -g lines
-ok_says 'lines are sorted by one device' 'gpu: .*text is sorted on one GPU, the first' -- \
-    gpusort --device=gpu:0,1 -g -v -o got lines
+ok_says 'lines are sorted in the memory of several devices' '^gpusort: device     gpu:1,0: .*\(as --device says\)$' -- \
+    gpusort --device=gpu:1,0 -g -v -o got lines
 gpusort --device=cpu -g --argsort lines -o lines.indices
 ok_writes 'indices of lines' lines.indices -- --device=gpu:0,1 -g --argsort lines
 
@@ -127,6 +127,26 @@ if [ -n "$is_simt" ]; then
     for order in SIMT_STREAMS=eager SIMT_ORDER=reverse SIMT_PEERS=0; do
         ok_output "with $order" "$up" -- env $order "$GPUSORT" "${sorts[@]}" "$in"
     done
+    # The text, on the last devices, and twice the items need 300 KB. No device can hold two of them.
+    sort -z -n -r -u lines >lines.down
+    for bytes in 120000 200000,50000,100000 60000,200000,130000 60000,120000,120000,120000,120000; do
+        together=(env "SIMT_MEMORY_BYTES=$bytes" "$GPUSORT" --device=gpu:all)
+        ok_output "lines in devices of $bytes bytes" lines.up -- "${together[@]}" -g lines
+        ok_output "the same by another order" lines.down -- "${together[@]}" -z -n -r -u lines
+        ok_json 'they are sorted in one piece' "s['runs']['count'] == 0" <("${together[@]}" -g --stats=json -o got lines 2>&1)
+    done
+    ok_output 'lines that do not fit the memory of all' lines.up -- env SIMT_MEMORY_BYTES=60000,20000 "$GPUSORT" --device=gpu:0,1 -g lines
+    ok_output 'lines with a limit of the devices' lines.up -- "$GPUSORT" --device=gpu:all --device-memory=60K -g lines
+    SIMT_PEERS=0 ok_says 'lines of devices without a link' \
+        'gpu: .*text is sorted on the first GPU, which cannot use the memory of all others' -- \
+        "$GPUSORT" --device=gpu:all -g -v -o got lines
+    cmp got lines.up >problems 2>&1
+    pass_unless_said 'the same is sorted' problems
+    seq 5500000 | sed 's/^/1000/' >many.txt
+    ok_says 'lines, after a device that has no room, the CPU sorts' \
+        '^gpusort: device     cpu after all, .*cuMemCreate: out of memory' -- env SIMT_FAIL=cuMemCreate:1 \
+        "$GPUSORT" --parallel=1 -n -v --device-memory=100M -o got many.txt
+    ok_same_bytes 'the output of these lines' got many.txt
     # The second device has a third of the first one's memory, and neither has room for all.
     bytes=$((8 * large))
     unequal=SIMT_MEMORY_BYTES=$((bytes * 9 / 4)),$((bytes * 3 / 4))
@@ -245,6 +265,14 @@ if [ -n "$is_simt" ]; then
         truncate -s "${size}G" sparse.f64
         ok_says "$size GiB of numbers, 5 devices of $gib GiB" "^device     $wanted " -- \
             env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain sparse.f64
+    done
+    # Of text, three times its bytes; if all do not have that, its bytes are enough.
+    for case in 24:80:gpu: 24:60:gpu:0,1: 24:30:gpu:0,1,2: 24:9:gpu:0,1,2: 24:7:cpu:; do
+        size=${case%%:*} gib=${case#*:} wanted=${case#*:*:}
+        gib=${gib%%:*}
+        truncate -s "${size}G" sparse.txt
+        ok_says "$size GiB of lines, 5 devices of $gib GiB" "^device     $wanted " -- \
+            env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain -n sparse.txt
     done
 fi
 done_testing

@@ -3,8 +3,9 @@
  *
  * Device memory is from the heap, so that AddressSanitizer checks it, including leaks. A limit
  * simulates the size of each device. A copy or a kernel may use only the memory of its own device;
- * cudaMemcpyPeerAsync copies between two.
+ * cudaMemcpyPeerAsync copies between two, and a device can get access to ranges of cuMemMap.
  */
+#include "cuda.h"
 #include "simt_state.h"
 
 #include <algorithm>
@@ -221,6 +222,227 @@ bool simt_is_foreign(const void *argument, size_t bytes, cudaStream_t stream)
             return true;
     }
     return false;
+}
+
+/* ---- memory of several devices at one range of addresses ---- */
+
+namespace
+{
+
+constexpr size_t mapping_unit = 4096;
+
+/* Memory of a device that cuMemCreate made; it is freed when it is neither held nor mapped. */
+struct physical {
+    int device;
+    size_t bytes;
+    int uses; /* by its handle, and by each mapping */
+};
+std::map<CUmemGenericAllocationHandle, physical> physicals;
+
+struct mapping {
+    size_t bytes;
+    CUmemGenericAllocationHandle handle;
+    bool is_accessible;
+};
+
+/* A range of cuMemAddressReserve, which one device uses. */
+struct reservation {
+    size_t bytes;
+    int user = -1;
+    std::map<CUdeviceptr, mapping> mappings;
+};
+std::map<CUdeviceptr, reservation> reservations;
+
+reservation *reservation_of(CUdeviceptr address, size_t bytes)
+{
+    for (auto &[begin, range] : reservations)
+        if (address >= begin && address - begin <= range.bytes &&
+            bytes <= range.bytes - (address - begin))
+            return &range;
+    return nullptr;
+}
+
+void *pointer_of(CUdeviceptr address)
+{
+    return reinterpret_cast<void *>(address);
+}
+
+/* Lets the user of a range use what it has access to, from its beginning. */
+void update_access(CUdeviceptr begin, const reservation &range)
+{
+    size_t bytes = 0, old_bytes;
+    for (const auto &[address, mapped] : range.mappings)
+        if (address == begin + bytes && mapped.is_accessible)
+            bytes += mapped.bytes;
+    if (range.user < 0)
+        return;
+    (void)devices[range.user].allocated.remove(pointer_of(begin), &old_bytes);
+    if (bytes > 0)
+        devices[range.user].allocated.add(pointer_of(begin), bytes);
+}
+
+void drop_use(CUmemGenericAllocationHandle handle)
+{
+    physical &memory = physicals.at(handle);
+    if (--memory.uses > 0)
+        return;
+    devices[memory.device].bytes_used -= memory.bytes;
+    physicals.erase(handle);
+}
+
+cudaError_t set_access(CUdeviceptr address, size_t bytes, const CUmemAccessDesc &access)
+{
+    for (auto &[begin, range] : reservations) {
+        const auto found = range.mappings.find(address);
+        if (found == range.mappings.end() || found->second.bytes != bytes)
+            continue;
+        const int holder = physicals.at(found->second.handle).device;
+        if (holder != access.location.id && number_from("SIMT_PEERS", 1) == 0)
+            return cudaErrorPeerAccessUnsupported;
+        if (range.user >= 0 && range.user != access.location.id)
+            return cudaErrorInvalidDevice;
+        range.user = access.location.id;
+        found->second.is_accessible = true;
+        update_access(begin, range);
+        return cudaSuccess;
+    }
+    return cudaErrorInvalidValue;
+}
+
+} // namespace
+
+CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *,
+                                       CUmemAllocationGranularity_flags)
+{
+    return api_call("cuMemGetAllocationGranularity").run([&] {
+        *bytes = mapping_unit;
+        return cudaSuccess;
+    });
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t, CUdeviceptr,
+                             unsigned long long)
+{
+    return api_call("cuMemAddressReserve").run([&] {
+        void *pointer = nullptr;
+        if (bytes == 0 || bytes % mapping_unit > 0)
+            return cudaErrorInvalidValue;
+        if (posix_memalign(&pointer, mapping_unit, bytes) != 0)
+            return cudaErrorMemoryAllocation;
+        memset(pointer, poison, bytes);
+        *address = reinterpret_cast<CUdeviceptr>(pointer);
+        reservations[*address].bytes = bytes;
+        return cudaSuccess;
+    });
+}
+
+CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
+{
+    return api_call("cuMemAddressFree").run_anyway([&] {
+        const auto found = reservations.find(address);
+        if (found == reservations.end() || found->second.bytes != bytes ||
+            !found->second.mappings.empty())
+            return cudaErrorInvalidValue;
+        reservations.erase(found);
+        free(pointer_of(address));
+        return cudaSuccess;
+    });
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
+                     const CUmemAllocationProp *kind, unsigned long long)
+{
+    return api_call("cuMemCreate", cudaErrorMemoryAllocation).run([&] {
+        static CUmemGenericAllocationHandle last;
+        const int device = kind->location.id;
+        if (bytes == 0 || bytes % mapping_unit > 0 || device >= device_count())
+            return cudaErrorInvalidValue;
+        device_memory &memory = devices[device];
+        const size_t total = device_bytes_total(device);
+        if (memory.bytes_used > total || bytes > total - memory.bytes_used)
+            return cudaErrorMemoryAllocation;
+        memory.bytes_used += bytes;
+        *handle = ++last;
+        physicals[last] = {device, bytes, 1};
+        return cudaSuccess;
+    });
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    return api_call("cuMemRelease").run_anyway([&] {
+        if (physicals.count(handle) == 0)
+            return cudaErrorInvalidValue;
+        drop_use(handle);
+        return cudaSuccess;
+    });
+}
+
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long)
+{
+    return api_call("cuMemMap").run([&] {
+        reservation *const range = reservation_of(address, bytes);
+        const auto found = physicals.find(handle);
+        if (!range || found == physicals.end() || offset != 0 || found->second.bytes != bytes ||
+            range->mappings.count(address) > 0)
+            return cudaErrorInvalidValue;
+        found->second.uses++;
+        range->mappings[address] = {bytes, handle, false};
+        return cudaSuccess;
+    });
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
+{
+    return api_call("cuMemUnmap").run_anyway([&] {
+        reservation *const range = reservation_of(address, bytes);
+        if (!range)
+            return cudaErrorInvalidValue;
+        run_devices();
+        for (auto at = range->mappings.lower_bound(address);
+             at != range->mappings.end() && at->first < address + bytes;) {
+            drop_use(at->second.handle);
+            at = range->mappings.erase(at);
+        }
+        update_access(address, *range);
+        return cudaSuccess;
+    });
+}
+
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access,
+                        size_t count)
+{
+    return api_call("cuMemSetAccess").run([&] {
+        return count == 1 ? set_access(address, bytes, *access) : cudaErrorInvalidValue;
+    });
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult *result)
+{
+#define X(function)                                                                                \
+    {                                                                                              \
+#        function, reinterpret_cast < void *>(function)                                            \
+    }
+    static const std::map<std::string, void *> functions = {
+        X(cuMemGetAllocationGranularity),
+        X(cuMemAddressReserve),
+        X(cuMemAddressFree),
+        X(cuMemCreate),
+        X(cuMemRelease),
+        X(cuMemMap),
+        X(cuMemUnmap),
+        X(cuMemSetAccess),
+    };
+#undef X
+    return api_call("cudaGetDriverEntryPointByVersion").run([&] {
+        const auto found = functions.find(name);
+        *function = found == functions.end() ? nullptr : found->second;
+        *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+        return cudaSuccess;
+    });
 }
 
 /* ---- the functions ---- */

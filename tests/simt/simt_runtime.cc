@@ -501,6 +501,16 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
     });
 }
 
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    return api_call("cudaDeviceCanAccessPeer").run([&] {
+        if (!is_device(device) || !is_device(peer))
+            return cudaErrorInvalidDevice;
+        *can = device != peer && number_from("SIMT_PEERS", 1) != 0;
+        return cudaSuccess;
+    });
+}
+
 cudaError_t cudaDeviceGetPCIBusId(char *name, int room, int device)
 {
     return api_call("cudaDeviceGetPCIBusId").run([&] {

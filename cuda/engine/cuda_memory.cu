@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_memory.cu - see cuda_memory.h. */
+#include "cuda/engine/cuda_memory.h"
+
+#include "core/trace.h"
+#include "cuda/cuda_check.h"
+#include "cuda/engine/cuda_device.h"
+
+#include <algorithm>
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+/* ---- memory of a device ---- */
+
+static bool memory_is_out(unsigned device, size_t bytes, size_t free_bytes, struct error *error)
+{
+    constexpr double mebibyte = 1 << 20;
+    return error_set_of_device(error, device, "out of memory: %.1f MiB needed, %.1f MiB free",
+                               static_cast<double>(bytes) / mebibyte,
+                               static_cast<double>(free_bytes) / mebibyte);
+}
+
+bool cuda_memory_free_bytes(unsigned device, size_t *bytes, struct error *error)
+{
+    size_t all_bytes = 0;
+    return cuda_check(cudaMemGetInfo(bytes, &all_bytes), device, "cudaMemGetInfo", error);
+}
+
+bool cuda_memory_check_room(unsigned device, size_t bytes, struct error *error)
+{
+    size_t free_bytes = 0;
+    return cuda_memory_free_bytes(device, &free_bytes, error) &&
+           (bytes <= free_bytes || memory_is_out(device, bytes, free_bytes, error));
+}
+
+void cuda_memory_note(void)
+{
+    size_t free_bytes = 0, all_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess)
+        trace_note_device_bytes(all_bytes - free_bytes);
+    else
+        (void)cudaGetLastError();
+}
+
+bool cuda_memory_allocate(unsigned device, size_t bytes, void **memory, struct error *error)
+{
+    *memory = NULL;
+    if (bytes == 0)
+        return true;
+    const cudaError_t status = cudaMalloc(memory, bytes);
+    if (status != cudaErrorMemoryAllocation)
+        return cuda_check(status, device, "cudaMalloc", error);
+    *memory = NULL;
+    (void)cudaGetLastError();
+    size_t free_bytes = 0;
+    return cuda_memory_free_bytes(device, &free_bytes, error) &&
+           memory_is_out(device, bytes, free_bytes, error);
+}
+
+/* ---- an array that several devices hold ---- */
+
+static cudaError_t find_driver_function(const char *name, void **function,
+                                        cudaDriverEntryPointQueryResult *result)
+{
+#if CUDART_VERSION >= 12050
+    return cudaGetDriverEntryPointByVersion(name, function, 12000, cudaEnableDefault, result);
+#else
+    return cudaGetDriverEntryPoint(name, function, cudaEnableDefault, result);
+#endif
+}
+
+/* Calls a function of the driver, which is not linked: the runtime finds it. The driver's errors
+ * have the numbers of the runtime's. */
+template <typename Function, typename... Arguments>
+static bool driver_call(unsigned device, const char *name, struct error *error,
+                        Arguments... arguments)
+{
+    void *function = NULL;
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+    if (!cuda_check(find_driver_function(name, &function, &result), device, name, error))
+        return false;
+    if (result != cudaDriverEntryPointSuccess)
+        return error_set_of_device(error, device, "%s: the driver is too old for it", name);
+    const CUresult status = reinterpret_cast<Function *>(function)(arguments...);
+    return cuda_check(static_cast<cudaError_t>(status), device, name, error);
+}
+#define DRIVER_CALL(device, name, error, ...)                                                      \
+    driver_call<decltype(name)>(device, #name, error, __VA_ARGS__)
+
+static CUdeviceptr address_of(const struct cuda_array *array)
+{
+    return reinterpret_cast<CUdeviceptr>(array->memory);
+}
+
+/* Sets *bytes to what device i of the pool may still give, less a little for the driver. */
+static bool find_room(const struct cuda_pool *pool, unsigned i, size_t *bytes, struct error *error)
+{
+    const struct device_room *const room = &pool->spec->devices[i];
+    if (!cuda_device_use(room->device, error) ||
+        !cuda_memory_free_bytes(room->device, bytes, error))
+        return false;
+    *bytes = std::min(*bytes / 64 * 63, room->bytes - std::min(room->bytes, pool->taken[i]));
+    return true;
+}
+
+bool cuda_pool_check_room(const struct cuda_pool *pool, size_t bytes, struct error *error)
+{
+    const unsigned device = pool->spec->device;
+    size_t all = 0;
+    if (pool->spec->device_count < 2)
+        return cuda_memory_check_room(device, bytes, error);
+    for (unsigned i = 0; i < pool->spec->device_count; i++) {
+        size_t room = 0;
+        if (!find_room(pool, i, &room, error))
+            return false;
+        all += room;
+    }
+    return cuda_device_use(device, error) &&
+           (bytes <= all || memory_is_out(device, bytes, all, error));
+}
+
+/* Maps `bytes` bytes of memory of device i of the pool to the end of the array. */
+static bool map_memory(const struct cuda_pool *pool, unsigned i, size_t bytes,
+                       struct cuda_array *array, struct error *error)
+{
+    const unsigned user = pool->spec->device, device = pool->spec->devices[i].device;
+    const CUdeviceptr address = address_of(array) + array->mapped;
+    CUmemGenericAllocationHandle handle = 0;
+    CUmemAllocationProp kind = {};
+    kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    kind.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(device)};
+    CUmemAccessDesc access = {};
+    access.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(user)};
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (!DRIVER_CALL(device, cuMemCreate, error, &handle, bytes, &kind, 0ull))
+        return false;
+    const bool is_mapped = DRIVER_CALL(device, cuMemMap, error, address, bytes, 0ul, handle, 0ull);
+    array->mapped += is_mapped ? bytes : 0;
+    /* The memory itself is freed when it is unmapped. */
+    return DRIVER_CALL(device, cuMemRelease, error, handle) && is_mapped &&
+           DRIVER_CALL(user, cuMemSetAccess, error, address, bytes, &access, 1ul);
+}
+
+bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool from_last,
+                         struct cuda_array *array, struct error *error)
+{
+    const unsigned device = pool->spec->device, count = pool->spec->device_count;
+    *array = {};
+    if (count < 2)
+        return cuda_memory_allocate(device, bytes, &array->memory, error);
+    CUmemAllocationProp kind = {};
+    kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    kind.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(device)};
+    size_t unit = 1; /* of mapped memory */
+    CUdeviceptr address = 0;
+    if (!DRIVER_CALL(device, cuMemGetAllocationGranularity, error, &unit, &kind,
+                     CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+        return false;
+    const size_t wanted = (bytes + unit - 1) / unit * unit;
+    if (!DRIVER_CALL(device, cuMemAddressReserve, error, &address, wanted, 0ul, CUdeviceptr{0},
+                     0ull))
+        return false;
+    *array = {reinterpret_cast<void *>(address), wanted, 0};
+    for (unsigned k = 0; k < count && array->mapped < wanted; k++) {
+        const unsigned i = from_last ? count - 1 - k : k;
+        size_t room = 0;
+        if (!find_room(pool, i, &room, error))
+            return false;
+        const size_t piece = std::min(room / unit * unit, wanted - array->mapped);
+        if (piece > 0 && !map_memory(pool, i, piece, array, error))
+            return false;
+        pool->taken[i] += piece;
+    }
+    return cuda_device_use(device, error) &&
+           (array->mapped == wanted || memory_is_out(device, wanted, array->mapped, error));
+}
+
+void cuda_array_free(struct cuda_array *array)
+{
+    struct error ignored = {};
+    if (array->memory && array->reserved == 0)
+        (void)cudaFree(array->memory);
+    if (array->mapped > 0)
+        (void)DRIVER_CALL(0, cuMemUnmap, &ignored, address_of(array), array->mapped);
+    if (array->reserved > 0)
+        (void)DRIVER_CALL(0, cuMemAddressFree, &ignored, address_of(array), array->reserved);
+    *array = {};
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_memory.h - allocates the memory of one device, or of several for one of them. */
+#ifndef CUDA_CUDA_MEMORY_H
+#define CUDA_CUDA_MEMORY_H
+
+#include "core/backend.h"
+#include "core/error.h"
+
+#include <stddef.h>
+
+/* ---- memory of a device ---- */
+
+/* Sets *bytes to the free memory of the current device. */
+bool cuda_memory_free_bytes(unsigned device, size_t *bytes, struct error *error);
+
+/* Fails, with the bytes needed and the bytes free, unless `bytes` bytes are free. */
+bool cuda_memory_check_room(unsigned device, size_t bytes, struct error *error);
+
+/* Reports to core/trace.h the memory in use on the current device, including CUDA's own. Call it
+ * when an engine has allocated all its memory. */
+void cuda_memory_note(void);
+
+/* Allocates `bytes` bytes. *memory is NULL for 0 bytes and on failure. The caller frees it by
+ * cudaFree. */
+bool cuda_memory_allocate(unsigned device, size_t bytes, void **memory, struct error *error);
+
+/* ---- an array that several devices hold, and one of them uses ----
+ *
+ * Physical memory of each device is mapped to one range of addresses, which is used like the
+ * device's own memory. The device reads and writes the part of another device over the link between
+ * them: NVLink of an H200 moves 345 GB/s, and 100 GB/s of single lines, which is more than a file
+ * takes. If the spec has one device, it holds the whole array. */
+
+/* What an engine took of each of its devices. */
+struct cuda_pool {
+    const struct sort_spec *spec; /* spec->device uses the arrays; its devices hold them */
+    size_t taken[BACKEND_DEVICES_MOST];
+};
+
+struct cuda_array {
+    void *memory;    /* NULL: none */
+    size_t reserved; /* bytes of the range of addresses; 0: memory of one device */
+    size_t mapped;
+};
+
+/* As cuda_memory_check_room(), for the devices together. */
+bool cuda_pool_check_room(const struct cuda_pool *pool, size_t bytes, struct error *error);
+
+/* Allocates `bytes` bytes of the devices in their order, or from the last to the first: each one
+ * gives what is free, up to its limit in the spec. The caller frees the array, also after a
+ * failure. */
+bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool from_last,
+                         struct cuda_array *array, struct error *error);
+
+/* No work on the array may be in flight. */
+void cuda_array_free(struct cuda_array *array);
+
+#endif
