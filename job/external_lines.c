@@ -29,7 +29,7 @@ bool external_lines_begin_run(const struct external_lines *external, struct spil
                               struct item_run *run, struct sink **sink, struct error *error)
 {
     const struct sink_spec spec = {.codec = &codecs[0],
-                                   .threads = external->run->job->output.threads};
+                                   .threads = external->state->job->output.threads};
     *run = (struct item_run){0};
     return spill_begin(spill, &run->spilled, error) &&
            sink_open_run(&run->spilled, &spec, sink, error);
@@ -44,7 +44,7 @@ bool external_lines_end_run(struct external_lines *external, struct item_run *ru
     if (!is_whole || !sink_commit_run(sink, &spilled->content, error) || !spill_end(spilled, error))
         return false;
     run->count = spilled->bytes / (spilled->spill == external->spill ? 1 : sizeof(uint64_t));
-    external->run->report->spilled_bytes += spilled->bytes;
+    external->state->report->spilled_bytes += spilled->bytes;
     return true;
 }
 
@@ -54,8 +54,8 @@ struct new_run {
 };
 
 /* Opens the sinks of a part that becomes a run. */
-static bool begin_part(const struct external_lines *external, struct new_run *new, struct run *part,
-                       struct error *error)
+static bool begin_part(const struct external_lines *external, struct new_run *new,
+                       struct job_state *part, struct error *error)
 {
     return external_lines_begin_run(external, external->spill, &new->text, &part->sink, error) &&
            (!external->index_spill ||
@@ -63,8 +63,8 @@ static bool begin_part(const struct external_lines *external, struct new_run *ne
                                      &part->index_sink, error));
 }
 
-static bool end_part(struct external_lines *external, struct new_run *new, const struct run *part,
-                     bool ok, struct error *error)
+static bool end_part(struct external_lines *external, struct new_run *new,
+                     const struct job_state *part, bool ok, struct error *error)
 {
     ok = external_lines_end_run(external, &new->text, part->sink, ok, error);
     return external->index_spill
@@ -83,24 +83,24 @@ static bool add_run(struct external_lines *external, const struct new_run *new, 
 static bool sort_part(struct external_lines *external, struct lines *lines, bool *is_short,
                       struct error *error)
 {
-    struct run *const run = external->run;
-    struct job_report *const report = run->report;
-    struct run part = {.job = run->job,
-                       .report = report,
-                       .backend = run->backend,
-                       .target = run->sink,
-                       .lines_before = run->job->argsort.first + run->count};
+    struct job_state *const state = external->state;
+    struct job_report *const report = state->report;
+    struct job_state part = {.job = state->job,
+                             .report = report,
+                             .backend = state->backend,
+                             .target = state->sink,
+                             .lines_before = state->job->argsort.first + state->count};
     struct new_run new = {0};
     *is_short = false;
-    bool ok = begin_part(external, &new, &part, error) && run_sort_lines(&part, lines, error);
-    run_close_engine(&part);
+    bool ok = begin_part(external, &new, &part, error) && job_sort_lines(&part, lines, error);
+    job_close_engine(&part);
     *is_short = !ok && part.is_short;
     ok = end_part(external, &new, &part, ok, error) && add_run(external, &new, error);
     if (*is_short)
         return false;
     report->run_count++;
     report->item_bytes += lines_bytes(lines);
-    run->count += part.count;
+    state->count += part.count;
     return ok;
 }
 
@@ -133,14 +133,14 @@ static bool sort_part_or_halves(struct external_lines *external, struct lines *l
 
 bool external_lines_sort(struct external_lines *external, struct lines **lines, struct error *error)
 {
-    struct run *const run = external->run;
-    while (!run->is_at_end || lines_bytes(*lines) > 0) {
+    struct job_state *const state = external->state;
+    while (!state->is_at_end || lines_bytes(*lines) > 0) {
         struct lines *rest = NULL;
-        const bool ok = lines_split(*lines, run->job->part_bytes, &rest, error) &&
+        const bool ok = lines_split(*lines, state->job->part_bytes, &rest, error) &&
                         sort_part_or_halves(external, *lines, error);
         lines_free(*lines);
         *lines = rest;
-        if (!ok || !run_read_lines(run, rest, error))
+        if (!ok || !job_read_lines(state, rest, error))
             return false;
     }
     return true;
@@ -155,7 +155,7 @@ static bool check_runs(const struct external_lines *external, size_t first, size
     const struct item_run *const runs = external->list.runs + first;
     for (size_t i = 0; i < count; i++)
         if (!check_sum_equal(runs[i].spilled.content, read[i]))
-            return proof_fail(external->run, error, "%s was changed after it was written",
+            return proof_fail(external->state, error, "%s was changed after it was written",
                               runs[i].spilled.name);
     return true;
 }
@@ -172,10 +172,10 @@ bool external_lines_merge(const struct external_lines *external, struct item_run
     struct source **const sources = calloc(merge->count, sizeof(struct source *));
     if (!sources)
         return error_set(error, "no memory to merge %zu runs", merge->count);
-    merge->order = &external->run->job->line_order;
+    merge->order = &external->state->job->line_order;
     merge->sources = sources;
     merge->are_sorted = true;
-    merge->threads = external->run->job->sort.threads;
+    merge->threads = external->state->job->sort.threads;
     for (size_t i = 0; i < merge->count; i++) {
         const struct input_stream stream = {read_text, &runs[i], runs[i].count};
         TRY(source_open_stream(&stream, "a sorted run", &sources[i], error));
@@ -227,7 +227,7 @@ static bool merge_indices(const struct external_lines *external, size_t first, s
                           void *context, struct error *error)
 {
     const struct line_indices task = {
-        .run = external->run,
+        .state = external->state,
         .sources = &sources->spilled,
         .runs = external->index_list.runs + first,
         .run_count = count,
@@ -280,11 +280,11 @@ bool external_lines_reduce(struct external_lines *external, size_t most, size_t 
 {
     if (external->list.count <= most)
         return true;
-    const uint64_t start = run_stage_begin(STAGE_SPILL);
-    sink_release_room(external->run->sink);
+    const uint64_t start = job_stage_begin(STAGE_SPILL);
+    sink_release_room(external->state->sink);
     if (!run_list_reduce(&external->list, most, fan_in, merge_into_run, external, error))
         return false;
-    run_stage_add(external->run, STAGE_SPILL, start);
+    job_stage_add(external->state, STAGE_SPILL, start);
     return true;
 }
 
@@ -306,15 +306,15 @@ static size_t take_lines(const char *text, size_t bytes, char terminator, size_t
 bool external_lines_copy(const struct external_lines *external, const struct item_run *run,
                          size_t wanted, struct error *error)
 {
-    const char terminator = external->run->job->line_order.terminator;
+    const char terminator = external->state->job->line_order.terminator;
     char *const buffer = malloc(COPY_BYTES);
     bool ok = buffer || error_set(error, "out of memory");
     for (uint64_t done = 0; ok && wanted > 0 && done < run->count;) {
         const uint64_t left = run->count - done;
         const size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
         ok = spill_read(&run->spilled, done, buffer, bytes, error) &&
-             sink_write(external->run->sink, buffer, take_lines(buffer, bytes, terminator, &wanted),
-                        error);
+             sink_write(external->state->sink, buffer,
+                        take_lines(buffer, bytes, terminator, &wanted), error);
         done += bytes;
     }
     free(buffer);
@@ -324,20 +324,21 @@ bool external_lines_copy(const struct external_lines *external, const struct ite
 static bool merge_to_output(void *context, struct error *error)
 {
     struct external_lines *const external = context;
-    struct run *const run = external->run;
-    const struct sort_spec *const sort = &run->job->sort;
+    struct job_state *const state = external->state;
+    const struct sort_spec *const sort = &state->job->sort;
     if (sort->is_top)
-        return run_write_header(run, error) &&
+        return job_write_header(state, error) &&
                external_lines_copy(external, &external->list.runs[0], sort->top, error);
-    const bool writes_all = !run->job->line_order.unique;
-    return (!writes_all || run_expect(run, run->header.bytes + run->report->item_bytes, error)) &&
-           run_write_header(run, error) &&
-           merge_runs(external, 0, external->list.count, false, run->sink, error);
+    const bool writes_all = !state->job->line_order.unique;
+    return (!writes_all ||
+            job_expect(state, state->header.bytes + state->report->item_bytes, error)) &&
+           job_write_header(state, error) &&
+           merge_runs(external, 0, external->list.count, false, state->sink, error);
 }
 
 /* The indices of a merge, while they are written. */
 struct index_output {
-    struct run *run;
+    struct job_state *state;
     struct layout layout;
 };
 
@@ -345,7 +346,7 @@ static bool write_indices(void *context, struct key_index *items, size_t count, 
 {
     const struct index_output *const output = context;
     const struct chunk chunk = {.items = items, .capacity = count, .count = count};
-    return run_write_chunk(output->run, &output->layout, &chunk, error);
+    return job_write_chunk(output->state, &output->layout, &chunk, error);
 }
 
 /* Counts the lines that the merge did not leave out. */
@@ -354,7 +355,7 @@ static bool count_merged(const struct external_lines *external, const struct ite
 {
     uint64_t *const counts = calloc(external->list.count + 1, sizeof *counts);
     const bool ok = (counts || error_set(error, "out of memory")) &&
-                    line_indices_count(external->run, &sources->spilled, external->list.count,
+                    line_indices_count(external->state, &sources->spilled, external->list.count,
                                        counts, kept, error);
     free(counts);
     return ok;
@@ -362,31 +363,32 @@ static bool count_merged(const struct external_lines *external, const struct ite
 
 static bool merge_indices_to_output(struct external_lines *external, struct error *error)
 {
-    struct index_output output = {.run = external->run};
+    struct index_output output = {.state = external->state};
     struct item_run sources = {0};
     uint64_t kept;
     if (!merge_to_run(external, 0, external->list.count, true, &sources, error) ||
         !count_merged(external, &sources, &kept, error))
         return false;
-    key_check_start_lines(&output.run->proof.written);
-    return run_begin_output(output.run, (size_t)kept, &output.layout, error) &&
+    key_check_start_lines(&output.state->proof.written);
+    return job_begin_output(output.state, (size_t)kept, &output.layout, error) &&
            merge_indices(external, 0, external->list.count, &sources, output.layout.count,
                          write_indices, &output, error) &&
-           proof_finish_indices(output.run, output.layout.count,
-                                output.layout.count == output.run->count, error);
+           proof_finish_indices(output.state, output.layout.count,
+                                output.layout.count == output.state->count, error);
 }
 
 /* ---- All of it ---- */
 
-bool external_lines_open(struct run *run, struct external_lines *external, struct error *error)
+bool external_lines_open(struct job_state *state, struct external_lines *external,
+                         struct error *error)
 {
-    const struct memory_limits *const memory = &run->job->memory;
-    *external = (struct external_lines){.run = run, .merge_bytes = run_merge_bytes(run->job)};
+    const struct memory_limits *const memory = &state->job->memory;
+    *external = (struct external_lines){.state = state, .merge_bytes = job_merge_bytes(state->job)};
     external->spill = spill_create(memory->directories, memory->directory_count);
-    if (run->job->argsort.index_type)
+    if (state->job->argsort.index_type)
         external->index_spill = spill_create(memory->directories, memory->directory_count);
-    run->report->item_bytes = 0;
-    return (external->spill && (external->index_spill || !run->job->argsort.index_type)) ||
+    state->report->item_bytes = 0;
+    return (external->spill && (external->index_spill || !state->job->argsort.index_type)) ||
            error_set(error, "out of memory: no room for runs");
 }
 
@@ -398,21 +400,22 @@ void external_lines_close(struct external_lines *external)
     spill_free(external->index_spill);
 }
 
-bool external_lines_run(struct run *run, struct lines **lines, struct error *error)
+bool external_lines_run(struct job_state *state, struct lines **lines, struct error *error)
 {
     bool ok = false;
-    const struct job *const job = run->job;
+    const struct job *const job = state->job;
     struct external_lines external = {0};
-    TRY(external_lines_open(run, &external, error));
+    TRY(external_lines_open(state, &external, error));
     TRY(external_lines_sort(&external, lines, error));
     const size_t fan_in = external.merge_bytes / LINES_MERGE_INPUT_BYTES;
     const bool copies_one = job->sort.is_top && !job->argsort.index_type;
     TRY(external_lines_reduce(&external, copies_one ? 1 : fan_in, fan_in, error));
-    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    const uint64_t start = job_stage_begin(STAGE_WRITE);
     TRY(job->argsort.index_type ? merge_indices_to_output(&external, error)
-                                : run_write_proved(run, merge_to_output, &external, error));
-    run_stage_add(run, STAGE_WRITE, start);
-    run->report->proof.scope = job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
+                                : job_write_proved(state, merge_to_output, &external, error));
+    job_stage_add(state, STAGE_WRITE, start);
+    state->report->proof.scope =
+        job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
     ok = true;
 done:
     external_lines_close(&external);

@@ -6,11 +6,11 @@
 #define JOB_EXTERNAL_LINES_H
 
 #include "formats/merge/lines_merge.h"
-#include "job/pipeline_run.h"
+#include "job/job_state.h"
 #include "job/run_list.h"
 
 struct external_lines {
-    struct run *run;
+    struct job_state *state;
     struct spill *spill;
     struct run_list list;       /* items are bytes of text */
     struct spill *index_spill;  /* NULL: lines are written */
@@ -19,7 +19,8 @@ struct external_lines {
 };
 
 /* Fills *external. The caller calls external_lines_close(), also after a failure. */
-bool external_lines_open(struct run *run, struct external_lines *external, struct error *error);
+bool external_lines_open(struct job_state *state, struct external_lines *external,
+                         struct error *error);
 
 /* Makes runs of the lines, and of the lines that the inputs still have. *lines is replaced for each
  * part; the caller frees the last one. */

@@ -150,9 +150,9 @@ size_t external_runs_memory_left(const struct external_runs *external)
 static void keep_in_memory(struct external_runs *external, struct item_run *run, size_t bytes)
 {
     const size_t left = external_runs_memory_left(external);
-    const unsigned devices = external->run->sort->device_count;
+    const unsigned devices = external->state->sort->device_count;
     const size_t staging = STAGING_BYTES * (devices > 1 ? devices : 1);
-    if (external->run->backend == backends[0] || left < staging || bytes > (left - staging) / 2)
+    if (external->state->backend == backends[0] || left < staging || bytes > (left - staging) / 2)
         return;
     void *items;
     if (posix_memalign(&items, LARGE_PAGE_BYTES, bytes) != 0)
@@ -165,12 +165,12 @@ static void keep_in_memory(struct external_runs *external, struct item_run *run,
 static bool append(struct external_runs *external, struct item_run *run, const struct chunk *chunk,
                    struct error *error)
 {
-    const size_t width = external->run->job->sort.item_bytes;
+    const size_t width = external->state->job->sort.item_bytes;
     if (external->counts)
         key_counts_add(external->counts, chunk->items, chunk->count);
     else if (run->items)
         shared_copy(run->items + run->count * width, chunk->items, chunk->count * width,
-                    external->run->job->sort.threads);
+                    external->state->job->sort.threads);
     else if (!spill_append(&run->spilled, chunk->items, chunk->count * width, error))
         return false;
     run->count += chunk->count;
@@ -182,76 +182,76 @@ static bool append(struct external_runs *external, struct item_run *run, const s
  * is for the next run. */
 static void read_on(struct external_runs *external, size_t bytes)
 {
-    const struct run *const run = external->run;
+    const struct job_state *const state = external->state;
     const size_t left = external_runs_memory_left(external) / 2;
-    const size_t room = run->backend == backends[0] || bytes < left ? bytes : left;
-    if (!run->is_at_end && !run->job->sort.is_top)
-        source_read_ahead(run->job->readers[run->reader].source, room);
+    const size_t room = state->backend == backends[0] || bytes < left ? bytes : left;
+    if (!state->is_at_end && !state->job->sort.is_top)
+        source_read_ahead(state->job->readers[state->reader].source, room);
 }
 
 /* Makes a run of the items where the CPU's engine keeps them (`is_kept` in core/backend.h). It
  * sorts most of them meanwhile. */
 static bool keep_in_engine(struct external_runs *external, size_t count, struct error *error)
 {
-    struct run *const run = external->run;
-    const uint64_t start_ns = run_stage_begin(STAGE_SORT);
+    struct job_state *const state = external->state;
+    const uint64_t start_ns = job_stage_begin(STAGE_SORT);
     struct item_run *const kept = run_list_add(&external->list, &(struct item_run){0}, error);
     if (!kept)
         return false;
     external->is_in_engine = true;
     for (size_t given = 0; given < count;) {
         struct chunk chunk;
-        if (!run_give_next(run, count, &chunk, &given, error) ||
-            !run->functions->take_back(run->engine, chunk, error))
+        if (!job_give_next(state, count, &chunk, &given, error) ||
+            !state->functions->take_back(state->engine, chunk, error))
             return false;
         if (!kept->items)
             kept->items = chunk.items;
     }
     trace_span(TRACE_STAGE, stage_names[STAGE_SORT], start_ns, clock_now_ns(), 0);
     kept->count = count;
-    external->kept_bytes += count * run->job->sort.item_bytes;
+    external->kept_bytes += count * state->job->sort.item_bytes;
     return true;
 }
 
 static bool can_stay_in_engine(const struct external_runs *external)
 {
-    const struct run *const run = external->run;
-    return run->job->group && run->backend == backends[0] && run->is_at_end &&
+    const struct job_state *const state = external->state;
+    return state->job->group && state->backend == backends[0] && state->is_at_end &&
            external->list.count == 0 && !external->counts;
 }
 
 bool external_runs_keep(struct external_runs *external, struct error *error)
 {
-    struct run *const run = external->run;
-    const size_t count = sort_spec_given(&run->job->sort, run->count - run->part_begin);
+    struct job_state *const state = external->state;
+    const size_t count = sort_spec_given(&state->job->sort, state->count - state->part_begin);
     if (can_stay_in_engine(external))
         return keep_in_engine(external, count, error);
-    const uint64_t start = run_stage_begin(STAGE_SPILL);
+    const uint64_t start = job_stage_begin(STAGE_SPILL);
     struct item_run *const part = run_list_add(&external->list, &(struct item_run){0}, error);
     if (!part)
         return false;
     if (!external->counts)
-        keep_in_memory(external, part, count * run->job->sort.item_bytes);
+        keep_in_memory(external, part, count * state->job->sort.item_bytes);
     const bool is_spilled = !external->counts && !part->items;
     if (is_spilled && !spill_begin(external->spill, &part->spilled, error))
         return false;
     for (size_t given = 0;;) {
         struct chunk chunk;
-        if (!run_give_next(run, count, &chunk, &given, error))
+        if (!job_give_next(state, count, &chunk, &given, error))
             return false;
         if (chunk.count == 0)
             break;
-        if (given == (run->backend == backends[0] ? count : chunk.count))
-            read_on(external, count * run->job->sort.item_bytes);
+        if (given == (state->backend == backends[0] ? count : chunk.count))
+            read_on(external, count * state->job->sort.item_bytes);
         if (!append(external, part, &chunk, error) ||
-            !run->functions->take_back(run->engine, chunk, error))
+            !state->functions->take_back(state->engine, chunk, error))
             return false;
     }
     if (is_spilled && !spill_end(&part->spilled, error))
         return false;
-    run->report->run_count++;
-    run->report->spilled_bytes += part->spilled.bytes;
-    run_stage_add(run, STAGE_SPILL, start);
+    state->report->run_count++;
+    state->report->spilled_bytes += part->spilled.bytes;
+    job_stage_add(state, STAGE_SPILL, start);
     return true;
 }
 
@@ -261,13 +261,13 @@ bool external_runs_keep(struct external_runs *external, struct error *error)
 static struct external_merge make_merge(const struct external_runs *external, size_t first,
                                         size_t count)
 {
-    const struct sort_spec *const sort = &external->run->job->sort;
+    const struct sort_spec *const sort = &external->state->job->sort;
     return (struct external_merge){
         .item_bytes = sort->item_bytes,
         .order = sort->order,
         .runs = external->list.runs + first,
         .run_count = count,
-        .wanted = sort_spec_given(sort, external->run->count),
+        .wanted = sort_spec_given(sort, external->state->count),
         .threads = sort->threads,
         .memory_bytes = external_runs_memory_left(external),
     };
@@ -297,7 +297,7 @@ static bool merge_into_run(void *context, size_t first, size_t count, struct err
     if (!spill_begin(external->spill, &merged.run.spilled, error) ||
         !external_merge_run(&merge, error) || !spill_end(&merged.run.spilled, error))
         return false;
-    external->run->report->spilled_bytes += merged.run.spilled.bytes;
+    external->state->report->spilled_bytes += merged.run.spilled.bytes;
     for (size_t i = 0; i < count; i++)
         if (merge.runs[i].items)
             external->kept_bytes -= merge.runs[i].count * merge.item_bytes;
@@ -308,28 +308,29 @@ static bool merge_into_run(void *context, size_t first, size_t count, struct err
 static size_t fan_in_of(const struct external_runs *external)
 {
     return external_merge_fan_in(external_runs_memory_left(external),
-                                 external->run->job->sort.threads);
+                                 external->state->job->sort.threads);
 }
 
 bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error)
 {
     if (external->list.count <= most)
         return true;
-    const uint64_t start = run_stage_begin(STAGE_SPILL);
-    sink_release_room(external->run->sink);
+    const uint64_t start = job_stage_begin(STAGE_SPILL);
+    sink_release_room(external->state->sink);
     if (!run_list_reduce(&external->list, most, fan_in_of(external), merge_into_run, external,
                          error))
         return false;
-    run_stage_add(external->run, STAGE_SPILL, start);
+    job_stage_add(external->state, STAGE_SPILL, start);
     return true;
 }
 
 /* ---- Life ---- */
 
-bool external_runs_open(struct run *run, struct external_runs *external, struct error *error)
+bool external_runs_open(struct job_state *state, struct external_runs *external,
+                        struct error *error)
 {
-    const struct job *const job = run->job;
-    *external = (struct external_runs){.run = run};
+    const struct job *const job = state->job;
+    *external = (struct external_runs){.state = state};
     /* Text is made in buffers of the sink. */
     const bool makes_text = job->output_format == &format_text || job->argsort.index_type;
     external->merge_bytes = memory_limits_left(
@@ -345,19 +346,19 @@ bool external_runs_open(struct run *run, struct external_runs *external, struct 
  * smaller. */
 static void limit_merge(struct external_runs *external)
 {
-    const struct run *const run = external->run;
-    const size_t item_bytes = 2 * run->job->sort.item_bytes; /* with the scratch */
-    if (run->backend == backends[0] && run->part_count < external->merge_bytes / item_bytes)
-        external->merge_bytes = run->part_count * item_bytes;
+    const struct job_state *const state = external->state;
+    const size_t item_bytes = 2 * state->job->sort.item_bytes; /* with the scratch */
+    if (state->backend == backends[0] && state->part_count < external->merge_bytes / item_bytes)
+        external->merge_bytes = state->part_count * item_bytes;
 }
 
 bool external_runs_keep_rest(struct external_runs *external, struct error *error)
 {
-    while (!external->run->is_at_end)
-        if (!run_sort_part(external->run, error) || !external_runs_keep(external, error))
+    while (!external->state->is_at_end)
+        if (!job_sort_part(external->state, error) || !external_runs_keep(external, error))
             return false;
     if (!external->is_in_engine)
-        run_close_engine(external->run);
+        job_close_engine(external->state);
     limit_merge(external);
     return true;
 }
@@ -382,18 +383,18 @@ static bool write_items(void *context, const void *items, size_t count, struct e
 {
     struct external_keys *const keys = context;
     const struct chunk chunk = {.items = (void *)items, .capacity = count, .count = count};
-    return run_write_chunk(keys->runs.run, &keys->layout, &chunk, error);
+    return job_write_chunk(keys->runs.state, &keys->layout, &chunk, error);
 }
 
 static bool merge_all(struct external_keys *keys, struct error *error)
 {
     struct external_runs *const external = &keys->runs;
-    struct run *const run = external->run;
+    struct job_state *const state = external->state;
     if (external->counts)
-        return run_begin_output(run, run->count, &keys->layout, error) &&
-               key_counts_write(external->counts, run->job->sort.order, 0, keys->layout.count,
+        return job_begin_output(state, state->count, &keys->layout, error) &&
+               key_counts_write(external->counts, state->job->sort.order, 0, keys->layout.count,
                                 write_items, keys, error);
-    if (!run_begin_output(run, run->count, &keys->layout, error))
+    if (!job_begin_output(state, state->count, &keys->layout, error))
         return false;
     struct external_merge merge = make_merge(external, 0, external->list.count);
     merge.write = write_items;
@@ -404,20 +405,20 @@ static bool merge_all(struct external_keys *keys, struct error *error)
 static bool merge_to_output(void *context, struct error *error)
 {
     struct external_keys *const keys = context;
-    return merge_all(keys, error) && proof_finish_keys(keys->runs.run, error);
+    return merge_all(keys, error) && proof_finish_keys(keys->runs.state, error);
 }
 
-bool external_keys_run(struct run *run, struct error *error)
+bool external_keys_run(struct job_state *state, struct error *error)
 {
     bool ok = false;
     struct external_keys keys = {0};
-    TRY(external_runs_open(run, &keys.runs, error));
+    TRY(external_runs_open(state, &keys.runs, error));
     TRY(external_runs_keep(&keys.runs, error));
     TRY(external_runs_keep_rest(&keys.runs, error));
     TRY(keys.runs.counts || external_runs_reduce(&keys.runs, fan_in_of(&keys.runs), error));
-    const uint64_t start = run_stage_begin(STAGE_WRITE);
-    TRY(run_write_proved(run, merge_to_output, &keys, error));
-    run_stage_add(run, STAGE_WRITE, start);
+    const uint64_t start = job_stage_begin(STAGE_WRITE);
+    TRY(job_write_proved(state, merge_to_output, &keys, error));
+    job_stage_add(state, STAGE_WRITE, start);
     ok = true;
 done:
     external_runs_close(&keys.runs);

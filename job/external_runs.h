@@ -8,13 +8,13 @@
 #ifndef JOB_EXTERNAL_RUNS_H
 #define JOB_EXTERNAL_RUNS_H
 
-#include "job/pipeline_run.h"
+#include "job/job_state.h"
 #include "job/run_list.h"
 
 struct key_counts;
 
 struct external_runs {
-    struct run *run;
+    struct job_state *state;
     struct key_counts *counts; /* of keys of one or two bytes; else NULL */
     struct spill *spill;
     struct run_list list;
@@ -23,9 +23,10 @@ struct external_runs {
     size_t merge_bytes; /* memory for merging, and for the runs in memory */
 };
 
-/* Fills *external for the parts of the run. The caller calls external_runs_close(), also after a
+/* Fills *external for the parts of the job. The caller calls external_runs_close(), also after a
  * failure. */
-bool external_runs_open(struct run *run, struct external_runs *external, struct error *error);
+bool external_runs_open(struct job_state *state, struct external_runs *external,
+                        struct error *error);
 
 /* Makes a run of the part that was sorted. If a group shares the job, and the CPU's engine has all
  * numbers of this rank, the run stays in the engine's memory. */

@@ -41,14 +41,14 @@ static bool find_run(const struct source_reader *reader, uint32_t number, size_t
 {
     *run = number & ~LINES_MERGE_LEFT_OUT;
     return *run < run_count ||
-           proof_fail(reader->sources.run, error, "%s was changed after it was written",
+           proof_fail(reader->sources.state, error, "%s was changed after it was written",
                       reader->sources.stored->name);
 }
 
-bool line_indices_count(const struct run *run, const struct spill_run *sources, size_t run_count,
-                        uint64_t *counts, uint64_t *kept, struct error *error)
+bool line_indices_count(const struct job_state *state, const struct spill_run *sources,
+                        size_t run_count, uint64_t *counts, uint64_t *kept, struct error *error)
 {
-    struct source_reader reader = {.sources = {.run = run, .stored = sources},
+    struct source_reader reader = {.sources = {.state = state, .stored = sources},
                                    .numbers = malloc(STEP_COUNT * sizeof *reader.numbers)};
     bool ok = reader.numbers || error_set(error, "out of memory");
     *kept = 0;
@@ -100,7 +100,7 @@ static bool fill_window(const struct merger *merger, size_t i, struct error *err
     struct window *const window = &merger->windows[i];
     const uint64_t left = run->count - window->done;
     if (left == 0)
-        return proof_fail(merger->task->run, error, "a run has fewer indices than lines");
+        return proof_fail(merger->task->state, error, "a run has fewer indices than lines");
     window->next = 0;
     window->count = left < merger->window_count ? (size_t)left : merger->window_count;
     if (!read_run(run, window, error))
@@ -123,7 +123,7 @@ static bool allocate(struct merger *merger, struct error *error)
     for (size_t i = 0; i < runs; i++)
         merger->windows[i] = (struct window){
             .indices = merger->memory + i * merger->window_count,
-            .stored = {.run = merger->task->run, .stored = &merger->task->runs[i].spilled}};
+            .stored = {.state = merger->task->state, .stored = &merger->task->runs[i].spilled}};
     return true;
 }
 
@@ -149,7 +149,7 @@ static bool make_items(struct merger *merger, uint64_t most, size_t *count, stru
 bool line_indices_write(const struct line_indices *task, struct error *error)
 {
     struct merger merger = {.task = task,
-                            .reader.sources = {.run = task->run, .stored = task->sources}};
+                            .reader.sources = {.state = task->state, .stored = task->sources}};
     bool ok = allocate(&merger, error);
     for (uint64_t left = task->wanted; ok && left > 0;) {
         size_t count = 0;

@@ -19,7 +19,7 @@
 #include "job/pipeline_proof.h"
 
 struct line_indices {
-    const struct run *run;           /* its proof fails if a run has changed */
+    const struct job_state *state;   /* its proof fails if a run has changed */
     const struct spill_run *sources; /* written by a merge of the runs of text */
     const struct item_run *runs;     /* of the indices, as uint64_t, in the order of that merge */
     size_t run_count;
@@ -32,8 +32,8 @@ struct line_indices {
 
 /* Counts the lines that a merge of `run_count` runs wrote to `sources`: of each run, with those
  * left out, and in *kept without them. */
-bool line_indices_count(const struct run *run, const struct spill_run *sources, size_t run_count,
-                        uint64_t *counts, uint64_t *kept, struct error *error);
+bool line_indices_count(const struct job_state *state, const struct spill_run *sources,
+                        size_t run_count, uint64_t *counts, uint64_t *kept, struct error *error);
 
 /* Passes at most `wanted` indices, of the lines that were not left out, to `write`. Fails if a run
  * cannot be read or has changed since it was written, `write` fails, or memory runs out. */

@@ -10,7 +10,7 @@
 #include "core/clock.h"
 #include "core/trace.h"
 #include "formats/array/format.h"
-#include "job/pipeline_run.h"
+#include "job/job_state.h"
 
 #include <stdlib.h>
 
@@ -26,33 +26,33 @@ const char *const stage_names[STAGE_COUNT] = {
     "refine", "download", "spill", "write",  "verify",
 };
 
-uint64_t run_stage_begin(enum stage stage)
+uint64_t job_stage_begin(enum stage stage)
 {
     return trace_stage(stage_names[stage]);
 }
 
-void run_stage_add(struct run *run, enum stage stage, uint64_t start_ns)
+void job_stage_add(struct job_state *state, enum stage stage, uint64_t start_ns)
 {
     const uint64_t end_ns = clock_now_ns();
-    run->report->stage_ns[stage] += end_ns - start_ns;
+    state->report->stage_ns[stage] += end_ns - start_ns;
     trace_span(TRACE_STAGE, stage_names[stage], start_ns, end_ns, 0);
 }
 
-bool run_sort_engine(struct run *run, struct error *error)
+bool job_sort_engine(struct job_state *state, struct error *error)
 {
-    const uint64_t start_ns = run_stage_begin(STAGE_SORT);
-    const bool is_sorted = run->functions->sort(run->engine, error);
+    const uint64_t start_ns = job_stage_begin(STAGE_SORT);
+    const bool is_sorted = state->functions->sort(state->engine, error);
     trace_span(TRACE_STAGE, stage_names[STAGE_SORT], start_ns, clock_now_ns(), 0);
     return is_sorted;
 }
 
-void run_close_engine(struct run *run)
+void job_close_engine(struct job_state *state)
 {
-    uint64_t *const stage_ns = run->report->stage_ns;
+    uint64_t *const stage_ns = state->report->stage_ns;
     struct engine_times times;
-    if (!run->engine)
+    if (!state->engine)
         return;
-    run->functions->times(run->engine, &times);
+    state->functions->times(state->engine, &times);
     stage_ns[STAGE_START] += times.start_ns;
     stage_ns[STAGE_UPLOAD] += times.upload_ns;
     stage_ns[STAGE_PARSE] += times.parse_ns;
@@ -60,12 +60,12 @@ void run_close_engine(struct run *run)
     stage_ns[STAGE_EXCHANGE] += times.exchange_ns;
     stage_ns[STAGE_REFINE] += times.refine_ns;
     stage_ns[STAGE_DOWNLOAD] += times.download_ns;
-    run->functions->close(run->engine);
-    run->engine = NULL;
+    state->functions->close(state->engine);
+    state->engine = NULL;
 }
 
 /* One array keeps its shape. Several arrays become one of one dimension, and so do indices. */
-struct layout run_output_layout(const struct job *job, size_t count)
+struct layout job_output_layout(const struct job *job, size_t count)
 {
     struct layout layout = job->readers[0].layout;
     if (job->argsort.index_type)
@@ -79,42 +79,43 @@ struct layout run_output_layout(const struct job *job, size_t count)
 
 /* True if the numbers are sorted in the memory of devices, all at once. False while the plan is
  * made, which has opened the output early: the part is not known yet. */
-static bool is_on_device(const struct run *run)
+static bool is_on_device(const struct job_state *state)
 {
-    return run->backend && run->backend != backends[0] && run->sort->count <= run->part_count;
+    return state->backend && state->backend != backends[0] &&
+           state->sort->count <= state->part_count;
 }
 
-void run_expect_ahead(struct run *run, uint64_t bytes)
+void job_expect_ahead(struct job_state *state, uint64_t bytes)
 {
-    const struct job *const job = run->job;
+    const struct job *const job = state->job;
     const unsigned outputs = job->has_rank_output ? job->group->host_size : 1;
     /* Beside a sort on devices, half of the memory remains for an input in the page cache. */
-    const size_t most = is_on_device(run) ? memory_at_start() / 2 : memory_ahead_most();
+    const size_t most = is_on_device(state) ? memory_at_start() / 2 : memory_ahead_most();
     if (bytes < AHEAD_BYTES_MIN || bytes <= most / outputs)
-        sink_expect(run->sink, bytes);
+        sink_expect(state->sink, bytes);
 }
 
-bool run_expect(struct run *run, uint64_t bytes, struct error *error)
+bool job_expect(struct job_state *state, uint64_t bytes, struct error *error)
 {
     const bool is_large = bytes >= ROOM_BYTES_MIN && bytes <= INT64_MAX; /* else unknown */
-    if (is_large && run->sink == run->target && !run->job->group &&
-        !sink_check_room(run->sink, bytes, error))
+    if (is_large && state->sink == state->target && !state->job->group &&
+        !sink_check_room(state->sink, bytes, error))
         return false;
-    sink_expect(run->sink, bytes);
+    sink_expect(state->sink, bytes);
     return true;
 }
 
 /* Announces the items taken so far as the least that will be written, if their number is not known
- * in advance. As in run_expect_ahead(), only while memory is plentiful. */
-static void expect_taken(struct run *run)
+ * in advance. As in job_expect_ahead(), only while memory is plentiful. */
+static void expect_taken(struct job_state *state)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     if (job->sort.count != COUNT_UNKNOWN)
         return;
-    const struct layout layout = run_output_layout(job, run->count);
+    const struct layout layout = job_output_layout(job, state->count);
     const uint64_t bytes = job->output_format->file_bytes(&layout);
     if (bytes >= AHEAD_BYTES_MIN && bytes <= memory_ahead_most())
-        sink_expect_least(run->sink, bytes);
+        sink_expect_least(state->sink, bytes);
 }
 
 static bool check_nan(const struct job *job, const struct reader *reader, const struct chunk *chunk,
@@ -156,24 +157,26 @@ static bool can_hand_on(const struct job *job, const struct reader *reader,
 }
 
 /* Updates the counters after `count` items were taken. */
-static void note_taken(struct run *run, size_t count)
+static void note_taken(struct job_state *state, size_t count)
 {
-    run->count += count;
-    run->room -= count;
-    expect_taken(run);
+    state->count += count;
+    state->room -= count;
+    expect_taken(state);
 }
 
 /* Borrows room for at most `want` items. Fewer are requested if the CPU's engine runs out of memory
  * for an unknown count. If it has no room for even the fewest, the items taken become the part:
- * run->room is 0, and later parts are no larger. Fails if none were taken. */
-static bool lend_room(struct run *run, size_t want, struct chunk *chunk, struct error *error)
+ * state->room is 0, and later parts are no larger. Fails if none were taken. */
+static bool lend_room(struct job_state *state, size_t want, struct chunk *chunk,
+                      struct error *error)
 {
     struct error cause = {0};
-    const size_t taken = run->count - run->part_begin;
-    const bool can_be_less = run->job->sort.count == COUNT_UNKNOWN && run->backend == backends[0];
-    while (!run->functions->lend(run->engine, want, chunk, &cause)) {
+    const size_t taken = state->count - state->part_begin;
+    const bool can_be_less =
+        state->job->sort.count == COUNT_UNKNOWN && state->backend == backends[0];
+    while (!state->functions->lend(state->engine, want, chunk, &cause)) {
         want /= 2;
-        if (can_be_less && want >= MEMORY_PART_BYTES_MIN / run->job->sort.item_bytes) {
+        if (can_be_less && want >= MEMORY_PART_BYTES_MIN / state->job->sort.item_bytes) {
             cause = (struct error){0};
             continue;
         }
@@ -181,8 +184,8 @@ static bool lend_room(struct run *run, size_t want, struct chunk *chunk, struct 
             error_merge(error, &cause);
             return false;
         }
-        run->part_count = taken;
-        run->room = 0;
+        state->part_count = taken;
+        state->room = 0;
         return true;
     }
     return true;
@@ -190,83 +193,83 @@ static bool lend_room(struct run *run, size_t want, struct chunk *chunk, struct 
 
 /* Makes items of the keys, and lets the engine take them. chunk: the engine's loan for the first of
  * them. */
-static bool take_items(struct run *run, const struct chunk *keys, struct chunk chunk,
+static bool take_items(struct job_state *state, const struct chunk *keys, struct chunk chunk,
                        struct error *error)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     const unsigned key_bytes = job->argsort.key_bytes;
     for (size_t done = 0;;) {
         const size_t left = keys->count - done;
         chunk.count = left < chunk.capacity ? left : chunk.capacity;
-        const struct argsort_taps taps = {&run->proof.taken.tap, &run->proof.made.tap};
+        const struct argsort_taps taps = {&state->proof.taken.tap, &state->proof.made.tap};
         argsort_fill(&job->argsort, (const unsigned char *)keys->items + done * key_bytes,
-                     run->count, &chunk, job->sort.threads, &taps);
-        if (!run->functions->take(run->engine, chunk, error))
+                     state->count, &chunk, job->sort.threads, &taps);
+        if (!state->functions->take(state->engine, chunk, error))
             return false;
         done += chunk.count;
-        note_taken(run, chunk.count);
+        note_taken(state, chunk.count);
         if (done == keys->count)
             return true;
-        if (!run->functions->lend(run->engine, keys->count - done, &chunk, error))
+        if (!state->functions->lend(state->engine, keys->count - done, &chunk, error))
             return false;
     }
 }
 
 /* Reads keys into the chunk that the engine lent, and lets the engine take them. A direct consumer
  * may take more than the chunk's capacity. Sets *count. */
-static bool read_chunk_keys(struct run *run, struct reader *reader, struct chunk chunk,
+static bool read_chunk_keys(struct job_state *state, struct reader *reader, struct chunk chunk,
                             size_t *count, struct error *error)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     size_t most = chunk.capacity;
-    if (run->functions->taker && can_hand_on(job, reader, &chunk))
-        reader->tap->taker = run->functions->taker(run->engine, &most);
+    if (state->functions->taker && can_hand_on(job, reader, &chunk))
+        reader->tap->taker = state->functions->taker(state->engine, &most);
     const bool ok = job->input_format->read_keys(reader, chunk.items, most, &chunk.count, error) &&
                     check_nan(job, reader, &chunk, error);
     reader->tap->taker = NULL;
-    if (!ok || !run->functions->take(run->engine, chunk, error))
+    if (!ok || !state->functions->take(state->engine, chunk, error))
         return false;
     *count = chunk.count;
     if (chunk.count > 0)
-        note_taken(run, chunk.count);
+        note_taken(state, chunk.count);
     return true;
 }
 
 /* As read_chunk_keys(), for items: at most `want` keys are read into `keys`, which is reused. */
-static bool read_chunk_items(struct run *run, struct reader *reader, struct chunk chunk,
+static bool read_chunk_items(struct job_state *state, struct reader *reader, struct chunk chunk,
                              size_t want, struct chunk *keys, struct error *error)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     if (job->sort.count == COUNT_UNKNOWN && chunk.capacity < want)
         want = chunk.capacity; /* the engine may have no memory for more */
     return job->input_format->read_keys(reader, keys->items, want, &keys->count, error) &&
            check_nan(job, reader, keys, error) &&
-           argsort_check_count(&job->argsort, run->count + keys->count, error) &&
-           take_items(run, keys, chunk, error);
+           argsort_check_count(&job->argsort, state->count + keys->count, error) &&
+           take_items(state, keys, chunk, error);
 }
 
 /* Reads up to the end of the input or of the part. *ended: the input has ended. */
-static bool read_input(struct run *run, struct reader *reader, struct chunk *keys, bool *ended,
-                       struct error *error)
+static bool read_input(struct job_state *state, struct reader *reader, struct chunk *keys,
+                       bool *ended, struct error *error)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     const size_t most = keys->items ? keys->capacity : CHUNK_BYTES / job->sort.item_bytes;
     for (;;) {
         const size_t left = reader->layout.count - reader->keys_read;
         *ended = reader->layout.count != COUNT_UNKNOWN && left == 0;
         if (*ended)
             return check_end(job, reader, error);
-        if (run->room == 0)
+        if (state->room == 0)
             return true;
         struct chunk chunk;
-        size_t want = run->room < most ? run->room : most;
+        size_t want = state->room < most ? state->room : most;
         want = left < want ? left : want;
-        if (!lend_room(run, want, &chunk, error))
+        if (!lend_room(state, want, &chunk, error))
             return false;
-        if (run->room == 0)
+        if (state->room == 0)
             return true;
-        if (!(keys->items ? read_chunk_items(run, reader, chunk, want, keys, error)
-                          : read_chunk_keys(run, reader, chunk, &keys->count, error)))
+        if (!(keys->items ? read_chunk_items(state, reader, chunk, want, keys, error)
+                          : read_chunk_keys(state, reader, chunk, &keys->count, error)))
             return false;
         *ended = keys->count == 0;
         if (*ended)
@@ -276,9 +279,9 @@ static bool read_input(struct run *run, struct reader *reader, struct chunk *key
 
 /* Allocates the buffer for the keys that items are made of. Other keys are read into the engine's
  * memory, and get no buffer. */
-static bool allocate_keys(const struct run *run, struct chunk *keys, struct error *error)
+static bool allocate_keys(const struct job_state *state, struct chunk *keys, struct error *error)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     *keys = (struct chunk){0};
     if (!job->argsort.index_type)
         return true;
@@ -291,65 +294,66 @@ static bool allocate_keys(const struct run *run, struct chunk *keys, struct erro
 }
 
 /* Reads the next part, from where the last one ended. */
-static bool read_keys(struct run *run, struct error *error)
+static bool read_keys(struct job_state *state, struct error *error)
 {
-    const uint64_t start = run_stage_begin(STAGE_READ);
-    const struct job *job = run->job;
+    const uint64_t start = job_stage_begin(STAGE_READ);
+    const struct job *job = state->job;
     struct chunk keys;
-    bool ok = allocate_keys(run, &keys, error), ended = true;
-    for (; ok && ended && run->reader < job->reader_count; run->reader += ended) {
-        struct reader *const reader = &job->readers[run->reader];
-        ok = read_input(run, reader, &keys, &ended, error);
+    bool ok = allocate_keys(state, &keys, error), ended = true;
+    for (; ok && ended && state->reader < job->reader_count; state->reader += ended) {
+        struct reader *const reader = &job->readers[state->reader];
+        ok = read_input(state, reader, &keys, &ended, error);
     }
-    run->is_at_end = run->reader == job->reader_count;
+    state->is_at_end = state->reader == job->reader_count;
     free(keys.items);
-    run_stage_add(run, STAGE_READ, start);
+    job_stage_add(state, STAGE_READ, start);
     return ok;
 }
 
-bool run_give_next(struct run *run, size_t expected, struct chunk *chunk, size_t *given,
+bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk, size_t *given,
                    struct error *error)
 {
-    if (!run->functions->give(run->engine, chunk, error))
+    if (!state->functions->give(state->engine, chunk, error))
         return false;
     *given += chunk->count;
     if (*given > expected || (chunk->count == 0 && *given < expected))
         return error_set(error, "%s: gave back %zu of %zu items: nothing is written",
-                         run->backend->name, *given, expected);
+                         state->backend->name, *given, expected);
     return true;
 }
 
-bool run_write_proved(struct run *run, bool (*write)(void *context, struct error *error),
+bool job_write_proved(struct job_state *state, bool (*write)(void *context, struct error *error),
                       void *context, struct error *error)
 {
     if (!write(context, error))
         return false;
-    return !sink_is_trial(run->sink) ||
-           ((!run->engine || run->functions->rewind(run->engine, error)) &&
-            sink_end_trial(run->sink, error) && write(context, error));
+    return !sink_is_trial(state->sink) ||
+           ((!state->engine || state->functions->rewind(state->engine, error)) &&
+            sink_end_trial(state->sink, error) && write(context, error));
 }
 
-bool run_begin_output(struct run *run, size_t count, struct layout *layout, struct error *error)
+bool job_begin_output(struct job_state *state, size_t count, struct layout *layout,
+                      struct error *error)
 {
-    const struct format *format = run->job->output_format;
-    const struct key_check *const written = &run->proof.written;
-    if (!run->job->argsort.index_type)
-        key_check_start_ordered(&run->proof.written, written->key_bytes, written->order);
-    *layout = run_output_layout(run->job, count);
-    return run_expect(run, format->file_bytes(layout), error) &&
-           format->write_header(run->sink, layout, error);
+    const struct format *format = state->job->output_format;
+    const struct key_check *const written = &state->proof.written;
+    if (!state->job->argsort.index_type)
+        key_check_start_ordered(&state->proof.written, written->key_bytes, written->order);
+    *layout = job_output_layout(state->job, count);
+    return job_expect(state, format->file_bytes(layout), error) &&
+           format->write_header(state->sink, layout, error);
 }
 
-bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
-                     struct error *error)
+bool job_write_chunk(struct job_state *state, const struct layout *layout,
+                     const struct chunk *chunk, struct error *error)
 {
-    const struct job *job = run->job;
-    struct key_check *const written = &run->proof.written;
+    const struct job *job = state->job;
+    struct key_check *const written = &state->proof.written;
     key_check_begin_chunk(written, chunk->items, chunk->count);
     if (job->argsort.index_type)
-        return indices_write(&job->argsort, job->output_format, chunk, run->sink, &written->tap,
+        return indices_write(&job->argsort, job->output_format, chunk, state->sink, &written->tap,
                              error);
-    return job->output_format->write_keys(run->sink, layout, chunk->items, chunk->count,
+    return job->output_format->write_keys(state->sink, layout, chunk->items, chunk->count,
                                           &written->tap, error);
 }
 
@@ -382,14 +386,14 @@ static size_t numbers_left(const struct reader *reader)
 
 /* Returns how many numbers the part will have; 0 if that is not known, or they cannot be
  * sampled. */
-static size_t count_part(const struct run *run)
+static size_t count_part(const struct job_state *state)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     size_t count = 0;
     if (job->argsort.index_type || job->input_format == &format_text ||
         sort_spec_selects(&job->sort) || job->sort.item_bytes < 4) /* these are counted */
         return 0;
-    for (size_t i = run->reader; i < job->reader_count; i++) {
+    for (size_t i = state->reader; i < job->reader_count; i++) {
         const struct reader *const reader = &job->readers[i];
         const bool is_at_end = reader->layout.count == reader->keys_read;
         if (reader->layout.count == COUNT_UNKNOWN ||
@@ -397,16 +401,17 @@ static size_t count_part(const struct run *run)
             return 0;
         count += numbers_left(reader);
     }
-    return count < run->room ? count : run->room;
+    return count < state->room ? count : state->room;
 }
 
 /* Fills the sample from `places` positions in the part. Returns how many numbers it has; 0 if some
  * are not in memory. */
-static size_t fill_sample(const struct run *run, size_t count, size_t places, unsigned char *sample)
+static size_t fill_sample(const struct job_state *state, size_t count, size_t places,
+                          unsigned char *sample)
 {
-    const size_t width = run->job->sort.item_bytes, at_place = PLACE_BYTES / width;
+    const size_t width = state->job->sort.item_bytes, at_place = PLACE_BYTES / width;
     const size_t stretch = count / places;
-    const struct reader *reader = &run->job->readers[run->reader];
+    const struct reader *reader = &state->job->readers[state->reader];
     size_t filled = 0, before = 0; /* numbers before the reader's */
     uint64_t random = count;
     for (size_t i = 0; i < places; i++) {
@@ -426,12 +431,12 @@ static size_t fill_sample(const struct run *run, size_t count, size_t places, un
 
 /* Takes a sample of the next part of the numbers for the spec of an engine, if they are in plain
  * files and in memory. Returns the memory of the sample, which the caller frees, or NULL. */
-static void *take_sample(const struct run *run, struct sort_spec *spec)
+static void *take_sample(const struct job_state *state, struct sort_spec *spec)
 {
-    const size_t count = count_part(run), most = count * spec->item_bytes / STRETCH_BYTES_MIN;
+    const size_t count = count_part(state), most = count * spec->item_bytes / STRETCH_BYTES_MIN;
     const size_t places = most < PLACES_MAX ? most : PLACES_MAX;
     void *const sample = places < PLACES_MIN ? NULL : malloc(places * PLACE_BYTES);
-    spec->sample_count = sample ? fill_sample(run, count, places, sample) : 0;
+    spec->sample_count = sample ? fill_sample(state, count, places, sample) : 0;
     spec->sample = spec->sample_count > 0 ? sample : NULL;
     return sample;
 }
@@ -439,72 +444,74 @@ static void *take_sample(const struct run *run, struct sort_spec *spec)
 /* ---- The part ---- */
 
 /* Opens an engine for the next part of the numbers, or restarts the engine of the last part. */
-static bool try_open_engine(struct run *run, struct error *error)
+static bool try_open_engine(struct job_state *state, struct error *error)
 {
-    const struct engine_functions *const functions = run->functions;
-    struct sort_spec spec = *run->sort;
-    run->part_begin = run->count;
-    run->room = run->part_count;
-    spec.most = run->room;
+    const struct engine_functions *const functions = state->functions;
+    struct sort_spec spec = *state->sort;
+    state->part_begin = state->count;
+    state->room = state->part_count;
+    spec.most = state->room;
     if (spec.count != COUNT_UNKNOWN) {
-        spec.is_given_twice &= spec.count <= run->room; /* sorted parts are given once */
-        spec.count = spec.count - run->count < run->room ? spec.count - run->count : run->room;
+        spec.is_given_twice &= spec.count <= state->room; /* sorted parts are given once */
+        spec.count =
+            spec.count - state->count < state->room ? spec.count - state->count : state->room;
     }
-    if (run->engine && functions->restart && functions->restart(run->engine, &spec))
+    if (state->engine && functions->restart && functions->restart(state->engine, &spec))
         return true;
-    run_close_engine(run);
-    void *const sample = take_sample(run, &spec);
-    const bool is_open = functions->open(&spec, &run->engine, error);
+    job_close_engine(state);
+    void *const sample = take_sample(state, &spec);
+    const bool is_open = functions->open(&spec, &state->engine, error);
     free(sample);
     return is_open;
 }
 
 /* As try_open_engine(), with smaller parts if the CPU's engine runs out of memory. */
-static bool open_engine(struct run *run, struct error *error)
+static bool open_engine(struct job_state *state, struct error *error)
 {
     struct error cause = {0};
-    while (!try_open_engine(run, &cause)) {
-        const size_t left = run->job->sort.count - run->count; /* large if the count is unknown */
-        const size_t part = (left < run->room ? left : run->room) / 2;
-        if (run->backend != backends[0] || part < MEMORY_PART_BYTES_MIN / run->sort->item_bytes) {
+    while (!try_open_engine(state, &cause)) {
+        const size_t left = state->job->sort.count - state->count; /* large if it is unknown */
+        const size_t part = (left < state->room ? left : state->room) / 2;
+        if (state->backend != backends[0] ||
+            part < MEMORY_PART_BYTES_MIN / state->sort->item_bytes) {
             error_merge(error, &cause);
             return false;
         }
-        run->part_count = part;
+        state->part_count = part;
         cause = (struct error){0};
     }
     return true;
 }
 
 /* Makes the spare backend the one that sorts. */
-static void change_to_spare(struct run *run, const struct error *reason)
+static void change_to_spare(struct job_state *state, const struct error *reason)
 {
-    const struct job *job = run->job;
-    run->backend = job->spare_backend;
-    run->functions = run->backend->keys;
-    run->sort = &job->spare_sort;
-    if (run->part_count != SIZE_MAX) /* SIZE_MAX: few items are kept, on either backend */
-        run->part_count = memory_limits_part(&job->memory, run->sort, true,
-                                             job->argsort.index_type ? job->keys_bytes : 0);
-    run->report->spare_reason = *reason;
+    const struct job *job = state->job;
+    state->backend = job->spare_backend;
+    state->functions = state->backend->keys;
+    state->sort = &job->spare_sort;
+    if (state->part_count != SIZE_MAX) /* SIZE_MAX: few items are kept, on either backend */
+        state->part_count = memory_limits_part(&job->memory, state->sort, true,
+                                               job->argsort.index_type ? job->keys_bytes : 0);
+    state->report->spare_reason = *reason;
 }
 
 /* Opens the first engine, with the spare backend if the first one cannot begin. */
-static bool open_first_engine(struct run *run, struct error *error)
+static bool open_first_engine(struct job_state *state, struct error *error)
 {
     struct error cause = {0};
-    if (open_engine(run, &cause))
+    if (open_engine(state, &cause))
         return true;
-    if (!run->job->spare_backend) {
+    if (!state->job->spare_backend) {
         error_merge(error, &cause);
         return false;
     }
-    change_to_spare(run, &cause);
-    return open_engine(run, error);
+    change_to_spare(state, &cause);
+    return open_engine(state, error);
 }
 
-bool run_sort_part(struct run *run, struct error *error)
+bool job_sort_part(struct job_state *state, struct error *error)
 {
-    return (run->count == 0 ? open_first_engine(run, error) : open_engine(run, error)) &&
-           read_keys(run, error) && run_sort_engine(run, error);
+    return (state->count == 0 ? open_first_engine(state, error) : open_engine(state, error)) &&
+           read_keys(state, error) && job_sort_engine(state, error);
 }

@@ -22,7 +22,7 @@
 #include "formats/array/format.h"
 #include "formats/lines/lines.h"
 #include "job/line_indices.h"
-#include "job/pipeline_run.h"
+#include "job/job_state.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -38,64 +38,65 @@ static bool writes_all_lines(const struct job *job)
 }
 
 /* Returns the stage in which the sink is filled: it may be that of a run on disk. */
-static enum stage stage_of_sink(const struct run *run)
+static enum stage stage_of_sink(const struct job_state *state)
 {
-    return run->sink == run->target ? STAGE_WRITE : STAGE_SPILL;
+    return state->sink == state->target ? STAGE_WRITE : STAGE_SPILL;
 }
 
 /* ---- an engine of items ---- */
 
-static bool key_lines(struct run *run, const struct sort_spec *sort, struct lines *lines,
+static bool key_lines(struct job_state *state, const struct sort_spec *sort, struct lines *lines,
                       struct error *error)
 {
     struct sort_spec spec = *sort;
-    uint64_t start = run_stage_begin(STAGE_PARSE);
+    uint64_t start = job_stage_begin(STAGE_PARSE);
     if (!lines_index(lines, error) ||
-        (run->job->argsort.index_type &&
-         !argsort_check_count(&run->job->argsort, run->lines_before + lines_count(lines), error)))
+        (state->job->argsort.index_type &&
+         !argsort_check_count(&state->job->argsort, state->lines_before + lines_count(lines),
+                              error)))
         return false;
-    run_stage_add(run, STAGE_PARSE, start);
+    job_stage_add(state, STAGE_PARSE, start);
     spec.count = lines_count(lines);
     spec.is_top = false; /* the order of equal keys is known only after the refinement */
-    if (!run->functions->open(&spec, &run->engine, error)) {
-        run->is_short = run->backend == backends[0];
+    if (!state->functions->open(&spec, &state->engine, error)) {
+        state->is_short = state->backend == backends[0];
         return false;
     }
-    start = run_stage_begin(STAGE_PARSE);
-    while (run->count < spec.count) {
+    start = job_stage_begin(STAGE_PARSE);
+    while (state->count < spec.count) {
         struct chunk chunk;
-        if (!run->functions->lend(run->engine, spec.count - run->count, &chunk, error) ||
+        if (!state->functions->lend(state->engine, spec.count - state->count, &chunk, error) ||
             !lines_key(lines, chunk.items, chunk.capacity, &chunk.count, error) ||
-            !run->functions->take(run->engine, chunk, error))
+            !state->functions->take(state->engine, chunk, error))
             return false;
-        run->count += chunk.count;
+        state->count += chunk.count;
     }
-    run_stage_add(run, STAGE_PARSE, start);
+    job_stage_add(state, STAGE_PARSE, start);
     return true;
 }
 
 /* Sets *items to the sorted items in one piece. This is the engine's own memory if it gives all
  * items at once, otherwise *buffer, which the caller frees, also after a failure. */
-static bool collect_items(struct run *run, struct key_index **items, void **buffer,
+static bool collect_items(struct job_state *state, struct key_index **items, void **buffer,
                           struct error *error)
 {
     struct chunk chunk;
     *items = NULL;
     *buffer = NULL;
-    for (size_t collected = 0, given = 0; collected < run->count; collected = given) {
-        if (!run_give_next(run, run->count, &chunk, &given, error))
+    for (size_t collected = 0, given = 0; collected < state->count; collected = given) {
+        if (!job_give_next(state, state->count, &chunk, &given, error))
             return false;
-        if (chunk.count == run->count) {
+        if (chunk.count == state->count) {
             *items = chunk.items;
             return true;
         }
-        if (!*buffer && !(*buffer = malloc(run->count * sizeof **items)))
-            return error_set(error, "out of memory: %zu lines need %zu bytes more", run->count,
-                             run->count * sizeof **items);
+        if (!*buffer && !(*buffer = malloc(state->count * sizeof **items)))
+            return error_set(error, "out of memory: %zu lines need %zu bytes more", state->count,
+                             state->count * sizeof **items);
         *items = *buffer;
         shared_copy(*items + collected, chunk.items, chunk.count * sizeof **items,
-                    run->job->sort.threads);
-        if (!run->functions->take_back(run->engine, chunk, error))
+                    state->job->sort.threads);
+        if (!state->functions->take_back(state->engine, chunk, error))
             return false;
     }
     return true;
@@ -104,32 +105,32 @@ static bool collect_items(struct run *run, struct key_index **items, void **buff
 /* Returns how many of the items, which are sorted by key, may be among the wanted first lines. The
  * tie group of the last of them is kept whole. With -u that is all items, because only the
  * refinement shows how many lines are dropped. */
-static size_t count_to_refine(const struct run *run, const struct key_index *items)
+static size_t count_to_refine(const struct job_state *state, const struct key_index *items)
 {
-    const struct job *job = run->job;
-    size_t wanted = sort_spec_given(&job->sort, run->count);
+    const struct job *job = state->job;
+    size_t wanted = sort_spec_given(&job->sort, state->count);
     if (job->line_order.unique)
-        return run->count;
-    while (wanted > 0 && wanted < run->count && items[wanted].key == items[wanted - 1].key)
+        return state->count;
+    while (wanted > 0 && wanted < state->count && items[wanted].key == items[wanted - 1].key)
         wanted++;
     return wanted;
 }
 
-static bool write_line_numbers(struct run *run, struct lines *lines, struct key_index *items,
-                               size_t count, struct error *error)
+static bool write_line_numbers(struct job_state *state, struct lines *lines,
+                               struct key_index *items, size_t count, struct error *error)
 {
     const struct chunk chunk = {.items = items, .capacity = count, .count = count};
     struct layout layout;
-    key_check_start_lines(&run->proof.written);
+    key_check_start_lines(&state->proof.written);
     return lines_number(lines, items, count, error) &&
-           run_begin_output(run, count, &layout, error) &&
-           run_write_chunk(run, &layout, &chunk, error) &&
-           proof_finish_indices(run, count, count == lines_count(lines), error);
+           job_begin_output(state, count, &layout, error) &&
+           job_write_chunk(state, &layout, &chunk, error) &&
+           proof_finish_indices(state, count, count == lines_count(lines), error);
 }
 
 /* Sorted lines: in the engine, or by their items. */
 struct sorted_lines {
-    struct run *run;
+    struct job_state *state;
     struct lines *lines;
     const struct key_index *items;
     size_t count;
@@ -139,10 +140,10 @@ static bool write_lines(void *context, struct error *error)
 {
     const struct sorted_lines *const sorted = context;
     struct lines_written written;
-    return run_write_header(sorted->run, error) &&
-           lines_write(sorted->lines, sorted->items, sorted->count, sorted->run->sink, &written,
+    return job_write_header(sorted->state, error) &&
+           lines_write(sorted->lines, sorted->items, sorted->count, sorted->state->sink, &written,
                        error) &&
-           proof_finish_lines(sorted->run, sorted->lines, &written,
+           proof_finish_lines(sorted->state, sorted->lines, &written,
                               sorted->count == lines_count(sorted->lines), error);
 }
 
@@ -150,36 +151,37 @@ static bool write_lines(void *context, struct error *error)
 static bool write_part_with_indices(struct sorted_lines *sorted, struct key_index *items,
                                     struct error *error)
 {
-    struct run *const run = sorted->run;
+    struct job_state *const state = sorted->state;
     if (!write_lines(sorted, error) || !lines_number(sorted->lines, items, sorted->count, error))
         return false;
     for (size_t i = 0; i < sorted->count; i++)
-        items[i].index += run->lines_before;
-    return line_indices_store(items, sorted->count, run->index_sink, error);
+        items[i].index += state->lines_before;
+    return line_indices_store(items, sorted->count, state->index_sink, error);
 }
 
-static bool refine_and_write_lines(struct run *run, struct lines *lines, struct error *error)
+static bool refine_and_write_lines(struct job_state *state, struct lines *lines,
+                                   struct error *error)
 {
     bool ok = false;
     struct key_index *items;
     void *buffer;
-    uint64_t start = run_stage_begin(STAGE_REFINE);
-    TRY(collect_items(run, &items, &buffer, error));
-    size_t count = count_to_refine(run, items);
+    uint64_t start = job_stage_begin(STAGE_REFINE);
+    TRY(collect_items(state, &items, &buffer, error));
+    size_t count = count_to_refine(state, items);
     TRY(lines_refine(lines, items, &count, error));
-    const size_t wanted = sort_spec_given(&run->job->sort, count);
-    run_stage_add(run, STAGE_REFINE, start);
-    start = run_stage_begin(stage_of_sink(run));
-    TRY(!writes_all_lines(run->job) ||
-        run_expect(run, run->header.bytes + lines_bytes(lines), error));
-    struct sorted_lines sorted = {run, lines, items, wanted};
-    if (run->index_sink)
+    const size_t wanted = sort_spec_given(&state->job->sort, count);
+    job_stage_add(state, STAGE_REFINE, start);
+    start = job_stage_begin(stage_of_sink(state));
+    TRY(!writes_all_lines(state->job) ||
+        job_expect(state, state->header.bytes + lines_bytes(lines), error));
+    struct sorted_lines sorted = {state, lines, items, wanted};
+    if (state->index_sink)
         TRY(write_part_with_indices(&sorted, items, error));
-    else if (run->job->argsort.index_type)
-        TRY(write_line_numbers(run, lines, items, wanted, error));
+    else if (state->job->argsort.index_type)
+        TRY(write_line_numbers(state, lines, items, wanted, error));
     else
-        TRY(run_write_proved(run, write_lines, &sorted, error));
-    run_stage_add(run, stage_of_sink(run), start);
+        TRY(job_write_proved(state, write_lines, &sorted, error));
+    job_stage_add(state, stage_of_sink(state), start);
     ok = true;
 done:
     free(buffer);
@@ -187,13 +189,13 @@ done:
 }
 
 /* Sorts lines in memory with an engine of items, and writes them. */
-static bool sort_items(struct run *run, const struct backend *backend, const struct sort_spec *sort,
-                       struct lines *lines, struct error *error)
+static bool sort_items(struct job_state *state, const struct backend *backend,
+                       const struct sort_spec *sort, struct lines *lines, struct error *error)
 {
-    run->backend = backend;
-    run->functions = backend->keys;
-    return key_lines(run, sort, lines, error) && run_sort_engine(run, error) &&
-           refine_and_write_lines(run, lines, error);
+    state->backend = backend;
+    state->functions = backend->keys;
+    return key_lines(state, sort, lines, error) && job_sort_engine(state, error) &&
+           refine_and_write_lines(state, lines, error);
 }
 
 /* ---- a text that is sent to an engine of lines while it is still being read ----
@@ -351,102 +353,103 @@ static size_t coming_bytes(const struct job *job)
 
 /* Starts to open the engine for `bytes` bytes of text while they are read. COUNT_UNKNOWN: it is
  * opened later. */
-static void start_feed(struct run *run, struct helper *helper, size_t bytes, struct text_feed *feed)
+static void start_feed(struct job_state *state, struct helper *helper, size_t bytes,
+                       struct text_feed *feed)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     struct sort_spec spec = job->sort;
     spec.count = bytes;
     spec.line_order = &job->line_order;
     spec.helper = (struct line_helper){helper, help_key, help_refine};
-    run->functions = job->backend->lines;
-    text_feed_start(feed, run->functions, &spec);
+    state->functions = job->backend->lines;
+    text_feed_start(feed, state->functions, &spec);
 }
 
 static bool write_text(void *context, struct error *error)
 {
-    struct run *const run = ((const struct sorted_lines *)context)->run;
+    struct job_state *const state = ((const struct sorted_lines *)context)->state;
     const struct lines *const lines = ((const struct sorted_lines *)context)->lines;
-    const uint64_t start = run_stage_begin(stage_of_sink(run));
+    const uint64_t start = job_stage_begin(stage_of_sink(state));
     const size_t most = lines_bytes(lines);
-    const bool writes_all = writes_all_lines(run->job);
+    const bool writes_all = writes_all_lines(state->job);
     struct text_check written;
     text_check_start(&written);
-    if ((writes_all && !run_expect(run, run->header.bytes + most, error)) ||
-        !run_write_header(run, error))
+    if ((writes_all && !job_expect(state, state->header.bytes + most, error)) ||
+        !job_write_header(state, error))
         return false;
     for (size_t given = 0;;) {
         struct chunk chunk;
-        if (!run->functions->give(run->engine, &chunk, error))
+        if (!state->functions->give(state->engine, &chunk, error))
             return false;
         given += chunk.count;
         if (given > most || (chunk.count == 0 && writes_all && given < most))
             return error_set(error, "%s: gave back %zu of %zu bytes: nothing is written",
-                             run->backend->name, given, most);
+                             state->backend->name, given, most);
         if (chunk.count == 0)
             break;
         text_check_begin_chunk(&written, chunk.items, given - chunk.count);
-        if (!sink_write_seen(run->sink, chunk.items, chunk.count, &written.tap, error) ||
-            !run->functions->take_back(run->engine, chunk, error))
+        if (!sink_write_seen(state->sink, chunk.items, chunk.count, &written.tap, error) ||
+            !state->functions->take_back(state->engine, chunk, error))
             return false;
     }
-    run_stage_add(run, stage_of_sink(run), start);
-    return proof_finish_text(run, lines, written.sum, error);
+    job_stage_add(state, stage_of_sink(state), start);
+    return proof_finish_text(state, lines, written.sum, error);
 }
 
 /* Sorts the text that was fed. */
-static bool sort_text(struct run *run, struct text_feed *feed, struct lines *lines,
+static bool sort_text(struct job_state *state, struct text_feed *feed, struct lines *lines,
                       struct error *error)
 {
-    const uint64_t start = run_stage_begin(STAGE_READ);
-    if (!text_feed_finish(feed, lines_whole_text(lines), lines_bytes(lines), &run->engine, error))
+    const uint64_t start = job_stage_begin(STAGE_READ);
+    if (!text_feed_finish(feed, lines_whole_text(lines), lines_bytes(lines), &state->engine, error))
         return false;
-    run_stage_add(run, STAGE_READ, start);
-    if (!run_sort_engine(run, error))
+    job_stage_add(state, STAGE_READ, start);
+    if (!job_sort_engine(state, error))
         return false;
     struct engine_times times;
-    run->functions->times(run->engine, &times);
-    run->count = times.lines;
+    state->functions->times(state->engine, &times);
+    state->count = times.lines;
     return true;
 }
 
-static bool sort_items_by_spare(struct run *run, struct lines *lines, struct error *error)
+static bool sort_items_by_spare(struct job_state *state, struct lines *lines, struct error *error)
 {
-    return sort_items(run, run->job->spare_backend, &run->job->spare_sort, lines, error);
+    return sort_items(state, state->job->spare_backend, &state->job->spare_sort, lines, error);
 }
 
 /* Sorts the text that was fed and writes it. If the engine of lines fails before writing begins,
  * the spare backend sorts, if the job has one: all lines are still in memory. */
-static bool sort_and_write_text(struct run *run, const struct helper *helper,
+static bool sort_and_write_text(struct job_state *state, const struct helper *helper,
                                 struct text_feed *feed, struct lines *lines, struct error *error)
 {
     struct error cause = {0};
-    struct sorted_lines sorted = {.run = run, .lines = lines};
-    if (sort_text(run, feed, lines, &cause))
-        return run_write_proved(run, write_text, &sorted, error);
-    if (!run->job->spare_backend || helper->has_failed) {
+    struct sorted_lines sorted = {.state = state, .lines = lines};
+    if (sort_text(state, feed, lines, &cause))
+        return job_write_proved(state, write_text, &sorted, error);
+    if (!state->job->spare_backend || helper->has_failed) {
         error_merge(error, &cause);
         return false;
     }
-    run->report->spare_reason = cause;
-    run_close_engine(run);
-    return sort_items_by_spare(run, lines, error);
+    state->report->spare_reason = cause;
+    job_close_engine(state);
+    return sort_items_by_spare(state, lines, error);
 }
 
 /* ---- both ---- */
 
 /* Reads more of the current input, up to its end or until the part is full. feed: NULL, or gets
  * each piece. */
-static bool read_input_lines(struct run *run, struct lines *lines, struct text_feed *feed,
+static bool read_input_lines(struct job_state *state, struct lines *lines, struct text_feed *feed,
                              bool *ended, struct error *error)
 {
-    const size_t room = run->job->part_bytes, most = feed ? TEXT_PIECE_BYTES : SIZE_MAX;
-    struct source *const source = run->job->readers[run->reader].source;
-    const size_t lines_before = run->job->readers[run->reader].keys_before; /* of other ranks */
-    if (run->readers_begun == run->reader &&
-        !lines_begin_input(lines, source_name(source), run->job->header_lines + lines_before,
+    const size_t room = state->job->part_bytes, most = feed ? TEXT_PIECE_BYTES : SIZE_MAX;
+    struct source *const source = state->job->readers[state->reader].source;
+    const size_t lines_before = state->job->readers[state->reader].keys_before; /* of other ranks */
+    if (state->readers_begun == state->reader &&
+        !lines_begin_input(lines, source_name(source), state->job->header_lines + lines_before,
                            error))
         return false;
-    run->readers_begun = run->reader + 1;
+    state->readers_begun = state->reader + 1;
     for (*ended = false; !*ended && !lines_exceed(lines, room);) {
         if (!lines_read_input(lines, source, room, most, ended, error))
             return false;
@@ -456,84 +459,84 @@ static bool read_input_lines(struct run *run, struct lines *lines, struct text_f
     return true;
 }
 
-static bool read_lines(struct run *run, struct lines *lines, struct text_feed *feed,
+static bool read_lines(struct job_state *state, struct lines *lines, struct text_feed *feed,
                        struct error *error)
 {
-    const uint64_t start = run_stage_begin(STAGE_READ);
-    const struct job *job = run->job;
+    const uint64_t start = job_stage_begin(STAGE_READ);
+    const struct job *job = state->job;
     bool ended = true;
-    for (; ended && run->reader < job->reader_count && !lines_exceed(lines, job->part_bytes);
-         run->reader += ended)
-        if (!read_input_lines(run, lines, feed, &ended, error))
+    for (; ended && state->reader < job->reader_count && !lines_exceed(lines, job->part_bytes);
+         state->reader += ended)
+        if (!read_input_lines(state, lines, feed, &ended, error))
             return false;
-    run->is_at_end = run->reader == job->reader_count && !lines_exceed(lines, job->part_bytes);
-    run_stage_add(run, STAGE_READ, start);
+    state->is_at_end = state->reader == job->reader_count && !lines_exceed(lines, job->part_bytes);
+    job_stage_add(state, STAGE_READ, start);
     return true;
 }
 
-bool run_read_lines(struct run *run, struct lines *lines, struct error *error)
+bool job_read_lines(struct job_state *state, struct lines *lines, struct error *error)
 {
-    return read_lines(run, lines, NULL, error);
+    return read_lines(state, lines, NULL, error);
 }
 
-bool run_sort_lines(struct run *run, struct lines *lines, struct error *error)
+bool job_sort_lines(struct job_state *state, struct lines *lines, struct error *error)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     struct helper helper = {lines, false};
     struct text_feed feed;
-    if (run->report->spare_reason.is_set) /* a backend that failed on one part is not tried again */
-        return sort_items_by_spare(run, lines, error);
+    if (state->report->spare_reason.is_set) /* what failed on one part is not tried again */
+        return sort_items_by_spare(state, lines, error);
     if (!has_engine_of_lines(job))
-        return sort_items(run, job->backend, &job->sort, lines, error);
-    start_feed(run, &helper, COUNT_UNKNOWN, &feed);
-    const bool ok = sort_and_write_text(run, &helper, &feed, lines, error);
+        return sort_items(state, job->backend, &job->sort, lines, error);
+    start_feed(state, &helper, COUNT_UNKNOWN, &feed);
+    const bool ok = sort_and_write_text(state, &helper, &feed, lines, error);
     text_feed_close(&feed);
     return ok;
 }
 
 /* Reports the size of the text, all of which is in memory, and announces the output. */
-static void note_all_lines(struct run *run, const struct lines *lines)
+static void note_all_lines(struct job_state *state, const struct lines *lines)
 {
-    run->report->item_bytes = lines_bytes(lines);
-    if (writes_all_lines(run->job))
-        run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
+    state->report->item_bytes = lines_bytes(lines);
+    if (writes_all_lines(state->job))
+        job_expect_ahead(state, state->header.bytes + lines_bytes(lines));
 }
 
 /* Sorts with an engine of lines, which is fed while the text is read, if that is all of the text.
  * The engine is not opened early for a text that surely does not fit. */
-static bool run_text(struct run *run, struct lines *lines, struct error *error)
+static bool run_text(struct job_state *state, struct lines *lines, struct error *error)
 {
-    const size_t coming = coming_bytes(run->job);
+    const size_t coming = coming_bytes(state->job);
     struct helper helper = {lines, false};
     struct text_feed feed;
-    start_feed(run, &helper, coming <= run->job->part_bytes ? coming : COUNT_UNKNOWN, &feed);
-    bool ok = read_lines(run, lines, &feed, error);
-    if (ok && run->is_at_end) {
-        note_all_lines(run, lines);
-        ok = sort_and_write_text(run, &helper, &feed, lines, error);
+    start_feed(state, &helper, coming <= state->job->part_bytes ? coming : COUNT_UNKNOWN, &feed);
+    bool ok = read_lines(state, lines, &feed, error);
+    if (ok && state->is_at_end) {
+        note_all_lines(state, lines);
+        ok = sort_and_write_text(state, &helper, &feed, lines, error);
     }
     text_feed_close(&feed);
     return ok;
 }
 
-static bool run_items(struct run *run, struct lines *lines, struct error *error)
+static bool run_items(struct job_state *state, struct lines *lines, struct error *error)
 {
-    if (!read_lines(run, lines, NULL, error))
+    if (!read_lines(state, lines, NULL, error))
         return false;
-    if (!run->is_at_end)
+    if (!state->is_at_end)
         return true;
-    note_all_lines(run, lines);
+    note_all_lines(state, lines);
     struct error cause = {0};
-    if (sort_items(run, run->job->backend, &run->job->sort, lines, &cause))
+    if (sort_items(state, state->job->backend, &state->job->sort, lines, &cause))
         return true;
-    run->is_at_end = !run->is_short;
-    if (run->is_at_end)
+    state->is_at_end = !state->is_short;
+    if (state->is_at_end)
         error_merge(error, &cause);
-    return !run->is_at_end;
+    return !state->is_at_end;
 }
 
-bool run_first_lines(struct run *run, struct lines *lines, struct error *error)
+bool job_first_lines(struct job_state *state, struct lines *lines, struct error *error)
 {
-    return has_engine_of_lines(run->job) ? run_text(run, lines, error)
-                                         : run_items(run, lines, error);
+    return has_engine_of_lines(state->job) ? run_text(state, lines, error)
+                                           : run_items(state, lines, error);
 }

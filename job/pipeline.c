@@ -15,86 +15,86 @@
 
 /* Checks that the file to be overwritten is the one that is read, of which some bytes were read
  * before it was opened as the output. */
-static bool check_same_file(const struct run *run, struct error *error)
+static bool check_same_file(const struct job_state *state, struct error *error)
 {
-    const struct source *const source = run->job->readers[0].source;
+    const struct source *const source = state->job->readers[0].source;
     errno = 0;
-    const bool is_same = sink_writes_to(run->sink, source);
+    const bool is_same = sink_writes_to(state->sink, source);
     if (is_same && source_is_unmodified(source))
         return true;
     if (errno)
-        return error_set_errno(error, "%s", sink_name(run->sink));
-    return error_set(error, "%s: %s; nothing is written", sink_name(run->sink),
+        return error_set_errno(error, "%s", sink_name(state->sink));
+    return error_set(error, "%s: %s; nothing is written", sink_name(state->sink),
                      is_same ? "it was changed while it was sorted"
                              : "it was moved, removed or replaced meanwhile");
 }
 
-static bool open_output(struct run *run, struct error *error)
+static bool open_output(struct job_state *state, struct error *error)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     struct sink_spec spec = job->output;
     if (job->group && !job->has_rank_output)
         spec.codec = &codecs[0]; /* what ranks write is compressed already */
-    if (!sink_open(&spec, &run->sink, error))
+    if (!sink_open(&spec, &state->sink, error))
         return false;
-    if (job->output.is_in_place && !check_same_file(run, error))
+    if (job->output.is_in_place && !check_same_file(state, error))
         return false;
     if (proof_sums_content(job))
-        sink_sum_content(run->sink);
+        sink_sum_content(state->sink);
     const bool is_packed = job->output.codec != &codecs[0];
     const bool is_binary = job->output_format != &format_text || is_packed;
     /* Open MPI gives ranks a terminal, whatever its own output is. */
-    const bool is_shown = sink_is_terminal(run->sink) && !job->group;
+    const bool is_shown = sink_is_terminal(state->sink) && !job->group;
     if (is_binary && is_shown && !job->binary_to_terminal)
         return error_set(error,
                          "%s: binary data is not written to a terminal: use -o FILE, %s or --force",
-                         sink_name(run->sink), is_packed ? "--no-zstd" : "--output-format=text");
-    return proof_check_verify(run, error);
+                         sink_name(state->sink), is_packed ? "--no-zstd" : "--output-format=text");
+    return proof_check_verify(state, error);
 }
 
 /* In place: checks the numbers in the memory of the engine, instead of giving them twice. */
-static bool check_keys(struct run *run, const struct layout *layout, struct error *error)
+static bool check_keys(struct job_state *state, const struct layout *layout, struct error *error)
 {
-    struct key_check *const written = &run->proof.written;
-    sink_skip(run->sink, layout->count * layout->type->bytes);
-    return run->functions->check(run->engine, &written->sum, &written->disorder, error);
+    struct key_check *const written = &state->proof.written;
+    sink_skip(state->sink, layout->count * layout->type->bytes);
+    return state->functions->check(state->engine, &written->sum, &written->disorder, error);
 }
 
-static bool give_keys(struct run *run, const struct layout *layout, struct error *error)
+static bool give_keys(struct job_state *state, const struct layout *layout, struct error *error)
 {
     for (size_t given = 0;;) {
         struct chunk chunk;
-        if (!run_give_next(run, layout->count, &chunk, &given, error))
+        if (!job_give_next(state, layout->count, &chunk, &given, error))
             return false;
         if (chunk.count == 0)
             return true;
-        if (!run_write_chunk(run, layout, &chunk, error) ||
-            !run->functions->take_back(run->engine, chunk, error))
+        if (!job_write_chunk(state, layout, &chunk, error) ||
+            !state->functions->take_back(state->engine, chunk, error))
             return false;
     }
 }
 
 static bool write_keys(void *context, struct error *error)
 {
-    struct run *const run = context;
-    const uint64_t start = run_stage_begin(STAGE_WRITE);
-    const bool can_check = sink_is_trial(run->sink) && run->job->output_format != &format_text;
+    struct job_state *const state = context;
+    const uint64_t start = job_stage_begin(STAGE_WRITE);
+    const bool can_check = sink_is_trial(state->sink) && state->job->output_format != &format_text;
     struct layout layout;
-    if (!run_begin_output(run, run->count, &layout, error) ||
-        !(can_check ? check_keys(run, &layout, error) : give_keys(run, &layout, error)))
+    if (!job_begin_output(state, state->count, &layout, error) ||
+        !(can_check ? check_keys(state, &layout, error) : give_keys(state, &layout, error)))
         return false;
-    run_stage_add(run, STAGE_WRITE, start);
-    return proof_finish_keys(run, error);
+    job_stage_add(state, STAGE_WRITE, start);
+    return proof_finish_keys(state, error);
 }
 
 /* Announces the size of the output if the numbers are counted in advance. */
-static void expect_numbers(struct run *run)
+static void expect_numbers(struct job_state *state)
 {
-    const struct job *job = run->job;
+    const struct job *job = state->job;
     if (job->sort.count == COUNT_UNKNOWN)
         return;
-    const struct layout layout = run_output_layout(job, job->sort.count);
-    run_expect_ahead(run, job->output_format->file_bytes(&layout));
+    const struct layout layout = job_output_layout(job, job->sort.count);
+    job_expect_ahead(state, job->output_format->file_bytes(&layout));
 }
 
 uint64_t job_output_bytes(const struct job *job)
@@ -109,7 +109,7 @@ uint64_t job_output_bytes(const struct job *job)
         (job->keep_lines ? drops_lines : count == COUNT_UNKNOWN))
         return 0;
     if (!job->keep_lines) {
-        const struct layout layout = run_output_layout(job, count);
+        const struct layout layout = job_output_layout(job, count);
         bytes = job->output_format->file_bytes(&layout);
     }
     return bytes <= INT64_MAX ? bytes : 0;
@@ -144,76 +144,76 @@ static bool can_be_in_place(const struct job *job)
 }
 
 /* Fails if the output, or runs on disk, will certainly have no room. Both exist at the end. */
-static bool check_room(const struct run *run, struct error *error)
+static bool check_room(const struct job_state *state, struct error *error)
 {
-    const struct job *const job = run->job;
+    const struct job *const job = state->job;
     const struct memory_limits *const memory = &job->memory;
     const uint64_t bytes = job_output_bytes(job), spilled = spilled_bytes(job);
     bool needs_no_output = true,
-         ok = bytes < ROOM_BYTES_MIN || sink_check_room(run->sink, bytes, error);
+         ok = bytes < ROOM_BYTES_MIN || sink_check_room(state->sink, bytes, error);
     if (ok && spilled >= ROOM_BYTES_MIN)
         ok = spill_check_room(memory->directories, memory->directory_count, spilled,
-                              sink_needs(run->sink, bytes), &needs_no_output, error);
+                              sink_needs(state->sink, bytes), &needs_no_output, error);
     if (!ok && needs_no_output && can_be_in_place(job))
         error_add(error, ", or overwrite the input with --in-place");
     return ok;
 }
 
-static bool run_keys(struct run *run, struct error *error)
+static bool run_keys(struct job_state *state, struct error *error)
 {
-    if (run->job->group)
-        return run_group_keys(run, error);
-    expect_numbers(run);
-    proof_start_keys(run);
-    if (!run_sort_part(run, error) ||
-        !(run->is_at_end ? run_write_proved(run, write_keys, run, error)
-                         : external_keys_run(run, error)))
+    if (state->job->group)
+        return job_group_keys(state, error);
+    expect_numbers(state);
+    proof_start_keys(state);
+    if (!job_sort_part(state, error) ||
+        !(state->is_at_end ? job_write_proved(state, write_keys, state, error)
+                           : external_keys_run(state, error)))
         return false;
-    run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;
+    state->report->item_bytes = (uint64_t)state->count * state->job->readers[0].layout.type->bytes;
     return true;
 }
 
-static bool run_lines(struct run *run, struct error *error)
+static bool run_lines(struct job_state *state, struct error *error)
 {
-    if (run->job->group)
-        return run_group_lines(run, error);
-    struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
+    if (state->job->group)
+        return job_group_lines(state, error);
+    struct lines *lines = lines_create(state->job->sort.threads, &state->job->line_order);
     if (!lines)
         return error_set(error, "out of memory");
-    bool ok = run_first_lines(run, lines, error);
-    if (ok && !run->is_at_end)
-        ok = external_lines_run(run, &lines, error);
+    bool ok = job_first_lines(state, lines, error);
+    if (ok && !state->is_at_end)
+        ok = external_lines_run(state, &lines, error);
     lines_free(lines);
     return ok;
 }
 
-static bool run_action(struct run *run, struct error *error)
+static bool run_action(struct job_state *state, struct error *error)
 {
-    switch (run->job->action) {
+    switch (state->job->action) {
     case JOB_CHECK:
-        return run_check(run, error);
+        return job_check(state, error);
     case JOB_MERGE:
-        return run_merge(run, error);
+        return job_merge(state, error);
     case JOB_SORT:
         break;
     }
-    return run->job->keep_lines ? run_lines(run, error) : run_keys(run, error);
+    return state->job->keep_lines ? run_lines(state, error) : run_keys(state, error);
 }
 
 /* Completes the report once the inputs are read. Bytes that --verify reads later do not count. */
-static void note_result(struct run *run)
+static void note_result(struct job_state *state)
 {
     struct trace_view view;
     trace_look(&view);
-    run->report->read_bytes = view.bytes[TRACE_READ];
-    run->report->count = run->count;
+    state->report->read_bytes = view.bytes[TRACE_READ];
+    state->report->count = state->count;
 }
 
-static bool verify_output(struct run *run, struct error *error)
+static bool verify_output(struct job_state *state, struct error *error)
 {
-    const uint64_t start = run_stage_begin(STAGE_VERIFY);
-    const bool ok = proof_verify(run, error);
-    run_stage_add(run, STAGE_VERIFY, start);
+    const uint64_t start = job_stage_begin(STAGE_VERIFY);
+    const bool ok = proof_verify(state, error);
+    job_stage_add(state, STAGE_VERIFY, start);
     return ok;
 }
 
@@ -223,51 +223,51 @@ static void add_damage(struct error *error)
     error_add(error, "; the file has been overwritten, in part at least, and is of no use");
 }
 
-static bool check_replaced(const struct run *run, struct error *error)
+static bool check_replaced(const struct job_state *state, struct error *error)
 {
     bool is_well = true;
-    for (size_t i = 0; is_well && i < run->job->reader_count; i++)
-        is_well = sink_check_replaced(run->sink, run->job->readers[i].source, error);
-    return group_agree(run->job->group, is_well, error);
+    for (size_t i = 0; is_well && i < state->job->reader_count; i++)
+        is_well = sink_check_replaced(state->sink, state->job->readers[i].source, error);
+    return group_agree(state->job->group, is_well, error);
 }
 
-static bool commit_output(struct run *run, struct error *error)
+static bool commit_output(struct job_state *state, struct error *error)
 {
-    const uint64_t start = run_stage_begin(STAGE_WRITE);
-    struct sink *sink = run->sink;
+    const uint64_t start = job_stage_begin(STAGE_WRITE);
+    struct sink *sink = state->sink;
     const bool is_overwriting = sink_is_overwriting(sink);
-    run->sink = NULL;
-    const bool ok = group_agree(run->job->group, sink_commit(sink, error), error);
+    state->sink = NULL;
+    const bool ok = group_agree(state->job->group, sink_commit(sink, error), error);
     if (!ok && is_overwriting)
         add_damage(error);
-    run_stage_add(run, STAGE_WRITE, start);
+    job_stage_add(state, STAGE_WRITE, start);
     return ok;
 }
 
 void pipeline_open_early(struct job *job)
 {
     struct error ignored = {0};
-    struct run run = {.job = job};
-    if (open_output(&run, &ignored)) {
-        expect_numbers(&run);
-        job->sink = run.sink;
+    struct job_state state = {.job = job};
+    if (open_output(&state, &ignored)) {
+        expect_numbers(&state);
+        job->sink = state.sink;
     } else {
-        sink_discard(run.sink);
+        sink_discard(state.sink);
     }
 }
 
 bool pipeline_open_group(struct job *job, struct error *error)
 {
-    struct run run = {.job = job};
-    if (!group_agree(job->group, open_output(&run, error), error)) {
-        sink_discard(run.sink);
+    struct job_state state = {.job = job};
+    if (!group_agree(job->group, open_output(&state, error), error)) {
+        sink_discard(state.sink);
         return false;
     }
     if (!job->keep_lines) {
-        const struct layout layout = run_output_layout(job, job->group_count);
-        rank_array_expect(&run, &layout);
+        const struct layout layout = job_output_layout(job, job->group_count);
+        rank_array_expect(&state, &layout);
     }
-    job->sink = run.sink;
+    job->sink = state.sink;
     return true;
 }
 
@@ -276,7 +276,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     bool ok = false;
     const bool has_output = job->action != JOB_CHECK;
     const uint64_t start = clock_now_ns();
-    struct run run = {
+    struct job_state state = {
         .job = job,
         .report = report,
         .backend = job->backend,
@@ -289,22 +289,22 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     job->sink = NULL;
     job->header = (struct lines_header){0};
     *report = (struct job_report){0};
-    TRY(!has_output || run.sink || group_agree(job->group, open_output(&run, error), error));
-    run.target = run.sink;
-    TRY(!has_output || group_agree(job->group, check_room(&run, error), error));
-    TRY(job->header_lines == 0 || job->group || job_take_headers(job, &run.header, error));
-    TRY(run_action(&run, error));
-    note_result(&run);
-    TRY(!job->verify || verify_output(&run, error));
-    TRY(!has_output || (check_replaced(&run, error) && commit_output(&run, error)));
+    TRY(!has_output || state.sink || group_agree(job->group, open_output(&state, error), error));
+    state.target = state.sink;
+    TRY(!has_output || group_agree(job->group, check_room(&state, error), error));
+    TRY(job->header_lines == 0 || job->group || job_take_headers(job, &state.header, error));
+    TRY(run_action(&state, error));
+    note_result(&state);
+    TRY(!job->verify || verify_output(&state, error));
+    TRY(!has_output || (check_replaced(&state, error) && commit_output(&state, error)));
     report->total_ns = clock_now_ns() - start;
     ok = true;
 done:
-    if (!ok && run.sink && sink_is_overwriting(run.sink))
+    if (!ok && state.sink && sink_is_overwriting(state.sink))
         add_damage(error);
-    report->is_undone = !ok && run.sink && sink_is_unused(run.sink);
-    free(run.header.text);
-    sink_discard(run.sink);
-    run_close_engine(&run);
+    report->is_undone = !ok && state.sink && sink_is_unused(state.sink);
+    free(state.header.text);
+    sink_discard(state.sink);
+    job_close_engine(&state);
     return ok;
 }

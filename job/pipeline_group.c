@@ -26,7 +26,7 @@
 #define CUT_SHARE ((uint64_t)16)
 
 struct group_keys {
-    struct run *run;
+    struct job_state *state;
     struct group *group;
     struct external_runs runs;
     struct layout layout; /* of the whole output */
@@ -41,8 +41,8 @@ struct group_keys {
 
 static bool sort_runs(struct group_keys *keys, struct error *error)
 {
-    struct run *const run = keys->run;
-    return run_sort_part(run, error) && external_runs_open(run, &keys->runs, error) &&
+    struct job_state *const state = keys->state;
+    return job_sort_part(state, error) && external_runs_open(state, &keys->runs, error) &&
            external_runs_keep(&keys->runs, error) && external_runs_keep_rest(&keys->runs, error);
 }
 
@@ -52,14 +52,14 @@ static void choose_targets(struct group_keys *keys)
 {
     const struct group *const group = keys->group;
     const uint64_t count = keys->layout.count;
-    const uint64_t header = rank_array_header_bytes(keys->run->job, &keys->layout);
+    const uint64_t header = rank_array_header_bytes(keys->state->job, &keys->layout);
     const size_t width = keys->layout.type->bytes;
-    const bool is_packed = keys->run->job->output.codec->encode;
+    const bool is_packed = keys->state->job->output.codec->encode;
     const bool is_large = count * width / group->size >= CUT_SHARE * CUT_BYTES;
-    const uint64_t unit = keys->run->job->has_rank_output ? width
-                          : is_packed                     ? FRAME_CONTENT_BYTES
-                          : is_large                      ? CUT_BYTES
-                                                          : width;
+    const uint64_t unit = keys->state->job->has_rank_output ? width
+                          : is_packed                       ? FRAME_CONTENT_BYTES
+                          : is_large                        ? CUT_BYTES
+                                                            : width;
     for (unsigned rank = 0; rank <= group->size; rank++) {
         const uint64_t bytes = header + group_share(group, count, rank) * width;
         const uint64_t target = ((bytes + unit - 1) / unit * unit - header) / width;
@@ -75,7 +75,7 @@ static size_t merge_bytes(const struct group_keys *keys)
 /* Merges runs of this rank if all ranks together have too many. */
 static bool reduce_runs(struct group_keys *keys, struct error *error)
 {
-    const size_t fan_in = external_merge_fan_in(merge_bytes(keys), keys->run->job->sort.threads);
+    const size_t fan_in = external_merge_fan_in(merge_bytes(keys), keys->state->job->sort.threads);
     size_t most;
     return ranks_limit_runs(keys->group, fan_in, &most, error) &&
            external_runs_reduce(&keys->runs, most, error);
@@ -83,7 +83,7 @@ static bool reduce_runs(struct group_keys *keys, struct error *error)
 
 static struct record_order record_order_of(const struct group_keys *keys)
 {
-    const struct sort_spec *const sort = &keys->run->job->sort;
+    const struct sort_spec *const sort = &keys->state->job->sort;
     return (struct record_order){.item_bytes = sort->item_bytes, .key_order = sort->order};
 }
 
@@ -114,21 +114,21 @@ static uint64_t range_count(const struct group_keys *keys)
 /* Collective. */
 static bool begin_output(struct group_keys *keys, struct error *error)
 {
-    struct run *const run = keys->run;
-    if (!run->job->argsort.index_type)
-        key_check_start_ordered(&run->proof.written, run->proof.written.key_bytes,
-                                run->proof.written.order);
-    return rank_array_begin(run, &keys->layout, keys->targets[keys->group->rank], range_count(keys),
-                            error);
+    struct job_state *const state = keys->state;
+    if (!state->job->argsort.index_type)
+        key_check_start_ordered(&state->proof.written, state->proof.written.key_bytes,
+                                state->proof.written.order);
+    return rank_array_begin(state, &keys->layout, keys->targets[keys->group->rank],
+                            range_count(keys), error);
 }
 
 static bool write_items(void *context, const void *items, size_t count, struct error *error)
 {
     struct group_keys *const keys = context;
     const struct chunk chunk = {.items = (void *)items, .capacity = count, .count = count};
-    if (keys->run->proof.written.sum.count == 0 && count > 0)
-        memcpy(keys->first_key, items, keys->run->job->sort.item_bytes);
-    return run_write_chunk(keys->run, &keys->layout, &chunk, error);
+    if (keys->state->proof.written.sum.count == 0 && count > 0)
+        memcpy(keys->first_key, items, keys->state->job->sort.item_bytes);
+    return job_write_chunk(keys->state, &keys->layout, &chunk, error);
 }
 
 static bool write_counted(struct group_keys *keys, struct error *error)
@@ -136,7 +136,7 @@ static bool write_counted(struct group_keys *keys, struct error *error)
     size_t count;
     uint64_t *const table = key_counts_table(keys->runs.counts, &count);
     return group_sum(keys->group, table, count, error) && begin_output(keys, error) &&
-           key_counts_write(keys->runs.counts, keys->run->job->sort.order,
+           key_counts_write(keys->runs.counts, keys->state->job->sort.order,
                             keys->targets[keys->group->rank], range_count(keys), write_items, keys,
                             error);
 }
@@ -144,7 +144,7 @@ static bool write_counted(struct group_keys *keys, struct error *error)
 static bool merge_range(void *context, struct item_run *runs, size_t run_count, struct error *error)
 {
     struct group_keys *const keys = context;
-    const struct sort_spec *const sort = &keys->run->job->sort;
+    const struct sort_spec *const sort = &keys->state->job->sort;
     const struct external_merge merge = {
         .item_bytes = sort->item_bytes,
         .order = sort->order,
@@ -162,14 +162,14 @@ static bool merge_range(void *context, struct item_run *runs, size_t run_count, 
 static bool exchange(struct group_keys *keys, struct error *error)
 {
     struct external_exchange exchange = {
-        .item_bytes = keys->run->job->sort.item_bytes,
+        .item_bytes = keys->state->job->sort.item_bytes,
         .merge = merge_range,
         .context = keys,
         .runs = keys->runs.list.runs,
         .run_count = keys->runs.list.count,
     };
     return begin_output(keys, error) &&
-           ranks_exchange(keys->run, &keys->numbered, merge_bytes(keys), &exchange, keys->figures,
+           ranks_exchange(keys->state, &keys->numbered, merge_bytes(keys), &exchange, keys->figures,
                           error);
 }
 
@@ -186,22 +186,22 @@ static bool write_range(void *context, struct error *error)
 /* Collective: checks the order from each rank to the next. */
 static bool check_ranks(struct group_keys *keys, struct error *error)
 {
-    struct key_check *const written = &keys->run->proof.written;
+    struct key_check *const written = &keys->state->proof.written;
     const struct record_order order = record_order_of(keys);
     const struct lines_ends ends = {
         .texts = {(char *)keys->first_key, (char *)written->last_key},
         .lengths = {order.item_bytes, order.item_bytes},
         .has_lines = written->sum.count > 0,
     };
-    return ranks_check_order(keys->run, &order, &ends, "number", error);
+    return ranks_check_order(keys->state, &order, &ends, "number", error);
 }
 
 /* The sums of all ranks take the place of this rank's, so that each rank proves the same. */
 static bool prove(struct group_keys *keys, struct error *error)
 {
     struct group *const group = keys->group;
-    struct proof *const proof = &keys->run->proof;
-    if (!group_agree(group, proof_check_order(keys->run, &proof->written, error), error) ||
+    struct proof *const proof = &keys->state->proof;
+    if (!group_agree(group, proof_check_order(keys->state, &proof->written, error), error) ||
         !group_agree(group, check_ranks(keys, error), error))
         return false;
     proof->file = proof->written.sum;
@@ -209,7 +209,7 @@ static bool prove(struct group_keys *keys, struct error *error)
            ranks_add_up(group, &proof->taken.sum, error) &&
            ranks_add_up(group, &proof->made.sum, error) &&
            ranks_add_up(group, &proof->written.sum, error) &&
-           group_agree(group, proof_finish_keys(keys->run, error), error);
+           group_agree(group, proof_finish_keys(keys->state, error), error);
 }
 
 /* ---- A job of numbers, from parts to output ---- */
@@ -217,9 +217,9 @@ static bool prove(struct group_keys *keys, struct error *error)
 /* Sorts this rank's part of the input. Sets the layout of the whole output. */
 static bool sort_part(struct group_keys *keys, struct error *error)
 {
-    struct run *const run = keys->run;
-    keys->layout = run_output_layout(run->job, run->job->group_count);
-    proof_start_keys(run);
+    struct job_state *const state = keys->state;
+    keys->layout = job_output_layout(state->job, state->job->group_count);
+    proof_start_keys(state);
     if (!group_agree(keys->group, sort_runs(keys, error), error))
         return false;
     keys->targets = calloc(keys->group->size + 1, sizeof *keys->targets);
@@ -238,25 +238,26 @@ static bool write_part(struct group_keys *keys, struct error *error)
         return false;
     struct rank_part part = {
         .is_empty = range_count(keys) == 0, .write = write_range, .context = keys};
-    return rank_array_write(keys->run, &keys->layout, &part, &keys->output_bytes, error);
+    return rank_array_write(keys->state, &keys->layout, &part, &keys->output_bytes, error);
 }
 
-bool run_group_keys(struct run *run, struct error *error)
+bool job_group_keys(struct job_state *state, struct error *error)
 {
-    struct group_keys keys = {.run = run, .group = run->job->group};
+    struct group_keys keys = {.state = state, .group = state->job->group};
     const uint64_t begin = clock_now_ns();
     bool ok = sort_part(&keys, error);
-    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    const uint64_t start = job_stage_begin(STAGE_WRITE);
     ok = ok && write_part(&keys, error);
-    run_stage_add(run, STAGE_WRITE, start);
+    job_stage_add(state, STAGE_WRITE, start);
     keys.figures[RANK_SORT_NS] = start - begin;
     keys.figures[RANK_WRITE_NS] = clock_now_ns() - start;
     keys.figures[RANK_WRITTEN_BYTES] = ok ? range_count(&keys) * keys.layout.type->bytes : 0;
-    ok = ok && prove(&keys, error) && ranks_report(run, keys.figures, error) &&
-         (run->job->has_rank_output || sink_move(run->sink, keys.output_bytes, error));
+    ok = ok && prove(&keys, error) && ranks_report(state, keys.figures, error) &&
+         (state->job->has_rank_output || sink_move(state->sink, keys.output_bytes, error));
     if (ok) {
-        run->count = run->job->group_count;
-        run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;
+        state->count = state->job->group_count;
+        state->report->item_bytes =
+            (uint64_t)state->count * state->job->readers[0].layout.type->bytes;
     }
     external_runs_close(&keys.runs);
     free(keys.targets);

@@ -25,7 +25,7 @@ static bool find_ranges(struct writer *writer, uint64_t *counts, struct error *e
     uint64_t *const own = counts + group->rank * row;
     uint64_t kept = 0;
     if (!group_agree(group,
-                     line_indices_count(task->run, task->sources, runs, own, &own[runs], error),
+                     line_indices_count(task->state, task->sources, runs, own, &own[runs], error),
                      error) ||
         !group_sum(group, counts, group->size * row, error))
         return false;
@@ -37,7 +37,7 @@ static bool find_ranges(struct writer *writer, uint64_t *counts, struct error *e
         writer->first += rank < group->rank ? has[runs] : 0;
         kept += has[runs];
     }
-    writer->layout = run_output_layout(task->run->job, (size_t)kept);
+    writer->layout = job_output_layout(task->state->job, (size_t)kept);
     const uint64_t left =
         writer->layout.count > writer->first ? writer->layout.count - writer->first : 0;
     writer->count = own[runs] < left ? own[runs] : left;
@@ -63,14 +63,14 @@ static bool write_items(void *context, struct key_index *items, size_t count, st
 {
     struct writer *const writer = context;
     const struct chunk chunk = {.items = items, .capacity = count, .count = count};
-    return run_write_chunk(writer->task->run, &writer->layout, &chunk, error);
+    return job_write_chunk(writer->task->state, &writer->layout, &chunk, error);
 }
 
 static bool merge_range(void *context, struct item_run *runs, size_t count, struct error *error)
 {
     struct writer *const writer = context;
     const struct line_indices indices = {
-        .run = writer->task->run,
+        .state = writer->task->state,
         .sources = writer->task->sources,
         .runs = runs,
         .run_count = count,
@@ -94,35 +94,35 @@ static bool write_range(void *context, struct error *error)
         .runs = task->runs,
         .run_count = task->run_count,
     };
-    return rank_array_begin(task->run, &writer->layout, writer->first, writer->count, error) &&
-           ranks_exchange(task->run, &writer->numbered, task->memory_bytes, &exchange,
+    return rank_array_begin(task->state, &writer->layout, writer->first, writer->count, error) &&
+           ranks_exchange(task->state, &writer->numbered, task->memory_bytes, &exchange,
                           task->figures, error);
 }
 
 /* Collective. */
 static bool prove(const struct writer *writer, struct error *error)
 {
-    struct run *const run = writer->task->run;
+    struct job_state *const state = writer->task->state;
     struct group *const group = writer->group;
-    struct proof *const proof = &run->proof;
-    uint64_t all = run->count;
+    struct proof *const proof = &state->proof;
+    uint64_t all = state->count;
     proof->file = proof->written.sum;
     return ranks_add_up(group, &proof->written.sum, error) && group_sum(group, &all, 1, error) &&
-           group_agree(
-               group,
-               proof_finish_indices(run, writer->layout.count, writer->layout.count == all, error),
-               error);
+           group_agree(group,
+                       proof_finish_indices(state, writer->layout.count,
+                                            writer->layout.count == all, error),
+                       error);
 }
 
 bool group_indices_write(struct group_indices *task, struct error *error)
 {
-    struct writer writer = {.task = task, .group = task->run->job->group};
-    key_check_start_lines(&task->run->proof.written);
+    struct writer writer = {.task = task, .group = task->state->job->group};
+    key_check_start_lines(&task->state->proof.written);
     bool ok = prepare(&writer, error);
     if (ok) {
         struct rank_part part = {
             .is_empty = writer.count == 0, .write = write_range, .context = &writer};
-        ok = rank_array_write(task->run, &writer.layout, &part, &task->output_bytes, error);
+        ok = rank_array_write(task->state, &writer.layout, &part, &task->output_bytes, error);
     }
     task->figures[RANK_WRITTEN_BYTES] = ok ? writer.count * writer.layout.type->bytes : 0;
     ok = ok && prove(&writer, error);

@@ -11,7 +11,7 @@
 #include "job/pipeline_ranks.h"
 
 struct group_indices {
-    struct run *run;
+    struct job_state *state;
     const struct item_run *runs; /* of indices, of this rank */
     size_t run_count;
     const struct spill_run *sources; /* the merged range of this rank */
@@ -20,7 +20,7 @@ struct group_indices {
     uint64_t output_bytes;           /* out: of all ranks */
 };
 
-/* Collective: writes the indices to run->sink, and proves them. */
+/* Collective: writes the indices to state->sink, and proves them. */
 bool group_indices_write(struct group_indices *indices, struct error *error);
 
 #endif

@@ -24,7 +24,7 @@
 #include <string.h>
 
 struct group_lines {
-    struct run *run;
+    struct job_state *state;
     struct group *group;
     struct external_lines external;
     struct rank_runs numbered;
@@ -43,11 +43,11 @@ struct group_lines {
 
 static bool sort_runs(struct group_lines *lines, struct error *error)
 {
-    struct run *const run = lines->run;
-    struct lines *part = lines_create(run->job->sort.threads, &run->job->line_order);
+    struct job_state *const state = lines->state;
+    struct lines *part = lines_create(state->job->sort.threads, &state->job->line_order);
     const bool ok = (part || error_set(error, "out of memory")) &&
-                    external_lines_open(run, &lines->external, error) &&
-                    run_read_lines(run, part, error) &&
+                    external_lines_open(state, &lines->external, error) &&
+                    job_read_lines(state, part, error) &&
                     external_lines_sort(&lines->external, &part, error);
     lines_free(part);
     return ok;
@@ -89,14 +89,14 @@ static void find_range(struct group_lines *lines)
 
 static struct record_order record_order_of(const struct group_lines *lines)
 {
-    return (struct record_order){.line_order = &lines->run->job->line_order, .item_bytes = 1};
+    return (struct record_order){.line_order = &lines->state->job->line_order, .item_bytes = 1};
 }
 
 /* Collective: divides the lines among the ranks. */
 static bool find_cuts(struct group_lines *lines, struct error *error)
 {
     struct group *const group = lines->group;
-    const struct job *const job = lines->run->job;
+    const struct job *const job = lines->state->job;
     const struct external_cuts cuts = {
         .group = group,
         .order = record_order_of(lines),
@@ -129,7 +129,7 @@ static bool merge_runs(struct group_lines *lines, struct item_run *runs, size_t 
 {
     struct lines_merge merge = {
         .count = count,
-        .writes_sources = lines->run->job->argsort.index_type,
+        .writes_sources = lines->state->job->argsort.index_type,
         .memory_bytes = merge_bytes(lines),
         .source_places = lines->numbered.positions + lines->group->rank * count,
         .source_sums = lines->sums,
@@ -155,7 +155,7 @@ static bool merge_to_run(struct group_lines *lines, struct item_run *runs, size_
 static bool merge_range(void *context, struct item_run *runs, size_t count, struct error *error)
 {
     struct group_lines *const lines = context;
-    const struct job *const job = lines->run->job;
+    const struct job *const job = lines->state->job;
     const struct external_lines *const external = &lines->external;
     struct item_run first = {0};
     if (lines->range_bytes == 0)
@@ -163,7 +163,7 @@ static bool merge_range(void *context, struct item_run *runs, size_t count, stru
     if (job->argsort.index_type)
         return merge_to_run(lines, runs, count, external->index_spill, &lines->sources, error);
     if (!job->sort.is_top)
-        return merge_runs(lines, runs, count, lines->run->sink, error);
+        return merge_runs(lines, runs, count, lines->state->sink, error);
     return merge_to_run(lines, runs, count, external->spill, &first, error) &&
            external_lines_copy(external, &first, job->sort.top, error);
 }
@@ -179,14 +179,14 @@ static bool is_put_aside(const struct job *job)
 /* Rank 0 writes the header before its lines, or each rank to its file. */
 static bool begin_output(struct group_lines *lines, struct error *error)
 {
-    struct run *const run = lines->run;
-    if (run->job->has_rank_output)
-        return run_write_header(run, error);
-    const uint64_t place = lines->group->rank == 0 ? 0 : run->header.bytes + lines->range_begin;
-    if (!is_put_aside(run->job))
-        sink_expect(run->sink, run->header.bytes + lines->all_bytes);
-    return (is_put_aside(run->job) || sink_move(run->sink, place, error)) &&
-           (lines->group->rank > 0 || run_write_header(run, error));
+    struct job_state *const state = lines->state;
+    if (state->job->has_rank_output)
+        return job_write_header(state, error);
+    const uint64_t place = lines->group->rank == 0 ? 0 : state->header.bytes + lines->range_begin;
+    if (!is_put_aside(state->job))
+        sink_expect(state->sink, state->header.bytes + lines->all_bytes);
+    return (is_put_aside(state->job) || sink_move(state->sink, place, error)) &&
+           (lines->group->rank > 0 || job_write_header(state, error));
 }
 
 /* Collective: merges the range of this rank. */
@@ -199,7 +199,7 @@ static bool exchange(struct group_lines *lines, struct error *error)
         .runs = lines->external.list.runs,
         .run_count = lines->external.list.count,
     };
-    return ranks_exchange(lines->run, &lines->numbered, merge_bytes(lines), &exchange,
+    return ranks_exchange(lines->state, &lines->numbered, merge_bytes(lines), &exchange,
                           lines->figures, error);
 }
 
@@ -208,14 +208,14 @@ static bool write_range(void *context, struct error *error)
 {
     struct group_lines *const lines = context;
     return group_agree(lines->group, begin_output(lines, error), error) &&
-           sink_map_shared(lines->run->sink, error) && exchange(lines, error);
+           sink_map_shared(lines->state->sink, error) && exchange(lines, error);
 }
 
 /* Collective: the indices of the lines in the range of this rank go to run->sink. */
 static bool write_indices(struct group_lines *lines, struct error *error)
 {
     struct group_indices indices = {
-        .run = lines->run,
+        .state = lines->state,
         .runs = lines->external.index_list.runs,
         .run_count = lines->external.index_list.count,
         .sources = &lines->sources.spilled,
@@ -229,18 +229,18 @@ static bool write_indices(struct group_lines *lines, struct error *error)
 
 static bool write_part(struct group_lines *lines, struct error *error)
 {
-    struct run *const run = lines->run;
+    struct job_state *const state = lines->state;
     struct rank_part part = {
         .is_empty = lines->range_bytes == 0, .write = write_range, .context = lines};
     bool ok;
-    if (run->job->argsort.index_type)
+    if (state->job->argsort.index_type)
         return write_indices(lines, error);
-    if (is_put_aside(run->job)) {
-        ok = ranks_write_aside(run, &part, &lines->output_bytes, error);
+    if (is_put_aside(state->job)) {
+        ok = ranks_write_aside(state, &part, &lines->output_bytes, error);
     } else {
         ok = write_range(lines, error);
         part.bytes = lines->range_bytes;
-        lines->output_bytes = run->header.bytes + lines->all_bytes;
+        lines->output_bytes = state->header.bytes + lines->all_bytes;
     }
     lines->figures[RANK_WRITTEN_BYTES] = part.bytes;
     return ok;
@@ -264,7 +264,7 @@ static bool check_runs(struct group_lines *lines, struct error *error)
     }
     for (size_t i = 0; ok && i < count; i++)
         ok = check_sum_equal(sums[i], written[i]) ||
-             proof_fail(lines->run, error, "a run of rank %u was changed after it was written",
+             proof_fail(lines->state, error, "a run of rank %u was changed after it was written",
                         lines->numbered.owners[i]);
     free(sums);
     return ok;
@@ -272,11 +272,11 @@ static bool check_runs(struct group_lines *lines, struct error *error)
 
 static bool prove(struct group_lines *lines, struct error *error)
 {
-    const struct job *const job = lines->run->job;
+    const struct job *const job = lines->state->job;
     const struct record_order order = record_order_of(lines);
     const bool ok = check_runs(lines, error) &&
-                    ranks_check_order(lines->run, &order, &lines->ends, "line", error);
-    lines->run->report->proof.scope =
+                    ranks_check_order(lines->state, &order, &lines->ends, "line", error);
+    lines->state->report->proof.scope =
         job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
     return group_agree(lines->group, ok, error);
 }
@@ -284,31 +284,31 @@ static bool prove(struct group_lines *lines, struct error *error)
 /* ---- All of it ---- */
 
 /* Collective: adds up the count and the bytes of the report over all ranks. */
-static bool add_up_counts(struct run *run, struct error *error)
+static bool add_up_counts(struct job_state *state, struct error *error)
 {
-    uint64_t words[2] = {run->count, run->report->item_bytes};
-    const bool ok = group_sum(run->job->group, words, 2, error);
-    run->count = (size_t)words[0];
-    run->report->item_bytes = words[1];
+    uint64_t words[2] = {state->count, state->report->item_bytes};
+    const bool ok = group_sum(state->job->group, words, 2, error);
+    state->count = (size_t)words[0];
+    state->report->item_bytes = words[1];
     return ok;
 }
 
-bool run_group_lines(struct run *run, struct error *error)
+bool job_group_lines(struct job_state *state, struct error *error)
 {
-    struct group_lines lines = {.run = run, .group = run->job->group};
+    struct group_lines lines = {.state = state, .group = state->job->group};
     const uint64_t begin = clock_now_ns();
     bool ok = group_agree(lines.group, sort_runs(&lines, error), error) &&
               group_agree(lines.group, reduce_runs(&lines, error), error) &&
               rank_runs_number(lines.group, lines.external.list.count, &lines.numbered, error) &&
               group_agree(lines.group, allocate(&lines, error), error);
-    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    const uint64_t start = job_stage_begin(STAGE_WRITE);
     ok = ok && find_cuts(&lines, error) && write_part(&lines, error);
-    run_stage_add(run, STAGE_WRITE, start);
+    job_stage_add(state, STAGE_WRITE, start);
     lines.figures[RANK_SORT_NS] = start - begin;
     lines.figures[RANK_WRITE_NS] = clock_now_ns() - start;
-    ok = ok && prove(&lines, error) && add_up_counts(run, error) &&
-         ranks_report(run, lines.figures, error) &&
-         (run->job->has_rank_output || sink_move(run->sink, lines.output_bytes, error));
+    ok = ok && prove(&lines, error) && add_up_counts(state, error) &&
+         ranks_report(state, lines.figures, error) &&
+         (state->job->has_rank_output || sink_move(state->sink, lines.output_bytes, error));
     external_lines_close(&lines.external);
     rank_runs_free(&lines.numbered);
     lines_ends_free(&lines.ends);

@@ -4,7 +4,7 @@
 #include "formats/io/input_file.h"
 #include "formats/io/spill.h"
 #include "formats/merge/lines_merge.h"
-#include "job/pipeline_run.h"
+#include "job/job_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,23 +40,23 @@ bool job_take_headers(const struct job *job, struct lines_header *first, struct 
     return true;
 }
 
-bool run_write_header(struct run *run, struct error *error)
+bool job_write_header(struct job_state *state, struct error *error)
 {
-    return run->header.bytes == 0 ||
-           sink_write(run->sink, run->header.text, run->header.bytes, error);
+    return state->header.bytes == 0 ||
+           sink_write(state->sink, state->header.text, state->header.bytes, error);
 }
 
-bool run_check(struct run *run, struct error *error)
+bool job_check(struct job_state *state, struct error *error)
 {
-    const struct job *job = run->job;
-    const uint64_t start = run_stage_begin(STAGE_READ);
+    const struct job *job = state->job;
+    const uint64_t start = job_stage_begin(STAGE_READ);
     struct lines_check check;
     const bool ok = lines_check(job->readers[0].source, &job->line_order, job->header_lines,
                                 job->sort.threads, &check, error);
-    run_stage_add(run, STAGE_READ, start);
-    run->count = check.lines;
-    run->report->item_bytes = check.bytes;
-    run->report->disorder = (struct disorder){
+    job_stage_add(state, STAGE_READ, start);
+    state->count = check.lines;
+    state->report->item_bytes = check.bytes;
+    state->report->disorder = (struct disorder){
         check.is_disordered, job->header_lines + check.lines + 1, check.text, check.length};
     return ok;
 }
@@ -94,9 +94,9 @@ static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, s
 
 /* Opens the inputs. An input that is also written to, as in "-m a b >>a", is copied first, as
  * sort(1) does. */
-static bool open_inputs(struct inputs *inputs, const struct run *run, struct error *error)
+static bool open_inputs(struct inputs *inputs, const struct job_state *state, struct error *error)
 {
-    const struct job *const job = run->job;
+    const struct job *const job = state->job;
     *inputs = (struct inputs){.sources = calloc(job->reader_count, sizeof *inputs->sources),
                               .copies = calloc(job->reader_count, sizeof *inputs->copies),
                               .count = job->reader_count};
@@ -104,7 +104,7 @@ static bool open_inputs(struct inputs *inputs, const struct run *run, struct err
         return error_set(error, "no memory to merge %zu inputs", inputs->count);
     for (size_t i = 0; i < inputs->count; i++) {
         inputs->sources[i] = job->readers[i].source;
-        if (sink_writes_to(run->sink, inputs->sources[i]) && !copy_input(inputs, i, job, error))
+        if (sink_writes_to(state->sink, inputs->sources[i]) && !copy_input(inputs, i, job, error))
             return false;
     }
     return true;
@@ -122,10 +122,10 @@ static void close_inputs(struct inputs *inputs, const struct job *job)
 
 /* Announces the size of the output if all lines are written, so that its space is allocated and
  * several threads write. A terminator is added to an input without one, and counts. */
-static void expect_merged(struct run *run, const struct inputs *inputs)
+static void expect_merged(struct job_state *state, const struct inputs *inputs)
 {
-    const struct job *const job = run->job;
-    uint64_t bytes = run->header.bytes;
+    const struct job *const job = state->job;
+    uint64_t bytes = state->header.bytes;
     bool is_exact = true;
     for (size_t i = 0; i < inputs->count; i++) {
         struct source *const source = inputs->sources[i];
@@ -136,11 +136,11 @@ static void expect_merged(struct run *run, const struct inputs *inputs)
             return;
         bytes += left > 0 && last != job->line_order.terminator;
     }
-    if (!job->line_order.unique && (is_exact || sink_replaces(run->sink)))
-        sink_expect(run->sink, bytes);
+    if (!job->line_order.unique && (is_exact || sink_replaces(state->sink)))
+        sink_expect(state->sink, bytes);
 }
 
-size_t run_merge_bytes(const struct job *job)
+size_t job_merge_bytes(const struct job *job)
 {
     const size_t threads_bytes = job->sort.threads * LINES_MERGE_THREAD_BYTES;
     const size_t most = job->part_bytes / 2;
@@ -148,13 +148,13 @@ size_t run_merge_bytes(const struct job *job)
     return bytes > MERGE_BYTES_MIN ? bytes : MERGE_BYTES_MIN;
 }
 
-bool run_merge(struct run *run, struct error *error)
+bool job_merge(struct job_state *state, struct error *error)
 {
-    const struct job *job = run->job;
-    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    const struct job *job = state->job;
+    const uint64_t start = job_stage_begin(STAGE_WRITE);
     struct inputs inputs;
-    bool ok = open_inputs(&inputs, run, error);
-    const size_t most = run_merge_bytes(job);
+    bool ok = open_inputs(&inputs, state, error);
+    const size_t most = job_merge_bytes(job);
     struct lines_merge merge = {
         .order = &job->line_order,
         .sources = inputs.sources,
@@ -164,13 +164,13 @@ bool run_merge(struct run *run, struct error *error)
         .threads = job->sort.threads,
     };
     if (ok) {
-        expect_merged(run, &inputs);
-        ok = run_write_header(run, error) && lines_merge_run(&merge, run->sink, error);
+        expect_merged(state, &inputs);
+        ok = job_write_header(state, error) && lines_merge_run(&merge, state->sink, error);
     }
     close_inputs(&inputs, job);
-    run_stage_add(run, STAGE_WRITE, start);
-    run->count = merge.lines;
-    run->report->item_bytes = merge.bytes;
-    run->report->proof.scope = PROOF_LINES;
+    job_stage_add(state, STAGE_WRITE, start);
+    state->count = merge.lines;
+    state->report->item_bytes = merge.bytes;
+    state->report->proof.scope = PROOF_LINES;
     return ok;
 }

@@ -22,7 +22,7 @@
 struct job;
 struct lines;
 struct lines_written;
-struct run;
+struct job_state;
 struct spill_run;
 
 struct proof {
@@ -51,31 +51,32 @@ struct proof_report {
 };
 
 /* Starts the checks of a job that sorts numbers, and sets the taps of its readers. */
-void proof_start_keys(struct run *run);
+void proof_start_keys(struct job_state *state);
 
 /* Compares the numbers written with those read, and checks their order. Fails with the
  * difference. */
-bool proof_finish_keys(struct run *run, struct error *error);
+bool proof_finish_keys(struct job_state *state, struct error *error);
 
 /* As proof_finish_keys(), for lines, or for indices of lines, that were sorted as items. are_all:
  * the output has all lines of the input. */
-bool proof_finish_lines(struct run *run, const struct lines *lines,
+bool proof_finish_lines(struct job_state *state, const struct lines *lines,
                         const struct lines_written *written, bool are_all, struct error *error);
-bool proof_finish_indices(struct run *run, uint64_t count, bool are_all, struct error *error);
+bool proof_finish_indices(struct job_state *state, uint64_t count, bool are_all,
+                          struct error *error);
 
 /* As proof_finish_keys(), for text that an engine of lines has given. written: checksum of the text
  * given to the sink. */
-bool proof_finish_text(struct run *run, const struct lines *lines, struct check_sum written,
+bool proof_finish_text(struct job_state *state, const struct lines *lines, struct check_sum written,
                        struct error *error);
 
 /* Sets the error "OUT: the proof failed: DIFFERENCE; OUT is left as it was", or with what else
  * happens to OUT. Returns false. */
-bool proof_fail(const struct run *run, struct error *error, const char *format, ...)
+bool proof_fail(const struct job_state *state, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* A run on disk that is read once, from its beginning to its end. */
 struct proof_reader {
-    const struct run *run;
+    const struct job_state *state;
     const struct spill_run *stored;
     uint64_t done;          /* bytes read */
     struct check_sum found; /* of these bytes */
@@ -87,16 +88,17 @@ bool proof_read_stored(struct proof_reader *reader, void *data, size_t most, siz
                        struct error *error);
 
 /* Fails, with the position, if the numbers written are not in order. */
-bool proof_check_order(const struct run *run, const struct key_check *written, struct error *error);
+bool proof_check_order(const struct job_state *state, const struct key_check *written,
+                       struct error *error);
 
 /* Fails if the job is to read back its output and cannot. The sink is open. */
-bool proof_check_verify(const struct run *run, struct error *error);
+bool proof_check_verify(const struct job_state *state, struct error *error);
 
 /* Returns true if the sink must compute the checksum of its content, because numbers cannot be
  * compared. */
 bool proof_sums_content(const struct job *job);
 
 /* Reads the new file back and checks it, before it replaces the old one. */
-bool proof_verify(struct run *run, struct error *error);
+bool proof_verify(struct job_state *state, struct error *error);
 
 #endif

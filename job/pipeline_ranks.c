@@ -76,18 +76,18 @@ bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct e
 
 /* ---- Exchange ---- */
 
-bool ranks_exchange(const struct run *run, const struct rank_runs *runs, size_t memory_bytes,
-                    struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
-                    struct error *error)
+bool ranks_exchange(const struct job_state *state, const struct rank_runs *runs,
+                    size_t memory_bytes, struct external_exchange *exchange,
+                    uint64_t figures[RANK_FIGURES], struct error *error)
 {
-    struct group *const group = run->job->group;
+    struct group *const group = state->job->group;
     const size_t streams = exchange->run_count * (group->size - 1) + runs->count;
     exchange->message_bytes =
         external_exchange_message_bytes(memory_bytes, streams, exchange->item_bytes);
     if (!find_least(group, &exchange->message_bytes, error)) /* both sides have one size */
         return false;
     exchange->group = group;
-    exchange->threads = run->job->sort.threads;
+    exchange->threads = state->job->sort.threads;
     exchange->first_run = runs->first;
     exchange->owners = runs->owners;
     exchange->all_runs = runs->count;
@@ -109,12 +109,12 @@ struct copy {
     unsigned char *buffer;
 };
 
-static bool copy_aside(struct run *run, struct copy *copy, struct error *error)
+static bool copy_aside(struct job_state *state, struct copy *copy, struct error *error)
 {
     while (copy->part.done < copy->part.stored->bytes) {
         size_t bytes;
         if (!proof_read_stored(&copy->part, copy->buffer, COPY_BYTES, &bytes, error) ||
-            !sink_write(run->sink, copy->buffer, bytes, error))
+            !sink_write(state->sink, copy->buffer, bytes, error))
             return false;
     }
     return true;
@@ -135,51 +135,51 @@ static bool send_aside(struct group *group, struct copy *copy, struct error *err
 }
 
 /* Rank 0 writes the part of another rank, and takes all of it. */
-static bool write_received(struct group *group, struct run *run, unsigned rank, uint64_t bytes,
-                           unsigned char *buffer, struct error *error)
+static bool write_received(struct group *group, struct job_state *state, unsigned rank,
+                           uint64_t bytes, unsigned char *buffer, struct error *error)
 {
     bool ok = true;
     while (bytes > 0) {
         const size_t some = bytes < COPY_BYTES ? (size_t)bytes : COPY_BYTES;
         if (!group_receive(group, buffer, some, rank, error))
             return false;
-        ok = ok && sink_write(run->sink, buffer, some, error);
+        ok = ok && sink_write(state->sink, buffer, some, error);
         bytes -= some;
     }
     return ok;
 }
 
 /* Writes the parts of all ranks to standard output, which is rank 0's. */
-static bool stream_aside(struct run *run, struct copy *copy, const uint64_t *sizes,
+static bool stream_aside(struct job_state *state, struct copy *copy, const uint64_t *sizes,
                          struct error *error)
 {
-    struct group *const group = run->job->group;
+    struct group *const group = state->job->group;
     if (!group_reserve(group, 1, error))
         return false;
     if (group->rank > 0)
         return send_aside(group, copy, error);
-    bool ok = copy_aside(run, copy, error);
+    bool ok = copy_aside(state, copy, error);
     for (unsigned rank = 1; !group->is_broken && rank < group->size; rank++)
-        ok = write_received(group, run, rank, sizes[rank], copy->buffer, error) && ok;
+        ok = write_received(group, state, rank, sizes[rank], copy->buffer, error) && ok;
     return ok;
 }
 
 /* Copies the part of this rank to its place in the file. */
-static bool place_aside(struct run *run, struct copy *copy, const uint64_t *sizes,
+static bool place_aside(struct job_state *state, struct copy *copy, const uint64_t *sizes,
                         struct error *error)
 {
     uint64_t place = 0;
-    for (unsigned rank = 0; rank < run->job->group->rank; rank++)
+    for (unsigned rank = 0; rank < state->job->group->rank; rank++)
         place += sizes[rank];
-    return sink_move(run->sink, place, error) && copy_aside(run, copy, error);
+    return sink_move(state->sink, place, error) && copy_aside(state, copy, error);
 }
 
 /* Collective: brings the parts of all ranks together. */
-static bool join_parts(struct run *run, const struct spill_run *part, uint64_t *output_bytes,
-                       struct error *error)
+static bool join_parts(struct job_state *state, const struct spill_run *part,
+                       uint64_t *output_bytes, struct error *error)
 {
-    struct group *const group = run->job->group;
-    struct copy copy = {.part = {.run = run, .stored = part}, .buffer = malloc(COPY_BYTES)};
+    struct group *const group = state->job->group;
+    struct copy copy = {.part = {.state = state, .stored = part}, .buffer = malloc(COPY_BYTES)};
     const bool has_memory = copy.buffer || error_set(error, "out of memory");
     uint64_t *const sizes =
         group_agree(group, has_memory, error) ? group_gather(group, &part->bytes, 1, error) : NULL;
@@ -188,8 +188,8 @@ static bool join_parts(struct run *run, const struct spill_run *part, uint64_t *
         *output_bytes += sizes[rank];
     const bool ok =
         sizes && group_agree(group,
-                             run->job->output.group ? place_aside(run, &copy, sizes, error)
-                                                    : stream_aside(run, &copy, sizes, error),
+                             state->job->output.group ? place_aside(state, &copy, sizes, error)
+                                                      : stream_aside(state, &copy, sizes, error),
                              error);
     free(copy.buffer);
     free(sizes);
@@ -197,22 +197,22 @@ static bool join_parts(struct run *run, const struct spill_run *part, uint64_t *
 }
 
 /* Collective: writes the part of this rank to a run of the spill. */
-static bool write_part(struct run *run, const struct rank_part *part, struct spill *spill,
+static bool write_part(struct job_state *state, const struct rank_part *part, struct spill *spill,
                        struct spill_run *aside, struct error *error)
 {
-    struct group *const group = run->job->group;
-    struct sink *const target = run->sink;
+    struct group *const group = state->job->group;
+    struct sink *const target = state->sink;
     struct sink *sink = NULL;
     const bool is_open = (spill || error_set(error, "out of memory")) &&
                          spill_begin(spill, aside, error) &&
-                         sink_open_run(aside, &run->job->output, &sink, error);
+                         sink_open_run(aside, &state->job->output, &sink, error);
     if (!group_agree(group, is_open, error)) {
         sink_discard(sink);
         return false;
     }
-    run->sink = sink;
+    state->sink = sink;
     bool ok = part->write(part->context, error);
-    run->sink = target;
+    state->sink = target;
     if (!ok) {
         sink_discard(sink);
         return false;
@@ -222,18 +222,18 @@ static bool write_part(struct run *run, const struct rank_part *part, struct spi
         aside->bytes = 0;
         aside->content = (struct check_sum){0};
     }
-    run->report->spilled_bytes += aside->bytes;
+    state->report->spilled_bytes += aside->bytes;
     return group_agree(group, ok, error);
 }
 
-bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output_bytes,
+bool ranks_write_aside(struct job_state *state, struct rank_part *part, uint64_t *output_bytes,
                        struct error *error)
 {
-    const struct memory_limits *const memory = &run->job->memory;
+    const struct memory_limits *const memory = &state->job->memory;
     struct spill *const spill = spill_create(memory->directories, memory->directory_count);
     struct spill_run aside = {0};
-    const bool ok =
-        write_part(run, part, spill, &aside, error) && join_parts(run, &aside, output_bytes, error);
+    const bool ok = write_part(state, part, spill, &aside, error) &&
+                    join_parts(state, &aside, output_bytes, error);
     part->bytes = aside.bytes;
     spill_free(spill);
     return ok;
@@ -266,44 +266,44 @@ static struct layout file_layout(const struct job *job, const struct layout *lay
     return own;
 }
 
-void rank_array_expect(struct run *run, const struct layout *layout)
+void rank_array_expect(struct job_state *state, const struct layout *layout)
 {
-    const struct job *const job = run->job;
+    const struct job *const job = state->job;
     const struct group *const group = job->group;
     const uint64_t count = group_share(group, layout->count, group->rank + 1) -
                            group_share(group, layout->count, group->rank);
     const struct layout own = file_layout(job, layout, count);
     if (!is_put_aside(job))
-        run_expect_ahead(run, job->output_format->file_bytes(&own));
+        job_expect_ahead(state, job->output_format->file_bytes(&own));
 }
 
-static bool begin_array(struct run *run, const struct layout *layout, uint64_t first,
+static bool begin_array(struct job_state *state, const struct layout *layout, uint64_t first,
                         uint64_t count, struct error *error)
 {
-    const struct job *const job = run->job;
+    const struct job *const job = state->job;
     const struct format *const format = job->output_format;
     const uint64_t place = rank_array_header_bytes(job, layout) + first * layout->type->bytes;
     const struct layout own = file_layout(job, layout, count);
-    sink_expect(run->sink, format->file_bytes(&own));
+    sink_expect(state->sink, format->file_bytes(&own));
     if (job->has_rank_output)
-        return format->write_header(run->sink, &own, error);
-    return (job->group->rank != 0 || format->write_header(run->sink, &own, error)) &&
-           (is_put_aside(job) || sink_move(run->sink, place, error));
+        return format->write_header(state->sink, &own, error);
+    return (job->group->rank != 0 || format->write_header(state->sink, &own, error)) &&
+           (is_put_aside(job) || sink_move(state->sink, place, error));
 }
 
-bool rank_array_begin(struct run *run, const struct layout *layout, uint64_t first, uint64_t count,
-                      struct error *error)
+bool rank_array_begin(struct job_state *state, const struct layout *layout, uint64_t first,
+                      uint64_t count, struct error *error)
 {
-    return group_agree(run->job->group, begin_array(run, layout, first, count, error), error) &&
-           sink_map_shared(run->sink, error);
+    return group_agree(state->job->group, begin_array(state, layout, first, count, error), error) &&
+           sink_map_shared(state->sink, error);
 }
 
-bool rank_array_write(struct run *run, const struct layout *layout, struct rank_part *part,
+bool rank_array_write(struct job_state *state, const struct layout *layout, struct rank_part *part,
                       uint64_t *output_bytes, struct error *error)
 {
-    if (is_put_aside(run->job))
-        return ranks_write_aside(run, part, output_bytes, error);
-    *output_bytes = run->job->output_format->file_bytes(layout);
+    if (is_put_aside(state->job))
+        return ranks_write_aside(state, part, output_bytes, error);
+    *output_bytes = state->job->output_format->file_bytes(layout);
     return part->write(part->context, error);
 }
 
@@ -354,17 +354,17 @@ static bool share_ends(struct group *group, const struct lines_ends *ends, const
     return group_sum(group, *texts, words, error);
 }
 
-bool ranks_check_order(const struct run *run, const struct record_order *order,
+bool ranks_check_order(const struct job_state *state, const struct record_order *order,
                        const struct lines_ends *ends, const char *noun, struct error *error)
 {
-    struct group *const group = run->job->group;
+    struct group *const group = state->job->group;
     const uint64_t own[ENDS_WORDS] = {ends->has_lines, ends->lengths[0], ends->lengths[1]};
     uint64_t *const rows = group_gather(group, own, ENDS_WORDS, error), *texts = NULL;
     bool ok = rows && share_ends(group, ends, rows, &texts, error);
     if (ok) {
         const unsigned rank = find_disorder(order, rows, group->size, texts);
         ok = rank == group->size ||
-             proof_fail(run, error,
+             proof_fail(state, error,
                         "the first %s of rank %u should be before the last one of the ranks before "
                         "it",
                         noun, rank);
@@ -382,12 +382,12 @@ bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *erro
     return ok;
 }
 
-bool ranks_report(struct run *run, uint64_t figures[RANK_FIGURES], struct error *error)
+bool ranks_report(struct job_state *state, uint64_t figures[RANK_FIGURES], struct error *error)
 {
     struct trace_view view;
     trace_look(&view);
     figures[RANK_READ_BYTES] = view.bytes[TRACE_READ];
     figures[RANK_MEMORY_BYTES] = memory_peak();
-    run->report->ranks = group_gather(run->job->group, figures, RANK_FIGURES, error);
-    return run->report->ranks;
+    state->report->ranks = group_gather(state->job->group, figures, RANK_FIGURES, error);
+    return state->report->ranks;
 }

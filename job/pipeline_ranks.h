@@ -8,7 +8,7 @@
 #include "formats/merge/lines_merge.h"
 #include "job/external_cuts.h"
 #include "job/external_exchange.h"
-#include "job/pipeline_run.h"
+#include "job/job_state.h"
 
 /* The sorted runs of all ranks, in the order of the input. */
 struct rank_runs {
@@ -35,14 +35,14 @@ bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct e
 
 /* Collective: runs the exchange. The caller sets its `item_bytes`, `merge`, `context`, `runs` and
  * `run_count`. memory_bytes: for messages. Adds to the figures of this rank. */
-bool ranks_exchange(const struct run *run, const struct rank_runs *runs, size_t memory_bytes,
-                    struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
-                    struct error *error);
+bool ranks_exchange(const struct job_state *state, const struct rank_runs *runs,
+                    size_t memory_bytes, struct external_exchange *exchange,
+                    uint64_t figures[RANK_FIGURES], struct error *error);
 
 /* A part of the output of this rank. */
 struct rank_part {
     bool is_empty; /* nothing is written; a codec would write a frame */
-    /* Collective: writes the part to run->sink. */
+    /* Collective: writes the part to state->sink. */
     bool (*write)(void *context, struct error *error);
     void *context;
     uint64_t bytes; /* out: of the part */
@@ -51,7 +51,7 @@ struct rank_part {
 /* Collective, for output whose size is not known before it is made, or that is not a file: each
  * rank puts its part aside on disk (-T). Then the parts are copied to their places in the
  * file, or rank 0 writes all of them. Sets *output_bytes to the size of the whole output. */
-bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output_bytes,
+bool ranks_write_aside(struct job_state *state, struct rank_part *part, uint64_t *output_bytes,
                        struct error *error);
 
 /* An output of numbers or indices, of which each rank writes a range. layout: of all ranks. */
@@ -61,21 +61,21 @@ uint64_t rank_array_header_bytes(const struct job *job, const struct layout *lay
 
 /* Announces the size of the output, or of this rank's file, if it is known from the layout, so that
  * its space is allocated while devices start and the input is read. */
-void rank_array_expect(struct run *run, const struct layout *layout);
+void rank_array_expect(struct job_state *state, const struct layout *layout);
 
 /* Collective: begins the range of this rank, `count` numbers from number `first` on: writes the
  * header if it is the first one or has a file of its own, and moves to its place. */
-bool rank_array_begin(struct run *run, const struct layout *layout, uint64_t first, uint64_t count,
-                      struct error *error);
+bool rank_array_begin(struct job_state *state, const struct layout *layout, uint64_t first,
+                      uint64_t count, struct error *error);
 
 /* Collective: writes the parts to their places at once if that is possible, else as
  * ranks_write_aside(). */
-bool rank_array_write(struct run *run, const struct layout *layout, struct rank_part *part,
+bool rank_array_write(struct job_state *state, const struct layout *layout, struct rank_part *part,
                       uint64_t *output_bytes, struct error *error);
 
 /* Collective: checks that the last number or line that a rank has written is not after the first
  * one of the ranks after it. With a unique order, lines must differ. noun: "number" or "line". */
-bool ranks_check_order(const struct run *run, const struct record_order *order,
+bool ranks_check_order(const struct job_state *state, const struct record_order *order,
                        const struct lines_ends *ends, const char *noun, struct error *error);
 
 /* Collective: replaces a sum by that of all ranks. */
@@ -83,6 +83,6 @@ bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *erro
 
 /* Collective: sets the bytes read and the memory of this rank in `figures`, and gathers the figures
  * of all ranks for the report. */
-bool ranks_report(struct run *run, uint64_t figures[RANK_FIGURES], struct error *error);
+bool ranks_report(struct job_state *state, uint64_t figures[RANK_FIGURES], struct error *error);
 
 #endif

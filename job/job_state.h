@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_run.h - a running job: the interface between the sources of pipeline.h only. A source
+/* job_state.h - a job while it runs: the interface between the sources of pipeline.h only. A source
  * calls those above it:
  *
  *   part.c                samples, reads and sorts a part of the numbers, writes its items
@@ -9,14 +9,15 @@
  *   pipeline_group*.c     the same for numbers and lines of a job that ranks share
  *   pipeline.c            output; the first part, which is all of the input if that fits in memory
  */
-#ifndef JOB_PIPELINE_RUN_H
-#define JOB_PIPELINE_RUN_H
+#ifndef JOB_STATE_H
+#define JOB_STATE_H
 
 #include "formats/lines/lines.h"
 #include "job/pipeline.h"
 #include "job/pipeline_proof.h"
 
-struct run {
+/* A job while it runs. struct job is what the plan wants, and does not change. */
+struct job_state {
     const struct job *job;
     struct job_report *report;
     const struct backend *backend;            /* the backend of the engine */
@@ -46,102 +47,103 @@ struct run {
 
 /* ---- part.c ---- */
 
-/* Sets the current stage of the job. Returns the time, for run_stage_add(). */
-uint64_t run_stage_begin(enum stage stage);
+/* Sets the current stage of the job. Returns the time, for job_stage_add(). */
+uint64_t job_stage_begin(enum stage stage);
 
 /* Adds the time since start_ns to the stage, in the report and in the trace. */
-void run_stage_add(struct run *run, enum stage stage, uint64_t start_ns);
+void job_stage_add(struct job_state *state, enum stage stage, uint64_t start_ns);
 
-/* Sorts the items that the engine has taken. run_close_engine() reports the time. */
-bool run_sort_engine(struct run *run, struct error *error);
+/* Sorts the items that the engine has taken. job_close_engine() reports the time. */
+bool job_sort_engine(struct job_state *state, struct error *error);
 
 /* Closes the engine, if there is one, and adds its times to the report. */
-void run_close_engine(struct run *run);
+void job_close_engine(struct job_state *state);
 
 /* Announces the size of the output to the sink before the input is read, so that its space is
  * allocated meanwhile. In a file system in memory, that space adds to the memory of the sort, which
  * is twice the output or more. So an output above memory_ahead_most() is not announced here, but
  * only when the sort has released its memory. Devices sort in memory of their own, and the limit is
  * half of the host's then. */
-void run_expect_ahead(struct run *run, uint64_t bytes);
+void job_expect_ahead(struct job_state *state, uint64_t bytes);
 
 /* Smaller outputs and runs are not checked: their disk is found full soon. */
 #define ROOM_BYTES_MIN ((uint64_t)16 << 20)
 
 /* Announces the size of the output before its first byte. Fails if it certainly has no room: the
  * size may not have been known when the job began, and other files have been written since. */
-bool run_expect(struct run *run, uint64_t bytes, struct error *error);
+bool job_expect(struct job_state *state, uint64_t bytes, struct error *error);
 
 /* Returns the layout of the output, of numbers or of indices, for `count` items taken. */
-struct layout run_output_layout(const struct job *job, size_t count);
+struct layout job_output_layout(const struct job *job, size_t count);
 
 /* Opens an engine for the next part of the numbers, reads them into it and sorts them. */
-bool run_sort_part(struct run *run, struct error *error);
+bool job_sort_part(struct job_state *state, struct error *error);
 
 /* Gets the engine's next chunk; count 0 at the end. Fails if the engine gives more or fewer than
  * `expected` items. The caller sets *given to 0 before the first call. */
-bool run_give_next(struct run *run, size_t expected, struct chunk *chunk, size_t *given,
+bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk, size_t *given,
                    struct error *error);
 
 /* Calls `write`, which must write all of the output and check it. In place, it is called twice:
  * first with a sink that writes nothing, so that all is checked before the first byte is
  * overwritten. */
-bool run_write_proved(struct run *run, bool (*write)(void *context, struct error *error),
+bool job_write_proved(struct job_state *state, bool (*write)(void *context, struct error *error),
                       void *context, struct error *error);
 
 /* Announces the size of the output and writes the format's header. count: of the items sorted, of
  * which --top takes the first. Fills *layout for the numbers or indices. */
-bool run_begin_output(struct run *run, size_t count, struct layout *layout, struct error *error);
+bool job_begin_output(struct job_state *state, size_t count, struct layout *layout,
+                      struct error *error);
 
 /* Writes the chunk's numbers, or the indices of its items. */
-bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
-                     struct error *error);
+bool job_write_chunk(struct job_state *state, const struct layout *layout,
+                     const struct chunk *chunk, struct error *error);
 
 /* ---- pipeline_order.c ---- */
 
 /* Run a JOB_CHECK and a JOB_MERGE. */
-bool run_check(struct run *run, struct error *error);
-bool run_merge(struct run *run, struct error *error);
+bool job_check(struct job_state *state, struct error *error);
+bool job_merge(struct job_state *state, struct error *error);
 
 /* Writes the header lines, if there are any. */
-bool run_write_header(struct run *run, struct error *error);
+bool job_write_header(struct job_state *state, struct error *error);
 
 /* Minimum memory for merging, even if the limit is lower. */
 #define MERGE_BYTES_MIN ((size_t)8 << 20)
 
 /* Returns the memory for merging lines: that of a part, without the memory that merging threads
  * need. */
-size_t run_merge_bytes(const struct job *job);
+size_t job_merge_bytes(const struct job *job);
 
 /* ---- part_lines.c ---- */
 
-/* Reads the first part of the lines. Sorts and writes it if run->is_at_end, that is, if it is all
+/* Reads the first part of the lines. Sorts and writes it if state->is_at_end, that is, if it is all
  * of the input and there is memory to sort it at once. */
-bool run_first_lines(struct run *run, struct lines *lines, struct error *error);
+bool job_first_lines(struct job_state *state, struct lines *lines, struct error *error);
 
 /* Reads lines up to the end of the inputs, or until the part is full. */
-bool run_read_lines(struct run *run, struct lines *lines, struct error *error);
+bool job_read_lines(struct job_state *state, struct lines *lines, struct error *error);
 
 /* Sorts lines in memory, and writes them to the sink. */
-bool run_sort_lines(struct run *run, struct lines *lines, struct error *error);
+bool job_sort_lines(struct job_state *state, struct lines *lines, struct error *error);
 
 /* ---- external_runs.c, external_lines.c ---- */
 
 /* Called when the first part of the numbers is sorted and more input remains. Sorts the remaining
  * parts, merges and writes. */
-bool external_keys_run(struct run *run, struct error *error);
+bool external_keys_run(struct job_state *state, struct error *error);
 
 /* Called when the first part of the lines, or more, is read, or all lines if there is no memory to
  * sort them at once. Sorts in parts, merges and writes. *lines is replaced for each part; the
  * caller frees the last one. */
-bool external_lines_run(struct run *run, struct lines **lines, struct error *error);
+bool external_lines_run(struct job_state *state, struct lines **lines, struct error *error);
 
 /* ---- pipeline_group.c, pipeline_group_lines.c: a job that ranks share ---- */
 
 /* Runs a job of numbers, or of their indices. */
-bool run_group_keys(struct run *run, struct error *error);
+bool job_group_keys(struct job_state *state, struct error *error);
 
 /* Runs a job of lines. */
-bool run_group_lines(struct run *run, struct error *error);
+bool job_group_lines(struct job_state *state, struct error *error);
 
 #endif
