@@ -115,7 +115,7 @@ static void make_part(const struct part *part)
 }
 
 /* Makes the items of a part in steps, which the taps observe. */
-static void make_part_seen(const struct part *part, const struct argsort_taps *taps)
+static void make_part_observed(const struct part *part, const struct argsort_taps *taps)
 {
     const unsigned key_bytes = part->argsort->key_bytes, item_bytes = part->argsort->item_bytes;
     struct part step = *part;
@@ -124,8 +124,8 @@ static void make_part_seen(const struct part *part, const struct argsort_taps *t
         step.end = step.begin + (left < STEP_COUNT ? left : STEP_COUNT);
         make_part(&step);
         const size_t count = step.end - step.begin;
-        tap_see(taps->keys, part->keys + step.begin * key_bytes, count * key_bytes);
-        tap_see(taps->items, part->items + step.begin * item_bytes, count * item_bytes);
+        tap_observe(taps->keys, part->keys + step.begin * key_bytes, count * key_bytes);
+        tap_observe(taps->items, part->items + step.begin * item_bytes, count * item_bytes);
     }
 }
 
@@ -143,6 +143,6 @@ void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t firs
                                   .first = argsort->first + first,
                                   .begin = i * share,
                                   .end = i + 1 == parts ? chunk->count : (i + 1) * share};
-        make_part_seen(&part, taps);
+        make_part_observed(&part, taps);
     }
 }

@@ -197,7 +197,7 @@ struct engine_functions {
      * the number of items that may pass through the chunk's memory, at most as many as `lend` was
      * called for. Returns NULL, and keeps *most, if the items must stay. `take` follows as usual;
      * chunk.count is then the number of items that the tap observed. */
-    struct tap *(*taker)(struct engine *engine, size_t *most);
+    struct tap *(*consumer)(struct engine *engine, size_t *most);
 
     /* For a spec with is_given_twice: checks the sorted items where the engine keeps them, before
      * the first one is given. As if all were given, *sum is their sum (core/check/check.h), and

@@ -374,7 +374,7 @@ static bool stream_put(struct engine *engine, struct error *error)
 }
 
 /* The tap for reading threads, once the stream is open and the array holds no items. */
-static struct tap *cpu_taker(struct engine *engine, size_t *most)
+static struct tap *cpu_consumer(struct engine *engine, size_t *most)
 {
     struct tap *const tap =
         engine->stream && engine->count == 0 ? stream_sort_tap(engine->stream) : NULL;
@@ -552,7 +552,8 @@ static bool cpu_check(struct engine *engine, struct check_sum *sum, uint64_t *di
         if (chunk.count == 0)
             break;
         key_check_begin_chunk(check, chunk.items, chunk.count);
-        tap_see_all(&check->tap, chunk.items, chunk.count * check->key_bytes, engine->spec.threads);
+        tap_observe_all(&check->tap, chunk.items, chunk.count * check->key_bytes,
+                        engine->spec.threads);
     }
     *sum = check->sum;
     *disorder = check->disorder;
@@ -585,7 +586,7 @@ static const struct engine_functions cpu_keys = {
     .times = cpu_times,
     .close = cpu_close,
     .rewind = cpu_rewind,
-    .taker = cpu_taker,
+    .consumer = cpu_consumer,
     .check = cpu_check,
 };
 

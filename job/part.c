@@ -222,11 +222,11 @@ static bool read_chunk_keys(struct job_state *state, struct reader *reader, stru
 {
     const struct job *job = state->job;
     size_t most = chunk.capacity;
-    if (state->functions->taker && can_hand_on(job, reader, &chunk))
-        reader->tap->taker = state->functions->taker(state->engine, &most);
+    if (state->functions->consumer && can_hand_on(job, reader, &chunk))
+        reader->tap->consumer = state->functions->consumer(state->engine, &most);
     const bool ok = job->input_format->read_keys(reader, chunk.items, most, &chunk.count, error) &&
                     check_nan(job, reader, &chunk, error);
-    reader->tap->taker = NULL;
+    reader->tap->consumer = NULL;
     if (!ok || !state->functions->take(state->engine, chunk, error))
         return false;
     *count = chunk.count;

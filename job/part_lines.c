@@ -388,7 +388,7 @@ static bool write_text(void *context, struct error *error)
         if (chunk.count == 0)
             break;
         text_check_begin_chunk(&written, chunk.items, given - chunk.count);
-        if (!sink_write_seen(state->sink, chunk.items, chunk.count, &written.tap, error) ||
+        if (!sink_write_observed(state->sink, chunk.items, chunk.count, &written.tap, error) ||
             !state->functions->take_back(state->engine, chunk, error))
             return false;
     }

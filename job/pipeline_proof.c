@@ -206,7 +206,7 @@ static bool verify_numbers(struct job_state *state, struct source *source, void 
                                            &count, error))
             return false;
         key_check_begin_chunk(&found, buffer, count);
-        tap_see_all(&found.tap, buffer, count * layout->type->bytes, job->sort.threads);
+        tap_observe_all(&found.tap, buffer, count * layout->type->bytes, job->sort.threads);
     } while (count > 0);
     return check_file(state, job->has_rank_output ? state->proof.file : state->proof.written.sum,
                       found.sum, "numbers", error) &&
@@ -227,7 +227,7 @@ static bool verify_bytes(struct job_state *state, struct source *source, void *b
     text_check_start(&found);
     do {
         text_check_begin_chunk(&found, buffer, found.sum.count);
-        if (!source_read_seen(source, buffer, VERIFY_BYTES, &found.tap, &bytes, error))
+        if (!source_read_observed(source, buffer, VERIFY_BYTES, &found.tap, &bytes, error))
             return false;
     } while (bytes > 0);
     return check_file(state, state->proof.content, found.sum, "bytes", error);

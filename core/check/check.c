@@ -8,19 +8,19 @@
 
 #include <string.h>
 
-void tap_see_all(struct tap *tap, const void *data, size_t bytes, unsigned threads)
+void tap_observe_all(struct tap *tap, const void *data, size_t bytes, unsigned threads)
 {
     if (!tap)
         return;
 #pragma omp parallel for schedule(static) num_threads((int)threads) if (bytes > TAP_PIECE_BYTES)
     for (size_t begin = 0; begin < bytes; begin += TAP_PIECE_BYTES) {
         const size_t left = bytes - begin;
-        tap_see(tap, (const unsigned char *)data + begin,
-                left < TAP_PIECE_BYTES ? left : TAP_PIECE_BYTES);
+        tap_observe(tap, (const unsigned char *)data + begin,
+                    left < TAP_PIECE_BYTES ? left : TAP_PIECE_BYTES);
     }
 }
 
-static void see_keys(struct tap *tap, const void *data, size_t bytes)
+static void observe_keys(struct tap *tap, const void *data, size_t bytes)
 {
     struct key_check *const check = (struct key_check *)tap;
     const size_t count = bytes / check->key_bytes;
@@ -28,7 +28,7 @@ static void see_keys(struct tap *tap, const void *data, size_t bytes)
                   (struct check_sum){count, check_hash_keys(check->key_bytes, data, count)});
 }
 
-static void see_ordered_keys(struct tap *tap, const void *data, size_t bytes)
+static void observe_ordered_keys(struct tap *tap, const void *data, size_t bytes)
 {
     struct key_check *const check = (struct key_check *)tap;
     const unsigned width = check->key_bytes;
@@ -45,18 +45,18 @@ static void see_ordered_keys(struct tap *tap, const void *data, size_t bytes)
 
 void key_check_start(struct key_check *check, unsigned key_bytes)
 {
-    *check = (struct key_check){.tap = {.see = see_keys, .unit_bytes = key_bytes},
+    *check = (struct key_check){.tap = {.observe = observe_keys, .unit_bytes = key_bytes},
                                 .key_bytes = key_bytes};
 }
 
 void key_check_start_ordered(struct key_check *check, unsigned key_bytes, struct key_order order)
 {
-    *check = (struct key_check){.tap = {.see = see_ordered_keys, .unit_bytes = key_bytes},
+    *check = (struct key_check){.tap = {.observe = observe_ordered_keys, .unit_bytes = key_bytes},
                                 .key_bytes = key_bytes,
                                 .order = order};
 }
 
-static void see_lines(struct tap *tap, const void *data, size_t bytes)
+static void observe_lines(struct tap *tap, const void *data, size_t bytes)
 {
     struct key_check *const check = (struct key_check *)tap;
     const struct key_index *const items = data;
@@ -81,7 +81,8 @@ static void see_lines(struct tap *tap, const void *data, size_t bytes)
 void key_check_start_lines(struct key_check *check)
 {
     const unsigned width = sizeof(struct key_index);
-    *check = (struct key_check){.tap = {.see = see_lines, .unit_bytes = width}, .key_bytes = width};
+    *check = (struct key_check){.tap = {.observe = observe_lines, .unit_bytes = width},
+                                .key_bytes = width};
 }
 
 struct check_sum key_check_indices(uint64_t count, unsigned threads)
@@ -126,7 +127,7 @@ struct check_sum text_check_sum(uint64_t place, const void *data, size_t bytes)
     return (struct check_sum){bytes, check_sum_text(place, data, bytes)};
 }
 
-static void see_text(struct tap *tap, const void *data, size_t bytes)
+static void observe_text(struct tap *tap, const void *data, size_t bytes)
 {
     struct text_check *const check = (struct text_check *)tap;
     check_sum_add(&check->sum, text_check_sum((uintptr_t)data - check->origin, data, bytes));
@@ -134,7 +135,7 @@ static void see_text(struct tap *tap, const void *data, size_t bytes)
 
 void text_check_start(struct text_check *check)
 {
-    *check = (struct text_check){.tap = {.see = see_text, .unit_bytes = 1}};
+    *check = (struct text_check){.tap = {.observe = observe_text, .unit_bytes = 1}};
 }
 
 void text_check_begin_chunk(struct text_check *check, const void *data, uint64_t place)

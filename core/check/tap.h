@@ -19,28 +19,28 @@
 #define TAP_PIECE_BYTES ((size_t)256 << 10)
 
 struct tap {
-    void (*see)(struct tap *tap, const void *data, size_t bytes);
-    size_t unit_bytes; /* pieces begin and end at multiples of it, counted from the begin of the
-                          data */
-    struct tap *taker; /* NULL, or a direct consumer: takes each piece after this tap has observed
-                          it, so that the bytes need not stay where they were read to */
+    void (*observe)(struct tap *tap, const void *data, size_t bytes);
+    size_t unit_bytes;    /* pieces begin and end at multiples of it, counted from the begin of the
+                             data */
+    struct tap *consumer; /* NULL, or a direct consumer: takes each piece after this tap has
+                          observed it, so that the bytes need not stay where they were read to */
 };
 
 /* Passes a piece to the tap, which may be NULL. */
-static inline void tap_see(struct tap *tap, const void *data, size_t bytes)
+static inline void tap_observe(struct tap *tap, const void *data, size_t bytes)
 {
     if (!tap || bytes == 0)
         return;
-    tap->see(tap, data, bytes);
-    if (tap->taker)
-        tap->taker->see(tap->taker, data, bytes);
+    tap->observe(tap, data, bytes);
+    if (tap->consumer)
+        tap->consumer->observe(tap->consumer, data, bytes);
 }
 
 /* Passes the whole units of the data to the tap, and returns their bytes. */
-static inline size_t tap_see_units(struct tap *tap, const void *data, size_t bytes)
+static inline size_t tap_observe_units(struct tap *tap, const void *data, size_t bytes)
 {
     const size_t whole = tap ? bytes - bytes % tap->unit_bytes : bytes;
-    tap_see(tap, data, whole);
+    tap_observe(tap, data, whole);
     return whole;
 }
 
@@ -59,13 +59,14 @@ static inline void tap_watch_pieces(struct tap_watch *watch)
     while ((begin = __atomic_fetch_add(&watch->next, TAP_PIECE_BYTES, __ATOMIC_RELAXED)) <
            watch->bytes) {
         const size_t left = watch->bytes - begin;
-        tap_see(watch->tap, watch->data + begin, left < TAP_PIECE_BYTES ? left : TAP_PIECE_BYTES);
+        tap_observe(watch->tap, watch->data + begin,
+                    left < TAP_PIECE_BYTES ? left : TAP_PIECE_BYTES);
     }
 }
 
 /* Passes an array in memory to the tap, in pieces, with at most `threads` threads. `tap` may be
  * NULL. */
-void tap_see_all(struct tap *tap, const void *data, size_t bytes, unsigned threads);
+void tap_observe_all(struct tap *tap, const void *data, size_t bytes, unsigned threads);
 
 /* ---- What several threads find ---- */
 

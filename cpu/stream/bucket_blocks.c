@@ -144,7 +144,7 @@ size_t bucket_chain_overwrite(const struct block_pool *pool, const struct bucket
         key_map_decode(check->key_bytes, check->order, next, count,
                        pool->data + piece.block * pool->block_bytes);
         key_check_begin_chunk(check, piece.data, count);
-        tap_see(&check->tap, piece.data, piece.bytes);
+        tap_observe(&check->tap, piece.data, piece.bytes);
         next += piece.bytes;
     }
     return (size_t)(next - (const unsigned char *)from);

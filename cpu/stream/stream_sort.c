@@ -39,7 +39,7 @@ struct large_bucket {
 };
 
 struct stream_sort {
-    struct tap tap; /* first, so that tap and stream have one address; its `see` takes keys */
+    struct tap tap; /* first, so that tap and stream have one address; its `observe` takes keys */
     struct sort_task task;
     bool is_counted;     /* task.count is exact; otherwise it is COUNT_USUAL */
     bool is_of_all_keys; /* the model is from a sample of all keys */
@@ -311,7 +311,7 @@ bool stream_sort_open(const struct sort_task *task, const struct stream_example 
     if (!stream)
         return error_set(error, "out of memory: %zu bytes are needed to sort", sizeof *stream);
     stream->task = *task;
-    stream->tap = (struct tap){.see = tap_put_keys, .unit_bytes = task->item_bytes};
+    stream->tap = (struct tap){.observe = tap_put_keys, .unit_bytes = task->item_bytes};
     stream->is_counted = task->count != SIZE_MAX;
     stream->is_of_all_keys = example->is_of_all_keys;
     if (!stream->is_counted)
@@ -653,7 +653,7 @@ static void sort_in_blocks(struct stream_sort *stream, struct key_check *check)
         if (is_large(stream, bucket)) {
             const unsigned char *const keys = find_given(stream, bucket);
             key_check_begin_chunk(own, keys, stream->sizes[bucket] / task->item_bytes);
-            tap_see(&own->tap, keys, stream->sizes[bucket]);
+            tap_observe(&own->tap, keys, stream->sizes[bucket]);
         } else if (stream->sizes[bucket] > 0) {
             const struct stream_part *const part = &stream->parts[omp_get_thread_num()];
             const unsigned char *keys = sort_bucket(stream, part, bucket, NULL);

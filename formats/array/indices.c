@@ -85,8 +85,8 @@ static size_t make_piece(const void *context, size_t piece, unsigned char *buffe
     unsigned char *out = buffer;
     for (size_t first = begin, next; first < end; first = next) {
         next = end - first < STEP_COUNT ? end : first + STEP_COUNT;
-        tap_see(indices->tap, (const unsigned char *)indices->items + first * item_bytes,
-                (next - first) * item_bytes);
+        tap_observe(indices->tap, (const unsigned char *)indices->items + first * item_bytes,
+                    (next - first) * item_bytes);
         out = indices->store(indices, first, next, out);
     }
     *bytes = (size_t)(out - buffer);
@@ -114,7 +114,7 @@ bool indices_write(const struct argsort *argsort, const struct format *format,
         .make = make_piece,
     };
     if (maker.pieces < maker.threads) { /* only a few threads make pieces, so all feed the tap */
-        tap_see_all(tap, chunk->items, chunk->count * argsort->item_bytes, maker.threads);
+        tap_observe_all(tap, chunk->items, chunk->count * argsort->item_bytes, maker.threads);
         indices.tap = NULL;
     }
     return piece_writer_run(&maker, sink, error);

@@ -507,7 +507,7 @@ static bool npy_read_keys(struct reader *reader, void *items, size_t capacity, s
     *count = 0;
     if (left == 0)
         return check_end(reader, error);
-    if (!source_read_seen(reader->source, items, want * item_bytes, reader->tap, &got, error))
+    if (!source_read_observed(reader->source, items, want * item_bytes, reader->tap, &got, error))
         return false;
     if (got < want * item_bytes)
         return refuse_data(reader, (uint64_t)reader->keys_read * item_bytes + got, "", error);
@@ -536,7 +536,7 @@ static bool npy_write_header(struct sink *sink, const struct layout *layout, str
 static bool npy_write_keys(struct sink *sink, const struct layout *layout, const void *items,
                            size_t count, struct tap *tap, struct error *error)
 {
-    return sink_write_seen(sink, items, count * layout->type->bytes, tap, error);
+    return sink_write_observed(sink, items, count * layout->type->bytes, tap, error);
 }
 
 static const char *const npy_extensions[] = {".npy", NULL};

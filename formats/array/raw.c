@@ -58,7 +58,7 @@ static bool raw_read_keys(struct reader *reader, void *items, size_t capacity, s
         want = layout->count - reader->keys_read;
     if (is_counted && want == 0)
         return check_end(reader, error);
-    if (!source_read_seen(reader->source, items, want * item_bytes, reader->tap, &got, error))
+    if (!source_read_observed(reader->source, items, want * item_bytes, reader->tap, &got, error))
         return false;
     if (is_counted && got < want * item_bytes)
         return error_set(error, "%s: the file was cut off while it was read, at %" PRIu64 " bytes",
@@ -80,7 +80,7 @@ static bool raw_write_header(struct sink *sink, const struct layout *layout, str
 static bool raw_write_keys(struct sink *sink, const struct layout *layout, const void *items,
                            size_t count, struct tap *tap, struct error *error)
 {
-    return sink_write_seen(sink, items, count * layout->type->bytes, tap, error);
+    return sink_write_observed(sink, items, count * layout->type->bytes, tap, error);
 }
 
 static const char *const raw_extensions[] = {

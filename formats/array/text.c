@@ -174,8 +174,8 @@ static void parse_piece(struct piece *piece, const struct reader *reader, unsign
         p = newline + 1;
     }
     trace_end(TRACE_PARSE, begin_ns, (uint64_t)(piece->end - piece->begin));
-    tap_see(reader->tap, items + piece->first_line * item_bytes,
-            (line - piece->first_line) * item_bytes);
+    tap_observe(reader->tap, items + piece->first_line * item_bytes,
+                (line - piece->first_line) * item_bytes);
 }
 
 /* Cuts the block into pieces of about equal size, which may be empty. */
@@ -284,8 +284,8 @@ static size_t format_piece(const void *context, size_t piece, unsigned char *buf
     const size_t left = numbers->count - first;
     const size_t end = first + (left < PIECE_ITEMS ? left : PIECE_ITEMS);
     char *out = (char *)buffer;
-    tap_see(numbers->tap, numbers->items + first * numbers->type->bytes,
-            (end - first) * numbers->type->bytes);
+    tap_observe(numbers->tap, numbers->items + first * numbers->type->bytes,
+                (end - first) * numbers->type->bytes);
     for (size_t i = first; i < end; ++i) {
         out += number_format(numbers->type, load_number(numbers, i), out);
         *out++ = '\n';

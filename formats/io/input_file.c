@@ -25,7 +25,7 @@
 static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offset, struct tap *tap,
                          int *cause)
 {
-    size_t done = 0, seen = 0;
+    size_t done = 0, observed = 0;
     *cause = 0;
     while (done < bytes) {
         const uint64_t begin_ns = trace_begin();
@@ -35,7 +35,7 @@ static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offs
         if (got > 0) {
             trace_end(TRACE_READ, begin_ns, (uint64_t)got);
             done += (size_t)got;
-            seen += tap_see_units(tap, data + seen, done - seen);
+            observed += tap_observe_units(tap, data + observed, done - observed);
         } else if (got == 0) {
             break;
         } else if (errno != EINTR) {
@@ -56,7 +56,7 @@ static size_t parallel_read(int file, void *data, size_t bytes, off_t offset, un
     /* A thread without a piece would be waited for too. With 16 threads for 8 pieces on 16 cores,
      * reads of 0.7 ms came every 8.0 ms while another thread allocated the space of the output, and
      * every 0.65 ms after that: probably two ticks of the scheduler (2026-11-22). */
-    const bool is_taken = tap && tap->taker;
+    const bool is_taken = tap && tap->consumer;
     const size_t piece_bytes = is_taken ? TAP_PIECE_BYTES : PIECE_BYTES;
     const size_t pieces = bytes / piece_bytes + (bytes % piece_bytes != 0);
     const unsigned useful = pieces < threads ? (unsigned)pieces : threads;
@@ -195,7 +195,7 @@ static bool read_file_shared(struct input_file *input, void *data, size_t bytes,
     errno = cause;
     if (*got < share && cause != 0)
         return error_set_errno(error, "%s", input->name);
-    if (*got < share && tap && tap->taker) /* it may have taken bytes after the gap */
+    if (*got < share && tap && tap->consumer) /* it may have taken bytes after the gap */
         return cut_off(input, input->offset, error);
     if (lseek(input->file, (off_t)input->offset, SEEK_SET) < 0)
         return error_set_errno(error, "%s", input->name);
@@ -235,12 +235,12 @@ static void close_file(struct input_file *input)
 }
 
 bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
-                     size_t *got, size_t *seen, struct error *error)
+                     size_t *got, size_t *observed, struct error *error)
 {
     bool ok = !input->is_parked || open_again(input, error);
     ok = ok && read_file_shared(input, data, bytes, tap, got, error);
     if (tap && ok)
-        *seen = *got - *got % tap->unit_bytes;
+        *observed = *got - *got % tap->unit_bytes;
     ok = ok && (*got > 0 || input_file_read_once(input, data, bytes, got, error)) &&
          (*got > 0 || input_file_check_whole(input, input->offset, error));
     if (input->is_parked)

@@ -47,11 +47,11 @@ bool input_file_begin(struct input_file *input, int file, struct error *error);
 bool input_file_read_once(struct input_file *input, void *data, size_t bytes, size_t *got,
                           struct error *error);
 
-/* Reads 1..bytes bytes; sets *got to 0 at the end. If the tap is not NULL, sets *seen to the number
- * of bytes that it has observed, from the first one on: the whole units of a read by several
+/* Reads 1..bytes bytes; sets *got to 0 at the end. If the tap is not NULL, sets *observed to the
+ * number of bytes that it has observed, from the first one on: the whole units of a read by several
  * threads, otherwise 0. The caller passes the others to the tap. */
 bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
-                     size_t *got, size_t *seen, struct error *error);
+                     size_t *got, size_t *observed, struct error *error);
 
 /* Reads `bytes` bytes from `offset` on, fewer only at the end, of a regular file that is open. Any
  * number of threads may call it at once. The position of the next read does not change. */
@@ -92,7 +92,7 @@ void input_file_close(struct input_file *input);
 /* Returns true if several threads should read `bytes` bytes. */
 static inline bool parallel_read_pays(unsigned threads, size_t bytes, const struct tap *tap)
 {
-    return threads > 1 && bytes >= (tap && tap->taker ? PARALLEL_TAKE_MIN : PARALLEL_READ_MIN);
+    return threads > 1 && bytes >= (tap && tap->consumer ? PARALLEL_TAKE_MIN : PARALLEL_READ_MIN);
 }
 
 #endif

@@ -219,7 +219,7 @@ static int grow(struct mapped_file *mapped, size_t end)
     return cause;
 }
 
-struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool is_seen,
+struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool grows_in_steps,
                                      struct file_space *space)
 {
     const struct mapped_system *const system = find_system(file);
@@ -232,7 +232,7 @@ struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, boo
                                    .is_in_memory = system && system->is_in_memory,
                                    .has_pages = has_pages,
                                    .size = space ? 0 : bytes,
-                                   .step = is_seen ? STEP_BYTES : bytes,
+                                   .step = grows_in_steps ? STEP_BYTES : bytes,
                                    .written = calloc(piece_count(bytes), sizeof(uint32_t))};
     mapped->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     pthread_mutex_init(&mapped->growing, NULL); /* cannot fail on Linux */
@@ -376,7 +376,7 @@ static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end,
         return cause;
     for (size_t done = 0, bytes; done < end - begin; done += bytes) {
         bytes = end - begin - done < TAP_PIECE_BYTES ? end - begin - done : TAP_PIECE_BYTES;
-        tap_see(tap, data + done, bytes);
+        tap_observe(tap, data + done, bytes);
         if (!store(mapped, mapped->data + begin + done, data + done, bytes))
             return EIO;
     }

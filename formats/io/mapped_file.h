@@ -43,18 +43,18 @@ unsigned mapped_file_writers(int file, bool finds_pages);
 
 /* Maps the first `bytes` bytes (1 to INT64_MAX) of a file that is open for reading and writing.
  * `has_pages`: the file has its size and its contents; otherwise none yet. The caller requests the
- * space from `space`. If `is_seen`, the file grows step by step, so that its size shows about how
- * much was written if the job does not finish; otherwise it gets its full size at once. `space` may
- * be NULL if the file already has its size and all of its space. Returns NULL if the file cannot be
- * mapped. Its size may then be more than 0, but it can still be written. The caller calls
- * mapped_file_close(), and keeps `file` and `space` open until then. */
-struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool is_seen,
+ * space from `space`. If `grows_in_steps`, the file grows step by step, so that its size shows
+ * about how much was written if the job does not finish; otherwise it gets its full size at once.
+ * `space` may be NULL if the file already has its size and all of its space. Returns NULL if the
+ * file cannot be mapped. Its size may then be more than 0, but it can still be written. The caller
+ * calls mapped_file_close(), and keeps `file` and `space` open until then. */
+struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool grows_in_steps,
                                      struct file_space *space);
 
 /* Starts to make new pages ahead of `writers` threads, up to `lead` bytes, as far as space is
  * requested, on file systems where that takes time: it can be done while the input is read. For a
- * file that is not `is_seen`, with space, once. Returns false if no thread can be started; the
- * mapping must be closed then. */
+ * file that does not grow in steps, with space, once. Returns false if no thread can be started;
+ * the mapping must be closed then. */
 bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers, size_t lead);
 
 /* Copies `data` to the file from `position` on, with at most `threads` threads. Only bytes within

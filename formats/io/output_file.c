@@ -377,7 +377,7 @@ static bool write_straight(struct output_file *output, uint64_t place, const voi
         const unsigned char *const content = (const unsigned char *)data + done;
         piece = bytes - done < most ? bytes - done : most;
         if (!is_watched)
-            tap_see(tap, content, piece);
+            tap_observe(tap, content, piece);
         if (!(is_watched ? write_watched(output, place + done, content, piece, threads, tap)
                          : write_piece(output, place + done, content, piece)))
             return false;
@@ -395,7 +395,7 @@ static bool write_mapped(const struct output_file *output, uint64_t place, const
     if (!mapped_file_write(output->mapped, place, data, bytes, writers, tap, threads, &done))
         return false;
     const unsigned char *const rest = (const unsigned char *)data + done;
-    tap_see_all(tap, rest, bytes - done, threads);
+    tap_observe_all(tap, rest, bytes - done, threads);
     return write_piece(output, place + done, rest, bytes - done);
 }
 
@@ -403,7 +403,7 @@ bool output_file_write(struct output_file *output, uint64_t place, const void *d
                        unsigned threads, struct tap *tap, const char *name, struct error *error)
 {
     if (output->kind == OUTPUT_TRIAL) {
-        tap_see_all(tap, data, bytes, threads);
+        tap_observe_all(tap, data, bytes, threads);
         return true;
     }
     const bool written = output->mapped ? write_mapped(output, place, data, bytes, threads, tap)

@@ -92,7 +92,7 @@ static bool write_place(struct sink *sink, uint64_t place, const void *data, siz
     if (!sink->run)
         return output_file_write(&sink->output, place, data, bytes, threads, tap, sink->name,
                                  error);
-    tap_see_all(tap, data, bytes, threads);
+    tap_observe_all(tap, data, bytes, threads);
     return spill_append(sink->run, data, bytes, error);
 }
 
@@ -104,7 +104,7 @@ static bool write_next(struct sink *sink, const void *data, size_t bytes, struct
     if (!sink->frames)
         return write_place(sink, output_file_claim(&sink->output, bytes), data, bytes,
                            sink->threads, tap, error);
-    tap_see_all(tap, data, bytes, sink->threads);
+    tap_observe_all(tap, data, bytes, sink->threads);
     return frame_writer_write(sink->frames, data, bytes, error);
 }
 
@@ -530,15 +530,15 @@ void sink_expect_least(struct sink *sink, uint64_t bytes)
         output_file_expect_least(&sink->output, bytes, sink->threads);
 }
 
-bool sink_write_seen(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
-                     struct error *error)
+bool sink_write_observed(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
+                         struct error *error)
 {
     return writer_check(sink, true, error) && write_next(sink, data, bytes, tap, error);
 }
 
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error)
 {
-    return sink_write_seen(sink, data, bytes, NULL, error);
+    return sink_write_observed(sink, data, bytes, NULL, error);
 }
 
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error)

@@ -133,8 +133,8 @@ bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error 
 
 /* As sink_write(). The tap, which may be NULL, observes the data just before it goes to the file or
  * the codec. `bytes` and the position in the file must be multiples of the tap's unit. */
-bool sink_write_seen(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
-                     struct error *error);
+bool sink_write_observed(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
+                         struct error *error);
 
 /* sink_lend() lends an empty buffer of SINK_BUFFER_BYTES; it blocks until one is free. Several
  * buffers may be lent at once. sink_put() returns a buffer with `bytes` bytes filled. The sink's

@@ -94,8 +94,8 @@ struct codec_choice {
 struct look {
     unsigned char *scratch; /* LOOK_BYTES; NULL if the file can be read only once */
     const unsigned char *data;
-    size_t bytes; /* at least LOOK_BYTES, or up to the end of the file */
-    bool is_seen; /* false: the position is out of reach, or after the end */
+    size_t bytes;     /* at least LOOK_BYTES, or up to the end of the file */
+    bool is_in_reach; /* false: the position is out of reach, or after the end */
 };
 
 /* Reads until the head has `want` bytes, or the file has ended. */
@@ -120,15 +120,15 @@ static bool look_at(struct input_file *input, struct head *head, uint64_t place,
     if (look->scratch) {
         const uint64_t begin = input->offset - head->bytes;
         look->data = look->scratch;
-        look->is_seen = begin + place <= input->bytes;
-        return !look->is_seen || input_file_read_at(input, begin + place, look->scratch, LOOK_BYTES,
-                                                    &look->bytes, error);
+        look->is_in_reach = begin + place <= input->bytes;
+        return !look->is_in_reach || input_file_read_at(input, begin + place, look->scratch,
+                                                        LOOK_BYTES, &look->bytes, error);
     }
     const bool has_room = place <= SOURCE_PEEK_MAX - LOOK_BYTES;
     if (!read_head(input, head, has_room ? (size_t)place + LOOK_BYTES : SOURCE_PEEK_MAX, error))
         return false;
-    look->is_seen = (has_room || input->has_ended) && place <= head->bytes;
-    if (look->is_seen) {
+    look->is_in_reach = (has_room || input->has_ended) && place <= head->bytes;
+    if (look->is_in_reach) {
         look->data = head->data + place;
         look->bytes = head->bytes - (size_t)place;
     }
@@ -158,7 +158,7 @@ static bool judge_content(struct input_file *input, const struct codec *codec, s
         return error_set(error, "%s: no memory to read it", input->name);
     const bool ok = look_past_skippable(input, codec, head, &look, error);
     const bool has_frame = ok && codec->recognises(look.data, look.bytes);
-    const bool has_ended = ok && look.is_seen && look.bytes == 0;
+    const bool has_ended = ok && look.is_in_reach && look.bytes == 0;
     const bool is_compressed =
         is_text ? has_frame && codec->is_sound(look.data, look.bytes) : !has_ended;
     free(look.scratch);
@@ -226,11 +226,11 @@ static bool read_frames(struct source *source, void *data, size_t bytes, size_t 
 }
 
 /* Reads 1..bytes decoded bytes after all that were read before, and may block; sets *got to 0 at
- * the end. The tap, which may be NULL, has observed the first *seen of them. */
+ * the end. The tap, which may be NULL, has observed the first *observed of them. */
 static bool read_further(struct source *source, void *data, size_t bytes, struct tap *tap,
-                         size_t *got, size_t *seen, struct error *error)
+                         size_t *got, size_t *observed, struct error *error)
 {
-    *got = *seen = 0;
+    *got = *observed = 0;
     if (source->ended || bytes == 0)
         return true;
     if (source->frames) {
@@ -241,7 +241,7 @@ static bool read_further(struct source *source, void *data, size_t bytes, struct
             return false;
         if (source->content_left != SIZE_UNKNOWN)
             source->content_left -= *got < source->content_left ? *got : source->content_left;
-    } else if (!input_file_read(&source->input, data, bytes, tap, got, seen, error)) {
+    } else if (!input_file_read(&source->input, data, bytes, tap, got, observed, error)) {
         return false;
     }
     source->ended = *got == 0;
@@ -254,9 +254,9 @@ static bool read_further(struct source *source, void *data, size_t bytes, struct
 
 /* Reads 1..bytes decoded bytes after those in `peeked`, as read_further() does. */
 static bool read_some(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
-                      size_t *seen, struct error *error)
+                      size_t *observed, struct error *error)
 {
-    *got = *seen = 0;
+    *got = *observed = 0;
     if (source->ahead && bytes > 0) {
         (void)read_ahead_stop(source->ahead);
         if (!read_ahead_take(source->ahead, data, bytes, source->input.threads, got, error))
@@ -266,14 +266,14 @@ static bool read_some(struct source *source, void *data, size_t bytes, struct ta
         read_ahead_close(source->ahead);
         source->ahead = NULL;
     }
-    return read_further(source, data, bytes, tap, got, seen, error);
+    return read_further(source, data, bytes, tap, got, observed, error);
 }
 
 static bool read_for_thread(void *opaque, void *data, size_t bytes, size_t *got,
                             struct error *error)
 {
-    size_t seen;
-    return read_further(opaque, data, bytes, NULL, got, &seen, error);
+    size_t observed;
+    return read_further(opaque, data, bytes, NULL, got, &observed, error);
 }
 
 void source_share_memory(struct source *source, unsigned readers)
@@ -570,9 +570,9 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
         peeked->begin = 0;
     }
     while (buffered(peeked) < want && !has_ended(source)) {
-        size_t got, seen;
+        size_t got, observed;
         const size_t missing = want - buffered(peeked);
-        if (!read_some(source, peeked->data + peeked->end, missing, NULL, &got, &seen, error))
+        if (!read_some(source, peeked->data + peeked->end, missing, NULL, &got, &observed, error))
             return false;
         peeked->end += got;
     }
@@ -608,8 +608,8 @@ static size_t step_bytes(const struct source *source, const struct tap *tap, siz
     return is_shared || bytes < TAP_PIECE_BYTES ? bytes : TAP_PIECE_BYTES;
 }
 
-bool source_read_seen(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
-                      struct error *error)
+bool source_read_observed(struct source *source, void *data, size_t bytes, struct tap *tap,
+                          size_t *got, struct error *error)
 {
     unsigned char *const target = data;
     struct buffer *peeked = &source->peeked;
@@ -620,24 +620,24 @@ bool source_read_seen(struct source *source, void *data, size_t bytes, struct ta
         peeked->begin += done;
     }
     *got = done;
-    size_t seen = tap_see_units(tap, target, done), end = done; /* bytes in `data` */
+    size_t observed = tap_observe_units(tap, target, done), end = done; /* bytes in `data` */
     while (done < bytes && !has_ended(source)) {
-        size_t more, more_seen;
+        size_t more, more_observed;
         size_t step = step_bytes(source, tap, done, bytes - done);
         step = step < bytes - done ? step : bytes - done;
-        if (tap && tap->taker) { /* only a partial unit must stay */
-            memmove(target, target + end - (done - seen), done - seen);
-            end = done - seen;
+        if (tap && tap->consumer) { /* only a partial unit must stay */
+            memmove(target, target + end - (done - observed), done - observed);
+            end = done - observed;
         }
-        if (!read_some(source, target + end, step, tap, &more, &more_seen, error))
+        if (!read_some(source, target + end, step, tap, &more, &more_observed, error))
             return false;
-        seen += more_seen;
+        observed += more_observed;
         done += more;
         end += more;
         *got = done;
-        const size_t whole = tap ? (done - seen) - (done - seen) % tap->unit_bytes : 0;
-        tap_see_all(tap, target + end - (done - seen), whole, source->input.threads);
-        seen += whole;
+        const size_t whole = tap ? (done - observed) - (done - observed) % tap->unit_bytes : 0;
+        tap_observe_all(tap, target + end - (done - observed), whole, source->input.threads);
+        observed += whole;
     }
     if (has_ended(source) && buffered(peeked) == 0)
         release(source);
@@ -646,7 +646,7 @@ bool source_read_seen(struct source *source, void *data, size_t bytes, struct ta
 
 bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error)
 {
-    return source_read_seen(source, data, bytes, NULL, got, error);
+    return source_read_observed(source, data, bytes, NULL, got, error);
 }
 
 bool source_store(struct source *source, uint64_t most, struct spill_run *run, uint64_t *stored,

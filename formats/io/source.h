@@ -126,8 +126,8 @@ bool source_read(struct source *source, void *data, size_t bytes, size_t *got, s
 /* As source_read(). The tap, which may be NULL, observes the whole units that are read. If the tap
  * has a direct consumer and source_has_places() is true, the bytes pass through the beginning of
  * `data`: SOURCE_PEEK_MAX bytes, and TAP_PIECE_BYTES for each thread of the source. */
-bool source_read_seen(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
-                      struct error *error);
+bool source_read_observed(struct source *source, void *data, size_t bytes, struct tap *tap,
+                          size_t *got, struct error *error);
 
 /* Returns true if source_read_at() may be called: for a plain regular file that is neither at its
  * end nor parked. */

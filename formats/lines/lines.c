@@ -268,7 +268,8 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
     if (need > room && !has_whole_lines && !memory_holds(need))
         return line_error_set_no_memory(error, source_name(source), lines->bytes);
     text_check_begin_chunk(&lines->read, lines->text, 0);
-    if (!source_read_seen(source, lines->text + lines->bytes, want, &lines->read.tap, &got, error))
+    if (!source_read_observed(source, lines->text + lines->bytes, want, &lines->read.tap, &got,
+                              error))
         return false;
     lines->bytes += got;
     *ended = got < want;

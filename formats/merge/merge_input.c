@@ -46,7 +46,7 @@ static bool read_block(struct line_block *block, struct error *error)
     size_t got;
     char *const target = block->text + block->filled;
     text_check_begin_chunk(&block->read, block->text, block->place);
-    if (!source_read_seen(block->source, target, want, &block->read.tap, &got, error))
+    if (!source_read_observed(block->source, target, want, &block->read.tap, &got, error))
         return false;
     const char *const found = memrchr(target, block->terminator, got);
     block->filled += got;
@@ -105,7 +105,7 @@ static size_t unmerged_offset(const struct merge_inputs *inputs, const struct me
 {
     return input->begin < input->item_count
                ? merge_item_offset(inputs->texts.text_shift, input->items[input->begin])
-               : input->seen;
+               : input->scanned;
 }
 
 static bool is_wanting_items(const struct merge_input *input)
@@ -124,7 +124,7 @@ static void move_items(const struct merge_inputs *inputs, struct merge_input *in
     }
     input->begin = 0;
     input->item_count = count;
-    input->seen -= drop;
+    input->scanned -= drop;
 }
 
 /* Bytes of text whose items a thread makes in one step. Small, because an input that is merged
@@ -145,7 +145,7 @@ static size_t coming_bytes(const struct merge_inputs *inputs, const struct merge
         return 0;
     return (is_wanting_text(inputs, input) ? input->block.capacity + unmerged_offset(inputs, input)
                                            : input->block.bytes) -
-           input->seen;
+           input->scanned;
 }
 
 /* Returns how many threads are useful: little text is not worth waking others. */
@@ -164,7 +164,7 @@ static bool refill_text(const struct merge_inputs *inputs, struct merge_input *i
 {
     const size_t merged = unmerged_offset(inputs, input);
     const bool is_wanting = is_wanting_text(inputs, input);
-    if (!is_wanting && input->seen == input->block.bytes)
+    if (!is_wanting && input->scanned == input->block.bytes)
         return true; /* all lines have items */
     move_items(inputs, input, is_wanting ? merged : 0);
     return !is_wanting || line_block_refill(&input->block, merged, error);
@@ -206,7 +206,7 @@ static size_t count_pieces(const struct merge_inputs *inputs)
     size_t pieces = 0;
     for (size_t k = 0; k < inputs->texts.active_count; k++) {
         const struct merge_input *const input = &inputs->inputs[inputs->texts.active[k]];
-        const size_t bytes = is_wanting_items(input) ? input->block.bytes - input->seen : 0;
+        const size_t bytes = is_wanting_items(input) ? input->block.bytes - input->scanned : 0;
         pieces += bytes / PIECE_BYTES + (bytes % PIECE_BYTES != 0);
     }
     return pieces;
@@ -218,7 +218,7 @@ static void plan_pieces(const struct merge_inputs *inputs, struct piece *piece)
         const size_t i = inputs->texts.active[k];
         const struct merge_input *const input = &inputs->inputs[i];
         const size_t end = is_wanting_items(input) ? input->block.bytes : 0;
-        for (size_t at = input->seen; at < end; at += PIECE_BYTES) {
+        for (size_t at = input->scanned; at < end; at += PIECE_BYTES) {
             const size_t left = end - at;
             const size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
             *piece++ =
@@ -251,7 +251,7 @@ static void place_lines(const struct merge_inputs *inputs, struct piece *pieces,
             is_first ? input->item_count : pieces[i - 1].first + pieces[i - 1].count;
         const size_t room = input->item_room - first;
         pieces[i].first = first;
-        pieces[i].text_begin = is_first ? input->seen : pieces[i - 1].text_end;
+        pieces[i].text_begin = is_first ? input->scanned : pieces[i - 1].text_end;
         if (pieces[i].count == 0)
             pieces[i].text_end = pieces[i].text_begin;
         pieces[i].count = pieces[i].count < room ? pieces[i].count : room;
@@ -357,8 +357,8 @@ static bool note_pieces(struct merge_inputs *inputs, const struct piece *pieces,
         append_items(inputs, input, piece);
         input->lines += piece->count;
         inputs->lines += piece->count;
-        inputs->bytes += piece->text_end - input->seen;
-        input->seen = piece->text_end;
+        inputs->bytes += piece->text_end - input->scanned;
+        input->scanned = piece->text_end;
     }
     return true;
 }
@@ -407,8 +407,8 @@ static void show_texts(struct merge_inputs *inputs)
         const size_t i = inputs->texts.active[k];
         const struct merge_input *const input = &inputs->inputs[i];
         inputs->texts.texts[i] = (struct merge_text){
-            input->block.text, input->items, input->begin,      input->item_count,
-            input->item_count, input->seen,  input->block.place};
+            input->block.text, input->items,   input->begin,      input->item_count,
+            input->item_count, input->scanned, input->block.place};
     }
 }
 

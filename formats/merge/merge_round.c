@@ -489,7 +489,7 @@ static bool write_line(struct merge_part *part, struct sink *sink, struct error 
     const struct line_with_image line = take_unit_to_write(part, &place);
     text_check_start(&check);
     text_check_begin_chunk(&check, line.text, place);
-    const bool written = sink_write_seen(sink, line.text, line.length + 1, &check.tap, error);
+    const bool written = sink_write_observed(sink, line.text, line.length + 1, &check.tap, error);
     check_sum_add(&part->sum, check.sum);
     return written;
 }

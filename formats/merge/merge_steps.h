@@ -220,7 +220,7 @@ struct merge_input {
     struct key_index *items;  /* owned */
     size_t item_room;         /* at least 1 */
     size_t item_count, begin; /* items[begin..item_count) are not merged yet */
-    size_t seen;              /* lines of block.text[0..seen) have items, or are merged */
+    size_t scanned;           /* lines of block.text[0..scanned) have items, or are merged */
     uint64_t lines;           /* of them, in the whole source */
 };
 
@@ -240,10 +240,10 @@ bool merge_input_open(struct merge_input *input, struct source *source, char ter
                       size_t bytes, struct error *error);
 void merge_input_close(struct merge_input *input);
 
-/* Returns true if the source has lines after those in block.text[0..seen). */
+/* Returns true if the source has lines after those in block.text[0..scanned). */
 static inline bool merge_input_goes_on(const struct merge_input *input)
 {
-    return !input->block.ended || input->seen < input->block.bytes;
+    return !input->block.ended || input->scanned < input->block.bytes;
 }
 
 /* Drops what the active texts have merged, reads more text and makes items, if half of the room is

@@ -244,7 +244,7 @@ static void test_pieces(void **state)
             key_check_begin_chunk(&check, first, COUNT / 2);
             for (size_t piece = (COUNT / 2 - 1) / PIECE + 1; piece-- > 0;) {
                 const size_t begin = piece * PIECE, left = COUNT / 2 - begin;
-                tap_see(&check.tap, first + begin, (left < PIECE ? left : PIECE) * 8);
+                tap_observe(&check.tap, first + begin, (left < PIECE ? left : PIECE) * 8);
             }
         }
         assert_int_equal(check.sum.count, COUNT);
@@ -268,7 +268,7 @@ static void test_appended_checks(void **state)
             const size_t count = begins[i + 1] - begins[i];
             key_check_start_ordered(&part, 8, key_order_identity());
             key_check_begin_chunk(&part, keys + begins[i], count);
-            tap_see(&part.tap, keys + begins[i], count * 8);
+            tap_observe(&part.tap, keys + begins[i], count * 8);
             key_check_append(&all, &part);
         }
         assert_int_equal(all.sum.count, COUNT);

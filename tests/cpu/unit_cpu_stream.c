@@ -36,7 +36,7 @@ static void check_checked(const struct key_check *check, const struct test_case 
 {
     struct key_check input;
     key_check_start(&input, c->wanted->bytes);
-    tap_see(&input.tap, c->input, c->count * c->wanted->bytes);
+    tap_observe(&input.tap, c->input, c->count * c->wanted->bytes);
     assert_true(check_sum_equal(check->sum, input.sum));
     assert_int_equal(check->disorder, 0);
 }
@@ -47,7 +47,7 @@ static void show(struct tap *tap, const unsigned char *keys, size_t bytes, unsig
     const size_t piece = 1024 * tap->unit_bytes;
 #pragma omp parallel for num_threads(threads + 1) schedule(dynamic)
     for (size_t begin = 0; begin < bytes; begin += piece)
-        tap_see(tap, keys + begin, bytes - begin < piece ? bytes - begin : piece);
+        tap_observe(tap, keys + begin, bytes - begin < piece ? bytes - begin : piece);
 }
 
 /* Puts the keys piece by piece, every second piece through the tap if there is one. Returns false

@@ -120,11 +120,11 @@ WRAP(void, stream_sort_give, (struct stream_sort * stream, void **keys, size_t *
 }
 
 /* "write": the input of the sink. */
-WRAP(bool, sink_write_seen,
+WRAP(bool, sink_write_observed,
      (struct sink * sink, const void *data, size_t bytes, struct tap *tap, struct error *error))
 {
     flip("write", data, bytes);
-    return __real_sink_write_seen(sink, data, bytes, tap, error);
+    return __real_sink_write_observed(sink, data, bytes, tap, error);
 }
 
 /* "buffer": the content of a sink's buffer, after it was filled. */
