@@ -261,9 +261,9 @@ static bool share_pivots(struct searcher *searcher, struct error *error)
 
 /* Finds where the run's records less than the pivot end, within the bounds. With or_equal the
  * records that are equal to it are included. */
-static bool find_place(struct searcher *searcher, const struct item_run *run, struct bounds bounds,
-                       const char *pivot, size_t length, bool or_equal, uint64_t *place,
-                       struct error *error)
+static bool find_position(struct searcher *searcher, const struct item_run *run,
+                          struct bounds bounds, const char *pivot, size_t length, bool or_equal,
+                          uint64_t *position, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     struct record *const probe = &searcher->probe;
@@ -277,7 +277,7 @@ static bool find_place(struct searcher *searcher, const struct item_run *run, st
         else
             bounds.high = probe->begin;
     }
-    *place = bounds.low;
+    *position = bounds.low;
     return true;
 }
 
@@ -292,9 +292,9 @@ static bool find_range(struct searcher *searcher, size_t c, size_t i, const char
         return true;
     }
     const bool is_earlier = i < pivot_run;
-    if (!find_place(searcher, &cuts->runs[i - cuts->first_run],
-                    searcher->bounds[c * cuts->all_runs + i], pivot, (size_t)searcher->lengths[c],
-                    is_earlier, &range->begin, error))
+    if (!find_position(searcher, &cuts->runs[i - cuts->first_run],
+                       searcher->bounds[c * cuts->all_runs + i], pivot,
+                       (size_t)searcher->lengths[c], is_earlier, &range->begin, error))
         return false;
     range->end = range->begin;
     return true;
@@ -308,10 +308,10 @@ static bool find_equal_range(struct searcher *searcher, size_t c, size_t i, cons
     const struct item_run *const run = &cuts->runs[i - cuts->first_run];
     const size_t length = (size_t)searcher->lengths[c];
     struct bounds bounds = searcher->bounds[c * cuts->all_runs + i];
-    if (!find_place(searcher, run, bounds, pivot, length, false, &range->begin, error))
+    if (!find_position(searcher, run, bounds, pivot, length, false, &range->begin, error))
         return false;
     bounds.low = range->begin;
-    return find_place(searcher, run, bounds, pivot, length, true, &range->end, error);
+    return find_position(searcher, run, bounds, pivot, length, true, &range->end, error);
 }
 
 /* Finds the ranges in the runs of this rank. */

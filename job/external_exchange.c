@@ -197,8 +197,8 @@ static const unsigned char *find_data(struct exchange *exchange, const struct st
 static bool send_next(struct exchange *exchange, struct stream *stream, bool has_failed)
 {
     const struct group *const group = exchange->task->group;
-    const size_t place = stream->begun % DEPTH;
-    struct message *const message = &stream->messages[place];
+    const size_t slot = stream->begun % DEPTH;
+    struct message *const message = &stream->messages[slot];
     const uint64_t first = begin_message(exchange, stream, message);
     const unsigned char *const data =
         has_failed ? NULL : find_data(exchange, stream, message, first);
@@ -207,7 +207,7 @@ static bool send_next(struct exchange *exchange, struct stream *stream, bool has
         cut_stream(stream, message->number);
     }
     exchange->task->sent_bytes += message->bytes;
-    return check(exchange, group->functions->send(group->context, slot_of(exchange, stream, place),
+    return check(exchange, group->functions->send(group->context, slot_of(exchange, stream, slot),
                                                   data ? data : message->buffer, message->bytes,
                                                   stream->rank, stream->tag));
 }
@@ -215,11 +215,11 @@ static bool send_next(struct exchange *exchange, struct stream *stream, bool has
 static bool receive_next(struct exchange *exchange, struct stream *stream)
 {
     const struct group *const group = exchange->task->group;
-    const size_t place = stream->begun % DEPTH;
-    struct message *const message = &stream->messages[place];
+    const size_t slot = stream->begun % DEPTH;
+    struct message *const message = &stream->messages[slot];
     begin_message(exchange, stream, message);
     return check(exchange, group->functions->receive(
-                               group->context, slot_of(exchange, stream, place), message->buffer,
+                               group->context, slot_of(exchange, stream, slot), message->buffer,
                                message->bytes, stream->rank, stream->tag));
 }
 
@@ -238,9 +238,9 @@ static bool begin_messages(struct exchange *exchange)
     const bool has_failed = exchange->has_failed, is_merged = exchange->is_merged;
     for (size_t i = exchange->sent_count; ok && i < exchange->count; i++) {
         struct stream *const stream = &exchange->streams[i];
-        for (size_t place = 0; is_merged && place < DEPTH; place++)
-            if (stream->messages[place].state == MESSAGE_READY)
-                stream->messages[place].state = MESSAGE_FREE;
+        for (size_t slot = 0; is_merged && slot < DEPTH; slot++)
+            if (stream->messages[slot].state == MESSAGE_READY)
+                stream->messages[slot].state = MESSAGE_FREE;
         while (ok && has_room(stream))
             ok = receive_next(exchange, stream);
     }
@@ -282,8 +282,8 @@ static bool is_done(struct exchange *exchange)
     for (size_t i = 0; done && i < exchange->count; i++) {
         const struct stream *const stream = &exchange->streams[i];
         done = stream->begun == stream->count;
-        for (size_t place = 0; place < DEPTH; place++)
-            done &= stream->messages[place].state != MESSAGE_MOVING;
+        for (size_t slot = 0; slot < DEPTH; slot++)
+            done &= stream->messages[slot].state != MESSAGE_MOVING;
     }
     done &= exchange->is_merged;
     pthread_mutex_unlock(&exchange->lock);
@@ -333,9 +333,9 @@ static void add_stream(struct exchange *exchange, const struct item_run *run, si
     };
     const uint64_t bytes = (stream->end - stream->begin) * task->item_bytes;
     stream->count = (size_t)((bytes + task->message_bytes - 1) / task->message_bytes);
-    for (size_t place = 0; place < DEPTH; place++)
-        stream->messages[place].buffer =
-            exchange->buffers + (exchange->count * DEPTH + place) * task->message_bytes;
+    for (size_t slot = 0; slot < DEPTH; slot++)
+        stream->messages[slot].buffer =
+            exchange->buffers + (exchange->count * DEPTH + slot) * task->message_bytes;
     exchange->count++;
 }
 

@@ -333,11 +333,11 @@ static bool reserve_samples(struct merger *merger, size_t count, struct error *e
 
 /* Makes the sample for an item of window i. Items of 16 bytes are distinct, and are their own
  * samples. Others get their window and position as index, so that equal items can be separated. */
-static struct key_index make_sample(const struct merger *merger, size_t i, size_t place)
+static struct key_index make_sample(const struct merger *merger, size_t i, size_t position)
 {
     const unsigned width = merger->merge->item_bytes;
-    struct key_index sample = {.index = (uint64_t)i << SAMPLE_ITEM_BITS | place};
-    const unsigned char *const item = merger->windows[i].items + place * width;
+    struct key_index sample = {.index = (uint64_t)i << SAMPLE_ITEM_BITS | position};
+    const unsigned char *const item = merger->windows[i].items + position * width;
     if (width == sizeof sample)
         memcpy(&sample, item, sizeof sample);
     else
@@ -364,9 +364,9 @@ static bool take_samples(struct merger *merger, struct error *error)
     for (size_t i = 0; i < merge->run_count; i++) {
         const struct window *const window = &merger->windows[i];
         struct key_index *sample = merger->other_samples + firsts[i];
-        for (size_t place = window->begin + merger->step - 1; place < window->end;
-             place += merger->step)
-            *sample++ = make_sample(merger, i, place);
+        for (size_t position = window->begin + merger->step - 1; position < window->end;
+             position += merger->step)
+            *sample++ = make_sample(merger, i, position);
     }
     for (size_t i = 0; i < merge->run_count; i++) {
         const size_t end = i + 1 < merge->run_count ? firsts[i + 1] : count;
@@ -393,14 +393,14 @@ static void cut_windows(const struct merger *merger, size_t sample, size_t *row)
     const bool is_own = merge->item_bytes == sizeof(struct key_index);
     const struct key_index *const splitter = &merger->samples[sample];
     const size_t run = (size_t)(splitter->index >> SAMPLE_ITEM_BITS);
-    const size_t place = splitter->index & key_bits_mask(SAMPLE_ITEM_BITS);
+    const size_t position = splitter->index & key_bits_mask(SAMPLE_ITEM_BITS);
     for (size_t i = 0; i < merge->run_count; i++) {
         const struct window *const window = &merger->windows[i];
         const struct item_array items = window_items(merger, i, window->end);
         if (is_own)
             row[i] = window->begin + item_count_before(sizeof *splitter, items, splitter, true);
         else if (i == run)
-            row[i] = place + 1;
+            row[i] = position + 1;
         else
             row[i] = window->begin +
                      item_count_before(merge->item_bytes, items, &splitter->key, i < run);
@@ -453,18 +453,18 @@ static size_t merge_group(struct merger *merger, size_t first, size_t count, uns
             for (size_t i = 0; i < columns; i++)
                 cuts[k * columns + i] = merger->windows[i].end;
     }
-    size_t places[count + 1];
-    places[0] = 0;
+    size_t positions[count + 1];
+    positions[0] = 0;
     for (size_t k = 0; k < count; k++)
-        places[k + 1] =
-            places[k] + count_between(cuts + k * columns, cuts + (k + 1) * columns, columns);
+        positions[k + 1] =
+            positions[k] + count_between(cuts + k * columns, cuts + (k + 1) * columns, columns);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t k = 0; k < count; k++)
         merge_piece(merger, cuts + k * columns, cuts + (k + 1) * columns,
-                    merger->arrays + k * columns, buffer + places[k] * merge->item_bytes,
+                    merger->arrays + k * columns, buffer + positions[k] * merge->item_bytes,
                     merger->scratch + (size_t)omp_get_thread_num() * merger->division.piece_bytes);
     memcpy(cuts, cuts + count * columns, columns * sizeof *cuts);
-    return places[count];
+    return positions[count];
 }
 
 /* Passes `count` merged items to the writing thread. Returns false when no more are wanted. */

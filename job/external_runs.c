@@ -47,10 +47,10 @@ uint64_t *key_counts_table(struct key_counts *counts, size_t *count)
     return counts->counts;
 }
 
-static uint16_t load(const unsigned char *items, size_t place, unsigned item_bytes)
+static uint16_t load(const unsigned char *items, size_t position, unsigned item_bytes)
 {
     uint16_t key = 0;
-    memcpy(&key, items + place * item_bytes, item_bytes);
+    memcpy(&key, items + position * item_bytes, item_bytes);
     return key;
 }
 

@@ -151,7 +151,7 @@ static bool can_hand_on(const struct job *job, const struct reader *reader,
                         const struct chunk *chunk)
 {
     return job->input_format != &format_text && job->nan != NAN_ERROR &&
-           source_has_places(reader->source) &&
+           source_can_read_at(reader->source) &&
            chunk->capacity * job->sort.item_bytes >=
                SOURCE_PEEK_MAX + job->sort.threads * TAP_PIECE_BYTES;
 }
@@ -370,14 +370,14 @@ bool job_write_chunk(struct job_state *state, const struct layout *layout,
 
 /* Maximum positions. 2048 take 1.2 of 360 ms: 0.8 GB of doubles, two cores of an AMD EPYC (Zen 5),
  * 2026-11. */
-#define PLACES_MAX ((size_t)2048)
+#define POSITIONS_MAX ((size_t)2048)
 
 /* Bytes read at a position: a cache line, which is fetched as a whole. */
-#define PLACE_BYTES ((size_t)64)
+#define POSITION_BYTES ((size_t)64)
 
 /* Minimum bytes of a stretch, and minimum positions of a useful sample. */
 #define STRETCH_BYTES_MIN ((size_t)128 << 10)
-#define PLACES_MIN ((size_t)128)
+#define POSITIONS_MIN ((size_t)128)
 
 static size_t numbers_left(const struct reader *reader)
 {
@@ -397,34 +397,34 @@ static size_t count_part(const struct job_state *state)
         const struct reader *const reader = &job->readers[i];
         const bool is_at_end = reader->layout.count == reader->keys_read;
         if (reader->layout.count == COUNT_UNKNOWN ||
-            (!is_at_end && !source_has_places(reader->source)))
+            (!is_at_end && !source_can_read_at(reader->source)))
             return 0;
         count += numbers_left(reader);
     }
     return count < state->room ? count : state->room;
 }
 
-/* Fills the sample from `places` positions in the part. Returns how many numbers it has; 0 if some
- * are not in memory. */
-static size_t fill_sample(const struct job_state *state, size_t count, size_t places,
+/* Fills the sample from `positions` positions in the part. Returns how many numbers it has; 0 if
+ * some are not in memory. */
+static size_t fill_sample(const struct job_state *state, size_t count, size_t positions,
                           unsigned char *sample)
 {
-    const size_t width = state->job->sort.item_bytes, at_place = PLACE_BYTES / width;
-    const size_t stretch = count / places;
+    const size_t width = state->job->sort.item_bytes, at_position = POSITION_BYTES / width;
+    const size_t stretch = count / positions;
     const struct reader *reader = &state->job->readers[state->reader];
     size_t filled = 0, before = 0; /* numbers before the reader's */
     uint64_t random = count;
-    for (size_t i = 0; i < places; i++) {
+    for (size_t i = 0; i < positions; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
         const size_t at = i * stretch + (size_t)((random >> 32) % stretch);
         for (; at - before >= numbers_left(reader); reader++)
             before += numbers_left(reader);
-        if (numbers_left(reader) - (at - before) < at_place)
+        if (numbers_left(reader) - (at - before) < at_position)
             continue;
         if (!source_look_at(reader->source, (uint64_t)(at - before) * width,
-                            sample + filled * width, PLACE_BYTES))
+                            sample + filled * width, POSITION_BYTES))
             return 0;
-        filled += at_place;
+        filled += at_position;
     }
     return filled;
 }
@@ -434,9 +434,9 @@ static size_t fill_sample(const struct job_state *state, size_t count, size_t pl
 static void *take_sample(const struct job_state *state, struct sort_spec *spec)
 {
     const size_t count = count_part(state), most = count * spec->item_bytes / STRETCH_BYTES_MIN;
-    const size_t places = most < PLACES_MAX ? most : PLACES_MAX;
-    void *const sample = places < PLACES_MIN ? NULL : malloc(places * PLACE_BYTES);
-    spec->sample_count = sample ? fill_sample(state, count, places, sample) : 0;
+    const size_t positions = most < POSITIONS_MAX ? most : POSITIONS_MAX;
+    void *const sample = positions < POSITIONS_MIN ? NULL : malloc(positions * POSITION_BYTES);
+    spec->sample_count = sample ? fill_sample(state, count, positions, sample) : 0;
     spec->sample = spec->sample_count > 0 ? sample : NULL;
     return sample;
 }

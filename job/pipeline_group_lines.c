@@ -131,7 +131,7 @@ static bool merge_runs(struct group_lines *lines, struct item_run *runs, size_t 
         .count = count,
         .writes_sources = lines->state->job->argsort.index_type,
         .memory_bytes = merge_bytes(lines),
-        .source_places = lines->numbered.positions + lines->group->rank * count,
+        .source_positions = lines->numbered.positions + lines->group->rank * count,
         .source_sums = lines->sums,
         .ends = &lines->ends,
     };
@@ -169,7 +169,7 @@ static bool merge_range(void *context, struct item_run *runs, size_t count, stru
 }
 
 /* True if the ranks share the output, and the size of a part is not known before it is made, or
- * they cannot write to their places at once. */
+ * they cannot write to their positions at once. */
 static bool is_put_aside(const struct job *job)
 {
     return !job->has_rank_output && (job->line_order.unique || job->sort.is_top ||
@@ -182,10 +182,11 @@ static bool begin_output(struct group_lines *lines, struct error *error)
     struct job_state *const state = lines->state;
     if (state->job->has_rank_output)
         return job_write_header(state, error);
-    const uint64_t place = lines->group->rank == 0 ? 0 : state->header.bytes + lines->range_begin;
+    const uint64_t position =
+        lines->group->rank == 0 ? 0 : state->header.bytes + lines->range_begin;
     if (!is_put_aside(state->job))
         sink_expect(state->sink, state->header.bytes + lines->all_bytes);
-    return (is_put_aside(state->job) || sink_move(state->sink, place, error)) &&
+    return (is_put_aside(state->job) || sink_move(state->sink, position, error)) &&
            (lines->group->rank > 0 || job_write_header(state, error));
 }
 

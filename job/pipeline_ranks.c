@@ -164,14 +164,14 @@ static bool stream_aside(struct job_state *state, struct copy *copy, const uint6
     return ok;
 }
 
-/* Copies the part of this rank to its place in the file. */
+/* Copies the part of this rank to its position in the file. */
 static bool place_aside(struct job_state *state, struct copy *copy, const uint64_t *sizes,
                         struct error *error)
 {
-    uint64_t place = 0;
+    uint64_t position = 0;
     for (unsigned rank = 0; rank < state->job->group->rank; rank++)
-        place += sizes[rank];
-    return sink_move(state->sink, place, error) && copy_aside(state, copy, error);
+        position += sizes[rank];
+    return sink_move(state->sink, position, error) && copy_aside(state, copy, error);
 }
 
 /* Collective: brings the parts of all ranks together. */
@@ -241,7 +241,7 @@ bool ranks_write_aside(struct job_state *state, struct rank_part *part, uint64_t
 
 /* ---- Numbers or indices ---- */
 
-/* True if the ranks share the output, and cannot write to their places in it at once. */
+/* True if the ranks share the output, and cannot write to their positions in it at once. */
 static bool is_put_aside(const struct job *job)
 {
     return !job->has_rank_output &&
@@ -282,13 +282,13 @@ static bool begin_array(struct job_state *state, const struct layout *layout, ui
 {
     const struct job *const job = state->job;
     const struct format *const format = job->output_format;
-    const uint64_t place = rank_array_header_bytes(job, layout) + first * layout->type->bytes;
+    const uint64_t position = rank_array_header_bytes(job, layout) + first * layout->type->bytes;
     const struct layout own = file_layout(job, layout, count);
     sink_expect(state->sink, format->file_bytes(&own));
     if (job->has_rank_output)
         return format->write_header(state->sink, &own, error);
     return (job->group->rank != 0 || format->write_header(state->sink, &own, error)) &&
-           (is_put_aside(job) || sink_move(state->sink, place, error));
+           (is_put_aside(job) || sink_move(state->sink, position, error));
 }
 
 bool rank_array_begin(struct job_state *state, const struct layout *layout, uint64_t first,

@@ -49,7 +49,7 @@ struct rank_part {
 };
 
 /* Collective, for output whose size is not known before it is made, or that is not a file: each
- * rank puts its part aside on disk (-T). Then the parts are copied to their places in the
+ * rank puts its part aside on disk (-T). Then the parts are copied to their positions in the
  * file, or rank 0 writes all of them. Sets *output_bytes to the size of the whole output. */
 bool ranks_write_aside(struct job_state *state, struct rank_part *part, uint64_t *output_bytes,
                        struct error *error);
@@ -64,11 +64,11 @@ uint64_t rank_array_header_bytes(const struct job *job, const struct layout *lay
 void rank_array_expect(struct job_state *state, const struct layout *layout);
 
 /* Collective: begins the range of this rank, `count` numbers from number `first` on: writes the
- * header if it is the first one or has a file of its own, and moves to its place. */
+ * header if it is the first one or has a file of its own, and moves to its position. */
 bool rank_array_begin(struct job_state *state, const struct layout *layout, uint64_t first,
                       uint64_t count, struct error *error);
 
-/* Collective: writes the parts to their places at once if that is possible, else as
+/* Collective: writes the parts to their positions at once if that is possible, else as
  * ranks_write_aside(). */
 bool rank_array_write(struct job_state *state, const struct layout *layout, struct rank_part *part,
                       uint64_t *output_bytes, struct error *error);

@@ -19,9 +19,9 @@ size_t check_find_disorder(unsigned key_bytes, struct key_order order, const voi
     return count;
 }
 
-uint64_t check_sum_text(uint64_t place, const void *data, size_t bytes)
+uint64_t check_sum_text(uint64_t position, const void *data, size_t bytes)
 {
-    (void)place, (void)data, (void)bytes;
+    (void)position, (void)data, (void)bytes;
     return 0;
 }
 

@@ -697,7 +697,7 @@ static bool rewind_standard_input(const struct options *options, const struct pl
 {
     for (size_t i = 0; i < options->input_count; i++)
         if (strcmp(options->inputs[i], "-") == 0)
-            return lseek(STDIN_FILENO, plan->input_place, SEEK_SET) >= 0;
+            return lseek(STDIN_FILENO, plan->input_position, SEEK_SET) >= 0;
     return true;
 }
 
@@ -720,7 +720,7 @@ bool plan_again(struct options *options, struct plan *plan, const struct error *
         !plan_can_read_again(options))
         return false;
     const bool has_begun = plan_begin(options, &next, &ignored);
-    next.input_place = plan->input_place;
+    next.input_position = plan->input_position;
     next.failed_devices = plan->failed_devices;
     next.failure = plan->failure;
     plan_free(plan); /* ends its reading threads, which move standard input and count bytes */

@@ -40,7 +40,7 @@ struct plan {
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.c */
     uint64_t plan_ns;              /* time spent on planning: reading headers, starting a GPU */
-    off_t input_place;             /* of standard input, if that is a regular file */
+    off_t input_position;          /* of standard input, if that is a regular file */
     uint64_t failed_devices;       /* bits of the GPUs that have failed and are not used */
     struct error failure;          /* of the last of them */
     char format_reason[256];       /* why job.input_format */
@@ -110,9 +110,9 @@ bool plan_store_spools(struct plan *plan, struct error *error);
 /* Bytes of the header of an input that other ranks have. */
 #define PLAN_SPOOL_HEAD_BYTES SOURCE_PEEK_MAX
 
-/* Collective: narrows reader i to `bytes` bytes, `place` bytes after the position of its source.
+/* Collective: narrows reader i to `bytes` bytes, `position` bytes after the position of its source.
  * Other ranks than 0 receive the bytes of a spooled input, or each rank decodes them. */
-bool plan_take_part(struct plan *plan, size_t i, uint64_t place, uint64_t bytes,
+bool plan_take_part(struct plan *plan, size_t i, uint64_t position, uint64_t bytes,
                     struct error *error);
 
 void plan_free_spools(struct plan *plan);

@@ -219,7 +219,7 @@ bool line_words_refuse(const struct options *options, const struct format *input
 
 bool plan_begin(struct options *options, struct plan *plan, struct error *error)
 {
-    *plan = (struct plan){.input_place = lseek(STDIN_FILENO, 0, SEEK_CUR)};
+    *plan = (struct plan){.input_position = lseek(STDIN_FILENO, 0, SEEK_CUR)};
     if (is_list_awaited(options) &&
         (!check_directories(options, true, error) || !check_output_path(options, error)))
         return false;

@@ -340,22 +340,22 @@ static char terminator_of(const struct job *job)
     return job->keep_lines ? job->line_order.terminator : '\n';
 }
 
-/* Moves *place, in the text, to the first line that begins there or after it. */
-static bool find_line(const struct text *text, uint64_t *place, struct error *error)
+/* Moves *position, in the text, to the first line that begins there or after it. */
+static bool find_line(const struct text *text, uint64_t *position, struct error *error)
 {
     size_t got = 1;
-    if (*place == 0 || *place >= text->size)
+    if (*position == 0 || *position >= text->size)
         return true;
-    for (uint64_t at = *place - 1; got > 0; at += got) {
+    for (uint64_t at = *position - 1; got > 0; at += got) {
         if (!source_read_at(text->source, at, text->buffer, READ_BYTES, &got, error))
             return false;
         const char *const end = memchr(text->buffer, text->terminator, got);
         if (end) {
-            *place = at + (uint64_t)(end - text->buffer) + 1;
+            *position = at + (uint64_t)(end - text->buffer) + 1;
             return true;
         }
     }
-    *place = text->size;
+    *position = text->size;
     return true;
 }
 

@@ -68,7 +68,8 @@ static bool take_sample(struct source *source, enum key_endian endian, struct sa
     if (!source_peek(source, 1, &head, &head_bytes, error))
         return false;
     const uint64_t left = source_stop_and_get_left(source);
-    const bool reaches_all = left != SIZE_UNKNOWN && left > head_bytes && source_has_places(source);
+    const bool reaches_all =
+        left != SIZE_UNKNOWN && left > head_bytes && source_can_read_at(source);
     const uint64_t bytes = reaches_all ? left : head_bytes;
     const bool is_all = bytes <= sizeof sample->words;
     const uint64_t step = is_all ? place_bytes : (bytes - place_bytes) / (SAMPLE_PLACES - 1) & ~15u;
@@ -473,7 +474,7 @@ static bool check_records(struct source *source, struct error *error)
         return false;
     all.bytes = source_stop_and_get_left(source);
     all.is_whole =
-        all.bytes != SIZE_UNKNOWN && (all.bytes <= all.head_bytes || source_has_places(source));
+        all.bytes != SIZE_UNKNOWN && (all.bytes <= all.head_bytes || source_can_read_at(source));
     if (!all.is_whole)
         all.bytes = all.head_bytes;
     for (size_t i = 0; i < 2; i++, all.is_swapped = true) {

@@ -92,13 +92,13 @@ static bool store_input(struct options *options, struct plan *plan, struct plan_
 }
 
 /* Finds the frames of a file that hold some bytes of its content. */
-static bool find_frames(const char *path, const struct codec *codec, struct frame_place *places,
-                        size_t count)
+static bool find_frames(const char *path, const struct codec *codec,
+                        struct frame_position *positions, size_t count)
 {
     struct stat status;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     const bool ok = file >= 0 && fstat(file, &status) == 0 &&
-                    codec->find_frames(file, 0, (uint64_t)status.st_size, places, count);
+                    codec->find_frames(file, 0, (uint64_t)status.st_size, positions, count);
     if (file >= 0)
         close(file);
     return ok;
@@ -112,13 +112,13 @@ static bool can_divide(const struct group *group, const struct source_spec *spec
     const uint64_t bytes = source_stop_and_get_left(source);
     if (strcmp(spec->path, "-") == 0 || bytes == SIZE_UNKNOWN || !codec->find_frames)
         return false;
-    struct frame_place *const places = calloc(group->size, sizeof *places);
-    for (unsigned rank = 0; places && rank < group->size; rank++)
-        places[rank].place = group_share(group, bytes, rank);
-    bool can = places && find_frames(spec->path, codec, places, group->size);
+    struct frame_position *const positions = calloc(group->size, sizeof *positions);
+    for (unsigned rank = 0; positions && rank < group->size; rank++)
+        positions[rank].position = group_share(group, bytes, rank);
+    bool can = positions && find_frames(spec->path, codec, positions, group->size);
     for (unsigned rank = 1; can && rank < group->size; rank++)
-        can = places[rank].offset > places[rank - 1].offset;
-    free(places);
+        can = positions[rank].offset > positions[rank - 1].offset;
+    free(positions);
     return can;
 }
 
@@ -342,8 +342,8 @@ static bool copy_bytes(struct source *source, uint64_t bytes, struct spill_run *
 
 /* Decodes the part of this rank, from a frame on. One more byte is read, so that the checksum of a
  * frame that ends with the part is verified. */
-static bool decode_part(struct plan_spool *spool, struct part part, const struct frame_place *frame,
-                        struct error *error)
+static bool decode_part(struct plan_spool *spool, struct part part,
+                        const struct frame_position *frame, struct error *error)
 {
     struct source_spec spec = spool->spec;
     struct source *source;
@@ -379,12 +379,12 @@ static uint64_t sum_place(const char *path, uint64_t offset)
 /* Fills in the frames of all ranks, and checksums of their beginnings. If the frames cannot be
  * found, all ranks begin with the first one. */
 static void find_parts(const struct plan *plan, const struct plan_spool *spool,
-                       const struct part *parts, struct frame_place *frames, uint64_t *sums)
+                       const struct part *parts, struct frame_position *frames, uint64_t *sums)
 {
     const unsigned ranks = plan->job.group->size;
     const uint64_t last = spool->facts[SPOOL_BYTES] - 1;
     for (unsigned rank = 0; rank < ranks; rank++)
-        frames[rank].place = parts[rank].begin < last ? parts[rank].begin : last;
+        frames[rank].position = parts[rank].begin < last ? parts[rank].begin : last;
     if (!find_frames(spool->spec.path, &codecs[spool->facts[SPOOL_CODEC]], frames, ranks))
         memset(frames, 0, ranks * sizeof *frames);
     for (unsigned rank = 0; rank < ranks; rank++)
@@ -393,7 +393,7 @@ static void find_parts(const struct plan *plan, const struct plan_spool *spool,
 
 /* Collective: each rank decodes its part. */
 static bool divide(struct plan *plan, size_t i, const struct part *parts,
-                   struct frame_place *frames, uint64_t *sums, struct error *error)
+                   struct frame_position *frames, uint64_t *sums, struct error *error)
 {
     struct group *const group = plan->job.group;
     struct plan_spool *const spool = &plan->spools[i];
@@ -402,7 +402,7 @@ static bool divide(struct plan *plan, size_t i, const struct part *parts,
     if (!group_broadcast(group, frames, group->size * sizeof *frames, error) ||
         !group_broadcast(group, sums, group->size * sizeof *sums, error))
         return false;
-    const struct frame_place *const own = &frames[group->rank];
+    const struct frame_position *const own = &frames[group->rank];
     if (sum_place(spool->spec.path, own->offset) != sums[group->rank])
         return error_set(error, "%s: not as rank 0 has it", spool->spec.path);
     return decode_part(spool, parts[group->rank], own, error) &&
@@ -414,7 +414,7 @@ static bool distribute(struct plan *plan, size_t i, struct part own, struct erro
 {
     struct group *const group = plan->job.group;
     const bool is_divided = plan->spools[i].facts[SPOOL_IS_DIVIDED];
-    struct frame_place *const frames = calloc(group->size, sizeof *frames);
+    struct frame_position *const frames = calloc(group->size, sizeof *frames);
     uint64_t *const sums = calloc(group->size, sizeof *sums);
     unsigned char *const piece = malloc(PIECE_BYTES);
     const bool has_memory = (frames && sums && piece) || error_set(error, "out of memory");
@@ -456,17 +456,17 @@ bool plan_store_spools(struct plan *plan, struct error *error)
     return group_agree(group, ok, error);
 }
 
-bool plan_take_part(struct plan *plan, size_t i, uint64_t place, uint64_t bytes,
+bool plan_take_part(struct plan *plan, size_t i, uint64_t position, uint64_t bytes,
                     struct error *error)
 {
     struct source *const source = plan->job.readers[i].source;
     const uint64_t left = source_stop_and_get_left(source);
     if (plan_is_spooled(plan, i)) {
-        const uint64_t begin = plan->spools[i].facts[SPOOL_BYTES] - left + place;
+        const uint64_t begin = plan->spools[i].facts[SPOOL_BYTES] - left + position;
         if (!distribute(plan, i, (struct part){begin, begin + bytes}, error))
             return false;
         if (plan->job.group->rank > 0 || plan->spools[i].facts[SPOOL_IS_DIVIDED])
             return true;
     }
-    return left == 0 || source_narrow(source, place, bytes, error);
+    return left == 0 || source_narrow(source, position, bytes, error);
 }

@@ -39,7 +39,7 @@ static void observe_ordered_keys(struct tap *tap, const void *data, size_t bytes
     struct check_sum sum = {count, 0};
     const size_t found = check_find_disorder(width, check->order, previous, keys, count, &sum.hash);
     if (found < count)
-        first_place_note(&check->disorder, before + found);
+        first_position_note(&check->disorder, before + found);
     check_sum_add(&check->sum, sum);
 }
 
@@ -62,16 +62,16 @@ static void observe_lines(struct tap *tap, const void *data, size_t bytes)
     const struct key_index *const items = data;
     const size_t count = bytes / sizeof *items;
     const size_t first = (size_t)(items - (const struct key_index *)(const void *)check->chunk);
-    const uint64_t place = check->chunk_begin + first;
+    const uint64_t position = check->chunk_begin + first;
     struct check_sum sum = {count, 0};
     struct key_index previous = {0, 0};
     if (first > 0)
         previous = items[-1];
-    else if (place > 0)
+    else if (position > 0)
         memcpy(&previous, check->previous_key, sizeof previous);
     for (size_t i = 0; i < count; i++) {
         if (items[i].key < previous.key)
-            first_place_note(&check->disorder, place + i);
+            first_position_note(&check->disorder, position + i);
         previous = items[i];
         sum.hash += check_mix(items[i].index);
     }
@@ -115,16 +115,16 @@ void key_check_append(struct key_check *check, const struct key_check *next)
         return;
     if (check_find_disorder(check->key_bytes, check->order, previous, next->first_key, 1,
                             &ignored_hash) == 0)
-        first_place_note(&check->disorder, check->sum.count);
+        first_position_note(&check->disorder, check->sum.count);
     if (next->disorder > 0)
-        first_place_note(&check->disorder, check->sum.count + next->disorder - 1);
+        first_position_note(&check->disorder, check->sum.count + next->disorder - 1);
     check_sum_add(&check->sum, next->sum);
     memcpy(check->last_key, next->last_key, check->key_bytes);
 }
 
-struct check_sum text_check_sum(uint64_t place, const void *data, size_t bytes)
+struct check_sum text_check_sum(uint64_t position, const void *data, size_t bytes)
 {
-    return (struct check_sum){bytes, check_sum_text(place, data, bytes)};
+    return (struct check_sum){bytes, check_sum_text(position, data, bytes)};
 }
 
 static void observe_text(struct tap *tap, const void *data, size_t bytes)
@@ -138,7 +138,7 @@ void text_check_start(struct text_check *check)
     *check = (struct text_check){.tap = {.observe = observe_text, .unit_bytes = 1}};
 }
 
-void text_check_begin_chunk(struct text_check *check, const void *data, uint64_t place)
+void text_check_begin_chunk(struct text_check *check, const void *data, uint64_t position)
 {
-    check->origin = (uintptr_t)data - (uintptr_t)place;
+    check->origin = (uintptr_t)data - (uintptr_t)position;
 }

@@ -48,12 +48,12 @@ struct text_check {
 /* Starts a checksum of no bytes. text_check_begin_chunk() must follow. */
 void text_check_start(struct text_check *check);
 
-/* Sets the position of data[0] in the text to `place`. Call it in one thread, before the pieces of
- * the chunk are observed. */
-void text_check_begin_chunk(struct text_check *check, const void *data, uint64_t place);
+/* Sets the position of data[0] in the text to `position`. Call it in one thread, before the pieces
+ * of the chunk are observed. */
+void text_check_begin_chunk(struct text_check *check, const void *data, uint64_t position);
 
-/* Returns the checksum of `bytes` bytes from position `place` on; its count is in bytes. */
-struct check_sum text_check_sum(uint64_t place, const void *data, size_t bytes);
+/* Returns the checksum of `bytes` bytes from position `position` on; its count is in bytes. */
+struct check_sum text_check_sum(uint64_t position, const void *data, size_t bytes);
 
 /* A tap that counts keys and sums their hashes, and may check their order. */
 struct key_check {

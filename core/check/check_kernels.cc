@@ -519,22 +519,22 @@ FOR_ALL_VECTORS static uint64_t sum_block(uint64_t first, const unsigned char *d
     return sum_words(first, data, block_bytes / sizeof(uint64_t));
 }
 
-/* Sums bytes of one word, which are at position `place` of the text. */
-static uint64_t sum_part(uint64_t place, const unsigned char *data, size_t bytes)
+/* Sums bytes of one word, which are at position `position` of the text. */
+static uint64_t sum_part(uint64_t position, const unsigned char *data, size_t bytes)
 {
     uint64_t word = 0;
     memcpy(&word, data, bytes);
-    return (word << 8 * (place % sizeof word)) * check_text_factor(place / sizeof word);
+    return (word << 8 * (position % sizeof word)) * check_text_factor(position / sizeof word);
 }
 
-uint64_t check_sum_text(uint64_t place, const void *data, size_t bytes)
+uint64_t check_sum_text(uint64_t position, const void *data, size_t bytes)
 {
     constexpr size_t word_bytes = sizeof(uint64_t);
     const unsigned char *at = static_cast<const unsigned char *>(data);
-    const size_t to_word = (word_bytes - place % word_bytes) % word_bytes;
+    const size_t to_word = (word_bytes - position % word_bytes) % word_bytes;
     const size_t head = to_word < bytes ? to_word : bytes;
-    uint64_t sum = head > 0 ? sum_part(place, at, head) : 0;
-    uint64_t word = (place + head) / word_bytes;
+    uint64_t sum = head > 0 ? sum_part(position, at, head) : 0;
+    uint64_t word = (position + head) / word_bytes;
     size_t left = bytes - head;
     at += head;
     for (; left >= block_bytes; left -= block_bytes, at += block_bytes) {

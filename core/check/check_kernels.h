@@ -108,9 +108,9 @@ uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count);
 size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
                            const void *keys, size_t count, uint64_t *hash);
 
-/* Returns the sum of data[0..bytes), which is at position `place` of a text; see struct text_check
- * in check.h. */
-uint64_t check_sum_text(uint64_t place, const void *data, size_t bytes);
+/* Returns the sum of data[0..bytes), which is at position `position` of a text; see struct
+ * text_check in check.h. */
+uint64_t check_sum_text(uint64_t position, const void *data, size_t bytes);
 
 #ifdef __cplusplus
 }

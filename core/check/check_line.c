@@ -34,13 +34,13 @@ AVX2_CODE static uint64_t sum_by_avx2(const struct check_lines *lines, const uns
     uint64_t lows[4], crosses[4], sum = 0;
     const unsigned char *at = text + lines->bounds[0];
     for (size_t k = 0; k < lines->count; k++) {
-        uint64_t place = lines->places[k];
+        uint64_t position = lines->positions[k];
         for (const unsigned char *const end = text + lines->bounds[k + 1]; at < end;) {
-            const size_t skipped = place % 8, left = (size_t)(end - at);
+            const size_t skipped = position % 8, left = (size_t)(end - at);
             const size_t bytes = left < sizeof low - skipped ? left : sizeof low - skipped;
             const __m256i words = _mm256_and_si256(_mm256_loadu_si256((const void *)(at - skipped)),
                                                    mask_of_bytes(skipped, bytes));
-            const __m256i first = _mm256_set1_epi64x((long long)(place / 8 * CHECK_TEXT_STEP));
+            const __m256i first = _mm256_set1_epi64x((long long)(position / 8 * CHECK_TEXT_STEP));
             const __m256i x = _mm256_add_epi64(first, steps), high = _mm256_srli_epi64(x, 32);
             const __m256i factors = _mm256_or_si256(_mm256_xor_si256(x, high), one);
             low = _mm256_add_epi64(low, _mm256_mul_epu32(words, factors));
@@ -48,7 +48,7 @@ AVX2_CODE static uint64_t sum_by_avx2(const struct check_lines *lines, const uns
             crossed =
                 _mm256_add_epi64(crossed, _mm256_mul_epu32(_mm256_srli_epi64(words, 32), factors));
             at += bytes;
-            place += bytes;
+            position += bytes;
         }
     }
     _mm256_storeu_si256((void *)lows, low);
@@ -66,7 +66,7 @@ static uint64_t sum_one_by_one(const struct check_lines *lines, const unsigned c
     uint64_t sum = 0;
     for (size_t k = 0; k < lines->count; k++) {
         const size_t begin = lines->bounds[k], end = lines->bounds[k + 1];
-        sum += check_sum_line(lines->places[k], text + begin, end - begin, room - end);
+        sum += check_sum_line(lines->positions[k], text + begin, end - begin, room - end);
     }
     return sum;
 }
@@ -94,7 +94,7 @@ struct check_items check_line_items(struct check_lines *lines, const struct key_
         found.not_above |= (uint64_t)(item.key <= before_key) << k;
         found.tied |= (uint64_t)is_tied << k;
         found.hash += check_bind_pair(item.key, item.index);
-        lines->places[k] = line_offset(item);
+        lines->positions[k] = line_offset(item);
     }
     return found;
 }

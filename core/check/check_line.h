@@ -29,15 +29,15 @@ static inline uint64_t check_first_bytes(const unsigned char *at, size_t bytes)
     return word << others >> others;
 }
 
-/* Returns the sum of line[0..bytes) at position `place` of its text. `slack` bytes after it are
+/* Returns the sum of line[0..bytes) at position `position` of its text. `slack` bytes after it are
  * readable. A short line is summed without a function call, word by word of its text. */
-static inline uint64_t check_sum_line(uint64_t place, const unsigned char *line, size_t bytes,
+static inline uint64_t check_sum_line(uint64_t position, const unsigned char *line, size_t bytes,
                                       size_t slack)
 {
     if (bytes > CHECK_LINE_BYTES || slack < CHECK_LINE_SLACK)
-        return check_sum_text(place, line, bytes);
-    const size_t skipped = place % 8;
-    uint64_t word = place / 8;
+        return check_sum_text(position, line, bytes);
+    const size_t skipped = position % 8;
+    uint64_t word = position / 8;
     uint64_t sum = (check_first_bytes(line, bytes) << 8 * skipped) * check_text_factor(word);
     for (size_t at = 8 - skipped; at < bytes; at += 8)
         sum += check_first_bytes(line + at, bytes - at) * check_text_factor(++word);
@@ -48,8 +48,8 @@ static inline uint64_t check_sum_line(uint64_t place, const unsigned char *line,
 #define CHECK_LINES_MAX 64
 struct check_lines {
     size_t count;
-    size_t bounds[CHECK_LINES_MAX + 1]; /* line k is the bytes [bounds[k], bounds[k + 1]) */
-    uint64_t places[CHECK_LINES_MAX];   /* the position that line k was gathered from */
+    size_t bounds[CHECK_LINES_MAX + 1];  /* line k is the bytes [bounds[k], bounds[k + 1]) */
+    uint64_t positions[CHECK_LINES_MAX]; /* the position that line k was gathered from */
 };
 
 /* Starts with no lines. The first one begins at `begin`. */
@@ -59,10 +59,10 @@ static inline void check_lines_start(struct check_lines *lines, size_t begin)
     lines->bounds[0] = begin;
 }
 
-/* Adds a line that ends at `end` and was gathered from `place`. */
-static inline void check_lines_add(struct check_lines *lines, size_t end, uint64_t place)
+/* Adds a line that ends at `end` and was gathered from `position`. */
+static inline void check_lines_add(struct check_lines *lines, size_t end, uint64_t position)
 {
-    lines->places[lines->count++] = place;
+    lines->positions[lines->count++] = position;
     lines->bounds[lines->count] = end;
 }
 
@@ -78,8 +78,8 @@ struct check_items {
     uint64_t tied;      /* bit k, k > 0: the two keys are equal, and both are exact */
 };
 
-/* Computes the results for as many items as there are lines, and sets the lines' places from them.
- * previous_key: the key of the item before items[0]. */
+/* Computes the results for as many items as there are lines, and sets the lines' positions from
+ * them. previous_key: the key of the item before items[0]. */
 struct check_items check_line_items(struct check_lines *lines, const struct key_index *items,
                                     uint64_t previous_key);
 

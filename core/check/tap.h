@@ -97,11 +97,11 @@ static inline void check_sum_subtract(struct check_sum *sum, struct check_sum pa
 
 /* Records a position, of which the lowest is kept. *first is 1 + the lowest position recorded; 0:
  * none. Thread-safe. */
-static inline void first_place_note(uint64_t *first, uint64_t place)
+static inline void first_position_note(uint64_t *first, uint64_t position)
 {
     uint64_t found = __atomic_load_n(first, __ATOMIC_RELAXED);
-    while ((found == 0 || place + 1 < found) &&
-           !__atomic_compare_exchange_n(first, &found, place + 1, true, __ATOMIC_RELAXED,
+    while ((found == 0 || position + 1 < found) &&
+           !__atomic_compare_exchange_n(first, &found, position + 1, true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
         ;
 }

@@ -463,7 +463,7 @@ static bool check_size(const struct reader *reader, struct error *error)
         return refuse_data(reader, bytes, "", error);
     unsigned char rest[MAGIC_BYTES];
     size_t got;
-    if (!source_has_places(reader->source)) /* check_end() reports it */
+    if (!source_can_read_at(reader->source)) /* check_end() reports it */
         return true;
     return source_read_at(reader->source, data_bytes, rest, sizeof rest, &got, error) &&
            refuse_rest(reader, rest, got, bytes - data_bytes, error);

@@ -231,7 +231,7 @@ struct checking {
     struct source *source;
     const struct line_order *order;
     uint64_t lines_before;
-    bool has_places;         /* threads read by position */
+    bool reads_at_positions; /* threads read by position */
     pthread_mutex_t reading; /* protects `taken` and `is_read`, and a source without positions */
     uint64_t taken;          /* number of pieces */
     bool is_read;            /* a source without positions was read to its end or to an error */
@@ -260,7 +260,7 @@ static bool read_piece(struct checking *checking, struct piece *piece)
         piece->text = malloc(PIECE_BYTES);
     if (!piece->text)
         return error_set(&piece->error, "%s: no memory to check it", source_name(checking->source));
-    return checking->has_places
+    return checking->reads_at_positions
                ? source_read_at(checking->source, piece->number * PIECE_BYTES, piece->text,
                                 PIECE_BYTES, &piece->bytes, &piece->error)
                : source_read(checking->source, piece->text, PIECE_BYTES, &piece->bytes,
@@ -274,12 +274,12 @@ static bool take_piece(struct checking *checking, struct piece *piece)
     piece->bytes = 0;
     pthread_mutex_lock(&checking->reading);
     piece->number = checking->taken++;
-    if (!checking->has_places && !checking->is_read && !checking->has_ended) {
+    if (!checking->reads_at_positions && !checking->is_read && !checking->has_ended) {
         ok = read_piece(checking, piece);
         checking->is_read = !ok || piece->bytes < PIECE_BYTES;
     }
     pthread_mutex_unlock(&checking->reading);
-    return checking->has_places ? read_piece(checking, piece) : ok;
+    return checking->reads_at_positions ? read_piece(checking, piece) : ok;
 }
 
 /* Checks the lines that are whole in the piece. */
@@ -446,7 +446,7 @@ bool lines_check(struct source *source, const struct line_order *order, uint64_t
     struct checking checking = {.source = source,
                                 .order = order,
                                 .lines_before = lines_before,
-                                .has_places = source_has_places(source),
+                                .reads_at_positions = source_can_read_at(source),
                                 .reading = PTHREAD_MUTEX_INITIALIZER,
                                 .check = check,
                                 .error = error};

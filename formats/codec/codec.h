@@ -38,10 +38,10 @@ struct frame_extent {
 };
 
 /* A byte of the content of a file, and the frame that holds it. */
-struct frame_place {
-    uint64_t place;  /* of the byte in the content */
-    uint64_t offset; /* of the frame in the file */
-    uint64_t before; /* bytes of content before the frame */
+struct frame_position {
+    uint64_t position; /* of the byte in the content */
+    uint64_t offset;   /* of the frame in the file */
+    uint64_t before;   /* bytes of content before the frame */
 };
 
 /* The functions are NULL for "plain". Other codecs need all of them, except find_frames. */
@@ -85,10 +85,10 @@ struct codec {
      * if that is not enough, if a frame does not state its content or is invalid, or if there are
      * too many frames. */
     bool (*content_bytes)(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
-    /* Finds the frames that hold `count` bytes of the content, by their places, which ascend. Fills
-     * in the other fields. Returns false as content_bytes does, or if the content ends before. The
-     * function may be NULL: then rank 0 decodes such files for all ranks. */
-    bool (*find_frames)(int file, uint64_t begin, uint64_t end, struct frame_place *places,
+    /* Finds the frames that hold `count` bytes of the content, by their positions, which ascend.
+     * Fills in the other fields. Returns false as content_bytes does, or if the content ends
+     * before. The function may be NULL: then rank 0 decodes such files for all ranks. */
+    bool (*find_frames)(int file, uint64_t begin, uint64_t end, struct frame_position *positions,
                         size_t count);
 
     /* Returns an encoder; NULL if memory runs out. */

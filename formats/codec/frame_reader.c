@@ -176,14 +176,14 @@ static bool read_more(struct frame_stream *stream, struct error *error)
     return true;
 }
 
-static bool set_place(struct error *error, const struct frame_stream *stream, uint64_t offset,
-                      bool is_first_frame, const struct error *cause)
+static bool set_position(struct error *error, const struct frame_stream *stream, uint64_t offset,
+                         bool is_first_frame, const struct error *cause)
 {
-    const uint64_t place = stream->origin + offset;
+    const uint64_t position = stream->origin + offset;
     size_t stem_length;
-    const bool may_be_plain = is_first_frame && place <= HEADER_BYTES_MAX &&
+    const bool may_be_plain = is_first_frame && position <= HEADER_BYTES_MAX &&
                               codec_find_by_name(stream->name, &stem_length) != stream->codec;
-    return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->name, place,
+    return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->name, position,
                      cause->message, may_be_plain ? HOW_TO_READ_AS_IT_IS : "");
 }
 
@@ -198,7 +198,7 @@ static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out
     stream->offset += buffered(stream) - in.bytes;
     stream->begin = stream->end - in.bytes;
     if (!decoded)
-        return set_place(error, stream, stream->offset, !stream->has_frames, &cause);
+        return set_position(error, stream, stream->offset, !stream->has_frames, &cause);
     stream->has_frames |= !stream->frame_open;
     return true;
 }
@@ -329,8 +329,8 @@ static bool explain_batch(const struct frame_stream *stream, const struct frame_
             break;
     }
     error_set(&cause, "corrupt %s data", stream->codec->name);
-    return set_place(error, stream, batch->offset + (batch->bytes - in.bytes), batch->offset == 0,
-                     &cause);
+    return set_position(error, stream, batch->offset + (batch->bytes - in.bytes),
+                        batch->offset == 0, &cause);
 }
 
 /* Decodes a batch to `content`, which has room for batch->content_max bytes, and sets *bytes. */

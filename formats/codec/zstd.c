@@ -468,7 +468,7 @@ bool zstd_content_bytes(int file, uint64_t begin, uint64_t end, uint64_t *bytes)
     return true;
 }
 
-bool zstd_find_frames(int file, uint64_t begin, uint64_t end, struct frame_place *places,
+bool zstd_find_frames(int file, uint64_t begin, uint64_t end, struct frame_position *positions,
                       size_t count)
 {
     struct window window = {.file = file, .end = end};
@@ -478,9 +478,9 @@ bool zstd_find_frames(int file, uint64_t begin, uint64_t end, struct frame_place
         const uint64_t offset = at, before = content;
         if (!measure_frame(&window, &at, &blocks, &content))
             return false;
-        for (; found < count && places[found].place < content; found++) {
-            places[found].offset = offset;
-            places[found].before = before;
+        for (; found < count && positions[found].position < content; found++) {
+            positions[found].offset = offset;
+            positions[found].before = before;
         }
     }
     return found == count;

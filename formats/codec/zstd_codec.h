@@ -28,7 +28,7 @@ void zstd_decoder_close(void *decoder);
 enum frame_kind zstd_scan(const unsigned char *data, size_t bytes, size_t content_limit,
                           struct frame_extent *extent);
 bool zstd_content_bytes(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
-bool zstd_find_frames(int file, uint64_t begin, uint64_t end, struct frame_place *places,
+bool zstd_find_frames(int file, uint64_t begin, uint64_t end, struct frame_position *positions,
                       size_t count);
 bool zstd_decode_frames(void *decoder, struct byte_reader in, struct byte_writer *out);
 

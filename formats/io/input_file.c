@@ -70,9 +70,9 @@ static size_t parallel_read(int file, void *data, size_t bytes, off_t offset, un
         if (start >= gap)
             continue;
         const size_t left = bytes - start, piece = left < piece_bytes ? left : piece_bytes;
-        const size_t place = is_taken ? (size_t)omp_get_thread_num() * piece_bytes : start;
+        const size_t position = is_taken ? (size_t)omp_get_thread_num() * piece_bytes : start;
         int piece_cause;
-        const size_t done = read_piece(file, (unsigned char *)data + place, piece,
+        const size_t done = read_piece(file, (unsigned char *)data + position, piece,
                                        offset + (off_t)start, tap, &piece_cause);
         if (done < piece) {
 #pragma omp critical(parallel_read_gap)

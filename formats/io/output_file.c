@@ -309,9 +309,9 @@ void output_file_release_room(struct output_file *output)
 
 uint64_t output_file_claim(struct output_file *output, size_t bytes)
 {
-    const uint64_t place = output->claimed;
+    const uint64_t position = output->claimed;
     output->claimed += bytes;
-    return place;
+    return position;
 }
 
 /* ---- Writing ---- */
@@ -329,17 +329,17 @@ static void preallocate(struct output_file *output)
 }
 
 /* Writes to the file's offset; in place, through a mapping, or to an output that ranks share, to
- * `place`. Returns false with errno. */
-static bool write_piece(const struct output_file *output, uint64_t place, const unsigned char *data,
-                        size_t bytes)
+ * `position`. Returns false with errno. */
+static bool write_piece(const struct output_file *output, uint64_t position,
+                        const unsigned char *data, size_t bytes)
 {
-    const bool has_place =
+    const bool has_position =
         output->mapped || output->kind == OUTPUT_IN_PLACE || output->kind == OUTPUT_OF_RANKS;
     for (size_t done = 0; done < bytes;) {
         const uint64_t begin_ns = trace_begin();
         const ssize_t written =
-            has_place ? pwrite(output->file, data + done, bytes - done, (off_t)(place + done))
-                      : write(output->file, data + done, bytes - done);
+            has_position ? pwrite(output->file, data + done, bytes - done, (off_t)(position + done))
+                         : write(output->file, data + done, bytes - done);
         if (written < 0 && !descriptor_must_retry(output->file, POLLOUT))
             return false;
         if (written > 0) {
@@ -351,14 +351,14 @@ static bool write_piece(const struct output_file *output, uint64_t place, const 
 }
 
 /* As write_piece(), while other threads pass the piece to the tap. */
-static bool write_watched(struct output_file *output, uint64_t place, const unsigned char *data,
+static bool write_watched(struct output_file *output, uint64_t position, const unsigned char *data,
                           size_t bytes, unsigned threads, struct tap *tap)
 {
     struct tap_watch watch = {tap, data, bytes, 0};
     int cause = 0;
 #pragma omp parallel num_threads((int)threads)
     {
-        if (omp_get_thread_num() == 0 && !write_piece(output, place, data, bytes))
+        if (omp_get_thread_num() == 0 && !write_piece(output, position, data, bytes))
             cause = errno;
         tap_watch_pieces(&watch);
     }
@@ -366,8 +366,8 @@ static bool write_watched(struct output_file *output, uint64_t place, const unsi
     return cause == 0;
 }
 
-/* Writes by write(2), in order; in place, to `place`. Returns false with errno. */
-static bool write_straight(struct output_file *output, uint64_t place, const void *data,
+/* Writes by write(2), in order; in place, to `position`. Returns false with errno. */
+static bool write_straight(struct output_file *output, uint64_t position, const void *data,
                            size_t bytes, unsigned threads, struct tap *tap)
 {
     const bool is_watched = tap && threads > 1 && bytes >= WATCHED_BYTES_MIN;
@@ -378,8 +378,8 @@ static bool write_straight(struct output_file *output, uint64_t place, const voi
         piece = bytes - done < most ? bytes - done : most;
         if (!is_watched)
             tap_observe(tap, content, piece);
-        if (!(is_watched ? write_watched(output, place + done, content, piece, threads, tap)
-                         : write_piece(output, place + done, content, piece)))
+        if (!(is_watched ? write_watched(output, position + done, content, piece, threads, tap)
+                         : write_piece(output, position + done, content, piece)))
             return false;
     }
     return true;
@@ -387,40 +387,42 @@ static bool write_straight(struct output_file *output, uint64_t place, const voi
 
 /* Writes through the mapping. Bytes after the mapping, if there are more than announced, are
  * written by pwrite(2). Returns false with errno. */
-static bool write_mapped(const struct output_file *output, uint64_t place, const void *data,
+static bool write_mapped(const struct output_file *output, uint64_t position, const void *data,
                          size_t bytes, unsigned threads, struct tap *tap)
 {
     size_t done;
     const unsigned writers = threads < output->writers ? threads : output->writers;
-    if (!mapped_file_write(output->mapped, place, data, bytes, writers, tap, threads, &done))
+    if (!mapped_file_write(output->mapped, position, data, bytes, writers, tap, threads, &done))
         return false;
     const unsigned char *const rest = (const unsigned char *)data + done;
     tap_observe_all(tap, rest, bytes - done, threads);
-    return write_piece(output, place + done, rest, bytes - done);
+    return write_piece(output, position + done, rest, bytes - done);
 }
 
-bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
-                       unsigned threads, struct tap *tap, const char *name, struct error *error)
+bool output_file_write(struct output_file *output, uint64_t position, const void *data,
+                       size_t bytes, unsigned threads, struct tap *tap, const char *name,
+                       struct error *error)
 {
     if (output->kind == OUTPUT_TRIAL) {
         tap_observe_all(tap, data, bytes, threads);
         return true;
     }
-    const bool written = output->mapped ? write_mapped(output, place, data, bytes, threads, tap)
-                                        : write_straight(output, place, data, bytes, threads, tap);
+    const bool written = output->mapped
+                             ? write_mapped(output, position, data, bytes, threads, tap)
+                             : write_straight(output, position, data, bytes, threads, tap);
     const int cause = errno;
     if (written)
         return true;
-    output_file_lose(output, place);
+    output_file_lose(output, position);
     if (cause == EIO && output->mapped && mapped_file_is_truncated(output->mapped))
         return error_set(error, "%s: another process truncated it while it was written", name);
     errno = cause;
     return error_set_errno(error, "%s", name);
 }
 
-void output_file_lose(struct output_file *output, uint64_t place)
+void output_file_lose(struct output_file *output, uint64_t position)
 {
-    first_place_note(&output->lost, place);
+    first_position_note(&output->lost, position);
 }
 
 /* ---- The end: in place, commit, discard ---- */
@@ -592,9 +594,9 @@ static bool publish(struct output_file *output, const char *name, struct error *
     return error_set_errno(error, "%s", name);
 }
 
-void output_file_move(struct output_file *output, uint64_t place)
+void output_file_move(struct output_file *output, uint64_t position)
 {
-    output->claimed = place;
+    output->claimed = position;
 }
 
 /* Rank 0: waits for the space of the whole file, and gives the file its size. *is_ready: the ranks

@@ -112,20 +112,21 @@ uint64_t output_file_claim(struct output_file *output, size_t bytes);
 /* Writes to a claimed position with at most `threads` threads. output->writers threads may call it
  * at once; if that is 1, positions must be written in order. The tap, which may be NULL, observes
  * the data just before it is written, or meanwhile in the threads that do not write. */
-bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
-                       unsigned threads, struct tap *tap, const char *name, struct error *error);
+bool output_file_write(struct output_file *output, uint64_t position, const void *data,
+                       size_t bytes, unsigned threads, struct tap *tap, const char *name,
+                       struct error *error);
 
-/* Records that the bytes claimed at `place` will not be written. On standard output, the bytes
+/* Records that the bytes claimed at `position` will not be written. On standard output, the bytes
  * before it are kept, with no gap. Thread-safe. */
-void output_file_lose(struct output_file *output, uint64_t place);
+void output_file_lose(struct output_file *output, uint64_t position);
 
 /* Syncs all that was written to the disk, so that it is read from there again. Nothing may be
  * written afterwards. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error);
 
-/* For an output that ranks share: the next bytes are written at `place`. At commit, the size of the
- * file must be the end of all bytes. */
-void output_file_move(struct output_file *output, uint64_t place);
+/* For an output that ranks share: the next bytes are written at `position`. At commit, the size of
+ * the file must be the end of all bytes. */
+void output_file_move(struct output_file *output, uint64_t position);
 
 /* Collective, for an output that ranks share, before the first write of any rank after the header:
  * maps the file on all ranks if they are on one host and rank 0 could allocate the announced space,

@@ -74,23 +74,23 @@ struct sink {
 /* Claims the next `bytes` bytes of the content, and returns their position. */
 static uint64_t claim_content(struct sink *sink, size_t bytes)
 {
-    const uint64_t place = sink->content_begun;
+    const uint64_t position = sink->content_begun;
     sink->content_begun += bytes;
-    return place;
+    return position;
 }
 
-static void note_content(struct sink *sink, uint64_t place, const void *data, size_t bytes)
+static void note_content(struct sink *sink, uint64_t position, const void *data, size_t bytes)
 {
     if (sink->is_summed && !(sink->run && sink->frames))
-        check_sum_add(&sink->content, text_check_sum(place, data, bytes));
+        check_sum_add(&sink->content, text_check_sum(position, data, bytes));
 }
 
 /* Writes to a claimed position with at most `threads` threads. */
-static bool write_place(struct sink *sink, uint64_t place, const void *data, size_t bytes,
-                        unsigned threads, struct tap *tap, struct error *error)
+static bool write_position(struct sink *sink, uint64_t position, const void *data, size_t bytes,
+                           unsigned threads, struct tap *tap, struct error *error)
 {
     if (!sink->run)
-        return output_file_write(&sink->output, place, data, bytes, threads, tap, sink->name,
+        return output_file_write(&sink->output, position, data, bytes, threads, tap, sink->name,
                                  error);
     tap_observe_all(tap, data, bytes, threads);
     return spill_append(sink->run, data, bytes, error);
@@ -102,8 +102,8 @@ static bool write_next(struct sink *sink, const void *data, size_t bytes, struct
 {
     note_content(sink, claim_content(sink, bytes), data, bytes);
     if (!sink->frames)
-        return write_place(sink, output_file_claim(&sink->output, bytes), data, bytes,
-                           sink->threads, tap, error);
+        return write_position(sink, output_file_claim(&sink->output, bytes), data, bytes,
+                              sink->threads, tap, error);
     tap_observe_all(tap, data, bytes, sink->threads);
     return frame_writer_write(sink->frames, data, bytes, error);
 }
@@ -111,8 +111,8 @@ static bool write_next(struct sink *sink, const void *data, size_t bytes, struct
 /* A buffer taken from the queue. */
 struct filled {
     struct ring_entry entry;
-    uint64_t place;         /* position in the file, of plain data */
-    uint64_t content_place; /* position in the content, before compression */
+    uint64_t position;         /* position in the file, of plain data */
+    uint64_t content_position; /* position in the content, before compression */
 };
 
 /* Takes the next buffer to write. Returns false at the end. */
@@ -122,9 +122,9 @@ static bool take_filled(struct sink *sink, struct filled *filled)
     pthread_mutex_lock(&writer->taking);
     const bool taken = ring_pop(writer->filled, &filled->entry);
     if (taken && !sink->frames)
-        filled->place = output_file_claim(&sink->output, filled->entry.bytes);
+        filled->position = output_file_claim(&sink->output, filled->entry.bytes);
     if (taken)
-        filled->content_place = claim_content(sink, filled->entry.bytes);
+        filled->content_position = claim_content(sink, filled->entry.bytes);
     pthread_mutex_unlock(&writer->taking);
     return taken;
 }
@@ -147,13 +147,13 @@ static bool write_filled(struct sink *sink, const struct filled *filled, struct 
     const unsigned char *const data = filled->entry.data;
     const size_t bytes = filled->entry.bytes;
     struct text_check found;
-    note_content(sink, filled->content_place, data, bytes);
+    note_content(sink, filled->content_position, data, bytes);
     if (sink->frames)
         return is_sealed(sink, filled, text_check_sum(0, data, bytes), error) &&
                frame_writer_write(sink->frames, data, bytes, error);
     text_check_start(&found);
     text_check_begin_chunk(&found, data, 0);
-    return write_place(sink, filled->place, data, bytes, 1, &found.tap, error) &&
+    return write_position(sink, filled->position, data, bytes, 1, &found.tap, error) &&
            is_sealed(sink, filled, found.sum, error);
 }
 
@@ -172,7 +172,7 @@ static void write_taken(struct sink *sink, const struct filled *filled)
     if (!has_failed(writer))
         write_filled(sink, filled, &error);
     else if (!sink->frames)
-        output_file_lose(&sink->output, filled->place);
+        output_file_lose(&sink->output, filled->position);
     ring_push(writer->idle, filled->entry);
     pthread_mutex_lock(&writer->lock);
     error_merge(&writer->error, &error);
@@ -306,10 +306,10 @@ static void writer_end(struct writer *writer)
 static bool write_frame(void *context, const void *frame, size_t bytes, struct error *error)
 {
     struct sink *const sink = context;
-    const uint64_t place = output_file_claim(&sink->output, bytes);
+    const uint64_t position = output_file_claim(&sink->output, bytes);
     if (sink->run)
-        check_sum_add(&sink->content, text_check_sum(place, frame, bytes));
-    return write_place(sink, place, frame, bytes, 1, NULL, error);
+        check_sum_add(&sink->content, text_check_sum(position, frame, bytes));
+    return write_position(sink, position, frame, bytes, 1, NULL, error);
 }
 
 static bool open_frames(struct sink *sink, int level, struct error *error)
@@ -466,12 +466,12 @@ bool sink_check_replaced(const struct sink *sink, const struct source *source, s
                      sink->name);
 }
 
-bool sink_move(struct sink *sink, uint64_t place, struct error *error)
+bool sink_move(struct sink *sink, uint64_t position, struct error *error)
 {
     if (!writer_check(sink, true, error))
         return false;
-    output_file_move(&sink->output, place);
-    sink->content_begun = place;
+    output_file_move(&sink->output, position);
+    sink->content_begun = position;
     return true;
 }
 

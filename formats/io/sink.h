@@ -95,9 +95,9 @@ bool sink_writes_to(const struct sink *sink, const struct source *source);
  * opened: what was written to it would be lost. */
 bool sink_check_replaced(const struct sink *sink, const struct source *source, struct error *error);
 
-/* For an output that ranks share: the bytes that are written next go to `place` in the file. Before
- * commit, the place must be the size of the whole file. */
-bool sink_move(struct sink *sink, uint64_t place, struct error *error);
+/* For an output that ranks share: the bytes that are written next go to `position` in the file.
+ * Before commit, the position must be the size of the whole file. */
+bool sink_move(struct sink *sink, uint64_t position, struct error *error);
 
 /* Announces, before the first write, that about `bytes` bytes will be written; to standard output,
  * exactly `bytes`. A value above INT64_MAX means that the size is unknown. For a large plain file

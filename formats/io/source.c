@@ -111,26 +111,26 @@ static bool read_head(struct input_file *input, struct head *head, size_t want, 
     return true;
 }
 
-/* Gets the bytes from `place` on: of a regular file anywhere, otherwise only within the head. */
-static bool look_at(struct input_file *input, struct head *head, uint64_t place, struct look *look,
-                    struct error *error)
+/* Gets the bytes from `position` on: of a regular file anywhere, otherwise only within the head. */
+static bool look_at(struct input_file *input, struct head *head, uint64_t position,
+                    struct look *look, struct error *error)
 {
     look->data = head->data;
     look->bytes = 0;
     if (look->scratch) {
         const uint64_t begin = input->offset - head->bytes;
         look->data = look->scratch;
-        look->is_in_reach = begin + place <= input->bytes;
-        return !look->is_in_reach || input_file_read_at(input, begin + place, look->scratch,
+        look->is_in_reach = begin + position <= input->bytes;
+        return !look->is_in_reach || input_file_read_at(input, begin + position, look->scratch,
                                                         LOOK_BYTES, &look->bytes, error);
     }
-    const bool has_room = place <= SOURCE_PEEK_MAX - LOOK_BYTES;
-    if (!read_head(input, head, has_room ? (size_t)place + LOOK_BYTES : SOURCE_PEEK_MAX, error))
+    const bool has_room = position <= SOURCE_PEEK_MAX - LOOK_BYTES;
+    if (!read_head(input, head, has_room ? (size_t)position + LOOK_BYTES : SOURCE_PEEK_MAX, error))
         return false;
-    look->is_in_reach = (has_room || input->has_ended) && place <= head->bytes;
+    look->is_in_reach = (has_room || input->has_ended) && position <= head->bytes;
     if (look->is_in_reach) {
-        look->data = head->data + place;
-        look->bytes = head->bytes - (size_t)place;
+        look->data = head->data + position;
+        look->bytes = head->bytes - (size_t)position;
     }
     return true;
 }
@@ -139,12 +139,12 @@ static bool look_at(struct input_file *input, struct head *head, uint64_t place,
 static bool look_past_skippable(struct input_file *input, const struct codec *codec,
                                 struct head *head, struct look *look, struct error *error)
 {
-    uint64_t place = 0, skipped;
+    uint64_t position = 0, skipped;
     do {
-        if (!look_at(input, head, place, look, error))
+        if (!look_at(input, head, position, look, error))
             return false;
         skipped = codec->skippable_bytes(look->data, look->bytes);
-        place += skipped;
+        position += skipped;
     } while (skipped > 0);
     return true;
 }
@@ -664,7 +664,7 @@ bool source_store(struct source *source, uint64_t most, struct spill_run *run, u
     return ok;
 }
 
-bool source_has_places(const struct source *source)
+bool source_can_read_at(const struct source *source)
 {
     const struct input_file *const input = &source->input;
     return input->is_sized && !input->is_stream && input->file >= 0 && !input->is_parked &&
@@ -678,34 +678,34 @@ bool source_can_narrow(const struct source *source)
            source->codec == &codecs[0] && !source->ahead;
 }
 
-bool source_narrow(struct source *source, uint64_t place, uint64_t bytes, struct error *error)
+bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, struct error *error)
 {
     const uint64_t next = source->input.offset - buffered(&source->peeked);
     source->peeked.begin = source->peeked.end = 0;
     source->ended = false;
-    return input_file_narrow(&source->input, next + place, next + place + bytes, error);
+    return input_file_narrow(&source->input, next + position, next + position + bytes, error);
 }
 
-bool source_read_at(const struct source *source, uint64_t place, void *data, size_t bytes,
+bool source_read_at(const struct source *source, uint64_t position, void *data, size_t bytes,
                     size_t *got, struct error *error)
 {
     const struct buffer *const peeked = &source->peeked;
     const size_t has = buffered(peeked);
-    size_t done = place < has ? has - (size_t)place : 0;
+    size_t done = position < has ? has - (size_t)position : 0;
     done = done < bytes ? done : bytes;
     if (done > 0)
-        memcpy(data, peeked->data + peeked->begin + place, done);
-    const uint64_t offset = source->input.offset + (place + done - has);
+        memcpy(data, peeked->data + peeked->begin + position, done);
+    const uint64_t offset = source->input.offset + (position + done - has);
     const bool ok = input_file_read_at(&source->input, offset, (unsigned char *)data + done,
                                        bytes - done, got, error);
     *got += done;
     return ok;
 }
 
-bool source_look_at(const struct source *source, uint64_t place, void *data, size_t bytes)
+bool source_look_at(const struct source *source, uint64_t position, void *data, size_t bytes)
 {
     const uint64_t next = source->input.offset - buffered(&source->peeked);
-    return input_file_look_at(&source->input, next + place, data, bytes);
+    return input_file_look_at(&source->input, next + position, data, bytes);
 }
 
 void source_close(struct source *source)

@@ -124,14 +124,14 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
 bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error);
 
 /* As source_read(). The tap, which may be NULL, observes the whole units that are read. If the tap
- * has a direct consumer and source_has_places() is true, the bytes pass through the beginning of
+ * has a direct consumer and source_can_read_at() is true, the bytes pass through the beginning of
  * `data`: SOURCE_PEEK_MAX bytes, and TAP_PIECE_BYTES for each thread of the source. */
 bool source_read_observed(struct source *source, void *data, size_t bytes, struct tap *tap,
                           size_t *got, struct error *error);
 
 /* Returns true if source_read_at() may be called: for a plain regular file that is neither at its
  * end nor parked. */
-bool source_has_places(const struct source *source);
+bool source_can_read_at(const struct source *source);
 
 /* Appends the next `most` bytes to a run that was begun, fewer at the end; `run` may be NULL. Sets
  * *stored to the number of bytes. */
@@ -142,19 +142,19 @@ bool source_store(struct source *source, uint64_t most, struct spill_run *run, u
 /* Returns true if source_narrow() may be called: for a plain regular file that is not empty. */
 bool source_can_narrow(const struct source *source);
 
-/* Narrows the source to `bytes` bytes, which the file must have, starting `place` bytes after the
- * position of source_read(). */
-bool source_narrow(struct source *source, uint64_t place, uint64_t bytes, struct error *error);
+/* Narrows the source to `bytes` bytes, which the file must have, starting `position` bytes after
+ * the position of source_read(). */
+bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, struct error *error);
 
-/* Reads up to `bytes` bytes, starting `place` bytes after the position of source_read(), which does
- * not move. *got is less only at the end. Any number of threads may call this at once, while no
- * other function of the source is called. */
-bool source_read_at(const struct source *source, uint64_t place, void *data, size_t bytes,
+/* Reads up to `bytes` bytes, starting `position` bytes after the position of source_read(), which
+ * does not move. *got is less only at the end. Any number of threads may call this at once, while
+ * no other function of the source is called. */
+bool source_read_at(const struct source *source, uint64_t position, void *data, size_t bytes,
                     size_t *got, struct error *error);
 
 /* As source_read_at(), but succeeds only if all `bytes` bytes are already in memory; otherwise
  * returns false. */
-bool source_look_at(const struct source *source, uint64_t place, void *data, size_t bytes);
+bool source_look_at(const struct source *source, uint64_t position, void *data, size_t bytes);
 
 /* Closes the source, which may be NULL. */
 void source_close(struct source *source);

@@ -260,12 +260,12 @@ bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct 
 }
 
 /* Reads from the last part. */
-static bool read_part(const struct spill_run *run, uint64_t place, void *data, size_t bytes,
+static bool read_part(const struct spill_run *run, uint64_t position, void *data, size_t bytes,
                       struct error *error)
 {
     for (size_t done = 0; done < bytes;) {
         const ssize_t got = pread(run->file, (unsigned char *)data + done, bytes - done,
-                                  (off_t)(run->begin + place + done));
+                                  (off_t)(run->begin + position + done));
         if (got == 0)
             errno = EIO; /* less than was written */
         if (got > 0)

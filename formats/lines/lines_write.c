@@ -109,7 +109,7 @@ static void check_order(const struct gather *gather, size_t first, struct check_
             k > 0 ? gathered_line(items[k - 1], gathered, k - 1, buffer)
                   : line_with_image_of(gather, first - 1);
         if (!is_in_order(order, previous, gathered_line(items[k], gathered, k, buffer)))
-            first_place_note(&gather->written->disorder, first + k);
+            first_position_note(&gather->written->disorder, first + k);
     }
 }
 
@@ -243,7 +243,7 @@ static bool write_long_line(const struct gather *gather, size_t i, struct sink *
     const size_t length = line_length(gather->lines, item);
     if (i > 0 && !is_in_order(gather->lines->order, line_with_image_of(gather, i - 1),
                               line_with_image_of(gather, i)))
-        first_place_note(&gather->written->disorder, i);
+        first_position_note(&gather->written->disorder, i);
     check_sum_add(&gather->written->items,
                   (struct check_sum){1, check_bind_pair(item.key, item.index)});
     check_sum_add(&gather->written->text, text_check_sum(line_offset(item), line, length + 1));

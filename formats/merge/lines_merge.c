@@ -79,14 +79,14 @@ static void merge_bound_note(struct merge_bound *bound, const struct merge_texts
 
 static struct splitter first_of(const struct merge_texts *texts, size_t i)
 {
-    const size_t place = texts->texts[i].begin;
-    return (struct splitter){texts->texts[i].items[place], i, place};
+    const size_t position = texts->texts[i].begin;
+    return (struct splitter){texts->texts[i].items[position], i, position};
 }
 
 static struct splitter last_of(const struct merge_texts *texts, size_t i)
 {
-    const size_t place = texts->texts[i].end - 1;
-    return (struct splitter){texts->texts[i].items[place], i, place};
+    const size_t position = texts->texts[i].end - 1;
+    return (struct splitter){texts->texts[i].items[position], i, position};
 }
 
 /* Chooses the item of each text that a tree compares. */
@@ -150,7 +150,7 @@ static bool merge_bound_find(struct merge_bound *bound, struct merge_texts *text
         return true;
     }
     const struct splitter least = last_of(texts, last);
-    if (last == first && least.place == texts->texts[first].begin) {
+    if (last == first && least.position == texts->texts[first].begin) {
         texts->active[texts->active_count++] = first; /* no other text need be compared */
         return true;
     }
@@ -325,8 +325,8 @@ static bool open_inputs(struct merger *merger, struct error *error)
         if (!merge_input_open(&inputs->inputs[i], merge->sources[i], merge->order->terminator,
                               divide_memory(merge, i, mean, all_bytes), error))
             return false;
-        if (merge->source_places)
-            inputs->inputs[i].block.place = merge->source_places[i];
+        if (merge->source_positions)
+            inputs->inputs[i].block.position = merge->source_positions[i];
     }
     return true;
 }

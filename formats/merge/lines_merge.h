@@ -58,10 +58,10 @@ struct lines_merge {
     unsigned threads;      /* maximum number of threads that work on the lines */
     size_t memory_bytes;   /* approximate, for text and items of all inputs; 0: the default */
     uint64_t lines, bytes; /* out: totals read from all sources */
-    const uint64_t *source_places; /* NULL, or the position of each source in a text of which it is
-                                      a part; the sums are of these positions */
-    struct check_sum *source_sums; /* NULL, or out: of the text of each source (check.h) */
-    struct lines_ends *ends;       /* NULL, or out, also after a failure */
+    const uint64_t *source_positions; /* NULL, or the position of each source in a text of which it
+                                      is a part; the sums are of these positions */
+    struct check_sum *source_sums;    /* NULL, or out: of the text of each source (check.h) */
+    struct lines_ends *ends;          /* NULL, or out, also after a failure */
 };
 
 /* Merges to the end of all sources. Equal lines are written in the order of their sources. If an

@@ -40,14 +40,14 @@ static size_t find_before(const struct merge_texts *texts, size_t i, size_t begi
     if (texts->order->unique)
         return count_before(texts, i, begin, end, splitter->item, false);
     return i == splitter->text
-               ? splitter->place
+               ? splitter->position
                : count_before(texts, i, begin, end, splitter->item, i < splitter->text);
 }
 
 size_t merge_cut_find_after(const struct merge_texts *texts, size_t i, size_t begin,
                             const struct splitter *splitter)
 {
-    return i == splitter->text ? splitter->place + 1
+    return i == splitter->text ? splitter->position + 1
                                : count_before(texts, i, begin, texts->texts[i].end, splitter->item,
                                               i < splitter->text);
 }
@@ -97,13 +97,13 @@ static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
             before += merge_text_bytes(texts, texts->active[active++]);
         const size_t i = texts->active[active];
         const size_t offset = merge_text_offset(texts, i, texts->texts[i].begin) + (at - before);
-        const size_t place = find_item(texts, i, offset);
+        const size_t position = find_item(texts, i, offset);
         if (taken > 0 && samples[taken - 1].splitter.text == i &&
-            samples[taken - 1].splitter.place == place) {
+            samples[taken - 1].splitter.position == position) {
             samples[taken - 1].weight++;
             continue;
         }
-        samples[taken++] = (struct sample){{texts->texts[i].items[place], i, place}, 1};
+        samples[taken++] = (struct sample){{texts->texts[i].items[position], i, position}, 1};
     }
     return taken;
 }

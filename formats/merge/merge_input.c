@@ -45,7 +45,7 @@ static bool read_block(struct line_block *block, struct error *error)
     const size_t want = block->capacity - block->filled - 1;
     size_t got;
     char *const target = block->text + block->filled;
-    text_check_begin_chunk(&block->read, block->text, block->place);
+    text_check_begin_chunk(&block->read, block->text, block->position);
     if (!source_read_observed(block->source, target, want, &block->read.tap, &got, error))
         return false;
     const char *const found = memrchr(target, block->terminator, got);
@@ -56,7 +56,7 @@ static bool read_block(struct line_block *block, struct error *error)
     if (block->ended && block->filled > block->bytes) {
         block->text[block->filled] = block->terminator;
         check_sum_add(&block->read.sum,
-                      text_check_sum(block->place + block->filled, &block->terminator, 1));
+                      text_check_sum(block->position + block->filled, &block->terminator, 1));
         block->bytes = ++block->filled;
     }
     return true;
@@ -69,7 +69,7 @@ static bool line_block_refill(struct line_block *block, size_t drop, struct erro
 {
     block->bytes -= drop;
     block->filled -= drop;
-    block->place += drop;
+    block->position += drop;
     memmove(block->text, block->text + drop, block->filled);
     const size_t kept = block->bytes;
     while (!block->ended && block->bytes == kept) {
@@ -407,8 +407,8 @@ static void show_texts(struct merge_inputs *inputs)
         const size_t i = inputs->texts.active[k];
         const struct merge_input *const input = &inputs->inputs[i];
         inputs->texts.texts[i] = (struct merge_text){
-            input->block.text, input->items,   input->begin,      input->item_count,
-            input->item_count, input->scanned, input->block.place};
+            input->block.text, input->items,   input->begin,         input->item_count,
+            input->item_count, input->scanned, input->block.position};
     }
 }
 

@@ -295,9 +295,9 @@ static inline void set_next_unit(const struct merge_part *part, struct line_with
 }
 
 /* Returns the position of the next unit in its source. */
-static inline uint64_t next_place(const struct merge_part *part)
+static inline uint64_t next_position(const struct merge_part *part)
 {
-    return merge_item_place(part->texts, part->items[part->next]) + part->taken_bytes;
+    return merge_item_position(part->texts, part->items[part->next]) + part->taken_bytes;
 }
 
 /* Takes a line of the next item. Returns true if it was the last one of the item. */
@@ -321,7 +321,7 @@ static inline void take_unit(struct merge_part *part, const struct line_with_ima
 static void take_unit_uncopied(struct merge_part *part, const struct line_with_image *line)
 {
     part->sum.count += line->length + 1;
-    part->sum.hash += check_sum_line(next_place(part), (const unsigned char *)line->text,
+    part->sum.hash += check_sum_line(next_position(part), (const unsigned char *)line->text,
                                      line->length + 1, MERGE_SLACK_BYTES);
     take_unit(part, line);
 }
@@ -369,7 +369,7 @@ static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t 
     }
     const size_t bytes = merge_text_offset(texts, text, first + fitting) - begin;
     memcpy(buffer, merge_item_line(texts, item), bytes);
-    check_sum_add(&part->sum, text_check_sum(merge_item_place(texts, item), buffer, bytes));
+    check_sum_add(&part->sum, text_check_sum(merge_item_position(texts, item), buffer, bytes));
     part->has_written |= bytes > 0;
     part->next = fitting;
     return bytes;
@@ -400,7 +400,7 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
             memcpy(buffer + bytes, line.text, size);
         note_written(part, &line);
         bytes += size;
-        check_lines_add(gathered, bytes, next_place(part));
+        check_lines_add(gathered, bytes, next_position(part));
         take_unit(part, &line);
     }
     return bytes;
@@ -446,12 +446,12 @@ static size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, si
 }
 
 /* Takes the next unit, of which there must be one, as written. The caller writes it, and adds it to
- * the checksum, from *place in the source on. */
-static struct line_with_image take_unit_to_write(struct merge_part *part, uint64_t *place)
+ * the checksum, from *position in the source on. */
+static struct line_with_image take_unit_to_write(struct merge_part *part, uint64_t *position)
 {
     struct line_with_image line;
     set_next_unit(part, &line);
-    *place = next_place(part);
+    *position = next_position(part);
     note_written(part, &line);
     take_unit(part, &line);
     return line;
@@ -484,11 +484,11 @@ static size_t make_part(const void *context, size_t index, unsigned char *buffer
 /* Writes a line that fits no buffer directly from its text, with its checksum. */
 static bool write_line(struct merge_part *part, struct sink *sink, struct error *error)
 {
-    uint64_t place;
+    uint64_t position;
     struct text_check check;
-    const struct line_with_image line = take_unit_to_write(part, &place);
+    const struct line_with_image line = take_unit_to_write(part, &position);
     text_check_start(&check);
-    text_check_begin_chunk(&check, line.text, place);
+    text_check_begin_chunk(&check, line.text, position);
     const bool written = sink_write_observed(sink, line.text, line.length + 1, &check.tap, error);
     check_sum_add(&part->sum, check.sum);
     return written;

@@ -52,7 +52,7 @@ struct merge_text {
     size_t begin, end;             /* items to merge */
     size_t item_count;             /* of all items; some may be after `end` */
     size_t bytes;                  /* of all its lines */
-    uint64_t place;                /* position of `text` in its source */
+    uint64_t position;             /* position of `text` in its source */
 };
 
 struct merge_texts {
@@ -112,9 +112,9 @@ static inline const char *merge_item_line(const struct merge_texts *texts, struc
 }
 
 /* Returns the position of the item's line in its source. */
-static inline uint64_t merge_item_place(const struct merge_texts *texts, struct key_index item)
+static inline uint64_t merge_item_position(const struct merge_texts *texts, struct key_index item)
 {
-    return texts->texts[merge_item_text(texts->text_shift, item)].place +
+    return texts->texts[merge_item_text(texts->text_shift, item)].position +
            merge_item_offset(texts->text_shift, item);
 }
 
@@ -211,7 +211,7 @@ struct line_block {
     size_t bytes;  /* of whole lines, each with its terminator */
     size_t filled; /* of these and the beginning of a line */
     size_t capacity;
-    uint64_t place;         /* of text[0] in the source */
+    uint64_t position;      /* of text[0] in the source */
     struct text_check read; /* checksum of the source so far, with an added terminator */
 };
 
@@ -261,10 +261,10 @@ bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error);
  * order of the texts. With a unique order, a cut between parts never separates equal keys.
  */
 
-/* Item `place` of text `text`. */
+/* Item `position` of text `text`. */
 struct splitter {
     struct key_index item;
-    size_t text, place;
+    size_t text, position;
 };
 
 /* Returns the cut of text i, from item `begin` on, after the splitter: the splitter and lines that

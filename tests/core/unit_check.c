@@ -277,11 +277,12 @@ static void test_appended_checks(void **state)
     }
 }
 
-static uint64_t sum_of_text(uint64_t place, const unsigned char *text, size_t bytes)
+static uint64_t sum_of_text(uint64_t position, const unsigned char *text, size_t bytes)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < bytes; i++)
-        sum += ((uint64_t)text[i] << 8 * ((place + i) % 8)) * check_text_factor((place + i) / 8);
+        sum +=
+            ((uint64_t)text[i] << 8 * ((position + i) % 8)) * check_text_factor((position + i) / 8);
     return sum;
 }
 
@@ -293,17 +294,17 @@ static void test_text(void **state)
     for (unsigned round = 0; round < 500; round++) {
         const size_t begin = draw() % 40, bytes = draw() % (KEYS_BYTES - begin);
         const size_t cut = bytes > 0 ? draw() % bytes : 0;
-        const uint64_t place = draw() % 3 == 0 ? draw() % 9 : draw() >> 20;
-        const uint64_t sum = sum_of_text(place, text + begin, bytes);
-        assert_int_equal(check_sum_text(place, text + begin, bytes), sum);
-        assert_int_equal(check_sum_text(place, text + begin, cut) +
-                             check_sum_text(place + cut, text + begin + cut, bytes - cut),
+        const uint64_t position = draw() % 3 == 0 ? draw() % 9 : draw() >> 20;
+        const uint64_t sum = sum_of_text(position, text + begin, bytes);
+        assert_int_equal(check_sum_text(position, text + begin, bytes), sum);
+        assert_int_equal(check_sum_text(position, text + begin, cut) +
+                             check_sum_text(position + cut, text + begin + cut, bytes - cut),
                          sum);
     }
     for (size_t bytes = 1; bytes <= CHECK_LINE_BYTES; bytes++)
-        for (uint64_t place = 0; place < 24; place++)
-            assert_int_equal(check_sum_line(place, text + 3, bytes, CHECK_LINE_SLACK),
-                             sum_of_text(place, text + 3, bytes));
+        for (uint64_t position = 0; position < 24; position++)
+            assert_int_equal(check_sum_line(position, text + 3, bytes, CHECK_LINE_SLACK),
+                             sum_of_text(position, text + 3, bytes));
     free(text);
 }
 
@@ -322,10 +323,10 @@ static void test_gathered_lines(void **state)
         check_lines_start(&lines, begin_of_all);
         for (size_t k = 0; k < count; k++) {
             const size_t begin = end;
-            const uint64_t place = draw() >> (draw() % 2 ? 1 : 40);
+            const uint64_t position = draw() >> (draw() % 2 ? 1 : 40);
             end += draw() % most + 1;
-            check_lines_add(&lines, end, place);
-            sum += sum_of_text(place, text + begin, end - begin);
+            check_lines_add(&lines, end, position);
+            sum += sum_of_text(position, text + begin, end - begin);
         }
         /* After the last lines, few bytes or none can be read. */
         const size_t room = end + (round % 2 == 0 ? draw() % 40 : 0);
@@ -363,7 +364,7 @@ static void test_line_items(void **state)
         assert_int_equal(found.not_above, not_above);
         assert_int_equal(found.tied, tied);
         for (size_t k = 0; k < lines.count; k++)
-            assert_int_equal(lines.places[k], items[k].index >> 1);
+            assert_int_equal(lines.positions[k], items[k].index >> 1);
     }
 }
 

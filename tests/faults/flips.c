@@ -48,11 +48,11 @@ static void flip(const char *stage, const void *data, size_t bytes)
 static void flip_in_file(const char *stage, int file, uint64_t begin, uint64_t bytes)
 {
     unsigned char byte;
-    const off_t place = (off_t)(begin + bytes / 2);
-    if (bytes == 0 || !is_turn(stage) || pread(file, &byte, 1, place) != 1)
+    const off_t position = (off_t)(begin + bytes / 2);
+    if (bytes == 0 || !is_turn(stage) || pread(file, &byte, 1, position) != 1)
         return;
     byte ^= 1;
-    if (pwrite(file, &byte, 1, place) != 1)
+    if (pwrite(file, &byte, 1, position) != 1)
         abort();
 }
 
@@ -134,9 +134,9 @@ WRAP(bool, sink_put, (struct sink * sink, unsigned char *buffer, size_t bytes, s
     return __real_sink_put(sink, buffer, bytes, error);
 }
 
-WRAP(struct check_sum, text_check_sum, (uint64_t place, const void *data, size_t bytes))
+WRAP(struct check_sum, text_check_sum, (uint64_t position, const void *data, size_t bytes))
 {
-    const struct check_sum sum = __real_text_check_sum(place, data, bytes);
+    const struct check_sum sum = __real_text_check_sum(position, data, bytes);
     if (is_put)
         flip("buffer", data, bytes);
     is_put = false;
@@ -161,8 +161,8 @@ WRAP(bool, merge_cut_evenly,
 WRAP(size_t, merge_cut_find_after,
      (const struct merge_texts *texts, size_t i, size_t begin, const struct splitter *splitter))
 {
-    const size_t place = __real_merge_cut_find_after(texts, i, begin, splitter);
-    return i == 0 && is_turn("bound") ? begin + (place - begin) / 2 : place;
+    const size_t position = __real_merge_cut_find_after(texts, i, begin, splitter);
+    return i == 0 && is_turn("bound") ? begin + (position - begin) / 2 : position;
 }
 
 /* "spill": a run on disk. */
