@@ -86,9 +86,9 @@ static void record(enum trace_lane lane, uintptr_t owner, const char *name, uint
     atomic_fetch_add_explicit(&counters()[lane], bytes, memory_order_relaxed);
     if (!trace.spans)
         return;
-    const size_t place = atomic_fetch_add_explicit(&trace.span_count, 1, memory_order_relaxed);
-    if (place < SPANS_MAX)
-        trace.spans[place] = (struct span){name, begin_ns, end_ns, bytes, owner, lane};
+    const size_t index = atomic_fetch_add_explicit(&trace.span_count, 1, memory_order_relaxed);
+    if (index < SPANS_MAX)
+        trace.spans[index] = (struct span){name, begin_ns, end_ns, bytes, owner, lane};
 }
 
 void trace_span(enum trace_lane lane, const char *name, uint64_t begin_ns, uint64_t end_ns,
@@ -332,7 +332,7 @@ struct rank_table {
 };
 
 /* The location of the memory, which rank 0 sends to the other ranks. */
-struct place {
+struct location {
     int process, file; /* file -1: there is none */
     uint64_t mark;
 };
@@ -363,19 +363,19 @@ static void use_row(const struct group *group, struct rank_table *table)
     atomic_store(&row->is_used, true);
 }
 
-/* Creates the memory. On failure place->file is -1. */
-static struct rank_table *create(const struct group *group, struct place *place)
+/* Creates the memory. On failure location->file is -1. */
+static struct rank_table *create(const struct group *group, struct location *location)
 {
     struct rank_table *table = NULL;
     const int file = memfd_create("gpusort", MFD_CLOEXEC);
     if (file < 0)
         return NULL;
     if (ftruncate(file, (off_t)table_bytes(group)) == 0 &&
-        getrandom(&place->mark, sizeof place->mark, 0) == (ssize_t)sizeof place->mark)
+        getrandom(&location->mark, sizeof location->mark, 0) == (ssize_t)sizeof location->mark)
         table = map(group, file);
     if (table) {
-        table->mark = place->mark;
-        place->file = file; /* stays open for the other ranks */
+        table->mark = location->mark;
+        location->file = file; /* stays open for the other ranks */
     } else {
         close(file);
     }
@@ -384,19 +384,19 @@ static struct rank_table *create(const struct group *group, struct place *place)
 
 /* Maps the memory of rank 0; NULL if this is another host. The path may lead to any file there, so
  * only one with the size and the mark is taken. */
-static struct rank_table *find(const struct group *group, const struct place *place)
+static struct rank_table *find(const struct group *group, const struct location *location)
 {
     char path[64];
     struct stat status;
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", place->process, place->file);
-    if (place->file < 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", location->process, location->file);
+    if (location->file < 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
         status.st_size != (off_t)table_bytes(group))
         return NULL;
     const int file = open(path, O_RDWR | O_CLOEXEC);
     struct rank_table *const table = file < 0 ? NULL : map(group, file);
     if (file >= 0)
         close(file);
-    if (!table || table->mark == place->mark)
+    if (!table || table->mark == location->mark)
         return table;
     munmap(table, table_bytes(group));
     return NULL;
@@ -404,14 +404,14 @@ static struct rank_table *find(const struct group *group, const struct place *pl
 
 bool trace_ranks_share(struct group *group, bool is_wanted, struct error *error)
 {
-    struct place place = {.process = (int)getpid(), .file = -1};
+    struct location location = {.process = (int)getpid(), .file = -1};
     struct rank_table *table = NULL;
     if (group->rank == 0 && is_wanted)
-        table = create(group, &place);
-    if (!group_broadcast(group, &place, sizeof place, error))
+        table = create(group, &location);
+    if (!group_broadcast(group, &location, sizeof location, error))
         return false;
     if (group->rank > 0)
-        table = find(group, &place);
+        table = find(group, &location);
     if (!table)
         return true;
     use_row(group, table);

@@ -112,7 +112,7 @@ struct trace_file {
     struct group *group; /* NULL, or the ranks whose traces go to the file of rank 0 */
     int file;            /* -1: none */
     bool is_new;         /* trace_file_open() created it */
-    struct output_path place;
+    struct output_path path;
 };
 
 /* Opens the file for writing, if a job is traced, and keeps its content. The caller calls

@@ -31,18 +31,18 @@ bool trace_file_open(const struct options *options, struct group *group, struct 
     const char *const path = options->trace;
     char name[PATH_MAX + 16];
     *trace = (struct trace_file){
-        .group = group, .file = -1, .place = {.descriptor = -1, .directory = -1, .file = -1}};
+        .group = group, .file = -1, .path = {.descriptor = -1, .directory = -1, .file = -1}};
     if (!path || options->action != ACTION_SORT || (group && group->rank > 0))
         return true;
     snprintf(name, sizeof name, "--trace=%s", path);
-    if (!output_path_open(path, name, &trace->place, error))
+    if (!output_path_open(path, name, &trace->path, error))
         return false;
-    if (trace->place.descriptor >= 0) {
+    if (trace->path.descriptor >= 0) {
         trace->file = descriptor_raise(open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
         return trace->file >= 0 || error_set_errno(error, "%s", name);
     }
-    trace->is_new = !trace->place.exists;
-    trace->file = output_path_open_or_create(&trace->place, name, error);
+    trace->is_new = !trace->path.exists;
+    trace->file = output_path_open_or_create(&trace->path, name, error);
     return trace->file >= 0;
 }
 
@@ -68,12 +68,12 @@ bool trace_file_check(const struct options *options, const struct trace_file *tr
 /* Removes the file if it still has its name. */
 static void remove_file(const struct trace_file *trace)
 {
-    const int directory = trace->place.directory;
+    const int directory = trace->path.directory;
     struct stat made, named;
     if (fstat(trace->file, &made) == 0 &&
-        fstatat(directory, trace->place.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        fstatat(directory, trace->path.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         descriptor_same_file(&made, &named))
-        unlinkat(directory, trace->place.name, 0);
+        unlinkat(directory, trace->path.name, 0);
 }
 
 /* Returns the name of this process in the trace, in memory of the caller. */
@@ -164,6 +164,6 @@ bool trace_file_close(const struct options *options, struct trace_file *trace, b
             remove_file(trace);
         close(trace->file);
     }
-    output_path_close(&trace->place);
+    output_path_close(&trace->path);
     return options->trace && has_begun ? group_agree(group, ok, error) : ok;
 }
