@@ -2,16 +2,15 @@
 /* external_runs.h - sorted runs of numbers, or of items that carry their index: made of the parts
  * of the input that an engine sorts, kept in memory or on disk, and merged.
  *
- * Keys of one and two bytes are counted instead, which takes little memory and needs no merge: no
- * run is kept.
+ * Keys of one and two bytes are counted instead (key_counts.h), which takes little memory and needs
+ * no merge: no run is kept.
  */
 #ifndef JOB_EXTERNAL_RUNS_H
 #define JOB_EXTERNAL_RUNS_H
 
 #include "job/job_state.h"
+#include "job/key_counts.h"
 #include "job/run_list.h"
-
-struct key_counts;
 
 struct external_runs {
     struct job_state *state;
@@ -43,19 +42,5 @@ size_t external_runs_memory_left(const struct external_runs *external);
 bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error);
 
 void external_runs_close(struct external_runs *external);
-
-/* ---- Counts of keys of one or two bytes ---- */
-
-/* Passes at most `wanted` keys, in the given order and without the first `skipped`, to `write`, one
- * buffer after another. */
-bool key_counts_write(const struct key_counts *counts, struct key_order order, uint64_t skipped,
-                      uint64_t wanted,
-                      bool (*write)(void *context, const void *items, size_t count,
-                                    struct error *error),
-                      void *context, struct error *error);
-
-/* Returns the count of each bit pattern, as stored, which the caller may change. Sets *count to the
- * number of patterns. */
-uint64_t *key_counts_table(struct key_counts *counts, size_t *count);
 
 #endif

@@ -2,12 +2,18 @@
 /* job_state.h - a job while it runs: the interface between the sources of pipeline.h only. A source
  * calls those above it:
  *
- *   part.c                samples, reads and sorts a part of the numbers, writes its items
+ *   job_state.c           stages, and the engine
+ *   job_output.c          the output: opened, announced, given numbers
+ *   part_sample.c, part.c samples, reads and sorts a part of the numbers
  *   pipeline_order.c      checks or merges lines that are in order
  *   part_lines.c          reads a part of the lines, sorts it and writes it
  *   external_*.c          all parts -> sorted runs -> merge -> output
  *   pipeline_group*.c     the same for numbers and lines of a job that ranks share
- *   pipeline.c            output; the first part, which is all of the input if that fits in memory
+ *   pipeline.c            the first part, which is all of the input if that fits in memory; commit
+ *
+ * The words: a *part* is what one engine sorts at once. A part that was sorted is a *run* if others
+ * must be merged with it. Merged runs are divided into *ranges*: the output of a rank, or of a
+ * thread. README.md of this folder has the files in reading order.
  */
 #ifndef JOB_STATE_H
 #define JOB_STATE_H
@@ -16,7 +22,6 @@
 #include "job/pipeline.h"
 #include "job/pipeline_proof.h"
 
-/* A job while it runs. struct job is what the plan wants, and does not change. */
 struct job_state {
     const struct job *job;
     struct job_report *report;
@@ -45,7 +50,7 @@ struct job_state {
     struct proof proof;
 };
 
-/* ---- part.c ---- */
+/* ---- job_state.c ---- */
 
 /* Sets the current stage of the job. Returns the time, for job_stage_add(). */
 uint64_t job_stage_begin(enum stage stage);
@@ -56,8 +61,22 @@ void job_stage_add(struct job_state *state, enum stage stage, uint64_t start_ns)
 /* Sorts the items that the engine has taken. job_close_engine() reports the time. */
 bool job_sort_engine(struct job_state *state, struct error *error);
 
+/* Gets the engine's next chunk; count 0 at the end. Fails if the engine gives more or fewer than
+ * `expected` items. The caller sets *given to 0 before the first call. */
+bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk, size_t *given,
+                   struct error *error);
+
 /* Closes the engine, if there is one, and adds its times to the report. */
 void job_close_engine(struct job_state *state);
+
+/* ---- job_output.c ---- */
+
+/* Opens the output. Fails also if the job must not write to it: binary data to a terminal, or in
+ * place to a file that is no longer the input. */
+bool job_open_output(struct job_state *state, struct error *error);
+
+/* Returns the layout of the output, of numbers or of indices, for `count` items taken. */
+struct layout job_output_layout(const struct job *job, size_t count);
 
 /* Announces the size of the output to the sink before the input is read, so that its space is
  * allocated meanwhile. In a file system in memory, that space adds to the memory of the sort, which
@@ -66,29 +85,19 @@ void job_close_engine(struct job_state *state);
  * half of the host's then. */
 void job_expect_ahead(struct job_state *state, uint64_t bytes);
 
-/* Smaller outputs and runs are not checked: their disk is found full soon. */
-#define ROOM_BYTES_MIN ((uint64_t)16 << 20)
+/* As job_expect_ahead(), if the numbers are counted in advance. */
+void job_expect_numbers(struct job_state *state);
+
+/* Announces the items taken so far as the least that will be written, if their number is not known
+ * in advance. As in job_expect_ahead(), only while memory is plentiful. */
+void job_expect_taken(struct job_state *state);
 
 /* Announces the size of the output before its first byte. Fails if it certainly has no room: the
  * size may not have been known when the job began, and other files have been written since. */
 bool job_expect(struct job_state *state, uint64_t bytes, struct error *error);
 
-/* Returns the layout of the output, of numbers or of indices, for `count` items taken. */
-struct layout job_output_layout(const struct job *job, size_t count);
-
-/* Opens an engine for the next part of the numbers, reads them into it and sorts them. */
-bool job_sort_part(struct job_state *state, struct error *error);
-
-/* Gets the engine's next chunk; count 0 at the end. Fails if the engine gives more or fewer than
- * `expected` items. The caller sets *given to 0 before the first call. */
-bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk, size_t *given,
-                   struct error *error);
-
-/* Calls `write`, which must write all of the output and check it. In place, it is called twice:
- * first with a sink that writes nothing, so that all is checked before the first byte is
- * overwritten. */
-bool job_write_proved(struct job_state *state, bool (*write)(void *context, struct error *error),
-                      void *context, struct error *error);
+/* Fails if the output, or runs on disk, will certainly have no room. Both exist at the end. */
+bool job_check_room(const struct job_state *state, struct error *error);
 
 /* Announces the size of the output and writes the format's header. count: of the items sorted, of
  * which --top takes the first. Fills *layout for the numbers or indices. */
@@ -98,6 +107,24 @@ bool job_begin_output(struct job_state *state, size_t count, struct layout *layo
 /* Writes the chunk's numbers, or the indices of its items. */
 bool job_write_chunk(struct job_state *state, const struct layout *layout,
                      const struct chunk *chunk, struct error *error);
+
+/* Calls `write`, which must write all of the output and check it. In place, it is called twice:
+ * first with a sink that writes nothing, so that all is checked before the first byte is
+ * overwritten. */
+bool job_write_proved(struct job_state *state, bool (*write)(void *context, struct error *error),
+                      void *context, struct error *error);
+
+/* Writes all numbers of the engine, or their indices, and proves them. */
+bool job_write_keys(struct job_state *state, struct error *error);
+
+/* ---- part_sample.c, part.c ---- */
+
+/* Takes a sample of the next part of the numbers for the spec of an engine, if they are in plain
+ * files and in memory. Returns the memory of the sample, which the caller frees, or NULL. */
+void *job_sample_part(const struct job_state *state, struct sort_spec *spec);
+
+/* Opens an engine for the next part of the numbers, reads them into it and sorts them. */
+bool job_sort_part(struct job_state *state, struct error *error);
 
 /* ---- pipeline_order.c ---- */
 

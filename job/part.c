@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* part.c - a part of the numbers: reads it into an engine, sorts it, and gives and writes its
- * items.
+/* part.c - a part of the numbers: reads it into an engine, which sorts it.
  *
- *   open the engine -> { lend -> read, or make items -> take }* -> sort -> { give -> write }*
+ *   sample -> open the engine -> { lend -> read, or make items -> take }* -> sort
  *
  * All kinds of jobs use it: in memory, in parts (external_*.c) and with other ranks
  * (pipeline_group.c). It calls none of them. part_lines.c does the same for lines.
  */
-#include "core/clock.h"
-#include "core/trace.h"
 #include "formats/array/format.h"
 #include "job/job_state.h"
 
@@ -17,106 +14,6 @@
 /* Bytes of one loan from the engine when keys are read. Large enough to divide a read among
  * threads, small enough for the first upload to start early. */
 #define CHUNK_BYTES ((size_t)64 << 20)
-
-/* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
-#define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
-
-const char *const stage_names[STAGE_COUNT] = {
-    "start",  "read",     "parse", "upload", "sort",   "exchange",
-    "refine", "download", "spill", "write",  "verify",
-};
-
-uint64_t job_stage_begin(enum stage stage)
-{
-    return trace_stage(stage_names[stage]);
-}
-
-void job_stage_add(struct job_state *state, enum stage stage, uint64_t start_ns)
-{
-    const uint64_t end_ns = clock_now_ns();
-    state->report->stage_ns[stage] += end_ns - start_ns;
-    trace_span(TRACE_STAGE, stage_names[stage], start_ns, end_ns, 0);
-}
-
-bool job_sort_engine(struct job_state *state, struct error *error)
-{
-    const uint64_t start_ns = job_stage_begin(STAGE_SORT);
-    const bool is_sorted = state->functions->sort(state->engine, error);
-    trace_span(TRACE_STAGE, stage_names[STAGE_SORT], start_ns, clock_now_ns(), 0);
-    return is_sorted;
-}
-
-void job_close_engine(struct job_state *state)
-{
-    uint64_t *const stage_ns = state->report->stage_ns;
-    struct engine_times times;
-    if (!state->engine)
-        return;
-    state->functions->times(state->engine, &times);
-    stage_ns[STAGE_START] += times.start_ns;
-    stage_ns[STAGE_UPLOAD] += times.upload_ns;
-    stage_ns[STAGE_PARSE] += times.parse_ns;
-    stage_ns[STAGE_SORT] += times.sort_ns;
-    stage_ns[STAGE_EXCHANGE] += times.exchange_ns;
-    stage_ns[STAGE_REFINE] += times.refine_ns;
-    stage_ns[STAGE_DOWNLOAD] += times.download_ns;
-    state->functions->close(state->engine);
-    state->engine = NULL;
-}
-
-/* One array keeps its shape. Several arrays become one of one dimension, and so do indices. */
-struct layout job_output_layout(const struct job *job, size_t count)
-{
-    struct layout layout = job->readers[0].layout;
-    if (job->argsort.index_type)
-        layout =
-            (struct layout){.type = job->argsort.index_type, .endian = job->argsort.index_endian};
-    if (job->reader_count > 1)
-        layout_flatten(&layout);
-    layout.count = sort_spec_given(&job->sort, count);
-    return layout;
-}
-
-/* True if the numbers are sorted in the memory of devices, all at once. False while the plan is
- * made, which has opened the output early: the part is not known yet. */
-static bool is_on_device(const struct job_state *state)
-{
-    return state->backend && state->backend != backends[0] &&
-           state->sort->count <= state->part_count;
-}
-
-void job_expect_ahead(struct job_state *state, uint64_t bytes)
-{
-    const struct job *const job = state->job;
-    const unsigned outputs = job->has_rank_output ? job->group->host_size : 1;
-    /* Beside a sort on devices, half of the memory remains for an input in the page cache. */
-    const size_t most = is_on_device(state) ? memory_at_start() / 2 : memory_ahead_most();
-    if (bytes < AHEAD_BYTES_MIN || bytes <= most / outputs)
-        sink_expect(state->sink, bytes);
-}
-
-bool job_expect(struct job_state *state, uint64_t bytes, struct error *error)
-{
-    const bool is_large = bytes >= ROOM_BYTES_MIN && bytes <= INT64_MAX; /* else unknown */
-    if (is_large && state->sink == state->target && !state->job->group &&
-        !sink_check_room(state->sink, bytes, error))
-        return false;
-    sink_expect(state->sink, bytes);
-    return true;
-}
-
-/* Announces the items taken so far as the least that will be written, if their number is not known
- * in advance. As in job_expect_ahead(), only while memory is plentiful. */
-static void expect_taken(struct job_state *state)
-{
-    const struct job *job = state->job;
-    if (job->sort.count != COUNT_UNKNOWN)
-        return;
-    const struct layout layout = job_output_layout(job, state->count);
-    const uint64_t bytes = job->output_format->file_bytes(&layout);
-    if (bytes >= AHEAD_BYTES_MIN && bytes <= memory_ahead_most())
-        sink_expect_least(state->sink, bytes);
-}
 
 static bool check_nan(const struct job *job, const struct reader *reader, const struct chunk *chunk,
                       struct error *error)
@@ -161,7 +58,7 @@ static void note_taken(struct job_state *state, size_t count)
 {
     state->count += count;
     state->room -= count;
-    expect_taken(state);
+    job_expect_taken(state);
 }
 
 /* Borrows room for at most `want` items. Fewer are requested if the CPU's engine runs out of memory
@@ -310,139 +207,6 @@ static bool read_keys(struct job_state *state, struct error *error)
     return ok;
 }
 
-bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk, size_t *given,
-                   struct error *error)
-{
-    if (!state->functions->give(state->engine, chunk, error))
-        return false;
-    *given += chunk->count;
-    if (*given > expected || (chunk->count == 0 && *given < expected))
-        return error_set(error, "%s: gave back %zu of %zu items: nothing is written",
-                         state->backend->name, *given, expected);
-    return true;
-}
-
-bool job_write_proved(struct job_state *state, bool (*write)(void *context, struct error *error),
-                      void *context, struct error *error)
-{
-    if (!write(context, error))
-        return false;
-    return !sink_is_trial(state->sink) ||
-           ((!state->engine || state->functions->rewind(state->engine, error)) &&
-            sink_end_trial(state->sink, error) && write(context, error));
-}
-
-bool job_begin_output(struct job_state *state, size_t count, struct layout *layout,
-                      struct error *error)
-{
-    const struct format *format = state->job->output_format;
-    const struct key_check *const written = &state->proof.written;
-    if (!state->job->argsort.index_type)
-        key_check_start_ordered(&state->proof.written, written->key_bytes, written->order);
-    *layout = job_output_layout(state->job, count);
-    return job_expect(state, format->file_bytes(layout), error) &&
-           format->write_header(state->sink, layout, error);
-}
-
-bool job_write_chunk(struct job_state *state, const struct layout *layout,
-                     const struct chunk *chunk, struct error *error)
-{
-    const struct job *job = state->job;
-    struct key_check *const written = &state->proof.written;
-    key_check_begin_chunk(written, chunk->items, chunk->count);
-    if (job->argsort.index_type)
-        return indices_write(&job->argsort, job->output_format, chunk, state->sink, &written->tap,
-                             error);
-    return job->output_format->write_keys(state->sink, layout, chunk->items, chunk->count,
-                                          &written->tap, error);
-}
-
-/* ---- A sample ----
- *
- *   inputs, one after another, up to the size of the part
- *     |----|----|----|----|  stretches of equal length
- *        --    --  --    --  a few adjacent numbers of each, at a random position
- *
- * An engine that partitions keys while they are read would otherwise learn their distribution from
- * the first ones only, which may differ from the rest. Only pages in memory are read: otherwise
- * reading a thousand positions takes longer than reading everything.
- */
-
-/* Maximum positions. 2048 take 1.2 of 360 ms: 0.8 GB of doubles, two cores of an AMD EPYC (Zen 5),
- * 2026-11. */
-#define POSITIONS_MAX ((size_t)2048)
-
-/* Bytes read at a position: a cache line, which is fetched as a whole. */
-#define POSITION_BYTES ((size_t)64)
-
-/* Minimum bytes of a stretch, and minimum positions of a useful sample. */
-#define STRETCH_BYTES_MIN ((size_t)128 << 10)
-#define POSITIONS_MIN ((size_t)128)
-
-static size_t numbers_left(const struct reader *reader)
-{
-    return reader->layout.count - reader->keys_read;
-}
-
-/* Returns how many numbers the part will have; 0 if that is not known, or they cannot be
- * sampled. */
-static size_t count_part(const struct job_state *state)
-{
-    const struct job *job = state->job;
-    size_t count = 0;
-    if (job->argsort.index_type || job->input_format == &format_text ||
-        sort_spec_selects(&job->sort) || job->sort.item_bytes < 4) /* these are counted */
-        return 0;
-    for (size_t i = state->reader; i < job->reader_count; i++) {
-        const struct reader *const reader = &job->readers[i];
-        const bool is_at_end = reader->layout.count == reader->keys_read;
-        if (reader->layout.count == COUNT_UNKNOWN ||
-            (!is_at_end && !source_can_read_at(reader->source)))
-            return 0;
-        count += numbers_left(reader);
-    }
-    return count < state->room ? count : state->room;
-}
-
-/* Fills the sample from `positions` positions in the part. Returns how many numbers it has; 0 if
- * some are not in memory. */
-static size_t fill_sample(const struct job_state *state, size_t count, size_t positions,
-                          unsigned char *sample)
-{
-    const size_t width = state->job->sort.item_bytes, at_position = POSITION_BYTES / width;
-    const size_t stretch = count / positions;
-    const struct reader *reader = &state->job->readers[state->reader];
-    size_t filled = 0, before = 0; /* numbers before the reader's */
-    uint64_t random = count;
-    for (size_t i = 0; i < positions; i++) {
-        random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
-        const size_t at = i * stretch + (size_t)((random >> 32) % stretch);
-        for (; at - before >= numbers_left(reader); reader++)
-            before += numbers_left(reader);
-        if (numbers_left(reader) - (at - before) < at_position)
-            continue;
-        if (!source_look_at(reader->source, (uint64_t)(at - before) * width,
-                            sample + filled * width, POSITION_BYTES))
-            return 0;
-        filled += at_position;
-    }
-    return filled;
-}
-
-/* Takes a sample of the next part of the numbers for the spec of an engine, if they are in plain
- * files and in memory. Returns the memory of the sample, which the caller frees, or NULL. */
-static void *take_sample(const struct job_state *state, struct sort_spec *spec)
-{
-    const size_t count = count_part(state), most = count * spec->item_bytes / STRETCH_BYTES_MIN;
-    const size_t positions = most < POSITIONS_MAX ? most : POSITIONS_MAX;
-    void *const sample = positions < POSITIONS_MIN ? NULL : malloc(positions * POSITION_BYTES);
-    spec->sample_count = sample ? fill_sample(state, count, positions, sample) : 0;
-    spec->sample = spec->sample_count > 0 ? sample : NULL;
-    return sample;
-}
-
-/* ---- The part ---- */
-
 /* Opens an engine for the next part of the numbers, or restarts the engine of the last part. */
 static bool try_open_engine(struct job_state *state, struct error *error)
 {
@@ -459,7 +223,7 @@ static bool try_open_engine(struct job_state *state, struct error *error)
     if (state->engine && functions->restart && functions->restart(state->engine, &spec))
         return true;
     job_close_engine(state);
-    void *const sample = take_sample(state, &spec);
+    void *const sample = job_sample_part(state, &spec);
     const bool is_open = functions->open(&spec, &state->engine, error);
     free(sample);
     return is_open;

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_output.c - the output of a job: it is opened, its size is announced, and the numbers that the
+ * engine gives are written. pipeline.c commits it.
+ *
+ *   engine --give--> chunk -> format -> sink -> file
+ *     ^                |
+ *     +---take_back----+
+ *
+ * The main thread does all of this: it takes one chunk after another, a slot of the pinned ring if
+ * a GPU sorted, and returns when the chunk is written. Within the call, the threads of its OpenMP
+ * team may write the chunk together, or compute its checksum: see output_write.c. Text and indices
+ * are made in buffers of the sink instead, and compressed data is written by the compressors.
+ */
+#include "job/job_state.h"
+
+#include "formats/codec/codec.h"
+#include "formats/io/spill.h"
+
+#include <errno.h>
+
+/* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
+#define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
+
+/* Smaller outputs and runs are not checked: their disk is found full soon. */
+#define ROOM_BYTES_MIN ((uint64_t)16 << 20)
+
+/* ---- Opening ---- */
+
+/* Checks that the file to be overwritten is the one that is read, of which some bytes were read
+ * before it was opened as the output. */
+static bool check_same_file(const struct job_state *state, struct error *error)
+{
+    const struct source *const source = state->job->readers[0].source;
+    errno = 0;
+    const bool is_same = sink_writes_to(state->sink, source);
+    if (is_same && source_is_unmodified(source))
+        return true;
+    if (errno)
+        return error_set_errno(error, "%s", sink_name(state->sink));
+    return error_set(error, "%s: %s; nothing is written", sink_name(state->sink),
+                     is_same ? "it was changed while it was sorted"
+                             : "it was moved, removed or replaced meanwhile");
+}
+
+bool job_open_output(struct job_state *state, struct error *error)
+{
+    const struct job *job = state->job;
+    struct sink_spec spec = job->output;
+    if (job->group && !job->has_rank_output)
+        spec.codec = &codecs[0]; /* what ranks write is compressed already */
+    if (!sink_open(&spec, &state->sink, error))
+        return false;
+    if (job->output.is_in_place && !check_same_file(state, error))
+        return false;
+    if (proof_sums_content(job))
+        sink_sum_content(state->sink);
+    const bool is_packed = job->output.codec != &codecs[0];
+    const bool is_binary = job->output_format != &format_text || is_packed;
+    /* Open MPI gives ranks a terminal, whatever its own output is. */
+    const bool is_shown = sink_is_terminal(state->sink) && !job->group;
+    if (is_binary && is_shown && !job->binary_to_terminal)
+        return error_set(error,
+                         "%s: binary data is not written to a terminal: use -o FILE, %s or --force",
+                         sink_name(state->sink), is_packed ? "--no-zstd" : "--output-format=text");
+    return proof_check_verify(state, error);
+}
+
+/* ---- Announcing its size ---- */
+
+/* One array keeps its shape. Several arrays become one of one dimension, and so do indices. */
+struct layout job_output_layout(const struct job *job, size_t count)
+{
+    struct layout layout = job->readers[0].layout;
+    if (job->argsort.index_type)
+        layout =
+            (struct layout){.type = job->argsort.index_type, .endian = job->argsort.index_endian};
+    if (job->reader_count > 1)
+        layout_flatten(&layout);
+    layout.count = sort_spec_given(&job->sort, count);
+    return layout;
+}
+
+/* True if the numbers are sorted in the memory of devices, all at once. False while the plan is
+ * made, which has opened the output early: the part is not known yet. */
+static bool is_on_device(const struct job_state *state)
+{
+    return state->backend && state->backend != backends[0] &&
+           state->sort->count <= state->part_count;
+}
+
+void job_expect_ahead(struct job_state *state, uint64_t bytes)
+{
+    const struct job *const job = state->job;
+    const unsigned outputs = job->has_rank_output ? job->group->host_size : 1;
+    /* Beside a sort on devices, half of the memory remains for an input in the page cache. */
+    const size_t most = is_on_device(state) ? memory_at_start() / 2 : memory_ahead_most();
+    if (bytes < AHEAD_BYTES_MIN || bytes <= most / outputs)
+        sink_expect(state->sink, bytes);
+}
+
+bool job_expect(struct job_state *state, uint64_t bytes, struct error *error)
+{
+    const bool is_large = bytes >= ROOM_BYTES_MIN && bytes <= INT64_MAX; /* else unknown */
+    if (is_large && state->sink == state->target && !state->job->group &&
+        !sink_check_room(state->sink, bytes, error))
+        return false;
+    sink_expect(state->sink, bytes);
+    return true;
+}
+
+void job_expect_numbers(struct job_state *state)
+{
+    const struct job *job = state->job;
+    if (job->sort.count == COUNT_UNKNOWN)
+        return;
+    const struct layout layout = job_output_layout(job, job->sort.count);
+    job_expect_ahead(state, job->output_format->file_bytes(&layout));
+}
+
+void job_expect_taken(struct job_state *state)
+{
+    const struct job *job = state->job;
+    if (job->sort.count != COUNT_UNKNOWN)
+        return;
+    const struct layout layout = job_output_layout(job, state->count);
+    const uint64_t bytes = job->output_format->file_bytes(&layout);
+    if (bytes >= AHEAD_BYTES_MIN && bytes <= memory_ahead_most())
+        sink_expect_least(state->sink, bytes);
+}
+
+/* ---- Room for it ---- */
+
+uint64_t job_output_bytes(const struct job *job)
+{
+    const size_t count = job->group ? (size_t)job->group_count : job->sort.count;
+    const bool drops_lines = job->line_order.unique || job->sort.is_top ||
+                             job->argsort.index_type || job->has_rank_inputs ||
+                             (job->header_lines > 0 && job->reader_count > 1);
+    uint64_t bytes = job->input_bytes;
+    if (job->action == JOB_CHECK || job->output.codec->encode ||
+        (job->group && !job->output.group) ||
+        (job->keep_lines ? drops_lines : count == COUNT_UNKNOWN))
+        return 0;
+    if (!job->keep_lines) {
+        const struct layout layout = job_output_layout(job, count);
+        bytes = job->output_format->file_bytes(&layout);
+    }
+    return bytes <= INT64_MAX ? bytes : 0;
+}
+
+/* Returns the least bytes of sorted runs that will be stored in the directories of -T; 0: none, or
+ * not known. */
+static uint64_t spilled_bytes(const struct job *job)
+{
+    const size_t item_bytes = job->sort.item_bytes;
+    if (job->action != JOB_SORT || job->sort.is_top || job->group)
+        return 0;
+    if (job->keep_lines)
+        return !job->line_order.unique && job->input_bytes != SIZE_UNKNOWN &&
+                       job->input_bytes > job->part_bytes
+                   ? job->input_bytes
+                   : 0;
+    return job->backend == backends[0] && job->sort.count != COUNT_UNKNOWN &&
+                   job->sort.count > job->part_count && item_bytes > 2
+               ? job->sort.count * item_bytes
+               : 0;
+}
+
+/* True if --in-place could make the output. */
+static bool can_be_in_place(const struct job *job)
+{
+    char last;
+    return job->action == JOB_SORT && !job->group && job->reader_count == 1 &&
+           !job->line_order.unique && !job->sort.is_top && !job->argsort.index_type &&
+           !job->output.is_in_place && job->output_format == job->input_format &&
+           source_last_byte(job->readers[0].source, &last);
+}
+
+bool job_check_room(const struct job_state *state, struct error *error)
+{
+    const struct job *const job = state->job;
+    const struct memory_limits *const memory = &job->memory;
+    const uint64_t bytes = job_output_bytes(job), spilled = spilled_bytes(job);
+    bool needs_no_output = true,
+         ok = bytes < ROOM_BYTES_MIN || sink_check_room(state->sink, bytes, error);
+    if (ok && spilled >= ROOM_BYTES_MIN)
+        ok = spill_check_room(memory->directories, memory->directory_count, spilled,
+                              sink_needs(state->sink, bytes), &needs_no_output, error);
+    if (!ok && needs_no_output && can_be_in_place(job))
+        error_add(error, ", or overwrite the input with --in-place");
+    return ok;
+}
+
+/* ---- Writing the numbers ---- */
+
+bool job_begin_output(struct job_state *state, size_t count, struct layout *layout,
+                      struct error *error)
+{
+    const struct format *format = state->job->output_format;
+    const struct key_check *const written = &state->proof.written;
+    if (!state->job->argsort.index_type)
+        key_check_start_ordered(&state->proof.written, written->key_bytes, written->order);
+    *layout = job_output_layout(state->job, count);
+    return job_expect(state, format->file_bytes(layout), error) &&
+           format->write_header(state->sink, layout, error);
+}
+
+bool job_write_chunk(struct job_state *state, const struct layout *layout,
+                     const struct chunk *chunk, struct error *error)
+{
+    const struct job *job = state->job;
+    struct key_check *const written = &state->proof.written;
+    key_check_begin_chunk(written, chunk->items, chunk->count);
+    if (job->argsort.index_type)
+        return indices_write(&job->argsort, job->output_format, chunk, state->sink, &written->tap,
+                             error);
+    return job->output_format->write_keys(state->sink, layout, chunk->items, chunk->count,
+                                          &written->tap, error);
+}
+
+bool job_write_proved(struct job_state *state, bool (*write)(void *context, struct error *error),
+                      void *context, struct error *error)
+{
+    if (!write(context, error))
+        return false;
+    return !sink_is_trial(state->sink) ||
+           ((!state->engine || state->functions->rewind(state->engine, error)) &&
+            sink_end_trial(state->sink, error) && write(context, error));
+}
+
+/* In place: checks the numbers in the memory of the engine, instead of giving them twice. */
+static bool check_keys(struct job_state *state, const struct layout *layout, struct error *error)
+{
+    struct key_check *const written = &state->proof.written;
+    sink_skip(state->sink, layout->count * layout->type->bytes);
+    return state->functions->check(state->engine, &written->sum, &written->disorder, error);
+}
+
+static bool give_keys(struct job_state *state, const struct layout *layout, struct error *error)
+{
+    for (size_t given = 0;;) {
+        struct chunk chunk;
+        if (!job_give_next(state, layout->count, &chunk, &given, error))
+            return false;
+        if (chunk.count == 0)
+            return true;
+        if (!job_write_chunk(state, layout, &chunk, error) ||
+            !state->functions->take_back(state->engine, chunk, error))
+            return false;
+    }
+}
+
+static bool write_keys(void *context, struct error *error)
+{
+    struct job_state *const state = context;
+    const uint64_t start = job_stage_begin(STAGE_WRITE);
+    const bool can_check = sink_is_trial(state->sink) && state->job->output_format != &format_text;
+    struct layout layout;
+    if (!job_begin_output(state, state->count, &layout, error) ||
+        !(can_check ? check_keys(state, &layout, error) : give_keys(state, &layout, error)))
+        return false;
+    job_stage_add(state, STAGE_WRITE, start);
+    return proof_finish_keys(state, error);
+}
+
+bool job_write_keys(struct job_state *state, struct error *error)
+{
+    return job_write_proved(state, write_keys, state, error);
+}
