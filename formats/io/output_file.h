@@ -7,9 +7,7 @@
  *   in place:         a regular file that is overwritten, after a trial
  *   anything else:    opened and written directly
  *
- * Bytes are written in order by write(2). If their number is known in advance and the file system
- * profits, several threads write them at once through a mapping (mapped_file.h): to the temporary,
- * to a file in place, or to standard output if that is an empty file.
+ * output_write.h writes it: which thread does, and how.
  */
 #ifndef FORMATS_OUTPUT_FILE_H
 #define FORMATS_OUTPUT_FILE_H
@@ -63,6 +61,11 @@ static inline bool output_file_replaces(const struct output_file *output)
     return output->kind == OUTPUT_TEMPORARY || output->kind == OUTPUT_OF_RANKS;
 }
 
+static inline bool output_file_is_in_place(const struct output_file *output)
+{
+    return output->kind == OUTPUT_TRIAL || output->kind == OUTPUT_IN_PLACE;
+}
+
 /* Reports the errors of output_file_open() that depend on the path. Creates and opens nothing. */
 bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error);
 
@@ -84,55 +87,9 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
  * the file is unchanged. */
 bool output_file_end_trial(struct output_file *output, const char *name, struct error *error);
 
-/* Announces, before the first write, that about `bytes` bytes will be written and that up to
- * `threads` threads could write them. Chooses between write(2) and a mapping. Calls after the first
- * write have no effect, nor do calls after an announcement that was accepted. */
-void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads);
-
-/* Announces that at least `bytes` bytes will be written, while the number still grows. Only
- * allocates their space. */
-void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads);
-
-/* Fails if an output of `bytes` bytes certainly has no room, so that the job need not be done.
- * Before the first write. A temporary on ext4 or XFS then has its space; a file in place is checked
- * when it is opened. */
-bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
-                            struct error *error);
-
-/* Returns true if all bytes of the file are, or will be, those that are written here. */
-bool output_file_is_new(const struct output_file *output);
-
-/* Releases the space that a check has allocated, unless it was announced too or ranks share it. */
-void output_file_release_room(struct output_file *output);
-
-/* Returns the position of the next `bytes` bytes, which the caller must then write. One thread at a
- * time. */
-uint64_t output_file_claim(struct output_file *output, size_t bytes);
-
-/* Writes to a claimed position with at most `threads` threads. output->writers threads may call it
- * at once; if that is 1, positions must be written in order. The tap, which may be NULL, observes
- * the data just before it is written, or meanwhile in the threads that do not write. */
-bool output_file_write(struct output_file *output, uint64_t position, const void *data,
-                       size_t bytes, unsigned threads, struct tap *tap, const char *name,
-                       struct error *error);
-
-/* Records that the bytes claimed at `position` will not be written. On standard output, the bytes
- * before it are kept, with no gap. Thread-safe. */
-void output_file_lose(struct output_file *output, uint64_t position);
-
 /* Syncs all that was written to the disk, so that it is read from there again. Nothing may be
  * written afterwards. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error);
-
-/* For an output that ranks share: the next bytes are written at `position`. At commit, the size of
- * the file must be the end of all bytes. */
-void output_file_move(struct output_file *output, uint64_t position);
-
-/* Collective, for an output that ranks share, before the first write of any rank after the header:
- * maps the file on all ranks if they are on one host and rank 0 could allocate the announced space,
- * for which it waits. Fails on all ranks if there is no space. All ranks must have announced the
- * same bytes, exactly; or none of them. */
-bool output_file_map_shared(struct output_file *output, const char *name, struct error *error);
 
 /* Closes the file with all checks. Then gives the temporary the name of the target, with the owner,
  * mode, ACL and attributes of the file that has this name at that moment. If this fails, the

@@ -11,13 +11,13 @@
  *                      +------------------> [frame_writer] -> file
  *
  * There is one writer thread, or several if the file can be written at several positions at once
- * (output_file.h). A thread takes a buffer and claims its position in the file in one step, so that
- * positions are in the order of the buffers. The file and the frame writer belong to the writer
- * threads while buffers are unwritten, and otherwise to the caller: every other call first waits
- * until all buffers are written. If a thread fails, the error is kept. The threads continue to take
- * buffers without writing them, so that no caller blocks forever, and the next call on the sink
- * returns the error. Threads are started with the second buffer. A single buffer is written by the
- * caller on commit.
+ * (output_write.h). A thread takes a buffer and claims its position in the file in one step, so
+ * that positions are in the order of the buffers. The file and the frame writer belong to the
+ * writer threads while buffers are unwritten, and otherwise to the caller: every other call first
+ * waits until all buffers are written. If a thread fails, the error is kept. The threads continue
+ * to take buffers without writing them, so that no caller blocks forever, and the next call on the
+ * sink returns the error. Threads are started with the second buffer. A single buffer is written by
+ * the caller on commit.
  */
 #include "formats/io/sink.h"
 
@@ -25,7 +25,7 @@
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/frames.h"
-#include "formats/io/output_file.h"
+#include "formats/io/output_write.h"
 #include "formats/io/source.h"
 #include "formats/io/spill.h"
 
