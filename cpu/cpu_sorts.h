@@ -44,7 +44,7 @@ size_t array_sort_await(struct array_sort *sorting, size_t known);
  * their keys are lost. */
 void array_sort_end(struct array_sort *sorting);
 
-/* ---- stream/stream_sort.c ----
+/* ---- stream/stream_sort.c, stream/stream_give.c ----
  *
  * Sorts keys that are partitioned while they are read, and gives them in pieces.
  *

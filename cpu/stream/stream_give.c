@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stream_give.c - see cpu_sorts.h: sorts the buckets of a stream, and gives them in order.
+ *
+ * Output ring: every bucket has an offset in an endless output, which maps to the ring modulo its
+ * size. A bucket that would cross the end of the ring begins at its start. A thread sorts the next
+ * bucket when the caller has taken back everything that the bucket's range of the ring held before.
+ * Keys that are given twice are sorted and checked in their blocks first, then copied to the ring.
+ */
+#include "cpu/stream/stream_sort.h"
+
+#include "core/clock.h"
+#include "core/key_map.h"
+#include "core/vector_units.h"
+#include "cpu/counting_sort.h"
+#include "cpu/items/item_kernels.h"
+#include "cpu/vector/vector_sort.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Sorting the buckets ---- */
+
+static bool is_large(const struct stream_sort *stream, size_t bucket)
+{
+    return stream->sizes[bucket] > stream->plan.room_bytes;
+}
+
+/* Returns the end of the bucket in the endless output. A large bucket has a range there only if the
+ * ring has room for all keys. */
+static size_t output_end(const struct stream_sort *stream, size_t bucket)
+{
+    const bool has_range =
+        !is_large(stream, bucket) || stream->count * stream->task.item_bytes <= stream->ring_bytes;
+    return stream->starts[bucket] + (has_range ? stream->sizes[bucket] : 0);
+}
+
+static unsigned char *find_range(const struct stream_sort *stream, size_t bucket)
+{
+    return stream->ring + stream->starts[bucket] % stream->ring_bytes;
+}
+
+/* Sets the size and the output offset of every bucket. */
+static void lay_out_buckets(struct stream_sort *stream)
+{
+    const size_t ring_bytes = stream->ring_bytes;
+    size_t next = 0;
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        const size_t left = ring_bytes - next % ring_bytes;
+        stream->sizes[bucket] = stream_bucket_count(stream, bucket) * stream->task.item_bytes;
+        stream->starts[bucket] = next;
+        if (output_end(stream, bucket) > next + left)
+            stream->starts[bucket] = next + left;
+        next = output_end(stream, bucket);
+    }
+}
+
+/* Gathers a large bucket with all threads, decoded. */
+static void gather_large(const struct stream_sort *stream, size_t bucket, unsigned char *keys)
+{
+    const unsigned parts = stream->task.threads, width = stream->task.item_bytes;
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        unsigned char *to = keys;
+        for (unsigned part = 0; part < i; part++)
+            to += bucket_chain_bytes(&stream->parts[part].chains, bucket);
+        const size_t bytes =
+            bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket, to);
+        key_map_decode(width, stream->task.order, to, bytes / width, to);
+    }
+}
+
+static struct large_bucket *find_large(const struct stream_sort *stream, size_t bucket)
+{
+    struct large_bucket *large = stream->large;
+    while (large->bucket != bucket)
+        large++;
+    return large;
+}
+
+/* Returns where the bucket's sorted keys are given. */
+static unsigned char *find_given(const struct stream_sort *stream, size_t bucket)
+{
+    unsigned char *const keys =
+        is_large(stream, bucket) ? find_large(stream, bucket)->keys.data : NULL;
+    return keys ? keys : find_range(stream, bucket);
+}
+
+static bool sort_large(const struct stream_sort *stream, struct large_bucket *large,
+                       struct error *error)
+{
+    struct sort_task task = stream->task;
+    struct pages scratch = {0};
+    size_t scratch_bytes = 0;
+    task.count = stream->sizes[large->bucket] / task.item_bytes;
+    if (!array_sort_scratch_bytes(&task, &scratch_bytes))
+        return error_set(error, "out of memory: the scratch for %zu keys exceeds any", task.count);
+    const bool has_range = output_end(stream, large->bucket) > stream->starts[large->bucket];
+    if ((!has_range && !pages_map(&large->keys, stream->sizes[large->bucket], error)) ||
+        !pages_map(&scratch, scratch_bytes, error))
+        return false;
+    unsigned char *const keys = find_given(stream, large->bucket);
+    gather_large(stream, large->bucket, keys);
+    struct array_sort *const sorting = array_sort_begin(&task, keys, scratch.data);
+    for (size_t sorted = 0; sorted < task.count;)
+        sorted = array_sort_await(sorting, sorted);
+    array_sort_end(sorting);
+    pages_release(&scratch);
+    return true;
+}
+
+static bool sort_all_large(struct stream_sort *stream, size_t count, struct error *error)
+{
+    stream->large = calloc(count, sizeof *stream->large);
+    if (!stream->large)
+        return error_set(error, "out of memory: %zu large buckets", count);
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        if (!is_large(stream, bucket))
+            continue;
+        struct large_bucket *const large = &stream->large[stream->large_count++];
+        large->bucket = bucket;
+        if (!sort_large(stream, large, error))
+            return false;
+    }
+    return true;
+}
+
+/* Counting sort of a bucket that has no more possible values than keys; false for any other. */
+static bool sort_dense(const struct stream_sort *stream, const struct stream_part *part,
+                       size_t bucket, struct key_order order, unsigned char *to)
+{
+    const struct sort_task *const task = &stream->task;
+    const unsigned width = task->item_bytes;
+    const size_t count = stream->sizes[bucket] / width;
+    uint32_t *const counts = (void *)part->room; /* has room for the keys */
+    uint64_t lowest, highest;
+    bucket_model_range(&stream->model, bucket, &lowest, &highest);
+    if (highest - lowest >= count)
+        return false;
+    memset(counts, 0, ((size_t)(highest - lowest) + 1) * sizeof *counts);
+    for (unsigned i = 0; i < task->threads; i++) {
+        const struct bucket_chains *const chains = &stream->parts[i].chains;
+        for (struct block_piece piece = bucket_chain_last(&stream->pool, chains, bucket);
+             piece.bytes > 0; piece = bucket_chain_previous(&stream->pool, piece))
+            dense_keys_count(width, counts, lowest, piece.data, piece.bytes / width);
+    }
+    dense_keys_write(width, counts, lowest, order, to, count);
+    return true;
+}
+
+/* Copies the bucket from the chains of all threads. */
+static void gather_bucket(const struct stream_sort *stream, size_t bucket, unsigned char *to)
+{
+    for (unsigned i = 0; i < stream->task.threads; i++)
+        to += bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket, to);
+}
+
+/* Sorts the bucket into `to`, decoded. Returns its keys; if `to` is NULL, they are in the memory of
+ * the part, encoded. */
+static unsigned char *sort_bucket(const struct stream_sort *stream, const struct stream_part *part,
+                                  size_t bucket, unsigned char *to)
+{
+    const struct key_order order = to ? stream->task.order : key_order_identity();
+    const unsigned width = stream->task.item_bytes;
+    const size_t count = stream->sizes[bucket] / width;
+    unsigned char *const out = to ? to : part->gathered;
+    if (sort_dense(stream, part, bucket, order, out))
+        return out;
+    gather_bucket(stream, bucket, part->gathered);
+    if (has_vector_units()) {
+        vector_sort(width, part->gathered, part->room, count, out, key_order_identity(), order);
+        return out;
+    }
+    unsigned char *const sorted = lsd_radix_sort(width, part->gathered, part->room, count);
+    if (!to)
+        return sorted;
+    key_map_decode(width, order, sorted, count, to);
+    return to;
+}
+
+/* True if there is a bucket to sort and its range of the ring is free. */
+static bool can_sort_next(const struct stream_sort *stream)
+{
+    const size_t next = stream->next;
+    return next < stream->model.buckets &&
+           output_end(stream, next) - stream->starts[stream->taken_back] <= stream->ring_bytes;
+}
+
+/* Sorts the next bucket with the part's memory. Called with the mutex held; releases it
+ * meanwhile. */
+static void sort_next(struct stream_sort *stream, const struct stream_part *part)
+{
+    const size_t bucket = stream->next++;
+    pthread_mutex_unlock(&stream->mutex);
+    const uint64_t start_ns = clock_now_ns();
+    if (stream->sizes[bucket] > 0 && !is_large(stream, bucket))
+        sort_bucket(stream, part, bucket, find_range(stream, bucket));
+    const uint64_t end_ns = clock_now_ns();
+    pthread_mutex_lock(&stream->mutex);
+    stream->busy_ns += end_ns - start_ns;
+    finished_buckets_add(&stream->finished, bucket);
+    pthread_cond_broadcast(&stream->changed);
+}
+
+static void sort_buckets(const struct member *member, void *context)
+{
+    struct stream_sort *const stream = context;
+    if (member->number == 0)
+        return; /* the caller sorts with member 0's part in stream_sort_give */
+    pthread_mutex_lock(&stream->mutex);
+    while (!stream->is_stopped && stream->next < stream->model.buckets)
+        if (can_sort_next(stream))
+            sort_next(stream, &stream->parts[member->number]);
+        else
+            pthread_cond_wait(&stream->changed, &stream->mutex);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+/* Sorts the buckets in their blocks, except large ones, which are sorted, and checks all. */
+static void sort_in_blocks(struct stream_sort *stream, struct key_check *check)
+{
+    const struct sort_task *const task = &stream->task;
+#pragma omp parallel for num_threads(task->threads) schedule(dynamic)
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        struct key_check *const own = &stream->checks[bucket];
+        key_check_start_ordered(own, task->item_bytes, task->order);
+        if (is_large(stream, bucket)) {
+            const unsigned char *const keys = find_given(stream, bucket);
+            key_check_begin_chunk(own, keys, stream->sizes[bucket] / task->item_bytes);
+            tap_observe(&own->tap, keys, stream->sizes[bucket]);
+        } else if (stream->sizes[bucket] > 0) {
+            const struct stream_part *const part = &stream->parts[omp_get_thread_num()];
+            const unsigned char *keys = sort_bucket(stream, part, bucket, NULL);
+            for (unsigned i = 0; i < task->threads; i++)
+                keys += bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket,
+                                               keys, own);
+        }
+    }
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
+        key_check_append(check, &stream->checks[bucket]);
+    stream->finished.first_open = stream->model.buckets;
+}
+
+void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
+                       struct key_check *check, bool *suits)
+{
+    struct error shortage = {0}; /* of memory for large buckets: an array of all keys needs less */
+    stream_end_input(stream);
+    const struct excess excess = stream_excess(stream, stream_room_count(stream));
+    *suits = excess.keys <= stream->count / 2;
+    if (!*suits)
+        return;
+    stream->is_given_twice = check != NULL;
+    stream->ring = room;
+    stream->ring_bytes = room_bytes;
+    lay_out_buckets(stream);
+    if (excess.buckets > 0 && !sort_all_large(stream, excess.buckets, &shortage)) {
+        *suits = false;
+        return;
+    }
+    stream->finished.buckets = stream->model.buckets;
+    stream->has_team = !check;
+    if (check)
+        sort_in_blocks(stream, check);
+    else
+        team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
+}
+
+/* ---- Giving them ---- */
+
+/* True if the bucket directly follows the previous one in the ring, and a piece from bucket
+ * `begin` to its end is not too large. */
+static bool continues_piece(const struct stream_sort *stream, size_t begin, size_t bucket)
+{
+    const size_t eighths = stream->is_given_twice ? 3 : 2;
+    const size_t piece_bytes = stream_sort_chunk(stream->task.threads) / 8 * eighths;
+    const size_t start = stream->starts[bucket];
+    return !is_large(stream, bucket - 1) && !is_large(stream, bucket) &&
+           start == output_end(stream, bucket - 1) && start % stream->ring_bytes > 0 &&
+           output_end(stream, bucket) - stream->starts[begin] <= piece_bytes;
+}
+
+/* Returns the end of the piece of finished, contiguous buckets from `begin` on. A piece is at
+ * most a quarter of a ring of one chunk, as a bucket is, so that a bucket has room while the caller
+ * holds two, even if it does not fit before the ring's end. Two of three eighths have room too. */
+static size_t find_piece_end(const struct stream_sort *stream, size_t begin)
+{
+    size_t end = begin;
+    while (end < stream->finished.first_open &&
+           (end == begin || continues_piece(stream, begin, end)))
+        end++;
+    return end;
+}
+
+uint64_t stream_sort_busy_ns(struct stream_sort *stream)
+{
+    pthread_mutex_lock(&stream->mutex);
+    const uint64_t busy_ns = stream->busy_ns;
+    pthread_mutex_unlock(&stream->mutex);
+    return busy_ns / stream->task.threads;
+}
+
+/* Copies stored buckets to their ranges of the ring, with all threads. */
+static void gather_piece(const struct stream_sort *stream, size_t begin, size_t end)
+{
+#pragma omp parallel for num_threads(stream->task.threads) schedule(dynamic)
+    for (size_t bucket = begin; bucket < end; bucket++)
+        gather_bucket(stream, bucket, find_range(stream, bucket));
+}
+
+void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
+{
+    size_t bytes = 0;
+    pthread_mutex_lock(&stream->mutex);
+    while (bytes == 0 && stream->given < stream->model.buckets) {
+        const size_t begin = stream->given, end = find_piece_end(stream, begin);
+        if (end > begin) {
+            *keys = find_given(stream, begin);
+            if (stream->is_given_twice && !is_large(stream, begin))
+                gather_piece(stream, begin, end);
+            for (; stream->given < end; stream->given++)
+                bytes += stream->sizes[stream->given];
+        } else if (can_sort_next(stream)) {
+            sort_next(stream, &stream->parts[0]);
+        } else {
+            pthread_cond_wait(&stream->changed, &stream->mutex);
+        }
+    }
+    *count = bytes / stream->task.item_bytes;
+    const bool is_last = stream->given == stream->model.buckets;
+    pthread_mutex_unlock(&stream->mutex);
+    if (is_last && !stream->is_given_twice) /* all buckets are sorted */
+        pages_release(&stream->blocks);
+}
+
+void stream_sort_take_back(struct stream_sort *stream, size_t count)
+{
+    size_t left = count * stream->task.item_bytes;
+    pthread_mutex_lock(&stream->mutex);
+    while (stream->taken_back < stream->given && stream->sizes[stream->taken_back] <= left) {
+        if (is_large(stream, stream->taken_back) && !stream->is_given_twice)
+            pages_release(&find_large(stream, stream->taken_back)->keys);
+        left -= stream->sizes[stream->taken_back++];
+    }
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+void stream_sort_rewind(struct stream_sort *stream)
+{
+    stream->given = stream->taken_back = 0;
+}

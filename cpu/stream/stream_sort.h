@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stream_sort.h - a stream of keys, between stream_sort.c, which partitions its input, and
+ * stream_give.c, which sorts its buckets and gives them. cpu_sorts.h is the interface.
+ */
+#ifndef CPU_STREAM_SORT_H
+#define CPU_STREAM_SORT_H
+
+#include "cpu/cpu_sorts.h"
+#include "cpu/pages.h"
+#include "cpu/partition/bucket_partition.h"
+#include "cpu/stream/bucket_blocks.h"
+#include "cpu/team.h"
+
+/* State of one thread. */
+struct stream_part {
+    struct bucket_chains chains;
+    unsigned char *gathered, *room; /* room for a bucket each */
+    bool is_busy;                   /* a reading thread uses this part */
+};
+
+/* A bucket too large for a cache, sorted as an array. */
+struct large_bucket {
+    size_t bucket;
+    struct pages keys; /* if the ring has no range for it */
+};
+
+struct stream_sort {
+    struct tap tap; /* first, so that tap and stream have one address; its `observe` takes keys */
+    struct sort_task task;
+    bool is_counted;     /* task.count is exact; otherwise it is COUNT_USUAL */
+    bool is_of_all_keys; /* the model is from a sample of all keys */
+    unsigned buckets_wanted;
+    struct partition_workspace_plan plan;
+    struct bucket_model model;
+    struct fine_table fine; /* of the model, if has_fine */
+    bool has_fine;
+    size_t count;           /* keys put so far */
+    struct pages memory;    /* the arrays by bucket and by part */
+    struct pages blocks;    /* pool.data */
+    struct pages previous;  /* pool.previous */
+    struct block_pool pool; /* the blocks with the keys */
+    struct stream_part *parts;
+    bool is_ended;         /* no more keys are put */
+    pthread_mutex_t mutex; /* protects the fields below, and is_busy and count while the tap is
+                            * used */
+    pthread_cond_t changed;
+    uint64_t busy_ns; /* sum over the threads, for taking keys from the tap and sorting buckets */
+
+    /* Output. Indexed by bucket: */
+    size_t *starts; /* offset in bytes in the endless output */
+    size_t *sizes;  /* bytes */
+    unsigned char *ring;
+    size_t ring_bytes;
+    bool is_given_twice;        /* blocks and large buckets are kept until the close */
+    struct key_check *checks;   /* of each bucket, if the keys are given twice */
+    struct large_bucket *large; /* in order of the buckets */
+    size_t large_count;
+    struct team team;
+    bool has_team;
+    struct finished_buckets finished; /* buckets that can be given */
+    size_t next;                      /* next bucket to sort */
+    size_t given;                     /* buckets before it were given */
+    size_t taken_back;                /* buckets before it were taken back */
+    bool is_stopped;
+};
+
+/* Maximum keys of a bucket that is sorted in cache. */
+static inline size_t stream_room_count(const struct stream_sort *stream)
+{
+    return stream->plan.room_bytes / stream->task.item_bytes;
+}
+
+/* Ends the input: writes the keys that are buffered to the blocks. */
+void stream_end_input(struct stream_sort *stream);
+
+/* Returns the number of keys in the bucket. */
+size_t stream_bucket_count(const struct stream_sort *stream, size_t bucket);
+
+/* Keys in buckets that are too large. */
+struct excess {
+    size_t buckets; /* number of such buckets */
+    size_t keys;    /* keys in them; the largest bucket counts twice */
+};
+
+/* Returns the excess of buckets with more than `most` keys. */
+struct excess stream_excess(const struct stream_sort *stream, size_t most);
+
+#endif
