@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The part of a run that was written before its directory was full. */
-struct spill_part {
-    struct spill_part *next;
+/* The extents of a run that were written before its directory was full. */
+struct spill_extent {
+    struct spill_extent *next;
     struct spill_run run;
 };
 
@@ -27,9 +27,9 @@ struct spill_file {
 };
 
 struct spill {
-    struct spill_part *parts;
-    char *names; /* of all files, for messages */
-    size_t next; /* index of the file for the next run */
+    struct spill_extent *extents; /* of all runs, to be freed */
+    char *names;                  /* of all files, for messages */
+    size_t next;                  /* index of the file for the next run */
     size_t count;
     struct spill_file files[];
 };
@@ -177,7 +177,7 @@ static bool is_full(void)
 
 /* Continues the run at the end of a file that is not full, and creates the file if necessary. If
  * all files are full, errno is not changed. */
-static bool open_part(struct spill *spill, struct spill_run *run, struct error *error)
+static bool open_extent(struct spill *spill, struct spill_run *run, struct error *error)
 {
     for (size_t tries = 0; tries < spill->count; tries++) {
         struct spill_file *const file = &spill->files[spill->next];
@@ -205,7 +205,7 @@ bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error
 {
     *run = (struct spill_run){.spill = spill};
     errno = ENOSPC; /* the error of full files */
-    return open_part(spill, run, error);
+    return open_extent(spill, run, error);
 }
 
 bool spill_end(struct spill_run *run, struct error *error)
@@ -217,7 +217,7 @@ bool spill_end(struct spill_run *run, struct error *error)
     return true;
 }
 
-/* Records whether the directory of the run's last part is full. */
+/* Records whether the directory of the run's last extent is full. */
 static void set_full(const struct spill_run *run, bool is_full)
 {
     struct spill *const spill = run->spill;
@@ -231,18 +231,18 @@ static bool go_on_elsewhere(struct spill_run *run, struct error *error)
 {
     struct spill *const spill = run->spill;
     const int cause = errno;
-    struct spill_part *const part = malloc(sizeof *part);
-    if (!part)
+    struct spill_extent *const extent = malloc(sizeof *extent);
+    if (!extent)
         return error_set(error, "%s: out of memory", run->name);
-    *part = (struct spill_part){.next = spill->parts};
-    spill->parts = part;
+    *extent = (struct spill_extent){.next = spill->extents};
+    spill->extents = extent;
     set_full(run, true);
     if (!spill_end(run, error))
         return false;
-    part->run = *run;
-    run->before = &part->run;
+    extent->run = *run;
+    run->before = &extent->run;
     errno = cause;
-    return open_part(spill, run, error);
+    return open_extent(spill, run, error);
 }
 
 bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct error *error)
@@ -259,9 +259,9 @@ bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct 
     return true;
 }
 
-/* Reads from the last part. */
-static bool read_part(const struct spill_run *run, uint64_t position, void *data, size_t bytes,
-                      struct error *error)
+/* Reads from the last extent. */
+static bool read_extent(const struct spill_run *run, uint64_t position, void *data, size_t bytes,
+                        struct error *error)
 {
     for (size_t done = 0; done < bytes;) {
         const ssize_t got = pread(run->file, (unsigned char *)data + done, bytes - done,
@@ -282,12 +282,13 @@ bool spill_read(const struct spill_run *run, uint64_t offset, void *data, size_t
     const uint64_t begin_ns = trace_begin();
     unsigned char *at = data;
     for (size_t left = bytes; left > 0;) {
-        const struct spill_run *part = run;
+        const struct spill_run *extent = run;
         uint64_t end = run->bytes;
-        for (; part->before && offset < part->before->bytes; part = part->before)
-            end = part->before->bytes;
+        for (; extent->before && offset < extent->before->bytes; extent = extent->before)
+            end = extent->before->bytes;
         const size_t count = end - offset < left ? (size_t)(end - offset) : left;
-        if (!read_part(part, offset - (part->before ? part->before->bytes : 0), at, count, error))
+        if (!read_extent(extent, offset - (extent->before ? extent->before->bytes : 0), at, count,
+                         error))
             return false;
         at += count;
         offset += count;
@@ -324,10 +325,10 @@ void spill_free(struct spill *spill)
             close(spill->files[i].file);
         free(spill->files[i].name);
     }
-    while (spill->parts) {
-        struct spill_part *const part = spill->parts;
-        spill->parts = part->next;
-        free(part);
+    while (spill->extents) {
+        struct spill_extent *const extent = spill->extents;
+        spill->extents = extent->next;
+        free(extent);
     }
     free(spill->names);
     free(spill);

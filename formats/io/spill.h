@@ -6,8 +6,13 @@
  *
  * Each directory has one file, created when it is first needed, with runs one after another. The
  * files have no names, so that they disappear however the process ends. Runs use the directories in
- * turns, as the temporary files of sort(1) do. A run whose directory is full continues in the next
- * one. A full directory is skipped until some of its space is released.
+ * turns, as the temporary files of sort(1) do.
+ *
+ * If a directory is full while a run is appended (ENOSPC, EDQUOT or EFBIG), the run continues in
+ * the next one, so that it consists of several *extents*. The full directory is skipped until
+ * spill_drop() releases some of its space. If all are full, the append fails with an error that
+ * names them all; the job ends, and the space is released with the files. spill_check_room() finds
+ * most such jobs before they begin.
  */
 #ifndef FORMATS_SPILL_H
 #define FORMATS_SPILL_H
@@ -20,14 +25,14 @@
 
 struct spill;
 
-/* A run: the bytes of `before`, then a part of the file. */
+/* A run: the bytes of `before`, then an extent of the file. */
 struct spill_run {
     struct spill *spill;
-    int file;                       /* the file with the last part; owned by the spill */
+    int file;                       /* the file with the last extent; owned by the spill */
     const char *name;               /* for messages; owned by the spill */
-    const struct spill_run *before; /* the parts before its directory was full; NULL: none */
-    uint64_t begin;                 /* of the last part in the file */
-    uint64_t bytes;                 /* of all parts */
+    const struct spill_run *before; /* the extents in directories that became full; NULL: none */
+    uint64_t begin;                 /* of the last extent in the file */
+    uint64_t bytes;                 /* of all extents */
     struct check_sum content;       /* checksum of text that a sink wrote (core/check/check.h) */
 };
 
@@ -53,7 +58,7 @@ struct spill *spill_create(const char *const *directories, size_t count);
  * until this one is ended. */
 bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error);
 
-/* Appends data to the run. Fails, for example, if all directories are full. */
+/* Appends data to the run. Fails if all directories are full, or a write fails otherwise. */
 bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct error *error);
 
 /* Ends the run, and sets run->bytes. */
