@@ -36,7 +36,7 @@ struct message {
     size_t used;   /* of a received one: bytes that the merge has taken */
 };
 
-/* A part of a run on its way to or from another rank. */
+/* A range of a run on its way to or from another rank. */
 struct stream {
     const struct item_run *run; /* of one that is sent */
     unsigned rank;              /* the other one */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* external_exchange.h - each rank sends parts of its sorted runs to the other ranks, receives its
+/* external_exchange.h - each rank sends ranges of its sorted runs to the other ranks, receives its
  * own range of all runs, and merges it.
  *
  *   run of this rank, in memory --------------------> message -> a rank
  *                     on disk -> buffer ------------> message -> a rank
  *   a rank -> message -> buffer -> `merge`, which reads the ranges of all runs
  *
- * An item is a number, or a byte of a run of lines. The part of one run for one rank is a stream of
- * messages, all full except for the last one. Two messages of a stream are under way at most, on
+ * An item is a number, or a byte of a run of lines. The range of one run for one rank is a stream
+ * of messages, all full except for the last one. Two messages of a stream are under way at most, on
  * either side, and a receiver takes the next one when the merge has used a buffer: that bounds the
  * memory; there is no other flow control. The calling thread moves the messages, and another thread
  * merges and writes meanwhile.

@@ -4,7 +4,7 @@
  *   part of the input of this rank -> engine -> sorted runs   (external_runs.h)
  *     -> cuts of the runs of all ranks                        (external_cuts.h)
  *     -> messages; the runs of this rank's range merged       (external_exchange.h)
- *     -> this rank's part of the one output
+ *     -> this rank's range of the one output
  *
  * Keys of one and two bytes are counted. The counts are added up over all ranks, and each rank
  * writes its range of the output from them: no key is sent.
@@ -173,7 +173,7 @@ static bool exchange(struct group_keys *keys, struct error *error)
                           error);
 }
 
-/* Collective: the range of this rank goes to run->sink. */
+/* Collective: the range of this rank goes to state->sink. */
 static bool write_range(void *context, struct error *error)
 {
     struct group_keys *const keys = context;
@@ -229,16 +229,16 @@ static bool sort_part(struct group_keys *keys, struct error *error)
     return true;
 }
 
-static bool write_part(struct group_keys *keys, struct error *error)
+static bool write_output(struct group_keys *keys, struct error *error)
 {
     if (!keys->runs.counts &&
         (!group_agree(keys->group, reduce_runs(keys, error), error) ||
          !rank_runs_number(keys->group, keys->runs.list.count, &keys->numbered, error) ||
          !find_cuts(keys, error)))
         return false;
-    struct rank_part part = {
+    struct rank_range range = {
         .is_empty = range_count(keys) == 0, .write = write_range, .context = keys};
-    return rank_array_write(keys->state, &keys->layout, &part, &keys->output_bytes, error);
+    return rank_array_write(keys->state, &keys->layout, &range, &keys->output_bytes, error);
 }
 
 bool job_group_keys(struct job_state *state, struct error *error)
@@ -247,7 +247,7 @@ bool job_group_keys(struct job_state *state, struct error *error)
     const uint64_t begin = clock_now_ns();
     bool ok = sort_part(&keys, error);
     const uint64_t start = job_stage_begin(STAGE_WRITE);
-    ok = ok && write_part(&keys, error);
+    ok = ok && write_output(&keys, error);
     job_stage_add(state, STAGE_WRITE, start);
     keys.figures[RANK_SORT_NS] = start - begin;
     keys.figures[RANK_WRITE_NS] = clock_now_ns() - start;

@@ -82,7 +82,7 @@ static bool merge_range(void *context, struct item_run *runs, size_t count, stru
     return line_indices_write(&indices, error);
 }
 
-/* Collective: the range of this rank goes to run->sink. */
+/* Collective: the range of this rank goes to state->sink. */
 static bool write_range(void *context, struct error *error)
 {
     struct writer *const writer = context;
@@ -120,9 +120,9 @@ bool group_indices_write(struct group_indices *task, struct error *error)
     key_check_start_lines(&task->state->proof.written);
     bool ok = prepare(&writer, error);
     if (ok) {
-        struct rank_part part = {
+        struct rank_range range = {
             .is_empty = writer.count == 0, .write = write_range, .context = &writer};
-        ok = rank_array_write(task->state, &writer.layout, &part, &task->output_bytes, error);
+        ok = rank_array_write(task->state, &writer.layout, &range, &task->output_bytes, error);
     }
     task->figures[RANK_WRITTEN_BYTES] = ok ? writer.count * writer.layout.type->bytes : 0;
     ok = ok && prove(&writer, error);

@@ -3,7 +3,7 @@
  * rank has merged its range of the lines.
  *
  *   indices of this rank's runs of lines -> messages -> merged as the lines were (line_indices.h)
- *     -> this rank's part of the one output
+ *     -> this rank's range of the one output
  */
 #ifndef JOB_PIPELINE_GROUP_INDICES_H
 #define JOB_PIPELINE_GROUP_INDICES_H

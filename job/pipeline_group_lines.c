@@ -4,7 +4,7 @@
  *   part of the input of this rank -> sorted runs on disk   (external_lines.h)
  *     -> cuts of the runs of all ranks                      (external_cuts.h)
  *     -> messages; the runs of this rank's range merged     (external_exchange.h, lines_merge.h)
- *     -> this rank's part of the one output
+ *     -> this rank's range of the one output
  *
  * The ranges have about equally many bytes. With --top, rank 0 merges the first lines of all ranks.
  * With --argsort the merge writes which run has the next line, and the indices of the runs are
@@ -168,7 +168,7 @@ static bool merge_range(void *context, struct item_run *runs, size_t count, stru
            external_lines_copy(external, &first, job->sort.top, error);
 }
 
-/* True if the ranks share the output, and the size of a part is not known before it is made, or
+/* True if the ranks share the output, and the size of a range is not known before it is made, or
  * they cannot write to their positions at once. */
 static bool is_put_aside(const struct job *job)
 {
@@ -204,7 +204,7 @@ static bool exchange(struct group_lines *lines, struct error *error)
                           lines->figures, error);
 }
 
-/* Collective: the range of this rank goes to run->sink. */
+/* Collective: the range of this rank goes to state->sink. */
 static bool write_range(void *context, struct error *error)
 {
     struct group_lines *const lines = context;
@@ -212,7 +212,7 @@ static bool write_range(void *context, struct error *error)
            sink_map_shared(lines->state->sink, error) && exchange(lines, error);
 }
 
-/* Collective: the indices of the lines in the range of this rank go to run->sink. */
+/* Collective: the indices of the lines in the range of this rank go to state->sink. */
 static bool write_indices(struct group_lines *lines, struct error *error)
 {
     struct group_indices indices = {
@@ -228,22 +228,22 @@ static bool write_indices(struct group_lines *lines, struct error *error)
     return ok;
 }
 
-static bool write_part(struct group_lines *lines, struct error *error)
+static bool write_output(struct group_lines *lines, struct error *error)
 {
     struct job_state *const state = lines->state;
-    struct rank_part part = {
+    struct rank_range range = {
         .is_empty = lines->range_bytes == 0, .write = write_range, .context = lines};
     bool ok;
     if (state->job->argsort.index_type)
         return write_indices(lines, error);
     if (is_put_aside(state->job)) {
-        ok = ranks_write_aside(state, &part, &lines->output_bytes, error);
+        ok = ranks_write_aside(state, &range, &lines->output_bytes, error);
     } else {
         ok = write_range(lines, error);
-        part.bytes = lines->range_bytes;
+        range.bytes = lines->range_bytes;
         lines->output_bytes = state->header.bytes + lines->all_bytes;
     }
-    lines->figures[RANK_WRITTEN_BYTES] = part.bytes;
+    lines->figures[RANK_WRITTEN_BYTES] = range.bytes;
     return ok;
 }
 
@@ -303,7 +303,7 @@ bool job_group_lines(struct job_state *state, struct error *error)
               rank_runs_number(lines.group, lines.external.list.count, &lines.numbered, error) &&
               group_agree(lines.group, allocate(&lines, error), error);
     const uint64_t start = job_stage_begin(STAGE_WRITE);
-    ok = ok && find_cuts(&lines, error) && write_part(&lines, error);
+    ok = ok && find_cuts(&lines, error) && write_output(&lines, error);
     job_stage_add(state, STAGE_WRITE, start);
     lines.figures[RANK_SORT_NS] = start - begin;
     lines.figures[RANK_WRITE_NS] = clock_now_ns() - start;

@@ -287,7 +287,8 @@ done:
 
 bool proof_verify(struct job_state *state, struct error *error)
 {
-    struct group *const group = state->job->output.group; /* whose ranks have written parts of it */
+    struct group *const group =
+        state->job->output.group; /* whose ranks have written ranges of it */
     int file;
     bool ok = group_agree(group, true, error) && /* all ranks have written */
               sink_store(state->sink, &file, error);

@@ -103,30 +103,30 @@ bool ranks_exchange(const struct job_state *state, const struct rank_runs *runs,
 
 #define COPY_BYTES ((size_t)4 << 20)
 
-/* A part of the output in a run, while it is copied. */
+/* A range of the output in a run, while it is copied. */
 struct copy {
-    struct proof_reader part;
+    struct proof_reader reader;
     unsigned char *buffer;
 };
 
 static bool copy_aside(struct job_state *state, struct copy *copy, struct error *error)
 {
-    while (copy->part.done < copy->part.stored->bytes) {
+    while (copy->reader.done < copy->reader.stored->bytes) {
         size_t bytes;
-        if (!proof_read_stored(&copy->part, copy->buffer, COPY_BYTES, &bytes, error) ||
+        if (!proof_read_stored(&copy->reader, copy->buffer, COPY_BYTES, &bytes, error) ||
             !sink_write(state->sink, copy->buffer, bytes, error))
             return false;
     }
     return true;
 }
 
-/* Sends the part to rank 0: all of it, even after a failure, as rank 0 waits for it. */
+/* Sends the range to rank 0: all of it, even after a failure, as rank 0 waits for it. */
 static bool send_aside(struct group *group, struct copy *copy, struct error *error)
 {
     bool ok = true;
-    for (uint64_t left = copy->part.stored->bytes; left > 0;) {
+    for (uint64_t left = copy->reader.stored->bytes; left > 0;) {
         size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
-        ok = ok && proof_read_stored(&copy->part, copy->buffer, COPY_BYTES, &bytes, error);
+        ok = ok && proof_read_stored(&copy->reader, copy->buffer, COPY_BYTES, &bytes, error);
         if (!group_send(group, copy->buffer, bytes, 0, error))
             return false;
         left -= bytes;
@@ -134,7 +134,7 @@ static bool send_aside(struct group *group, struct copy *copy, struct error *err
     return ok;
 }
 
-/* Rank 0 writes the part of another rank, and takes all of it. */
+/* Rank 0 writes the range of another rank, and takes all of it. */
 static bool write_received(struct group *group, struct job_state *state, unsigned rank,
                            uint64_t bytes, unsigned char *buffer, struct error *error)
 {
@@ -149,7 +149,7 @@ static bool write_received(struct group *group, struct job_state *state, unsigne
     return ok;
 }
 
-/* Writes the parts of all ranks to standard output, which is rank 0's. */
+/* Writes the ranges of all ranks to standard output, which is rank 0's. */
 static bool stream_aside(struct job_state *state, struct copy *copy, const uint64_t *sizes,
                          struct error *error)
 {
@@ -164,7 +164,7 @@ static bool stream_aside(struct job_state *state, struct copy *copy, const uint6
     return ok;
 }
 
-/* Copies the part of this rank to its position in the file. */
+/* Copies the range of this rank to its position in the file. */
 static bool place_aside(struct job_state *state, struct copy *copy, const uint64_t *sizes,
                         struct error *error)
 {
@@ -174,15 +174,16 @@ static bool place_aside(struct job_state *state, struct copy *copy, const uint64
     return sink_move(state->sink, position, error) && copy_aside(state, copy, error);
 }
 
-/* Collective: brings the parts of all ranks together. */
-static bool join_parts(struct job_state *state, const struct spill_run *part,
-                       uint64_t *output_bytes, struct error *error)
+/* Collective: brings the ranges of all ranks together. */
+static bool join_ranges(struct job_state *state, const struct spill_run *stored,
+                        uint64_t *output_bytes, struct error *error)
 {
     struct group *const group = state->job->group;
-    struct copy copy = {.part = {.state = state, .stored = part}, .buffer = malloc(COPY_BYTES)};
+    struct copy copy = {.reader = {.state = state, .stored = stored}, .buffer = malloc(COPY_BYTES)};
     const bool has_memory = copy.buffer || error_set(error, "out of memory");
-    uint64_t *const sizes =
-        group_agree(group, has_memory, error) ? group_gather(group, &part->bytes, 1, error) : NULL;
+    uint64_t *const sizes = group_agree(group, has_memory, error)
+                                ? group_gather(group, &stored->bytes, 1, error)
+                                : NULL;
     *output_bytes = 0;
     for (unsigned rank = 0; sizes && rank < group->size; rank++)
         *output_bytes += sizes[rank];
@@ -196,9 +197,9 @@ static bool join_parts(struct job_state *state, const struct spill_run *part,
     return ok;
 }
 
-/* Collective: writes the part of this rank to a run of the spill. */
-static bool write_part(struct job_state *state, const struct rank_part *part, struct spill *spill,
-                       struct spill_run *aside, struct error *error)
+/* Collective: writes the range of this rank to a run of the spill. */
+static bool write_range(struct job_state *state, const struct rank_range *range,
+                        struct spill *spill, struct spill_run *aside, struct error *error)
 {
     struct group *const group = state->job->group;
     struct sink *const target = state->sink;
@@ -211,14 +212,14 @@ static bool write_part(struct job_state *state, const struct rank_part *part, st
         return false;
     }
     state->sink = sink;
-    bool ok = part->write(part->context, error);
+    bool ok = range->write(range->context, error);
     state->sink = target;
     if (!ok) {
         sink_discard(sink);
         return false;
     }
     ok = sink_commit_run(sink, &aside->content, error) && spill_end(aside, error);
-    if (group->rank > 0 && part->is_empty) {
+    if (group->rank > 0 && range->is_empty) {
         aside->bytes = 0;
         aside->content = (struct check_sum){0};
     }
@@ -226,15 +227,15 @@ static bool write_part(struct job_state *state, const struct rank_part *part, st
     return group_agree(group, ok, error);
 }
 
-bool ranks_write_aside(struct job_state *state, struct rank_part *part, uint64_t *output_bytes,
+bool ranks_write_aside(struct job_state *state, struct rank_range *range, uint64_t *output_bytes,
                        struct error *error)
 {
     const struct memory_limits *const memory = &state->job->memory;
     struct spill *const spill = spill_create(memory->directories, memory->directory_count);
     struct spill_run aside = {0};
-    const bool ok = write_part(state, part, spill, &aside, error) &&
-                    join_parts(state, &aside, output_bytes, error);
-    part->bytes = aside.bytes;
+    const bool ok = write_range(state, range, spill, &aside, error) &&
+                    join_ranges(state, &aside, output_bytes, error);
+    range->bytes = aside.bytes;
     spill_free(spill);
     return ok;
 }
@@ -298,13 +299,13 @@ bool rank_array_begin(struct job_state *state, const struct layout *layout, uint
            sink_map_shared(state->sink, error);
 }
 
-bool rank_array_write(struct job_state *state, const struct layout *layout, struct rank_part *part,
-                      uint64_t *output_bytes, struct error *error)
+bool rank_array_write(struct job_state *state, const struct layout *layout,
+                      struct rank_range *range, uint64_t *output_bytes, struct error *error)
 {
     if (is_put_aside(state->job))
-        return ranks_write_aside(state, part, output_bytes, error);
+        return ranks_write_aside(state, range, output_bytes, error);
     *output_bytes = state->job->output_format->file_bytes(layout);
-    return part->write(part->context, error);
+    return range->write(range->context, error);
 }
 
 /* ---- Proof and report ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_ranks.h - steps of a job that a group shares, which are the same for numbers and lines:
- * numbering the runs of all ranks, bringing the parts of the output together, and the report.
+ * numbering the runs of all ranks, bringing the ranges of the output together, and the report.
  */
 #ifndef JOB_PIPELINE_RANKS_H
 #define JOB_PIPELINE_RANKS_H
@@ -39,19 +39,19 @@ bool ranks_exchange(const struct job_state *state, const struct rank_runs *runs,
                     size_t memory_bytes, struct external_exchange *exchange,
                     uint64_t figures[RANK_FIGURES], struct error *error);
 
-/* A part of the output of this rank. */
-struct rank_part {
+/* The output of this rank. */
+struct rank_range {
     bool is_empty; /* nothing is written; a codec would write a frame */
-    /* Collective: writes the part to state->sink. */
+    /* Collective: writes the range to state->sink. */
     bool (*write)(void *context, struct error *error);
     void *context;
-    uint64_t bytes; /* out: of the part */
+    uint64_t bytes; /* out: of the range */
 };
 
 /* Collective, for output whose size is not known before it is made, or that is not a file: each
- * rank puts its part aside on disk (-T). Then the parts are copied to their positions in the
+ * rank puts its range aside on disk (-T). Then the ranges are copied to their positions in the
  * file, or rank 0 writes all of them. Sets *output_bytes to the size of the whole output. */
-bool ranks_write_aside(struct job_state *state, struct rank_part *part, uint64_t *output_bytes,
+bool ranks_write_aside(struct job_state *state, struct rank_range *range, uint64_t *output_bytes,
                        struct error *error);
 
 /* An output of numbers or indices, of which each rank writes a range. layout: of all ranks. */
@@ -68,10 +68,10 @@ void rank_array_expect(struct job_state *state, const struct layout *layout);
 bool rank_array_begin(struct job_state *state, const struct layout *layout, uint64_t first,
                       uint64_t count, struct error *error);
 
-/* Collective: writes the parts to their positions at once if that is possible, else as
+/* Collective: writes the ranges to their positions at once if that is possible, else as
  * ranks_write_aside(). */
-bool rank_array_write(struct job_state *state, const struct layout *layout, struct rank_part *part,
-                      uint64_t *output_bytes, struct error *error);
+bool rank_array_write(struct job_state *state, const struct layout *layout,
+                      struct rank_range *range, uint64_t *output_bytes, struct error *error);
 
 /* Collective: checks that the last number or line that a rank has written is not after the first
  * one of the ranks after it. With a unique order, lines must differ. noun: "number" or "line". */

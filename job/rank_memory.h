@@ -11,7 +11,7 @@
 
 #include "job/external_exchange.h"
 
-/* A part of a run in the memory of a rank. */
+/* A range of a run in the memory of a rank. */
 struct rank_memory {
     unsigned rank;
     int process;

@@ -25,7 +25,7 @@
 enum output_kind {
     OUTPUT_NONE,      /* not open */
     OUTPUT_TEMPORARY, /* of this process; to be renamed onto the target */
-    OUTPUT_OF_RANKS,  /* a temporary of which each rank of `group` writes a part */
+    OUTPUT_OF_RANKS,  /* a temporary of which each rank of `group` writes a range */
     OUTPUT_TRIAL,     /* a file to be overwritten in place: nothing is written yet, only counted */
     OUTPUT_IN_PLACE,  /* the same file, after the trial */
     OUTPUT_GIVEN,     /* standard output, or another descriptor that the process was given */

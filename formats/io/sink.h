@@ -32,7 +32,7 @@ struct sink_spec {
     unsigned threads;          /* maximum number of compressor and writer threads */
     bool is_in_place;          /* overwrites the regular file at the path; see sink_is_trial */
     size_t ahead_bytes;        /* of a file, made in the page cache before they are written */
-    struct group *group; /* NULL, or the ranks that each write a part of one regular file, in plain
+    struct group *group; /* NULL, or the ranks that each write a range of one regular file, in plain
                             bytes; then sink_open() and sink_commit() are collective */
 };
 

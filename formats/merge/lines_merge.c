@@ -15,14 +15,14 @@
 #include <string.h>
 
 /* Text and items that a thread merges at once. With a second array of items they fit its caches,
- * and the text fits the sink's buffer even if parts are very uneven. Text that does not fit is
+ * and the text fits the sink's buffer even if ranges are very uneven. Text that does not fit is
  * written by one thread while the others wait. */
-#define PART_BYTES ((size_t)512 << 10)
+#define RANGE_BYTES ((size_t)512 << 10)
 
-/* Minimum bytes of a part per input: with many inputs, cutting them must not take longer than
+/* Minimum bytes of a range per input: with many inputs, cutting them must not take longer than
  * merging. */
-#define PART_BYTES_PER_INPUT ((size_t)2 << 10)
-#define PART_BYTES_MAX (SINK_BUFFER_BYTES / 3 * 2)
+#define RANGE_BYTES_PER_INPUT ((size_t)2 << 10)
+#define RANGE_BYTES_MAX (SINK_BUFFER_BYTES / 3 * 2)
 
 /* ---- The bound ----
  *
@@ -223,11 +223,11 @@ static bool keep_last_line(struct merger *merger, const struct merge_round *roun
     return true;
 }
 
-static size_t choose_part_bytes(const struct merger *merger)
+static size_t choose_range_bytes(const struct merger *merger)
 {
-    size_t bytes = PART_BYTES_PER_INPUT * merger->inputs.texts.active_count;
-    bytes = bytes > PART_BYTES ? bytes : PART_BYTES;
-    return bytes < PART_BYTES_MAX ? bytes : PART_BYTES_MAX;
+    size_t bytes = RANGE_BYTES_PER_INPUT * merger->inputs.texts.active_count;
+    bytes = bytes > RANGE_BYTES ? bytes : RANGE_BYTES;
+    return bytes < RANGE_BYTES_MAX ? bytes : RANGE_BYTES_MAX;
 }
 
 static bool run_round(struct merger *merger, struct sink *sink, struct error *error)
@@ -237,7 +237,7 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
         .texts = merger->inputs.texts,
         .threads = merge->threads,
         .scratches = merger->scratches,
-        .part_bytes = choose_part_bytes(merger),
+        .range_bytes = choose_range_bytes(merger),
         .has_last = merger->has_last,
         /* The disorder of an input is not detected if all of the input was merged before it was
          * read on. */

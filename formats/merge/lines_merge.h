@@ -3,10 +3,10 @@
  *
  *   sources -> a block of whole lines each -> one item per line, with its key
  *     -> the items that sort before every unread line
- *     -> cut into parts -> each merged by one thread -> sink, in order; then the next round
+ *     -> cut into ranges -> each merged by one thread -> sink, in order; then the next round
  *
  * Memory is independent of the sizes of the inputs: 8 MiB of text and items per thread, up to 64
- * MiB, or 24 KiB per input, whichever is more; plus the threads' memory for merging parts, and a
+ * MiB, or 24 KiB per input, whichever is more; plus the threads' memory for merging ranges, and a
  * few times the longest lines.
  */
 #ifndef FORMATS_LINES_MERGE_H
@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Default memory for text and items of all inputs, for each thread and at most: enough parts for
+/* Default memory for text and items of all inputs, for each thread and at most: enough ranges for
  * each thread, and little enough for the caches. 50 MB of lines of 240 bytes, one thread, Zen 3,
  * 2026-11: 8 MiB took 20 ms less than 64 MiB, as much as 4 and 16 MiB. */
 #define LINES_MERGE_BYTES_PER_THREAD ((size_t)8 << 20)
@@ -59,7 +59,7 @@ struct lines_merge {
     size_t memory_bytes;   /* approximate, for text and items of all inputs; 0: the default */
     uint64_t lines, bytes; /* out: totals read from all sources */
     const uint64_t *source_positions; /* NULL, or the position of each source in a text of which it
-                                      is a part; the sums are of these positions */
+                                      is a range; the sums are of these positions */
     struct check_sum *source_sums;    /* NULL, or out: of the text of each source (check.h) */
     struct lines_ends *ends;          /* NULL, or out, also after a failure */
 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples per part: sizes of parts mostly differ by less than a quarter. */
-#define SAMPLES_PER_PART ((size_t)16)
+/* Samples per range: sizes of ranges mostly differ by less than a quarter. */
+#define SAMPLES_PER_RANGE ((size_t)16)
 
 /* Returns the end of the items of [begin, end) that sort before the splitter; with_equal: and of
  * those equal to it. */
@@ -108,65 +108,65 @@ static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
     return taken;
 }
 
-/* Chooses the splitters at weights [1, parts) of the sorted samples. With a unique order, the first
- * one of several with equal keys, so that all samples before it sort before it. */
+/* Chooses the splitters at weights [1, ranges) of the sorted samples. With a unique order, the
+ * first one of several with equal keys, so that all samples before it sort before it. */
 static void choose_splitters(const struct merge_texts *texts, const struct sample *samples,
-                             size_t parts, const struct sample **splitters)
+                             size_t ranges, const struct sample **splitters)
 {
     size_t k = 0, weight = samples[0].weight; /* weight of the samples up to samples[k] */
     splitters[0] = samples;
-    for (size_t part = 1; part < parts; part++) {
-        while (weight <= part * SAMPLES_PER_PART)
+    for (size_t range = 1; range < ranges; range++) {
+        while (weight <= range * SAMPLES_PER_RANGE)
             weight += samples[++k].weight;
         const struct sample *first = &samples[k];
-        while (texts->order->unique && first > splitters[part - 1] &&
+        while (texts->order->unique && first > splitters[range - 1] &&
                merge_item_compare(texts, first[-1].splitter.item, first->splitter.item) == 0)
             first--;
-        splitters[part] = first;
+        splitters[range] = first;
     }
 }
 
 /* Computes the cuts at the splitters. Equal splitters have equal cuts. */
 static void cut_at_splitters(const struct merge_texts *texts, const struct sample *const *splitters,
-                             size_t parts, size_t *cuts, unsigned threads)
+                             size_t ranges, size_t *cuts, unsigned threads)
 {
     const size_t count = texts->active_count;
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
     for (size_t k = 0; k < count; k++) {
         const size_t i = texts->active[k];
         size_t cut = cuts[k];
-        for (size_t part = 1; part < parts; part++) {
-            if (part == 1 || splitters[part] != splitters[part - 1])
-                cut = find_before(texts, i, cut, texts->texts[i].end, &splitters[part]->splitter);
-            cuts[part * count + k] = cut;
+        for (size_t range = 1; range < ranges; range++) {
+            if (range == 1 || splitters[range] != splitters[range - 1])
+                cut = find_before(texts, i, cut, texts->texts[i].end, &splitters[range]->splitter);
+            cuts[range * count + k] = cut;
         }
     }
 }
 
-bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cuts, unsigned threads,
-                      struct error *error)
+bool merge_cut_evenly(const struct merge_texts *texts, size_t ranges, size_t *cuts,
+                      unsigned threads, struct error *error)
 {
     const size_t count = texts->active_count;
     size_t total_bytes = 0;
     for (size_t k = 0; k < count; k++) {
         const size_t i = texts->active[k];
         cuts[k] = texts->texts[i].begin;
-        cuts[parts * count + k] = texts->texts[i].end;
+        cuts[ranges * count + k] = texts->texts[i].end;
         total_bytes += merge_text_bytes(texts, i);
     }
-    if (parts == 1 || total_bytes == 0)
+    if (ranges == 1 || total_bytes == 0)
         return true;
-    const size_t sample_count = parts * SAMPLES_PER_PART;
+    const size_t sample_count = ranges * SAMPLES_PER_RANGE;
     struct sample *const samples = calloc(sample_count, sizeof *samples);
-    const struct sample **const splitters = calloc(parts, sizeof *splitters);
+    const struct sample **const splitters = calloc(ranges, sizeof *splitters);
     const bool has_memory = samples && splitters;
     if (has_memory) {
         const size_t taken = take_samples(texts, total_bytes, samples, sample_count);
         qsort_r(samples, taken, sizeof *samples, compare_samples, (void *)texts);
-        choose_splitters(texts, samples, parts, splitters);
-        cut_at_splitters(texts, splitters, parts, cuts, threads);
+        choose_splitters(texts, samples, ranges, splitters);
+        cut_at_splitters(texts, splitters, ranges, cuts, threads);
     }
     free(splitters);
     free(samples);
-    return has_memory || error_set(error, "no memory to cut the inputs into parts");
+    return has_memory || error_set(error, "no memory to cut the inputs into ranges");
 }

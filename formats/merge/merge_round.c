@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merge_round.c - see merge_steps.h.
  *
- *   texts -> merge_cut: parts -> each thread:
- *     items of the part, one array per text -> merged pairwise (item_merge.h)
+ *   texts -> merge_cut: ranges -> each thread:
+ *     items of the range, one array per text -> merged pairwise (item_merge.h)
  *       -> tie groups put in order -> the lines of the items, copied one after another
  *     -> sink, in order
  *
  * So a line is read only when it is copied, and when keys do not decide. If only one text has lines
- * in a part, as with inputs that follow one another, the lines are copied as a block.
+ * in a range, as with inputs that follow one another, the lines are copied as a block.
  */
 #include "formats/merge/merge_steps.h"
 
@@ -27,8 +27,8 @@
 /* Lines prefetched before their copies: they come from as many positions as there are texts. */
 #define LINES_AHEAD ((size_t)16)
 
-/* A part whose items are merged, while its lines are copied out. */
-struct merge_part {
+/* A range whose items are merged, while its lines are copied out. */
+struct merge_range {
     const struct merge_texts *texts;
     const struct key_index *items; /* in the scratch */
     size_t count, next;
@@ -48,14 +48,14 @@ struct merge_head {
     struct line_with_image line;
 };
 
-static inline bool merge_part_is_done(const struct merge_part *part)
+static inline bool merge_range_is_done(const struct merge_range *range)
 {
-    return part->next == part->count;
+    return range->next == range->count;
 }
 
 /* ---- Memory ---- */
 
-/* Reserves room for parts of `items` items and `texts` texts. */
+/* Reserves room for ranges of `items` items and `texts` texts. */
 static bool merge_scratch_reserve(struct merge_scratch *scratch, size_t items, size_t texts,
                                   struct error *error)
 {
@@ -214,80 +214,80 @@ static void sort_equal_keys(const struct merge_texts *texts, struct key_index *i
     }
 }
 
-/* ---- A part, in one thread and in its caches ---- */
+/* ---- A range, in one thread and in its caches ---- */
 
 /* Merges the arrays. If there is only one, its lines are contiguous in their text. */
-static const struct key_index *merge_arrays(struct merge_part *part, size_t arrays,
+static const struct key_index *merge_arrays(struct merge_range *range, size_t arrays,
                                             struct merge_scratch *scratch)
 {
-    part->is_block = arrays == 1 && !part->texts->order->unique;
+    range->is_block = arrays == 1 && !range->texts->order->unique;
     if (arrays == 1)
         return scratch->arrays[0].items;
     struct key_index *const items = scratch->items, *const other = items + scratch->item_room;
     item_merge(sizeof *items, scratch->arrays, arrays, items, other);
-    sort_equal_keys(part->texts, items, part->count, scratch);
+    sort_equal_keys(range->texts, items, range->count, scratch);
     return items;
 }
 
 /* Merges items [begins[k], ends[k]) of all active texts. `scratch` has room for them, and is in use
- * until the part's last line is copied. The caller sets `last` and `has_last` before. */
-static void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
-                             const size_t *begins, const size_t *ends,
-                             struct merge_scratch *scratch)
+ * until the range's last line is copied. The caller sets `last` and `has_last` before. */
+static void merge_range_start(struct merge_range *range, const struct merge_texts *texts,
+                              const size_t *begins, const size_t *ends,
+                              struct merge_scratch *scratch)
 {
     size_t arrays = 0;
-    part->texts = texts;
-    part->count = part->next = part->taken_bytes = 0;
+    range->texts = texts;
+    range->count = range->next = range->taken_bytes = 0;
     for (size_t k = 0; k < texts->active_count; k++) {
         if (begins[k] == ends[k])
             continue;
         const size_t count = ends[k] - begins[k];
         const struct key_index *const items = texts->texts[texts->active[k]].items;
         scratch->arrays[arrays++] = (struct item_array){items + begins[k], count};
-        part->count += count;
+        range->count += count;
     }
     if (arrays == 0)
         return;
-    part->items = merge_arrays(part, arrays, scratch);
-    part->first_item = part->items[0];
-    part->last_item = part->items[part->count - 1];
-    part->is_disordered = !check_keys_rise(part->items, part->count);
+    range->items = merge_arrays(range, arrays, scratch);
+    range->first_item = range->items[0];
+    range->last_item = range->items[range->count - 1];
+    range->is_disordered = !check_keys_rise(range->items, range->count);
 }
 
-/* ---- Output of a part ----
+/* ---- Output of a range ----
  *
  *   items      |   a   |           b           |   c   |     two lines follow that of b
  *   lines      |   a   |   b   |   b1  |   b2  |   c   |
  *   units      |   1   |           2           |   3   |     written as a whole, or left out
  *   with -u    |   1   |   2   |   3   |   4   |   5   |     b1 may be left out, as it may equal b
  *
- * A unit that was written or left out is taken: the checksum of the part includes it, and the unit
+ * A unit that was written or left out is taken: the checksum of the range includes it, and the unit
  * after it is next. `taken_bytes` is 0, except within b with -u: the bytes of units 2 and 3 while
  * unit 4 is next.
  */
 
 /* As set_next_unit(), with a unique order. */
-static inline void set_next_unique_line(const struct merge_part *part, struct key_index item,
+static inline void set_next_unique_line(const struct merge_range *range, struct key_index item,
                                         struct line_with_image *line)
 {
-    const struct merge_texts *const texts = part->texts;
-    if (part->taken_bytes == 0) {
+    const struct merge_texts *const texts = range->texts;
+    if (range->taken_bytes == 0) {
         merge_item_set_line(texts, item, line);
         return;
     }
-    const char *const text = merge_item_line(texts, item) + part->taken_bytes;
+    const char *const text = merge_item_line(texts, item) + range->taken_bytes;
     const char *const end = rawmemchr(text, texts->order->terminator);
     (void)line_image_make(texts->order, text, (size_t)(end - text), line);
 }
 
 /* Sets `line` to the text of the next unit, without the last terminator. It has an image only with
  * a unique order. */
-static inline void set_next_unit(const struct merge_part *part, struct line_with_image *line)
+static inline void set_next_unit(const struct merge_range *range, struct line_with_image *line)
 {
-    const struct merge_texts *const texts = part->texts;
-    const struct key_index item = part->items[part->next];
+    const struct merge_texts *const texts = range->texts;
+    const struct key_index item = range->items[range->next];
     if (texts->order->unique) {
-        set_next_unique_line(part, item, line);
+        set_next_unique_line(range, item, line);
         return;
     }
     line->text = merge_item_line(texts, item);
@@ -295,69 +295,69 @@ static inline void set_next_unit(const struct merge_part *part, struct line_with
 }
 
 /* Returns the position of the next unit in its source. */
-static inline uint64_t next_position(const struct merge_part *part)
+static inline uint64_t next_position(const struct merge_range *range)
 {
-    return merge_item_position(part->texts, part->items[part->next]) + part->taken_bytes;
+    return merge_item_position(range->texts, range->items[range->next]) + range->taken_bytes;
 }
 
 /* Takes a line of the next item. Returns true if it was the last one of the item. */
-static inline bool take_unique_line(struct merge_part *part, const struct line_with_image *line)
+static inline bool take_unique_line(struct merge_range *range, const struct line_with_image *line)
 {
-    part->taken_bytes += line->length + 1;
-    if (part->taken_bytes < merge_item_bytes(part->texts, part->items[part->next]))
+    range->taken_bytes += line->length + 1;
+    if (range->taken_bytes < merge_item_bytes(range->texts, range->items[range->next]))
         return false;
-    part->taken_bytes = 0;
+    range->taken_bytes = 0;
     return true;
 }
 
 /* Takes the next unit, so that the one after it is next. */
-static inline void take_unit(struct merge_part *part, const struct line_with_image *line)
+static inline void take_unit(struct merge_range *range, const struct line_with_image *line)
 {
-    if (!part->texts->order->unique || take_unique_line(part, line))
-        part->next++;
+    if (!range->texts->order->unique || take_unique_line(range, line))
+        range->next++;
 }
 
 /* Takes the next unit, with its checksum, where it is not copied. */
-static void take_unit_uncopied(struct merge_part *part, const struct line_with_image *line)
+static void take_unit_uncopied(struct merge_range *range, const struct line_with_image *line)
 {
-    part->sum.count += line->length + 1;
-    part->sum.hash += check_sum_line(next_position(part), (const unsigned char *)line->text,
-                                     line->length + 1, MERGE_SLACK_BYTES);
-    take_unit(part, line);
+    range->sum.count += line->length + 1;
+    range->sum.hash += check_sum_line(next_position(range), (const unsigned char *)line->text,
+                                      line->length + 1, MERGE_SLACK_BYTES);
+    take_unit(range, line);
 }
 
-static inline void note_written(struct merge_part *part, const struct line_with_image *line)
+static inline void note_written(struct merge_range *range, const struct line_with_image *line)
 {
-    part->has_written = true;
-    if (!part->texts->order->unique)
+    range->has_written = true;
+    if (!range->texts->order->unique)
         return;
-    part->last = *line;
-    part->has_last = true;
+    range->last = *line;
+    range->has_last = true;
 }
 
 /* Returns true if the line equals the last one written, with a unique order. Keys are found only of
  * equal images, and then once. */
-static bool is_duplicate(struct merge_part *part, struct line_with_image *line)
+static bool is_duplicate(struct merge_range *range, struct line_with_image *line)
 {
-    const struct line_order *const order = part->texts->order;
-    if (!part->has_last || part->last.image != line->image)
+    const struct line_order *const order = range->texts->order;
+    if (!range->has_last || range->last.image != line->image)
         return false;
-    line_find_key(order, &part->last);
+    line_find_key(order, &range->last);
     line_find_key(order, line);
-    return line_image_compare_equal(order, &part->last, line) == 0;
+    return line_image_compare_equal(order, &range->last, line) == 0;
 }
 
 /* Copies contiguous lines of a text. */
-static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t room)
+static size_t fill_block(struct merge_range *range, unsigned char *buffer, size_t room)
 {
-    const struct merge_texts *const texts = part->texts;
-    if (part->next == part->count)
+    const struct merge_texts *const texts = range->texts;
+    if (range->next == range->count)
         return 0;
-    const struct key_index item = part->items[part->next];
+    const struct key_index item = range->items[range->next];
     const size_t text = merge_item_text(texts->text_shift, item);
     const size_t begin = merge_item_offset(texts->text_shift, item);
-    const size_t first = (size_t)(part->items - texts->texts[text].items);
-    size_t fitting = part->next, end = part->count; /* items up to `fitting` fit */
+    const size_t first = (size_t)(range->items - texts->texts[text].items);
+    size_t fitting = range->next, end = range->count; /* items up to `fitting` fit */
     if (merge_text_offset(texts, text, first + end) - begin <= room)
         fitting = end;
     while (end - fitting > 1) {
@@ -369,26 +369,26 @@ static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t 
     }
     const size_t bytes = merge_text_offset(texts, text, first + fitting) - begin;
     memcpy(buffer, merge_item_line(texts, item), bytes);
-    check_sum_add(&part->sum, text_check_sum(merge_item_position(texts, item), buffer, bytes));
-    part->has_written |= bytes > 0;
-    part->next = fitting;
+    check_sum_add(&range->sum, text_check_sum(merge_item_position(texts, item), buffer, bytes));
+    range->has_written |= bytes > 0;
+    range->next = fitting;
     return bytes;
 }
 
 /* Appends lines to the buffer, as many as fit it and `gathered`. Returns the bytes in the
  * buffer. */
-static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
+static size_t fill_lines(struct merge_range *range, struct check_lines *gathered,
                          unsigned char *buffer, size_t room)
 {
-    const struct merge_texts *const texts = part->texts;
+    const struct merge_texts *const texts = range->texts;
     size_t bytes = gathered->bounds[0];
-    while (gathered->count < CHECK_LINES_MAX && part->next < part->count) {
-        if (part->count - part->next > LINES_AHEAD)
-            __builtin_prefetch(merge_item_line(texts, part->items[part->next + LINES_AHEAD]));
+    while (gathered->count < CHECK_LINES_MAX && range->next < range->count) {
+        if (range->count - range->next > LINES_AHEAD)
+            __builtin_prefetch(merge_item_line(texts, range->items[range->next + LINES_AHEAD]));
         struct line_with_image line;
-        set_next_unit(part, &line);
-        if (texts->order->unique && is_duplicate(part, &line)) {
-            take_unit_uncopied(part, &line);
+        set_next_unit(range, &line);
+        if (texts->order->unique && is_duplicate(range, &line)) {
+            take_unit_uncopied(range, &line);
             continue;
         }
         const size_t size = line.length + 1, left = room - bytes;
@@ -398,28 +398,28 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
             memcpy(buffer + bytes, line.text, COPY_BYTES);
         else
             memcpy(buffer + bytes, line.text, size);
-        note_written(part, &line);
+        note_written(range, &line);
         bytes += size;
-        check_lines_add(gathered, bytes, next_position(part));
-        take_unit(part, &line);
+        check_lines_add(gathered, bytes, next_position(range));
+        take_unit(range, &line);
     }
     return bytes;
 }
 
 /* Copies the numbers of the sources of lines. */
-static size_t fill_sources(struct merge_part *part, unsigned char *buffer, size_t room)
+static size_t fill_sources(struct merge_range *range, unsigned char *buffer, size_t room)
 {
-    const struct merge_texts *const texts = part->texts;
+    const struct merge_texts *const texts = range->texts;
     size_t bytes = 0;
-    while (part->next < part->count && room - bytes >= sizeof(uint32_t)) {
+    while (range->next < range->count && room - bytes >= sizeof(uint32_t)) {
         struct line_with_image line;
-        set_next_unit(part, &line);
-        uint32_t source = (uint32_t)merge_item_text(texts->text_shift, part->items[part->next]);
-        if (texts->order->unique && is_duplicate(part, &line))
+        set_next_unit(range, &line);
+        uint32_t source = (uint32_t)merge_item_text(texts->text_shift, range->items[range->next]);
+        if (texts->order->unique && is_duplicate(range, &line))
             source |= LINES_MERGE_LEFT_OUT;
         else
-            note_written(part, &line);
-        take_unit_uncopied(part, &line);
+            note_written(range, &line);
+        take_unit_uncopied(range, &line);
         memcpy(buffer + bytes, &source, sizeof source);
         bytes += sizeof source;
     }
@@ -429,119 +429,119 @@ static size_t fill_sources(struct merge_part *part, unsigned char *buffer, size_
 /* Copies lines, or the numbers of their sources, to `buffer` up to the first one that does not fit
  * in `room` bytes. Returns the number of bytes copied. With a unique order, lines whose key equals
  * that of the line before are omitted. */
-static size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t room)
+static size_t merge_range_fill(struct merge_range *range, unsigned char *buffer, size_t room)
 {
     struct check_lines gathered;
     size_t bytes = 0;
-    if (part->texts->writes_sources)
-        return fill_sources(part, buffer, room);
-    if (part->is_block)
-        return fill_block(part, buffer, room);
+    if (range->texts->writes_sources)
+        return fill_sources(range, buffer, room);
+    if (range->is_block)
+        return fill_block(range, buffer, room);
     do {
         check_lines_start(&gathered, bytes);
-        bytes = fill_lines(part, &gathered, buffer, room);
-        check_sum_add(&part->sum, check_sum_lines(&gathered, buffer, room));
+        bytes = fill_lines(range, &gathered, buffer, room);
+        check_sum_add(&range->sum, check_sum_lines(&gathered, buffer, room));
     } while (gathered.count == CHECK_LINES_MAX);
     return bytes;
 }
 
 /* Takes the next unit, of which there must be one, as written. The caller writes it, and adds it to
  * the checksum, from *position in the source on. */
-static struct line_with_image take_unit_to_write(struct merge_part *part, uint64_t *position)
+static struct line_with_image take_unit_to_write(struct merge_range *range, uint64_t *position)
 {
     struct line_with_image line;
-    set_next_unit(part, &line);
-    *position = next_position(part);
-    note_written(part, &line);
-    take_unit(part, &line);
+    set_next_unit(range, &line);
+    *position = next_position(range);
+    note_written(range, &line);
+    take_unit(range, &line);
     return line;
 }
 
-/* ---- All parts ---- */
+/* ---- All ranges ---- */
 
 struct merging {
     const struct merge_round *round;
-    struct merge_part *parts;
+    struct merge_range *ranges;
     size_t *cuts; /* as made by merge_cut_evenly */
-    size_t part_count;
-    size_t first_part; /* the first one with items */
+    size_t range_count;
+    size_t first_range; /* the first one with items */
 };
 
-static size_t make_part(const void *context, size_t index, unsigned char *buffer, size_t *bytes)
+static size_t make_range(const void *context, size_t index, unsigned char *buffer, size_t *bytes)
 {
     const struct merging *const merging = context;
     const struct merge_round *const round = merging->round;
     const size_t *const begins = merging->cuts + index * round->texts.active_count;
-    struct merge_part *const part = &merging->parts[index];
-    part->last = round->last;
-    part->has_last = round->has_last && index <= merging->first_part;
-    merge_part_start(part, &round->texts, begins, begins + round->texts.active_count,
-                     &round->scratches[omp_get_thread_num()]);
-    *bytes = merge_part_fill(part, buffer, SINK_BUFFER_BYTES);
-    return 0; /* the part itself has the position */
+    struct merge_range *const range = &merging->ranges[index];
+    range->last = round->last;
+    range->has_last = round->has_last && index <= merging->first_range;
+    merge_range_start(range, &round->texts, begins, begins + round->texts.active_count,
+                      &round->scratches[omp_get_thread_num()]);
+    *bytes = merge_range_fill(range, buffer, SINK_BUFFER_BYTES);
+    return 0; /* the range itself has the position */
 }
 
 /* Writes a line that fits no buffer directly from its text, with its checksum. */
-static bool write_line(struct merge_part *part, struct sink *sink, struct error *error)
+static bool write_line(struct merge_range *range, struct sink *sink, struct error *error)
 {
     uint64_t position;
     struct text_check check;
-    const struct line_with_image line = take_unit_to_write(part, &position);
+    const struct line_with_image line = take_unit_to_write(range, &position);
     text_check_start(&check);
     text_check_begin_chunk(&check, line.text, position);
     const bool written = sink_write_observed(sink, line.text, line.length + 1, &check.tap, error);
-    check_sum_add(&part->sum, check.sum);
+    check_sum_add(&range->sum, check.sum);
     return written;
 }
 
-/* Writes the lines that did not fit the part's buffer. This is the thread that made the part, and
- * it has made no other part since. */
+/* Writes the lines that did not fit the range's buffer. This is the thread that made the range, and
+ * it has made no other range since. */
 static bool write_rest(const void *context, size_t index, size_t position, struct sink *sink,
                        struct error *error)
 {
     const struct merging *const merging = context;
-    struct merge_part *const part = &merging->parts[index];
+    struct merge_range *const range = &merging->ranges[index];
     (void)position;
-    if (merge_part_is_done(part))
+    if (merge_range_is_done(range))
         return true;
     unsigned char *const buffer = malloc(SINK_BUFFER_BYTES);
     bool written = buffer != NULL || error_set(error, "%s: no memory to write it", sink_name(sink));
-    while (written && !merge_part_is_done(part)) {
-        const size_t bytes = merge_part_fill(part, buffer, SINK_BUFFER_BYTES);
+    while (written && !merge_range_is_done(range)) {
+        const size_t bytes = merge_range_fill(range, buffer, SINK_BUFFER_BYTES);
         if (bytes > 0) {
             written = sink_write(sink, buffer, bytes, error);
-        } else if (!merge_part_is_done(part)) {
-            written = write_line(part, sink, error);
+        } else if (!merge_range_is_done(range)) {
+            written = write_line(range, sink, error);
         }
     }
     free(buffer);
     return written;
 }
 
-/* Returns true if the part begins out of order. before: the last line of the parts before it; NULL:
- * there is none, and the key of the last round counts. */
+/* Returns true if the range begins out of order. before: the last line of the ranges before it;
+ * NULL: there is none, and the key of the last round counts. */
 static bool is_out_of_order(const struct merge_round *round, const struct key_index *before,
-                            const struct merge_part *part)
+                            const struct merge_range *range)
 {
     if (!before)
-        return part->first_item.key < round->last_key;
+        return range->first_item.key < round->last_key;
     const int highest = round->texts.order->unique ? -1 : 0; /* greatest result in order */
-    return merge_item_compare(&round->texts, *before, part->first_item) > highest;
+    return merge_item_compare(&round->texts, *before, range->first_item) > highest;
 }
 
-/* Combines the results of the parts. */
-static void join_parts(struct merge_round *round, const struct merging *merging)
+/* Combines the results of the ranges. */
+static void join_ranges(struct merge_round *round, const struct merging *merging)
 {
     const struct key_index *before = NULL;
-    for (size_t i = 0; i < merging->part_count; i++) {
-        const struct merge_part *const part = &merging->parts[i];
-        check_sum_add(&round->sum, part->sum);
-        if (part->count == 0)
+    for (size_t i = 0; i < merging->range_count; i++) {
+        const struct merge_range *const range = &merging->ranges[i];
+        check_sum_add(&round->sum, range->sum);
+        if (range->count == 0)
             continue;
-        round->is_disordered |= part->is_disordered || is_out_of_order(round, before, part);
+        round->is_disordered |= range->is_disordered || is_out_of_order(round, before, range);
         if (!before)
-            round->first_item = part->first_item;
-        before = &part->last_item;
+            round->first_item = range->first_item;
+        before = &range->last_item;
     }
     round->has_items = before;
     if (before) {
@@ -557,10 +557,10 @@ static void end_round(struct merge_round *round, const struct merging *merging)
         struct merge_text *const text = &round->texts.texts[round->texts.active[k]];
         text->begin = text->end;
     }
-    for (size_t i = merging->part_count; i-- > 0;) {
-        if (merging->parts[i].has_written) {
-            round->last = merging->parts[i].last;
-            round->has_last = merging->parts[i].has_last;
+    for (size_t i = merging->range_count; i-- > 0;) {
+        if (merging->ranges[i].has_written) {
+            round->last = merging->ranges[i].last;
+            round->has_last = merging->ranges[i].has_last;
             break;
         }
     }
@@ -577,43 +577,43 @@ static bool allocate(struct merging *merging, struct error *error)
         items += text->end - text->begin;
     }
     total_bytes += items * sizeof *texts->texts->items;
-    merging->part_count = total_bytes / merging->round->part_bytes;
-    merging->part_count = merging->part_count < items ? merging->part_count : items;
-    merging->part_count += merging->part_count == 0;
-    if (!__builtin_mul_overflow(merging->part_count + 1, texts->active_count, &cells)) {
-        merging->parts = calloc(merging->part_count, sizeof *merging->parts);
+    merging->range_count = total_bytes / merging->round->range_bytes;
+    merging->range_count = merging->range_count < items ? merging->range_count : items;
+    merging->range_count += merging->range_count == 0;
+    if (!__builtin_mul_overflow(merging->range_count + 1, texts->active_count, &cells)) {
+        merging->ranges = calloc(merging->range_count, sizeof *merging->ranges);
         merging->cuts = calloc(cells, sizeof *merging->cuts);
     }
-    return (merging->parts && merging->cuts) ||
+    return (merging->ranges && merging->cuts) ||
            error_set(error, "no memory to merge %zu inputs", texts->count);
 }
 
-/* Returns false if a part ends before it begins. Texts that should be in order are not then: a run
+/* Returns false if a range ends before it begins. Texts that should be in order are not then: a run
  * may have changed on disk. */
 static bool are_cuts_in_order(const struct merging *merging)
 {
     const size_t count = merging->round->texts.active_count;
-    for (size_t i = 0; i < merging->part_count * count; i++)
+    for (size_t i = 0; i < merging->range_count * count; i++)
         if (merging->cuts[i] > merging->cuts[i + count])
             return false;
     return true;
 }
 
-/* Reserves memory for the largest part, for each thread. Finds the first part with items. */
+/* Reserves memory for the largest range, for each thread. Finds the first range with items. */
 static bool reserve_scratches(struct merging *merging, struct error *error)
 {
     const struct merge_round *const round = merging->round;
     const size_t count = round->texts.active_count;
     size_t most = 0;
-    for (size_t part = 0; part < merging->part_count; part++) {
-        const size_t *const begins = merging->cuts + part * count, *const ends = begins + count;
+    for (size_t range = 0; range < merging->range_count; range++) {
+        const size_t *const begins = merging->cuts + range * count, *const ends = begins + count;
         size_t items = 0;
         for (size_t i = 0; i < count; i++)
             items += ends[i] - begins[i];
-        merging->first_part += most == 0 && items == 0;
+        merging->first_range += most == 0 && items == 0;
         most = items > most ? items : most;
     }
-    for (size_t i = 0; i < round->threads && i < merging->part_count; i++)
+    for (size_t i = 0; i < round->threads && i < merging->range_count; i++)
         if (!merge_scratch_reserve(&round->scratches[i], most, count, error))
             return false;
     return true;
@@ -624,7 +624,7 @@ bool merge_round_run(struct merge_round *round, struct sink *sink, struct error 
     bool ok = false;
     struct merging merging = {.round = round};
     TRY(allocate(&merging, error));
-    TRY(merge_cut_evenly(&round->texts, merging.part_count, merging.cuts, round->threads, error));
+    TRY(merge_cut_evenly(&round->texts, merging.range_count, merging.cuts, round->threads, error));
     if (!are_cuts_in_order(&merging)) {
         round->is_disordered = ok = true;
         goto done;
@@ -632,17 +632,17 @@ bool merge_round_run(struct merge_round *round, struct sink *sink, struct error 
     TRY(reserve_scratches(&merging, error));
     const struct piece_maker maker = {
         .context = &merging,
-        .pieces = merging.part_count,
+        .pieces = merging.range_count,
         .threads = round->threads,
-        .make = make_part,
+        .make = make_range,
         .rest = write_rest,
     };
     TRY(piece_writer_run(&maker, sink, error));
-    join_parts(round, &merging);
+    join_ranges(round, &merging);
     end_round(round, &merging);
     ok = true;
 done:
-    free(merging.parts);
+    free(merging.ranges);
     free(merging.cuts);
     return ok;
 }

@@ -2,7 +2,7 @@
 /* merge_steps.h - the steps of a merge, for lines_merge.c:
  *
  *   merge_input.c   reads some text of each input, and makes the items of its lines
- *   merge_cut.c     cuts the texts into parts that can be merged independently
+ *   merge_cut.c     cuts the texts into ranges that can be merged independently
  *   merge_round.c   merges the texts into one, with several threads
  */
 #ifndef FORMATS_MERGE_STEPS_H
@@ -197,7 +197,7 @@ static inline size_t merge_text_bytes(const struct merge_texts *texts, size_t te
  * Items are made once, by several threads. Only this code finds lines and reads their keys.
  */
 
-/* The part of a source in memory: whole lines, and the beginning of another one.
+/* The text of a source in memory: whole lines, and the beginning of another one.
  *
  *   source -> [kept | new | beginning of a line] -> the caller uses lines -> drops them -> refill
  *
@@ -258,7 +258,7 @@ bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error);
  *     -> in each text, the position of each splitter by binary search
  *
  * All lines before a cut sort before all lines after it, in every text, with equal lines in the
- * order of the texts. With a unique order, a cut between parts never separates equal keys.
+ * order of the texts. With a unique order, a cut between ranges never separates equal keys.
  */
 
 /* Item `position` of text `text`. */
@@ -273,15 +273,15 @@ struct splitter {
 size_t merge_cut_find_after(const struct merge_texts *texts, size_t i, size_t begin,
                             const struct splitter *splitter);
 
-/* Cuts the active texts into parts of about equal bytes. Part p has the items [cuts[p * count + k],
- * cuts[(p + 1) * count + k]) of active text k, of `count`. cuts has (parts + 1) * count elements.
- * parts is at least 1. */
-bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cuts, unsigned threads,
-                      struct error *error);
+/* Cuts the active texts into ranges of about equal bytes. Range p has the items [cuts[p * count +
+ * k], cuts[(p + 1) * count + k]) of active text k, of `count`. cuts has (ranges + 1) * count
+ * elements. ranges is at least 1. */
+bool merge_cut_evenly(const struct merge_texts *texts, size_t ranges, size_t *cuts,
+                      unsigned threads, struct error *error);
 
 /* ---- Rounds ---- */
 
-/* Working memory of one thread, reused from part to part. Initialize with zeros. */
+/* Working memory of one thread, reused from range to range. Initialize with zeros. */
 struct merge_scratch {
     struct key_index *items; /* owned: two arrays of item_room items */
     size_t item_room;
@@ -297,7 +297,7 @@ struct merge_round {
     struct merge_texts texts; /* each `begin` is moved to where the round stopped */
     unsigned threads;
     struct merge_scratch *scratches; /* one per thread; owned by the caller, and reused */
-    size_t part_bytes;               /* of text and items, that a thread merges at once */
+    size_t range_bytes;              /* of text and items, that a thread merges at once */
     /* For a unique order, in and out: the last line written. Its text is the caller's, or in
      * `texts`. */
     struct line_with_image last;
