@@ -46,7 +46,8 @@ const struct format *format_find_by_name(const char *name, const struct key_type
 /* ---- Foreign files ----
  *
  * A magic has at least 4 bytes, so that numbers hardly begin with it by chance; only gzip has 3. A
- * format with a shorter magic, such as pickle, is recognised only by its name.
+ * format with a shorter magic is recognised only by its name. A pickle has one of 2 bytes, but
+ * begins with the module of its array.
  */
 
 static const struct foreign foreigners[] = {
@@ -58,23 +59,25 @@ static const struct foreign foreigners[] = {
     {"lzip", {".lz"}, "LZIP", 0, "lzip -dc", FOREIGN_COMPRESSED},
     {"lzop", {".lzo"}, "\x89LZO", 0, "lzop -dc", FOREIGN_COMPRESSED},
     {"Brotli", {".br"}, NULL, 0, "brotli -dc", FOREIGN_COMPRESSED},
-    {"Snappy", {".sz", ".snappy"}, NULL, 0, "snzip -dc", FOREIGN_COMPRESSED},
+    {"Snappy", {".sz", ".snappy"}, "sNaPpY", 4, "snzip -dc", FOREIGN_COMPRESSED},
     {"compress", {".z"}, NULL, 0, "gzip -dc", FOREIGN_COMPRESSED},
     {"zip", {".zip", ".npz"}, "PK\x03\x04", 0, "unzip, for .npz too", FOREIGN_BINARY},
     {"7-Zip", {".7z"}, "7z\xbc\xaf\x27\x1c", 0, "7z x", FOREIGN_BINARY},
     {"RAR", {".rar"}, "Rar!\x1a\x07", 0, "unrar x", FOREIGN_BINARY},
     {"tar", {".tar"}, "ustar", 257, "tar -x", FOREIGN_BINARY},
     {"Parquet", {".parquet", ".pq"}, "PAR1", 0, NULL, FOREIGN_BINARY},
-    {"Arrow", {".arrow", ".feather", ".ipc"}, "ARROW1", 0, NULL, FOREIGN_BINARY},
+    {"Arrow", {".arrow", ".arrows", ".feather", ".ipc"}, "ARROW1", 0, NULL, FOREIGN_BINARY},
     {"Feather", {NULL}, "FEA1", 0, NULL, FOREIGN_BINARY},
     {"ORC", {".orc"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"Avro", {".avro"}, "Obj\x01", 0, NULL, FOREIGN_BINARY},
     {"HDF5", {".h5", ".hdf5", ".hdf", ".nc"}, "\x89HDF\r\n\x1a\n", 0, NULL, FOREIGN_BINARY},
+    {"HDF5", {".jld2", ".h5ad", ".nc4"}, "HDF5-based Julia", 0, NULL, FOREIGN_BINARY},
     {"NetCDF", {NULL}, "CDF\x01", 0, NULL, FOREIGN_BINARY},
     {"NetCDF", {NULL}, "CDF\x02", 0, NULL, FOREIGN_BINARY},
     {"NetCDF", {NULL}, "CDF\x05", 0, NULL, FOREIGN_BINARY},
     {"GRIB", {".grib", ".grb", ".grib2"}, "GRIB", 0, NULL, FOREIGN_BINARY},
     {"MATLAB", {".mat"}, "MATLAB 5.0 MAT-file", 0, NULL, FOREIGN_BINARY},
+    {"MATLAB", {NULL}, "MATLAB 7.3 MAT-file", 0, NULL, FOREIGN_BINARY},
     {"FITS", {".fits"}, "SIMPLE  =", 0, NULL, FOREIGN_BINARY},
     {"SQLite", {".sqlite", ".sqlite3", ".db"}, "SQLite format 3", 0, NULL, FOREIGN_BINARY},
     {"Excel",
@@ -83,7 +86,18 @@ static const struct foreign foreigners[] = {
      0,
      NULL,
      FOREIGN_BINARY},
-    {"pickle", {".pkl", ".pickle", ".joblib"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"DuckDB", {".duckdb"}, "DUCK", 8, NULL, FOREIGN_BINARY},
+    {"Stata", {".dta"}, "<stata_dta>", 0, NULL, FOREIGN_BINARY},
+    {"SAS", {".sas7bdat"}, "\xc2\xea\x81\x60", 12, NULL, FOREIGN_BINARY},
+    {"SAS", {".xpt"}, "HEADER RECORD*******", 0, NULL, FOREIGN_BINARY},
+    {"SPSS", {".zsav"}, "$FL2@(#)", 0, NULL, FOREIGN_BINARY},
+    {"TFRecord", {".tfrecord", ".tfrecords"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"MessagePack", {".msgpack"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"DICOM", {".dcm"}, "DICM", 128, NULL, FOREIGN_BINARY},
+    {"NIfTI", {".nii"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"pickle", {".pkl", ".pickle", ".joblib"}, "numpy.", 13, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "cnumpy.", 2, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "pandas", 13, NULL, FOREIGN_BINARY},
     {"PyTorch", {".pt", ".pth"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"safetensors", {".safetensors"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"GGUF", {".gguf"}, "GGUF", 0, NULL, FOREIGN_BINARY},

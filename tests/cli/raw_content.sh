@@ -293,7 +293,7 @@ refused 'text named .u8 may be either' 'x.u8: this may be text or raw u8: use --
 ok 'text named .bin is sorted in place when told so' gpusort --format=text x.bin -o x.bin
 ok_prints 'text named .bin is sorted in place when told so' '5\n7\n10\n11\n20\n30\n' -- cat x.bin
 
-"$numpy" -c 'import bz2, gzip, lzma, sqlite3
+"$numpy" -c 'import bz2, gzip, lzma, pickle, sqlite3
 import io, numpy, tarfile, zlib
 payload = numpy.random.default_rng(1).random(1000).tobytes()
 files = {"gzip": gzip.compress(payload), "bzip2": bz2.compress(payload), "xz": lzma.compress(payload),
@@ -310,11 +310,20 @@ with tarfile.open(fileobj=archive, mode="w") as tar:
 files["tar"] = archive.getvalue()
 sqlite3.connect("db").execute("create table t(x)").connection.commit()
 files["SQLite"] = open("db", "rb").read()
+files["Snappy"] = b"\xff\6\0\0sNaPpY" + payload
+files["MATLAB"] = b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n\x1a\n" + payload
+files["DuckDB"] = bytes(8) + b"DUCK\x40\0\0\0" + payload
+files["Stata"] = b"<stata_dta><header><release>118</release>" + payload
+files["SAS"] = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011") + payload
+files["SPSS"] = b"$FL2@(#) IBM SPSS STATISTICS".ljust(176) + payload
 for name, data in files.items():
-    open("w." + name + ".bin", "wb").write(data[:len(data) // 8 * 8])'
+    open("w." + name + ".bin", "wb").write(data[:len(data) // 8 * 8])
+for protocol in range(2, 6):
+    data = pickle.dumps(numpy.frombuffer(payload), protocol)
+    open(f"w.pickle.{protocol}.bin", "wb").write(data[:len(data) // 8 * 8])'
 for file in w.*.bin; do
     name=${file#w.}
-    name=${name%.bin}
+    name=${name%%.*}
     cp "$file" copy.f64
     refused "$name named .bin" "^gpusort: $file: this is $name data, to be (unpacked|converted to .npy or text) first[^:]*$" -- \
         gpusort "$file" -o "$target"
@@ -370,6 +379,9 @@ TIFF TIF
 Excel xlsx
 HDF5 nc
 MATLAB mat
+HDF5 h5ad
+TFRecord tfrecord
+Stata dta
 END
 while IFS='|' read -r name said content; do
     { printf %b "$content\0\0\0\0" && cat doubles-normal-5000.bin; } >"$name"
