@@ -398,6 +398,15 @@ static bool check_output_name(const struct options *options, const struct plan *
     if (!is_named_raw || is_true || (!named && overwrites_input(options)))
         return true;
     const bool is_text = job->output_format == &format_text;
+    const unsigned char *head;
+    size_t bytes;
+    if (is_type_unsaid(options, job)) {
+        if (!source_peek(job->readers[0].source, 1, &head, &bytes, error))
+            return false;
+        if (bytes == 0) /* the program that should have written it has probably failed */
+            return error_set(error, "%s: it is empty; if it should be, use --type=%s",
+                             source_name(job->readers[0].source), named ? named->name : "TYPE");
+    }
     suggest_words(options, plan, named, words);
     return error_set(error, "%s: named as raw %s, but %s%s%s would be written: %s", options->output,
                      named ? named->name : "numbers", job->output_format->name, is_text ? "" : " ",

@@ -119,6 +119,26 @@ static void keep_descr(struct layout *layout, struct span dtype)
              unit);
 }
 
+/* Returns what makes numbers or lines of a dtype that is not sorted, for a message, or "". */
+static const char *describe_conversion(struct span dtype)
+{
+    const bool has_order = dtype.bytes > 0 && memchr("<>|=", dtype.data[0], 4);
+    switch (dtype.bytes > has_order ? dtype.data[has_order] : '\0') {
+    case 'f': /* of 16 bytes */
+        return "; astype('f8') rounds it to doubles";
+    case 'c':
+        return "; save its real part, or its numpy.abs";
+    case 'S':
+    case 'U':
+        return "; numpy.savetxt(FILE, a.astype('U'), '%s', encoding='utf-8') makes lines of it, "
+               "for -k1";
+    case 'O':
+        return "; astype('f8') makes doubles of it";
+    default:
+        return "";
+    }
+}
+
 /* Parses a dtype of one number, in NumPy's notation: "i8" has 8 bytes. */
 static bool parse_descr(struct header *header)
 {
@@ -128,15 +148,17 @@ static bool parse_descr(struct header *header)
     skip_spaces(header);
     if (header->at < header->end && memchr("[(", *header->at, 2))
         return error_set(header->error,
-                         "%s: a structured dtype is not a number type that gpusort sorts",
+                         "%s: a structured dtype is not a number type that gpusort sorts; save one "
+                         "field of it",
                          header->file);
     if (!parse_string(header, &dtype))
         return false;
     const int shown = (int)(dtype.bytes < 64 ? dtype.bytes : 64);
     layout->type = key_type_find_dtype(dtype.data, dtype.bytes, &layout->endian);
     if (!layout->type)
-        return error_set(header->error, "%s: dtype '%.*s' is not a number type that gpusort sorts",
-                         header->file, shown, dtype.data);
+        return error_set(header->error,
+                         "%s: dtype '%.*s' is not a number type that gpusort sorts%s", header->file,
+                         shown, dtype.data, describe_conversion(dtype));
     const bool is_bf16 = layout->type->id == KEY_TYPE_bf16;
     if (is_bf16 && wanted != layout->type && memchr(dtype.data, 'V', dtype.bytes))
         return error_set(header->error,

@@ -269,6 +269,11 @@ for words in nothing nothing.bin nothing.f32 '--format=text nothing' '--format=r
 done
 ok_writes 'an empty npy stays npy' empty.npy -- empty.npy
 ok_output 'empty standard input' nothing -- gpusort </dev/null
+for name in x.f64 x.u32.zst x.bin; do
+    refused "an empty pipe for $name: the message says that it is empty" \
+        '^gpusort: standard input: it is empty; if it should be, use --type=(f64|u32|TYPE)$' -- gpusort -o "$name" < <(:)
+done
+ok_file 'it may be empty if it has a type' x.f64 nothing -- gpusort --type=f64 -o x.f64 < <(:)
 ok_output 'an empty pipe' nothing -- gpusort < <(:)
 ok_writes 'empty raw to npy' empty.npy -- --output-format=npy nothing.bin
 ok_writes 'empty npy to text' nothing -- --output-format=text empty.npy

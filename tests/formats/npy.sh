@@ -21,6 +21,24 @@ done
 ok 'some spellings are taken, and some are not' \
     bash -c 'set -- *.spelling; taken=$(ls [0-9]*.out.npy | wc -l); [ "$taken" -gt 80 ] && [ "$taken" -lt $# ]'
 
+# The message says what makes numbers or lines of an array, and so it does.
+"$numpy" -c 'import numpy as np
+np.save("words.npy", np.array(["\u00e9t\u00e9", "b", "a"]))
+for name, dtype in (("g", "longdouble"), ("c", "complex"), ("s", "S3"), ("o", "O"), ("r", "i4,f8")):
+    np.save(name + ".npy", np.arange(3).astype(dtype))
+np.savetxt("words", np.load("words.npy").astype("U"), "%s", encoding="utf-8")
+np.save("o8.npy", np.load("o.npy", allow_pickle=True).astype("f8"))
+np.save("g8.npy", np.load("g.npy").astype("f8"))'
+for words in g:"astype\('f8'\) rounds it" c:'real part, or its numpy.abs' s:"savetxt\(FILE, a.astype\('U'\), '%s', encoding='utf-8'\)" \
+    words:'makes lines of it, for -k1' o:"astype\('f8'\)" r:'save one field of it'; do
+    refused "no number type: ${words%%:*}.npy" "^gpusort: .*not a number type that gpusort sorts; .*${words#*:}" -- \
+        gpusort "${words%%:*}.npy" -o "$target"
+done
+sort words >up
+ok_writes 'lines of words' up -- -k1 words
+ok 'doubles of long doubles' gpusort g8.npy -o got
+ok 'doubles of objects' gpusort o8.npy -o got
+
 "$numpy" - <<'PYTHON'
 import numpy as np
 
