@@ -14,6 +14,7 @@
 #include "formats/codec/codec.h"
 #include "formats/io/output_path.h"
 
+#include <fcntl.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,19 @@ static unsigned threads_of_input(const struct options *options, unsigned threads
     return threads > options->input_count ? threads / (unsigned)options->input_count : 1;
 }
 
+/* Fails if the input is the empty file that is standard output. In `gpusort FILE >FILE` the shell
+ * empties it before this program starts. */
+static bool check_emptied(const struct source *source, struct error *error)
+{
+    struct stat status;
+    return !source_is_file(source, STDOUT_FILENO) || fstat(STDOUT_FILENO, &status) != 0 ||
+           status.st_size > 0 || fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND ||
+           error_set(error,
+                     "%s: it is empty, because '>' empties standard output before it is read: use "
+                     "-o, which may name an input",
+                     source_name(source));
+}
+
 /* Opens input i as the next reader; *pipe is its named pipe, if that is open. A blank input is left
  * out if there are other inputs. */
 static bool open_input(struct options *options, size_t i, int *pipe, struct plan *plan,
@@ -144,7 +158,8 @@ static bool open_input(struct options *options, size_t i, int *pipe, struct plan
     if (!plan_open_input(options, &spec, plan, error))
         return false;
     job->reader_count++; /* plan_free closes it */
-    if (!is_blank(options, path, reader->source, &blank, error))
+    if (!check_emptied(reader->source, error) ||
+        !is_blank(options, path, reader->source, &blank, error))
         return false;
     if (blank && (job->reader_count > 1 || !is_last)) {
         source_close(reader->source);
