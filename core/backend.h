@@ -62,7 +62,7 @@ struct device_facts {
 };
 
 /* Callbacks for the steps that an engine of lines cannot do exactly. The caller has the text too.
- * Items are defined by core/line/line_key.h. The engine's `sort` calls them, in its thread. */
+ * Items are defined by core/line/line_image.h. The engine's `sort` calls them, in its thread. */
 struct line_helper {
     void *context;
     /* Keys the lines of items[0..count), which are in the order of the text. */

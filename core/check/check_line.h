@@ -71,7 +71,7 @@ static inline void check_lines_add(struct check_lines *lines, size_t end, uint64
 struct check_sum check_sum_lines(const struct check_lines *lines, const unsigned char *text,
                                  size_t room);
 
-/* The results for the items (line_key.h) of the lines. */
+/* The results for the items (line_image.h) of the lines. */
 struct check_items {
     uint64_t hash;      /* sum of the items by check_bind_pair() */
     uint64_t not_above; /* bit k: the key of line k is not greater than the key before it */

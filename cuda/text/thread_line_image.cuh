@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thread_line_image.cuh - reads the key of a line in a thread and makes its image
- * (core/line/line_key.h), or reports that the host must do so.
+ * (core/line/line_image.h), or reports that the host must do so.
  *
  * The grammars, and the rules for exact images, are those of formats/number/number_key.cc (with
  * number_scan.cc). The host handles: hexadecimal numbers; doubles that are not

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_compare.h - compares two lines: by their bytes alone, or by images (core/line/line_key.h),
+/* line_compare.h - compares two lines: by their bytes alone, or by images (core/line/line_image.h),
  * numbers that nearly always decide a comparison.
  *
  *   line -> its first key -> the key's monotone 64-bit image

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_text.h - the text of struct lines, shared by the sources that implement lines.h.
- * core/line/line_key.h defines how an item refers to a line of it.
+ * core/line/line_image.h defines how an item refers to a line of it.
  */
 #ifndef FORMATS_LINES_TEXT_H
 #define FORMATS_LINES_TEXT_H

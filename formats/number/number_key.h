@@ -17,7 +17,7 @@ extern "C" {
 
 /* ---- -g: a long double ---- */
 
-/* Sets a monotone image (core/line/line_key.h) of the value of text[0..length): a < b in the
+/* Sets a monotone image (core/line/line_image.h) of the value of text[0..length): a < b in the
  * order of `sort -g` implies image(a) <= image(b). Returns false if the text is not a number.
  * *exact: two lines with equal images, both exact, have equal values. */
 bool number_line_image(const char *text, size_t length, uint64_t *image, bool *exact);
