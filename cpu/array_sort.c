@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* array_sort.c - see cpu_sorts.h.
  *
- *   items --sorted, reversed or few values (sort_by_shortcut)--> done
+ *   items --sorted, reversed or few values (array_shortcut.c)--> done
  *     | 1 byte, or many keys of 2 bytes: counting_sort.h, written in pieces
- *     | fits the shared cache, few threads: team_quicksort
+ *     | fits the shared cache, few threads: team_quicksort.c
  *     | all threads: bucket_partition.h
  *     v
  *   buckets in scratch --all threads together--> buckets too large for one thread
@@ -20,6 +20,7 @@
 #include "core/backend.h"
 #include "core/key_map.h"
 #include "core/vector_units.h"
+#include "cpu/array_steps.h"
 #include "cpu/counting_sort.h"
 #include "cpu/items/item_kernels.h"
 #include "cpu/partition/bucket_partition.h"
@@ -57,289 +58,6 @@ static void finish_range(const struct sort_job *job, struct item_range range,
 {
     const size_t begin = worker_begin(range, worker);
     finish_items(job, range.from + begin * job->width, begin, worker_end(range, worker) - begin);
-}
-
-/* ---- Inputs that need no partition: sorted, reversed, or of few values ---- */
-
-/* Order is checked in blocks of this many items, so that a thread stops soon after another found
- * disorder. */
-#define ORDER_BLOCK ((size_t)16 << 10)
-
-/* Minimum keys per member for a value table, for which the scratch has room. A member first
- * counts PREVIEW_COUNT keys (two blocks of value_table_count) in each of up to STRETCHES_MAX
- * stretches.
- */
-#define TABLE_COUNT_MIN ((size_t)64 << 10)
-#define STRETCHES_MAX ((size_t)128)
-#define PREVIEW_COUNT ((size_t)1 << 10)
-_Static_assert(sizeof(struct value_table) + CACHE_LINE_BYTES <= TABLE_COUNT_MIN * 4 &&
-                   TABLE_COUNT_MIN <= VECTOR_ROOM_COUNT,
-               "the scratch has room for a table of each member");
-
-typedef bool order_check(unsigned width, const void *items, size_t begin, size_t end,
-                         struct key_order order);
-
-/* True if `check` holds for the whole range. If it does not, a partition follows, whose first
- * barrier makes the cleared flag visible. */
-static bool check_range(struct sort_job *job, struct item_range range, struct sort_worker worker,
-                        order_check *check)
-{
-    const size_t end = range.begin + range.count, part_end = worker_end(range, worker);
-    bool holds = true;
-    for (size_t begin = worker_begin(range, worker); begin < part_end && holds;
-         begin += ORDER_BLOCK) {
-        size_t stop = part_end - begin > ORDER_BLOCK ? begin + ORDER_BLOCK : part_end;
-        if (stop < end)
-            stop++; /* the first item of the next block against the last of this one */
-        holds = check(job->width, range.from, begin, stop, range.order) &&
-                !(worker.member && atomic_load_explicit(&job->has_disorder, memory_order_relaxed));
-    }
-    if (!worker.member)
-        return holds;
-    if (!holds)
-        atomic_store_explicit(&job->has_disorder, true, memory_order_relaxed);
-    worker_barrier(worker);
-    holds = !atomic_load_explicit(&job->has_disorder, memory_order_relaxed);
-    worker_barrier(worker);
-    if (!holds && worker_number(worker) == 0)
-        atomic_store_explicit(&job->has_disorder, false, memory_order_relaxed);
-    return holds;
-}
-
-/* True if `check` holds for the first block. */
-static bool check_first_block(const struct sort_job *job, struct item_range range,
-                              order_check *check)
-{
-    const size_t count = range.count < ORDER_BLOCK ? range.count : ORDER_BLOCK;
-    return check(job->width, range.from, range.begin, range.begin + count, range.order);
-}
-
-static void reverse_range(const struct sort_job *job, struct item_range range,
-                          struct sort_worker worker)
-{
-    const struct item_range half = {.count = range.count / 2};
-    items_reverse(job->width, range.from + range.begin * job->width, worker_begin(half, worker),
-                  worker_end(half, worker), range.count);
-}
-
-/* Sorts the range if its keys have up to FEW_VALUES_MAX values; otherwise moves nothing and
- * returns false. */
-static bool sort_few_values(struct sort_job *job, struct item_range range,
-                            struct sort_worker worker)
-{
-    struct few_values values;
-    if (job->width == 16 ||
-        !few_values_find(&values, job->width, range.from, range.count, job->order))
-        return false;
-    const size_t begin = worker_begin(range, worker), end = worker_end(range, worker);
-    if (!few_values_count(&values, job->width, range.from, begin, end,
-                          worker.workspace->value_counts))
-        atomic_store_explicit(&job->exceeds_few_values, true, memory_order_relaxed);
-    worker_barrier(worker);
-    if (atomic_load_explicit(&job->exceeds_few_values, memory_order_relaxed))
-        return false;
-    size_t ends[FEW_VALUES_MAX], sum = 0;
-    for (unsigned v = 0; v < values.count; v++) {
-        for (unsigned part = 0; part < worker_count(worker); part++)
-            sum += partition_workspace_at(&job->plan, job->workspaces, part)->value_counts[v];
-        ends[v] = sum;
-    }
-    few_values_write(&values, job->width, range.from, begin, end, ends);
-    return true;
-}
-
-static struct value_table *table_at(struct item_range range, unsigned number)
-{
-    return (void *)(range.other + number * round_to_cache_line(sizeof(struct value_table)));
-}
-
-/* Merges all tables into member 0's and sorts it; false if there are too many values. Member 0
- * only. */
-static bool merge_tables(const struct sort_job *job, struct item_range range,
-                         struct sort_worker worker)
-{
-    struct value_table *const all = table_at(range, 0);
-    for (unsigned part = 1; part < worker_count(worker); part++)
-        if (!value_table_merge(all, table_at(range, part)))
-            return false;
-    value_table_sort(all, job->width, job->order);
-    return true;
-}
-
-/* Adds keys [begin, end) to the table. Returns false if a table has too many values. */
-static bool count_unless_exceeded(const struct sort_job *job, struct item_range range,
-                                  struct value_table *table, size_t begin, size_t end)
-{
-    return !atomic_load_explicit(&job->exceeds_table, memory_order_relaxed) &&
-           value_table_count(table, job->width, range.from, begin, end);
-}
-
-/* Counts keys [begin, end) in the table. Returns false if they, or the keys of another member,
- * have too many values. The last keys of each stretch are counted first, so that a hundredth of
- * the keys that has many values is found before the others are counted for nothing. */
-static bool count_in_table(struct sort_job *job, struct item_range range, struct value_table *table,
-                           size_t begin, size_t end)
-{
-    const size_t count = end - begin, previews = count / PREVIEW_COUNT;
-    const size_t stretches = previews < STRETCHES_MAX ? previews : STRETCHES_MAX;
-    value_table_clear(table);
-    for (size_t i = 0; i < stretches; i++) {
-        const size_t stop = begin + count * (i + 1) / stretches;
-        if (!count_unless_exceeded(job, range, table, stop - PREVIEW_COUNT, stop))
-            return false;
-    }
-    for (size_t i = 0; i < stretches; i++) {
-        const size_t stop = begin + count * (i + 1) / stretches;
-        if (!count_unless_exceeded(job, range, table, begin + count * i / stretches,
-                                   stop - PREVIEW_COUNT))
-            return false;
-    }
-    return true;
-}
-
-/* Sorts the range if its keys have up to VALUE_TABLE_VALUES_MAX values. If it gives up, the
- * counting is lost: 128 Ki keys per member if a hundredth of these has many values; if fewer
- * have, up to half of the sort time. */
-static bool sort_by_table(struct sort_job *job, struct item_range range, struct sort_worker worker)
-{
-    struct value_table *const own = table_at(range, worker_number(worker));
-    if (job->width == 16 || range.count / worker_count(worker) < TABLE_COUNT_MIN ||
-        !value_table_suits(job->width, range.from, range.count))
-        return false;
-    const size_t begin = worker_begin(range, worker), end = worker_end(range, worker);
-    if (!count_in_table(job, range, own, begin, end))
-        atomic_store_explicit(&job->exceeds_table, true, memory_order_relaxed);
-    worker_barrier(worker);
-    if (worker_number(worker) == 0 &&
-        !atomic_load_explicit(&job->exceeds_table, memory_order_relaxed) &&
-        !merge_tables(job, range, worker))
-        atomic_store_explicit(&job->exceeds_table, true, memory_order_relaxed);
-    worker_barrier(worker);
-    if (atomic_load_explicit(&job->exceeds_table, memory_order_relaxed))
-        return false;
-    value_table_write(table_at(range, 0), job->width, job->order, range.from, begin, end);
-    return true;
-}
-
-/* Sorts the input in place if it is sorted, reversed or has few values; otherwise moves nothing
- * and returns false. All members call it; one may return while others still write. */
-static bool sort_by_shortcut(struct sort_job *job, struct item_range input,
-                             struct sort_worker worker)
-{
-    if (check_first_block(job, input, items_are_ascending)) {
-        if (check_range(job, input, worker, items_are_ascending))
-            return true;
-    } else if (check_first_block(job, input, items_are_descending) &&
-               check_range(job, input, worker, items_are_descending)) {
-        reverse_range(job, input, worker);
-        return true;
-    }
-    return sort_few_values(job, input, worker) || sort_by_table(job, input, worker);
-}
-
-/* ---- Team quicksort: up to four threads, in the cache that the cores share ----
- *
- *   items --one thread splits--> 2 parts --two threads split--> ... one part per member, which
- *         sorts it (vector_sort.h)
- *
- * A partition (bucket_partition.h) writes past the caches to thousands of positions; here items
- * move within the caches. With many threads most would wait for the first splits. One thread sorts
- * keys in place: the page faults of a scratch for all keys would take half as long as the sort.
- */
-
-/* Larger inputs are faster by bucket_partition.h. One core of an AMD EPYC (Zen 5), 2026-11, ms
- * by quicksort and by buckets: 1e6 f64 2.8 and 4.7, 4e6 f64 16 and 21, 1e7 f64 51 and 52; 1e6
- * key_index 7.2 and 13, 4e6 38 and 35. */
-#define QUICKSORT_BYTES_MAX ((size_t)32 << 20)
-
-/* The first split, for which all other threads wait, takes a tenth of the time in which one
- * thread sorts all. Two threads sort 1e6 f64 in 1.6 ms, and in 3.3 ms by buckets; more threads
- * were not measured. */
-#define QUICKSORT_THREADS_MAX 4
-
-/* Returns true if the team quicksort is fastest for `count` items of `width` bytes with `threads`
- * threads, and AVX-512 is available. */
-static bool team_quicksort_suits(unsigned width, size_t count, unsigned threads)
-{
-    return width > 2 && count <= QUICKSORT_BYTES_MAX / width && threads <= QUICKSORT_THREADS_MAX &&
-           has_vector_units();
-}
-
-/* True if the keys are sorted in place, so that the scratch needs room for VECTOR_ROOM_COUNT
- * keys (vector_sort.h) only. */
-static bool team_quicksort_is_in_place(unsigned width, unsigned threads)
-{
-    return threads == 1 && width < sizeof(struct key_index);
-}
-
-static struct partition_workspace *workspace_at(const struct sort_job *job, unsigned number)
-{
-    return partition_workspace_at(&job->plan, job->workspaces, number);
-}
-
-/* Splits the part of member `first`: it keeps the items for members first..middle, member
- * `middle` gets the others. The lower items go to the beginning of the place, the upper ones to
- * the beginning of the room. */
-static void split_part(const struct sort_job *job, unsigned first, unsigned middle, unsigned end)
-{
-    struct quicksort_part *const low = &workspace_at(job, first)->quicksort;
-    struct quicksort_part *const high = &workspace_at(job, middle)->quicksort;
-    const struct quicksort_part whole = *low;
-    low->count = vector_cut(job->width, whole.is_in_room ? whole.room : whole.place, whole.count,
-                            middle - first, end - first, whole.place, whole.room);
-    high->count = whole.count - low->count;
-    high->place = whole.place + low->count * job->width;
-    high->room = whole.room;
-    high->is_in_room = true;
-    low->room = whole.room + high->count * job->width;
-    low->is_in_room = false;
-}
-
-/* Splits the input into one part per member. Members [begin, end) share one part, held by the
- * first of them, until each has its own. */
-static void split_by_team(const struct sort_job *job, struct sort_worker worker)
-{
-    const unsigned number = worker_number(worker), members = worker_count(worker);
-    unsigned begin = 0, end = members;
-    for (unsigned parts = 1; parts < members; parts *= 2) {
-        const unsigned middle = begin + (end - begin + 1) / 2;
-        if (number == begin && middle < end)
-            split_part(job, begin, middle, end);
-        if (number < middle)
-            end = middle;
-        else
-            begin = middle;
-        worker_barrier(worker);
-    }
-}
-
-static void encode_own_items(const struct sort_job *job, struct sort_worker worker)
-{
-    const struct item_range input = {.count = job->count};
-    const size_t begin = worker_begin(input, worker), end = worker_end(input, worker);
-    if (!key_order_is_identity(job->order))
-        vector_encode_items(job->width, job->items + begin * job->width, end - begin, job->order);
-}
-
-/* Sorts the input. All members of the team call it; each returns when its own part is sorted. */
-static void team_quicksort(struct sort_job *job, struct sort_worker worker)
-{
-    struct quicksort_part *const own = &worker.workspace->quicksort;
-    if (team_quicksort_is_in_place(job->width, worker_count(worker))) {
-        vector_sort_in_place(job->width, job->items, job->count, job->scratch, job->order,
-                             job->order);
-        return;
-    }
-    worker_barrier(worker); /* all members have finished reading the items */
-    if (worker_number(worker) == 0)
-        *own =
-            (struct quicksort_part){.place = job->items, .room = job->scratch, .count = job->count};
-    encode_own_items(job, worker);
-    worker_barrier(worker);
-    split_by_team(job, worker);
-    vector_sort(job->width, own->is_in_room ? own->room : own->place,
-                own->is_in_room ? own->place : own->room, own->count, own->place,
-                key_order_identity(), job->order);
 }
 
 /* ---- Buckets ---- */
@@ -492,7 +210,7 @@ static void sort_pending(struct sort_job *job, struct sort_worker worker, size_t
     struct partition_workspace *workspace = worker.workspace;
     while (workspace->pending_count > done) {
         const struct item_range range = workspace->pending[--workspace->pending_count];
-        if (check_range(job, range, worker, items_are_ascending))
+        if (range_is_ascending(job, range, worker))
             finish_range(job, range, worker);
         else
             sort_by_partition(job, range, worker);
