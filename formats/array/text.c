@@ -96,9 +96,8 @@ static bool take_lines(const struct reader *reader, size_t room, struct block *b
     const char *const text = (const char *)data;
     const char *const newline = memrchr(text, '\n', bytes);
     if (newline == NULL && !is_end)
-        return error_set(error, "%s:%zu: lines of 1 MiB and more are not read",
-                         source_name(reader->source),
-                         reader->keys_before + reader->keys_read + block->lines + 1);
+        return line_error_set_too_long(error, source_name(reader->source),
+                                       reader->keys_before + reader->keys_read + block->lines + 1);
     const bool is_cut = newline == NULL;
     size_t take = is_cut ? bytes : (size_t)(newline - text) + 1;
     size_t lines = is_cut ? 1 : bytes_count(text, take, '\n');

@@ -95,6 +95,9 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
 #define TRUTH "([Tt]rue|TRUE|[Ff]alse|FALSE)"
 #define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
 
+static const char numbers_of_a_line[] =
+    "each number has to be on a line of its own (tr -s ',;| \\t' '\\n')";
+
 /* The probable meaning of a line, as an extended regular expression for its text, and advice: for
  * lines, and for numbers that are read from text (NULL: none). The first match counts. */
 static const struct meaning {
@@ -138,8 +141,7 @@ static const struct meaning {
     {"\xe2\x88\x92", SAME("its minus sign is U+2212, not the - of ASCII")},
     {"\xef\xbc[\x90-\x99]", SAME("its digits are full-width, not those of ASCII")},
     {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
-    {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", "columns are for -t and -k",
-     "each number has to be on a line of its own"},
+    {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", "columns are for -t and -k", numbers_of_a_line},
     {"[,;|\t ]", "columns are for -t and -k", NULL},
     {"^" TRUTH "$", "-k1 sorts lines by their bytes", "truth values have to be written as 1 and 0"},
     {"^" MISSING "$", "-k1 sorts lines by their bytes",
@@ -214,6 +216,8 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
         add_clause(remedy, "-g would read only '%s' of it", quote);
     else if (are_lines)
         add_clause(remedy, "-g would read no number in it, and sort it below all numbers");
+    if (is_blank_line(line, bytes))
+        add_clause(remedy, "awk NF removes such lines");
     if (advice)
         add_clause(remedy, "%s", advice);
 }
@@ -255,6 +259,12 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
                          remedy.text);
     return error_set(error, "%s:%zu: '%s' %s%s", file, line_number, quote,
                      number_status_text(status), remedy.text);
+}
+
+bool line_error_set_too_long(struct error *error, const char *file, size_t line_number)
+{
+    return error_set(error, "%s:%zu: lines of 1 MiB and more are not read: %s", file, line_number,
+                     numbers_of_a_line);
 }
 
 bool line_error_set_no_memory(struct error *error, const char *file, size_t bytes)

@@ -12,6 +12,9 @@
 bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
                     size_t bytes, enum number_status status, const struct key_type *type);
 
+/* Sets the error of a line that is too long to be a number. Returns false. */
+bool line_error_set_too_long(struct error *error, const char *file, size_t line_number);
+
 /* Sets the error of a line of which `bytes` bytes were read, and more do not fit in memory. Returns
  * false. */
 bool line_error_set_no_memory(struct error *error, const char *file, size_t bytes);
