@@ -41,6 +41,11 @@ HOST_DEVICE static inline bool line_is_blank(char c)
 
 HOST_DEVICE static inline const char *line_skip_blanks(const char *p, const char *line_end)
 {
+#ifndef __CUDA_ARCH__
+    uint64_t word;
+    while (line_end - p >= 8 && (memcpy(&word, p, 8), word == byte_in_all(' ')))
+        p += 8;
+#endif
     while (p < line_end && line_is_blank(*p))
         p++;
     return p;
