@@ -243,7 +243,9 @@ static bool text_parse(struct engine *engine, struct error *error)
     if (!cuda_lines_count(lines, engine->tiles, error))
         return false;
     if (lines->count > text_lines_max)
-        return error_set(error, "device %u: %zu lines of text, where it sorts %zu at most",
+        return error_set(error,
+                         "device %u: %zu lines of text, where it sorts %zu at most; a smaller "
+                         "--device-memory sorts them in parts",
                          engine->spec.device, lines->count, text_lines_max);
     engine->times.lines = lines->count;
     if (!worker_check_count(&engine->worker, lines->count, error) ||
