@@ -32,6 +32,12 @@
 
 #if defined(SIMT_ADDRESS_SANITIZER)
 #    include <sanitizer/common_interface_defs.h>
+
+/* The undefined behaviour sanitizer stops a kernel by this signal. */
+extern "C" const char *__asan_default_options()
+{
+    return "handle_sigill=1";
+}
 #endif
 
 uint3 threadIdx, blockIdx;
@@ -289,8 +295,7 @@ void on_deadly_signal(int number)
 }
 
 /* Handles deadly signals on a separate stack, because the fiber's stack may have overflowed.
- * AddressSanitizer handles all but SIGABRT itself and then calls back. The undefined behaviour
- * sanitizer calls back only with UBSAN_OPTIONS=abort_on_error=1. */
+ * AddressSanitizer handles all but SIGABRT itself and then calls back. */
 void catch_death()
 {
     static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};

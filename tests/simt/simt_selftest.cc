@@ -184,6 +184,14 @@ __global__ void dying_kernel(unsigned *out)
     out[threadIdx.x] = 0;
 }
 
+/* What the undefined behaviour sanitizer does in the kernels of gpusort (tests/rules.mk). */
+__global__ void trapping_kernel(unsigned *out)
+{
+    if (threadIdx.x == 5)
+        __builtin_trap();
+    out[threadIdx.x] = 0;
+}
+
 #if defined(__SANITIZE_ADDRESS__)
 __attribute__((no_sanitize("undefined"))) /* it would report first */
 __global__ void
@@ -390,6 +398,8 @@ void check_reports()
          "a mask of some lanes is reported"},
         {dying_kernel, "dying_kernel", "thread 5: died here",
          "an abort in a kernel names the thread"},
+        {trapping_kernel, "trapping_kernel", "thread 5: died here",
+         "undefined behaviour in a kernel names the thread"},
 #if defined(__SANITIZE_ADDRESS__)
         {overflowing_kernel, "overflowing_kernel", "global-buffer-overflow",
          "AddressSanitizer watches shared memory"},
