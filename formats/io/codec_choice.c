@@ -81,7 +81,17 @@ static bool look_past_skippable(struct input_file *input, const struct codec *co
     return true;
 }
 
-/* Chooses between plain bytes and the codec whose magic the file begins with. */
+/* Returns true if there are control characters that text hardly has. NUL may end its lines. */
+static bool has_controls(const unsigned char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (data[i] > 0 && data[i] < ' ' && !memchr("\a\b\t\n\v\f\r\33", data[i], 8))
+            return true;
+    return false;
+}
+
+/* Chooses between plain bytes and the codec whose magic the file begins with. Binary data with the
+ * magic of a frame that is not sound is damaged or cut off. */
 static bool judge_content(struct input_file *input, const struct codec *codec, struct head *head,
                           bool is_text, struct codec_choice *choice, struct error *error)
 {
@@ -91,8 +101,9 @@ static bool judge_content(struct input_file *input, const struct codec *codec, s
     const bool ok = look_past_skippable(input, codec, head, &look, error);
     const bool has_frame = ok && codec->recognises(look.data, look.bytes);
     const bool has_ended = ok && look.is_in_reach && look.bytes == 0;
-    const bool is_compressed =
-        is_text ? has_frame && codec->is_sound(look.data, look.bytes) : !has_ended;
+    const bool is_compressed = is_text ? has_frame && (codec->is_sound(look.data, look.bytes) ||
+                                                       has_controls(look.data, look.bytes))
+                                       : !has_ended;
     free(look.scratch);
     choice->codec = is_compressed ? codec : &codecs[0];
     choice->is_unproven = is_compressed && !has_frame;

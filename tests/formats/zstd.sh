@@ -297,11 +297,16 @@ done
 : | zstd -q >no_content
 ok_prints 'a frame of nothing is no text' '' -- gpusort -k1 no_content
 head -c 400000 /dev/urandom | od -A n -v -t x1 -w8 | zstd -qc >hexadecimal
-for kept in 300000 200000; do
+for kept in 300000 200000 20000 200; do
     head -c $kept hexadecimal >cut_off
     refused "compressed lines, cut off after $kept bytes" 'cut_off: .*truncated zstd data' -- \
         gpusort -k1 cut_off -o "$target"
+    refused "on a pipe, cut off after $kept bytes" 'standard input: .*truncated zstd data' -- \
+        gpusort -k1 -o "$target" < <(cat cut_off)
 done
+{ head -c 2000 hexadecimal; printf '\377\377\377\377\377'; tail -c +2006 hexadecimal; } >damaged
+refused 'compressed lines of which the first are damaged' 'damaged: .*corrupt zstd data' -- \
+    gpusort -n damaged -o "$target"
 
 # ---- windows -------------------------------------------------------------------------------------
 
