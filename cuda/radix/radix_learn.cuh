@@ -228,43 +228,40 @@ __device__ __forceinline__ void thread_widen(struct radix_tree &tree, unsigned c
         atomicMax(&tree.most[cell], top);
 }
 
-/* Returns the cell of the thread's key i of the sample; RADIX_ENTRIES if it has no such key. */
-template <typename K>
-__device__ __forceinline__ unsigned thread_sample_cell(const struct radix_sample<K> &sample,
-                                                       const struct radix_lookup<K> &lookup,
-                                                       unsigned i)
-{
-    radix_path rest;
-    return i < sample.count
-               ? thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest)
-               : RADIX_ENTRIES;
-}
-
 /* Returns the path without its first `bits` bits. */
 __device__ __forceinline__ radix_path thread_path_rest(radix_path path, unsigned bits)
 {
     return bits < RADIX_PATH_BITS ? path << bits : 0;
 }
 
-/* Counts the sample's keys that are in cells from `first_cell` on, after the first `bits` bits of
- * their paths. */
+/* Moves the keys of the sample, which are in cells[], one level down where their cells are cut, and
+ * counts those that come to a cell from `first_cell` on, after the first `bits` bits of their
+ * paths. With 0 they come to the cells of the root. */
 template <typename K>
 __device__ __forceinline__ void
 block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
-            const struct radix_lookup<K> &lookup, unsigned first_cell, unsigned bits)
+            const struct radix_lookup<K> &lookup, unsigned first_cell, unsigned bits,
+            uint16_t (&cells)[1u << RADIX_OWN_BITS<K>])
 {
+    bool is_contended = false;
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
         if (i >= sample.rows)
             break;
-        const unsigned cell = thread_sample_cell(sample, lookup, i);
-        const uint32_t top =
-            thread_path_top(thread_path_rest(thread_sample_path(lookup, sample.keys[i]), bits));
-        const bool counted = cell >= first_cell && cell < RADIX_ENTRIES;
-        const unsigned quarter = 4 * cell + (top >> 30);
-        warp_count(tree.quarters[0], quarter, counted, warp_is_contended(quarter));
+        const radix_path path = thread_sample_path(lookup, sample.keys[i]);
+        const uint32_t first = first_cell == 0 ? RADIX_CUT : tree.entries[cells[i]].first;
+        const unsigned own_bits = first_cell == 0 ? bits : RADIX_NODE_BITS;
+        if (first & RADIX_CUT)
+            cells[i] = static_cast<uint16_t>(
+                (first & ~RADIX_CUT) + (path << (bits - own_bits) >> (RADIX_PATH_BITS - own_bits)));
+        const uint32_t top = thread_path_top(thread_path_rest(path, bits));
+        const bool counted = i < sample.count && (first & RADIX_CUT);
+        const unsigned quarter =
+            counted ? 4 * cells[i] + (top >> 30) : 4 * RADIX_ENTRIES + threadIdx.x;
+        is_contended = i == 0 ? warp_is_contended(quarter) : is_contended;
+        warp_count(tree.quarters[0], quarter, counted, is_contended);
         if (counted)
-            thread_widen(tree, cell, top);
+            thread_widen(tree, cells[i], top);
     }
 }
 
@@ -321,9 +318,10 @@ block_grow_tree(struct radix_tree &tree, const struct radix_sample<K> &sample, u
                 const struct radix_lookup<K> &lookup)
 {
     unsigned first_cell = 0, end_cell = tree.root_cells, level = 0;
+    uint16_t cells[1u << RADIX_OWN_BITS<K>] = {};
     for (; first_cell < end_cell; level++) {
         const unsigned bits = lookup.root_bits + RADIX_NODE_BITS * level; /* of a path, so far */
-        block_weigh(tree, sample, lookup, first_cell, bits);
+        block_weigh(tree, sample, lookup, first_cell, bits, cells);
         if (threadIdx.x == 0)
             tree.levels[level] = radix_tree_nodes(tree);
         __syncthreads();
