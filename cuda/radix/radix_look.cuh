@@ -3,17 +3,17 @@
  *
  *   items --radix_look_kernel--> struct radix_facts (radix_strategy.h)
  *
- * All blocks but one compare neighbours. A block first compares a few items spread over the whole
+ * Most blocks compare neighbours. A block first compares a few items spread over the whole
  * array, which arrays with long runs (two sorted files, an organ pipe) do not pass, then the
  * neighbours in its block range, piece by piece, and leaves with the first piece that shows
  * disorder. So random keys cost a short kernel, and sorted ones one read.
  *
- * The last block sorts a sample of the keys. Where the density of keys changes slowly, the gaps
+ * The first block sorts a sample of the keys. Where the density of keys changes slowly, the gaps
  * between neighbours of a sorted sample are exponentially distributed, and |log2| of the ratio of
  * two gaps beside each other has a mean of 2, whatever the density is. Keys that crowd at all
  * scales, which no model follows, have a mean of 3.5 and more.
  *
- * Of items of 16 bytes radix_repeats_kernel draws a larger sample, and counts the keys that it has
+ * Of items of 16 bytes the last blocks draw a larger sample, and count the keys that they have
  * already drawn: how many items share a key cannot be seen in a small sample of a large array.
  */
 #ifndef CUDA_RADIX_LOOK_CUH
@@ -60,7 +60,7 @@ __device__ __forceinline__ unsigned thread_compare_pairs(const struct key_order 
 }
 
 /* Returns RADIX_NO_INDEX unless the low halves of two items, `distance` apart, can be indices. For
- * 16 bytes they rise by the distance; for 8 bytes, in the identical order, they do not fall. */
+ * 16 bytes they rise by the distance; for 8 bytes, in the identical order, they rise. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_compare_indices(const struct key_order &encoding,
                                                            K before, K after, size_t distance)
@@ -68,7 +68,7 @@ __device__ __forceinline__ unsigned thread_compare_indices(const struct key_orde
     bool is_index = false;
     if constexpr (sizeof(K) == sizeof(uint64_t))
         is_index = key_order_is_identity(encoding) &&
-                   static_cast<uint32_t>(before) <= static_cast<uint32_t>(after);
+                   static_cast<uint32_t>(before) < static_cast<uint32_t>(after);
     else if constexpr (sizeof(K) > sizeof(uint64_t))
         is_index = static_cast<uint64_t>(after) - static_cast<uint64_t>(before) == distance;
     return is_index ? 0 : RADIX_NO_INDEX;
@@ -142,15 +142,14 @@ __device__ __forceinline__ unsigned thread_roughness(uint64_t low_gap, uint64_t 
     return static_cast<unsigned>(16 * fabsf(log2f(high) - log2f(low)));
 }
 
-/* Draws `sample` keys, and adds to facts->repeats how many it has drawn before. `keys_drawn` is a
- * hash table of twice as many slots, a power of two, all 0. A thread for each key. */
+/* Draws key `number` of a sample of `sample` keys, if there is one, and adds to facts->repeats how
+ * often the block has drawn a key that was drawn before. `keys_drawn` is a hash table of twice as
+ * many slots, a power of two, all 0. */
 template <typename K>
-__global__ void __launch_bounds__(RADIX_LOOK_THREADS)
-    radix_repeats_kernel(const K *items, size_t count, struct key_order encoding, unsigned sample,
-                         unsigned long long *keys_drawn, struct radix_facts *facts)
+__device__ __forceinline__ void
+block_draw_repeats(const K *items, size_t count, const struct key_order &encoding, unsigned sample,
+                   unsigned number, unsigned long long *keys_drawn, struct radix_facts *facts)
 {
-    thread_wait_for_dependency();
-    const unsigned number = blockIdx.x * RADIX_LOOK_THREADS + threadIdx.x;
     bool is_repeat = false;
     if (number < sample) {
         /* 0 marks an empty slot, so the key 0 counts as 1. */
@@ -169,12 +168,16 @@ __global__ void __launch_bounds__(RADIX_LOOK_THREADS)
         atomicAdd(&facts->repeats, static_cast<unsigned>(repeats));
 }
 
-/* Finds what the sample shows. At least RADIX_LOOK_SAMPLE items. */
+/* Finds what the sample shows. At least RADIX_LOOK_SAMPLE items. Keys of 8 bytes above an index
+ * need no sample: their upper digits are sorted, whatever they are. */
 template <typename K>
 __device__ __forceinline__ void
 block_look_at_sample(const K *items, size_t count, const struct key_order &encoding,
                      struct radix_look_shared &shared, struct radix_facts *facts)
 {
+    if (sizeof(K) == sizeof(uint64_t) &&
+        !(block_unite_found(thread_compare_spread(items, count, encoding)) & RADIX_NO_INDEX))
+        return;
     constexpr unsigned rows = RADIX_LOOK_SAMPLE / ROW<uint64_t>;
     const bool has_row = threadIdx.x < rows;
     uint64_t keys[ROW<uint64_t>];
@@ -222,24 +225,33 @@ block_look_at_sample(const K *items, size_t count, const struct key_order &encod
         facts->sampled = RADIX_LOOK_SAMPLE;
 }
 
-/* Adds what it finds to *facts, which are cleared. `blocks`, any number, compare items; one more
- * takes a sample, if it is launched. */
+/* Adds what it finds to *facts, which are cleared. The first block takes a sample, if that is
+ * requested; then `blocks`, any number, compare items; and the rest draw a sample of `drawn` keys,
+ * with a table for block_draw_repeats. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_LOOK_THREADS,
                                   blocks_with_room(RADIX_LOOK_THREADS, RADIX_LOOK_BLOCKS))
     radix_look_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
-                      unsigned blocks, struct radix_facts *facts)
+                      unsigned blocks, bool has_sample, unsigned drawn,
+                      unsigned long long *keys_drawn, struct radix_facts *facts)
 {
     thread_wait_for_dependency();
     __shared__ struct radix_look_shared shared;
-    if (blockIdx.x == blocks) {
+    if (has_sample && blockIdx.x == 0) {
         block_look_at_sample(items, count, encoding, shared, facts);
         return;
     }
-    const struct even_share share = block_even_share(radix_look_pieces<K>(count), blocks);
+    const unsigned block = blockIdx.x - (has_sample ? 1 : 0);
+    if (block >= blocks) {
+        block_draw_repeats(items, count, encoding, drawn,
+                           (block - blocks) * RADIX_LOOK_THREADS + threadIdx.x, keys_drawn, facts);
+        return;
+    }
+    const uint64_t pieces = radix_look_pieces<K>(count);
+    const unsigned end = static_cast<unsigned>(pieces * (block + 1) / blocks);
+    unsigned piece = static_cast<unsigned>(pieces * block / blocks);
     unsigned found = block_unite_found(thread_compare_spread(items, count, encoding));
-    unsigned piece = share.begin;
-    while (piece < share.end && !__syncthreads_or((found & RADIX_DISORDER) == RADIX_DISORDER))
+    while (piece < end && !__syncthreads_or((found & RADIX_DISORDER) == RADIX_DISORDER))
         found |= thread_compare_piece(items, count, piece++, encoding);
     found = block_unite_found(found);
     if (threadIdx.x > 0)

@@ -359,18 +359,17 @@ __device__ __forceinline__ void warp_count_buckets(unsigned *counters, unsigned 
 }
 
 /* The work items that a block handles, begin..end without end: an even share of `count` items among
- * `blocks` blocks. */
+ * all blocks. */
 struct even_share {
     unsigned begin;
     unsigned end;
 };
 
-__device__ __forceinline__ struct even_share block_even_share(unsigned count,
-                                                              unsigned blocks = gridDim.x)
+__device__ __forceinline__ struct even_share block_even_share(unsigned count)
 {
     const uint64_t total = count;
-    return {static_cast<unsigned>(total * blockIdx.x / blocks),
-            static_cast<unsigned>(total * (blockIdx.x + 1) / blocks)};
+    return {static_cast<unsigned>(total * blockIdx.x / gridDim.x),
+            static_cast<unsigned>(total * (blockIdx.x + 1) / gridDim.x)};
 }
 
 /* A tile: its segment and its keys. */

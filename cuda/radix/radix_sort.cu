@@ -6,7 +6,6 @@
  *   else up to merge_most items: those of segmented_merge_sort.cu
  *   radix_look_kernel     what is in order, and a sample; the host waits for it and decides
  *                         (radix_strategy.c)
- *   of 16 bytes: radix_repeats_kernel, which counts equal keys of a larger sample
  *   in order: none        reverse: radix_reverse_kernel
  *   count:    radix_few_count_kernel, radix_few_runs_kernel, counting_fill_kernel
  *   digits:   radix_digit_count_kernel, radix_digit_plan_kernel, then for each digit
@@ -432,34 +431,24 @@ static bool radix_start_decided(const struct radix_run<K> &run, struct error *er
     return radix_merge(run.sort, error);
 }
 
-/* Counts the keys that items share, in a sample. The hash table lies in the scratch. */
-template <typename K>
-static bool radix_draw_repeats(const struct radix_run<K> &run, struct error *error)
-{
-    const struct cuda_sort &sort = run.sort;
-    const unsigned sample = radix_repeats_sample(sort.count);
-    unsigned long long *const table = static_cast<unsigned long long *>(sort.scratch);
-    return cuda_fill(sort, table, 0, 2 * sample * sizeof *table, error) &&
-           launch_kernel(launch_at(run.site, "radix_repeats_kernel",
-                                   launch_blocks(sample, RADIX_LOOK_THREADS), RADIX_LOOK_THREADS),
-                         error, radix_repeats_kernel<K>, static_cast<const K *>(sort.items),
-                         sort.count, sort.order, sample, table, run.work.facts);
-}
-
-/* Finds the facts. */
+/* Finds the facts. The hash table of keys drawn lies in the scratch. */
 template <typename K>
 static bool radix_look(const struct radix_run<K> &run, struct error *error)
 {
     const struct cuda_sort &sort = run.sort;
-    const size_t pieces = radix_look_pieces<K>(sort.count);
-    const size_t blocks = launch_wave(run.site, RADIX_LOOK_BLOCKS, pieces);
     const bool has_sample = radix_needs_sample(run.tuning, sort.count, sizeof(K));
+    const size_t wave = launch_wave(run.site, RADIX_LOOK_BLOCKS, SIZE_MAX);
+    const size_t blocks = std::min<size_t>(wave - has_sample, radix_look_pieces<K>(sort.count));
+    const unsigned drawn = has_sample && RADIX_IS_ITEM<K> ? radix_repeats_sample(sort.count) : 0;
+    unsigned long long *const table = static_cast<unsigned long long *>(sort.scratch);
     return cuda_fill(sort, run.work.facts, 0, sizeof *run.work.facts, error) &&
-           launch_kernel(
-               launch_at(run.site, "radix_look_kernel", blocks + has_sample, RADIX_LOOK_THREADS),
-               error, radix_look_kernel<K>, static_cast<const K *>(sort.items), sort.count,
-               sort.order, static_cast<unsigned>(blocks), run.work.facts) &&
-           (!has_sample || sizeof(K) <= 8 || radix_draw_repeats(run, error)) &&
+           (drawn == 0 || cuda_fill(sort, table, 0, 2 * drawn * sizeof *table, error)) &&
+           launch_kernel(launch_at(run.site, "radix_look_kernel",
+                                   has_sample + blocks + launch_blocks(drawn, RADIX_LOOK_THREADS),
+                                   RADIX_LOOK_THREADS),
+                         error, radix_look_kernel<K>, static_cast<const K *>(sort.items),
+                         sort.count, sort.order, static_cast<unsigned>(blocks), has_sample, drawn,
+                         table, run.work.facts) &&
            cuda_fetch(sort, &sort.status->facts, run.work.facts, sizeof *run.work.facts, error);
 }
 
