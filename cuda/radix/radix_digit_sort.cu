@@ -41,19 +41,18 @@ static bool prepare_run(const struct cuda_sort &sort, size_t portion, void *memo
     return true;
 }
 
-/* Counts the digits, and plans the passes. The states of the first pass are cleared here, those of
- * others by the pass before. Where there are several portions, of different sizes, they are cleared
- * for each. */
+/* Counts the digits, and plans the passes. The states of the first pass, which follow the plan, are
+ * cleared here, those of others by the pass before. Where there are several portions, of different
+ * sizes, they are cleared for each. */
 template <typename K, bool HAS_INDICES>
 static bool make_plan(const struct digit_run<K> &run, struct error *error)
 {
     const size_t blocks = launch_wave(run.site, RADIX_DIGIT_COUNT_BLOCKS,
                                       launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
-    const bool is_one = run.sort.count <= run.portion;
+    const size_t cleared =
+        run.sort.count <= run.portion ? states_bytes(run.sort.count, run.tile) : 0;
     const K *const items = static_cast<const K *>(run.sort.items);
-    return cuda_fill(run.sort, run.plan, 0, offsetof(struct radix_digit_plan, firsts), error) &&
-           (!is_one ||
-            cuda_fill(run.sort, run.states[0], 0, states_bytes(run.sort.count, run.tile), error)) &&
+    return cuda_fill(run.sort, run.plan, 0, sizeof *run.plan + cleared, error) &&
            launch_kernel(launch_at(run.site, "radix_digit_count_kernel", blocks,
                                    RADIX_DIGIT_COUNT_THREADS,
                                    sizeof(struct radix_digit_counters<K, HAS_INDICES>)),
