@@ -29,7 +29,7 @@ struct radix_tuning {
     size_t portion;          /* items of one launch of a digit's pass */
     unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */
-    unsigned shared_most;    /* items of 16 bytes that share a key, as a mean over the items */
+    unsigned shared_most;    /* items of 16 bytes that share a key, as a mean, in tenths */
     unsigned heavy_most;     /* sampled values that occur 16 times, among others that occur once */
     unsigned values_most;    /* sampled values, if they are to be counted */
 };

@@ -98,7 +98,7 @@ static void items_that_share_keys_have_digits(void **state)
         facts.no_index = 0;
         facts.repeats = (unsigned)(pairs / 2);
         assert_strategy("keys of few items", facts, counts[i], 16, "models");
-        facts.repeats = (unsigned)(100 * pairs);
+        facts.repeats = (unsigned)pairs;
         assert_strategy("keys of many items", facts, counts[i], 16, "digits");
         facts.no_index = 1;
         assert_strategy("no indices", facts, counts[i], 16, "models");
