@@ -3,7 +3,6 @@
 #include "job/external_exchange.h"
 
 #include "core/threads.h"
-#include "core/trace.h"
 #include "job/rank_memory.h"
 
 #include <errno.h>

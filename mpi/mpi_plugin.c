@@ -10,7 +10,6 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Bytes, or values, of one call: counts are of type int. */
 #define CALL_MAX ((size_t)1 << 28)

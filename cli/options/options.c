@@ -7,7 +7,6 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

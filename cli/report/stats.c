@@ -16,7 +16,6 @@
 #include "formats/codec/codec.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SCHEMA 1

@@ -8,7 +8,6 @@
 #include "core/trace.h"
 #include "formats/descriptor.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

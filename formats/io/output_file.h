@@ -12,10 +12,8 @@
 #ifndef FORMATS_OUTPUT_FILE_H
 #define FORMATS_OUTPUT_FILE_H
 
-#include "core/check/tap.h"
 #include "core/error.h"
 #include "core/group.h"
-#include "formats/io/mapped_file.h"
 #include "formats/io/output_path.h"
 
 #include <stddef.h>

@@ -2,7 +2,6 @@
 /* output_write.c - see output_write.h. */
 #include "formats/io/output_write.h"
 
-#include "core/check/tap.h"
 #include "core/ending.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"

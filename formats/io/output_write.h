@@ -17,6 +17,8 @@
 #ifndef FORMATS_OUTPUT_WRITE_H
 #define FORMATS_OUTPUT_WRITE_H
 
+#include "core/check/tap.h"
+#include "formats/io/mapped_file.h"
 #include "formats/io/output_file.h"
 
 /* Announces, before the first write, that about `bytes` bytes will be written and that up to

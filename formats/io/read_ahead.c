@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>

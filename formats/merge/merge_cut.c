@@ -3,7 +3,6 @@
 #include "formats/merge/merge_steps.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Samples per range: sizes of ranges mostly differ by less than a quarter. */
 #define SAMPLES_PER_RANGE ((size_t)16)

@@ -3,7 +3,6 @@
 #include "formats/merge/merge_steps.h"
 
 #include "core/byte_words.h"
-#include "core/check/check_line.h"
 #include "core/host_limits.h"
 #include "formats/lines/line_error.h"
 
