@@ -305,11 +305,24 @@ static bool parse_any_option(int key, char *word, struct options *options, bool 
     return parse_data_option(key, word, options, known, error);
 }
 
+/* Returns true if the word is -o after a file. With POSIXLY_CORRECT, all words after the first file
+ * are files, except this one, as in sort(1). */
+static bool is_late_output(const char *word, const struct argp_state *state)
+{
+    const struct parse *const parse = state->input;
+    return parse->options->input_count > 0 && strncmp(word, "-o", 2) == 0 &&
+           (word[2] || state->next < state->argc) && getenv("POSIXLY_CORRECT");
+}
+
 static error_t parse_option(int key, char *word, struct argp_state *state)
 {
     const struct parse *const parse = state->input;
     struct options *const options = parse->options;
     bool known;
+    if (key == ARGP_KEY_ARG && is_late_output(word, state)) {
+        key = 'o';
+        word = word[2] ? word + 2 : state->argv[state->next++];
+    }
     switch (key) {
     case ARGP_KEY_ARG:
     case 'i':

@@ -20,13 +20,23 @@ static bool check_directories(const struct options *options, bool is_awaited, st
     return !is_awaited || spill_check(words->directories, words->directory_count, error);
 }
 
+/* Checks an input. The error for a name such as +1 says that it is not read as a key. */
+static bool check_input(const char *path, struct stat *status, struct error *error)
+{
+    if (source_check(path, status, error))
+        return true;
+    if (path[0] == '+' && path[1] >= '0' && path[1] <= '9')
+        error_add(error, "; obsolete keys (+POS1 -POS2) of sort(1) are not read: use -k");
+    return false;
+}
+
 /* Checks all inputs, and adds up plan->file_bytes. */
 static bool check_inputs(const struct options *options, struct plan *plan, struct error *error)
 {
     bool is_awaited = false, is_sized = true;
     for (size_t i = 0; i < options->input_count; i++) {
         struct stat status;
-        if (!source_check(options->inputs[i], &status, error))
+        if (!check_input(options->inputs[i], &status, error))
             return false;
         is_awaited |= !S_ISREG(status.st_mode);
         is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */

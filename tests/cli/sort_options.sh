@@ -132,8 +132,24 @@ ok_fails_with 'of the words of --sort those are proposed that are here' 2 \
 refused_as_sort "invalid argument 'x' for '--check'" --check=x two
 refused_as_sort "ambiguous argument '' for '--check'" --check= two
 
-ok_fails_with '+1 is a file and no obsolete key' 2 '^gpusort: [+]1: No such file or directory$' -- gpusort -k1 +1 two
+ok_fails_with '+1 is a file and no obsolete key' 2 '^gpusort: [+]1: No such file or directory; obsolete keys.* -k$' -- \
+    gpusort -k1 +1 two
 ok_fails_with 'nor is -2 one' 2 "^gpusort: invalid option -- '2'" -- gpusort -k1 +1 -2 two
+
+# With POSIXLY_CORRECT, options end at the first file; but -o may follow it.
+for program in sort "$GPUSORT"; do
+    set -- env POSIXLY_CORRECT=1 "$program" -n
+    for words in 'two -o out' 'two -oout' 'two -o out two' '-r two -o out'; do
+        rm -f out
+        # shellcheck disable=SC2086
+        ok_file "POSIXLY_CORRECT ${program##*/} $words" out <(sort -n ${words/-o*out/}) -- "$@" $words
+    done
+    for word in -r -o; do
+        ok_fails_with "POSIXLY_CORRECT ${program##*/} two $word" 2 " $word: No such file or directory$" -- \
+            "$@" two $word
+    done
+done
+rm out
 
 for option in -k -t; do
     ok_fails_with "$option without its argument" 2 "^gpusort: option requires an argument -- '${option#-}'" -- \
