@@ -6,7 +6,7 @@
  *        -> cuda_lines_key -> items in the order of the input; a few of them flagged
  *        -> { cuda_lines_take_flagged -> the host's keys -> cuda_lines_put_flagged }*
  *
- * An item is a struct key_index as core/line/line_key.h defines it: the offset of the line's first
+ * An item is a struct key_index as core/line/line_image.h defines it: the offset of the line's first
  * byte, a bit that says whether the key is exact, and the key. The key has the same bits as the
  * host's key for the line (complemented if the first key of the order is reversed). So items made
  * by the host and by the device can be mixed.
