@@ -7,8 +7,8 @@
 
 A job (fault_jobs.py) is a command, its inputs, and what it must write. It is first run as it is, and
 the calls of each function are counted. Then it is run with the first call failing, with the second,
-and so on; and with all from the middle one on. Of many calls two are chosen, the first and one that
-differs from job to job, each of which fails in one way (--all: every call fails in every way).
+and so on; and with all from the middle one on. Of many calls one is chosen, which differs from
+job to job, and of CUDA's also the first; it fails in one way (--all: every call fails in every way).
 Each run must end in one of two ways, in time and by no signal:
 
   status 2, with one line on standard error that names the cause, and the old output as it was; of
@@ -316,19 +316,20 @@ def choose_faults(job, number, calls, faults, take_all):
         if job.functions and function not in job.functions:
             continue
         ways = faults.ways(function)
+        lasting = [how for how in ways if faults.can_last(how)]
         if take_all:
             chosen = [(call, how) for how in ways for call in range(1, count + 1)]
         else:
-            few = sorted({1, 2 + 7 * number % (count - 1)} if count > 1 else {1})
+            few = sorted({1 + 101 * number % count} if lasting else {1, 1 + 101 * number % count})
             chosen = [(call, ways[(number + i) % len(ways)]) for i, call in enumerate(few)]
+            chosen += [((count + 1) // 2, how) for how in ways if how in TRANSIENT and how not in lasting]
         for call, how in chosen:
             yield Fault(function, call, how)
-        for how in ways:
-            if faults.can_last(how):
+        # The only call of a function fails once in one job, and each time it is called again in the next.
+        if take_all or count > 1 or number % 2 == 0:
+            for how in lasting:
                 for call in range(1, count + 1) if take_all else [(count + 1) // 2]:
                     yield Fault(function, call, how, is_lasting=True)
-            elif how in TRANSIENT and not take_all:
-                yield Fault(function, (count + 1) // 2, how)
 
 
 @dataclasses.dataclass
