@@ -231,7 +231,7 @@ struct backend {
     unsigned (*count)(unsigned most);
 
     /* Returns true if the device can use memory of the other one, so that an engine of lines can
-     * have both. NULL: none can. */
+     * have both. NULL: there is only one. */
     bool (*reaches)(unsigned device, unsigned other);
 
     const struct backend *several;        /* for several of the devices; NULL: there is none */

@@ -352,16 +352,18 @@ static struct devices working_devices(const struct plan *plan, unsigned shown, u
     return devices;
 }
 
-/* Returns why the devices are not used together; NULL: they are. */
-static const char *why_one_device(const struct plan *plan, const struct backend *backend,
-                                  const struct devices *devices)
+/* Leaves the first device, and those whose memory it can use for text. */
+static void keep_reachable(const struct backend *backend, struct devices *devices)
 {
-    if (plan->job.action != JOB_SORT)
-        return "nothing is sorted";
-    for (unsigned i = 1; is_text_for_gpu(plan) && i < devices->count; i++)
-        if (!backend->reaches(devices->numbers[0], devices->numbers[i]))
-            return "text is sorted on the first GPU, which cannot use the memory of all others";
-    return NULL;
+    unsigned count = 1;
+    for (unsigned i = 1; i < devices->count; i++) {
+        struct device_facts facts;
+        struct error ignored = {0};
+        if (backend->look(devices->numbers[i], &facts, &ignored) &&
+            backend->reaches(devices->numbers[0], devices->numbers[i]))
+            devices->numbers[count++] = devices->numbers[i];
+    }
+    devices->count = count;
 }
 
 /* Sets the limit of --device-memory. */
@@ -437,7 +439,7 @@ static bool probe_devices(const struct options *options, struct plan *plan,
                           const struct backend *backend, const struct devices *devices,
                           struct error *error)
 {
-    const bool is_several = devices->count > 1 && !why_one_device(plan, backend, devices);
+    const bool is_several = devices->count > 1 && plan->job.action == JOB_SORT;
     plan->job.backend = is_several ? backend->several : backend;
     plan->job.sort.device = devices->numbers[0];
     plan->job.sort.device_count = 0;
@@ -457,12 +459,19 @@ static bool probe_devices(const struct options *options, struct plan *plan,
 static bool probe_backend(const struct options *options, struct plan *plan,
                           const struct backend *backend, struct error *error)
 {
-    const struct devices devices = named_devices(options, plan, backend);
-    if ((devices.count > 1 && !show_devices(backend, &devices, error)) ||
-        !probe_devices(options, plan, backend, &devices, error))
+    struct devices devices = named_devices(options, plan, backend);
+    const unsigned named = devices.count;
+    if (named > 1 && !show_devices(backend, &devices, error))
         return false;
-    if (devices.count > 1 && plan->job.sort.device_count == 0)
-        note_reason(plan, "; ", why_one_device(plan, backend, &devices));
+    if (named > 1 && is_text_for_gpu(plan))
+        keep_reachable(backend, &devices);
+    if (!probe_devices(options, plan, backend, &devices, error))
+        return false;
+    if (devices.count < named)
+        note_reason(plan, "; ",
+                    "the first GPU sorts text, and has no link to the memory of others");
+    else if (named > 1 && plan->job.action != JOB_SORT)
+        note_reason(plan, "; ", "nothing is sorted");
     return true;
 }
 
@@ -496,38 +505,44 @@ static unsigned shown_devices(const struct options *options, const struct plan *
     const uint64_t least = is_limited ? limit->bytes / 2 + 1 : SEVERAL_BYTES_MIN;
     const uint64_t wanted = (device_bytes(plan) - 1) / least + 1;
     if (device_bytes(plan) <= least || plan->job.group || is_selection(plan) ||
-        why_one_device(plan, gpu, &(struct devices){0}))
+        plan->job.action != JOB_SORT)
         return 1;
     return gpu->count(wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST);
 }
 
 /* Returns true if the GPUs have room for the data. memory_limits_part() reserves a sixteenth of the
- * memory, so items that need it would be sorted in parts. Long lines may fit all GPUs although
- * three times their bytes do not. */
-static bool has_room(const struct plan *plan, bool are_all)
+ * memory, so items that need it would be sorted in parts. Of text it is known only that its bytes
+ * must fit. */
+static bool has_room(const struct plan *plan)
 {
     const uint64_t bytes = plan->device.memory_bytes;
-    return plan->job.keep_lines && are_all ? bytes >= device_bytes(plan) / 3
-                                           : bytes / 16 * 15 >= device_bytes(plan);
+    return plan->job.keep_lines ? bytes >= device_bytes(plan) / 3
+                                : bytes / 16 * 15 >= device_bytes(plan);
 }
 
-/* Takes as few GPUs as have room for the data, of those that have not failed. */
+/* Takes as few GPUs as have room for the numbers, of those that have not failed. For text it takes
+ * all that are shown: the engine uses no more of them than the lines need. */
 static bool probe_fewest(const struct options *options, struct plan *plan,
                          const struct backend *gpu, struct error *error)
 {
+    const bool is_text = is_text_for_gpu(plan);
     const unsigned shown = shown_devices(options, plan, gpu);
-    for (unsigned count = 1; count <= shown || count == 1; count++) {
-        const struct devices devices = working_devices(plan, shown > 0 ? shown : 1, count);
-        if (devices.count < count && plan->failed_devices) {
+    for (unsigned count = is_text && shown > 1 ? shown : 1; count <= shown || count == 1; count++) {
+        struct devices devices = working_devices(plan, shown > 0 ? shown : 1, count);
+        if (devices.count < (is_text ? 1 : count) && plan->failed_devices) {
             error_merge(error, &plan->failure);
             return false;
         }
+        if (is_text && devices.count > 1)
+            keep_reachable(gpu, &devices);
         if (plan->job.group ? !probe_backend(options, plan, gpu, error)
                             : !probe_devices(options, plan, gpu, &devices, error))
             return false;
-        if (has_room(plan, count >= shown)) {
-            if (count > 1)
-                note_reason(plan, "; ", "it does not fit the memory of fewer GPUs");
+        if (has_room(plan)) {
+            if (plan->job.sort.device_count > 1)
+                note_reason(plan, "; ",
+                            is_text ? "lines that do not fit the first GPU use the others, too"
+                                    : "it does not fit the memory of fewer GPUs");
             return true;
         }
     }

@@ -6,10 +6,10 @@
  *        -> cuda_lines_key -> items in the order of the input; a few of them flagged
  *        -> { cuda_lines_take_flagged -> the host's keys -> cuda_lines_put_flagged }*
  *
- * An item is a struct key_index as core/line/line_image.h defines it: the offset of the line's first
- * byte, a bit that says whether the key is exact, and the key. The key has the same bits as the
- * host's key for the line (complemented if the first key of the order is reversed). So items made
- * by the host and by the device can be mixed.
+ * An item is a struct key_index as core/line/line_image.h defines it: the offset of the line's
+ * first byte, a bit that says whether the key is exact, and the key. The key has the same bits as
+ * the host's key for the line (complemented if the first key of the order is reversed). So items
+ * made by the host and by the device can be mixed.
  *
  * A flagged item (line_item_flagged) is keyed by the host: a number that the device cannot round
  * with certainty, a rare spelling, a line that LINE_STRICT refuses, or a line with too many bytes
@@ -25,6 +25,7 @@
 #include "core/error.h"
 #include "core/line/line_key.h"
 #include "core/line/line_order.h"
+#include "cuda/engine/cuda_memory.h"
 #include "cuda/engine/cuda_worker.h"
 
 #include <cuda_runtime.h>
@@ -115,6 +116,7 @@ struct cuda_refine {
     struct cuda_sort sort;        /* the items, sorted by key, then by index; fewer than 2^32. The
                                      scratch is overwritten; the workspace has the size below */
     const struct cuda_path *path; /* sorts the words of a round; must accept any number of items */
+    struct cuda_pool *pool;       /* gives the memory of the rounds */
     cuda_refine_function *refine;
     void *context; /* argument of `refine` */
 };

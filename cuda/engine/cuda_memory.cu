@@ -92,87 +92,109 @@ static CUdeviceptr address_of(const struct cuda_array *array)
     return reinterpret_cast<CUdeviceptr>(array->memory);
 }
 
-/* Sets *bytes to what device i of the pool may still give, less a little for the driver. */
-static bool find_room(const struct cuda_pool *pool, unsigned i, size_t *bytes, struct error *error)
+/* Returns what device i of the pool may still give, less a little for the driver. If it cannot be
+ * used, that is 0, with the cause. */
+static size_t find_room(const struct cuda_pool *pool, unsigned i, struct error *cause)
 {
     const struct device_room *const room = &pool->spec->devices[i];
-    if (!cuda_device_use(room->device, error) ||
-        !cuda_memory_free_bytes(room->device, bytes, error))
-        return false;
-    *bytes = std::min(*bytes / 64 * 63, room->bytes - std::min(room->bytes, pool->taken[i]));
-    return true;
+    size_t bytes = 0;
+    const bool is_known =
+        cuda_device_use(room->device, cause) && cuda_memory_free_bytes(room->device, &bytes, cause);
+    const bool is_selected = cuda_device_use(pool->spec->device, cause);
+    return is_known && is_selected
+               ? std::min(bytes / 64 * 63, room->bytes - std::min(room->bytes, pool->taken[i]))
+               : 0;
 }
 
-bool cuda_pool_check_room(const struct cuda_pool *pool, size_t bytes, struct error *error)
+static CUmemLocation location_of(unsigned device)
 {
-    const unsigned device = pool->spec->device;
-    size_t all = 0;
-    if (pool->spec->device_count < 2)
-        return cuda_memory_check_room(device, bytes, error);
-    for (unsigned i = 0; i < pool->spec->device_count; i++) {
-        size_t room = 0;
-        if (!find_room(pool, i, &room, error))
-            return false;
-        all += room;
-    }
-    return cuda_device_use(device, error) &&
-           (bytes <= all || memory_is_out(device, bytes, all, error));
+    return {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(device)};
+}
+
+static CUmemAllocationProp kind_of_memory(unsigned device)
+{
+    CUmemAllocationProp kind = {};
+    kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    kind.location = location_of(device);
+    return kind;
 }
 
 /* Maps `bytes` bytes of memory of device i of the pool to the end of the array. */
-static bool map_memory(const struct cuda_pool *pool, unsigned i, size_t bytes,
-                       struct cuda_array *array, struct error *error)
+static bool map_memory(struct cuda_pool *pool, unsigned i, size_t bytes, struct cuda_array *array,
+                       struct error *error)
 {
-    const unsigned user = pool->spec->device, device = pool->spec->devices[i].device;
+    const unsigned device = pool->spec->devices[i].device;
     const CUdeviceptr address = address_of(array) + array->mapped;
+    const CUmemAllocationProp kind = kind_of_memory(device);
     CUmemGenericAllocationHandle handle = 0;
-    CUmemAllocationProp kind = {};
-    kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    kind.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(device)};
     CUmemAccessDesc access = {};
-    access.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(user)};
+    access.location = location_of(pool->spec->device);
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     if (!DRIVER_CALL(device, cuMemCreate, error, &handle, bytes, &kind, 0ull))
         return false;
     const bool is_mapped = DRIVER_CALL(device, cuMemMap, error, address, bytes, 0ul, handle, 0ull);
-    array->mapped += is_mapped ? bytes : 0;
     /* The memory itself is freed when it is unmapped. */
-    return DRIVER_CALL(device, cuMemRelease, error, handle) && is_mapped &&
-           DRIVER_CALL(user, cuMemSetAccess, error, address, bytes, &access, 1ul);
+    const bool is_ready = DRIVER_CALL(device, cuMemRelease, error, handle) && is_mapped &&
+                          DRIVER_CALL(device, cuMemSetAccess, error, address, bytes, &access, 1ul);
+    struct error ignored = {};
+    if (is_ready) {
+        array->mapped += bytes;
+        pool->taken[i] += bytes;
+    } else if (is_mapped) {
+        (void)DRIVER_CALL(device, cuMemUnmap, &ignored, address, bytes);
+    }
+    return is_ready;
 }
 
-bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool from_last,
-                         struct cuda_array *array, struct error *error)
+/* Reserves addresses, and maps memory of the devices to them. If they have too little, fails
+ * without an error. */
+static bool map_array(struct cuda_pool *pool, size_t bytes, bool from_last,
+                      struct cuda_array *array, struct error *error)
 {
     const unsigned device = pool->spec->device, count = pool->spec->device_count;
-    *array = {};
-    if (count < 2)
-        return cuda_memory_allocate(device, bytes, &array->memory, error);
-    CUmemAllocationProp kind = {};
-    kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    kind.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(device)};
+    const CUmemAllocationProp kind = kind_of_memory(device);
+    struct error cause = {};
     size_t unit = 1; /* of mapped memory */
     CUdeviceptr address = 0;
     if (!DRIVER_CALL(device, cuMemGetAllocationGranularity, error, &unit, &kind,
                      CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
         return false;
-    const size_t wanted = (bytes + unit - 1) / unit * unit;
+    const auto round_up = [unit](size_t size) { return (size + unit - 1) / unit * unit; };
+    const size_t wanted = round_up(bytes);
     if (!DRIVER_CALL(device, cuMemAddressReserve, error, &address, wanted, 0ul, CUdeviceptr{0},
                      0ull))
         return false;
     *array = {reinterpret_cast<void *>(address), wanted, 0};
     for (unsigned k = 0; k < count && array->mapped < wanted; k++) {
         const unsigned i = from_last ? count - 1 - k : k;
-        size_t room = 0;
-        if (!find_room(pool, i, &room, error))
-            return false;
-        const size_t piece = std::min(room / unit * unit, wanted - array->mapped);
-        if (piece > 0 && !map_memory(pool, i, piece, array, error))
-            return false;
-        pool->taken[i] += piece;
+        const size_t room = round_up(find_room(pool, i, &cause));
+        const size_t piece = std::min(room, wanted - array->mapped);
+        if (piece > 0)
+            (void)map_memory(pool, i, piece, array, &cause);
     }
-    return cuda_device_use(device, error) &&
-           (array->mapped == wanted || memory_is_out(device, wanted, array->mapped, error));
+    error_merge(error, &cause);
+    return array->mapped == wanted;
+}
+
+bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool is_read_seldom,
+                         struct cuda_array *array, struct error *error)
+{
+    const bool is_alone = pool->spec->device_count < 2;
+    struct error cause = {}, shortage = {};
+    const size_t room = is_alone ? SIZE_MAX : find_room(pool, 0, &cause);
+    const bool from_last = is_read_seldom && bytes > room / 4 && !is_alone;
+    *array = {};
+    if ((from_last || bytes > room) && map_array(pool, bytes, from_last, array, &cause))
+        return true;
+    cuda_array_free(array);
+    /* This device may have more than its limit, which may be too low for any array. */
+    if (cuda_memory_allocate(pool->spec->device, bytes, &array->memory, &shortage)) {
+        pool->taken[0] += bytes;
+        return true;
+    }
+    error_merge(error, &cause);
+    error_merge(error, &shortage);
+    return false;
 }
 
 void cuda_array_free(struct cuda_array *array)

@@ -26,14 +26,14 @@ bool cuda_memory_allocate(unsigned device, size_t bytes, void **memory, struct e
 
 /* ---- an array that several devices hold, and one of them uses ----
  *
- * Physical memory of each device is mapped to one range of addresses, which is used like the
- * device's own memory. The device reads and writes the part of another device over the link between
- * them: NVLink of an H200 moves 345 GB/s, and 100 GB/s of single lines, which is more than a file
- * takes. If the spec has one device, it holds the whole array. */
+ * If the device has no room for all of it, physical memory of each device is mapped to one range of
+ * addresses, which is used like the device's own memory. The device reads and writes the part of
+ * another device over the link between them: NVLink of an H200 moves 345 GB/s, and 100 GB/s of
+ * single lines, which is more than a file takes. */
 
 /* What an engine took of each of its devices. */
 struct cuda_pool {
-    const struct sort_spec *spec; /* spec->device uses the arrays; its devices hold them */
+    const struct sort_spec *spec; /* spec->device uses the arrays; it is the first of the devices */
     size_t taken[BACKEND_DEVICES_MOST];
 };
 
@@ -43,13 +43,12 @@ struct cuda_array {
     size_t mapped;
 };
 
-/* As cuda_memory_check_room(), for the devices together. */
-bool cuda_pool_check_room(const struct cuda_pool *pool, size_t bytes, struct error *error);
-
-/* Allocates `bytes` bytes of the devices in their order, or from the last to the first: each one
- * gives what is free, up to its limit in the spec. The caller frees the array, also after a
- * failure. */
-bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool from_last,
+/* Allocates `bytes` bytes, at least 1. Each device gives what is free, up to its limit in the spec;
+ * further devices are started only if those before have no room, and left out if they fail. An
+ * array that is read seldom begins with the last device, if its fourfold has no room on the first.
+ * The caller frees the array, also after a failure. spec->device must be selected, and is so on
+ * return. */
+bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool is_read_seldom,
                          struct cuda_array *array, struct error *error);
 
 /* No work on the array may be in flight. */

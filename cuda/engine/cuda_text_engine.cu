@@ -8,8 +8,8 @@
  *         -> pinned slots, ahead of the caller
  *
  * The device has the text, two arrays of items, and a workspace that each step has to itself. Of
- * several devices, the first one works in the memory of all (cuda_memory.h); the text is in that of
- * the last ones, because the items are read more often.
+ * several devices, the first one works, in the memory of the others too if its own is too small
+ * (cuda_memory.h). Then the text is in theirs, because items are read more often.
  *
  *   array     key                          sort      refine    gather
  *   items     filled                       sorted    refined   read
@@ -44,15 +44,14 @@ struct engine {
     struct cuda_worker worker;
     struct staging staging;
     struct cuda_pool pool;
-    struct cuda_array text_array;
-    unsigned char *text; /* room for spec.count bytes, and slack */
-    void *tiles;         /* number of lines before each tile of the text */
-    size_t taken;        /* bytes of text taken so far */
+    struct cuda_array text;  /* room for spec.count bytes, and slack */
+    struct cuda_array tiles; /* number of lines before each tile of the text */
+    size_t taken;            /* bytes of text taken so far */
     struct cuda_text lines;
     struct cuda_array items; /* of struct key_index */
     struct cuda_array scratch;
     size_t scratch_bytes;
-    void *workspace;
+    struct cuda_array workspace;
     struct cuda_gather gather;
     struct engine_times times;
 };
@@ -67,10 +66,8 @@ static void text_close(struct engine *engine)
     if (engine->worker.stream)
         (void)cudaStreamSynchronize(engine->worker.stream);
     staging_close(&engine->staging);
-    for (void *memory : {engine->tiles, engine->workspace})
-        if (memory)
-            (void)cudaFree(memory);
-    for (struct cuda_array *array : {&engine->text_array, &engine->items, &engine->scratch})
+    for (struct cuda_array *array :
+         {&engine->text, &engine->tiles, &engine->items, &engine->scratch, &engine->workspace})
         cuda_array_free(array);
     worker_close(&engine->worker);
     free(engine);
@@ -84,12 +81,8 @@ static bool text_allocate(struct engine *engine, struct error *error)
         return error_set(error, "device %u: %zu bytes of text are more than memory can hold",
                          device, engine->spec.count);
     const size_t tiles_bytes = cuda_lines_workspace_bytes(engine->spec.count);
-    const bool is_had =
-        cuda_pool_check_room(&engine->pool, bytes + tiles_bytes, error) &&
-        cuda_array_allocate(&engine->pool, bytes, true, &engine->text_array, error) &&
-        cuda_memory_allocate(device, tiles_bytes, &engine->tiles, error);
-    engine->text = static_cast<unsigned char *>(engine->text_array.memory);
-    return is_had;
+    return cuda_array_allocate(&engine->pool, bytes, true, &engine->text, error) &&
+           cuda_array_allocate(&engine->pool, tiles_bytes, false, &engine->tiles, error);
 }
 
 static bool text_open(const struct sort_spec *spec, struct engine **result, struct error *error)
@@ -128,7 +121,8 @@ static bool text_lend(struct engine *engine, size_t want, struct chunk *chunk, s
 
 static bool text_take(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    if (!staging_take(&engine->staging, chunk, engine->text + engine->taken, error))
+    if (!staging_take(&engine->staging, chunk,
+                      static_cast<unsigned char *>(engine->text.memory) + engine->taken, error))
         return false;
     engine->taken += chunk.count;
     return true;
@@ -146,7 +140,6 @@ static size_t text_totals_place(const struct engine *engine)
 static bool text_allocate_items(struct engine *engine, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
-    const unsigned device = engine->spec.device;
     const size_t count = engine->lines.count, items_bytes = count * sizeof(struct key_index);
     const size_t sort_bytes = engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
                                                                    sizeof(struct key_index));
@@ -156,9 +149,7 @@ static bool text_allocate_items(struct engine *engine, struct error *error)
     engine->scratch_bytes =
         std::max(items_bytes, cuda_gather_workspace_bytes(engine->taken, count));
     const bool is_had =
-        cuda_pool_check_room(&engine->pool, items_bytes + engine->scratch_bytes + workspace_bytes,
-                             error) &&
-        cuda_memory_allocate(device, workspace_bytes, &engine->workspace, error) &&
+        cuda_array_allocate(&engine->pool, workspace_bytes, false, &engine->workspace, error) &&
         cuda_array_allocate(&engine->pool, items_bytes, false, &engine->items, error) &&
         cuda_array_allocate(&engine->pool, engine->scratch_bytes, false, &engine->scratch, error);
     engine->times.start_ns += clock_now_ns() - start_ns;
@@ -197,7 +188,8 @@ static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, s
     for (size_t first = 0; first < flagged; first += taken.room) {
         const size_t count = std::min(taken.room, flagged - first);
         const size_t bytes = count * sizeof *host_items;
-        if (!cuda_lines_take_flagged(&engine->lines, engine->tiles, items, first, &taken, error) ||
+        if (!cuda_lines_take_flagged(&engine->lines, engine->tiles.memory, items, first, &taken,
+                                     error) ||
             !cuda_fetch(engine->worker, host_items, taken.items, bytes, error) ||
             !text_check_items(engine, host_items, count, error) ||
             !helper->key(helper->context, host_items, count, error) ||
@@ -213,7 +205,7 @@ static bool text_key(struct engine *engine, struct error *error)
 {
     struct key_index *const items = static_cast<struct key_index *>(engine->items.memory);
     size_t flagged = 0;
-    if (!cuda_lines_key(&engine->lines, engine->tiles, items, &flagged, error))
+    if (!cuda_lines_key(&engine->lines, engine->tiles.memory, items, &flagged, error))
         return false;
     if (flagged == 0)
         return true;
@@ -235,12 +227,15 @@ static bool text_key(struct engine *engine, struct error *error)
 static bool text_parse(struct engine *engine, struct error *error)
 {
     struct cuda_text *const lines = &engine->lines;
-    *lines = {
-        engine->text,        engine->taken,        0, cuda_line_order_make(engine->spec.line_order),
-        engine->spec.device, engine->worker.stream};
+    *lines = {static_cast<const unsigned char *>(engine->text.memory),
+              engine->taken,
+              0,
+              cuda_line_order_make(engine->spec.line_order),
+              engine->spec.device,
+              engine->worker.stream};
     const struct nvtx_range range("parse");
     const uint64_t start_ns = clock_now_ns(), allocating_ns = engine->times.start_ns;
-    if (!cuda_lines_count(lines, engine->tiles, error))
+    if (!cuda_lines_count(lines, engine->tiles.memory, error))
         return false;
     if (lines->count > text_lines_max)
         return error_set(error,
@@ -262,7 +257,7 @@ static bool text_parse(struct engine *engine, struct error *error)
 /* Describes the engine's memory for the path. */
 static struct cuda_sort text_make_sort(const struct engine *engine)
 {
-    return {engine->items.memory,   engine->scratch.memory,   engine->workspace,
+    return {engine->items.memory,   engine->scratch.memory,   engine->workspace.memory,
             engine->lines.count,    sizeof(struct key_index), key_order_identity(),
             engine->spec.tile_size, engine->spec.device,      engine->worker.stream,
             engine->worker.status};
@@ -278,7 +273,7 @@ static bool text_sort_items(struct engine *engine, struct error *error)
 static bool text_refine(struct engine *engine, size_t *count, struct error *error)
 {
     const struct cuda_refine refine = {&engine->lines, text_make_sort(engine), engine->worker.path,
-                                       text_refine_items, engine};
+                                       &engine->pool,  text_refine_items,      engine};
     const struct nvtx_range range("refine");
     const uint64_t start_ns = clock_now_ns();
     if (!cuda_lines_refine(&refine, count, error))
@@ -303,7 +298,7 @@ static bool text_measure(struct engine *engine, size_t count, struct error *erro
                       0,
                       NULL};
     engine->gather.totals = reinterpret_cast<uint64_t *>(
-        static_cast<unsigned char *>(engine->workspace) + text_totals_place(engine));
+        static_cast<unsigned char *>(engine->workspace.memory) + text_totals_place(engine));
     return cuda_gather_measure(&engine->gather, error) &&
            cuda_gather_start_check(&engine->gather, error);
 }
@@ -328,7 +323,7 @@ static bool text_sort(struct engine *engine, struct error *error)
  */
 static const void *text_place(struct engine *engine, size_t begin, size_t end, struct error *error)
 {
-    unsigned char *const piece = static_cast<unsigned char *>(engine->workspace);
+    unsigned char *const piece = static_cast<unsigned char *>(engine->workspace.memory);
     return cuda_gather_copy(&engine->gather, begin, end, piece, error) ? piece : NULL;
 }
 

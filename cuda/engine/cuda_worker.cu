@@ -7,6 +7,8 @@
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_time.h"
 
+#include <algorithm>
+
 static bool worker_find_path(struct cuda_worker *worker, size_t tile_size, struct error *error)
 {
     const struct algorithm *const algorithm = worker->algorithm;
@@ -22,21 +24,24 @@ static bool worker_find_path(struct cuda_worker *worker, size_t tile_size, struc
 }
 
 /* A device that serves only one process must be released before the next one starts. */
-static bool worker_prepare_exit(unsigned device, struct error *error)
+static void worker_prepare_exit(const struct sort_spec *spec)
 {
-    int mode = 0;
-    if (!cuda_attribute(device, cudaDevAttrComputeMode, &mode, error))
-        return false;
+    int mode = cudaComputeModeDefault;
+    struct error ignored = {};
+    for (unsigned i = 0; mode == cudaComputeModeDefault && i < std::max(spec->device_count, 1u);
+         i++) {
+        const unsigned device = spec->device_count > 1 ? spec->devices[i].device : spec->device;
+        if (!cuda_attribute(device, cudaDevAttrComputeMode, &mode, &ignored))
+            return;
+    }
     if (mode == cudaComputeModeDefault)
         early_exit_prepare();
-    return true;
 }
 
 static bool worker_start_device(struct cuda_worker *worker, struct error *error)
 {
     const unsigned device = worker->device;
     return cuda_device_find(device, error) && cuda_device_use(device, error) &&
-           worker_prepare_exit(device, error) &&
            cuda_check(cudaStreamCreate(&worker->stream), device, "cudaStreamCreate", error) &&
            cuda_check(cudaEventCreate(&worker->started), device, "cudaEventCreate", error) &&
            cuda_check(cudaEventCreate(&worker->finished), device, "cudaEventCreate", error) &&
@@ -56,8 +61,10 @@ bool worker_open(struct cuda_worker *worker, const struct sort_spec *spec, struc
 {
     worker->device = spec->device;
     worker->algorithm = spec->algorithm;
-    return worker_find_path(worker, spec->tile_size, error) && worker_start_device(worker, error) &&
-           worker_make_status(worker, error);
+    if (!worker_find_path(worker, spec->tile_size, error) || !worker_start_device(worker, error))
+        return false;
+    worker_prepare_exit(spec);
+    return worker_make_status(worker, error);
 }
 
 void worker_close(struct cuda_worker *worker)

@@ -23,7 +23,6 @@
 #include "core/byte_words.h"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_key.cuh"
-#include "cuda/engine/cuda_memory.h"
 #include "cuda/text/refine_ties.cuh"
 
 #include <algorithm>
@@ -335,23 +334,17 @@ static bool refine_leave_all(struct refine_run *run, struct error *error)
 /* Sorts the device's tie groups, `count` items, or leaves all to the host if there is no memory. */
 static bool refine_on_device(struct refine_run *run, size_t count, struct error *error)
 {
-    size_t bytes = 0, free_bytes = 0;
-    void *memory = NULL;
+    size_t bytes = 0;
+    struct cuda_array memory;
+    struct error shortage = {};
     (void)refine_lay_rounds(run->refine, count, NULL, &bytes);
     if (count == 0)
         return true;
-    if (!cuda_memory_free_bytes(run->device, &free_bytes, error))
-        return false;
-    const cudaError_t status =
-        bytes > free_bytes / 16 * 15 ? cudaErrorMemoryAllocation : cudaMalloc(&memory, bytes);
-    if (status == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError();
-        return refine_leave_all(run, error);
-    }
-    const bool is_sorted = cuda_check(status, run->device, "cudaMalloc", error) &&
-                           refine_rounds(run, memory, count, error);
+    const bool is_sorted = cuda_array_allocate(run->refine->pool, bytes, false, &memory, &shortage)
+                               ? refine_rounds(run, memory.memory, count, error)
+                               : refine_leave_all(run, error);
     (void)cudaStreamSynchronize(run->stream);
-    (void)cudaFree(memory);
+    cuda_array_free(&memory);
     return is_sorted;
 }
 

@@ -136,15 +136,32 @@ if [ -n "$is_simt" ]; then
         ok_json 'they are sorted in one piece' "s['runs']['count'] == 0" <("${together[@]}" -g --stats=json -o got lines 2>&1)
     done
     ok_output 'lines that do not fit the memory of all' lines.up -- env SIMT_MEMORY_BYTES=60000,20000 "$GPUSORT" --device=gpu:0,1 -g lines
-    ok_output 'lines with a limit of the devices' lines.up -- "$GPUSORT" --device=gpu:all --device-memory=60K -g lines
+    for limit in 8K 60K 120K; do
+        ok_output "lines with a limit of $limit for each device" lines.up -- \
+            "$GPUSORT" --device=gpu:all --device-memory=$limit -g lines
+    done
+    ok_json 'the limit holds' "s['memory']['device_bytes'] <= 124000" \
+        <("$GPUSORT" --device=gpu:all --device-memory=120K -g --stats=json -o got lines 2>&1)
+    SIMT_CALLS=calls ok_output 'lines that one device holds' lines.up -- "$GPUSORT" --device=gpu:all -g lines
+    ok 'no other device is started for them' bash -c '! grep -q cuMem calls'
+    # Their tie groups need memory, too, which only the other device has.
+    seq 1020000 -1 1000000 | sed 's/^/commonprefix_/' >alike.txt
+    seq 1000000 1020000 | sed 's/^/commonprefix_/' >alike.up
+    SIMT_TRACE=kernels ok_output 'lines that begin alike' alike.up -- \
+        env SIMT_MEMORY_BYTES=800000,4000000000 "$GPUSORT" --device=gpu:0,1 -k1 alike.txt
+    ok 'a device orders them' grep -q refine_place kernels
+    for fault in cudaMemGetInfo@1:1 cuMemCreate:1 cuMemMap:1 cuMemSetAccess:1; do
+        ok_output "lines, after $fault of a device that is not needed" lines.up -- env SIMT_FAIL=$fault \
+            SIMT_MEMORY_BYTES=60000,500000 "$GPUSORT" --device=gpu:0,1,2 -g lines
+    done
     SIMT_PEERS=0 ok_says 'lines of devices without a link' \
-        'gpu: .*text is sorted on the first GPU, which cannot use the memory of all others' -- \
+        'gpu: .*the first GPU sorts text, and has no link to the memory of others' -- \
         "$GPUSORT" --device=gpu:all -g -v -o got lines
     cmp got lines.up >problems 2>&1
     pass_unless_said 'the same is sorted' problems
     seq 5500000 | sed 's/^/1000/' >many.txt
-    ok_says 'lines, after a device that has no room, the CPU sorts' \
-        '^gpusort: device     cpu after all, .*cuMemCreate: out of memory' -- env SIMT_FAIL=cuMemCreate:1 \
+    ok_says 'lines, after the first device failed, the CPU sorts' \
+        '^gpusort: device     cpu after all, .*cudaMalloc: ' -- env SIMT_FAIL=cudaMalloc:1:cudaErrorUnknown \
         "$GPUSORT" --parallel=1 -n -v --device-memory=100M -o got many.txt
     ok_same_bytes 'the output of these lines' got many.txt
     # The second device has a third of the first one's memory, and neither has room for all.
@@ -266,13 +283,13 @@ if [ -n "$is_simt" ]; then
         ok_says "$size GiB of numbers, 5 devices of $gib GiB" "^device     $wanted " -- \
             env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain sparse.f64
     done
-    # Of text, three times its bytes; if all do not have that, its bytes are enough.
-    for case in 24:80:gpu: 24:60:gpu:0,1: 24:30:gpu:0,1,2: 24:9:gpu:0,1,2: 24:7:cpu:; do
-        size=${case%%:*} gib=${case#*:} wanted=${case#*:*:}
-        gib=${gib%%:*}
-        truncate -s "${size}G" sparse.txt
-        ok_says "$size GiB of lines, 5 devices of $gib GiB" "^device     $wanted " -- \
-            env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain -n sparse.txt
+    # Three times the bytes of a text decide how many are shown.
+    truncate -s 24G sparse.txt
+    for case in 80:gpu:0,1,2: 9:gpu:0,1,2: 7:cpu:; do
+        ok_says "24 GiB of lines, 5 devices of ${case%%:*} GiB" "^device     ${case#*:} " -- \
+            env SIMT_MEMORY_BYTES=$((${case%%:*} << 30)) "$GPUSORT" --explain -n sparse.txt
     done
+    ok_says 'the same, and the second one does not work' '^device     gpu:0,2: ' -- \
+        env SIMT_MEMORY_BYTES=$((80 << 30)) SIMT_FAIL=cudaGetDeviceProperties:1 "$GPUSORT" --explain -n sparse.txt
 fi
 done_testing

@@ -422,10 +422,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult *result)
 {
-#define X(function)                                                                                \
-    {                                                                                              \
-#        function, reinterpret_cast < void *>(function)                                            \
-    }
+    /* clang-format off */
+#define X(function) {#function, reinterpret_cast<void *>(function)}
+    /* clang-format on */
     static const std::map<std::string, void *> functions = {
         X(cuMemGetAllocationGranularity),
         X(cuMemAddressReserve),
