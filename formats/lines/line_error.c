@@ -96,7 +96,7 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
 #define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
 
 static const char numbers_of_a_line[] =
-    "each number has to be on a line of its own (tr -s ',;| \\t' '\\n')";
+    "each number has to be on a line of its own";
 
 /* The probable meaning of a line, as an extended regular expression for its text, and advice: for
  * lines, and for numbers that are read from text (NULL: none). The first match counts. */
@@ -217,7 +217,7 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
     else if (are_lines)
         add_clause(remedy, "-g would read no number in it, and sort it below all numbers");
     if (is_blank_line(line, bytes))
-        add_clause(remedy, "awk NF removes such lines");
+        add_clause(remedy, "sed '/^[[:space:]]*$/d' removes such lines");
     if (advice)
         add_clause(remedy, "%s", advice);
 }

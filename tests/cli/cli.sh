@@ -202,7 +202,7 @@ ok_prints 'so is what it says of numbers' '7\n1.5E+03\n1534\n' -- \
     bash -c "tr DdQq E <spelled | tr -d \\\"\\' | \"\$0\"" "$GPUSORT"
 for line in 'price:a title line has to be removed .tail -n .2.$' '1_000:underscores' '1.5D3:the exponent has to be written with E' \
     '5kg:what follows the number has to be removed$' '1,234,567:commas that group digits have to be removed .tr -d ,.$' \
-    '1 2:each number has to be on a line of its own .tr -s .*.$' '1,2,3:each number has' '2;-.5:each number has' '4K:the suffix .*numfmt' \
+    '1 2:each number has to be on a line of its own$' '1,2,3:each number has' '1 234 567:each number has to be on a line of its own$' '2;-.5:each number has' '4K:the suffix .*numfmt' \
     'True:truth values have to be written as 1 and 0$' 'false:truth values' '2024-01-31:dates are read only as counts' \
     'NA:a missing number has to be written as nan, or removed$' '"null":a missing number'; do
     printf '%s\n' "${line%%:*}" >hinted
