@@ -121,16 +121,21 @@ static unsigned threads_of_input(const struct options *options, unsigned threads
     return threads > options->input_count ? threads / (unsigned)options->input_count : 1;
 }
 
-/* Fails if the input is the empty file that is standard output. In `gpusort FILE >FILE` the shell
- * empties it before this program starts. */
-static bool check_emptied(const struct source *source, struct error *error)
+/* Fails if one input is sorted to standard output, and both are the same empty file. In `gpusort
+ * FILE >FILE` the shell empties it before this program starts. */
+static bool check_emptied(const struct options *options, const struct plan *plan,
+                          struct error *error)
 {
+    const struct source *const source = plan->job.readers[0].source;
+    const bool prints_sorted = options->input_count == 1 && !options->output &&
+                               options->action == ACTION_SORT && plan->job.action == JOB_SORT;
     struct stat status;
-    return !source_is_file(source, STDOUT_FILENO) || fstat(STDOUT_FILENO, &status) != 0 ||
-           status.st_size > 0 || fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND ||
+    return !prints_sorted || !source_is_file(source, STDOUT_FILENO) ||
+           fstat(STDOUT_FILENO, &status) != 0 || status.st_size > 0 ||
+           fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND ||
            error_set(error,
-                     "%s: it is empty, because '>' empties standard output before it is read: use "
-                     "-o, which may name an input",
+                     "%s: this input is standard output too, and is empty: if '>' emptied it, its "
+                     "content is gone; -o may name an input",
                      source_name(source));
 }
 
@@ -158,7 +163,7 @@ static bool open_input(struct options *options, size_t i, int *pipe, struct plan
     if (!plan_open_input(options, &spec, plan, error))
         return false;
     job->reader_count++; /* plan_free closes it */
-    if (!check_emptied(reader->source, error) ||
+    if (!check_emptied(options, plan, error) ||
         !is_blank(options, path, reader->source, &blank, error))
         return false;
     if (blank && (job->reader_count > 1 || !is_last)) {
