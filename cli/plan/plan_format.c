@@ -157,7 +157,7 @@ static bool check_named(const struct options *options, const struct format *name
     const struct key_type *const type = options->type ? options->type
                                         : named_type  ? named_type
                                                       : &key_types[KEY_TYPE_f64];
-    const bool is_raw = named == &format_raw;
+    const bool is_raw = named == &format_raw, has_type = is_raw && (options->type || named_type);
     const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
     /* A few numbers may look like a word by chance, or, less often, like a line of words. */
     const bool is_short = probe->bytes <= SOME_NUMBERS_BYTES;
@@ -170,8 +170,8 @@ static bool check_named(const struct options *options, const struct format *name
     }
     if (!foreign || options->input_codec || is_printable(probe))
         return true;
-    return refuse_foreign(foreign, probe, name,
-                          is_raw && options->type ? "; if it is not, use --format=raw" : "", error);
+    return refuse_foreign(foreign, probe, name, has_type ? "; if it is not, use --format=raw" : "",
+                          error);
 }
 
 /* Finds the format by --format, else by magic, else by the name, else by the content. */

@@ -46,20 +46,21 @@ const struct format *format_find_by_name(const char *name, const struct key_type
 /* ---- Foreign files ----
  *
  * A magic has at least 4 bytes, so that numbers hardly begin with it by chance; only gzip has 3. A
- * format with a shorter magic is recognised only by its name. A pickle has one of 2 bytes, but
- * begins with the module of its array.
+ * format with a shorter magic, or one that is a word after any bytes (DuckDB, DICOM), is recognised
+ * only by its name. In a magic, '?' means any byte. A pickle has a magic of 2 bytes, but begins
+ * with the module of its array.
  */
 
 static const struct foreign foreigners[] = {
     {"gzip", {".gz", ".tgz"}, "\x1f\x8b\x08", 0, "gzip -dc", FOREIGN_COMPRESSED},
-    {"bzip2", {".bz2", ".tbz2"}, "1AY&SY", 4, "bzip2 -dc", FOREIGN_COMPRESSED},
+    {"bzip2", {".bz2", ".tbz2"}, "BZh?1AY&SY", 0, "bzip2 -dc", FOREIGN_COMPRESSED},
     {"xz", {".xz", ".txz"}, "\3757zXZ", 0, "xz -dc", FOREIGN_COMPRESSED},
     {"lzma", {".lzma"}, NULL, 0, "xz -dc --format=lzma", FOREIGN_COMPRESSED},
     {"LZ4", {".lz4"}, "\x04\x22\x4d\x18", 0, "lz4 -dc", FOREIGN_COMPRESSED},
     {"lzip", {".lz"}, "LZIP", 0, "lzip -dc", FOREIGN_COMPRESSED},
     {"lzop", {".lzo"}, "\x89LZO", 0, "lzop -dc", FOREIGN_COMPRESSED},
     {"Brotli", {".br"}, NULL, 0, "brotli -dc", FOREIGN_COMPRESSED},
-    {"Snappy", {".sz", ".snappy"}, "sNaPpY", 4, "snzip -dc", FOREIGN_COMPRESSED},
+    {"Snappy", {".sz", ".snappy"}, "\xff\x06??sNaPpY", 0, "snzip -dc", FOREIGN_COMPRESSED},
     {"compress", {".z"}, NULL, 0, "gzip -dc", FOREIGN_COMPRESSED},
     {"zip", {".zip", ".npz"}, "PK\x03\x04", 0, "unzip, for .npz too", FOREIGN_BINARY},
     {"7-Zip", {".7z"}, "7z\xbc\xaf\x27\x1c", 0, "7z x", FOREIGN_BINARY},
@@ -86,18 +87,25 @@ static const struct foreign foreigners[] = {
      0,
      NULL,
      FOREIGN_BINARY},
-    {"DuckDB", {".duckdb"}, "DUCK", 8, NULL, FOREIGN_BINARY},
+    {"DuckDB", {".duckdb"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"Stata", {".dta"}, "<stata_dta>", 0, NULL, FOREIGN_BINARY},
     {"SAS", {".sas7bdat"}, "\xc2\xea\x81\x60", 12, NULL, FOREIGN_BINARY},
     {"SAS", {".xpt"}, "HEADER RECORD*******", 0, NULL, FOREIGN_BINARY},
-    {"SPSS", {".zsav"}, "$FL2@(#)", 0, NULL, FOREIGN_BINARY},
+    {"SPSS", {NULL}, "$FL2@(#)", 0, NULL, FOREIGN_BINARY},
+    {"SPSS", {".zsav"}, "$FL3@(#)", 0, NULL, FOREIGN_BINARY},
     {"TFRecord", {".tfrecord", ".tfrecords"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"MessagePack", {".msgpack"}, NULL, 0, NULL, FOREIGN_BINARY},
-    {"DICOM", {".dcm"}, "DICM", 128, NULL, FOREIGN_BINARY},
+    {"DICOM", {".dcm"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"NIfTI", {".nii"}, NULL, 0, NULL, FOREIGN_BINARY},
-    {"pickle", {".pkl", ".pickle", ".joblib"}, "numpy.", 13, NULL, FOREIGN_BINARY},
-    {"pickle", {NULL}, "cnumpy.", 2, NULL, FOREIGN_BINARY},
-    {"pickle", {NULL}, "pandas", 13, NULL, FOREIGN_BINARY},
+    {"pickle", {".pkl", ".pickle", ".joblib"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "\200\2cnumpy.", 0, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "\200\3cnumpy.", 0, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "\200\2cpandas.", 0, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "\200\3cpandas.", 0, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "\200\4\225????????\214?numpy.", 0, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "\200\5\225????????\214?numpy.", 0, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "\200\4\225????????\214?pandas.", 0, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "\200\5\225????????\214?pandas.", 0, NULL, FOREIGN_BINARY},
     {"PyTorch", {".pt", ".pth"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"safetensors", {".safetensors"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"GGUF", {".gguf"}, "GGUF", 0, NULL, FOREIGN_BINARY},
@@ -107,8 +115,8 @@ static const struct foreign foreigners[] = {
     {"YAML", {".yaml", ".yml"}, NULL, 0, NULL, FOREIGN_TEXT},
     {"PDF", {".pdf"}, "%PDF-", 0, NULL, FOREIGN_BINARY},
     {"PNG", {".png"}, "\x89PNG\r\n\x1a\n", 0, NULL, FOREIGN_BINARY},
-    {"JPEG", {".jpg", ".jpeg"}, "JFIF", 6, NULL, FOREIGN_BINARY},
-    {"JPEG", {NULL}, "Exif", 6, NULL, FOREIGN_BINARY},
+    {"JPEG", {".jpg", ".jpeg"}, "\xff\xd8\xff???JFIF", 0, NULL, FOREIGN_BINARY},
+    {"JPEG", {NULL}, "\xff\xd8\xff???Exif", 0, NULL, FOREIGN_BINARY},
     {"GIF", {".gif"}, "GIF8", 0, NULL, FOREIGN_BINARY},
     {"TIFF", {".tif", ".tiff"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"RIFF", {".wav", ".avi", ".webp"}, "RIFF", 0, NULL, FOREIGN_BINARY},
@@ -119,8 +127,13 @@ static const size_t foreign_count = sizeof foreigners / sizeof foreigners[0];
 bool foreign_begins_so(const struct foreign *foreign, const unsigned char *head, size_t bytes)
 {
     const size_t length = foreign->magic ? strlen(foreign->magic) : SIZE_MAX;
-    return bytes >= foreign->magic_offset && bytes - foreign->magic_offset >= length &&
-           memcmp(head + foreign->magic_offset, foreign->magic, length) == 0;
+    if (bytes < foreign->magic_offset || bytes - foreign->magic_offset < length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (foreign->magic[i] != '?' &&
+            (unsigned char)foreign->magic[i] != head[foreign->magic_offset + i])
+            return false;
+    return true;
 }
 
 const struct foreign *foreign_find_by_magic(const unsigned char *head, size_t bytes)

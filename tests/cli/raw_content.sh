@@ -312,7 +312,7 @@ sqlite3.connect("db").execute("create table t(x)").connection.commit()
 files["SQLite"] = open("db", "rb").read()
 files["Snappy"] = b"\xff\6\0\0sNaPpY" + payload
 files["MATLAB"] = b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n\x1a\n" + payload
-files["DuckDB"] = bytes(8) + b"DUCK\x40\0\0\0" + payload
+files["JPEG"] = b"\xff\xd8\xff\xe0\0\x10JFIF" + payload
 files["Stata"] = b"<stata_dta><header><release>118</release>" + payload
 files["SAS"] = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011") + payload
 files["SPSS"] = b"$FL2@(#) IBM SPSS STATISTICS".ljust(176) + payload
@@ -327,7 +327,8 @@ for file in w.*.bin; do
     cp "$file" copy.f64
     refused "$name named .bin" "^gpusort: $file: this is $name data, to be (unpacked|converted to .npy or text) first[^:]*$" -- \
         gpusort "$file" -o "$target"
-    refused "$name named .f64" "this is $name data" -- gpusort copy.f64 -o "$target"
+    refused "$name named .f64" "this is $name data, .*; if it is not, use --format=raw$" -- gpusort copy.f64 -o "$target"
+    ok "$name named .f64 when told that it is raw" gpusort --format=raw --endian=little copy.f64 -o got
     refused "$name with --type" "this is $name data, .*; if it is not, use --format=raw$" -- \
         gpusort --type=u32 "$file" -o "$target"
     ok "$name when told that it is raw" gpusort --format=raw --type=u8 "$file" -o got
@@ -358,6 +359,12 @@ ok 'integers of 2 bytes that begin as a byte order mark' gpusort marked.u16 -o g
 printf 'GRIB b\nA\n' >grib.db
 sort grib.db >grib.up
 ok_writes 'text that begins with the magic of another program than its name' grib.up -- -k1 grib.db
+for line in 'import f\374r x\nnumpy.b' 'import f\374r x\npandas b' '\374bcnumpy.b' 'M\374ller, DUCK' 'M\374llJFIF' 'M\374llsNaPpY'; do
+    printf "$line\n\na\n" >latin
+    LC_ALL=C sort latin >latin.up
+    zstd -qf latin
+    ok_writes "compressed text in Latin-1 that has a word as other data has: $line" latin.up -- -k1 latin.zst
+done
 
 # A format is also known by the name, unless the content is text: some have no magic, and some have several.
 while read -r format name; do
@@ -375,6 +382,8 @@ while read -r format name; do
 done <<'END'
 pickle pkl
 safetensors safetensors
+DuckDB duckdb
+DICOM dcm
 TIFF TIF
 Excel xlsx
 HDF5 nc
