@@ -129,11 +129,13 @@ static const char *describe_conversion(struct span dtype)
     case 'c':
         return "; save its real part, or its numpy.abs";
     case 'S':
+        return "; numpy.savetxt(FILE, numpy.char.decode(a, 'latin-1'), '%s', encoding='latin-1') "
+               "makes lines of it, for -k1";
     case 'U':
-        return "; numpy.savetxt(FILE, a.astype('U'), '%s', encoding='utf-8') makes lines of it, "
-               "for -k1";
+        return "; numpy.savetxt(FILE, a, '%s', encoding='utf-8') makes lines of it, for -k1";
     case 'O':
-        return "; astype('f8') makes doubles of it";
+        return "; if it holds numbers, astype('f8') rounds them to doubles, and astype('i8') is "
+               "for whole ones";
     default:
         return "";
     }

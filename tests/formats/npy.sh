@@ -24,18 +24,25 @@ ok 'some spellings are taken, and some are not' \
 # The message says what makes numbers or lines of an array, and so it does.
 "$numpy" -c 'import numpy as np
 np.save("words.npy", np.array(["\u00e9t\u00e9", "b", "a"]))
-for name, dtype in (("g", "longdouble"), ("c", "complex"), ("s", "S3"), ("o", "O"), ("r", "i4,f8")):
+for name, dtype in (("g", "longdouble"), ("c", "complex"), ("r", "i4,f8")):
     np.save(name + ".npy", np.arange(3).astype(dtype))
-np.savetxt("words", np.load("words.npy").astype("U"), "%s", encoding="utf-8")
+np.save("s.npy", np.array([b"\xe9t\xe9", b"b", b"a"]))
+np.save("o.npy", np.array([2**53 + 1, 2**53], "O"))
+np.savetxt("words", np.load("words.npy"), "%s", encoding="utf-8")
+np.savetxt("bytes", np.char.decode(np.load("s.npy"), "latin-1"), "%s", encoding="latin-1")
 np.save("o8.npy", np.load("o.npy", allow_pickle=True).astype("f8"))
+np.save("whole.npy", np.load("o.npy", allow_pickle=True).astype("i8"))
 np.save("g8.npy", np.load("g.npy").astype("f8"))'
-for words in g:"astype\('f8'\) rounds it" c:'real part, or its numpy.abs' s:"savetxt\(FILE, a.astype\('U'\), '%s', encoding='utf-8'\)" \
-    words:'makes lines of it, for -k1' o:"astype\('f8'\)" r:'save one field of it'; do
+for words in g:"astype\('f8'\) rounds it" c:'real part, or its numpy.abs' s:"savetxt\(FILE, numpy.char.decode\(a, 'latin-1'\), '%s', encoding='latin-1'\)" \
+    words:"savetxt\(FILE, a, '%s', encoding='utf-8'\) makes lines of it, for -k1" \
+    o:"numbers, astype\('f8'\) rounds them to doubles, and astype\('i8'\) is for whole ones" r:'save one field of it'; do
     refused "no number type: ${words%%:*}.npy" "^gpusort: .*not a number type that gpusort sorts; .*${words#*:}" -- \
         gpusort "${words%%:*}.npy" -o "$target"
 done
 sort words >up
 ok_writes 'lines of words' up -- -k1 words
+ok_prints 'lines of bytes' 'a\nb\n\xe9t\xe9\n' -- gpusort -k1 bytes
+ok_prints 'whole numbers of objects' '9007199254740992\n9007199254740993\n' -- gpusort --output-format=text whole.npy
 ok 'doubles of long doubles' gpusort g8.npy -o got
 ok 'doubles of objects' gpusort o8.npy -o got
 
