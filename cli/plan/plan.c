@@ -420,12 +420,13 @@ static bool check_output_name(const struct options *options, const struct plan *
     const bool is_text = job->output_format == &format_text;
     const unsigned char *head;
     size_t bytes;
-    if (is_type_unsaid(options, job)) {
+    if (is_type_unsaid(options, job) && !options->in_place) {
         if (!source_peek(job->readers[0].source, 1, &head, &bytes, error))
             return false;
         if (bytes == 0) /* the program that should have written it has probably failed */
-            return error_set(error, "%s: it is empty; if it should be, use --type=%s",
-                             source_name(job->readers[0].source), named ? named->name : "TYPE");
+            return error_set(error, "%s: it is empty; if it should be, use --type=%s%s",
+                             source_name(job->readers[0].source), named ? named->name : "TYPE",
+                             is_raw ? "" : " --output-format=raw");
     }
     suggest_words(options, plan, named, words);
     return error_set(error, "%s: named as raw %s, but %s%s%s would be written: %s", options->output,

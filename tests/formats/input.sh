@@ -269,11 +269,20 @@ for words in nothing nothing.bin nothing.f32 '--format=text nothing' '--format=r
 done
 ok_writes 'an empty npy stays npy' empty.npy -- empty.npy
 ok_output 'empty standard input' nothing -- gpusort </dev/null
-for name in x.f64 x.u32.zst x.bin; do
-    refused "an empty pipe for $name: the message says that it is empty" \
-        '^gpusort: standard input: it is empty; if it should be, use --type=(f64|u32|TYPE)$' -- gpusort -o "$name" < <(:)
+cp nothing nothing.txt
+for words in '-o x.f64' '-o x.u32.zst' '-o x.bin' '--format=text -o x.f64' 'nothing.txt -o x.f64'; do
+    refused "an empty input for $words: the message says that it is empty" \
+        '^gpusort: .*: it is empty; if it should be, use --type=(f64|u32|TYPE) --output-format=raw$' -- gpusort $words < <(:)
 done
-ok_file 'it may be empty if it has a type' x.f64 nothing -- gpusort --type=f64 -o x.f64 < <(:)
+for words in '' --format=text nothing.txt; do
+    ok_file "it may be empty if it has a type: $words" x.f64 nothing -- \
+        gpusort $words --type=f64 --output-format=raw -o x.f64 < <(:)
+    rm x.f64
+done
+cp nothing nothing.f64
+refused '--in-place keeps the format of an empty file' 'use --output-format=text$' -- \
+    gpusort --format=text --in-place nothing.f64
+ok 'which may be empty then' gpusort --format=text --in-place --output-format=text nothing.f64
 ok_output 'an empty pipe' nothing -- gpusort < <(:)
 ok_writes 'empty raw to npy' empty.npy -- --output-format=npy nothing.bin
 ok_writes 'empty npy to text' nothing -- --output-format=text empty.npy
