@@ -425,55 +425,56 @@ static struct row_cursor lines_words_next_relative(struct row_cursor cursor, uin
 #define NEAR_BYTES ((size_t)1 << 13)
 #define MORE_BYTES 7
 
-/* The functions below take the number of bytes after the LCP as `next`. */
+/* The functions below take the number of bytes after the LCP as `next_count`. */
 
 /* Returns the lowest bit of the LCP in a key. */
-static inline unsigned lcp_shift(unsigned next)
+static inline unsigned lcp_shift(unsigned next_count)
 {
-    return 8 * next + 3;
+    return 8 * next_count + 3;
 }
 
 /* Returns the greatest length of an LCP in a key. A row with such an LCP is equal so far. */
-static inline size_t lcp_most(unsigned next)
+static inline size_t lcp_most(unsigned next_count)
 {
-    return ((size_t)1 << (62 - lcp_shift(next))) - 1;
+    return ((size_t)1 << (62 - lcp_shift(next_count))) - 1;
 }
 
-static inline uint64_t key_same_so_far(unsigned next)
+static inline uint64_t key_same_so_far(unsigned next_count)
 {
-    return KEY_EQUAL | (uint64_t)lcp_most(next) << lcp_shift(next) | MORE_BYTES;
+    return KEY_EQUAL | (uint64_t)lcp_most(next_count) << lcp_shift(next_count) | MORE_BYTES;
 }
 
-static inline uint64_t make_key(enum side side, size_t lcp, uint64_t bytes, unsigned next)
+static inline uint64_t make_key(enum side side, size_t lcp, uint64_t bytes, unsigned next_count)
 {
-    const uint64_t place = side == SIDE_AFTER ? lcp_most(next) - lcp : lcp;
-    return (uint64_t)side << 62 | place << lcp_shift(next) | bytes;
+    const uint64_t place = side == SIDE_AFTER ? lcp_most(next_count) - lcp : lcp;
+    return (uint64_t)side << 62 | place << lcp_shift(next_count) | bytes;
 }
 
 /* Returns the position after a key, which is not complemented. */
 static struct row_cursor lines_bytes_next(struct row_cursor cursor, uint64_t key)
 {
-    const unsigned next = cursor.at < NEAR_BYTES ? NEXT_NEAR : NEXT_FAR;
-    const size_t most = lcp_most(next);
+    const unsigned next_count = cursor.at < NEAR_BYTES ? NEXT_NEAR : NEXT_FAR;
+    const size_t most = lcp_most(next_count);
     if ((key & 7) < MORE_BYTES)
         return (struct row_cursor){cursor.column + 1, 0};
-    if (key == key_same_so_far(next))
+    if (key == key_same_so_far(next_count))
         return (struct row_cursor){cursor.column, cursor.at + most};
-    const size_t place = key >> lcp_shift(next) & most;
+    const size_t place = key >> lcp_shift(next_count) & most;
     const size_t lcp = key >> 62 == SIDE_AFTER ? most - place : place;
-    return (struct row_cursor){cursor.column, cursor.at + lcp + next};
+    return (struct row_cursor){cursor.column, cursor.at + lcp + next_count};
 }
 
 /* Returns the next bytes at `text`. The row has `left` bytes there. Reads 8 bytes, also after its
  * end. */
-static inline uint64_t next_bytes(const char *text, size_t left, unsigned next)
+static inline uint64_t next_bytes(const char *text, size_t left, unsigned next_count)
 {
     uint64_t word;
     if (left == 0)
         return 0;
     memcpy(&word, text, 8);
-    word = __builtin_bswap64(word) & ~(uint64_t)0 << 8 * (8 - (left < next ? left : next));
-    return word >> (64 - lcp_shift(next)) | (left <= next ? left : MORE_BYTES);
+    word = __builtin_bswap64(word) & ~(uint64_t)0
+                                         << 8 * (8 - (left < next_count ? left : next_count));
+    return word >> (64 - lcp_shift(next_count)) | (left <= next_count ? left : MORE_BYTES);
 }
 
 /* Returns how many bytes the line has at `text` before its end, 8 for more than 7. */
@@ -487,7 +488,7 @@ static inline size_t bytes_left(const char *text, uint64_t terminators)
 
 /* For whole lines. The chosen line includes its terminator. */
 static inline void load_lines(const struct row_load *load, struct key_index *items, size_t count,
-                              unsigned next)
+                              unsigned next_count)
 {
     const struct lines *const lines = load->lines;
     const struct line_span chosen = load->span;
@@ -495,19 +496,20 @@ static inline void load_lines(const struct row_load *load, struct key_index *ite
     const uint64_t terminators = byte_in_all(terminator);
     const uint64_t complement = lines->columns[load->cursor.column].complement;
     const size_t at = load->cursor.at;
-    const size_t most = chosen.length < lcp_most(next) ? chosen.length : lcp_most(next);
+    const size_t most = chosen.length < lcp_most(next_count) ? chosen.length : lcp_most(next_count);
     for (size_t i = 0; i < count; ++i) {
         const char *const text = line_text(lines, items[i]) + at;
         __builtin_prefetch(line_ahead(lines, items, count, i) + at);
         const size_t lcp = bytes_common(text, chosen.text, most);
-        uint64_t key = chosen.length <= lcp_most(next) ? KEY_EQUAL : key_same_so_far(next);
+        uint64_t key =
+            chosen.length <= lcp_most(next_count) ? KEY_EQUAL : key_same_so_far(next_count);
         if (lcp < most) {
             const size_t left = bytes_left(text + lcp, terminators);
             const bool is_before =
                 left == 0 || (chosen.text[lcp] != terminator &&
                               (unsigned char)text[lcp] < (unsigned char)chosen.text[lcp]);
             key = make_key(is_before ? SIDE_BEFORE : SIDE_AFTER, lcp,
-                           next_bytes(text + lcp, left, next), next);
+                           next_bytes(text + lcp, left, next_count), next_count);
         }
         items[i].key = key ^ complement;
     }
@@ -515,7 +517,7 @@ static inline void load_lines(const struct row_load *load, struct key_index *ite
 
 /* For fields. */
 static inline void load_fields(const struct row_load *load, struct key_index *items, size_t count,
-                               unsigned next)
+                               unsigned next_count)
 {
     const struct lines *const lines = load->lines;
     const struct line_span chosen = load->span;
@@ -527,11 +529,11 @@ static inline void load_fields(const struct row_load *load, struct key_index *it
         const char *const text = span.text + at;
         const size_t bytes = span.length - at;
         const size_t both = bytes < chosen.length ? bytes : chosen.length;
-        const size_t most = lcp_most(next);
+        const size_t most = lcp_most(next_count);
         const size_t lcp = bytes_common(text, chosen.text, both < most ? both : most);
         uint64_t key;
         if (lcp == most) {
-            key = key_same_so_far(next);
+            key = key_same_so_far(next_count);
         } else if (lcp == bytes && lcp == chosen.length) {
             key = KEY_EQUAL;
         } else {
@@ -539,7 +541,7 @@ static inline void load_fields(const struct row_load *load, struct key_index *it
                 lcp == bytes ||
                 (lcp < chosen.length && (unsigned char)text[lcp] < (unsigned char)chosen.text[lcp]);
             key = make_key(is_before ? SIDE_BEFORE : SIDE_AFTER, lcp,
-                           next_bytes(text + lcp, bytes - lcp, next), next);
+                           next_bytes(text + lcp, bytes - lcp, next_count), next_count);
         }
         items[i].key = key ^ complement;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_cpu_stream.c - keys that are partitioned as they arrive (cpu/stream/stream_sort.c), and the
+/* unit_cpu_stream.c - keys that are partitioned as they arrive (cpu/stream/), and the
  * selection of the first items (cpu/top_select.c), against simple sorts: every shape in every order
  * (tests/cpu/cpu_cases.h). Some shapes are unsuitable for a stream and are undone.
  */
