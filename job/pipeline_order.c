@@ -15,6 +15,33 @@ static bool is_same_header(const struct lines_header *a, const struct lines_head
     return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->text, b->text, a->bytes) == 0);
 }
 
+/* Returns the bytes of the header that editors show: without a byte order mark of UTF-8 and
+ * carriage returns. They are moved to its beginning. */
+static size_t keep_shown(struct lines_header *header)
+{
+    char *const text = header->text;
+    size_t kept = 0;
+    for (size_t i = header->bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+         i < header->bytes; i++)
+        if (text[i] != '\r')
+            text[kept++] = text[i];
+    return header->bytes = kept;
+}
+
+/* Sets the error of two headers that differ, and changes them. */
+static bool refuse_header(const struct source *source, const struct source *first_source,
+                          struct lines_header *header, struct lines_header *first,
+                          struct error *error)
+{
+    const bool looks_same =
+        keep_shown(header) == keep_shown(first) && is_same_header(header, first);
+    return error_set(error, "%s: its header is not that of %s%s", source_name(source),
+                     source_name(first_source),
+                     looks_same ? ", in carriage returns (tr -d '\\r') or a byte order mark "
+                                  "(tail -c +4)"
+                                : "");
+}
+
 bool job_take_headers(const struct job *job, struct lines_header *first, struct error *error)
 {
     for (size_t i = 0; i < job->reader_count; i++) {
@@ -30,8 +57,7 @@ bool job_take_headers(const struct job *job, struct lines_header *first, struct 
                 ok = error_set(error, "%s: it is empty, and has no header: leave it out",
                                source_name(first->bytes == 0 ? other : source));
             else if (ok && !is_same_header(&header, first))
-                ok = error_set(error, "%s: its header is not that of %s", source_name(source),
-                               source_name(other));
+                ok = refuse_header(source, other, &header, first, error);
             free(header.text);
         }
         if (!ok)

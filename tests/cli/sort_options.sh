@@ -379,6 +379,13 @@ printf 'name\n-\n0' >other
 ok_prints '--header' 'name\n1\n2\n' -- bash -c 'sed 2d table | "$0" --header' "$GPUSORT"
 refused '--header: not the same in two files' '^gpusort: other: its header is not that of table$' -- \
     gpusort --header=2 table other
+sed 's/$/\r/' table >returns
+{ printf '\xef\xbb\xbf' && cat table; } >marked
+for other in returns marked; do
+    refused "--header: a difference that is not seen, $other" \
+        "^gpusort: $other: its header is not that of table, in carriage returns .* or a byte order mark .*" -- \
+        gpusort -k1 --header table $other -o "$target"
+done
 : >nothing
 for files in 'table nothing' 'nothing table'; do
     refused "--header: an empty file, $files" '^gpusort: nothing: it is empty, and has no header: leave it out$' -- \
