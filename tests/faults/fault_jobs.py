@@ -239,7 +239,8 @@ def cuda_jobs(several=True):
         yield Job("numbers of a pipe by two devices", together, {}, raw(sorted(small)), standard_input=raw(small))
         yield Job("numbers in parts by two devices", [*together, "--device-memory=20K", "in"],
                   {"in": raw(small)}, raw(sorted(small)))
-        yield Job("lines by two devices", ["-g", "--device=gpu:0,1", "--device-memory=20K", "in"], {"in": few}, sort1(["-g"], few))
+        yield Job("lines by two devices", ["-g", "--device=gpu:0,1", "--device-memory=20K", "in"], {"in": few},
+                  sort1(["-g"], few))
     yield Job("lines", ["-g", "in"], {"in": few}, sort1(["-g"], few))
     yield Job("lines, -n -u -k, of a pipe", ["-n", "-u", "-k1,1"], {},
               sort1(["-n", "-u", "-k1,1"], few), standard_input=few)
