@@ -157,17 +157,30 @@ static bool has_output_in_memory(const char *path)
     return is_in_memory;
 }
 
-/* Returns the part of `bytes` that is left beside an output of lines in memory, which is written
- * while all of their text is still there. */
-static size_t without_output(const struct plan *plan, size_t bytes)
+/* Returns the bytes of an output that is written while the memory of the sort is still used: that
+ * of lines, whose text stays there, and that of numbers which do not fit in `bytes` twice, so that
+ * they are sorted in parts. 0: not known. */
+static uint64_t bytes_beside_sort(const struct plan *plan, size_t bytes)
 {
     const struct job *const job = &plan->job;
-    const bool is_text = job->keep_lines && !job->argsort.index_type && !job->output.codec->encode;
+    const struct sort_spec *const sort = &job->sort;
+    if (sort->is_top || job->output.is_in_place || job->output.codec->encode)
+        return 0;
+    if (job->keep_lines)
+        return job->argsort.index_type || plan->input_bytes == SIZE_UNKNOWN ? 0 : plan->input_bytes;
+    const bool fits = sort->count == COUNT_UNKNOWN || job->backend != backends[0] ||
+                      sort->item_bytes <= 2 || sort->count <= bytes / 2 / sort->item_bytes;
+    return fits ? 0 : job_output_bytes(job);
+}
+
+/* Returns the part of `bytes` that is left beside an output in memory. */
+static size_t without_output(const struct plan *plan, size_t bytes)
+{
+    const uint64_t output = bytes_beside_sort(plan, HOST_SHARE(bytes));
     const size_t most = bytes / 8 * 7;
-    if (!is_text || plan->input_bytes == SIZE_UNKNOWN || job->output.is_in_place ||
-        job->sort.is_top || !has_output_in_memory(job->output.path))
+    if (output == 0 || !has_output_in_memory(plan->job.output.path))
         return bytes;
-    return bytes - (plan->input_bytes < most ? (size_t)plan->input_bytes : most);
+    return bytes - (output < most ? (size_t)output : most);
 }
 
 /* An input of up to SMALL_INPUT_BYTES takes less than SMALL_INPUT_MEMORY, even if each of its bytes

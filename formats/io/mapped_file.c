@@ -21,6 +21,7 @@
 #include "formats/io/mapped_file.h"
 
 #include "core/ending.h"
+#include "core/host_limits.h"
 #include "core/threads.h"
 #include "core/trace.h"
 
@@ -40,6 +41,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 /* Growth of a file that is visible to others. If the process is killed, the file ends with at most
@@ -543,12 +545,27 @@ bool file_space_refuse(const char *name, uint64_t bytes, uint64_t room, struct e
                      name, bytes, room);
 }
 
+/* Returns the most bytes that a file may have: for a file in memory, all memory of the machine or
+ * of the container, unless it may be swapped out. A process that writes more is killed. */
+static uint64_t most_bytes(const struct statfs *system)
+{
+    struct sysinfo machine;
+    const bool is_limited =
+        (long)system->f_type == TMPFS_MAGIC && sysinfo(&machine) == 0 && machine.totalswap == 0;
+    return is_limited ? memory_total() : UINT64_MAX;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 bool file_space_free(int file, uint64_t *bytes)
 {
     struct statfs system;
     if (fstatfs(file, &system) != 0 || !is_free_space_exact(file, &system))
         return false;
-    *bytes = (uint64_t)system.f_bfree * (uint64_t)system.f_bsize;
+    *bytes = smaller((uint64_t)system.f_bfree * (uint64_t)system.f_bsize, most_bytes(&system));
     return true;
 }
 
@@ -561,13 +578,14 @@ bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *
     if (!find_system(file) || fstatfs(file, &system) != 0 || fstat(file, &status) != 0)
         return true;
     const uint64_t block_bytes = (uint64_t)system.f_bsize, own = (uint64_t)status.st_blocks * 512;
-    const uint64_t room = own + (uint64_t)system.f_bavail * block_bytes;
+    const uint64_t most = most_bytes(&system);
+    const uint64_t room = smaller(own + (uint64_t)system.f_bavail * block_bytes, most);
     int cause = 0;
     if ((long)system.f_type != TMPFS_MAGIC &&
         (use == SPACE_TAKE || (use == SPACE_TRY && room < bytes)))
         cause = take(file, 0, bytes);
-    else if (own + (uint64_t)system.f_bfree * block_bytes < bytes &&
-             is_free_space_exact(file, &system))
+    else if (most < bytes || (own + (uint64_t)system.f_bfree * block_bytes < bytes &&
+                              is_free_space_exact(file, &system)))
         cause = ENOSPC;
     if (cause == ENOSPC)
         return file_space_refuse(name, bytes, room, error);

@@ -306,6 +306,16 @@ else
         # shellcheck disable=SC2016 # expanded by the shell that it starts
         ok_output 'lines to a file in memory, in a container' up -- in_group unshare --map-root-user --mount bash -c \
             'mount -t tmpfs none one && "$0" -n -T . down -o one/out && cat one/out' "$GPUSORT"
+        # 64 MB, which are sorted in parts and merged.
+        to_memory=(in_group unshare --map-root-user --mount bash -c
+            'mount -t tmpfs none one && "$0" --device=cpu --format=raw --type=u64 -T . "$@" -o one/out && cat one/out'
+            "$GPUSORT")
+        head -c 64000000 /dev/zero >zeros
+        ok_output 'numbers to a file in memory, in a container' zeros -- "${to_memory[@]}" zeros
+        refused 'numbers to a file in memory that a container has no room for' \
+            '^gpusort: one/out: 128000000 bytes will be written there, and [0-9]+ are free: use another' -- \
+            "${to_memory[@]}" zeros zeros
+        rm zeros
     else
         skip 'lines to a file in memory, in a container' 'no name space to mount file systems in'
     fi
