@@ -228,7 +228,7 @@ numpy.sort(many).tofile("many.up")
     # in descending order, in which both devices sort them soon.
     "$numpy" -c '
 import numpy
-many = numpy.arange(36_000_000, dtype="u4") * 119
+many = numpy.arange(25_000_000, dtype="u4") * 119
 many.tofile("many.up")
 many[::-1].tofile("many.u32")
 '
@@ -242,14 +242,14 @@ many[::-1].tofile("many.u32")
     }
     goes_on 'after a lost device' kernel:1
     ok '-v says that it begins again' grep -q '^gpusort: device 0: .*; the job begins again$' "$work/log/said"
-    goes_on 'after two that failed' cudaMemcpyAsync@1:1,cudaMemcpyAsync@2:1 --device-memory=200M
+    goes_on 'after two that failed' cudaMemcpyAsync@1:1,cudaMemcpyAsync@2:1 --device-memory=140M
     ok_output 'from standard input to a pipe' many.up -- \
         env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 <many.u32
     cp many.u32 place.u32
     ok_file 'in place' place.u32 many.up -- env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --in-place place.u32
     echo 'the old output' >got
     ok_says 'on the devices that are left' '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
-        env SIMT_DEVICES=4 SIMT_FAIL=kernel@1:1 "$GPUSORT" --parallel=1 -v --device-memory=200M -o got many.u32
+        env SIMT_DEVICES=4 SIMT_FAIL=kernel@1:1 "$GPUSORT" --parallel=1 -v --device-memory=140M -o got many.u32
     ok_same_bytes 'on the devices that are left: the output' got many.up
     refused 'a failure after some of a pipe is read' '^gpusort: device 0: ' -- \
         env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 -o "$target" < <(cat many.u32)
@@ -258,8 +258,8 @@ many[::-1].tofile("many.u32")
 fi
 if [ -n "$is_simt" ] && [ "$is_sanitized" = no ]; then
     goes_on 'after a failed launch' cudaLaunchKernelEx:1
-    goes_on 'without the one that has no memory' cudaMalloc@1:1,kernel:1 --device-memory=200M
-    goes_on 'without one that cannot be used' cudaMemGetInfo@1:1,kernel:1 --device-memory=200M
+    goes_on 'without the one that has no memory' cudaMalloc@1:1,kernel:1 --device-memory=140M
+    goes_on 'without one that cannot be used' cudaMemGetInfo@1:1,kernel:1 --device-memory=140M
     # The last wait is for the last download.
     SIMT_CALLS=calls "$GPUSORT" --parallel=1 many.u32 >got
     download=$(sed -n 's/^cudaEventSynchronize /cudaEventSynchronize:/p' calls)
@@ -267,7 +267,7 @@ if [ -n "$is_simt" ] && [ "$is_sanitized" = no ]; then
     ok_file 'after a failed download' got many.up -- env SIMT_FAIL="$download" "$GPUSORT" --parallel=1 -o got many.u32
     ok_fails_with 'a failed download after some of it was written' 2 '^gpusort: device 0: ' -- \
         env SIMT_FAIL="$download" "$GPUSORT" --parallel=1 many.u32
-    for env in SIMT_MEMORY_BYTES=100000000 SIMT_FAIL=cudaMalloc:1; do
+    for env in SIMT_MEMORY_BYTES=70000000 SIMT_FAIL=cudaMalloc:1; do
         ok_output "numbers of a pipe, with $env" many.up -- \
             env $env "$GPUSORT" --parallel=1 --format=raw --type=u32 < <(cat many.u32)
     done

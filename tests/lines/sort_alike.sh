@@ -7,11 +7,12 @@
 command -v python3 >/dev/null || skip_all 'no Python'
 
 # Writes a file of each kind of lines.
-python3 - "$(full_or_small 10000 1500)" <<'END'
+read -ra sizes <<<"$(full_or_small '10000 100000 5000000' '1500 30000 1300000')"
+python3 - "${sizes[@]}" <<'END'
 import random
 import sys
 
-many = int(sys.argv[1])
+many, giant, longest = map(int, sys.argv[1:])
 rng = random.Random(7)
 
 
@@ -60,7 +61,7 @@ write("ladder", many, lambda i: ladder(b"a", BYTES))
 write("ladder_numbers", many, lambda i: rng.choice([b"0.", b"0.", b"-0.", b"5", b"-7"]) + ladder(b"1", DIGITS))
 write("far", 300, lambda i: b" " * 40 + b"b" * rng.choice([8190, 8192, 8200]) +
       ladder(b"c", BYTES) + b" d")
-write("giant", 60, lambda i: b"1" * (100000 - rng.randrange(2)) + rng.choice(BYTES))
+write("giant", 60, lambda i: b"1" * (giant - rng.randrange(2)) + rng.choice(BYTES))
 write("spelled", many, lambda i: spelled())
 write("spelled_few", 40, lambda i: spelled())
 for values in 5, 1000, 100000:
@@ -68,8 +69,8 @@ for values in 5, 1000, 100000:
 # As many equal keys as a tile of the GPU has lines, or one more or less.
 write("tiles", 4100, lambda i: b"%d" % (i // 1024) + rng.choice([b""] * 200 + [b".0"]))
 # Longer than the blocks in which lines are found and the buffers in which they are written.
-write("longest", 3000, lambda i: rng.choice([b"", b"2"]) + b"0" * (5000000 - i // 700
-      if i in (0, 700) else 90000 if i % 500 == 0 else 0) + rng.choice([b"", b" ", b" 7 1", b"1", b" 3K", b"b a"]))
+write("longest", 3000, lambda i: rng.choice([b"", b"2"]) + b"0" * (longest - i // 700
+      if i in (0, 700) else giant if i % 500 == 0 else 0) + rng.choice([b"", b" ", b" 7 1", b"1", b" 3K", b"b a"]))
 END
 
 number=0
