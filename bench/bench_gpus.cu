@@ -11,6 +11,7 @@
 #include "cuda/block/thread_key.cuh"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_memory.h"
 #include "cuda/group/gpus.h"
 
 #include <algorithm>
