@@ -39,12 +39,29 @@ HOST_DEVICE static inline bool line_is_blank(char c)
     return byte <= ' ' && (blanks >> byte & 1) != 0;
 }
 
+/* Returns 0x80 in each byte of the word that is a blank, and 0 in the others. Short fields seldom
+ * need it: inline, it makes -k5,5 of numbers take 17% more user time (2026-11). */
+__attribute__((noinline, unused)) HOST_DEVICE static uint64_t line_blank_mask(uint64_t word)
+{
+    return byte_mask(word, byte_in_all(' ')) | byte_mask(word, byte_in_all('\t')) |
+           byte_mask(word, byte_in_all('\n'));
+}
+
+/* Skips 8 bytes per step if all of them are blanks; 8 that were skipped before take one comparison.
+ * No blank has a bit of 0xd4. */
 HOST_DEVICE static inline const char *line_skip_blanks(const char *p, const char *line_end)
 {
 #ifndef __CUDA_ARCH__
-    uint64_t word;
-    while (line_end - p >= 8 && (memcpy(&word, p, 8), word == byte_in_all(' ')))
-        p += 8;
+    uint64_t word, blanks = byte_in_all(' ');
+    for (; line_end - p >= 8; p += 8) {
+        memcpy(&word, p, 8);
+        if (word == blanks)
+            continue;
+        if ((word & byte_in_all((char)0xd4)) != 0 ||
+            line_blank_mask(word) != byte_in_all((char)0x80))
+            break;
+        blanks = word;
+    }
 #endif
     while (p < line_end && line_is_blank(*p))
         p++;
@@ -64,8 +81,8 @@ HOST_DEVICE static inline const char *line_find_byte(int byte, const char *p, co
 #endif
 }
 
-/* Skips bytes that are above all blanks, 8 per step. May stop before the last 7 of them. */
-HOST_DEVICE static inline const char *line_skip_others(const char *p, const char *line_end)
+/* Returns the first blank, or the end. Reads 8 bytes per step. */
+HOST_DEVICE static inline const char *line_find_blank(const char *p, const char *line_end)
 {
 #ifndef __CUDA_ARCH__
     for (; line_end - p >= 8; p += 8) {
@@ -74,12 +91,18 @@ HOST_DEVICE static inline const char *line_skip_others(const char *p, const char
         /* The lowest top bit that is set is that of the first byte up to ' '. Above it, a borrow
          * may set others. */
         const uint64_t found = (word - byte_in_all('!')) & ~word & byte_in_all((char)0x80);
-        if (found != 0)
-            return p + __builtin_ctzll(found) / 8;
+        if (found == 0)
+            continue;
+        const char *const first = p + __builtin_ctzll(found) / 8;
+        if (line_is_blank(*first))
+            return first;
+        const uint64_t blanks = line_blank_mask(word);
+        if (blanks != 0)
+            return p + __builtin_ctzll(blanks) / 8;
     }
-#else
-    (void)line_end;
 #endif
+    while (p < line_end && !line_is_blank(*p))
+        p++;
     return p;
 }
 
@@ -89,10 +112,7 @@ HOST_DEVICE static inline const char *line_field_end(int separator, const char *
 {
     if (separator != LINE_SEPARATOR_BLANKS)
         return line_find_byte(separator, p, line_end);
-    p = line_skip_others(line_skip_blanks(p, line_end), line_end);
-    while (p < line_end && !line_is_blank(*p))
-        p++;
-    return p;
+    return line_find_blank(line_skip_blanks(p, line_end), line_end);
 }
 
 /* Returns the start of the field that is `count` fields after the one that starts at p. */

@@ -57,6 +57,8 @@ write("long", 1500, lambda i: long_number(rng.choice([16, 17, 18, 34, 35, 36, 52
 write("long_fields", 700, lambda i: b"x " + long_number(1000))
 write("alike", many, lambda i: rng.choice([b"0.", b"0.", b"00.", b"-7.", b"-7."]) + alike(b"0"))
 write("alike_fields", many // 4, lambda i: alike(b"f") + b" 5." + alike(b"1") + b" :-" + alike(b"01"[i % 2:][:1]))
+write("blanks", many // 2, lambda i: bytes(rng.choice(b"   \t\t\t\r\x01\x1f\x0b!a\x80\xff") for _ in range(rng.randrange(60))) +
+      rng.choice([b" ", b"\t", b" \t\t", b"\r", b"a\x01"]) * rng.randrange(40) + b"%d" % rng.randrange(9))
 write("ladder", many, lambda i: ladder(b"a", BYTES))
 write("ladder_numbers", many, lambda i: rng.choice([b"0.", b"0.", b"-0.", b"5", b"-7"]) + ladder(b"1", DIGITS))
 write("far", 300, lambda i: b" " * 40 + b"b" * rng.choice([8190, 8192, 8200]) +
@@ -92,6 +94,7 @@ long|-n, -nr, -h, -hu, -nu, -ns
 long_fields|-k2n, -k2, -k2h -u, -k2r, -k2nr -s
 alike|-n, -nr, -hu, -ns, -k1, -k1r -s, -g
 alike_fields|-k1 -k2n, -k2n -k1r, -k3h -u, -k2n -k1.100 -s, -t: -k2n -k1
+blanks|-k1, -k2, -k3b -s, -k4n -k1r, -k3.2 -u
 ladder|-k1, -k1r, -k1r -k2, -k1 -k2 -s, -k1r -k2 -u, -u -k1, -k1.9 -s, -k2 -k1r
 ladder_numbers|-n, -nr, -h, -nu, -ns, -k1nr -k1
 far|-k1, -k1.2, -k1.2r -k2, -k2 -u, -k1.41 -u, -s -k1b
