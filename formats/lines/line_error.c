@@ -95,8 +95,7 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
 #define TRUTH "([Tt]rue|TRUE|[Ff]alse|FALSE)"
 #define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
 
-static const char numbers_of_a_line[] =
-    "each number has to be on a line of its own";
+static const char numbers_of_a_line[] = "each number has to be on a line of its own";
 
 /* The probable meaning of a line, as an extended regular expression for its text, and advice: for
  * lines, and for numbers that are read from text (NULL: none). The first match counts. */
