@@ -123,7 +123,9 @@ struct radix_decision radix_decide(const struct radix_tuning *tuning,
         return decide(RADIX_STRATEGY_UPPER_DIGITS, "the lower halves are in order");
     if (!has_digits(facts, count, item_bytes))
         return decide(RADIX_STRATEGY_MODELS, "indices are not positions");
-    if (count < tuning->models_least || facts->sampled == 0)
+    if (count < tuning->models_least)
         return decide(RADIX_STRATEGY_DIGITS, "too few items for a model");
+    if (facts->sampled == 0)
+        return decide(RADIX_STRATEGY_DIGITS, "the lower halves are nearly in order");
     return decide_by_sample(tuning, facts, count, item_bytes);
 }

@@ -352,7 +352,7 @@ static struct devices working_devices(const struct plan *plan, unsigned shown, u
     return devices;
 }
 
-/* Leaves the first device, and those whose memory it can use for text. */
+/* Keeps the first device and those whose memory it can use for text, and drops the others. */
 static void keep_reachable(const struct backend *backend, struct devices *devices)
 {
     unsigned count = 1;
@@ -490,8 +490,9 @@ static uint64_t device_bytes(const struct plan *plan)
     return __builtin_mul_overflow(bytes, arrays, &bytes) ? UINT64_MAX : bytes;
 }
 
-/* Minimum memory of each GPU if several sort together. A host with smaller ones uses several only
- * if they are named. So data of up to half of it never starts a second GPU. */
+/* Minimum memory of each GPU if several sort numbers together. A host with smaller ones uses
+ * several only if they are named. So numbers of up to half of it, and text of up to a third, never
+ * start a second GPU. */
 #define SEVERAL_BYTES_MIN ((uint64_t)30 << 30)
 
 /* Returns the number of GPUs to show to CUDA, which starts all that it is shown: 1 unless the data
@@ -539,6 +540,8 @@ static bool probe_fewest(const struct options *options, struct plan *plan,
                             : !probe_devices(options, plan, gpu, &devices, error))
             return false;
         if (has_room(plan)) {
+            if (is_text && devices.count < count)
+                note_reason(plan, "; ", "without those whose memory the first GPU cannot use");
             if (plan->job.sort.device_count > 1)
                 note_reason(plan, "; ",
                             is_text ? "lines that do not fit the first GPU use the others, too"

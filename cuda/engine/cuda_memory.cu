@@ -100,10 +100,9 @@ static size_t find_room(const struct cuda_pool *pool, unsigned i, struct error *
     size_t bytes = 0;
     const bool is_known =
         cuda_device_use(room->device, cause) && cuda_memory_free_bytes(room->device, &bytes, cause);
-    const bool is_selected = cuda_device_use(pool->spec->device, cause);
-    return is_known && is_selected
-               ? std::min(bytes / 64 * 63, room->bytes - std::min(room->bytes, pool->taken[i]))
-               : 0;
+    (void)cuda_device_use(pool->spec->device, cause);
+    return is_known ? std::min(bytes / 64 * 63, room->bytes - std::min(room->bytes, pool->taken[i]))
+                    : 0;
 }
 
 static CUmemLocation location_of(unsigned device)
@@ -183,12 +182,16 @@ bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool is_read_seld
     struct error cause = {}, shortage = {};
     const size_t room = is_alone ? SIZE_MAX : find_room(pool, 0, &cause);
     const bool from_last = is_read_seldom && bytes > room / 4 && !is_alone;
+    const struct cuda_pool before = *pool;
     *array = {};
-    if ((from_last || bytes > room) && map_array(pool, bytes, from_last, array, &cause))
+    if ((from_last || bytes > room) && map_array(pool, bytes, from_last, array, &cause) &&
+        cuda_device_use(pool->spec->device, &cause))
         return true;
     cuda_array_free(array);
+    *pool = before;
     /* This device may have more than its limit, which may be too low for any array. */
-    if (cuda_memory_allocate(pool->spec->device, bytes, &array->memory, &shortage)) {
+    if (cuda_device_use(pool->spec->device, &shortage) &&
+        cuda_memory_allocate(pool->spec->device, bytes, &array->memory, &shortage)) {
         pool->taken[0] += bytes;
         return true;
     }

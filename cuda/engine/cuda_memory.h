@@ -34,7 +34,7 @@ bool cuda_memory_allocate(unsigned device, size_t bytes, void **memory, struct e
 /* What an engine took of each of its devices. */
 struct cuda_pool {
     const struct sort_spec *spec; /* spec->device uses the arrays; it is the first of the devices */
-    size_t taken[BACKEND_DEVICES_MOST];
+    size_t taken[BACKEND_DEVICES_MOST]; /* bytes of all arrays */
 };
 
 struct cuda_array {
@@ -43,11 +43,12 @@ struct cuda_array {
     size_t mapped;
 };
 
-/* Allocates `bytes` bytes, at least 1. Each device gives what is free, up to its limit in the spec;
- * further devices are started only if those before have no room, and left out if they fail. An
- * array that is read seldom begins with the last device, if its fourfold has no room on the first.
- * The caller frees the array, also after a failure. spec->device must be selected, and is so on
- * return. */
+/* Allocates `bytes` bytes, at least 1. The devices give in their order what is free, up to their
+ * limit in the spec and a unit of mapping, 2 MiB, more; a device is asked, and so started, only if
+ * those before it have too little, and left out if it fails. An array that is read seldom, and
+ * takes more than a quarter of the first device, is taken from the last device on, so that arrays
+ * that are read often find room on the first. The caller frees the array, also after a failure.
+ * spec->device must be selected, and is so on success. */
 bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool is_read_seldom,
                          struct cuda_array *array, struct error *error);
 

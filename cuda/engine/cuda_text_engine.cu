@@ -8,8 +8,8 @@
  *         -> pinned slots, ahead of the caller
  *
  * The device has the text, two arrays of items, and a workspace that each step has to itself. Of
- * several devices, the first one works, in the memory of the others too if its own is too small
- * (cuda_memory.h). Then the text is in theirs, because items are read more often.
+ * several devices, the first one works, in the memory of the others too if its own may be too
+ * small (cuda_memory.h). Then the text is in theirs, because items are read more often.
  *
  *   array     key                          sort      refine    gather
  *   items     filled                       sorted    refined   read

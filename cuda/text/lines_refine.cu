@@ -18,6 +18,7 @@
  * Source: rounds over the open tie groups are the radix form of J. L. Bentley, R. Sedgewick, "Fast
  * algorithms for sorting and searching strings", SODA 1997, breadth first.
  */
+#include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_lines.h"
 
 #include "core/byte_words.h"
@@ -334,15 +335,20 @@ static bool refine_leave_all(struct refine_run *run, struct error *error)
 /* Sorts the device's tie groups, `count` items, or leaves all to the host if there is no memory. */
 static bool refine_on_device(struct refine_run *run, size_t count, struct error *error)
 {
-    size_t bytes = 0;
-    struct cuda_array memory;
+    size_t bytes = 0, free_bytes = 0;
+    struct cuda_array memory = {};
     struct error shortage = {};
     (void)refine_lay_rounds(run->refine, count, NULL, &bytes);
     if (count == 0)
         return true;
-    const bool is_sorted = cuda_array_allocate(run->refine->pool, bytes, false, &memory, &shortage)
-                               ? refine_rounds(run, memory.memory, count, error)
-                               : refine_leave_all(run, error);
+    if (!cuda_memory_free_bytes(run->device, &free_bytes, error))
+        return false;
+    const bool has_room =
+        (run->refine->pool->spec->device_count > 1 || bytes <= free_bytes / 16 * 15) &&
+        cuda_array_allocate(run->refine->pool, bytes, false, &memory, &shortage);
+    const bool is_sorted =
+        cuda_device_use(run->device, error) &&
+        (has_room ? refine_rounds(run, memory.memory, count, error) : refine_leave_all(run, error));
     (void)cudaStreamSynchronize(run->stream);
     cuda_array_free(&memory);
     return is_sorted;

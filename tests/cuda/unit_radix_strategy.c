@@ -60,6 +60,7 @@ static void each_kind_of_keys_has_its_strategy(void **state)
         {"enough for models", {SMOOTH}, models_least, {NULL, "models", NULL}},
         {"too few for models", {SMOOTH}, models_least - 1, {NULL, "digits", NULL}},
         {"no sample", {UNSAMPLED}, 100000, {NULL, "digits", NULL}},
+        {"no sample of many", {UNSAMPLED}, MANY, {NULL, "digits", NULL}},
         {"no sample, items", {UNSAMPLED, .no_index = 0}, 100000, {NULL, NULL, "digits"}},
         {"rough items out of place", {SMOOTH, ROUGH}, MANY, {NULL, NULL, "models"}},
         {"a few of them", {SMOOTH, ROUGH}, 100000, {NULL, NULL, "models"}},

@@ -436,7 +436,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
         X(cuMemSetAccess),
     };
 #undef X
-    return api_call("cudaGetDriverEntryPointByVersion").run([&] {
+    return api_call("cudaGetDriverEntryPointByVersion").run_without_device([&] {
         const auto found = functions.find(name);
         *function = found == functions.end() ? nullptr : found->second;
         *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
