@@ -475,10 +475,12 @@ static bool probe_backend(const struct options *options, struct plan *plan,
     return true;
 }
 
+/* Lines need their text and 32 bytes each: three times their bytes in all if they have 16. */
+#define LINES_MULTIPLE 3u
+
 /* Returns the bytes that the GPU's memory must hold: items and scratch, and for a selection some
- * batches more. Lines need their text and 32 bytes each: three times their bytes in all if they
- * have 16. Of an unknown size, as many bytes must fit as the GPU pays for: if more come, numbers
- * are sorted in parts, and lines by the spare backend. */
+ * batches more; for lines an estimate. Of an unknown size, as many bytes must fit as the GPU pays
+ * for: if more come, numbers are sorted in parts, and lines by the spare backend. */
 static uint64_t device_bytes(const struct plan *plan)
 {
     const uint64_t input = is_size_known(plan) ? plan->input_bytes : gpu_pays_from(plan);
@@ -486,8 +488,8 @@ static uint64_t device_bytes(const struct plan *plan)
     uint64_t bytes = is_text               ? input
                      : is_size_known(plan) ? engine_bytes(plan)
                                            : item_bytes_of(plan, input);
-    const unsigned arrays = is_text ? 3 : is_selection(plan) ? 8 : 2;
-    return __builtin_mul_overflow(bytes, arrays, &bytes) ? UINT64_MAX : bytes;
+    const unsigned multiple = is_text ? LINES_MULTIPLE : is_selection(plan) ? 8 : 2;
+    return __builtin_mul_overflow(bytes, multiple, &bytes) ? UINT64_MAX : bytes;
 }
 
 /* Minimum memory of each GPU if several sort numbers together. A host with smaller ones uses
@@ -517,7 +519,7 @@ static unsigned shown_devices(const struct options *options, const struct plan *
 static bool has_room(const struct plan *plan)
 {
     const uint64_t bytes = plan->device.memory_bytes;
-    return plan->job.keep_lines ? bytes >= device_bytes(plan) / 3
+    return plan->job.keep_lines ? bytes >= device_bytes(plan) / LINES_MULTIPLE
                                 : bytes / 16 * 15 >= device_bytes(plan);
 }
 
