@@ -169,7 +169,8 @@ block_draw_repeats(const K *items, size_t count, const struct key_order &encodin
 }
 
 /* Finds what the sample shows. At least RADIX_LOOK_SAMPLE items. Keys of 8 bytes above an index
- * need no sample: their upper digits are sorted, whatever they are. */
+ * need no sample: their upper digits are sorted, or all digits if the indices prove out of order.
+ */
 template <typename K>
 __device__ __forceinline__ void
 block_look_at_sample(const K *items, size_t count, const struct key_order &encoding,
