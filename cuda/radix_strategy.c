@@ -76,8 +76,8 @@ static struct radix_decision decide(enum radix_strategy strategy, const char *re
 unsigned radix_repeats_sample(size_t count)
 {
     unsigned sample = 1;
-    while (sample < (unsigned)1 << 17 && sample <= count / 4 &&
-           (size_t)sample * sample < 64 * count)
+    while (sample < (unsigned)1 << 18 && sample <= count / 4 &&
+           (size_t)sample * sample / 1024 < count)
         sample *= 2;
     return sample;
 }

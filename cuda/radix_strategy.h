@@ -73,8 +73,9 @@ const char *radix_strategy_name(enum radix_strategy strategy);
 /* True if a sample of this many items decides. */
 bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes);
 
-/* The size of a larger sample, of items of 16 bytes: 8 to 16 times sqrt(count), but at
- * most 2^17 and count / 2; a power of two. */
+/* The size of a larger sample, of items of 16 bytes: 32 to 64 times sqrt(count), but at most 2^18
+ * and count / 2; a power of two. With a quarter of it, one array in four whose items share 0.7 keys
+ * seemed to share less than 0.6. */
 unsigned radix_repeats_sample(size_t count);
 
 /* Chooses how to sort `count` items of 4, 8 or 16 bytes. */

@@ -110,9 +110,10 @@ static void items_that_share_keys_have_digits(void **state)
 static void the_larger_sample_fits_the_scratch(void **state)
 {
     assert_int_equal(radix_repeats_sample(0), 1);
-    assert_int_equal(radix_repeats_sample(4095), 512);
-    assert_int_equal(radix_repeats_sample(4097), 1024);
-    assert_int_equal(radix_repeats_sample(SIZE_MAX), 1 << 17);
+    assert_int_equal(radix_repeats_sample(4095), 1024);
+    assert_int_equal(radix_repeats_sample(4097), 2048);
+    assert_int_equal(radix_repeats_sample(1 << 22), 1 << 16);
+    assert_int_equal(radix_repeats_sample(SIZE_MAX), 1 << 18);
 }
 
 static void a_sample_is_taken_where_it_decides(void **state)
