@@ -144,7 +144,7 @@ bool option_words_set_argsort(const char *word, struct options *options, struct 
     const struct key_type *const type =
         word ? key_type_find(word, strlen(word), &endian) : &key_types[KEY_TYPE_u64];
     const bool is_integer = type && (type->kind == KEY_UNSIGNED || type->kind == KEY_SIGNED);
-    if (!is_integer || type->bytes < 4)
+    if (!is_integer || (type->bytes != 4 && type->bytes != 8))
         return error_set(error, "unknown type of indices '%s': it is u32, u64, i32 or i64", word);
     if (endian == ENDIAN_BIG)
         return error_set(

@@ -23,6 +23,7 @@
 /* Bytes of a block, enough to divide among threads: one thread parses 4 MiB of text in about 8
  * ms. */
 #define BLOCK_BYTES ((size_t)4 << 20)
+_Static_assert(BLOCK_BYTES > SOURCE_PEEK_MAX, "a block holds what is peeked at");
 
 /* Minimum bytes of a piece for a thread. */
 #define PIECE_BYTES ((size_t)64 << 10)

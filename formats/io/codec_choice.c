@@ -15,6 +15,7 @@
 /* Bytes that show whether data that begins like compressed data is compressed: more than a block of
  * any codec (128 KiB for zstd), because a whole one is decoded. */
 #define LOOK_BYTES ((size_t)256 << 10)
+_Static_assert(LOOK_BYTES <= SOURCE_PEEK_MAX, "room at the head");
 
 /* The first bytes of the file, already read. */
 struct head {

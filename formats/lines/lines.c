@@ -184,7 +184,7 @@ static size_t memory_used_at_most(const struct lines *lines)
                                        (lines->bytes - lines->counted_bytes));
 }
 
-/* Counted lines exceed the room. */
+/* Text that might exceed the room was counted by lines_read_input(), so the bound is exact. */
 bool lines_exceed(const struct lines *lines, size_t room)
 {
     return memory_used_at_most(lines) > room && lines_count(lines) + lines->tail_lines > 0;

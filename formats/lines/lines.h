@@ -33,8 +33,8 @@ struct lines *lines_create(unsigned threads, const struct line_order *order);
 bool lines_begin_input(struct lines *lines, const char *name, size_t lines_read,
                        struct error *error);
 
-/* Reads more of the input begun last: at most about `most` bytes, and not many more than fit if
- * text and items may take `room` bytes (SIZE_MAX: no limit). Sets *ended at the end of the input. A
+/* Reads more of the input begun last: about `most` bytes at most, and stops soon after text and
+ * items together take `room` bytes (SIZE_MAX: no limit). Sets *ended at the end of the input. A
  * last line without a terminator then gets one. */
 bool lines_read_input(struct lines *lines, struct source *source, size_t room, size_t most,
                       bool *ended, struct error *error);

@@ -30,8 +30,8 @@
  * with a chosen one. */
 #define ROUNDS_BY_WORDS 4u
 
-/* Loads of a row above the number that halving the lines explains. After that, whole rows are
- * compared: few lines may share a long prefix, and of many lines each choice may be bad. */
+/* Each load should halve the lines. After this many loads more, whole rows are compared. That
+ * happens if few lines share a long prefix, or if every chosen line is near an end. */
 #define ROUNDS_MORE 16u
 
 /* The index of a line that is dropped because an equal one comes before it. */

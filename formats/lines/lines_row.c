@@ -2,7 +2,7 @@
 /* lines_row.c - see lines_text.h.
  *
  * In rows of words, the words that all lines share are skipped, and the next word is loaded. In
- * rows of bytes, and in rows of words where the former takes too long, one of the lines is chosen
+ * rows of bytes, and in rows of words where loading word by word takes too long, a line is chosen
  * and each line is compared with it:
  *
  *   the chosen line   a b c d e f g h i j k
@@ -64,7 +64,7 @@ struct line_row {
 /* Returns word `index` of the row, which must not end before it. */
 static inline uint64_t lines_row_word(struct line_row *row, size_t index)
 {
-    if (row->kind == ROW_PLACE)
+    if (row->kind == ROW_POSITION)
         return row->place;
     return row->kind == ROW_VALUE ? row->value[index] : decimal_word(&row->decimal, index);
 }
@@ -73,7 +73,7 @@ static inline uint64_t lines_row_word(struct line_row *row, size_t index)
  * complemented. */
 static inline bool lines_row_word_is_last(enum row_kind kind, uint64_t word, size_t index)
 {
-    if (kind == ROW_PLACE)
+    if (kind == ROW_POSITION)
         return true;
     return kind == ROW_VALUE ? index == 1 : decimal_word_is_last(word, index);
 }
@@ -148,7 +148,7 @@ struct row_column *lines_row_columns(const struct line_order *order)
         };
     const bool is_stable = line_order_is_stable(order);
     columns[order->key_count] = (struct row_column){
-        .kind = is_stable ? ROW_PLACE : ROW_LINE,
+        .kind = is_stable ? ROW_POSITION : ROW_LINE,
         .complement = order->reverse && !is_stable ? UINT64_MAX : 0,
     };
     return columns;
@@ -171,7 +171,7 @@ static void lines_row_open(const struct lines *lines, struct key_index item, siz
                            struct line_row *row)
 {
     row->kind = lines->columns[column].kind;
-    if (row->kind == ROW_PLACE) {
+    if (row->kind == ROW_POSITION) {
         row->place = item.index;
         return;
     }

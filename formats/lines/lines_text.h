@@ -86,7 +86,7 @@ static inline size_t lines_block_bytes(const struct lines *lines, size_t block)
  *   the position           one word
  *
  * The image that lines_key makes of the first key is word 0 of its row, or the first 7 bytes. Only
- * with -g it comes before the row: it is the double nearest to the long double.
+ * with -g it is no part of the row: it is the nearest double, and the row has the long double.
  */
 
 /* Minimum number of items per task: about 0.2 ms of work. */
@@ -98,7 +98,7 @@ enum row_kind {
     ROW_VALUE,   /* -g */
     ROW_BYTES,   /* of a part of the line */
     ROW_LINE,    /* bytes of the whole line; its end need not be known */
-    ROW_PLACE
+    ROW_POSITION
 };
 
 /* A position in the rows. */
@@ -112,7 +112,7 @@ struct row_column {
     uint64_t complement; /* XORed with its words, to make them ascending */
 };
 
-/* Returns the columns of an order: key_count + 1, including the position. NULL if memory runs out.
+/* Returns the columns of an order: key_count + 1, including the last one. NULL if memory runs out.
  * The caller frees them. */
 struct row_column *lines_row_columns(const struct line_order *order);
 
