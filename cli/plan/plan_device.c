@@ -696,7 +696,7 @@ static void choose_spare(const struct options *options, struct plan *plan)
 
 double plan_several_seconds(const struct plan *plan)
 {
-    const uint64_t bytes = is_text_for_gpu(plan) ? 0 : coming_bytes(plan); /* the first one sorts */
+    const uint64_t bytes = is_text_for_gpu(plan) ? 0 : engine_bytes(plan); /* the first one sorts */
     return auto_estimate_several(&plan->estimate, plan->job.sort.device_count, bytes);
 }
 

@@ -108,6 +108,8 @@ ok_says '--explain names the devices' '^device     gpu:1,0: ' -- \
     gpusort --device=gpu:1,0 --explain --format=raw --type=f64 "$in"
 ok_says '--explain estimates one and several' ' gpu [0-9.]+ s, 2 gpus [0-9.]+ s' -- \
     gpusort --device=gpu:1,0 --explain --format=raw --type=f64 "$in"
+ok_says '--explain estimates the first ones of a pipe' ' gpu [0-9.]+ s, 2 gpus [0-9.]+ s' -- \
+    gpusort --device=gpu:1,0 --explain --top=10 --format=raw --type=f64 < <(head -c 3000000 /dev/zero)
 gpusort "${sorts[@]}" --stats=json --trace=trace -o got "$in" 2>stats
 ok_json '--stats has the exchange and the devices' "s['device']['count'] == $devices and
     s['stages']['exchange']['seconds'] > 0 and s['model']['gpus_seconds'] > 0" stats
