@@ -34,6 +34,7 @@ struct plan {
     const struct auto_row *row;              /* gives the path and tile if the user names none */
     struct device_room rooms[BACKEND_DEVICES_MOST]; /* of several devices, as job.sort.devices */
     char device_names[BACKEND_DEVICES_MOST][sizeof((struct device_facts *)0)->name];
+    unsigned device_total; /* number of GPUs, for --explain with gpu:all; 0: not known */
     bool has_estimate;
     struct auto_estimate estimate; /* of the sort on either device */
     uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
@@ -65,8 +66,8 @@ bool plan_begin(struct options *options, struct plan *plan, struct error *error)
  * collective. */
 bool plan_make(struct options *options, struct plan *plan, struct error *error);
 
-/* Called after the job of the plan has failed with *error and was undone. If a GPU that the user
- * has not named caused the error, and the inputs can be read again, replaces the plan by one
+/* Called after the job of the plan has failed with *error and was undone. If a GPU whose number the
+ * user has not given caused the error, and the inputs can be read again, replaces the plan by one
  * without this GPU. Otherwise, or if that fails, returns false; *error is not changed. */
 bool plan_again(struct options *options, struct plan *plan, const struct error *error);
 
@@ -142,8 +143,8 @@ bool plan_choose_device(const struct options *options, struct plan *plan, struct
  * one: both may have one writer, which goes on to the second only when the first has been read. */
 void plan_read_ahead(const struct options *options, const struct plan *plan, const char *next);
 
-/* Returns the estimated seconds of the plan's job on the devices that sort together. */
-double plan_several_seconds(const struct plan *plan);
+/* Returns the estimated seconds of the plan's job on `devices` GPUs that sort together. */
+double plan_several_seconds(const struct plan *plan, unsigned devices);
 
 /* Sets the directories of temporary files, if they are not set yet. */
 bool plan_choose_directories(struct options *options, struct memory_limits *memory,

@@ -317,39 +317,13 @@ static void share_devices(struct devices *devices, const struct group *group)
     devices->count = count;
 }
 
-/* Returns the devices of --device, at least one; a device that does not exist is reported later. By
- * default it is the first, or for ranks on one host one each. */
-static struct devices named_devices(const struct options *options, const struct plan *plan,
-                                    const struct backend *backend)
+static void drop_failed(const struct plan *plan, struct devices *devices)
 {
-    const struct group *const group = plan->job.group;
-    struct devices devices = first_devices(1);
-    if (backend == backends[0])
-        return devices;
-    if (options->all_devices)
-        devices = first_devices(backend->count(BACKEND_DEVICES_MOST));
-    else if (options->device_count == 0 && group)
-        devices = first_devices(backend->count(
-            group->host_size < BACKEND_DEVICES_MOST ? group->host_size : BACKEND_DEVICES_MOST));
-    for (unsigned i = 0; i < options->device_count; i++)
-        devices.numbers[i] = options->devices[i];
-    if (options->device_count > 0)
-        devices.count = options->device_count;
-    if (devices.count == 0)
-        return first_devices(1);
-    if (group)
-        share_devices(&devices, group);
-    return devices;
-}
-
-/* Returns up to `count` devices that have not failed, of the first `shown` devices. */
-static struct devices working_devices(const struct plan *plan, unsigned shown, unsigned count)
-{
-    struct devices devices = {0};
-    for (unsigned i = 0; i < shown && devices.count < count; i++)
-        if (!(plan->failed_devices >> i & 1))
-            devices.numbers[devices.count++] = i;
-    return devices;
+    unsigned count = 0;
+    for (unsigned i = 0; i < devices->count; i++)
+        if (!(plan->failed_devices >> devices->numbers[i] % BACKEND_DEVICES_MOST & 1))
+            devices->numbers[count++] = devices->numbers[i];
+    devices->count = count;
 }
 
 /* Keeps the first device and those whose memory it can use for text, and drops the others. */
@@ -439,7 +413,7 @@ static bool probe_devices(const struct options *options, struct plan *plan,
                           const struct backend *backend, const struct devices *devices,
                           struct error *error)
 {
-    const bool is_several = devices->count > 1 && plan->job.action == JOB_SORT;
+    const bool is_several = devices->count > 1;
     plan->job.backend = is_several ? backend->several : backend;
     plan->job.sort.device = devices->numbers[0];
     plan->job.sort.device_count = 0;
@@ -456,118 +430,173 @@ static bool probe_devices(const struct options *options, struct plan *plan,
     return true;
 }
 
-static bool probe_backend(const struct options *options, struct plan *plan,
-                          const struct backend *backend, struct error *error)
-{
-    struct devices devices = named_devices(options, plan, backend);
-    const unsigned named = devices.count;
-    if (named > 1 && !show_devices(backend, &devices, error))
-        return false;
-    if (named > 1 && is_text_for_gpu(plan))
-        keep_reachable(backend, &devices);
-    if (!probe_devices(options, plan, backend, &devices, error))
-        return false;
-    if (devices.count < named)
-        note_reason(plan, "; ",
-                    "the first GPU sorts text, and has no link to the memory of others");
-    else if (named > 1 && plan->job.action != JOB_SORT)
-        note_reason(plan, "; ", "nothing is sorted");
-    return true;
-}
-
 /* Lines need their text and 32 bytes each: three times their bytes in all if they have 16. */
 #define LINES_MULTIPLE 3u
 
 /* Returns the bytes that the GPU's memory must hold: items and scratch, and for a selection some
  * batches more; for lines an estimate. Of an unknown size, as many bytes must fit as the GPU pays
- * for: if more come, numbers are sorted in parts, and lines by the spare backend. */
-static uint64_t device_bytes(const struct plan *plan)
+ * for: if more come, numbers are sorted in parts, and lines by the spare backend. With gpu:all they
+ * may need all of them. */
+static uint64_t device_bytes(const struct options *options, const struct plan *plan)
 {
+    const bool is_counted = is_size_known(plan) || is_selection(plan);
     const uint64_t input = is_size_known(plan) ? plan->input_bytes : gpu_pays_from(plan);
     const bool is_text = plan->job.keep_lines;
-    uint64_t bytes = is_text               ? input
-                     : is_size_known(plan) ? engine_bytes(plan)
-                                           : item_bytes_of(plan, input);
+    uint64_t bytes = is_text ? input : is_counted ? engine_bytes(plan) : item_bytes_of(plan, input);
     const unsigned multiple = is_text ? LINES_MULTIPLE : is_selection(plan) ? 8 : 2;
-    return __builtin_mul_overflow(bytes, multiple, &bytes) ? UINT64_MAX : bytes;
+    const bool is_open = options->all_devices && !is_counted;
+    return is_open || __builtin_mul_overflow(bytes, multiple, &bytes) ? UINT64_MAX : bytes;
 }
 
-/* Minimum memory of each GPU if several sort numbers together. A host with smaller ones uses
- * several only if they are named. So numbers of up to half of it, and text of up to a third, never
- * start a second GPU. */
-#define SEVERAL_BYTES_MIN ((uint64_t)30 << 30)
+/* Memory that each GPU is expected to have: by default, and with gpu:all. CUDA is shown as many as
+ * hold the data then, because it starts all that it is shown. If they are smaller, the CPU sorts,
+ * or with gpu:all these GPUs do in parts; more are used if they are named. Numbers of up to half of
+ * it, and text of up to a third, never start a second GPU. */
+#define DEFAULT_BYTES_MIN ((uint64_t)30 << 30)
+#define ALL_BYTES_MIN ((uint64_t)15 << 30)
 
-/* Returns the number of GPUs to show to CUDA, which starts all that it is shown: 1 unless the data
- * may need more. A selection needs one, because each GPU must have room for the first items. With a
- * limit of memory there are about twice as many, because one may fail. */
-static unsigned shown_devices(const struct options *options, const struct plan *plan,
-                              const struct backend *gpu)
+/* Several devices exchange the items through a second array, and merge them. */
+static bool can_be_several(const struct algorithm *algorithm)
+{
+    return algorithm->buffers > 1 && algorithm->count_max == SIZE_MAX;
+}
+
+/* Returns the number of GPUs that the data may need, as far as that is known before CUDA starts all
+ * that it is shown, in 0.2 s each. With a limit of memory there are about twice as many, because
+ * one may fail. Without gpu:all a selection is for one, because each must have room for the first
+ * items. */
+static unsigned wanted_devices(const struct options *options, const struct plan *plan,
+                               const struct backend *backend, bool must_fit)
 {
     const struct memory_size *const limit = &options->memory.device;
-    const bool is_limited = limit->is_said && limit->bytes / 2 < SEVERAL_BYTES_MIN;
-    const uint64_t least = is_limited ? limit->bytes / 2 + 1 : SEVERAL_BYTES_MIN;
-    const uint64_t wanted = (device_bytes(plan) - 1) / least + 1;
-    if (device_bytes(plan) <= least || plan->job.group || is_selection(plan) ||
-        plan->job.action != JOB_SORT)
+    const char *const path = is_text_for_gpu(plan) ? NULL : options->algorithm;
+    const bool is_all = options->all_devices;
+    const uint64_t expected = is_all ? ALL_BYTES_MIN : DEFAULT_BYTES_MIN;
+    const bool is_limited = limit->is_said && limit->bytes / 2 < expected;
+    const uint64_t least = is_limited ? limit->bytes / 2 + 1 : expected;
+    const uint64_t bytes = device_bytes(options, plan);
+    const uint64_t wanted = bytes / least + (bytes % least > 0);
+    if ((!is_all && (!must_fit || plan->job.group || is_selection(plan))) || wanted == 0 ||
+        (path && !can_be_several(backend_find_algorithm(backend, path))))
         return 1;
-    return gpu->count(wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST);
+    return wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST;
 }
 
-/* Returns true if the GPUs have room for the data. memory_limits_part() reserves a sixteenth of the
- * memory, so items that need it would be sorted in parts. Of text it is known only that its bytes
- * must fit. */
-static bool has_room(const struct plan *plan)
+/* Returns the devices that may be used: those that --device numbers, otherwise as many as the data
+ * may need. Ranks on one host take them in turns. A device that does not exist is reported later;
+ * one that has failed is left out. */
+static struct devices usable_devices(const struct options *options, struct plan *plan,
+                                     const struct backend *backend, bool must_fit)
 {
-    const uint64_t bytes = plan->device.memory_bytes;
-    return plan->job.keep_lines ? bytes >= device_bytes(plan) / LINES_MULTIPLE
-                                : bytes / 16 * 15 >= device_bytes(plan);
-}
-
-/* Takes as few GPUs as have room for the numbers, of those that have not failed. For text it takes
- * all that are shown: the engine uses no more of them than the lines need. */
-static bool probe_fewest(const struct options *options, struct plan *plan,
-                         const struct backend *gpu, struct error *error)
-{
-    const bool is_text = is_text_for_gpu(plan);
-    const unsigned shown = shown_devices(options, plan, gpu);
-    for (unsigned count = is_text && shown > 1 ? shown : 1; count <= shown || count == 1; count++) {
-        struct devices devices = working_devices(plan, shown > 0 ? shown : 1, count);
-        if (devices.count < (is_text ? 1 : count) && plan->failed_devices) {
-            error_merge(error, &plan->failure);
-            return false;
-        }
-        if (is_text && devices.count > 1)
-            keep_reachable(gpu, &devices);
-        if (plan->job.group ? !probe_backend(options, plan, gpu, error)
-                            : !probe_devices(options, plan, gpu, &devices, error))
-            return false;
-        if (has_room(plan)) {
-            if (is_text && devices.count < count)
-                note_reason(plan, "; ", "without those whose memory the first GPU cannot use");
-            if (plan->job.sort.device_count > 1)
-                note_reason(plan, "; ",
-                            is_text ? "lines that do not fit the first GPU use the others, too"
-                                    : "it does not fit the memory of fewer GPUs");
-            return true;
-        }
+    const struct group *const group = plan->job.group;
+    struct devices devices = {.count = options->device_count};
+    memcpy(devices.numbers, options->devices, sizeof devices.numbers);
+    if (backend == backends[0])
+        return first_devices(1);
+    if (options->all_devices && options->action == ACTION_EXPLAIN)
+        plan->device_total = backend->count(BACKEND_DEVICES_MOST);
+    if (devices.count == 0) {
+        const uint64_t wanted = (uint64_t)wanted_devices(options, plan, backend, must_fit) *
+                                (group ? group->host_size : 1);
+        const unsigned found = wanted == 1 ? 1
+                               : wanted < BACKEND_DEVICES_MOST
+                                   ? backend->count((unsigned)wanted)
+                                   : backend->count(BACKEND_DEVICES_MOST);
+        devices = first_devices(found > 0 ? found : 1);
     }
-    return error_set(error, plan->job.keep_lines ? "the text does not fit the GPU's memory"
-                            : shown > 1 ? "the data does not fit the memory of the GPUs twice"
-                                        : "the data does not fit the GPU's memory twice");
+    if (group)
+        share_devices(&devices, group);
+    drop_failed(plan, &devices);
+    return devices;
 }
 
-/* As probe_fewest(), without GPUs that turn out not to work. */
+/* Returns true if the GPUs hold the bytes. memory_limits_part() reserves a sixteenth of their
+ * memory, so items that need it would be sorted in parts. */
+static bool has_room(const struct plan *plan, uint64_t bytes)
+{
+    return plan->device.memory_bytes / 16 * 15 >= bytes;
+}
+
+/* Adds to the reason why these of the `usable` GPUs are taken. */
+static void note_number(const struct options *options, struct plan *plan, bool fits,
+                        unsigned usable)
+{
+    const unsigned devices = plan->job.sort.device_count > 1 ? plan->job.sort.device_count : 1;
+    const bool is_text = is_text_for_gpu(plan);
+    if (is_text && devices < usable)
+        note_reason(plan, "; ",
+                    "the first GPU sorts text, without those whose memory it cannot use");
+    if (options->device_count > 0)
+        return;
+    if (devices > 1)
+        note_reason(plan, "; ",
+                    is_text ? "lines that do not fit the first GPU use the others, too"
+                    : is_size_known(plan) ? "it does not fit the memory of fewer GPUs"
+                                          : "it may not fit the memory of fewer GPUs");
+    else if (options->all_devices && fits)
+        note_reason(plan, "; ",
+                    "one GPU has room for it, and each further one takes 0.2 s to start");
+    if (!fits && plan->device_total > devices)
+        note_reason(plan, "; ", "to use more of the GPUs, name them, as in gpu:0,1,2");
+}
+
+/* Fails with the error of a GPU that has failed before. */
+static bool fail_again(const struct plan *plan, struct error *error)
+{
+    error_merge(error, &plan->failure);
+    return false;
+}
+
+/* Takes the devices that --device numbers, or as few as have room for the numbers, which is the
+ * soonest: auto_estimate_several(). For text it takes all that may be used: the engine uses no more
+ * of them than the lines need. If they have no room, the data is sorted in parts, or that is an
+ * error if it must fit. Of text it is known only that its bytes must fit. */
+static bool probe_backend(const struct options *options, struct plan *plan,
+                          const struct backend *backend, bool must_fit, struct error *error)
+{
+    const bool is_text = is_text_for_gpu(plan), is_exact = options->device_count > 0;
+    const struct devices usable = usable_devices(options, plan, backend, must_fit);
+    const uint64_t bytes = device_bytes(options, plan);
+    bool fits = false;
+    if (usable.count == 0)
+        return fail_again(plan, error);
+    if (is_exact && usable.count > 1 && !show_devices(backend, &usable, error))
+        return false;
+    for (unsigned count = is_exact || is_text ? usable.count : 1; !fits && count <= usable.count;
+         count++) {
+        struct devices devices = usable;
+        devices.count = count;
+        if (is_text)
+            keep_reachable(backend, &devices);
+        if (!probe_devices(options, plan, backend, &devices, error))
+            return false;
+        fits = has_room(plan, bytes);
+    }
+    note_number(options, plan, fits, usable.count);
+    if (!must_fit || has_room(plan, is_text ? bytes / LINES_MULTIPLE : bytes))
+        return true;
+    if (plan->failed_devices)
+        return fail_again(plan, error);
+    return error_set(error, is_text ? "the text does not fit the GPU's memory"
+                            : usable.count > 1
+                                ? "the data does not fit the memory of the GPUs twice"
+                                : "the data does not fit the GPU's memory twice");
+}
+
+/* As probe_backend(), without GPUs that turn out not to work. */
 static bool probe_working(const struct options *options, struct plan *plan,
-                          const struct backend *gpu, struct error *error)
+                          const struct backend *gpu, bool must_fit, struct error *error)
 {
     struct error cause = {0};
-    while (!probe_fewest(options, plan, gpu, &cause)) {
+    while (!probe_backend(options, plan, gpu, must_fit, &cause)) {
         if (!plan_note_failure(plan, &cause)) {
             error_merge(error, &cause);
             return false;
         }
         cause = (struct error){0};
     }
+    if (plan->failed_devices)
+        note_reason(plan, "; without ", plan->failure.message);
     return true;
 }
 
@@ -583,18 +612,16 @@ static bool choose_backend_by_size(const struct options *options, struct plan *p
     if (!backend)
         error_set(&unusable, "this build has no GPU backend");
     else if (backend == backends[0])
-        (void)probe_backend(options, plan, backend, &unusable);
+        (void)probe_backend(options, plan, backend, false, &unusable);
     else {
         begin_beside_gpu(options, plan);
-        (void)probe_working(options, plan, backend, &unusable);
+        (void)probe_working(options, plan, backend, true, &unusable);
     }
-    if (!unusable.is_set && plan->failed_devices)
-        note_reason(plan, "; without ", plan->failure.message);
     if (!unusable.is_set)
         return true;
     snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", choice.reason,
              unusable.message);
-    return probe_backend(options, plan, backends[0], error);
+    return probe_backend(options, plan, backends[0], false, error);
 }
 
 static bool choose_backend(const struct options *options, struct plan *plan, struct error *error)
@@ -610,7 +637,8 @@ static bool choose_backend(const struct options *options, struct plan *plan, str
     struct error unusable = {0};
     if (named != backends[0])
         begin_beside_gpu(options, plan);
-    if (probe_backend(options, plan, named, &unusable))
+    if (options->all_devices ? probe_working(options, plan, named, false, &unusable)
+                             : probe_backend(options, plan, named, false, &unusable))
         return true;
     return error_set(error, "--%s=%s: %s", options->backend ? "device" : "algorithm",
                      options->backend ? options->backend : options->algorithm, unusable.message);
@@ -622,12 +650,6 @@ static bool has_tile_size(const struct algorithm *algorithm, size_t tile_size)
         if (*size == tile_size)
             return true;
     return false;
-}
-
-/* Several devices exchange the items through a second array, and merge them. */
-static bool can_be_several(const struct algorithm *algorithm)
-{
-    return algorithm->buffers > 1 && algorithm->count_max == SIZE_MAX;
 }
 
 /* Returns the row for the items of a device. If several devices cannot use the path of that row, it
@@ -694,10 +716,10 @@ static void choose_spare(const struct options *options, struct plan *plan)
     job->spare_sort.tile_size = algorithm_find_tile_size(job->spare_sort.algorithm, row->tile_size);
 }
 
-double plan_several_seconds(const struct plan *plan)
+double plan_several_seconds(const struct plan *plan, unsigned devices)
 {
     const uint64_t bytes = is_text_for_gpu(plan) ? 0 : engine_bytes(plan); /* the first one sorts */
-    return auto_estimate_several(&plan->estimate, plan->job.sort.device_count, bytes);
+    return auto_estimate_several(&plan->estimate, devices, bytes);
 }
 
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error)

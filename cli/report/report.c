@@ -238,11 +238,13 @@ static size_t least_parts(const struct plan *plan)
 
 static void print_model(FILE *stream, const char *prefix, const struct plan *plan)
 {
-    const unsigned devices = plan->job.sort.device_count;
+    const unsigned devices = plan->job.sort.device_count, all = plan->device_total;
     fprintf(stream, "%smodel      cpu %.4f s, gpu %.4f s", prefix, plan->estimate.cpu_seconds,
             plan->estimate.gpu_seconds);
     if (devices > 1)
-        fprintf(stream, ", %u gpus %.4f s", devices, plan_several_seconds(plan));
+        fprintf(stream, ", %u gpus %.4f s", devices, plan_several_seconds(plan, devices));
+    if (all > 1 && all > devices)
+        fprintf(stream, ", all %u %.4f s", all, plan_several_seconds(plan, all));
     fprintf(stream, ", start and transfers included%s\n",
             least_parts(plan) > 1 ? ", if all fitted in memory" : "");
 }

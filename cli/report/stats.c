@@ -130,7 +130,8 @@ static void add_model(struct fields *fields, const struct plan *plan,
     add_real(fields, model, "cpu", KIND_SECONDS, plan->estimate.cpu_seconds);
     add_real(fields, model, "gpu", KIND_SECONDS, plan->estimate.gpu_seconds);
     if (plan->job.sort.device_count > 1)
-        add_real(fields, model, "gpus", KIND_SECONDS, plan_several_seconds(plan));
+        add_real(fields, model, "gpus", KIND_SECONDS,
+                 plan_several_seconds(plan, plan->job.sort.device_count));
     add_real(fields, model, "measured", KIND_SECONDS,
              (double)(plan->plan_ns + report->total_ns) / 1e9);
 }

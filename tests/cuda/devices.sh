@@ -15,6 +15,7 @@ is_simt=$(grep -q SIMT_FAIL "$GPUSORT" && echo yes) || true
 make_data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
 # The numbers of the first N devices, as --device takes them.
 first() { seq -s , 0 $(($1 - 1)); }
+all=gpu:$(first "$devices")
 
 # ---- what is sorted ------------------------------------------------------------------------------
 
@@ -25,7 +26,7 @@ number=0
 for type in u8 i16 f32 f64; do
     for size in 0 1 3 1000 "$large"; do
         ok_writes "$type, $size numbers, all devices" "$type.$size.little.up.raw" -- \
-            --device=gpu:all --format=raw --type="$type" "$type.$size.little.in.raw"
+            --device="$all" --format=raw --type="$type" "$type.$size.little.in.raw"
     done
     count=$((2 + number++ % (devices - 1)))
     ok_writes "$type, $large numbers downwards, $count devices" "$type.$large.little.down.raw" -- \
@@ -33,10 +34,10 @@ for type in u8 i16 f32 f64; do
 done
 make_data shapes . "$(full_or_small 100003 5003)"
 for shape in random equal two sorted reversed zipf; do
-    ok_writes "$shape u64" "$shape.up.u64" -- --device=gpu:all --format=raw --type=u64 "$shape.in.u64"
+    ok_writes "$shape u64" "$shape.up.u64" -- --device="$all" --format=raw --type=u64 "$shape.in.u64"
     ok_writes "$shape u64, indices of 16-byte items" "$shape.up.indices.u64" -- --device=gpu:1,0 \
         --argsort --output-format=raw --type=u64 --format=raw "$shape.in.u64"
-    ok_writes "$shape f32, indices of 8-byte items" "$shape.down.indices.f32" -- --device=gpu:all \
+    ok_writes "$shape f32, indices of 8-byte items" "$shape.down.indices.f32" -- --device="$all" \
         -r --argsort --output-format=raw --type=f32 --format=raw "$shape.in.f32"
 done
 ok_writes 'an array in big-endian order' "f64.1000.big.up.npy" -- --device=gpu:1,0 f64.1000.big.in.npy
@@ -47,7 +48,7 @@ done
 
 # ---- parts, pipes, the first ones, in place ------------------------------------------------------
 
-sorts=(--device="gpu:$(first "$devices")" --format=raw --type=f64)
+sorts=(--device="$all" --format=raw --type=f64)
 in=f64.$large.little.in.raw up=f64.$large.little.up.raw
 ok_output 'numbers from a pipe' "$up" -- gpusort "${sorts[@]}" < <(cat "$in")
 some=$((large * 8 / devices))b # memory for about half of all at once
@@ -74,7 +75,7 @@ head -c 80 "$up" >top
 ok_writes 'the first 10, with little memory' top -- "${sorts[@]}" --device-memory="$some" --top=10 "$in"
 for shape in equal two zipf; do
     head -c 8000 "$shape.up.indices.u64" >top
-    ok_writes "the indices of the first 1000, $shape" top -- --device=gpu:all --top=1000 --argsort \
+    ok_writes "the indices of the first 1000, $shape" top -- --device="$all" --top=1000 --argsort \
         --output-format=raw --type=u64 --format=raw "$shape.in.u64"
 done
 ok_says 'the first ones are found by all devices' '^gpusort: device     gpu:1,0: ' -- \
@@ -132,7 +133,7 @@ if [ -n "$is_simt" ]; then
     # The text, on the last devices, and twice the items need 300 KB. No device can hold two of them.
     sort -z -n -r -u lines >lines.down
     for bytes in 120000 200000,50000,100000 60000,200000,130000 60000,120000,120000,120000,120000; do
-        together=(env "SIMT_MEMORY_BYTES=$bytes" "$GPUSORT" --device=gpu:all)
+        together=(env "SIMT_MEMORY_BYTES=$bytes" "$GPUSORT" --device="$all")
         ok_output "lines in devices of $bytes bytes" lines.up -- "${together[@]}" -g lines
         ok_output "the same by another order" lines.down -- "${together[@]}" -z -n -r -u lines
         ok_json 'they are sorted in one piece' "s['runs']['count'] == 0" <("${together[@]}" -g --stats=json -o got lines 2>&1)
@@ -144,7 +145,7 @@ if [ -n "$is_simt" ]; then
     done
     ok_json 'the limit holds' "s['memory']['device_bytes'] <= 124000" \
         <("$GPUSORT" --device=gpu:all --device-memory=120K -g --stats=json -o got lines 2>&1)
-    SIMT_CALLS=calls ok_output 'lines that one device holds' lines.up -- "$GPUSORT" --device=gpu:all -g lines
+    SIMT_CALLS=calls ok_output 'lines that one device holds' lines.up -- "$GPUSORT" --device="$all" -g lines
     ok 'no memory of another device is mapped for them' bash -c 'grep -q cudaMalloc calls && ! grep -q cuMem calls'
     # Their tie groups need memory, too, which only the other device has.
     seq 1020000 -1 1000000 | sed 's/^/commonprefix_/' >alike.txt
@@ -157,8 +158,8 @@ if [ -n "$is_simt" ]; then
             SIMT_MEMORY_BYTES=60000,500000 "$GPUSORT" --device=gpu:0,1,2 -g lines
     done
     SIMT_PEERS=0 ok_says 'lines of devices without a link' \
-        'gpu: .*the first GPU sorts text, and has no link to the memory of others' -- \
-        "$GPUSORT" --device=gpu:all -g -v -o got lines
+        'gpu: .*the first GPU sorts text, without those whose memory it cannot use' -- \
+        "$GPUSORT" --device="$all" -g -v -o got lines
     cmp got lines.up >problems 2>&1
     pass_unless_said 'the same is sorted' problems
     seq 5500000 | sed 's/^/1000/' >many.txt
@@ -223,8 +224,41 @@ numpy.sort(many).tofile("many.up")
 
     for type in u8 u16 u32 f32 u64 f64; do # also by an IOMMU that delivers no copies between devices
         refused "no copy between five devices arrives, $type" 'the proof failed' -- \
-            env SIMT_FLIP=lost "$GPUSORT" --device=gpu:all --format=raw --type=$type -o "$target" "$in"
+            env SIMT_FLIP=lost "$GPUSORT" --device="$all" --format=raw --type=$type -o "$target" "$in"
     done
+
+    # gpu:all takes as many devices as have room for the numbers. Two have, with this limit.
+    limit=$((bytes * 5 / 4))b
+    fits=(--device=gpu:all --device-memory="$limit" --format=raw --type=f64)
+    ok_says 'gpu:all: as many devices as have room' '^gpusort: device     gpu:0,1: .* memory of fewer GPUs' -- \
+        "$GPUSORT" "${fits[@]}" -v -o got "$in"
+    ok_same_bytes 'gpu:all: the output' got "$up"
+    ok_says 'gpu:all: one device, and why' '^gpusort: device     gpu: .*one GPU has room for it, and each further' -- \
+        env SIMT_CALLS=calls "$GPUSORT" --device=gpu:all --format=raw --type=f64 -v -o got "$in"
+    ok_same_bytes 'gpu:all: the output of one device' got "$up"
+    ok 'CUDA does not see the others' grep -q '^shown:1 ' calls
+    ok_says '--explain estimates all devices, too' '^model .* gpu [0-9.]+ s, all 5 [0-9.]+ s' -- \
+        "$GPUSORT" --device=gpu:all --format=raw --type=f64 --explain "$in"
+    ok_says 'gpu:all: what does not fit all is sorted in parts by all' '^gpusort: device     gpu:0,1,2,3,4: ' -- \
+        "$GPUSORT" --device=gpu:all --device-memory="$some" --format=raw --type=f64 -v -o got "$in"
+    ok_same_bytes 'gpu:all: the output of parts' got "$up"
+    head -c 3000000 /dev/zero >zeros
+    ok_says 'gpu:all: a pipe may need all devices' '^gpusort: device     gpu:0,1,2,3,4: .*it may not fit' -- \
+        "$GPUSORT" --device=gpu:all --format=raw --type=f64 -v -o got < <(cat zeros)
+    ok_same_bytes 'gpu:all: the output of a pipe' got zeros
+    ok_says 'gpu:all: a path of one device takes one' '^gpusort: device     gpu: ' -- \
+        "$GPUSORT" "${fits[@]}" -a bitonic -v -o got "$in"
+    ok_same_bytes 'gpu:all: the output of such a path' got "$up"
+    # It goes on without a device that fails, but not on the CPU.
+    for fail in kernel@1:1 cudaMemGetInfo@1:1; do
+        ok_says "gpu:all, after $fail: the others sort" '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
+            env SIMT_FAIL=$fail "$GPUSORT" "${fits[@]}" -v -o got "$in"
+        ok_same_bytes "gpu:all, after $fail: the output" got "$up"
+    done
+    refused 'gpu:all: a failure of the only device that is used' '^gpusort: device 0: ' -- \
+        env SIMT_FAIL=kernel:1 "$GPUSORT" --device=gpu:all --format=raw --type=f64 -o "$target" "$in"
+    refused 'gpu:0,1: a failure of a device that is named' '^gpusort: device 1: ' -- \
+        env SIMT_FAIL=kernel@1:1 "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 -o "$target" "$in"
 
     # Without --device, the job goes on without a GPU that fails. The numbers are enough for a GPU, and
     # in descending order, in which both devices sort them soon.
@@ -284,6 +318,14 @@ if [ -n "$is_simt" ]; then
         truncate -s "${size}G" sparse.f64
         ok_says "$size GiB of numbers, 5 devices of $gib GiB" "^device     $wanted " -- \
             env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain sparse.f64
+    done
+    # gpu:all takes as few, of 16 GiB or more each, and all of them for parts.
+    for case in 7:80:gpu: 8:24:gpu: 7:16:gpu: 14:24:gpu:0,1: 24:16:gpu:0,1,2,3: 40:24:gpu:0,1,2,3: 200:24:gpu:0,1,2,3,4:; do
+        size=${case%%:*} gib=${case#*:} wanted=${case#*:*:}
+        gib=${gib%%:*}
+        truncate -s "${size}G" sparse.f64
+        ok_says "gpu:all, $size GiB of numbers, 5 devices of $gib GiB" "^device     $wanted " -- \
+            env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --device=gpu:all --explain sparse.f64
     done
     # Three times the bytes of a text decide how many are shown.
     truncate -s 24G sparse.txt
