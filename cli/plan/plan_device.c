@@ -383,17 +383,19 @@ static bool examine_devices(const struct options *options, struct plan *plan,
     return true;
 }
 
-/* Shows the devices to CUDA, and checks that they exist. */
-static bool show_devices(const struct backend *backend, const struct devices *devices,
+/* Shows the devices to CUDA, and checks that they exist and can be used. If the first one sorts
+ * text, which may not need the memory of the others, only that one must be usable. */
+static bool show_devices(const struct backend *backend, const struct devices *devices, bool is_text,
                          struct error *error)
 {
     struct device_facts facts;
     unsigned most = 0;
     for (unsigned i = 0; i < devices->count; i++)
         most = devices->numbers[i] > most ? devices->numbers[i] : most;
-    (void)backend->count(most + 1);
+    const unsigned found = backend->count(most + 1);
     for (unsigned i = 0; i < devices->count; i++)
-        if (!backend->look(devices->numbers[i], &facts, error))
+        if ((!is_text || i == 0 || devices->numbers[i] >= found) &&
+            !backend->look(devices->numbers[i], &facts, error))
             return false;
     return true;
 }
@@ -560,7 +562,7 @@ static bool probe_backend(const struct options *options, struct plan *plan,
     bool fits = false;
     if (usable.count == 0)
         return fail_again(plan, error);
-    if (is_exact && usable.count > 1 && !show_devices(backend, &usable, error))
+    if (is_exact && usable.count > 1 && !show_devices(backend, &usable, is_text, error))
         return false;
     for (unsigned count = is_exact || is_text ? usable.count : 1; !fits && count <= usable.count;
          count++) {

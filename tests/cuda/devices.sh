@@ -157,6 +157,12 @@ if [ -n "$is_simt" ]; then
         ok_output "lines, after $fault of a device that is not needed" lines.up -- env SIMT_FAIL=$fault \
             SIMT_MEMORY_BYTES=60000,500000 "$GPUSORT" --device=gpu:0,1,2 -g lines
     done
+    ok_says 'lines, and a device that is not needed cannot be used' \
+        'gpu:0,2: .*the first GPU sorts text, without those whose memory it cannot use' -- \
+        env SIMT_FAIL=cudaGetDeviceProperties:2 "$GPUSORT" --device=gpu:0,1,2 -g -v -o got lines
+    ok_same_bytes 'these lines' got lines.up
+    refused 'numbers, and a device that cannot be used' 'device 1: cudaGetDeviceProperties: ' -- \
+        env SIMT_FAIL=cudaGetDeviceProperties:2 "$GPUSORT" --device=gpu:0,1,2 --format=raw --type=f64 -o "$target" "$in"
     SIMT_PEERS=0 ok_says 'lines of devices without a link' \
         'gpu: .*the first GPU sorts text, without those whose memory it cannot use' -- \
         "$GPUSORT" --device="$all" -g -v -o got lines
