@@ -484,8 +484,8 @@ static unsigned wanted_devices(const struct options *options, const struct plan 
     return wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST;
 }
 
-/* Returns the devices that may be used: those that --device numbers, otherwise as many as the data
- * may need. Ranks on one host take them in turns. A device that does not exist is reported later;
+/* Returns the devices that may be used: the numbers of --device, otherwise as many as the data may
+ * need. Ranks on one host take them in turns. A device that does not exist is reported later;
  * one that has failed is left out. */
 static struct devices usable_devices(const struct options *options, struct plan *plan,
                                      const struct backend *backend, bool must_fit)
@@ -549,9 +549,9 @@ static bool fail_again(const struct plan *plan, struct error *error)
     return false;
 }
 
-/* Takes the devices that --device numbers, or as few as have room for the numbers, which is the
- * soonest: auto_estimate_several(). For text it takes all that may be used: the engine uses no more
- * of them than the lines need. If they have no room, the data is sorted in parts, or that is an
+/* Takes the devices whose numbers --device gives, or as few as have room for the data: by
+ * auto_estimate_several() fewer are faster. For text it takes all usable devices, because the
+ * engine uses no more of them than the lines need. Data without room is sorted in parts, or is an
  * error if it must fit. Of text it is known only that its bytes must fit. */
 static bool probe_backend(const struct options *options, struct plan *plan,
                           const struct backend *backend, bool must_fit, struct error *error)
