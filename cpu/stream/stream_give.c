@@ -186,14 +186,16 @@ static bool can_sort_next(const struct stream_sort *stream)
            output_end(stream, next) - stream->starts[stream->taken_back] <= stream->ring_bytes;
 }
 
-/* Sorts the next bucket with the part's memory. Called with the mutex held; releases it
- * meanwhile. */
+/* Sorts the next bucket with the part's memory, or copies it if it was sorted in its blocks. Called
+ * with the mutex held; releases it meanwhile. */
 static void sort_next(struct stream_sort *stream, const struct stream_part *part)
 {
     const size_t bucket = stream->next++;
     pthread_mutex_unlock(&stream->mutex);
     const uint64_t start_ns = clock_now_ns();
-    if (stream->sizes[bucket] > 0 && !is_large(stream, bucket))
+    if (stream->is_given_twice && !is_large(stream, bucket))
+        gather_bucket(stream, bucket, find_range(stream, bucket));
+    else if (stream->sizes[bucket] > 0 && !is_large(stream, bucket))
         sort_bucket(stream, part, bucket, find_range(stream, bucket));
     const uint64_t end_ns = clock_now_ns();
     pthread_mutex_lock(&stream->mutex);
@@ -238,7 +240,29 @@ static void sort_in_blocks(struct stream_sort *stream, struct key_check *check)
     }
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
         key_check_append(check, &stream->checks[bucket]);
-    stream->finished.first_open = stream->model.buckets;
+}
+
+/* Starts the team, which makes the output from the first bucket on. */
+static void start_team(struct stream_sort *stream)
+{
+    memset(stream->finished.is_finished, false, stream->model.buckets);
+    stream->finished.buckets = stream->model.buckets;
+    stream->finished.first_open = stream->next = stream->given = stream->taken_back = 0;
+    stream->is_stopped = false;
+    stream->has_team = true;
+    team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
+}
+
+void stream_stop_team(struct stream_sort *stream)
+{
+    if (!stream->has_team)
+        return;
+    pthread_mutex_lock(&stream->mutex);
+    stream->is_stopped = true;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+    team_end(&stream->team);
+    stream->has_team = false;
 }
 
 void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
@@ -258,12 +282,9 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
         *suits = false;
         return;
     }
-    stream->finished.buckets = stream->model.buckets;
-    stream->has_team = !check;
     if (check)
         sort_in_blocks(stream, check);
-    else
-        team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
+    start_team(stream);
 }
 
 /* ---- Giving them ---- */
@@ -272,8 +293,7 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
  * `begin` to its end is not too large. */
 static bool continues_piece(const struct stream_sort *stream, size_t begin, size_t bucket)
 {
-    const size_t eighths = stream->is_given_twice ? 3 : 2;
-    const size_t piece_bytes = stream_sort_chunk(stream->task.threads) / 8 * eighths;
+    const size_t piece_bytes = stream_sort_chunk(stream->task.threads) / 4;
     const size_t start = stream->starts[bucket];
     return !is_large(stream, bucket - 1) && !is_large(stream, bucket) &&
            start == output_end(stream, bucket - 1) && start % stream->ring_bytes > 0 &&
@@ -282,7 +302,7 @@ static bool continues_piece(const struct stream_sort *stream, size_t begin, size
 
 /* Returns the end of the piece of finished, contiguous buckets from `begin` on. A piece is at
  * most a quarter of a ring of one chunk, as a bucket is, so that a bucket has room while the caller
- * holds two, even if it does not fit before the ring's end. Two of three eighths have room too. */
+ * holds two, even if it does not fit before the ring's end. */
 static size_t find_piece_end(const struct stream_sort *stream, size_t begin)
 {
     size_t end = begin;
@@ -300,14 +320,6 @@ uint64_t stream_sort_busy_ns(struct stream_sort *stream)
     return busy_ns / stream->task.threads;
 }
 
-/* Copies stored buckets to their ranges of the ring, with all threads. */
-static void gather_piece(const struct stream_sort *stream, size_t begin, size_t end)
-{
-#pragma omp parallel for num_threads(stream->task.threads) schedule(dynamic)
-    for (size_t bucket = begin; bucket < end; bucket++)
-        gather_bucket(stream, bucket, find_range(stream, bucket));
-}
-
 void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
 {
     size_t bytes = 0;
@@ -316,8 +328,6 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
         const size_t begin = stream->given, end = find_piece_end(stream, begin);
         if (end > begin) {
             *keys = find_given(stream, begin);
-            if (stream->is_given_twice && !is_large(stream, begin))
-                gather_piece(stream, begin, end);
             for (; stream->given < end; stream->given++)
                 bytes += stream->sizes[stream->given];
         } else if (can_sort_next(stream)) {
@@ -348,5 +358,6 @@ void stream_sort_take_back(struct stream_sort *stream, size_t count)
 
 void stream_sort_rewind(struct stream_sort *stream)
 {
-    stream->given = stream->taken_back = 0;
+    stream_stop_team(stream);
+    start_team(stream);
 }

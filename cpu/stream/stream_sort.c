@@ -370,13 +370,7 @@ void stream_sort_close(struct stream_sort *stream)
 {
     if (!stream)
         return;
-    if (stream->has_team) {
-        pthread_mutex_lock(&stream->mutex);
-        stream->is_stopped = true;
-        pthread_cond_broadcast(&stream->changed);
-        pthread_mutex_unlock(&stream->mutex);
-        team_end(&stream->team);
-    }
+    stream_stop_team(stream);
     pthread_cond_destroy(&stream->changed);
     pthread_mutex_destroy(&stream->mutex);
     for (size_t i = 0; i < stream->large_count; i++)

@@ -73,6 +73,9 @@ static inline size_t stream_room_count(const struct stream_sort *stream)
 /* Ends the input: writes the keys that are buffered to the blocks. */
 void stream_end_input(struct stream_sort *stream);
 
+/* Ends the team that makes the output, if there is one. */
+void stream_stop_team(struct stream_sort *stream);
+
 /* Returns the number of keys in the bucket. */
 size_t stream_bucket_count(const struct stream_sort *stream, size_t bucket);
 
