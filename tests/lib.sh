@@ -44,7 +44,7 @@ gpusort() {
     return "$status"
 }
 start_server() {
-    coproc server { exec -a gpusort "$GPUSORT_SERVER" 2>"$work/log/server"; }
+    coproc server { LSAN_OPTIONS='' exec -a gpusort "$GPUSORT_SERVER" 2>"$work/log/server"; }
     server_process=$server_PID # bash unsets it when the server ends
 }
 # Waits for the server. It has found leaks if its status is 4, at the end of its input, or 23, which LeakSanitizer sets.
@@ -53,7 +53,13 @@ end_server() {
     wait "$server_process" || status=$?
     case $status in 4 | 23) server_leaks=yes ;; esac
 }
-[ -z "${GPUSORT_SERVER:-}" ] || GPUSORT_SERVER=$(realpath "$GPUSORT_SERVER")
+# LeakSanitizer takes as long as all else of a short job, so the server looks for leaks, and no other process.
+if [ -n "${GPUSORT_SERVER:-}" ]; then
+    GPUSORT_SERVER=$(realpath "$GPUSORT_SERVER")
+    export LSAN_OPTIONS=detect_leaks=0
+fi
+# A python3 that comes first in the PATH may be a script, which takes ten times as long to start.
+[ ! -x /usr/bin/python3 ] || python3() { /usr/bin/python3 "$@"; }
 
 # full_or_small FULL SMALL: prints the one for the size of this test.
 full_or_small() { if [ "$test_size" = small ]; then echo "$2"; else echo "$1"; fi; }
@@ -306,7 +312,7 @@ need_open_mpi() {
     [ -f "$plugin" ] || skip_all "$plugin is not built (no mpicc, or MPI=0)"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_mpi_yield_when_idle=1
-    export ASAN_OPTIONS=detect_leaks=0
+    export LSAN_OPTIONS=detect_leaks=0
 }
 
 # Prints why there is no GPU for the program under test, or nothing if there is one. Only an error

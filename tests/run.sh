@@ -56,6 +56,9 @@ gpu_paths() {
                        on && is_gpu && /^    / { print $1 }'
 }
 
+# server_of NAME PROGRAM: prints PROGRAM, for all jobs of a test, or nothing if the test starts its own processes.
+server_of() { case $1 in faults | fuzz | fuzz_targets | soak | stats) ;; *) echo "$2" ;; esac; }
+
 # script_of NAME: prints the path of a shell test.
 script_of() { compgen -G "tests/$1.sh" || compgen -G "tests/*/$1.sh"; }
 
@@ -105,20 +108,18 @@ add_tests() {
         case $name in lib* | run | run_targets | seeds) continue ;; esac
         # Sanitized programs start slowly, so one process does all jobs of a test. In the other
         # build each job is a process.
-        server=$(full_or_small '' "$build/tests/many_runs")
-        case $name in stats) server= ;; esac # it measures the process of a job
+        server=$(full_or_small '' "$(server_of "$name" "$build/tests/many_runs")")
         add_test "$name" "GPUSORT=$build/gpusort" "GPUSORT_SERVER=$server" bash "$test"
     done
     if [ -x "$build/simt/gpusort" ]; then
         # The stand-in is slow, so the matrices test its large arrays.
         for name in "${for_the_stand_in[@]}"; do
-            case $name in stats) server= ;; *) server=$build/simt/many_runs ;; esac
             add_test "$name-simt" TEST_SIZE=small "GPUSORT=$build/simt/gpusort" \
-                "GPUSORT_SERVER=$server" bash "$(script_of "$name")"
+                "GPUSORT_SERVER=$(server_of "$name" "$build/simt/many_runs")" bash "$(script_of "$name")"
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" TEST_SIZE=small "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
-                "GPUSORT_SERVER=$build/simt/many_runs" bash "$(script_of "$name")"
+                "GPUSORT_SERVER=$(server_of "$name" "$build/simt/many_runs")" bash "$(script_of "$name")"
         done
     fi
     [ -z "${TEST_AARCH64:-}" ] || add_aarch64_tests "$(realpath "$TEST_AARCH64")"

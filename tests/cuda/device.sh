@@ -8,8 +8,6 @@ need_numpy
 problem=$(gpu_problem) || true
 [ -z "$problem" ] || skip_all "$problem"
 keys() { "$numpy" "$tests_dir/make_data.py" keys . "$@"; }
-# Leaks are checked in argsort.sh, which runs all paths too.
-export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 large=$(full_or_small 100003 20011)
 keys f64 1 1000 "$large"
