@@ -40,6 +40,7 @@ $(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 short_checks = $(if $(findstring address,$(SANITIZE)),-fsanitize-undefined-trap-on-error \
 	-fno-sanitize=null$(comma)object-size$(comma)vptr$(comma)pointer-overflow)
 $(BUILD)/simt/%.cu.o: SANITIZE_FLAGS += $(short_checks)
+$(BUILD)/simt/bench/%.cu.o: SANITIZE_FLAGS = # tests/bench.sh skips sanitized builds
 $(BUILD)/cpu/vector/vector_sort.cc.o: SANITIZE_FLAGS += $(short_checks) $(if $(short_checks), \
 	--param asan-instrumentation-with-call-threshold=0)
 
