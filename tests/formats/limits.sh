@@ -247,20 +247,17 @@ END
             ok_says "lines are sorted in parts: $file" 'sorted parts stored' -- \
                 in_groups "$file=40000000;memory.current=10000000" "$GPUSORT" -v -n many -o parts
         done
-        # compressed NAME BYTES: a file of frames of 16 MiB, up to 18 of which would be decoded ahead.
-        compressed() {
-            head -c "$2" <(yes "$(printf %04095d 0)") | zstd -q -o plain.zst
-            gpusort --zstd --device=cpu -k1 --format=text plain.zst -o "$1"
-            rm plain.zst
-        }
+        # Files of 24 and 7 frames of 16 MiB, up to 18 of which would be decoded ahead.
+        head -c 16777216 <(yes "$(printf %04095d 0)") >frame
+        zstd -q frame
+        for _ in {1..24}; do cat frame.zst; done >long.zst
+        for _ in {1..7}; do cat frame.zst; done >short.zst
         # fits_in NAME BYTES ARGUMENT...: in a container of so many bytes, the job takes less than four fifths of them.
         fits_in() {
             in_groups "memory.max=$2;memory.current=10000000" "$GPUSORT" --device=cpu --parallel=16 --stats=json \
                 "${@:3}" -o peak 2>stats || true
             ok_json "$1" "s['memory']['host_bytes'] < 0.8 * $2" stats
         }
-        compressed long.zst 400000000
-        compressed short.zst 112000000
         fits_in 'the first numbers of a compressed file in a small container' 200000000 \
             --top=5 --type=u8 --format=raw long.zst
         fits_in 'compressed lines, and frames that are decoded ahead' 500000000 -k1 --format=text long.zst
@@ -275,7 +272,7 @@ END
                     short.zst few few few few few -o merged
                 tr "{" "\n" <trace | awk "/\"name\":\"decode\"/ { n++ }
                     END { print n < 30 ? \"frames\" : n \" pieces\" }"' "$GPUSORT"
-        rm long.zst short.zst few merged
+        rm frame frame.zst long.zst short.zst few merged
     else
         skip 'lines that have no room in a container' 'no name space to mount groups in'
     fi
@@ -293,8 +290,12 @@ else
     seq 5000000 >up
     # The program sees four processors, and so has up to four compressing threads.
     if [ -n "$fault_library" ]; then
-        head -c 24000000 /dev/urandom >numbers.u64
-        od -A n -v -t u8 -w8 numbers.u64 | sort | tr -d ' ' >numbers # od aligns the numbers on the right
+        python3 -c 'import array
+count, step = 3000000, 6148914691237
+with open("numbers.u64", "wb") as file:
+    array.array("Q", (i * 1000003 % count * step for i in range(count))).tofile(file)
+with open("numbers", "w") as file:
+    file.writelines("%d\n" % (i * step) for i in range(count))'
         # shellcheck disable=SC2016 # expanded by the shell that it starts
         ok_output 'a compressed output, in a container' numbers -- in_group bash -c \
             'LD_PRELOAD=$0 "$@" && zstd -dc packed.zst' "$fault_library" "$gpusort_apart" \
