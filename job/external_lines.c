@@ -165,6 +165,13 @@ static bool read_text(void *run, uint64_t first, void *data, size_t bytes, struc
     return item_run_read(run, first, data, bytes, 1, error);
 }
 
+static void prefetch_text(const void *opaque, uint64_t first, size_t bytes)
+{
+    const struct item_run *const run = opaque;
+    if (!run->read)
+        spill_prefetch(&run->spilled, run->begin + first, bytes);
+}
+
 bool external_lines_merge(const struct external_lines *external, struct item_run *runs,
                           struct lines_merge *merge, struct sink *sink, struct error *error)
 {
@@ -177,7 +184,7 @@ bool external_lines_merge(const struct external_lines *external, struct item_run
     merge->are_sorted = true;
     merge->threads = external->state->job->sort.threads;
     for (size_t i = 0; i < merge->count; i++) {
-        const struct input_stream stream = {read_text, &runs[i], runs[i].count};
+        const struct input_stream stream = {read_text, prefetch_text, &runs[i], runs[i].count};
         TRY(source_open_stream(&stream, "a sorted run", &sources[i], error));
     }
     ok = lines_merge_run(merge, sink, error);

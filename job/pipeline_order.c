@@ -114,7 +114,7 @@ static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, s
         !source_store(*source, SIZE_UNKNOWN, run, &bytes, error) || !spill_end(run, error))
         return false;
     run->name = source_name(*source);
-    const struct input_stream stream = {read_copy, run, run->bytes};
+    const struct input_stream stream = {read_copy, NULL, run, run->bytes};
     return source_open_stream(&stream, run->name, source, error);
 }
 

@@ -175,7 +175,7 @@ static bool share_head(struct plan *plan, const char *path, struct plan_spool *s
     if (!group_agree(group, ok, error) ||
         !group_broadcast(group, spool->head, spool->head_bytes, error))
         return false;
-    const struct input_stream stream = {read_head, spool, bytes};
+    const struct input_stream stream = {read_head, NULL, spool, bytes};
     if (!is_stored && !source_open_stream(&stream, name_of(path), source, error))
         return false;
     source_note_codec(*source, &codecs[spool->facts[SPOOL_CODEC]]);

@@ -16,6 +16,8 @@
 struct input_stream {
     /* Reads `bytes` bytes from `first` on, which is where the last call ended. */
     bool (*read)(void *context, uint64_t first, void *data, size_t bytes, struct error *error);
+    /* Hints that these bytes will be read soon; NULL: no effect. */
+    void (*prefetch)(const void *context, uint64_t first, size_t bytes);
     void *context;
     uint64_t bytes; /* of all of it */
 };
@@ -52,6 +54,9 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
  * threads, otherwise 0. The caller passes the others to the tap. */
 bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
                      size_t *got, size_t *observed, struct error *error);
+
+/* Hints that the next `bytes` bytes will be read soon. No effect on a parked file or a pipe. */
+void input_file_prefetch(const struct input_file *input, size_t bytes);
 
 /* Reads `bytes` bytes from `offset` on, fewer only at the end, of a regular file that is open. Any
  * number of threads may call it at once. The position of the next read does not change. */

@@ -172,6 +172,12 @@ void source_read_ahead(struct source *source, size_t most)
     source->ahead = read_ahead_start(&spec);
 }
 
+void source_prefetch(const struct source *source, size_t bytes)
+{
+    if (!source->frames && !source->ended)
+        input_file_prefetch(&source->input, bytes);
+}
+
 uint64_t source_await(struct source *source, uint64_t want, bool *ended)
 {
     const uint64_t peeked = buffered(&source->peeked);

@@ -302,8 +302,7 @@ void spill_prefetch(const struct spill_run *run, uint64_t offset, size_t bytes)
 {
     const uint64_t begin = run->before ? run->before->bytes : 0;
     if (offset >= begin)
-        (void)posix_fadvise(run->file, (off_t)(run->begin + offset - begin), (off_t)bytes,
-                            POSIX_FADV_WILLNEED); /* a hint */
+        descriptor_prefetch(run->file, run->begin + offset - begin, bytes);
 }
 
 void spill_drop(const struct spill_run *run)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_files.c - what shell tests cannot do to files: how much of a pipe has been read ahead; lines
- * that are keyed in batches, which a GPU gets millions of; and outputs whose size another process
- * changes after they are written, or just before a page is stored to.
+/* unit_files.c - what shell tests cannot do to files: how much of a pipe has been read ahead; which
+ * pages of a file the disk was asked for; lines that are keyed in batches, which a GPU gets
+ * millions of; and outputs whose size another process changes after they are written, or just
+ * before a page is stored to.
  */
 #include "formats/codec/codec.h"
 #include "formats/io/mapped_file.h"
 #include "formats/io/sink.h"
+#include "formats/io/source.h"
+#include "formats/io/spill.h"
 #include "formats/lines/lines.h"
 #include "tests/random_next.h"
 #include "tests/unit_test.h"
@@ -16,7 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Group set-up: makes a working directory; *state is its name. */
@@ -104,6 +109,81 @@ static void a_pipe_ends_when_its_writer_does(void **state)
     source_close(source);
     close(ends[0]);
     free(found);
+    free(content);
+}
+
+/* ---- Bytes that will be read soon: the kernel reads them meanwhile ---- */
+
+enum { COLD_BYTES = 40 << 20, SOON_BEGIN = 20 << 20, SOON_BYTES = 19 << 20 };
+
+/* Returns true if all pages of [SOON_BEGIN, SOON_BEGIN + SOON_BYTES) of the file are in memory. */
+static bool is_in_memory(int file)
+{
+    static unsigned char pages[SOON_BYTES / 4096];
+    const size_t count = SOON_BYTES / (size_t)sysconf(_SC_PAGESIZE);
+    size_t resident = 0;
+    void *const map = mmap(NULL, SOON_BYTES, PROT_READ, MAP_SHARED, file, SOON_BEGIN);
+    assert_ptr_not_equal(map, MAP_FAILED);
+    assert_int_equal(mincore(map, SOON_BYTES, pages), 0);
+    munmap(map, SOON_BYTES);
+    for (size_t i = 0; i < count; i++)
+        resident += pages[i] & 1;
+    return resident == count;
+}
+
+/* Drops the pages of the file. Returns false where that has no effect, as on tmpfs. */
+static bool make_cold(int file)
+{
+    assert_int_equal(fsync(file), 0);
+    assert_int_equal(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED), 0);
+    return !is_in_memory(file);
+}
+
+static void assert_gets_into_memory(int file)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (int tries = 0; tries < 1000 && !is_in_memory(file); tries++)
+        nanosleep(&pause, NULL);
+    assert_true(is_in_memory(file));
+}
+
+static void a_file_is_read_by_the_kernel_before_it_is_needed(void **state)
+{
+    const char *const name = "cold";
+    struct error error = {0};
+    struct source *source;
+    size_t got;
+    unsigned char *const content = make_bytes(COLD_BYTES);
+    put_file(name, content, COLD_BYTES);
+    assert_true(source_open_as(&(struct source_spec){.path = name, .threads = 1}, &source, &error));
+    assert_true(source_read(source, content, SOON_BEGIN, &got, &error));
+    const int file = open(name, O_RDONLY | O_CLOEXEC);
+    if (make_cold(file)) {
+        source_prefetch(source, SOON_BYTES);
+        assert_gets_into_memory(file);
+    }
+    close(file);
+    source_close(source);
+    unlink(name);
+    free(content);
+}
+
+static void a_run_is_read_by_the_kernel_before_it_is_needed(void **state)
+{
+    const char *const directory = ".";
+    struct error error = {0};
+    struct spill_run run;
+    struct spill *const spill = spill_create(&directory, 1);
+    unsigned char *const content = make_bytes(COLD_BYTES);
+    assert_non_null(spill);
+    assert_true(spill_begin(spill, &run, &error));
+    assert_true(spill_append(&run, content, COLD_BYTES, &error));
+    assert_true(spill_end(&run, &error));
+    if (make_cold(run.file)) {
+        spill_prefetch(&run, SOON_BEGIN, SOON_BYTES);
+        assert_gets_into_memory(run.file);
+    }
+    spill_free(spill);
     free(content);
 }
 
@@ -328,6 +408,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipe_ends_when_its_writer_does),
+        cmocka_unit_test(a_file_is_read_by_the_kernel_before_it_is_needed),
+        cmocka_unit_test(a_run_is_read_by_the_kernel_before_it_is_needed),
         cmocka_unit_test(a_tap_gets_whole_units_at_any_position),
         cmocka_unit_test(lines_are_keyed_in_steps),
         cmocka_unit_test(test_size_is_that_of_what_was_written),
