@@ -3,8 +3,8 @@
  *
  * The remaining time is a rough estimate. Reading and writing are assumed to continue at their
  * measured rates. Before anything is written, the rate of reading is assumed for it. The time of
- * the sort between them comes from the model, if it has an estimate; in a job in parts, from the
- * time between the sorts of two parts.
+ * the sort between them comes from the model, if it has an estimate; in a job in parts, the rate of
+ * reading includes it.
  */
 #include "cli/report/report.h"
 
@@ -71,32 +71,13 @@ static double sum_if_known(double a, double b)
     return a < 0 || b < 0 ? -1 : a + b;
 }
 
-/* Returns the time until all parts are sorted and spilled; below 0: not known, because the sort of
- * the second part has not begun, or the last part takes far longer than the others. */
-static double seconds_for_parts(const struct progress *progress, double ran_seconds)
-{
-    const struct part_mark *const first = &progress->first_part, *const last = &progress->last_part;
-    const double took = last->seconds - first->seconds, all = (double)progress->outlook.read_bytes;
-    const double since = ran_seconds - last->seconds;
-    if (progress->cycles == 0)
-        return -1;
-    const double cycle = took / progress->cycles; /* sort, spill, and read the next part */
-    const double to_read = all > last->bytes ? all - last->bytes : 0;
-    const double last_sort = cycle > first->seconds ? cycle - first->seconds : 0;
-    const double left = took / (last->bytes - first->bytes) * to_read + last_sort - since;
-    return left > 0 ? left : since < 2 * cycle ? 0 : -1;
-}
-
 /* While parts are read, sorted and spilled, all of that counts as reading. */
-static struct estimate estimate_reading(const struct progress *progress,
+static struct estimate estimate_reading(const struct outlook *outlook,
                                         const struct trace_view *view, double seconds)
 {
-    const struct outlook *const outlook = &progress->outlook;
     const uint64_t read = view->bytes[TRACE_READ];
     const double rate = (double)read / seconds;
-    const double parts_seconds = seconds_for_parts(progress, seconds);
-    const double read_seconds =
-        progress->cycles > 0 ? parts_seconds : seconds_for(read, outlook->read_bytes, rate);
+    const double read_seconds = seconds_for(read, outlook->read_bytes, rate);
     const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
     return (struct estimate){
         .share = share_of(read, outlook->read_bytes),
@@ -107,17 +88,13 @@ static struct estimate estimate_reading(const struct progress *progress,
     };
 }
 
-/* Estimates a stage between reading and writing. Only the model knows its time, or that of parts
- * before. */
+/* Estimates a stage between reading and writing. Only the model knows its time. */
 static struct estimate estimate_sorting(const struct progress *progress,
-                                        const struct trace_view *view, double seconds,
-                                        double ran_seconds)
+                                        const struct trace_view *view, double seconds)
 {
     const struct outlook *const outlook = &progress->outlook;
     const double read_took = seconds_of(progress->read_took_ns);
-    const double left = progress->cycles > 0         ? seconds_for_parts(progress, ran_seconds)
-                        : outlook->sort_seconds == 0 ? 0
-                                                     : outlook->sort_seconds - seconds;
+    const double left = outlook->sort_seconds == 0 ? 0 : outlook->sort_seconds - seconds;
     const double rate = read_took > 0 ? (double)view->bytes[TRACE_READ] / read_took : 0;
     const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
     return (struct estimate){
@@ -140,11 +117,10 @@ static struct estimate estimate_writing(const struct outlook *outlook,
     };
 }
 
-/* Returns true if a part is being sorted or spilled, and there is more to read. */
-static bool has_more_parts(const struct outlook *outlook, const struct trace_view *view)
+/* Returns true if there is more to read, perhaps once a part is sorted and spilled. */
+static bool has_more(const struct outlook *outlook, const struct trace_view *view)
 {
-    return outlook->read_bytes != SIZE_UNKNOWN && view->bytes[TRACE_READ] < outlook->read_bytes &&
-           strcmp(view->stage, stage_names[STAGE_READ]) != 0;
+    return outlook->read_bytes != SIZE_UNKNOWN && view->bytes[TRACE_READ] < outlook->read_bytes;
 }
 
 /* Looks at the counters of this process, or of all ranks that rank 0 can see. */
@@ -155,24 +131,6 @@ static void look(const struct progress *progress, struct trace_view *view)
     view->bytes[TRACE_READ] -= progress->outlook.read_before;
 }
 
-/* Records the stage, and the part if its sort has begun, when they are first observed. */
-static void note_stage(struct progress *progress, const struct trace_view *view)
-{
-    const uint64_t begin_ns = view->stage ? view->stage_begin_ns : progress->start_ns;
-    const double bytes = (double)view->bytes[TRACE_READ];
-    if (begin_ns == progress->stage_begin_ns)
-        return;
-    progress->stage_begin_ns = progress->stage_start_ns = begin_ns;
-    if (view->stage != stage_names[STAGE_SORT] || bytes <= progress->last_part.bytes ||
-        begin_ns < progress->start_ns)
-        return;
-    progress->last_part = (struct part_mark){bytes, seconds_of(begin_ns - progress->start_ns)};
-    if (progress->first_part.bytes > 0)
-        progress->cycles++;
-    else
-        progress->first_part = progress->last_part;
-}
-
 static struct estimate estimate_now(struct progress *progress)
 {
     struct outlook *const outlook = &progress->outlook;
@@ -180,24 +138,25 @@ static struct estimate estimate_now(struct progress *progress)
     struct estimate estimate = {.share = -1, .seconds_left = -1};
     const uint64_t now_ns = clock_now_ns(), ran_ns = now_ns - progress->start_ns;
     look(progress, &view);
-    note_stage(progress, &view);
+    const uint64_t stage_ns = view.stage ? view.stage_begin_ns : progress->start_ns;
+    if (stage_ns != progress->stage_begin_ns)
+        progress->stage_begin_ns = progress->stage_start_ns = stage_ns;
     const uint64_t begin_ns = progress->stage_start_ns;
     const double seconds = seconds_of(now_ns > begin_ns ? now_ns - begin_ns : 0);
+    const bool is_reading = view.stage && strcmp(view.stage, stage_names[STAGE_READ]) == 0;
     if (!view.stage) {
         view.stage = stage_names[STAGE_START];
     } else if (strcmp(view.stage, stage_names[STAGE_VERIFY]) == 0) {
         /* No estimate: the bytes read back are not counted separately. */
     } else if (strcmp(view.stage, stage_names[STAGE_WRITE]) == 0) {
         estimate = estimate_writing(outlook, &view, seconds);
-    } else if (has_more_parts(outlook, &view)) {
-        outlook->sort_seconds = 0; /* the rate includes sorting from now on */
-        estimate = estimate_reading(progress, &view, seconds_of(ran_ns));
-        progress->read_took_ns = ran_ns;
-    } else if (strcmp(view.stage, stage_names[STAGE_READ]) == 0) {
-        estimate = estimate_reading(progress, &view, seconds_of(ran_ns));
+    } else if (is_reading || has_more(outlook, &view)) {
+        if (!is_reading)
+            outlook->sort_seconds = 0; /* the rate includes sorting from now on */
+        estimate = estimate_reading(outlook, &view, seconds_of(ran_ns));
         progress->read_took_ns = ran_ns;
     } else {
-        estimate = estimate_sorting(progress, &view, seconds, seconds_of(ran_ns));
+        estimate = estimate_sorting(progress, &view, seconds);
     }
     estimate.stage = view.stage;
     estimate.has_read = view.bytes[TRACE_READ] > 0;

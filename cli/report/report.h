@@ -66,12 +66,6 @@ struct outlook {
     uint64_t read_before; /* bytes that ranks read for the plan, which do not count */
 };
 
-/* A moment at which the sort of a part begins, of a job in parts. */
-struct part_mark {
-    double bytes; /* that have been read; 0: no such moment yet */
-    double seconds;
-};
-
 struct progress {
     bool is_running; /* the thread was started */
     pthread_t thread;
@@ -85,10 +79,8 @@ struct progress {
     uint64_t stage_begin_ns; /* of the current stage; 0: none yet */
     uint64_t stage_start_ns; /* that time, later by the time for which the process was stopped;
                                 so is start_ns */
-    struct part_mark first_part, last_part;
-    unsigned cycles; /* parts from the first to the last one */
-    int shown;       /* columns of the current line */
-    bool may_draw;   /* false once a signal handler has erased the line */
+    int shown;               /* columns of the current line */
+    bool may_draw;           /* false once a signal handler has erased the line */
 };
 
 /* Returns true if the options request progress. */
