@@ -12,7 +12,7 @@
  * memory; there is no other flow control. The calling thread moves the messages, and another thread
  * merges and writes meanwhile.
  *
- * Between ranks of one host no message is sent if `merge` can read their memory (rank_memory.h).
+ * Between ranks of one host no message is sent if `merge` can read their memory.
  *
  * A rank that fails ends each of its streams by messages without bytes, one for each message that
  * the receiver may wait for. A rank that receives such a message ends its own streams in the same

@@ -28,7 +28,7 @@
 bool external_lines_begin_run(const struct external_lines *external, struct spill *spill,
                               struct item_run *run, struct sink **sink, struct error *error)
 {
-    const struct sink_spec spec = {.codec = &codecs[0],
+    const struct sink_spec spec = {.codec = codecs[0],
                                    .threads = external->state->job->output.threads};
     *run = (struct item_run){0};
     return spill_begin(spill, &run->spilled, error) &&

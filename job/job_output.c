@@ -47,14 +47,14 @@ bool job_open_output(struct job_state *state, struct error *error)
     const struct job *job = state->job;
     struct sink_spec spec = job->output;
     if (job->group && !job->has_rank_output)
-        spec.codec = &codecs[0]; /* what ranks write is compressed already */
+        spec.codec = codecs[0]; /* what ranks write is compressed already */
     if (!sink_open(&spec, &state->sink, error))
         return false;
     if (job->output.is_in_place && !check_same_file(state, error))
         return false;
     if (proof_sums_content(job))
         sink_sum_content(state->sink);
-    const bool is_packed = job->output.codec != &codecs[0];
+    const bool is_packed = job->output.codec != codecs[0];
     const bool is_binary = job->output_format != &format_text || is_packed;
     /* Open MPI gives ranks a terminal, whatever its own output is. */
     const bool is_shown = sink_is_terminal(state->sink) && !job->group;

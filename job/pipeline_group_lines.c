@@ -7,8 +7,8 @@
  *     -> this rank's range of the one output
  *
  * The ranges have about equally many bytes. With --top, rank 0 merges the first lines of all ranks.
- * With --argsort the merge writes which run has the next line, and the indices of the runs are
- * exchanged after that (pipeline_group_indices.h).
+ * With --argsort the merge writes which run has the next line. After that, the indices of the runs
+ * are exchanged, merged in the same order (line_indices.h) and written.
  *
  * The proof: of each part, that of lines in memory. Each byte of each run is in the range of one
  * rank, by checksums. Each rank's lines are in order, and its last line is not after the first one
@@ -17,7 +17,7 @@
 #include "core/clock.h"
 #include "formats/codec/codec.h"
 #include "job/external_lines.h"
-#include "job/pipeline_group_indices.h"
+#include "job/line_indices.h"
 #include "job/pipeline_ranks.h"
 
 #include <stdlib.h>
@@ -31,11 +31,14 @@ struct group_lines {
     uint64_t *targets; /* of each rank but the first one: the bytes before its range; and an end */
     struct check_sum *sums;  /* of this rank's range of each run */
     struct item_run sources; /* with --argsort: the numbers of the runs of the merged lines */
-    struct lines_ends ends;  /* of the lines that this rank merged */
-    uint64_t all_bytes;      /* of all runs */
-    uint64_t range_begin;    /* bytes of the sorted lines before this rank's range */
-    uint64_t range_bytes;    /* of the range, with lines that are left out */
-    uint64_t output_bytes;   /* of all ranks */
+    struct rank_runs index_numbered;   /* the runs of indices, and the ranges in them */
+    uint64_t index_first, index_count; /* of this rank's indices, in the whole output */
+    struct layout index_layout;        /* of the whole output */
+    struct lines_ends ends;            /* of the lines that this rank merged */
+    uint64_t all_bytes;                /* of all runs */
+    uint64_t range_begin;              /* bytes of the sorted lines before this rank's range */
+    uint64_t range_bytes;              /* of the range, with lines that are left out */
+    uint64_t output_bytes;             /* of all ranks */
     uint64_t figures[RANK_FIGURES];
 };
 
@@ -212,20 +215,119 @@ static bool write_range(void *context, struct error *error)
            sink_map_shared(lines->state->sink, error) && exchange(lines, error);
 }
 
-/* Collective: the indices of the lines in the range of this rank go to state->sink. */
-static bool write_indices(struct group_lines *lines, struct error *error)
+/* ---- Indices ---- */
+
+/* Collective: finds the ranges of all ranks in the runs of indices, and this rank's in the output.
+ */
+static bool find_index_ranges(struct group_lines *lines, uint64_t *counts, struct error *error)
 {
-    struct group_indices indices = {
+    struct group *const group = lines->group;
+    struct rank_runs *const numbered = &lines->index_numbered;
+    const size_t runs = numbered->count, row = runs + 1; /* counts, and how many are kept */
+    uint64_t *const own = counts + group->rank * row;
+    uint64_t first = 0, kept = 0;
+    if (!group_agree(
+            group,
+            line_indices_count(lines->state, &lines->sources.spilled, runs, own, &own[runs], error),
+            error) ||
+        !group_sum(group, counts, group->size * row, error))
+        return false;
+    for (unsigned rank = 0; rank < group->size; rank++) {
+        const uint64_t *const has = counts + rank * row;
+        uint64_t *const begins = numbered->positions + rank * runs;
+        for (size_t i = 0; i < runs; i++)
+            begins[runs + i] = begins[i] + has[i];
+        first += rank < group->rank ? has[runs] : 0;
+        kept += has[runs];
+    }
+    lines->index_layout = job_output_layout(lines->state->job, (size_t)kept);
+    const uint64_t all = lines->index_layout.count, left = all > first ? all - first : 0;
+    lines->index_first = first;
+    lines->index_count = own[runs] < left ? own[runs] : left;
+    return true;
+}
+
+static bool number_indices(struct group_lines *lines, struct error *error)
+{
+    struct group *const group = lines->group;
+    struct rank_runs *const numbered = &lines->index_numbered;
+    if (!rank_runs_number(group, lines->external.index_list.count, numbered, error))
+        return false;
+    uint64_t *const counts = calloc((numbered->count + 1) * group->size, sizeof *counts);
+    const bool ok = group_agree(group, counts || error_set(error, "out of memory"), error) &&
+                    find_index_ranges(lines, counts, error);
+    free(counts);
+    return ok;
+}
+
+static bool write_items(void *context, struct key_index *items, size_t count, struct error *error)
+{
+    struct group_lines *const lines = context;
+    const struct chunk chunk = {.items = items, .capacity = count, .count = count};
+    return job_write_chunk(lines->state, &lines->index_layout, &chunk, error);
+}
+
+static bool merge_index_range(void *context, struct item_run *runs, size_t count,
+                              struct error *error)
+{
+    struct group_lines *const lines = context;
+    const struct line_indices indices = {
         .state = lines->state,
+        .sources = &lines->sources.spilled,
+        .runs = runs,
+        .run_count = count,
+        .wanted = lines->index_count,
+        .memory_bytes = merge_bytes(lines),
+        .write = write_items,
+        .context = lines,
+    };
+    return line_indices_write(&indices, error);
+}
+
+/* Collective: the indices in the range of this rank go to state->sink. */
+static bool write_index_range(void *context, struct error *error)
+{
+    struct group_lines *const lines = context;
+    struct external_exchange exchange = {
+        .item_bytes = sizeof(uint64_t),
+        .merge = merge_index_range,
+        .context = lines,
         .runs = lines->external.index_list.runs,
         .run_count = lines->external.index_list.count,
-        .sources = &lines->sources.spilled,
-        .memory_bytes = merge_bytes(lines),
-        .figures = lines->figures,
     };
-    const bool ok = exchange(lines, error) && group_indices_write(&indices, error);
-    lines->output_bytes = indices.output_bytes;
-    return ok;
+    return rank_array_begin(lines->state, &lines->index_layout, lines->index_first,
+                            lines->index_count, error) &&
+           ranks_exchange(lines->state, &lines->index_numbered, merge_bytes(lines), &exchange,
+                          lines->figures, error);
+}
+
+/* Collective. */
+static bool prove_indices(const struct group_lines *lines, struct error *error)
+{
+    struct job_state *const state = lines->state;
+    struct group *const group = lines->group;
+    struct proof *const proof = &state->proof;
+    const uint64_t count = lines->index_layout.count;
+    uint64_t all = state->count;
+    proof->file = proof->written.sum;
+    return ranks_add_up(group, &proof->written.sum, error) && group_sum(group, &all, 1, error) &&
+           group_agree(group, proof_finish_indices(state, count, count == all, error), error);
+}
+
+/* Collective: writes the indices of the lines to state->sink, and proves them. */
+static bool write_indices(struct group_lines *lines, struct error *error)
+{
+    key_check_start_lines(&lines->state->proof.written);
+    bool ok = exchange(lines, error) && number_indices(lines, error);
+    if (ok) {
+        struct rank_range range = {
+            .is_empty = lines->index_count == 0, .write = write_index_range, .context = lines};
+        ok = rank_array_write(lines->state, &lines->index_layout, &range, &lines->output_bytes,
+                              error);
+    }
+    lines->figures[RANK_WRITTEN_BYTES] =
+        ok ? lines->index_count * lines->index_layout.type->bytes : 0;
+    return ok && prove_indices(lines, error);
 }
 
 static bool write_output(struct group_lines *lines, struct error *error)
@@ -312,6 +414,7 @@ bool job_group_lines(struct job_state *state, struct error *error)
          (state->job->has_rank_output || sink_move(state->sink, lines.output_bytes, error));
     external_lines_close(&lines.external);
     rank_runs_free(&lines.numbered);
+    rank_runs_free(&lines.index_numbered);
     lines_ends_free(&lines.ends);
     free(lines.targets);
     free(lines.sums);

@@ -216,7 +216,7 @@ static bool verify_numbers(struct job_state *state, struct source *source, void 
 /* Ranks have put compressed frames into a shared file, whose bytes are compared as they are. */
 static const struct codec *codec_of_content(const struct job *job)
 {
-    return job->output.group ? &codecs[0] : job->output.codec;
+    return job->output.group ? codecs[0] : job->output.codec;
 }
 
 static bool verify_bytes(struct job_state *state, struct source *source, void *buffer,

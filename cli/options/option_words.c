@@ -6,7 +6,6 @@
 #include "core/host_limits.h"
 #include "core/key_types.h"
 #include "formats/codec/codec.h"
-#include "formats/codec/zstd_codec.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -329,10 +328,9 @@ bool option_words_set_device(char *word, struct options *options, struct error *
 
 bool option_words_set_zstd(const char *word, struct options *options, struct error *error)
 {
-    const struct codec *zstd = codec_find("zstd");
     unsigned long level = 0;
-    if (word && !parse_count(word, "zstd level", (unsigned long)zstd->level_min,
-                             (unsigned long)zstd->level_max, &level, error))
+    if (word && !parse_count(word, "zstd level", (unsigned long)codec_zstd.level_min,
+                             (unsigned long)codec_zstd.level_max, &level, error))
         return false;
     options->compression = COMPRESSION_ON;
     options->compression_level = (int)level;
@@ -341,9 +339,9 @@ bool option_words_set_zstd(const char *word, struct options *options, struct err
 
 bool option_words_set_long(const char *word, struct options *options, struct error *error)
 {
-    unsigned long window_log = ZSTD_WINDOW_LOG_DEFAULT;
-    if (word && !parse_count(word, "zstd window", ZSTD_WINDOW_LOG_LEAST, ZSTD_WINDOW_LOG_MOST,
-                             &window_log, error))
+    unsigned long window_log = codec_zstd.window_log_default;
+    if (word && !parse_count(word, "zstd window", codec_zstd.window_log_min,
+                             codec_zstd.window_log_max, &window_log, error))
         return false;
     options->window_log = (unsigned)window_log;
     return true;

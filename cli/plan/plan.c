@@ -510,13 +510,13 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
     struct job *job = &plan->job;
     size_t stem_length;
     const struct codec *by_name =
-        options->output ? codec_find_by_name(options->output, &stem_length) : &codecs[0];
+        options->output ? codec_find_by_name(options->output, &stem_length) : codecs[0];
     choose_output_format(options, plan);
     choose_indices(options, plan);
     job->output = (struct sink_spec){
         .path = options->output,
-        .codec = options->compression == COMPRESSION_ON    ? codec_find("zstd")
-                 : options->compression == COMPRESSION_OFF ? &codecs[0]
+        .codec = options->compression == COMPRESSION_ON    ? &codec_zstd
+                 : options->compression == COMPRESSION_OFF ? codecs[0]
                                                            : by_name,
         .level = options->compression_level,
         .threads = min_unsigned(job->sort.threads, (unsigned)omp_get_num_procs()),

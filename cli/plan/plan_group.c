@@ -241,7 +241,7 @@ static bool compare_facts(struct plan *plan, struct error *error)
         (uint64_t)job->output_format->name[0],
         job->sort.is_top ? job->sort.top : UINT64_MAX,
         job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX,
-        (uint64_t)(job->output.codec - codecs),
+        (uint64_t)job->output.codec->name[0],
         (uint64_t)job->output.level,
         hash_names(job),
         job->keep_lines ? hash_lines(job) : 0,

@@ -67,7 +67,8 @@ static bool begin_run(struct options *options, struct plan *plan, struct plan_sp
 static void keep_original(struct plan_spool *spool, struct source **source)
 {
     spool->original = *source;
-    spool->facts[SPOOL_CODEC] = (uint64_t)(source_codec(*source) - codecs);
+    while (codecs[spool->facts[SPOOL_CODEC]] != source_codec(*source))
+        spool->facts[SPOOL_CODEC]++;
     *source = NULL;
 }
 
@@ -79,7 +80,7 @@ static bool decode_all(const struct plan *plan, struct plan_spool *spool, struct
     return source_store(spool->original, SIZE_UNKNOWN, &spool->run, &spool->facts[SPOOL_BYTES],
                         error) &&
            spill_end(&spool->run, error) &&
-           source_open_file(spool->run.file, source_name(spool->original), &codecs[0],
+           source_open_file(spool->run.file, source_name(spool->original), codecs[0],
                             plan->job.sort.threads, source, error);
 }
 
@@ -178,7 +179,7 @@ static bool share_head(struct plan *plan, const char *path, struct plan_spool *s
     const struct input_stream stream = {read_head, NULL, spool, bytes};
     if (!is_stored && !source_open_stream(&stream, name_of(path), source, error))
         return false;
-    source_note_codec(*source, &codecs[spool->facts[SPOOL_CODEC]]);
+    source_note_codec(*source, codecs[spool->facts[SPOOL_CODEC]]);
     return true;
 }
 
@@ -214,7 +215,7 @@ static bool open_own(struct options *options, const struct source_spec *spec, st
         return true;
     if (!store_input(options, plan, spool, source, error))
         return false;
-    source_note_codec(*source, &codecs[spool->facts[SPOOL_CODEC]]);
+    source_note_codec(*source, codecs[spool->facts[SPOOL_CODEC]]);
     return true;
 }
 
@@ -306,7 +307,7 @@ static bool replace_source(struct plan *plan, size_t i, struct plan_spool *spool
     struct source **const source = &plan->job.readers[i].source;
     struct source *part;
     if (!spill_end(&spool->run, error) ||
-        !source_open_file(spool->run.file, source_name(*source), &codecs[0], plan->job.sort.threads,
+        !source_open_file(spool->run.file, source_name(*source), codecs[0], plan->job.sort.threads,
                           &part, error))
         return false;
     source_close(*source);
@@ -350,7 +351,7 @@ static bool decode_part(struct plan_spool *spool, struct part part,
     uint64_t got;
     if (part.begin == part.end)
         return true;
-    spec.codec = &codecs[spool->facts[SPOOL_CODEC]];
+    spec.codec = codecs[spool->facts[SPOOL_CODEC]];
     spec.offset = frame->offset;
     if (!source_open_as(&spec, &source, error))
         return false;
@@ -385,7 +386,7 @@ static void find_parts(const struct plan *plan, const struct plan_spool *spool,
     const uint64_t last = spool->facts[SPOOL_BYTES] - 1;
     for (unsigned rank = 0; rank < ranks; rank++)
         frames[rank].position = parts[rank].begin < last ? parts[rank].begin : last;
-    if (!find_frames(spool->spec.path, &codecs[spool->facts[SPOOL_CODEC]], frames, ranks))
+    if (!find_frames(spool->spec.path, codecs[spool->facts[SPOOL_CODEC]], frames, ranks))
         memset(frames, 0, ranks * sizeof *frames);
     for (unsigned rank = 0; rank < ranks; rank++)
         sums[rank] = sum_place(spool->spec.path, frames[rank].offset);
@@ -449,7 +450,7 @@ bool plan_store_spools(struct plan *plan, struct error *error)
             ok = decode_all(plan, spool, source, error) &&
                  (left == 0 || source_narrow(*source, done, left, error));
             if (ok)
-                source_note_codec(*source, &codecs[spool->facts[SPOOL_CODEC]]);
+                source_note_codec(*source, codecs[spool->facts[SPOOL_CODEC]]);
         }
         spool->facts[SPOOL_IS_DIVIDED] = false;
     }

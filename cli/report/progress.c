@@ -473,7 +473,7 @@ void progress_set_plan(struct progress *progress, const struct plan *plan)
         set_ranks(progress, plan);
     progress->outlook.sort_seconds = estimate_sort(plan);
     progress->outlook.is_piped = job->action != JOB_CHECK && is_piped(job->output.path);
-    progress->outlook.is_encoded = job->output.codec != &codecs[0];
+    progress->outlook.is_encoded = job->output.codec != codecs[0];
 }
 
 void progress_go_on(struct progress *progress)

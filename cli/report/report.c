@@ -96,7 +96,7 @@ void report_list(FILE *stream)
         fprintf(stream, "  %-16s %s\n", formats[i]->name, formats[i]->summary);
     fprintf(stream, "codecs:\n");
     for (size_t i = 0; i < codec_count; i++)
-        fprintf(stream, "  %-16s %s\n", codecs[i].name, codecs[i].summary);
+        fprintf(stream, "  %-16s %s\n", codecs[i]->name, codecs[i]->summary);
     fprintf(stream, "devices (--device) and their paths (--algorithm):\n");
     for (size_t i = 0; i < backend_count; i++)
         list_backend(stream, backends[i]);

@@ -50,6 +50,7 @@ struct codec {
     const char *summary;       /* one line for --list */
     const char *extensions[3]; /* ".zst", ".zstd"; terminated by NULL */
     int level_min, level_max, level_default;
+    unsigned window_log_min, window_log_max, window_log_default; /* as for decoder_open */
 
     /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
@@ -104,7 +105,8 @@ struct codec {
     void (*encoder_close)(void *encoder); /* the encoder may be NULL */
 };
 
-extern const struct codec codecs[];
+extern const struct codec codec_zstd;
+extern const struct codec *const codecs[];
 extern const size_t codec_count;
 
 /* Returns the codec of that name, or NULL. */

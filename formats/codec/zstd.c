@@ -17,7 +17,7 @@
  * One fault is not found in a frame that is decoded whole: its blocks or matches may need a larger
  * window than the frame states, which a stream would refuse. The content is correct even so.
  */
-#include "formats/codec/zstd_codec.h"
+#include "formats/codec/codec.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,8 +28,13 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+/* Windows of zstd(1)'s --long. */
+#define WINDOW_LOG_MIN 10
+#define WINDOW_LOG_MAX 31
+#define WINDOW_LOG_DEFAULT 27
+
 /* Maximum window of a frame that is decoded whole. */
-#define WINDOW_BYTES_MAX ((uint64_t)1 << ZSTD_WINDOW_LOG_DEFAULT)
+#define WINDOW_BYTES_MAX ((uint64_t)1 << WINDOW_LOG_DEFAULT)
 
 /* Maximum bytes of a block, both compressed and decompressed (RFC 8878, 3.1.1.2.4). */
 #define BLOCK_BYTES_MAX ((size_t)128 << 10)
@@ -70,7 +75,7 @@ static bool is_skippable(uint32_t magic)
     return (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
 }
 
-bool zstd_recognises(const unsigned char *head, size_t bytes)
+static bool zstd_recognises(const unsigned char *head, size_t bytes)
 {
     if (bytes < 4)
         return false;
@@ -78,7 +83,7 @@ bool zstd_recognises(const unsigned char *head, size_t bytes)
     return magic == ZSTD_MAGICNUMBER || is_skippable(magic);
 }
 
-uint64_t zstd_skippable_bytes(const unsigned char *data, size_t bytes)
+static uint64_t zstd_skippable_bytes(const unsigned char *data, size_t bytes)
 {
     uint64_t end = 0;
     while (end <= bytes && bytes - end >= 4 && is_skippable(read_le32(data + end))) {
@@ -89,12 +94,21 @@ uint64_t zstd_skippable_bytes(const unsigned char *data, size_t bytes)
     return end;
 }
 
-void *zstd_decoder_open(unsigned window_log)
+static void zstd_decoder_close(void *state)
+{
+    struct zstd_decoder *decoder = state;
+    if (!decoder)
+        return;
+    ZSTD_freeDCtx(decoder->context);
+    free(decoder);
+}
+
+static void *zstd_decoder_open(unsigned window_log)
 {
     struct zstd_decoder *decoder = calloc(1, sizeof *decoder);
     if (!decoder)
         return NULL;
-    decoder->window_log = window_log ? window_log : ZSTD_WINDOW_LOG_DEFAULT;
+    decoder->window_log = window_log ? window_log : WINDOW_LOG_DEFAULT;
     decoder->context = ZSTD_createDCtx();
     if (!decoder->context ||
         ZSTD_isError(ZSTD_DCtx_setParameter(decoder->context, ZSTD_d_windowLogMax,
@@ -144,12 +158,12 @@ static enum frame_kind scan_header(const unsigned char *data, size_t bytes,
 static bool explain_window(const struct zstd_decoder *decoder, struct error *error)
 {
     struct frame_header header;
-    unsigned need = ZSTD_WINDOW_LOG_LEAST;
+    unsigned need = WINDOW_LOG_MIN;
     if (scan_header(decoder->header, decoder->header_bytes, &header) != FRAME_WHOLE)
         return error_set(error, "corrupt zstd data: no window in the header of the frame");
-    while (need <= ZSTD_WINDOW_LOG_MOST && (uint64_t)1 << need < header.window_bytes)
+    while (need <= WINDOW_LOG_MAX && (uint64_t)1 << need < header.window_bytes)
         need++;
-    if (need > ZSTD_WINDOW_LOG_MOST)
+    if (need > WINDOW_LOG_MAX)
         return error_set(error, "the zstd window is larger than 2 GiB, the most that can be read");
     const bool is_small = decoder->window_log < 20;
     return error_set(error,
@@ -233,8 +247,8 @@ static size_t decode_once(struct zstd_decoder *decoder, struct byte_reader *in,
     return result;
 }
 
-bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
-                 struct error *error)
+static bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out,
+                        bool *frame_open, struct error *error)
 {
     struct zstd_decoder *decoder = state;
     bool frame_ended = false;
@@ -254,21 +268,12 @@ bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, b
     return true;
 }
 
-void zstd_decoder_reset(void *state)
+static void zstd_decoder_reset(void *state)
 {
     struct zstd_decoder *decoder = state;
     (void)ZSTD_DCtx_reset(decoder->context, ZSTD_reset_session_only); /* cannot fail */
     decoder->hint = decoder->first_hint;
     decoder->frame_open = false;
-}
-
-void zstd_decoder_close(void *state)
-{
-    struct zstd_decoder *decoder = state;
-    if (!decoder)
-        return;
-    ZSTD_freeDCtx(decoder->context);
-    free(decoder);
 }
 
 /* Scans a skippable frame. */
@@ -318,8 +323,8 @@ static enum frame_kind scan_blocks(const unsigned char *data, size_t bytes, size
     return bytes < extent->bytes ? FRAME_PART : FRAME_WHOLE;
 }
 
-enum frame_kind zstd_scan(const unsigned char *data, size_t bytes, size_t content_limit,
-                          struct frame_extent *extent)
+static enum frame_kind zstd_scan(const unsigned char *data, size_t bytes, size_t content_limit,
+                                 struct frame_extent *extent)
 {
     if (bytes < 4)
         return FRAME_PART;
@@ -358,7 +363,7 @@ static bool has_sound_blocks(const unsigned char *data, size_t bytes)
     return blocks > 0;
 }
 
-bool zstd_is_sound(const unsigned char *data, size_t bytes)
+static bool zstd_is_sound(const unsigned char *data, size_t bytes)
 {
     unsigned char scrap[16 << 10];
     struct byte_reader in = {data, bytes};
@@ -456,7 +461,7 @@ static bool measure_frame(struct window *window, uint64_t *at, size_t *blocks, u
     return *at <= window->end && *blocks <= MEASURED_BLOCKS_MAX;
 }
 
-bool zstd_content_bytes(int file, uint64_t begin, uint64_t end, uint64_t *bytes)
+static bool zstd_content_bytes(int file, uint64_t begin, uint64_t end, uint64_t *bytes)
 {
     struct window window = {.file = file, .end = end};
     uint64_t at = begin;
@@ -468,8 +473,8 @@ bool zstd_content_bytes(int file, uint64_t begin, uint64_t end, uint64_t *bytes)
     return true;
 }
 
-bool zstd_find_frames(int file, uint64_t begin, uint64_t end, struct frame_position *positions,
-                      size_t count)
+static bool zstd_find_frames(int file, uint64_t begin, uint64_t end,
+                             struct frame_position *positions, size_t count)
 {
     struct window window = {.file = file, .end = end};
     uint64_t at = begin, content = 0;
@@ -486,7 +491,7 @@ bool zstd_find_frames(int file, uint64_t begin, uint64_t end, struct frame_posit
     return found == count;
 }
 
-bool zstd_decode_frames(void *state, struct byte_reader in, struct byte_writer *out)
+static bool zstd_decode_frames(void *state, struct byte_reader in, struct byte_writer *out)
 {
     struct zstd_decoder *decoder = state;
     const size_t result =
@@ -500,7 +505,7 @@ bool zstd_decode_frames(void *state, struct byte_reader in, struct byte_writer *
     return true;
 }
 
-void *zstd_encoder_open(int level)
+static void *zstd_encoder_open(int level)
 {
     ZSTD_CCtx *context = ZSTD_createCCtx();
     if (!context)
@@ -515,17 +520,18 @@ void *zstd_encoder_open(int level)
 
 /* Of frames of 16 MiB, measured with version 1.5.4: 1 MiB for level 3, 13 for level 9, 66 for level
  * 19 and 250 for level 22. */
-size_t zstd_encoder_bytes(int level)
+static size_t zstd_encoder_bytes(int level)
 {
     return (size_t)(level <= 4 ? 3 : level <= 9 ? 13 : level <= 19 ? 70 : 250) << 20;
 }
 
-size_t zstd_encoded_bytes_max(size_t bytes)
+static size_t zstd_encoded_bytes_max(size_t bytes)
 {
     return ZSTD_compressBound(bytes);
 }
 
-bool zstd_encode(void *encoder, struct byte_reader in, struct byte_writer *out, struct error *error)
+static bool zstd_encode(void *encoder, struct byte_reader in, struct byte_writer *out,
+                        struct error *error)
 {
     const size_t result = ZSTD_compress2(encoder, out->data, out->bytes, in.data, in.bytes);
     if (ZSTD_isError(result))
@@ -535,7 +541,35 @@ bool zstd_encode(void *encoder, struct byte_reader in, struct byte_writer *out, 
     return true;
 }
 
-void zstd_encoder_close(void *encoder)
+static void zstd_encoder_close(void *encoder)
 {
     ZSTD_freeCCtx(encoder);
 }
+
+const struct codec codec_zstd = {
+    .name = "zstd",
+    .summary = "Zstandard frames (RFC 8878), compressed with checksums",
+    .extensions = {".zst", ".zstd", NULL},
+    .level_min = 1,
+    .level_max = 22,
+    .level_default = 3,
+    .window_log_min = WINDOW_LOG_MIN,
+    .window_log_max = WINDOW_LOG_MAX,
+    .window_log_default = WINDOW_LOG_DEFAULT,
+    .recognises = zstd_recognises,
+    .skippable_bytes = zstd_skippable_bytes,
+    .is_sound = zstd_is_sound,
+    .decoder_open = zstd_decoder_open,
+    .decode = zstd_decode,
+    .decoder_reset = zstd_decoder_reset,
+    .decoder_close = zstd_decoder_close,
+    .scan = zstd_scan,
+    .decode_frames = zstd_decode_frames,
+    .content_bytes = zstd_content_bytes,
+    .find_frames = zstd_find_frames,
+    .encoder_open = zstd_encoder_open,
+    .encoder_bytes = zstd_encoder_bytes,
+    .encoded_bytes_max = zstd_encoded_bytes_max,
+    .encode = zstd_encode,
+    .encoder_close = zstd_encoder_close,
+};

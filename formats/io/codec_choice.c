@@ -106,7 +106,7 @@ static bool judge_content(struct input_file *input, const struct codec *codec, s
                                                        has_controls(look.data, look.bytes))
                                        : !has_ended;
     free(look.scratch);
-    choice->codec = is_compressed ? codec : &codecs[0];
+    choice->codec = is_compressed ? codec : codecs[0];
     choice->is_unproven = is_compressed && !has_frame;
     return ok;
 }

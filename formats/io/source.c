@@ -234,7 +234,7 @@ static struct source *source_create(const char *name, unsigned threads, struct e
         return NULL;
     }
     source->input = (struct input_file){.name = source->name, .file = -1, .threads = threads};
-    source->codec = &codecs[0];
+    source->codec = codecs[0];
     return source;
 }
 
@@ -427,7 +427,7 @@ bool source_last_byte(const struct source *source, char *byte)
 {
     const struct input_file *const input = &source->input;
     struct error ignored = {0};
-    if (!input->is_sized || source->codec != &codecs[0] || input->bytes == 0)
+    if (!input->is_sized || source->codec != codecs[0] || input->bytes == 0)
         return false;
     return input->is_stream
                ? input->stream.read(input->stream.context, input->bytes - 1, byte, 1, &ignored)
@@ -553,7 +553,7 @@ bool source_can_narrow(const struct source *source)
 {
     const struct input_file *const input = &source->input;
     return input->is_sized && !input->is_stream && (input->file >= 0 || input->is_parked) &&
-           source->codec == &codecs[0] && !source->ahead;
+           source->codec == codecs[0] && !source->ahead;
 }
 
 bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, struct error *error)

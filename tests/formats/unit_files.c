@@ -253,7 +253,7 @@ static struct sink *open_sink(const char *path)
 {
     struct error error = {0};
     struct sink *sink;
-    const struct sink_spec spec = {.path = path, .codec = &codecs[0], .threads = 8};
+    const struct sink_spec spec = {.path = path, .codec = codecs[0], .threads = 8};
     assert_true(sink_open(&spec, &sink, &error));
     return sink;
 }

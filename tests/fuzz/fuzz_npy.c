@@ -210,7 +210,7 @@ static void check_file(const uint8_t *file, size_t bytes)
     const bool is_right = type && header.count <= bytes &&
                           (size_t)header.count * (size_t)(atoi(type + 1) / 8) == bytes - data;
     const int memory = fuzz_open_file(file, bytes);
-    if (!source_open_file(memory, "x.npy", &codecs[0], 1, &reader.source, &error))
+    if (!source_open_file(memory, "x.npy", codecs[0], 1, &reader.source, &error))
         fuzz_fail("%s", error.message);
     const bool is_read =
         format_npy.read_header(&reader, &error) && read_numbers(&reader, file + data, &error);
