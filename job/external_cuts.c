@@ -146,13 +146,13 @@ struct pivot_range {
 
 struct searcher {
     const struct external_cuts *cuts;
-    struct bounds *bounds;      /* a row of all_runs for each cut */
+    struct bounds *bounds;      /* a row for each cut */
     struct pivot_range *ranges; /* the same rows, and room for add_up() */
-    size_t *pivot_runs;         /* of each cut: the run of the pivot; all_runs: the cut is found */
-    uint64_t *lengths;          /* of each cut: the bytes of its pivot; and room for add_up() */
-    uint64_t *pivot_words;      /* the pivots, each in whole words */
-    size_t pivot_room;          /* words; the same on all ranks */
-    struct record *pivots;      /* of each cut, if its run is this rank's */
+    size_t *pivot_runs;    /* of each cut: the run of the pivot; their number: the cut is found */
+    uint64_t *lengths;     /* of each cut: the bytes of its pivot; and room for add_up() */
+    uint64_t *pivot_words; /* the pivots, each in whole words */
+    size_t pivot_room;     /* words; the same on all ranks */
+    struct record *pivots; /* of each cut, if its run is this rank's */
     struct record probe;
 };
 
@@ -189,8 +189,9 @@ static bool choose_runs(struct searcher *searcher)
     const struct external_cuts *const cuts = searcher->cuts;
     bool is_open = false;
     for (size_t c = 0; c < cuts->cut_count; c++) {
-        searcher->pivot_runs[c] = choose_run(searcher->bounds + c * cuts->all_runs, cuts->all_runs);
-        is_open |= searcher->pivot_runs[c] < cuts->all_runs;
+        searcher->pivot_runs[c] =
+            choose_run(searcher->bounds + c * cuts->numbered->count, cuts->numbered->count);
+        is_open |= searcher->pivot_runs[c] < cuts->numbered->count;
     }
     return is_open;
 }
@@ -200,7 +201,7 @@ static bool has_pivot(const struct searcher *searcher, size_t c)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     const size_t i = searcher->pivot_runs[c];
-    return i < cuts->all_runs && cuts->owners[i] == cuts->group->rank;
+    return i < cuts->numbered->count && cuts->numbered->owners[i] == cuts->group->rank;
 }
 
 /* Reads the pivots of this rank's runs. */
@@ -212,8 +213,8 @@ static bool read_pivots(struct searcher *searcher, struct error *error)
         if (!has_pivot(searcher, c))
             continue;
         const size_t i = searcher->pivot_runs[c];
-        const struct bounds bounds = searcher->bounds[c * cuts->all_runs + i];
-        if (!read_record(cuts, &cuts->runs[i - cuts->first_run], bounds.low,
+        const struct bounds bounds = searcher->bounds[c * cuts->numbered->count + i];
+        if (!read_record(cuts, &cuts->runs[i - cuts->numbered->first], bounds.low,
                          bounds.low + (bounds.high - bounds.low) / 2, &searcher->pivots[c], error))
             return false;
         searcher->lengths[c] = searcher->pivots[c].length;
@@ -292,8 +293,8 @@ static bool find_range(struct searcher *searcher, size_t c, size_t i, const char
         return true;
     }
     const bool is_earlier = i < pivot_run;
-    if (!find_position(searcher, &cuts->runs[i - cuts->first_run],
-                       searcher->bounds[c * cuts->all_runs + i], pivot,
+    if (!find_position(searcher, &cuts->runs[i - cuts->numbered->first],
+                       searcher->bounds[c * cuts->numbered->count + i], pivot,
                        (size_t)searcher->lengths[c], is_earlier, &range->begin, error))
         return false;
     range->end = range->begin;
@@ -305,9 +306,9 @@ static bool find_equal_range(struct searcher *searcher, size_t c, size_t i, cons
                              struct pivot_range *range, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    const struct item_run *const run = &cuts->runs[i - cuts->first_run];
+    const struct item_run *const run = &cuts->runs[i - cuts->numbered->first];
     const size_t length = (size_t)searcher->lengths[c];
-    struct bounds bounds = searcher->bounds[c * cuts->all_runs + i];
+    struct bounds bounds = searcher->bounds[c * cuts->numbered->count + i];
     if (!find_position(searcher, run, bounds, pivot, length, false, &range->begin, error))
         return false;
     bounds.low = range->begin;
@@ -323,10 +324,10 @@ static bool find_ranges(struct searcher *searcher, struct error *error)
     for (size_t c = 0; c < cuts->cut_count; c++) {
         const char *const pivot = (const char *)words;
         words += group_words(searcher->lengths[c]);
-        if (searcher->pivot_runs[c] == cuts->all_runs)
+        if (searcher->pivot_runs[c] == cuts->numbered->count)
             continue;
-        for (size_t i = cuts->first_run; i < cuts->first_run + cuts->run_count; i++) {
-            struct pivot_range *const range = &searcher->ranges[c * cuts->all_runs + i];
+        for (size_t i = cuts->numbered->first; i < cuts->numbered->first + cuts->run_count; i++) {
+            struct pivot_range *const range = &searcher->ranges[c * cuts->numbered->count + i];
             if (!(is_unique ? find_equal_range : find_range)(searcher, c, i, pivot, range, error))
                 return false;
         }
@@ -339,14 +340,14 @@ static void narrow_bounds(struct searcher *searcher)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     for (size_t c = 0; c < cuts->cut_count; c++) {
-        struct bounds *const bounds = searcher->bounds + c * cuts->all_runs;
-        const struct pivot_range *const ranges = searcher->ranges + c * cuts->all_runs;
+        struct bounds *const bounds = searcher->bounds + c * cuts->numbered->count;
+        const struct pivot_range *const ranges = searcher->ranges + c * cuts->numbered->count;
         uint64_t before = 0;
-        if (searcher->pivot_runs[c] == cuts->all_runs)
+        if (searcher->pivot_runs[c] == cuts->numbered->count)
             continue;
-        for (size_t i = 0; i < cuts->all_runs; i++)
+        for (size_t i = 0; i < cuts->numbered->count; i++)
             before += ranges[i].begin;
-        for (size_t i = 0; i < cuts->all_runs; i++) {
+        for (size_t i = 0; i < cuts->numbered->count; i++) {
             if (before < cuts->targets[c])
                 bounds[i].low = ranges[i].end;
             else
@@ -359,7 +360,7 @@ static void narrow_bounds(struct searcher *searcher)
 static bool step(struct searcher *searcher, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    const size_t cells = cuts->cut_count * cuts->all_runs;
+    const size_t cells = cuts->cut_count * cuts->numbered->count;
     const size_t words = cells * (sizeof *searcher->ranges / sizeof(uint64_t));
     memset(searcher->ranges, 0, cells * sizeof *searcher->ranges);
     if (!share_pivots(searcher, error) ||
@@ -376,12 +377,12 @@ static void start_bounds(struct searcher *searcher, const uint64_t *positions)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     for (size_t c = 0; c < cuts->cut_count; c++) {
-        const uint64_t *const ends = positions + c * cuts->all_runs;
+        const uint64_t *const ends = positions + c * cuts->numbered->count;
         uint64_t items = 0;
-        for (size_t i = 0; i < cuts->all_runs; i++)
+        for (size_t i = 0; i < cuts->numbered->count; i++)
             items += ends[i];
-        for (size_t i = 0; i < cuts->all_runs; i++)
-            searcher->bounds[c * cuts->all_runs + i] =
+        for (size_t i = 0; i < cuts->numbered->count; i++)
+            searcher->bounds[c * cuts->numbered->count + i] =
                 (struct bounds){cuts->targets[c] < items ? 0 : ends[i], ends[i]};
     }
 }
@@ -389,11 +390,11 @@ static void start_bounds(struct searcher *searcher, const uint64_t *positions)
 static bool search(struct searcher *searcher, uint64_t *positions, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    const size_t cells = cuts->cut_count * cuts->all_runs;
+    const size_t cells = cuts->cut_count * cuts->numbered->count;
     memset(positions, 0, cells * sizeof *positions);
     for (size_t c = 0; c < cuts->cut_count; c++)
         for (size_t i = 0; i < cuts->run_count; i++)
-            positions[c * cuts->all_runs + cuts->first_run + i] = cuts->runs[i].count;
+            positions[c * cuts->numbered->count + cuts->numbered->first + i] = cuts->runs[i].count;
     if (!group_sum(cuts->group, positions, cells, error))
         return false;
     start_bounds(searcher, positions);
@@ -407,7 +408,7 @@ static bool search(struct searcher *searcher, uint64_t *positions, struct error 
 
 bool external_cuts_find(const struct external_cuts *cuts, uint64_t *positions, struct error *error)
 {
-    const size_t cells = cuts->cut_count * cuts->all_runs;
+    const size_t cells = cuts->cut_count * cuts->numbered->count;
     struct searcher searcher = {
         .cuts = cuts,
         .bounds = calloc(cells + 1, sizeof *searcher.bounds),

@@ -31,20 +31,27 @@ struct record_order {
 int record_compare(const struct record_order *order, const char *a, size_t a_length, const char *b,
                    size_t b_length);
 
+/* The sorted runs of all ranks, in the order of the input. */
+struct rank_runs {
+    size_t count;        /* of all ranks */
+    size_t first;        /* the number of this rank's first one */
+    unsigned *owners;    /* owned: the rank of each run */
+    uint64_t *positions; /* owned. Rows of `count`: where the range of rank r begins in each run; a
+                            row more for the end of the last one */
+};
+
 struct external_cuts {
     struct group *group;
     struct record_order order;
     const struct item_run *runs; /* of this rank; lines are on disk */
     size_t run_count;
-    size_t first_run;        /* the number of the first of them, of the runs of all ranks */
-    const unsigned *owners;  /* of all runs: the rank */
-    size_t all_runs;         /* of all ranks */
+    const struct rank_runs *numbered;
     const uint64_t *targets; /* in ascending order, each at most the number of all items */
     size_t cut_count;
 };
 
-/* Collective: fills the positions, a row of `all_runs` for each cut. Fails if a run cannot be read,
- * memory runs out or the group fails. */
+/* Collective: fills the positions, a row of `numbered->count` for each cut. Fails if a run cannot
+ * be read, memory runs out or the group fails. */
 bool external_cuts_find(const struct external_cuts *cuts, uint64_t *positions, struct error *error);
 
 #endif

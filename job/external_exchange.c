@@ -124,7 +124,7 @@ static void *merge_main(void *opaque)
     const struct external_exchange *const task = exchange->task;
     struct error error = {0};
     omp_set_num_threads((int)task->threads); /* for `merge`: OpenMP keeps this number per thread */
-    const bool ok = task->merge(task->context, exchange->runs, task->all_runs, &error);
+    const bool ok = task->merge(task->context, exchange->runs, task->numbered->count, &error);
     pthread_mutex_lock(&exchange->lock);
     exchange->merge_error = error;
     exchange->has_failed |= !ok;
@@ -402,10 +402,11 @@ static bool share(struct group *group, uint64_t *words, size_t count, bool *is_u
 static struct rank_memory *find_ranges(const struct external_exchange *exchange,
                                        const uint64_t *marks, const uint64_t *addresses)
 {
-    const uint64_t *const begins = exchange->positions + exchange->group->rank * exchange->all_runs;
-    struct rank_memory *const memory = calloc(exchange->all_runs + 1, sizeof *memory);
-    for (size_t i = 0; memory && i < exchange->all_runs; i++) {
-        const unsigned rank = exchange->owners[i];
+    const uint64_t *const begins =
+        exchange->numbered->positions + exchange->group->rank * exchange->numbered->count;
+    struct rank_memory *const memory = calloc(exchange->numbered->count + 1, sizeof *memory);
+    for (size_t i = 0; memory && i < exchange->numbered->count; i++) {
+        const unsigned rank = exchange->numbered->owners[i];
         memory[i] = (struct rank_memory){
             .rank = rank,
             .process = (int)marks[(size_t)rank * MARK_WORDS + MARK_PROCESS],
@@ -424,7 +425,8 @@ static bool rank_memory_open(const struct external_exchange *exchange, struct ra
                              struct error *error)
 {
     struct group *const group = exchange->group;
-    const size_t marks = (size_t)group->size * MARK_WORDS, count = marks + exchange->all_runs;
+    const size_t marks = (size_t)group->size * MARK_WORDS,
+                 count = marks + exchange->numbered->count;
     bool is_usable = false;
     *memory = NULL;
     if (group->host_size < group->size)
@@ -434,7 +436,7 @@ static bool rank_memory_open(const struct external_exchange *exchange, struct ra
     if (ok) {
         for (size_t i = 0; i < exchange->run_count; i++) {
             const struct item_run *const run = &exchange->runs[i];
-            words[marks + exchange->first_run + i] =
+            words[marks + exchange->numbered->first + i] =
                 run->count > 0 ? (uintptr_t)run->items : UNREAD;
         }
         ok = share(group, words, count, &is_usable, error);
@@ -451,7 +453,7 @@ static bool rank_memory_open(const struct external_exchange *exchange, struct ra
 
 static uint64_t position(const struct external_exchange *task, unsigned rank, size_t run)
 {
-    return task->positions[rank * task->all_runs + run];
+    return task->numbered->positions[rank * task->numbered->count + run];
 }
 
 static void add_stream(struct exchange *exchange, const struct item_run *run, size_t number,
@@ -484,11 +486,11 @@ static void add_streams(struct exchange *exchange)
     for (size_t i = 0; i < task->run_count; i++)
         for (unsigned rank = 0; rank < task->group->size; rank++)
             if (rank != self)
-                add_stream(exchange, &task->runs[i], task->first_run + i, rank, rank);
+                add_stream(exchange, &task->runs[i], task->numbered->first + i, rank, rank);
     exchange->sent_count = exchange->count;
-    for (size_t number = 0; number < task->all_runs; number++)
-        if (task->owners[number] != self)
-            add_stream(exchange, NULL, number, task->owners[number], self);
+    for (size_t number = 0; number < task->numbered->count; number++)
+        if (task->numbered->owners[number] != self)
+            add_stream(exchange, NULL, number, task->numbered->owners[number], self);
 }
 
 /* Makes the runs of the merge. */
@@ -497,23 +499,23 @@ static void make_runs(struct exchange *exchange)
     struct external_exchange *const task = exchange->task;
     struct stream *received = exchange->streams + exchange->sent_count;
     const unsigned self = task->group->rank, width = task->item_bytes;
-    for (size_t number = 0; number < task->all_runs; number++) {
+    for (size_t number = 0; number < task->numbered->count; number++) {
         const uint64_t begin = position(task, self, number);
         struct item_run *const run = &exchange->runs[number];
         *run = (struct item_run){.count = position(task, self + 1, number) - begin};
-        if (task->owners[number] != self && exchange->memory) {
+        if (task->numbered->owners[number] != self && exchange->memory) {
             run->read = rank_memory_read;
             run->context = &exchange->memory[number];
             run->reads_anywhere = true;
             task->received_bytes += run->count * width;
             continue;
         }
-        if (task->owners[number] != self) {
+        if (task->numbered->owners[number] != self) {
             run->read = read_received;
             run->context = received++;
             continue;
         }
-        const struct item_run *const own = &task->runs[number - task->first_run];
+        const struct item_run *const own = &task->runs[number - task->numbered->first];
         if (exchange->memory)
             task->sent_bytes += (position(task, task->group->size, number) -
                                  position(task, 0, number) - run->count) *
@@ -551,9 +553,9 @@ static bool allocate(struct exchange *exchange, struct error *error)
 {
     const struct external_exchange *const task = exchange->task;
     const size_t most =
-        exchange->memory ? 0 : task->run_count * (task->group->size - 1) + task->all_runs;
+        exchange->memory ? 0 : task->run_count * (task->group->size - 1) + task->numbered->count;
     exchange->streams = calloc(most + 1, sizeof *exchange->streams);
-    exchange->runs = calloc(task->all_runs + 1, sizeof *exchange->runs);
+    exchange->runs = calloc(task->numbered->count + 1, sizeof *exchange->runs);
     exchange->buffers = malloc(most * DEPTH * task->message_bytes + 1);
     return (exchange->streams && exchange->runs && exchange->buffers &&
             !task->group->functions->reserve(task->group->context, most * DEPTH)) ||

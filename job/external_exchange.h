@@ -22,7 +22,7 @@
 #define JOB_EXTERNAL_EXCHANGE_H
 
 #include "core/group.h"
-#include "job/external_merge.h"
+#include "job/external_cuts.h"
 
 struct external_exchange {
     struct group *group;
@@ -34,12 +34,8 @@ struct external_exchange {
     void *context;
     const struct item_run *runs; /* of this rank */
     size_t run_count;
-    size_t first_run;          /* the number of the first of them, of the runs of all ranks */
-    const unsigned *owners;    /* of all runs: the rank */
-    size_t all_runs;           /* at most GROUP_TAG_MAX */
-    const uint64_t *positions; /* rows of all_runs: where the range of rank r begins in each run; a
-                                  row more for the end of the last one */
-    size_t message_bytes;      /* at most; a multiple of the bytes of an item */
+    const struct rank_runs *numbered;    /* at most GROUP_TAG_MAX */
+    size_t message_bytes;                /* at most; a multiple of the bytes of an item */
     uint64_t sent_bytes, received_bytes; /* set here */
 };
 

@@ -94,9 +94,7 @@ static bool find_cuts(struct group_keys *keys, struct error *error)
         .order = record_order_of(keys),
         .runs = keys->runs.list.runs,
         .run_count = keys->runs.list.count,
-        .first_run = keys->numbered.first,
-        .owners = keys->numbered.owners,
-        .all_runs = keys->numbered.count,
+        .numbered = &keys->numbered,
         .targets = keys->targets + 1, /* the first range begins at the first item of each run */
         .cut_count = keys->group->size,
     };
@@ -167,10 +165,10 @@ static bool exchange(struct group_keys *keys, struct error *error)
         .context = keys,
         .runs = keys->runs.list.runs,
         .run_count = keys->runs.list.count,
+        .numbered = &keys->numbered,
     };
     return begin_output(keys, error) &&
-           ranks_exchange(keys->state, &keys->numbered, merge_bytes(keys), &exchange, keys->figures,
-                          error);
+           ranks_exchange(keys->state, merge_bytes(keys), &exchange, keys->figures, error);
 }
 
 /* Collective: the range of this rank goes to state->sink. */

@@ -105,9 +105,7 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
         .order = record_order_of(lines),
         .runs = lines->external.list.runs,
         .run_count = lines->external.list.count,
-        .first_run = lines->numbered.first,
-        .owners = lines->numbered.owners,
-        .all_runs = lines->numbered.count,
+        .numbered = &lines->numbered,
         .targets = lines->targets,
         .cut_count = group->size,
     };
@@ -202,9 +200,9 @@ static bool exchange(struct group_lines *lines, struct error *error)
         .context = lines,
         .runs = lines->external.list.runs,
         .run_count = lines->external.list.count,
+        .numbered = &lines->numbered,
     };
-    return ranks_exchange(lines->state, &lines->numbered, merge_bytes(lines), &exchange,
-                          lines->figures, error);
+    return ranks_exchange(lines->state, merge_bytes(lines), &exchange, lines->figures, error);
 }
 
 /* Collective: the range of this rank goes to state->sink. */
@@ -294,11 +292,11 @@ static bool write_index_range(void *context, struct error *error)
         .context = lines,
         .runs = lines->external.index_list.runs,
         .run_count = lines->external.index_list.count,
+        .numbered = &lines->index_numbered,
     };
     return rank_array_begin(lines->state, &lines->index_layout, lines->index_first,
                             lines->index_count, error) &&
-           ranks_exchange(lines->state, &lines->index_numbered, merge_bytes(lines), &exchange,
-                          lines->figures, error);
+           ranks_exchange(lines->state, merge_bytes(lines), &exchange, lines->figures, error);
 }
 
 /* Collective. */

@@ -76,22 +76,18 @@ bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct e
 
 /* ---- Exchange ---- */
 
-bool ranks_exchange(const struct job_state *state, const struct rank_runs *runs,
-                    size_t memory_bytes, struct external_exchange *exchange,
-                    uint64_t figures[RANK_FIGURES], struct error *error)
+bool ranks_exchange(const struct job_state *state, size_t memory_bytes,
+                    struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
+                    struct error *error)
 {
     struct group *const group = state->job->group;
-    const size_t streams = exchange->run_count * (group->size - 1) + runs->count;
+    const size_t streams = exchange->run_count * (group->size - 1) + exchange->numbered->count;
     exchange->message_bytes =
         external_exchange_message_bytes(memory_bytes, streams, exchange->item_bytes);
     if (!find_least(group, &exchange->message_bytes, error)) /* both sides have one size */
         return false;
     exchange->group = group;
     exchange->threads = state->job->sort.threads;
-    exchange->first_run = runs->first;
-    exchange->owners = runs->owners;
-    exchange->all_runs = runs->count;
-    exchange->positions = runs->positions;
     const bool ok = external_exchange_run(exchange, error);
     figures[RANK_SENT_BYTES] += exchange->sent_bytes;
     figures[RANK_RECEIVED_BYTES] += exchange->received_bytes;

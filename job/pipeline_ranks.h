@@ -10,14 +10,6 @@
 #include "job/external_exchange.h"
 #include "job/job_state.h"
 
-/* The sorted runs of all ranks, in the order of the input. */
-struct rank_runs {
-    size_t count;        /* of all ranks */
-    size_t first;        /* the number of this rank's first one */
-    unsigned *owners;    /* owned: the rank of each run */
-    uint64_t *positions; /* owned; see external_exchange.h */
-};
-
 /* Collective: numbers the runs, of which this rank has `run_count`. The positions are zeros. The
  * caller frees *runs, also after a failure. */
 bool rank_runs_number(struct group *group, size_t run_count, struct rank_runs *runs,
@@ -33,11 +25,11 @@ size_t ranks_merge_bytes(size_t left);
  * counts. */
 bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct error *error);
 
-/* Collective: runs the exchange. The caller sets its `item_bytes`, `merge`, `context`, `runs` and
- * `run_count`. memory_bytes: for messages. Adds to the figures of this rank. */
-bool ranks_exchange(const struct job_state *state, const struct rank_runs *runs,
-                    size_t memory_bytes, struct external_exchange *exchange,
-                    uint64_t figures[RANK_FIGURES], struct error *error);
+/* Collective: runs the exchange. The caller sets its `item_bytes`, `merge`, `context`, `runs`,
+ * `run_count` and `numbered`. memory_bytes: for messages. Adds to the figures of this rank. */
+bool ranks_exchange(const struct job_state *state, size_t memory_bytes,
+                    struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
+                    struct error *error);
 
 /* The output of this rank. */
 struct rank_range {
