@@ -67,12 +67,6 @@ static size_t case_bytes(const struct bench_case *bench)
     return bench->count * bench_item_bytes(bench->type);
 }
 
-bool sorter_accepts(const struct sorter *sorter, const struct bench_type *type)
-{
-    return sorter->algorithm || sorter->peer->item_bytes == 0 ||
-           sorter->peer->item_bytes == bench_peer_item_bytes(type);
-}
-
 size_t sorter_item_bytes(const struct sorter *sorter, const struct bench_type *type)
 {
     return sorter->algorithm ? bench_item_bytes(type) : bench_peer_item_bytes(type);

@@ -47,7 +47,6 @@ struct peer_call {
 
 struct peer {
     const char *name;
-    unsigned item_bytes; /* the only item size it sorts; 0: any */
 
     /* With call->arena: starts to sort, using *arena_bytes of it, and sets *sorted to the
      * output, which is in input or arena. Without: sets *arena_bytes to the bytes it needs. */
@@ -118,9 +117,6 @@ static inline const char *sorter_name(const struct sorter *sorter)
 {
     return sorter->algorithm ? sorter->algorithm->name : sorter->peer->name;
 }
-
-/* True if the sorter can sort the type. A path sorts all types. */
-bool sorter_accepts(const struct sorter *sorter, const struct bench_type *type);
 
 /* Bytes per item for the sorter: a peer's pairs may be smaller than ours. */
 size_t sorter_item_bytes(const struct sorter *sorter, const struct bench_type *type);

@@ -60,11 +60,9 @@ static std::vector<struct sorter> find_sorters(const struct bench *bench,
     for (size_t i = 0; i < bench->backend->algorithm_count; i++)
         if (is_wanted(&bench->options, bench->backend->algorithms[i].name))
             add_path(bench, &bench->backend->algorithms[i], row, &sorters);
-    for (size_t i = 0; i < peer_count && !bench->options.no_peers; i++) {
-        const struct sorter peer = {NULL, &peers[i], 0};
-        if (is_wanted(&bench->options, peers[i].name) && sorter_accepts(&peer, type))
-            sorters.push_back(peer);
-    }
+    for (size_t i = 0; i < peer_count && !bench->options.no_peers; i++)
+        if (is_wanted(&bench->options, peers[i].name))
+            sorters.push_back({NULL, &peers[i], 0});
     return sorters;
 }
 

@@ -8,9 +8,7 @@
  * copy in the arena. Counts below 2^32 are passed as 32-bit integers, for which CUB's kernels are
  * smaller.
  *
- * thrust::sort calls the same radix sort for numbers, and thrust::sort_by_key for pairs, but the
- * output is in the input array, so that it copies after an odd number of passes. It is a peer for
- * keys of one byte only.
+ * thrust::sort calls the same radix sort for numbers, and copies after an odd number of passes.
  *
  * The peers are a file of their own because it compiles slowly.
  */
@@ -21,12 +19,8 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <new>
 #include <stddef.h>
 #include <stdint.h>
-#include <thrust/execution_policy.h>
-#include <thrust/sort.h>
-#include <thrust/system_error.h>
 
 /* The order of numbers as CUB's own examples spell it. */
 struct less {
@@ -107,55 +101,6 @@ struct merge_pairs {
     }
 };
 
-/* ---- Thrust ---- */
-
-/* Temporary memory of a Thrust sort, from the arena. */
-struct arena_allocator {
-    typedef char value_type;
-    char *memory;
-    size_t bytes, used;
-
-    char *allocate(std::ptrdiff_t wanted)
-    {
-        const size_t first = used;
-        if (bench_align(static_cast<size_t>(wanted)) > bytes - used)
-            throw std::bad_alloc();
-        used += bench_align(static_cast<size_t>(wanted));
-        return memory + first;
-    }
-    void deallocate(char *, size_t)
-    {
-    }
-};
-
-/* Thrust allocates once. Its own alignment and counters need little more than CUB. */
-template <typename K, typename Count>
-struct thrust_keys {
-    static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
-                             struct item_arrays *sorted)
-    {
-        const size_t slack = 1 << 16;
-        *sorted = call->input;
-        if (!call->arena) {
-            struct item_arrays unused = {};
-            const cudaError_t status = radix_keys<K, Count>::start(call, arena_bytes, &unused);
-            *arena_bytes += slack;
-            return status;
-        }
-        arena_allocator allocator = {static_cast<char *>(call->arena), *arena_bytes, 0};
-        K *const keys = static_cast<K *>(call->input.keys);
-        try {
-            thrust::sort(thrust::cuda::par_nosync(allocator).on(call->stream), keys,
-                         keys + call->count);
-        } catch (const std::bad_alloc &) {
-            return cudaErrorMemoryAllocation;
-        } catch (const thrust::system_error &failure) {
-            return static_cast<cudaError_t>(failure.code().value());
-        }
-        return cudaSuccess;
-    }
-};
-
 /* ---- Dispatch from run-time values to templates ---- */
 
 /* Starts Sort<T..., Count> with the narrowest Count for the number of items. */
@@ -165,14 +110,6 @@ static cudaError_t start_sort(const struct peer_call *call, size_t *arena_bytes,
 {
     return call->count <= UINT32_MAX ? Sort<Types..., uint32_t>::start(call, arena_bytes, sorted)
                                      : Sort<Types..., uint64_t>::start(call, arena_bytes, sorted);
-}
-
-template <template <typename...> class Sort>
-static cudaError_t start_sort_of_bytes(const struct peer_call *call, size_t *arena_bytes,
-                                       struct item_arrays *sorted)
-{
-    return call->type == BENCH_TYPE_i8 ? start_sort<Sort, int8_t>(call, arena_bytes, sorted)
-                                       : start_sort<Sort, uint8_t>(call, arena_bytes, sorted);
 }
 
 template <template <typename...> class Keys, template <typename...> class Pairs>
@@ -201,8 +138,9 @@ static cudaError_t start_sort_of_type(const struct peer_call *call, size_t *aren
     case BENCH_TYPE_u16:
         return start_sort<Keys, uint16_t>(call, arena_bytes, sorted);
     case BENCH_TYPE_i8:
+        return start_sort<Keys, int8_t>(call, arena_bytes, sorted);
     case BENCH_TYPE_u8:
-        return start_sort_of_bytes<Keys>(call, arena_bytes, sorted);
+        return start_sort<Keys, uint8_t>(call, arena_bytes, sorted);
     case BENCH_TYPE_u64_u64:
         return start_sort<Pairs, uint64_t, uint64_t>(call, arena_bytes, sorted);
     case BENCH_TYPE_u64_u32:
@@ -224,18 +162,10 @@ static bool sort_type(const struct peer_call *call, size_t *arena_bytes, struct 
                       "a sort of CUB", error);
 }
 
-static bool sort_bytes(const struct peer_call *call, size_t *arena_bytes,
-                       struct item_arrays *sorted, struct error *error)
-{
-    return cuda_check(start_sort_of_bytes<thrust_keys>(call, arena_bytes, sorted), call->device,
-                      "thrust::sort", error);
-}
-
 extern "C" {
 const struct peer peers[] = {
-    {"cub-radix", 0, sort_type<radix_keys, radix_pairs>},
-    {"cub-merge", 0, sort_type<merge_keys, merge_pairs>},
-    {"thrust", 1, sort_bytes},
+    {"cub-radix", sort_type<radix_keys, radix_pairs>},
+    {"cub-merge", sort_type<merge_keys, merge_pairs>},
 };
 const size_t peer_count = sizeof peers / sizeof *peers;
 }

@@ -5,6 +5,6 @@
 #include "bench/bench_run.h"
 
 extern "C" {
-const struct peer peers[] = {{"", 0, NULL}};
+const struct peer peers[] = {{"", NULL}};
 const size_t peer_count = 0;
 }

@@ -41,7 +41,7 @@ bench() {
     build/bench/bench_sort --json="$rows/$name.json" "$@"
 }
 
-peers=cub-radix,cub-merge,thrust
+peers=cub-radix,cub-merge
 
 measure_sizes() {
     bench sizes --types=f64,u64,f32,u32 \

@@ -75,7 +75,7 @@ if grep -q ' cub-radix ' sorters; then
     ok_says 'the worst case is named' '^worst: f64 uniform [0-9]+, [0-9.]+ of the best' -- \
         "$bench" --sizes=random:2:1:1000:5000 --paths=radix,cub-radix "${quick[@]}"
     ok 'the sorts of CUB sort every type' "$bench" --types=all --shapes=seeds --sizes=1000,100003 \
-        "${quick[@]}" --paths=radix,cub-radix,cub-merge,thrust
+        "${quick[@]}" --paths=radix,cub-radix,cub-merge
 else
     skip 'the sorts of CUB sort every type' 'built without CUB'
 fi
