@@ -7,6 +7,7 @@
 #include "cli/plan/plan.h"
 #include "formats/array/format.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -493,47 +494,104 @@ static bool check_records(struct source *source, struct error *error)
 
 /* ---- A count before the numbers ----
  *
- * Many programs write the count of the numbers before them, as an integer of 4 or 8 bytes, or the
- * rows and columns, as two of 4. As a floating point number it would be sorted before the others.
+ * Many programs write the count of the numbers before them, or of their bytes, or their shape, in
+ * integers of 4 or 8 bytes. As floating point numbers they would be sorted before the others.
  */
 
 /* Fewer numbers may follow a very small one, such as 4e-45, by chance. */
 #define COUNT_MIN 8
 
-/* Returns true if the first `header_bytes` bytes, 4 or 8, are the count of the numbers after them,
- * or its two factors. */
-static bool begins_with_count(const unsigned char *head, size_t header_bytes, uint64_t bytes,
-                              size_t number_bytes)
+/* A shape of 3 dimensions and their number in 8 bytes each, or 7 and their number in 4. */
+#define SHAPE_WORDS_MOST ((size_t)8)
+
+/* Returns true if the first `header_words` words are the count of the numbers after them, or of
+ * their bytes, or their shape, perhaps after the number of its dimensions. Words that are 0 are the
+ * upper halves of integers of 8 bytes. */
+static bool begins_with_count(const uint32_t words[SHAPE_WORDS_MOST + 2], size_t header_words,
+                              bool is_big, uint64_t bytes, size_t number_bytes)
 {
-    uint64_t header = 0, first = 0; /* the first number, which f32 has in the upper half */
-    const uint64_t rest = bytes - header_bytes, count = rest / number_bytes;
-    memcpy(&header, head, header_bytes);
-    memcpy((unsigned char *)&first + (sizeof first - number_bytes), head + header_bytes,
-           number_bytes);
-    if (first << 1 != 0 && first << 1 >> (number_bytes == 8 ? 53 : 56) == 0)
+    const uint64_t rest = bytes - 4 * header_words, count = rest / number_bytes;
+    const uint32_t *const first = words + header_words; /* number */
+    const uint32_t top = first[number_bytes == 8 && !is_big], low = first[is_big];
+    uint64_t product = 1, used = 0, dimensions = 0;
+    if ((top << 1 != 0 || (number_bytes == 8 && low != 0)) &&
+        top << 1 >> (number_bytes == 8 ? 21 : 24) == 0)
         return false; /* a small integer too */
+    for (size_t i = 0; i < header_words; i++) {
+        if (words[i] == 0)
+            continue;
+        dimensions = used++ == 0 ? words[i] : dimensions;
+        if (__builtin_mul_overflow(product, words[i], &product))
+            return false;
+    }
+    const bool has_dimensions = used > 1 && dimensions == used - 1;
     return rest % number_bytes == 0 && count >= COUNT_MIN &&
-           (header == count || (header >> 32) * (uint32_t)header == count);
+           (product == count || product == rest ||
+            (has_dimensions && product / dimensions == count));
 }
 
-/* Refuses floating point numbers that begin with their count. Integers may begin so by chance: 3 2
- * 1 0. Consumes nothing. */
+/* Refuses floating point numbers that begin with their count, in either byte order. Integers may
+ * begin so by chance: 3 2 1 0. Consumes nothing. */
 static bool check_count(struct source *source, const struct key_type *type, struct error *error)
 {
+    uint32_t words[SHAPE_WORDS_MOST + 2];
     const unsigned char *head;
     size_t head_bytes;
     if (type->kind != KEY_FLOAT || type->bytes < 4) /* 1 and 0 as f16 are 15360 */
         return true;
-    if (!source_peek(source, 16, &head, &head_bytes, error))
+    if (!source_peek(source, sizeof words, &head, &head_bytes, error))
         return false;
     const uint64_t bytes = source_stop_and_get_left(source);
-    for (size_t header = 4; header <= 8 && head_bytes >= 16 && bytes != SIZE_UNKNOWN; header += 4)
-        if (begins_with_count(head, header, bytes, type->bytes))
-            return error_set(error,
-                             "%s: the first %zu bytes are the count of the numbers that follow: "
-                             "remove them (tail -c +%zu); if they are numbers, use --format=raw",
-                             source_name(source), header, header + 1);
+    if (head_bytes < sizeof words || bytes == SIZE_UNKNOWN)
+        return true;
+    for (int is_big = 0; is_big < 2; is_big++) {
+        memcpy(words, head, sizeof words);
+        for (size_t i = 0; i < SHAPE_WORDS_MOST + 2 && is_big; i++)
+            words[i] = __builtin_bswap32(words[i]);
+        for (size_t n = 1; n <= SHAPE_WORDS_MOST; n++)
+            if (begins_with_count(words, n, is_big, bytes, type->bytes))
+                return error_set(error,
+                                 "%s: the first %zu bytes are the count or the shape of the "
+                                 "numbers that follow: remove them (tail -c +%zu); if they are "
+                                 "numbers, use --format=raw",
+                                 source_name(source), 4 * n, 4 * n + 1);
+    }
     return true;
+}
+
+/* ---- Text before the numbers ---- */
+
+/* Fewer characters may be numbers by chance. */
+#define TITLE_BYTES_MIN 24
+
+/* Refuses numbers that begin with text, as a header is, and continue with other bytes. Numbers are
+ * no text if they have one byte, the same last byte as times of one day, or only equal bytes, as
+ * where 8 bits became 16. Consumes nothing. */
+static bool check_title(struct source *source, const struct key_type *type, struct error *error)
+{
+    const size_t width = type->bytes, least = width == 8 ? 2 : 3;
+    const unsigned char *head;
+    size_t bytes, title = 0, last_bytes = 0, unequal = 0, printable = 0;
+    bool is_last[256] = {false};
+    if (!source_peek(source, 4 * TITLE_BYTES_MIN, &head, &bytes, error))
+        return false;
+    while (title < bytes && (isprint(head[title]) || memchr("\t\n\r", head[title], 3)))
+        title++;
+    for (size_t i = 0; i + width <= title; i += width) {
+        const unsigned char last = head[i + width - 1];
+        last_bytes += !is_last[last];
+        is_last[last] = true;
+        unequal += head[i] != last;
+    }
+    const size_t after = bytes - title < 4096 ? bytes - title : 4096;
+    for (size_t i = title; i < title + after; i++)
+        printable += isprint(head[i]) != 0;
+    return width == 1 || title < TITLE_BYTES_MIN || last_bytes < least || unequal < least ||
+           after < TITLE_BYTES_MIN || 4 * printable > 3 * after ||
+           error_set(error,
+                     "%s: the first %zu bytes or so are text, as a header is: remove it (tail -c); "
+                     "if they are numbers, use --format=raw",
+                     source_name(source), title);
 }
 
 /* ---- The byte order ----
@@ -630,7 +688,8 @@ bool plan_check_raw(const struct options *options, const struct key_type *named_
     const struct key_type *const read_as = type ? type : &key_types[KEY_TYPE_f64];
     struct source *const source = reader->source;
     return (options->input_format ||
-            (check_records(source, error) && check_count(source, read_as, error))) &&
+            (check_records(source, error) && check_count(source, read_as, error) &&
+             check_title(source, read_as, error))) &&
            (options->endian_said || !type || check_byte_order(source, type, error)) &&
            check_raw_type(options, named_type, reader, reason, error);
 }

@@ -93,6 +93,8 @@ static const struct foreign foreigners[] = {
     {"SAS", {".xpt"}, "HEADER RECORD*******", 0, NULL, FOREIGN_BINARY},
     {"SPSS", {NULL}, "$FL2@(#)", 0, NULL, FOREIGN_BINARY},
     {"SPSS", {".zsav"}, "$FL3@(#)", 0, NULL, FOREIGN_BINARY},
+    {"ROOT", {".root"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"BAM", {".bam", ".bcf", ".cram"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"TFRecord", {".tfrecord", ".tfrecords"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"MessagePack", {".msgpack"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"DICOM", {".dcm"}, NULL, 0, NULL, FOREIGN_BINARY},

@@ -15,7 +15,7 @@ static bool refuse_size(const struct reader *reader, uint64_t bytes, struct erro
     const struct key_type *type = reader->layout.type;
     return error_set(error,
                      "%s: %" PRIu64 " bytes is not a multiple of %u, the size of %s: the file is "
-                     "cut off or of another type (--type)",
+                     "cut off, has a header, or is of another type (--type)",
                      source_name(reader->source), bytes, type->bytes, type->name);
 }
 

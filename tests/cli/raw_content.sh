@@ -146,19 +146,59 @@ def write(name, header, type):
 write("count8.f64", struct.pack("<q", 600), "f8")
 write("count4.f32", struct.pack("<i", 600), "f4")
 write("rows.bin", struct.pack("<ii", 20, 30), "f8")
+write("rows8.f64", struct.pack("<qq", 20, 30), "f8")
+write("bytes8.f32", struct.pack("<q", 2400), "f4")
+write("shape.f32", struct.pack("<iii", 4, 5, 30), "f4")
+write("rank.f32", struct.pack("<iii", 2, 20, 30), "f4")
+write("big8.f64", struct.pack(">q", 600), ">f8")
+write("bigrank.f32", struct.pack(">qqq", 2, 20, 30), ">f4")
+write("zero.f64", struct.pack("<d", 0), "f8")
+write("shorter.f32", struct.pack("<iii", 4, 5, 31), "f4")
 write("other.f64", struct.pack("<q", 601), "f8")
 np.arange(9, -1, -1).tofile("down.i64")'
-for file in count8.f64:8 count4.f32:4 rows.bin:8; do
+for file in count8.f64:8 count4.f32:4 rows.bin:8 rows8.f64:16 bytes8.f32:8 shape.f32:12 rank.f32:12 big8.f64:8 \
+    bigrank.f32:24; do
     bytes=${file#*:}
     file=${file%:*}
+    order=little
+    case $file in big*) order=big ;; esac
     refused "a count of the numbers before them: $file" \
         "^gpusort: $file: the first $bytes bytes are the count .*\(tail -c \+$((bytes + 1))\); if they are numbers, use --format=raw$" -- \
-        gpusort $file -o "$target"
+        gpusort --endian=$order $file -o "$target"
     ok_same_bytes "what the message says is done: $file" <(tail -c +$((bytes + 1)) $file) $file.rest
-    ok "$file when told that it is raw" gpusort --format=raw $file -o got
+    ok "$file when told that it is raw" gpusort --format=raw --endian=$order $file -o got
 done
-for file in other.f64 down.i64; do
+for file in other.f64 down.i64 zero.f64 shorter.f32; do
     ok "no count is found: $file" gpusort $file -o got
+done
+
+# ---- text before the numbers ---------------------------------------------------------------------
+
+"$numpy" -c 'import numpy as np
+random = np.random.default_rng(8)
+def write(name, title, numbers):
+    open(name, "wb").write(title + numbers.tobytes())
+normal = random.normal(size=500)
+write("pad.f64", b"NX=500 NY=1, metres\n".ljust(512), normal)
+write("short.bin", b"# columns 1\n# type double\n", normal)
+write("ply.f32", b"ply\nformat binary_little_endian 1.0\nend_header\n", normal.astype("f4"))
+write("sphere.i16", b"NIST_1A\n   1024\nsample_count 500\n".ljust(1024), random.integers(-99, 99, 500).astype("i2"))
+write("log.u32", b"#ROSBAG V2.0\r\nmessages=500 \n", random.integers(0, 10**9, 500).astype("u4"))
+np.frombuffer(b"# type\n".ljust(40, b"x") + random.bytes(4000), "u1").tofile("bytes.u8")
+(np.frombuffer(b"Some grey pixels, dark and light", "u1").astype("u2") * 257).tofile("image")
+np.r_[np.fromfile("image", "u2"), random.integers(0, 65536, 500)].astype("u2").tofile("image.u16")
+np.arange(0x65407020, 0x65407020 + 500).astype("i4").tofile("times.i32")
+np.array([b"GATTACAT", b"CAGACCTT", b"GACGTACG", b"TTTTACG", b"ATTTAGA"] * 99, "S8").tofile("words")'
+for file in pad.f64 short.bin ply.f32 sphere.i16 log.u32; do
+    refused "text before the numbers: $file" \
+        "^gpusort: $file: the first [0-9]+ bytes or so are text, as a header is: remove it .*use --format=raw$" -- \
+        gpusort $file -o "$target"
+done
+refused 'text before the numbers, on a pipe' 'standard input: the first .* are text' -- \
+    gpusort --type=f64 -o "$target" < <(cat pad.f64)
+ok 'text before the numbers when told that it is raw' gpusort --format=raw pad.f64 -o got
+for file in bytes.u8 image.u16 times.i32 "words --type=>u8"; do
+    ok "numbers that begin like text are sorted: $file" gpusort $file -o got
 done
 
 # ---- the byte order ------------------------------------------------------------------------------
@@ -390,6 +430,8 @@ HDF5 nc
 MATLAB mat
 HDF5 h5ad
 TFRecord tfrecord
+ROOT root
+BAM bam
 Stata dta
 END
 while IFS='|' read -r name said content; do
