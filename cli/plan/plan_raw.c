@@ -123,7 +123,8 @@ static struct exponents count_exponents(const struct sample *sample, size_t begi
 }
 
 /* Returns true if most words are hardly doubles, or nearly all with an even or an odd index are
- * integers, as in records of an integer or a time and a double. */
+ * integers, as in records of an integer or a time and a double, or a quarter are small integers, as
+ * in an array of integers before one of doubles. */
 static bool has_strange_exponents(const struct sample *sample)
 {
     const struct exponents counts = count_exponents(sample, 0, 1);
@@ -137,7 +138,7 @@ static bool has_strange_exponents(const struct sample *sample)
     if (counts.counted < WORDS_MIN)
         return (counts.tiny > 0 && counts.tiny == counts.counted) ||
                (counts.far > 1 && counts.far == counts.counted && counts.lowest == counts.highest);
-    return 2 * (counts.tiny + counts.far) > counts.counted;
+    return 4 * counts.tiny > counts.counted || 2 * (counts.tiny + counts.far) > counts.counted;
 }
 
 /* Returns sign and exponent of half a word, as an f32. */
@@ -569,7 +570,7 @@ static bool check_count(struct source *source, const struct key_type *type, stru
  * where 8 bits became 16. Consumes nothing. */
 static bool check_title(struct source *source, const struct key_type *type, struct error *error)
 {
-    const size_t width = type->bytes, least = width == 8 ? 2 : 3;
+    const size_t width = type->bytes, least = width == 8 ? 1 : 3;
     const unsigned char *head;
     size_t bytes, title = 0, last_bytes = 0, unequal = 0, printable = 0;
     bool is_last[256] = {false};

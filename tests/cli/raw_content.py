@@ -105,6 +105,8 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     # Records of an integer, a count or a time, and a double.
     ("TYPE", lambda n: np.stack((np.arange(1, n + 1), random.normal(size=n).view("i8")), 1), "<i8", 40),
     ("TYPE", lambda n: np.stack((random.normal(size=n).view("i8"), np.arange(n) + 17 * 10**17), 1), "<i8", 40),
+    ("TYPE", lambda n: np.r_[np.arange(1, n + 1), random.normal(size=n).view("i8")], "<i8", 12),
+    ("TYPE", lambda n: np.r_[np.arange(1, 2 * n + 1, dtype="i4"), random.normal(size=n).view("i4")], "<i4", 400),
     ("i64", lambda n: 5e-324 * integers(0, 100, n), "<f8", 12),  # the error names f64 too
 ]
 for number, (hint, make, dtype, least) in enumerate(others):

@@ -179,7 +179,7 @@ random = np.random.default_rng(8)
 def write(name, title, numbers):
     open(name, "wb").write(title + numbers.tobytes())
 normal = random.normal(size=500)
-write("pad.f64", b"NX=500 NY=1, metres\n".ljust(512), normal)
+write("pad.f64", b"NX=5000 NY=1\n".ljust(512), normal)
 write("short.bin", b"# columns 1\n# type double\n", normal)
 write("ply.f32", b"ply\nformat binary_little_endian 1.0\nend_header\n", normal.astype("f4"))
 write("sphere.i16", b"NIST_1A\n   1024\nsample_count 500\n".ljust(1024), random.integers(-99, 99, 500).astype("i2"))
