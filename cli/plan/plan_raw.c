@@ -636,11 +636,12 @@ static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t b
     return magnitudes;
 }
 
-/* Refuses floating point numbers that are hardly such in little-endian order, and surely in
- * big-endian order. Consumes nothing. */
+/* Refuses floating point numbers that are hardly such in the given byte order, and surely in the
+ * other one. Consumes nothing. */
 static bool check_byte_order(struct source *source, const struct key_type *type,
-                             struct error *error)
+                             enum key_endian endian, struct error *error)
 {
+    const bool is_big = endian == ENDIAN_BIG;
     const unsigned char *head;
     size_t bytes;
     if (type->id != KEY_TYPE_f64 && type->id != KEY_TYPE_f32)
@@ -648,11 +649,17 @@ static bool check_byte_order(struct source *source, const struct key_type *type,
     if (!source_peek(source, 1, &head, &bytes, error))
         return false;
     bytes = bytes < ORDER_BYTES ? bytes : ORDER_BYTES;
-    const struct magnitudes little = count_magnitudes(head, bytes, type->bytes, false);
-    const struct magnitudes big = count_magnitudes(head, bytes, type->bytes, true);
-    return little.counted < ORDER_NUMBERS_MIN || big.counted < ORDER_NUMBERS_MIN ||
-           2 * little.usual >= little.counted || 20 * big.usual < 19 * big.counted ||
-           error_set(error,
+    const struct magnitudes own = count_magnitudes(head, bytes, type->bytes, is_big);
+    const struct magnitudes other = count_magnitudes(head, bytes, type->bytes, !is_big);
+    if (own.counted < ORDER_NUMBERS_MIN || other.counted < ORDER_NUMBERS_MIN ||
+        2 * own.usual >= own.counted || 20 * other.usual < 19 * other.counted)
+        return true;
+    if (is_big)
+        return error_set(error,
+                         "%s: these look like little-endian %s: leave --endian=big out, or use "
+                         "--type='>f%u' if they are not",
+                         source_name(source), type->name, type->bytes);
+    return error_set(error,
                      "%s: these look like big-endian %s: use --endian=big, or --endian=little if "
                      "they are not",
                      source_name(source), type->name);
@@ -688,9 +695,13 @@ bool plan_check_raw(const struct options *options, const struct key_type *named_
     const struct key_type *const type = reader->layout.type;
     const struct key_type *const read_as = type ? type : &key_types[KEY_TYPE_f64];
     struct source *const source = reader->source;
+    /* --endian=big may be for another input. */
+    const bool is_order_sure =
+        options->endian_said &&
+        (options->endian != ENDIAN_BIG || (options->type_word && options->type_word[0] == '>'));
     return (options->input_format ||
             (check_records(source, error) && check_count(source, read_as, error) &&
              check_title(source, read_as, error))) &&
-           (options->endian_said || !type || check_byte_order(source, type, error)) &&
+           (!type || is_order_sure || check_byte_order(source, type, options->endian, error)) &&
            check_raw_type(options, named_type, reader, reason, error);
 }
