@@ -232,7 +232,7 @@ for file in little.{whole,decimal}.{f64,f32}; do
     type=${file##*.}
     other=$((${type#f} / 8))
     refused "$file beside big-endian numbers, as the message for those says" \
-        "^gpusort: $file: these look like little-endian $type: leave --endian=big out, or use --type='>f$other' if they are not$" -- \
+        "$file: these look like little-endian $type: leave --endian=big out, or use --type='>f$other' if they are not$" -- \
         gpusort --endian=big "big.${file#*.}" "$file" -o "$target"
     ok "$file: --type=>f$other is believed" gpusort --type=">f$other" "$file" -o got
 done
