@@ -306,11 +306,11 @@ static bool parse_any_option(int key, char *word, struct options *options, bool 
 }
 
 /* Returns true if the word is -o after a file. With POSIXLY_CORRECT, all words after the first file
- * are files, except this one, as in sort(1). */
+ * are files, except this one, as in sort(1). After "--" it is a file too. */
 static bool is_late_output(const char *word, const struct argp_state *state)
 {
     const struct parse *const parse = state->input;
-    return parse->options->input_count > 0 && strncmp(word, "-o", 2) == 0 &&
+    return parse->options->input_count > 0 && !state->quoted && strncmp(word, "-o", 2) == 0 &&
            (word[2] || state->next < state->argc) && getenv("POSIXLY_CORRECT");
 }
 

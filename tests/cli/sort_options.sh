@@ -148,6 +148,10 @@ for program in sort "$GPUSORT"; do
         ok_fails_with "POSIXLY_CORRECT ${program##*/} two $word" 2 " $word: No such file or directory$" -- \
             "$@" two $word
     done
+    for word in -o -oout; do
+        ok_fails_with "POSIXLY_CORRECT ${program##*/} -- two $word" 2 " $word: No such file or directory$" -- \
+            "$@" -- two $word out
+    done
 done
 rm out
 
