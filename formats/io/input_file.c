@@ -163,6 +163,10 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
         return read_stream(input, data, bytes, got, error);
     if (input->is_narrow && bytes > input->bytes - input->offset)
         bytes = (size_t)(input->bytes - input->offset);
+    /* For a file in /proc/sys, Linux allocates as much memory as the read asks for, at most 4 MiB.
+     */
+    if (!input->is_sized && bytes > PIECE_BYTES)
+        bytes = PIECE_BYTES;
     const uint64_t begin_ns = trace_begin();
     do
         result = input->is_pipe ? read_pipe(input, data, bytes) : read(input->file, data, bytes);

@@ -217,6 +217,12 @@ refused 'two types' 'n.u32: raw u32.* n.f64 is raw f64' -- gpusort n.f64 n.u32 -
 refused 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- gpusort version1.npy u32.npy -o "$target"
 refused 'two byte orders' 'big_endian.npy: npy big-endian f64.* version1.npy is npy f64' -- gpusort version1.npy big_endian.npy -o "$target"
 
+kernel=/proc/sys/kernel/pid_max # Linux refuses reads of more than 4 MiB
+for words in "-n $kernel" "-n $kernel long" "-nm $kernel"; do
+    ok_output "a file of Linux's parameters, $words" <(sort $words) -- gpusort $words
+done
+ok_prints 'a file of parameters is checked' '' -- gpusort -nc $kernel
+
 mkdir parts
 if [ "$test_size" = full ]; then
     "$numpy" -c 'import numpy
