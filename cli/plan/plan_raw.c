@@ -531,10 +531,12 @@ static bool begins_with_count(const uint32_t words[SHAPE_WORDS_MOST + 2], size_t
             (has_dimensions && product / dimensions == count));
 }
 
-/* Refuses floating point numbers that begin with their count, in either byte order. Integers may
+/* Refuses floating point numbers that begin with their count. Integers may
  * begin so by chance: 3 2 1 0. Consumes nothing. */
-static bool check_count(struct source *source, const struct key_type *type, struct error *error)
+static bool check_count(struct source *source, const struct key_type *type, enum key_endian endian,
+                        struct error *error)
 {
+    const bool is_big = endian == ENDIAN_BIG;
     uint32_t words[SHAPE_WORDS_MOST + 2];
     const unsigned char *head;
     size_t head_bytes;
@@ -545,18 +547,16 @@ static bool check_count(struct source *source, const struct key_type *type, stru
     const uint64_t bytes = source_stop_and_get_left(source);
     if (head_bytes < sizeof words || bytes == SIZE_UNKNOWN)
         return true;
-    for (int is_big = 0; is_big < 2; is_big++) {
-        memcpy(words, head, sizeof words);
-        for (size_t i = 0; i < SHAPE_WORDS_MOST + 2 && is_big; i++)
-            words[i] = __builtin_bswap32(words[i]);
-        for (size_t n = 1; n <= SHAPE_WORDS_MOST; n++)
-            if (begins_with_count(words, n, is_big, bytes, type->bytes))
-                return error_set(error,
-                                 "%s: the first %zu bytes are the count or the shape of the "
-                                 "numbers that follow: remove them (tail -c +%zu); if they are "
-                                 "numbers, use --format=raw",
-                                 source_name(source), 4 * n, 4 * n + 1);
-    }
+    memcpy(words, head, sizeof words);
+    for (size_t i = 0; i < SHAPE_WORDS_MOST + 2 && is_big; i++)
+        words[i] = __builtin_bswap32(words[i]);
+    for (size_t n = 1; n <= SHAPE_WORDS_MOST; n++)
+        if (begins_with_count(words, n, is_big, bytes, type->bytes))
+            return error_set(error,
+                             "%s: the first %zu bytes are the count or the shape of the numbers "
+                             "that follow: remove them (tail -c +%zu); if they are numbers, use "
+                             "--format=raw",
+                             source_name(source), 4 * n, 4 * n + 1);
     return true;
 }
 
@@ -700,7 +700,7 @@ bool plan_check_raw(const struct options *options, const struct key_type *named_
         options->endian_said &&
         (options->endian != ENDIAN_BIG || (options->type_word && options->type_word[0] == '>'));
     return (options->input_format ||
-            (check_records(source, error) && check_count(source, read_as, error) &&
+            (check_records(source, error) && check_count(source, read_as, options->endian, error) &&
              check_title(source, read_as, error))) &&
            (!type || is_order_sure || check_byte_order(source, type, options->endian, error)) &&
            check_raw_type(options, named_type, reader, reason, error);

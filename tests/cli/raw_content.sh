@@ -155,6 +155,7 @@ write("bigrank.f32", struct.pack(">qqq", 2, 20, 30), ">f4")
 write("zero.f64", struct.pack("<d", 0), "f8")
 write("shorter.f32", struct.pack("<iii", 4, 5, 31), "f4")
 write("other.f64", struct.pack("<q", 601), "f8")
+np.r_[8.0, np.full(65, 1.5)].astype("f4").tofile("eight.f32") # 65 is the first byte of 8
 np.arange(9, -1, -1).tofile("down.i64")'
 for file in count8.f64:8 count4.f32:4 rows.bin:8 rows8.f64:16 bytes8.f32:8 shape.f32:12 rank.f32:12 big8.f64:8 \
     bigrank.f32:24; do
@@ -168,7 +169,7 @@ for file in count8.f64:8 count4.f32:4 rows.bin:8 rows8.f64:16 bytes8.f32:8 shape
     ok_same_bytes "what the message says is done: $file" <(tail -c +$((bytes + 1)) $file) $file.rest
     ok "$file when told that it is raw" gpusort --format=raw --endian=$order $file -o got
 done
-for file in other.f64 down.i64 zero.f64 shorter.f32; do
+for file in other.f64 down.i64 zero.f64 shorter.f32 eight.f32; do
     ok "no count is found: $file" gpusort $file -o got
 done
 
