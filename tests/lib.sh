@@ -296,7 +296,7 @@ if [ "$EUID" -eq 0 ]; then as_user=(setpriv --reuid=65534 --regid=65534 --clear-
 # Sets $numpy to a Python that has NumPy, or skips the test. An empty folder called numpy has no origin.
 need_numpy() {
     local has='from importlib.util import find_spec as find; exit(not getattr(find("numpy"), "origin", None))'
-    for numpy in /usr/bin/python3 python3; do
+    for numpy in /usr/bin/python3 "$(type -P python3)"; do
         ! "$numpy" -c "$has" 2>/dev/null || return 0
     done
     skip_all 'no Python with NumPy'
