@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -74,18 +73,6 @@ static inline void descriptor_widen_pipe(int file)
         return;
     for (int bytes = 1 << 20; bytes > 1 << 16 && fcntl(file, F_SETPIPE_SZ, bytes) < 0; bytes /= 2)
         ;
-}
-
-/* Hints that these bytes of the file will be read soon, so that the kernel reads them into the page
- * cache now. Per call it reads no more than its read-ahead, of which 128 KiB is the default, or the
- * device's largest request. */
-static inline void descriptor_prefetch(int file, uint64_t offset, uint64_t bytes)
-{
-    const uint64_t step = (uint64_t)128 << 10;
-    for (uint64_t done = 0; done < bytes; done += step)
-        (void)posix_fadvise(file, (off_t)(offset + done),
-                            (off_t)(bytes - done < step ? bytes - done : step),
-                            POSIX_FADV_WILLNEED);
 }
 
 /* Returns true if both are the status of the same file. */

@@ -252,18 +252,6 @@ bool input_file_read(struct input_file *input, void *data, size_t bytes, struct 
     return ok;
 }
 
-void input_file_prefetch(const struct input_file *input, size_t bytes)
-{
-    if (!input->is_sized || input->offset >= input->bytes)
-        return;
-    const uint64_t left = input->bytes - input->offset;
-    const size_t coming = left < bytes ? (size_t)left : bytes;
-    if (input->file >= 0)
-        descriptor_prefetch(input->file, input->offset, coming);
-    else if (input->is_stream && input->stream.prefetch)
-        input->stream.prefetch(input->stream.context, input->offset, coming);
-}
-
 bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
                         size_t *got, struct error *error)
 {

@@ -174,8 +174,11 @@ void source_read_ahead(struct source *source, size_t most)
 
 void source_prefetch(const struct source *source, size_t bytes)
 {
-    if (!source->frames && !source->ended)
-        input_file_prefetch(&source->input, bytes);
+    const struct input_file *const input = &source->input;
+    const uint64_t left = input->bytes - input->offset;
+    if (input->is_stream && input->stream.prefetch)
+        input->stream.prefetch(input->stream.context, input->offset,
+                               left < bytes ? (size_t)left : bytes);
 }
 
 uint64_t source_await(struct source *source, uint64_t want, bool *ended)

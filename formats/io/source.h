@@ -95,8 +95,9 @@ void source_share_memory(struct source *source, unsigned readers);
  * ahead, because the page cache is as fast. */
 void source_read_ahead(struct source *source, size_t most);
 
-/* Hints that the next `bytes` bytes of a plain regular file or a run will be read soon, so that the
- * disk reads them into the page cache meanwhile. No effect on other sources. */
+/* Hints that the next `bytes` bytes of a run will be read soon, so that the disk reads them into
+ * the page cache meanwhile. No effect on files: the kernel reads ahead in a file as well without
+ * it. */
 void source_prefetch(const struct source *source, size_t bytes);
 
 /* Waits until `want` bytes can be read at once, reading ahead has stopped, or the input has ended.

@@ -13,6 +13,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Bytes of a hint that they will be read. Linux reads no more of them than its read-ahead, of which
+ * this is the default, or the device's largest request. */
+#define PREFETCH_BYTES ((size_t)128 << 10)
+
 /* The extents of a run that were written before its directory was full. */
 struct spill_extent {
     struct spill_extent *next;
@@ -301,8 +305,10 @@ bool spill_read(const struct spill_run *run, uint64_t offset, void *data, size_t
 void spill_prefetch(const struct spill_run *run, uint64_t offset, size_t bytes)
 {
     const uint64_t begin = run->before ? run->before->bytes : 0;
-    if (offset >= begin)
-        descriptor_prefetch(run->file, run->begin + offset - begin, bytes);
+    for (size_t done = 0; offset >= begin && done < bytes; done += PREFETCH_BYTES)
+        (void)posix_fadvise(run->file, (off_t)(run->begin + offset - begin + done),
+                            (off_t)(bytes - done < PREFETCH_BYTES ? bytes - done : PREFETCH_BYTES),
+                            POSIX_FADV_WILLNEED); /* a hint */
 }
 
 void spill_drop(const struct spill_run *run)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_files.c - what shell tests cannot do to files: how much of a pipe has been read ahead; which
- * pages of a file the disk was asked for; lines that are keyed in batches, which a GPU gets
+ * pages of a run the disk was asked for; lines that are keyed in batches, which a GPU gets
  * millions of; and outputs whose size another process changes after they are written, or just
  * before a page is stored to.
  */
 #include "formats/codec/codec.h"
 #include "formats/io/mapped_file.h"
 #include "formats/io/sink.h"
-#include "formats/io/source.h"
 #include "formats/io/spill.h"
 #include "formats/lines/lines.h"
 #include "tests/random_next.h"
@@ -145,27 +144,6 @@ static void assert_gets_into_memory(int file)
     for (int tries = 0; tries < 1000 && !is_in_memory(file); tries++)
         nanosleep(&pause, NULL);
     assert_true(is_in_memory(file));
-}
-
-static void a_file_is_read_by_the_kernel_before_it_is_needed(void **state)
-{
-    const char *const name = "cold";
-    struct error error = {0};
-    struct source *source;
-    size_t got;
-    unsigned char *const content = make_bytes(COLD_BYTES);
-    put_file(name, content, COLD_BYTES);
-    assert_true(source_open_as(&(struct source_spec){.path = name, .threads = 1}, &source, &error));
-    assert_true(source_read(source, content, SOON_BEGIN, &got, &error));
-    const int file = open(name, O_RDONLY | O_CLOEXEC);
-    if (make_cold(file)) {
-        source_prefetch(source, SOON_BYTES);
-        assert_gets_into_memory(file);
-    }
-    close(file);
-    source_close(source);
-    unlink(name);
-    free(content);
 }
 
 static void a_run_is_read_by_the_kernel_before_it_is_needed(void **state)
@@ -408,7 +386,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipe_ends_when_its_writer_does),
-        cmocka_unit_test(a_file_is_read_by_the_kernel_before_it_is_needed),
         cmocka_unit_test(a_run_is_read_by_the_kernel_before_it_is_needed),
         cmocka_unit_test(a_tap_gets_whole_units_at_any_position),
         cmocka_unit_test(lines_are_keyed_in_steps),
