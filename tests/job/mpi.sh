@@ -359,7 +359,8 @@ refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which th
 
 # ---- another MPI ---------------------------------------------------------------------------------
 
-# mpich N ARGUMENT...: gpusort in N ranks of MPICH, with a plugin that its compiler has built.
+# mpich N ARGUMENT...: gpusort in N ranks of MPICH, with a plugin that its compiler has built. More ranks than
+# processors wait for each other in loops: on two processors three take ten times as long as two.
 mpich() {
     timeout 60 mpirun.mpich -n "$1" "$work/mpich/gpusort" "${@:2}"
 }
@@ -370,9 +371,9 @@ else
     cp "$GPUSORT" "$work/mpich/gpusort"
     mpicc.mpich -std=c11 -D_GNU_SOURCE -I"$tests_dir/.." -O1 -fPIC -shared -o "$work/mpich/mpi.so" \
         "$tests_dir/../mpi/mpi_plugin.c"
-    ok_output 'three ranks of MPICH: compressed numbers, written to standard output' \
-        finite-sorted.f64 -- mpich 3 finite.f64.zst
-    ok_file 'three ranks of MPICH: lines' mpich.txt <(gpusort -k1 rows) -- mpich 3 -k1 rows -o mpich.txt
+    ok_output 'two ranks of MPICH: compressed numbers, written to standard output' \
+        finite-sorted.f64 -- mpich 2 finite.f64.zst
+    ok_file 'two ranks of MPICH: lines' mpich.txt <(gpusort -k1 rows) -- mpich 2 -k1 rows -o mpich.txt
     refused 'an input that is missing, for ranks of MPICH' 'nothing\.f64: No such file' -- \
         mpich 2 nothing.f64 -o "$target"
 fi
