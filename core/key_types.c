@@ -126,7 +126,7 @@ const char *key_type_other_name(const struct key_type *type, size_t n)
 const char *key_type_describe_foreign(const char *spelling)
 {
     static const struct {
-        const char *name, *kind; /* digits may follow */
+        const char *name, *kind; /* digits may follow, but not after F and D */
     } foreign[] = {
         {"c", "complex numbers"},
         {"complex", "complex numbers"},
@@ -150,9 +150,11 @@ const char *key_type_describe_foreign(const char *spelling)
     };
     spelling += *spelling && strchr("<>=|", *spelling);
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        const size_t length = strlen(foreign[i].name);
-        if (strncmp(spelling, foreign[i].name, length) == 0 &&
-            spelling[length + strspn(spelling + length, "0123456789")] == '\0')
+        const char *const name = foreign[i].name;
+        const size_t length = strlen(name);
+        const char *const digits = *name == 'F' || *name == 'D' ? "" : "0123456789";
+        if (strncmp(spelling, name, length) == 0 &&
+            spelling[length + strspn(spelling + length, digits)] == '\0')
             return foreign[i].kind;
     }
     return NULL;

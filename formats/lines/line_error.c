@@ -118,6 +118,8 @@ static const struct meaning {
     {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$",
      SAME("points that group digits have to be removed, and a decimal comma to become a point "
           "(tr -d . | tr , .)")},
+    {"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]{0,2})){2,3}$",
+     "-t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such versions", NULL},
     {"^[-+]?[0-9]*,[0-9]+$",
      "a decimal comma has to become a point (tr , .); columns are for -t and -k",
      "a decimal comma has to become a point (tr , .)"},

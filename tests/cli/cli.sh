@@ -172,9 +172,14 @@ for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; poi
 for number in 192.168.0.1 10.0.0.1 192.168.100.200; do
     hints $number "read only '[0-9.]+' of it; -t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such addresses$"
 done
+for number in 1.2.10 0.0.3 2.14.0.1; do
+    hints $number "read only '[0-9.]+' of it; -t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such (versions|addresses)$"
+done
+ok_prints 'what is said of versions sorts them' '1.2.9\n1.2.10\n1.10\n2.0.1\n' -- \
+    gpusort -t. -k1,1n -k2,2n -k3,3n -k4,4n <(printf '2.0.1\n1.10\n1.2.10\n1.2.9\n')
 for number in 1.5D+03 2d5 -1.D0 .5Q1; do hints "$number" 'exponent has to be written with E'; done
 for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
-for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 1_0 030.123.456 1.2.3; do hints "$number" "read only '[0-9.]+' of it$"; done
+for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 1_0 030.123.456 1.2.3456; do hints "$number" "read only '[0-9.]+' of it$"; done
 for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
 for number in "1'000" "-1'234'567.5"; do hints "$number" "read only '-?1' of it; apostrophes .*tr -d .'"; done
 for line in '1\r2' '1\r2\r3\r'; do hints "$line" "read only '1' of it; .*not with a carriage return .tr '.r' '.n'.\$"; done

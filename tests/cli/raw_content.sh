@@ -310,9 +310,13 @@ assert checked > 50, checked
 END
 ok 'other names of types are those of numpy.dtype, and --list names them' "$numpy" names.py "$GPUSORT" \
     "$(full_or_small '<>=|' '>')"
-for name in c8 '<c16' complex128 U5 S3 str longdouble '<f16' V4 O; do
+for name in F D c8 '<c16' complex128 U5 S3 str longdouble '<f16' V4 O; do
     refused "--type=$name is named" "unknown type '$name', NumPy's name of [a-z ]+: --list" -- \
         gpusort --type="$name" data.bin -o "$target"
+done
+for name in F64 F32 D8; do # NumPy does not know them either
+    refused "--type=$name is no name of NumPy's" "unknown type '$name': --list names the types$" -- \
+        gpusort --type=$name data.bin -o "$target"
 done
 refused 'a unit of times is named' "unknown type 'M8\[ns\]': use --type=datetime64, of any unit$" -- \
     gpusort --type='M8[ns]' data.bin -o "$target"
