@@ -317,8 +317,11 @@ bool digits_read_back(const struct decimal_digits *nearest, int step, unsigned e
     for (int i = 0; i < nearest->count; ++i)
         units = units * 10 + (nearest->digits[i] - '0');
     char text[NUMBER_TEXT_MAX];
-    snprintf(text, sizeof text, "%de%d", units + step, nearest->point - nearest->count);
-    const double value = strtod(text, nullptr);
+    char *end = std::to_chars(text, text + 12, units + step).ptr;
+    *end++ = 'e';
+    end = std::to_chars(end, text + sizeof text, nearest->point - nearest->count).ptr;
+    double value = 0;
+    std::from_chars(text, end, value);
     if (value <= 0 || round_to_small_float(value, exponent_bits) != bits)
         return false;
     digits_of_float(value, decimal);
@@ -331,6 +334,7 @@ bool digits_read_back(const struct decimal_digits *nearest, int step, unsigned e
 void digits_of_small_float(uint64_t bits, unsigned exponent_bits, struct decimal_digits *decimal)
 {
     const double value = small_float_value(bits, exponent_bits);
+    const bool is_power_of_2 = (bits << (1 + exponent_bits) & 0xffff) == 0;
     for (int precision = 1;; ++precision) {
         char text[NUMBER_TEXT_MAX];
         const std::to_chars_result result = std::to_chars(
@@ -338,7 +342,8 @@ void digits_of_small_float(uint64_t bits, unsigned exponent_bits, struct decimal
         struct decimal_digits nearest;
         digits_from_scientific(text, result.ptr, &nearest);
         for (const int step : {0, 1, -1})
-            if (digits_read_back(&nearest, step, exponent_bits, bits, decimal))
+            if ((step == 0 || is_power_of_2) &&
+                digits_read_back(&nearest, step, exponent_bits, bits, decimal))
                 return;
     }
 }
