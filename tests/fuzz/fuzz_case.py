@@ -142,6 +142,7 @@ class Case:
     device_words: list = dataclasses.field(default_factory=list)  # how the GPU is to sort it
     packing: int = 0  # the seed of the frames of zstd that gpusort gets the inputs in; 0: none
     repeated: int = None  # the input that is named once more
+    names_at: float = 1.0  # which part of the options is before the names of the inputs
     argsort: bytes = b""  # the word, if the numbers of the lines are to be written
 
     def in_domain(self):
@@ -256,9 +257,9 @@ def vary(rng, case):
         case.units.insert(rng.randrange(len(case.units) + 1), Unit(words, False))
     if case.action not in ("c", "C") and rng.random() < 0.08:
         case.output = "in0" if case.delivery == "files" and rng.random() < 0.5 else "out"
-    elif not case.action and rng.random() < 0.08:
+    elif case.action in ("", "m") and rng.random() < 0.08:
         case.header = rng.choice([0, 1, 1, 1, 2, 3, 50])
-        if case.header == 0 or rng.random() < 0.1:
+        if not case.action and (case.header == 0 or rng.random() < 0.1):
             case.top = rng.choice([1, 2, 3, 10, 1000])
     if rng.random() < 0.02:
         case.units.append(Unit(rng.choice(WRONG), False))
@@ -299,6 +300,8 @@ def vary_ends(rng, case):
     in_parts = any(unit.words[0] == b"-S" for unit in case.units)  # which --argsort of lines may refuse
     if rng.random() < 0.05 and not case.action and not case.output and not in_parts:
         case.argsort = rng.choice([b"--argsort", b"--argsort=u32"])
+    if rng.random() < 0.1:
+        case.names_at = rng.random()
 
 
 def vary_lines(rng, case):
@@ -368,12 +371,10 @@ def cut_headers(case, inputs):
 
 
 def words_of(case, input_count):
-    """Options and operands; the order of options is that of sort(1), which knows operands between."""
-    words = [word for unit in case.units for word in unit.words]
+    """The options, and the names of the inputs among them."""
+    options = [unit.words for unit in case.units]
     if case.output:
-        words += [b"-o", case.output.encode()]
-    if case.delivery == "names":
-        return words + [b"--files0-from=names"]
+        options.append([b"-o", case.output.encode()])
     names = [b"in%d" % i for i in range(input_count)]
     if case.delivery in ("input", "pipe"):
         names[0] = b"-"
@@ -381,7 +382,10 @@ def words_of(case, input_count):
             names = []
     if case.repeated is not None:
         names.append(names[case.repeated])
-    return words + names
+    if case.delivery == "names":
+        names = [b"--files0-from=names"]
+    at = round(case.names_at * len(options))
+    return sum(options[:at] + [names] + options[at:], [])
 
 
 def stdin_of(case, inputs):
