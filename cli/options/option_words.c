@@ -466,7 +466,7 @@ bool option_words_set_size(struct memory_size *size, const char *option, const c
         bytes = strtoull(begin, &end, 10);
     bool fits = errno == 0;
     const bool is_number = end > begin;
-    if (!is_number && unit_power(*begin) == 0)
+    if (!is_number && unit_power(*word) == 0) /* " K" is wrong, " 1K" is not */
         return error_set(error, "invalid %s argument %s", option, quote_word(word, &quoted));
     if (!is_number)
         bytes = 1;

@@ -112,7 +112,7 @@ for option in --parallel --batch-size; do
         refused_as_sort "invalid suffix in $option argument '$word'" "$option=$word" two
     done
 done
-for word in x -1; do refused_as_sort "invalid -S argument '$word'" -S "$word" two; done
+for word in x -1 ' K'; do refused_as_sort "invalid -S argument '$word'" -S "$word" two; done
 for word in 1x 1MB 1K1; do refused_as_sort "invalid suffix in -S argument '$word'" -S "$word" two; done
 for word in 99999999999999999999 999999999E; do
     refused_as_sort "-S argument '$word' too large" -S "$word" two
