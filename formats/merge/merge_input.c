@@ -66,9 +66,9 @@ static bool read_block(struct line_block *block, struct error *error)
  * source has ended. A last line without a terminator gets one.
  *
  * The next refill comes after a round was merged and written, and reads at most as much again. The
- * disk reads that of a run meanwhile: the merge of 1.15 GB of lines of 160 bytes in eight runs, not
- * in the page cache, took 4.5 s, and 5.5 s without (two busy Zen 3 cores; a disk of 1 GB/s with
- * read-ahead of 128 KiB; 2026-11). */
+ * disk reads that of a run meanwhile: the merge of 1.15 GB of lines of 160 bytes in eight runs,
+ * most of them not in the page cache, took 4.2 to 4.9 s, and 4.3 to 6.2 s without (medians of five
+ * sets in turns, two busy Zen 3 cores, a disk of 1 GB/s with read-ahead of 128 KiB, 2026-11). */
 static bool line_block_refill(struct line_block *block, size_t drop, struct error *error)
 {
     block->bytes -= drop;
