@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* key_types.h - the list of key types: names, sizes, NumPy's names. Parsing, --list, --help and the
- * tests use this list. docs/architecture.md lists what else a new type needs.
+ * tests use this list. docs/extending.md lists what else a new type needs.
  */
 #ifndef CORE_KEY_TYPES_H
 #define CORE_KEY_TYPES_H

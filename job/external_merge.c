@@ -248,9 +248,10 @@ static bool refill(const struct external_merge *merge, struct window *window, un
     }
     window->count += room;
     window->read += room;
-    if (goes_on(window) && !window->run->read)
+    const uint64_t left = window->run->count - window->read;
+    if (left > 0 && !window->run->read)
         spill_prefetch(&window->run->spilled, (window->run->begin + window->read) * width,
-                       window->capacity * width);
+                       (left < window->capacity ? (size_t)left : window->capacity) * width);
     return ok;
 }
 

@@ -743,7 +743,7 @@ bool plan_note_failure(struct plan *plan, const struct error *error)
 
 bool plan_again(struct options *options, struct plan *plan, const struct error *error)
 {
-    const bool is_named = options->algorithm || (options->backend && !options->all_devices);
+    const bool is_named = !options->all_devices && (options->backend || options->algorithm);
     static struct plan next; /* large for a stack */
     struct error ignored = {0};
     if (is_named || plan->job.group || !plan_note_failure(plan, error) ||

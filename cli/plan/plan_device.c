@@ -463,6 +463,14 @@ static bool can_be_several(const struct algorithm *algorithm)
     return algorithm->buffers > 1 && algorithm->count_max == SIZE_MAX;
 }
 
+/* Returns true unless the user names a path that sorts numbers on one device. */
+static bool may_be_several(const struct options *options, const struct plan *plan,
+                           const struct backend *backend)
+{
+    return !options->algorithm || is_text_for_gpu(plan) ||
+           can_be_several(backend_find_algorithm(backend, options->algorithm));
+}
+
 /* Returns the number of GPUs that the data may need, as far as that is known before CUDA starts all
  * that it is shown, in 0.2 s each. With a limit of memory there are about twice as many, because
  * one may fail. Without gpu:all a selection is for one, because each must have room for the first
@@ -471,7 +479,6 @@ static unsigned wanted_devices(const struct options *options, const struct plan 
                                const struct backend *backend, bool must_fit)
 {
     const struct memory_size *const limit = &options->memory.device;
-    const char *const path = is_text_for_gpu(plan) ? NULL : options->algorithm;
     const bool is_all = options->all_devices;
     const uint64_t expected = is_all ? ALL_BYTES_MIN : DEFAULT_BYTES_MIN;
     const bool is_limited = limit->is_said && limit->bytes / 2 < expected;
@@ -479,7 +486,7 @@ static unsigned wanted_devices(const struct options *options, const struct plan 
     const uint64_t bytes = device_bytes(options, plan);
     const uint64_t wanted = bytes / least + (bytes % least > 0);
     if ((!is_all && (!must_fit || plan->job.group || is_selection(plan))) || wanted == 0 ||
-        (path && !can_be_several(backend_find_algorithm(backend, path))))
+        !may_be_several(options, plan, backend))
         return 1;
     return wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST;
 }
@@ -519,9 +526,10 @@ static bool has_room(const struct plan *plan, uint64_t bytes)
     return plan->device.memory_bytes / 16 * 15 >= bytes;
 }
 
-/* Adds to the reason why these of the `usable` GPUs are taken. */
+/* Adds to the reason why these of the `usable` GPUs are taken. are_shown_few: CUDA was not shown
+ * all, and the path can use more. */
 static void note_number(const struct options *options, struct plan *plan, bool fits,
-                        unsigned usable)
+                        unsigned usable, bool are_shown_few)
 {
     const unsigned devices = plan->job.sort.device_count > 1 ? plan->job.sort.device_count : 1;
     const bool is_text = is_text_for_gpu(plan);
@@ -538,8 +546,9 @@ static void note_number(const struct options *options, struct plan *plan, bool f
     else if (options->all_devices && fits)
         note_reason(plan, "; ",
                     "one GPU has room for it, and each further one takes 0.2 s to start");
-    if (!fits && plan->device_total > devices)
-        note_reason(plan, "; ", "to use more of the GPUs, name them, as in gpu:0,1,2");
+    if (!fits && options->all_devices && are_shown_few)
+        note_reason(plan, "; ",
+                    "it has no room: if there are more GPUs, name them, as in gpu:0,1,2");
 }
 
 /* Fails with the error of a GPU that has failed before. */
@@ -574,7 +583,9 @@ static bool probe_backend(const struct options *options, struct plan *plan,
             return false;
         fits = has_room(plan, bytes);
     }
-    note_number(options, plan, fits, usable.count);
+    note_number(options, plan, fits, usable.count,
+                usable.count >= wanted_devices(options, plan, backend, must_fit) &&
+                    usable.count < BACKEND_DEVICES_MOST && may_be_several(options, plan, backend));
     if (!must_fit || has_room(plan, is_text ? bytes / LINES_MULTIPLE : bytes))
         return true;
     if (plan->failed_devices)

@@ -6,6 +6,7 @@
  */
 #include "cli/plan/plan.h"
 #include "formats/array/format.h"
+#include "formats/codec/codec.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -303,14 +304,15 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
     const char *const own = are_usual_doubles(&sample) ? NULL : fitting;
     return error_set(error,
                      "%s: no type is given, and these are hardly f64: use --type=%s%s, or "
-                     "--type=f64 if they are",
+                     "--type=%s if they are",
                      source_name(source),
                      own     ? own
                      : other ? other
                              : "TYPE (gpusort --list has the types)",
                      own || !other          ? ""
                      : endian == ENDIAN_BIG ? " with --endian=little"
-                                            : " with --endian=big");
+                                            : " with --endian=big",
+                     endian == ENDIAN_BIG ? "'>f8'" : "f64");
 }
 
 /* ---- Raw data: names that NumPy and C give to different types ---- */
@@ -502,61 +504,76 @@ static bool check_records(struct source *source, struct error *error)
 /* Fewer numbers may follow a very small one, such as 4e-45, by chance. */
 #define COUNT_MIN 8
 
-/* A shape of 3 dimensions and their number in 8 bytes each, or 7 and their number in 4. */
-#define SHAPE_WORDS_MOST ((size_t)8)
+/* Dimensions and their number, at most. */
+#define SHAPE_INTEGERS_MOST ((size_t)8)
 
-/* Returns true if the first `header_words` words are the count of the numbers after them, or of
- * their bytes, or their shape, perhaps after the number of its dimensions. Words that are 0 are the
- * upper halves of integers of 8 bytes. */
-static bool begins_with_count(const uint32_t words[SHAPE_WORDS_MOST + 2], size_t header_words,
-                              bool is_big, uint64_t bytes, size_t number_bytes)
+/* As words of f32 and upper halves of f64, numbers from 1e-12 and 1e-77 on: they are no counts. */
+#define COUNT_WORD_MAX 0x2fffffffu
+
+static uint32_t load_word(const unsigned char *bytes, bool is_big)
 {
-    const uint64_t rest = bytes - 4 * header_words, count = rest / number_bytes;
-    const uint32_t *const first = words + header_words; /* number */
-    const uint32_t top = first[number_bytes == 8 && !is_big], low = first[is_big];
-    uint64_t product = 1, used = 0, dimensions = 0;
-    if ((top << 1 != 0 || (number_bytes == 8 && low != 0)) &&
-        top << 1 >> (number_bytes == 8 ? 21 : 24) == 0)
-        return false; /* a small integer too */
-    for (size_t i = 0; i < header_words; i++) {
-        if (words[i] == 0)
-            continue;
-        dimensions = used++ == 0 ? words[i] : dimensions;
-        if (__builtin_mul_overflow(product, words[i], &product))
-            return false;
-    }
-    const bool has_dimensions = used > 1 && dimensions == used - 1;
-    return rest % number_bytes == 0 && count >= COUNT_MIN &&
-           (product == count || product == rest ||
-            (has_dimensions && product / dimensions == count));
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    return is_big ? __builtin_bswap32(word) : word;
 }
 
-/* Refuses floating point numbers that begin with their count. Integers may
- * begin so by chance: 3 2 1 0. Consumes nothing. */
+/* Returns the integer of 4 or 8 bytes, or 0 if it is no count. */
+static uint64_t load_count(const unsigned char *bytes, size_t width, bool is_big)
+{
+    const uint32_t low = load_word(bytes + (is_big ? width - 4 : 0), is_big);
+    const uint32_t high = width == 8 ? load_word(bytes + (is_big ? 0 : 4), is_big) : 0;
+    return low > COUNT_WORD_MAX || high > 0 ? 0 : low;
+}
+
+/* Returns true if `number`, the first one after the header, is not as small as integers are. */
+static bool is_usual(const unsigned char *number, size_t width, bool is_big)
+{
+    const uint32_t top = load_word(number + (width == 8 && !is_big ? 4 : 0), is_big);
+    const uint32_t low = width == 8 ? load_word(number + (is_big ? 4 : 0), is_big) : 0;
+    return (top << 1 == 0 && low == 0) || top << 1 >> (width == 8 ? 21 : 24) != 0;
+}
+
+/* Returns true if the first `integers` integers of `width` bytes are the count of the numbers after
+ * them, or of their bytes, or their shape, perhaps after the number of its dimensions. */
+static bool begins_with_count(const unsigned char *head, size_t integers, size_t width, bool is_big,
+                              uint64_t bytes, size_t number_bytes)
+{
+    const uint64_t rest = bytes - integers * width, count = rest / number_bytes;
+    const uint64_t first = load_count(head, width, is_big);
+    uint64_t product = 1;
+    for (size_t i = 0; i < integers; i++) {
+        const uint64_t next = load_count(head + i * width, width, is_big);
+        if (next == 0 || __builtin_mul_overflow(product, next, &product))
+            return false;
+    }
+    return rest % number_bytes == 0 && count >= COUNT_MIN &&
+           (product == count || product == rest ||
+            (integers > 1 && first == integers - 1 && product / first == count)) &&
+           is_usual(head + integers * width, number_bytes, is_big);
+}
+
+/* Refuses floating point numbers that begin with their count. Integers may begin so by chance:
+ * 3 2 1 0. Consumes nothing. */
 static bool check_count(struct source *source, const struct key_type *type, enum key_endian endian,
                         struct error *error)
 {
     const bool is_big = endian == ENDIAN_BIG;
-    uint32_t words[SHAPE_WORDS_MOST + 2];
     const unsigned char *head;
     size_t head_bytes;
     if (type->kind != KEY_FLOAT || type->bytes < 4) /* 1 and 0 as f16 are 15360 */
         return true;
-    if (!source_peek(source, sizeof words, &head, &head_bytes, error))
+    if (!source_peek(source, (SHAPE_INTEGERS_MOST + 1) * 8, &head, &head_bytes, error))
         return false;
     const uint64_t bytes = source_stop_and_get_left(source);
-    if (head_bytes < sizeof words || bytes == SIZE_UNKNOWN)
-        return true;
-    memcpy(words, head, sizeof words);
-    for (size_t i = 0; i < SHAPE_WORDS_MOST + 2 && is_big; i++)
-        words[i] = __builtin_bswap32(words[i]);
-    for (size_t n = 1; n <= SHAPE_WORDS_MOST; n++)
-        if (begins_with_count(words, n, is_big, bytes, type->bytes))
-            return error_set(error,
-                             "%s: the first %zu bytes are the count or the shape of the numbers "
-                             "that follow: remove them (tail -c +%zu); if they are numbers, use "
-                             "--format=raw",
-                             source_name(source), 4 * n, 4 * n + 1);
+    for (size_t width = 4; width <= 8 && bytes != SIZE_UNKNOWN; width += 4)
+        for (size_t n = 1; n <= SHAPE_INTEGERS_MOST && n * width + type->bytes <= head_bytes; n++)
+            if (begins_with_count(head, n, width, is_big, bytes, type->bytes))
+                return error_set(error,
+                                 "%s: the first %zu bytes are the count or the shape of the "
+                                 "numbers that follow: remove them (tail -c +%zu%s); if they are "
+                                 "numbers, use --format=raw",
+                                 source_name(source), n * width, n * width + 1,
+                                 source_codec(source) == codecs[0] ? "" : ", once decompressed");
     return true;
 }
 
@@ -565,34 +582,26 @@ static bool check_count(struct source *source, const struct key_type *type, enum
 /* Fewer characters may be numbers by chance. */
 #define TITLE_BYTES_MIN 24
 
-/* Refuses numbers that begin with text, as a header is, and continue with other bytes. Numbers are
- * no text if they have one byte, the same last byte as times of one day, or only equal bytes, as
- * where 8 bits became 16. Consumes nothing. */
+/* Refuses numbers that begin with lines of text, as a header is, and continue with other bytes.
+ * Consumes nothing. */
 static bool check_title(struct source *source, const struct key_type *type, struct error *error)
 {
-    const size_t width = type->bytes, least = width == 8 ? 1 : 3;
     const unsigned char *head;
-    size_t bytes, title = 0, last_bytes = 0, unequal = 0, printable = 0;
-    bool is_last[256] = {false};
+    size_t bytes, title = 0, printable = 0;
     if (!source_peek(source, 4 * TITLE_BYTES_MIN, &head, &bytes, error))
         return false;
     while (title < bytes && (isprint(head[title]) || memchr("\t\n\r", head[title], 3)))
         title++;
-    for (size_t i = 0; i + width <= title; i += width) {
-        const unsigned char last = head[i + width - 1];
-        last_bytes += !is_last[last];
-        is_last[last] = true;
-        unequal += head[i] != last;
-    }
     const size_t after = bytes - title < 4096 ? bytes - title : 4096;
     for (size_t i = title; i < title + after; i++)
         printable += isprint(head[i]) != 0;
-    return width == 1 || title < TITLE_BYTES_MIN || last_bytes < least || unequal < least ||
+    return type->bytes == 1 || title < TITLE_BYTES_MIN || !memchr(head, '\n', title) ||
            after < TITLE_BYTES_MIN || 4 * printable > 3 * after ||
            error_set(error,
-                     "%s: the first %zu bytes or so are text, as a header is: remove it (tail -c); "
-                     "if they are numbers, use --format=raw",
-                     source_name(source), title);
+                     "%s: it begins with lines of text, as a header is: remove what is before the "
+                     "numbers (tail -c +N, if byte N is the first of them); if these are numbers, "
+                     "use --format=raw",
+                     source_name(source));
 }
 
 /* ---- The byte order ----
@@ -656,8 +665,8 @@ static bool check_byte_order(struct source *source, const struct key_type *type,
         return true;
     if (is_big)
         return error_set(error,
-                         "%s: these look like little-endian %s: leave --endian=big out, or use "
-                         "--type='>f%u' if they are not",
+                         "%s: these look like little-endian %s: sort them without --endian=big, "
+                         "and apart from files that need it; or use --type='>f%u' if they are not",
                          source_name(source), type->name, type->bytes);
     return error_set(error,
                      "%s: these look like big-endian %s: use --endian=big, or --endian=little if "

@@ -67,8 +67,9 @@ static bool begin_run(struct options *options, struct plan *plan, struct plan_sp
 static void keep_original(struct plan_spool *spool, struct source **source)
 {
     spool->original = *source;
-    while (codecs[spool->facts[SPOOL_CODEC]] != source_codec(*source))
-        spool->facts[SPOOL_CODEC]++;
+    for (size_t i = 0; i < codec_count; i++)
+        if (codecs[i] == source_codec(*source))
+            spool->facts[SPOOL_CODEC] = i;
     *source = NULL;
 }
 

@@ -199,7 +199,7 @@ static void sort_next(struct stream_sort *stream, const struct stream_part *part
         sort_bucket(stream, part, bucket, find_range(stream, bucket));
     const uint64_t end_ns = clock_now_ns();
     pthread_mutex_lock(&stream->mutex);
-    stream->busy_ns += end_ns - start_ns;
+    stream->busy_ns += stream->is_given_twice ? 0 : end_ns - start_ns;
     finished_buckets_add(&stream->finished, bucket);
     pthread_cond_broadcast(&stream->changed);
 }
@@ -284,7 +284,8 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
     }
     if (check)
         sort_in_blocks(stream, check);
-    start_team(stream);
+    else
+        start_team(stream);
 }
 
 /* ---- Giving them ---- */
@@ -323,6 +324,8 @@ uint64_t stream_sort_busy_ns(struct stream_sort *stream)
 void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
 {
     size_t bytes = 0;
+    if (!stream->has_team)
+        start_team(stream); /* keys that are given twice were sorted without it */
     pthread_mutex_lock(&stream->mutex);
     while (bytes == 0 && stream->given < stream->model.buckets) {
         const size_t begin = stream->given, end = find_piece_end(stream, begin);
@@ -359,5 +362,5 @@ void stream_sort_take_back(struct stream_sort *stream, size_t count)
 void stream_sort_rewind(struct stream_sort *stream)
 {
     stream_stop_team(stream);
-    start_team(stream);
+    stream->given = 0;
 }

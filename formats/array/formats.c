@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* formats.c - the table of file formats; see format.h. docs/architecture.md lists what a new format
+/* formats.c - the table of file formats; see format.h. docs/extending.md lists what a new format
  * needs. */
 #include "formats/array/format.h"
 

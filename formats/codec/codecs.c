@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codecs.c - the table of byte codecs; see codec.h. docs/architecture.md lists what a new codec
+/* codecs.c - the table of byte codecs; see codec.h. docs/extending.md lists what a new codec
  * needs. */
 #include "formats/codec/codec.h"
 

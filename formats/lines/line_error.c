@@ -119,7 +119,8 @@ static const struct meaning {
      SAME("points that group digits have to be removed, and a decimal comma to become a point "
           "(tr -d . | tr , .)")},
     {"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]{0,2})){2,3}$",
-     "-t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such versions", NULL},
+     "-t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such versions, but no dates that begin with the day",
+     NULL},
     {"^[-+]?[0-9]*,[0-9]+$",
      "a decimal comma has to become a point (tr , .); columns are for -t and -k",
      "a decimal comma has to become a point (tr , .)"},

@@ -63,7 +63,7 @@ for words in '--type=f64 data.bin' data.f64; do
 done
 refused 'integers behind the first MiB' 'hardly f64' -- gpusort late.bin -o "$target"
 refused 'little-endian integers with --endian=big' \
-    'hardly f64: use --type=i64 or u64 with --endian=little, or --type=f64 if they are$' -- \
+    "hardly f64: use --type=i64 or u64 with --endian=little, or --type='>f8' if they are$" -- \
     gpusort --endian=big others/i64.0.5000.bin -o "$target"
 ok_writes 'the hint for big-endian integers sorts them' sorted.big -- --type=i64 --endian=big others/i64+big.29.5000.bin
 ok_writes 'the hint for big-endian f32 sorts them' single.big -- --type=f32 --endian=big others/f32+big.39.5000.bin
@@ -155,9 +155,11 @@ write("bigrank.f32", struct.pack(">qqq", 2, 20, 30), ">f4")
 write("zero.f64", struct.pack("<d", 0), "f8")
 write("shorter.f32", struct.pack("<iii", 4, 5, 31), "f4")
 write("other.f64", struct.pack("<q", 601), "f8")
+open("few.f32", "wb").write(struct.pack("<i8f", 8, *range(1, 9)))
+open("few.f32.rest", "wb").write(struct.pack("<8f", *range(1, 9)))
 np.r_[8.0, np.full(65, 1.5)].astype("f4").tofile("eight.f32") # 65 is the first byte of 8
 np.arange(9, -1, -1).tofile("down.i64")'
-for file in count8.f64:8 count4.f32:4 rows.bin:8 rows8.f64:16 bytes8.f32:8 shape.f32:12 rank.f32:12 big8.f64:8 \
+for file in few.f32:4 count8.f64:8 count4.f32:4 rows.bin:8 rows8.f64:16 bytes8.f32:8 shape.f32:12 rank.f32:12 big8.f64:8 \
     bigrank.f32:24; do
     bytes=${file#*:}
     file=${file%:*}
@@ -172,6 +174,15 @@ done
 for file in other.f64 down.i64 zero.f64 shorter.f32 eight.f32; do
     ok "no count is found: $file" gpusort $file -o got
 done
+# The upper half of 2.0, and 2.0 as f32, are 2^30.
+printf '\0\0\0\0\0\0\0@\315\314\314\314\314\314\0@' >grid.f64
+printf '\0\0\0@ff\6@' >grid.f32
+truncate -s $((8 + (1 << 30))) grid.f64
+truncate -s $((4 + (1 << 30))) grid.f32
+for file in grid.f64 grid.f32; do ok "no count is found: $file" gpusort --explain $file; done
+rm grid.f64 grid.f32
+refused 'a count before compressed numbers' 'tail -c \+9, once decompressed\)' -- \
+    gpusort -o "$target" --type=f64 <(zstd -qc count8.f64)
 
 # ---- text before the numbers ---------------------------------------------------------------------
 
@@ -189,16 +200,21 @@ np.frombuffer(b"# type\n".ljust(40, b"x") + random.bytes(4000), "u1").tofile("by
 (np.frombuffer(b"Some grey pixels, dark and light", "u1").astype("u2") * 257).tofile("image")
 np.r_[np.fromfile("image", "u2"), random.integers(0, 65536, 500)].astype("u2").tofile("image.u16")
 np.arange(0x65407020, 0x65407020 + 500).astype("i4").tofile("times.i32")
-np.array([b"GATTACAT", b"CAGACCTT", b"GACGTACG", b"TTTTACG", b"ATTTAGA"] * 99, "S8").tofile("words")'
+np.array([b"GATTACAT", b"CAGACCTT", b"GACGTACG", b"TTTTACG", b"ATTTAGA"] * 99, "S8").tofile("words")
+np.arange(0x4020, 0x7000).astype(">u2").tofile("ramp.u16")
+np.arange(0x692A6820, 0x692A6820 + 75000, 15).astype(">u4").tofile("clock.u32")
+np.r_[np.tile([0x4A52, 0x3C41, 0x5B60], 300), random.integers(0, 65536, 500)].astype("u2").tofile("rgb.u16")
+np.array([b"christop", b"elizabet", b"alexandr", b"bob", b"al", b"li"] * 99, "S8").tofile("names.u64")'
 for file in pad.f64 short.bin ply.f32 sphere.i16 log.u32; do
     refused "text before the numbers: $file" \
-        "^gpusort: $file: the first [0-9]+ bytes or so are text, as a header is: remove it .*use --format=raw$" -- \
+        "^gpusort: $file: it begins with lines of text, as a header is: remove .*use --format=raw$" -- \
         gpusort $file -o "$target"
 done
-refused 'text before the numbers, on a pipe' 'standard input: the first .* are text' -- \
+refused 'text before the numbers, on a pipe' 'standard input: it begins with lines of text' -- \
     gpusort --type=f64 -o "$target" < <(cat pad.f64)
 ok 'text before the numbers when told that it is raw' gpusort --format=raw pad.f64 -o got
-for file in bytes.u8 image.u16 times.i32 "words --type=>u8"; do
+for file in bytes.u8 image.u16 times.i32 "words --type=>u8" "ramp.u16 --endian=big" "clock.u32 --endian=big" rgb.u16 \
+    names.u64; do
     ok "numbers that begin like text are sorted: $file" gpusort $file -o got
 done
 
@@ -233,7 +249,7 @@ for file in little.{whole,decimal}.{f64,f32}; do
     type=${file##*.}
     other=$((${type#f} / 8))
     refused "$file beside big-endian numbers, as the message for those says" \
-        "$file: these look like little-endian $type: leave --endian=big out, or use --type='>f$other' if they are not$" -- \
+        "$file: these look like little-endian $type: sort them without --endian=big, and apart from files that need it; or use --type='>f$other' if they are not$" -- \
         gpusort --endian=big "big.${file#*.}" "$file" -o "$target"
     ok "$file: --type=>f$other is believed" gpusort --type=">f$other" "$file" -o got
 done

@@ -261,6 +261,11 @@ numpy.sort(many).tofile("many.up")
             env SIMT_FAIL=$fail "$GPUSORT" "${fits[@]}" -v -o got "$in"
         ok_same_bytes "gpu:all, after $fail: the output" got "$up"
     done
+    ok_says 'gpu:all and a path, after a failure: the others sort' '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
+        env SIMT_FAIL=kernel@1:1 "$GPUSORT" "${fits[@]}" -a radix -v -o got "$in"
+    truncate -s 7G sparse.f64
+    ok_says 'gpu:all says that more devices can be named' '^device     gpu: .*if there are more GPUs, name them' -- \
+        env SIMT_MEMORY_BYTES=$((8 << 30)) "$GPUSORT" --device=gpu:all --explain sparse.f64
     refused 'gpu:all: a failure of the only device that is used' '^gpusort: device 0: ' -- \
         env SIMT_FAIL=kernel:1 "$GPUSORT" --device=gpu:all --format=raw --type=f64 -o "$target" "$in"
     refused 'gpu:0,1: a failure of a device that is named' '^gpusort: device 1: ' -- \
