@@ -10,7 +10,8 @@ is_gpu=
 
 numbers=$(full_or_small 300000 150000)
 lines=$(full_or_small 100000 30000)
-head -c $((numbers * 8)) /dev/urandom >data.f64
+# The first bytes are no length of a record, whose end would be read too.
+{ printf '\377\377\377\377abcd' && head -c $((numbers * 8 - 8)) /dev/urandom; } >data.f64
 gpusort data.f64 -o data.sorted
 seq "$lines" | shuf >data.txt
 sort -n data.txt >lines.sorted
