@@ -119,8 +119,8 @@ void stream_sort_take_back(struct stream_sort *stream, size_t count);
  * first key. */
 void stream_sort_rewind(struct stream_sort *stream);
 
-/* Returns the time spent sorting after stream_sort_start, and taking keys at the tap, divided by
- * the number of threads. Waiting for the caller is not included. */
+/* Returns the time spent taking keys at the tap and, if keys are given once, sorting them after
+ * stream_sort_start, divided by the number of threads. Waiting for the caller is not included. */
 uint64_t stream_sort_busy_ns(struct stream_sort *stream);
 
 /* Ends the threads and frees the stream, with any keys not given. stream may be NULL. */

@@ -546,9 +546,11 @@ static void note_number(const struct options *options, struct plan *plan, bool f
     else if (options->all_devices && fits)
         note_reason(plan, "; ",
                     "one GPU has room for it, and each further one takes 0.2 s to start");
-    if (!fits && options->all_devices && are_shown_few)
+    if (!fits && options->all_devices && are_shown_few &&
+        (plan->device_total == 0 || plan->device_total > usable))
         note_reason(plan, "; ",
-                    "it has no room: if there are more GPUs, name them, as in gpu:0,1,2");
+                    is_text ? "it may have no room: if there are more GPUs, name them"
+                            : "it has no room: if there are more GPUs, name them");
 }
 
 /* Fails with the error of a GPU that has failed before. */

@@ -507,7 +507,8 @@ static bool check_records(struct source *source, struct error *error)
 /* Dimensions and their number, at most. */
 #define SHAPE_INTEGERS_MOST ((size_t)8)
 
-/* As words of f32 and upper halves of f64, numbers from 1e-12 and 1e-77 on: they are no counts. */
+/* Words above this are f32 from 5e-10 on, or upper halves of f64 from 1e-77 on, and no counts. So
+ * counts of 4 bytes above 805 million are not found. */
 #define COUNT_WORD_MAX 0x2fffffffu
 
 static uint32_t load_word(const unsigned char *bytes, bool is_big)
@@ -517,12 +518,16 @@ static uint32_t load_word(const unsigned char *bytes, bool is_big)
     return is_big ? __builtin_bswap32(word) : word;
 }
 
-/* Returns the integer of 4 or 8 bytes, or 0 if it is no count. */
-static uint64_t load_count(const unsigned char *bytes, size_t width, bool is_big)
+/* Returns the integer of 4 or 8 bytes before such numbers, or 0 if it is no count. */
+static uint64_t load_count(const unsigned char *bytes, size_t width, bool is_big,
+                           size_t number_bytes)
 {
     const uint32_t low = load_word(bytes + (is_big ? width - 4 : 0), is_big);
     const uint32_t high = width == 8 ? load_word(bytes + (is_big ? 0 : 4), is_big) : 0;
-    return low > COUNT_WORD_MAX || high > 0 ? 0 : low;
+    const bool is_low_free = width == 8 && number_bytes == 8;
+    return high > COUNT_WORD_MAX || (low > COUNT_WORD_MAX && !is_low_free)
+               ? 0
+               : (uint64_t)high << 32 | low;
 }
 
 /* Returns true if `number`, the first one after the header, is not as small as integers are. */
@@ -539,10 +544,10 @@ static bool begins_with_count(const unsigned char *head, size_t integers, size_t
                               uint64_t bytes, size_t number_bytes)
 {
     const uint64_t rest = bytes - integers * width, count = rest / number_bytes;
-    const uint64_t first = load_count(head, width, is_big);
+    const uint64_t first = load_count(head, width, is_big, number_bytes);
     uint64_t product = 1;
     for (size_t i = 0; i < integers; i++) {
-        const uint64_t next = load_count(head + i * width, width, is_big);
+        const uint64_t next = load_count(head + i * width, width, is_big, number_bytes);
         if (next == 0 || __builtin_mul_overflow(product, next, &product))
             return false;
     }
@@ -582,20 +587,20 @@ static bool check_count(struct source *source, const struct key_type *type, enum
 /* Fewer characters may be numbers by chance. */
 #define TITLE_BYTES_MIN 24
 
-/* Refuses numbers that begin with lines of text, as a header is, and continue with other bytes.
- * Consumes nothing. */
+/* Refuses numbers that begin with lines of text, as a header is, and continue with other bytes. In
+ * numbers of 2 to 8 bytes, a newline may be a byte of each. Consumes nothing. */
 static bool check_title(struct source *source, const struct key_type *type, struct error *error)
 {
     const unsigned char *head;
-    size_t bytes, title = 0, printable = 0;
+    size_t bytes, title = 0, lines = 0, printable = 0;
     if (!source_peek(source, 4 * TITLE_BYTES_MIN, &head, &bytes, error))
         return false;
     while (title < bytes && (isprint(head[title]) || memchr("\t\n\r", head[title], 3)))
-        title++;
+        lines += head[title++] == '\n';
     const size_t after = bytes - title < 4096 ? bytes - title : 4096;
     for (size_t i = title; i < title + after; i++)
         printable += isprint(head[i]) != 0;
-    return type->bytes == 1 || title < TITLE_BYTES_MIN || !memchr(head, '\n', title) ||
+    return type->bytes == 1 || title < TITLE_BYTES_MIN || lines == 0 || 8 * lines >= title ||
            after < TITLE_BYTES_MIN || 4 * printable > 3 * after ||
            error_set(error,
                      "%s: it begins with lines of text, as a header is: remove what is before the "
@@ -664,10 +669,11 @@ static bool check_byte_order(struct source *source, const struct key_type *type,
         2 * own.usual >= own.counted || 20 * other.usual < 19 * other.counted)
         return true;
     if (is_big)
-        return error_set(error,
-                         "%s: these look like little-endian %s: sort them without --endian=big, "
-                         "and apart from files that need it; or use --type='>f%u' if they are not",
-                         source_name(source), type->name, type->bytes);
+        return error_set(
+            error,
+            "%s: these look like little-endian %s: leave --endian=big out, in a job of "
+            "their own if other files need it, or use --type='>f%u' if they are not",
+            source_name(source), type->name, type->bytes);
     return error_set(error,
                      "%s: these look like big-endian %s: use --endian=big, or --endian=little if "
                      "they are not",

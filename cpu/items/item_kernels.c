@@ -138,10 +138,10 @@ void items_find_range(unsigned width, const void *items, size_t begin, size_t en
 /* Up to this many items, insertion sort is faster than counting; 12, 24 and 40 are equal. */
 #define INSERTION_COUNT_MAX 24
 
-/* One or two digits of up to 8 bits, or two and more of up to 11: fewer passes save more than the
- * counters and output lines lose that leave L1. 60,000 and 130,000 keys of 8 bytes take 7 to 8 ns
- * each, and 10 to 14 with digits of 8 bits; of 4 bytes 11 and 16, items of 16 bytes 9 and 12 (two
- * hardware threads of a core of an AMD EPYC (Zen 3)). 5e7 f64 take 0.66 and 0.71 s. */
+/* Up to 16 bits are one or two digits of up to 8, more bits are two or three of up to 11. Counters
+ * and output lines of 11 bits do not fit L1, but fewer passes save more: two hardware threads of a
+ * core of an AMD EPYC (Zen 3) take 7 to 8 ns for each of 60,000 and 130,000 keys of 8 bytes, and 10
+ * to 14 with digits of 8 bits; 11 and 16 for 4 bytes, 9 and 12 for items of 16 bytes. */
 #define DIGIT_BITS_FEW 8
 #define DIGIT_BITS_MAX 11
 #define DIGITS_MAX 3
@@ -297,7 +297,7 @@ sort_undecided(void *items, void *other, size_t count, struct digits digits, uns
 
 /* Sorts by as many bits as decide nearly all pairs, then finds the undecided groups in one read
  * and sorts them by their remaining bits. Each level of that recursion takes at least
- * DIGIT_BITS_FEW bits. */
+ * 9 bits. */
 static inline __attribute__((always_inline)) void *sort_cached(void *items, void *other,
                                                                size_t count, unsigned width)
 {

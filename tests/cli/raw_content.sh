@@ -179,8 +179,11 @@ printf '\0\0\0\0\0\0\0@\315\314\314\314\314\314\0@' >grid.f64
 printf '\0\0\0@ff\6@' >grid.f32
 truncate -s $((8 + (1 << 30))) grid.f64
 truncate -s $((4 + (1 << 30))) grid.f32
+printf '\0\312\232\73\0\0\0\0\0\0\0\0\0\0\360\77' >billion.f64 # 1e9 and 1.0
+truncate -s 8000000008 billion.f64
+refused 'a count of a thousand million' 'the first 8 bytes are the count' -- gpusort --explain billion.f64
 for file in grid.f64 grid.f32; do ok "no count is found: $file" gpusort --explain $file; done
-rm grid.f64 grid.f32
+rm grid.f64 grid.f32 billion.f64
 refused 'a count before compressed numbers' 'tail -c \+9, once decompressed\)' -- \
     gpusort -o "$target" --type=f64 <(zstd -qc count8.f64)
 
@@ -204,7 +207,9 @@ np.array([b"GATTACAT", b"CAGACCTT", b"GACGTACG", b"TTTTACG", b"ATTTAGA"] * 99, "
 np.arange(0x4020, 0x7000).astype(">u2").tofile("ramp.u16")
 np.arange(0x692A6820, 0x692A6820 + 75000, 15).astype(">u4").tofile("clock.u32")
 np.r_[np.tile([0x4A52, 0x3C41, 0x5B60], 300), random.integers(0, 65536, 500)].astype("u2").tofile("rgb.u16")
-np.array([b"christop", b"elizabet", b"alexandr", b"bob", b"al", b"li"] * 99, "S8").tofile("names.u64")'
+np.array([b"christop", b"elizabet", b"alexandr", b"bob", b"al", b"li"] * 99, "S8").tofile("names.u64")
+np.r_[np.full(12, 2600), np.arange(2700, 3700)].astype("u2").tofile("wall.u16")
+np.arange(0x690A2020, 0x690A2020 + 500).astype("u4").tofile("day.u32")'
 for file in pad.f64 short.bin ply.f32 sphere.i16 log.u32; do
     refused "text before the numbers: $file" \
         "^gpusort: $file: it begins with lines of text, as a header is: remove .*use --format=raw$" -- \
@@ -214,7 +219,7 @@ refused 'text before the numbers, on a pipe' 'standard input: it begins with lin
     gpusort --type=f64 -o "$target" < <(cat pad.f64)
 ok 'text before the numbers when told that it is raw' gpusort --format=raw pad.f64 -o got
 for file in bytes.u8 image.u16 times.i32 "words --type=>u8" "ramp.u16 --endian=big" "clock.u32 --endian=big" rgb.u16 \
-    names.u64; do
+    names.u64 wall.u16 day.u32; do
     ok "numbers that begin like text are sorted: $file" gpusort $file -o got
 done
 
@@ -249,7 +254,7 @@ for file in little.{whole,decimal}.{f64,f32}; do
     type=${file##*.}
     other=$((${type#f} / 8))
     refused "$file beside big-endian numbers, as the message for those says" \
-        "$file: these look like little-endian $type: sort them without --endian=big, and apart from files that need it; or use --type='>f$other' if they are not$" -- \
+        "$file: these look like little-endian $type: leave --endian=big out, in a job of their own if other files need it, or use --type='>f$other' if they are not$" -- \
         gpusort --endian=big "big.${file#*.}" "$file" -o "$target"
     ok "$file: --type=>f$other is believed" gpusort --type=">f$other" "$file" -o got
 done
