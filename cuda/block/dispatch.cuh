@@ -35,14 +35,12 @@ static bool dispatch(const struct cuda_sort *sort, struct error *error, const Ru
 {
     return dispatch_width(sort, error, [&](auto key) {
         switch (sort->tile_size) {
-#ifndef LARGEST_TILE_ALONE /* see scripts/check.sh */
         case 256:
             return run(key, std::integral_constant<unsigned, 256>{});
         case 512:
             return run(key, std::integral_constant<unsigned, 512>{});
         case 1024:
             return run(key, std::integral_constant<unsigned, 1024>{});
-#endif
         case 2048:
             return run(key, std::integral_constant<unsigned, 2048>{});
         default:
