@@ -10,7 +10,7 @@ is_gpu=
 
 numbers=$(full_or_small 300000 150000)
 lines=$(full_or_small 100000 30000)
-# The first bytes are no length of a record, whose end would be read too.
+# Random bytes may begin like the length of a Fortran record. Its end would be read and counted, too.
 { printf '\377\377\377\377abcd' && head -c $((numbers * 8 - 8)) /dev/urandom; } >data.f64
 gpusort data.f64 -o data.sorted
 seq "$lines" | shuf >data.txt
