@@ -526,10 +526,10 @@ static bool has_room(const struct plan *plan, uint64_t bytes)
     return plan->device.memory_bytes / 16 * 15 >= bytes;
 }
 
-/* Adds to the reason why these of the `usable` GPUs are taken. are_shown_few: CUDA was not shown
- * all, and the path can use more. */
+/* Adds to the reason why these of the `usable` GPUs are taken. can_take_more: the host may have
+ * further GPUs, and the path can use them. */
 static void note_number(const struct options *options, struct plan *plan, bool fits,
-                        unsigned usable, bool are_shown_few)
+                        unsigned usable, bool can_take_more)
 {
     const unsigned devices = plan->job.sort.device_count > 1 ? plan->job.sort.device_count : 1;
     const bool is_text = is_text_for_gpu(plan);
@@ -546,7 +546,7 @@ static void note_number(const struct options *options, struct plan *plan, bool f
     else if (options->all_devices && fits)
         note_reason(plan, "; ",
                     "one GPU has room for it, and each further one takes 0.2 s to start");
-    if (!fits && options->all_devices && are_shown_few &&
+    if (!fits && options->all_devices && can_take_more &&
         (plan->device_total == 0 || plan->device_total > usable))
         note_reason(plan, "; ",
                     is_text ? "it may have no room: if there are more GPUs, name them"

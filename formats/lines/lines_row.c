@@ -57,7 +57,7 @@ struct line_row {
     union {
         struct decimal_text decimal;
         uint64_t value[2];
-        uint64_t place;
+        uint64_t position; /* of the line in the text */
     };
 };
 
@@ -65,7 +65,7 @@ struct line_row {
 static inline uint64_t lines_row_word(struct line_row *row, size_t index)
 {
     if (row->kind == ROW_POSITION)
-        return row->place;
+        return row->position;
     return row->kind == ROW_VALUE ? row->value[index] : decimal_word(&row->decimal, index);
 }
 
@@ -172,7 +172,7 @@ static void lines_row_open(const struct lines *lines, struct key_index item, siz
 {
     row->kind = lines->columns[column].kind;
     if (row->kind == ROW_POSITION) {
-        row->place = item.index;
+        row->position = item.index;
         return;
     }
     const struct line_span span = lines_row_span(lines, item, column);
