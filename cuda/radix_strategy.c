@@ -8,16 +8,15 @@
  * passes that they save; a model costs as much as 4.5 passes. The mean roughness of smooth
  * densities is 2.0, of a dozen clusters 2.4, and 3.5 and more where half of the keys agree in each
  * byte. On an H100 thin buckets take 1.13 times as long as others for 2e8 doubles, and 0.93 times
- * for a dozen clusters of 2e7; 4e9 doubles take 159 ms in parts of 2^27, 160 of 2^26, 164 of 2^28.
- * 5e7 pairs whose keys 0.76 others share on average take 1.10 of CUB's time by a model on an H200,
- * and 1.03 by digits. */
+ * for a dozen clusters of 2e7. 5e7 pairs whose keys 0.76 others share on average take 1.10 of CUB's
+ * time by a model on an H200, and 1.03 by digits. */
 const struct radix_tuning radix_tuning_default = {
     .merge_most = (size_t)1 << 16,
     .values_least = (size_t)1 << 25,
     .models_least = (size_t)1 << 22,
     .thin_most = (size_t)1 << 26,
     .part_most = (size_t)1 << 30,
-    .part_keys = (size_t)1 << 27,
+    .part_keys = (size_t)1 << 26,
     .portion = (size_t)1 << 28,
     .digits_most = 4,
     .roughness_most = 48,

@@ -23,9 +23,9 @@ struct radix_tuning {
     size_t values_least;     /* least count for RADIX_STRATEGY_COUNT */
     size_t models_least;     /* below this count digits are faster than learning a model */
     size_t thin_most;        /* up to this count buckets are a quarter of a tile, not a whole one */
-    size_t part_most;        /* above it buckets of two partitions are too large for a tile: the
-                                array is sorted in parts */
-    size_t part_keys;        /* items of a part: few, so that partitions write long runs */
+    size_t part_most;        /* above it buckets of two partitions are too large for a tile, and
+                                the array is partitioned into parts first */
+    size_t part_keys;        /* items of a part */
     size_t portion;          /* items of one launch of a digit's pass */
     unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */

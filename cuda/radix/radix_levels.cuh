@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* radix_levels.cuh - turns counts into the input of the next kernels.
  *
- *   counts of the first --radix_scan_kernel--> cursors; its buckets as segments of the next one
+ *   counts of the first --radix_scan_kernel--> cursors; parts; its buckets as open ranges
  *   counts of the last --radix_pack_kernel--> cursors; its buckets as packs and ranges
- *   the array, its parts, ranges left open --radix_open_kernel--> segments of a partition
+ *   the array, or open ranges --radix_open_kernel--> segments of a partition
  *
  * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
  * cost a tile each. A range is a bucket that fits no tile: one value, or keys to partition once
@@ -44,7 +44,7 @@ struct radix_range {
     unsigned differs;     /* not 0 if another key of the range does */
 };
 
-/* Parts of the array, or ranges whose keys differ. */
+/* Ranges that the next partition takes as its segments. */
 struct radix_open {
     atomic_count *first; /* index of the first key of each */
     atomic_count *keys;
@@ -86,22 +86,39 @@ __device__ __forceinline__ void block_set_segments(struct radix_segments *segmen
         segments->tiles[RADIX_SEGMENTS] = tiles;
 }
 
-/* Turns the counts of the only segment's buckets into cursors, and the buckets into segments. An
- * empty segment has no counts. One block. */
+/* Turns counts[part][bucket] into cursors, and the first `buckets` buckets of each part, the only
+ * ones with keys, into open ranges. The parts become segments, with a cursor for each. One block.
+ */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
-    radix_scan_kernel(const struct radix_segments *only, atomic_count *counts,
-                      struct radix_segments *segments)
+    radix_scan_kernel(atomic_count *counts, unsigned parts, unsigned buckets,
+                      atomic_count *part_cursors, struct radix_segments *segments,
+                      struct radix_open open)
 {
     thread_wait_for_dependency();
     __shared__ atomic_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned tile_sums[THREADS_PER_WARP];
-    const atomic_count count = only->keys[0] > 0 ? counts[threadIdx.x] : 0;
-    atomic_count keys = 0;
-    const atomic_count first =
-        only->first[0] + block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
-    counts[threadIdx.x] = first;
-    block_set_segments<K>(segments, first, count, tile_sums);
+    atomic_count part_first = 0, own_first = 0, own_keys = 0;
+    for (unsigned part = 0; part < parts; part++) {
+        atomic_count *const cursor = &counts[part * RADIX_WAYS + threadIdx.x];
+        const atomic_count count = *cursor;
+        atomic_count keys = 0;
+        const atomic_count first =
+            part_first + block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
+        *cursor = first;
+        if (threadIdx.x < buckets) {
+            open.first[part * buckets + threadIdx.x] = first;
+            open.keys[part * buckets + threadIdx.x] = count;
+        }
+        if (threadIdx.x == part) {
+            own_first = part_first;
+            own_keys = keys;
+        }
+        part_first += keys;
+        __syncthreads();
+    }
+    part_cursors[threadIdx.x] = own_first;
+    block_set_segments<K>(segments, own_first, own_keys, tile_sums);
 }
 
 /* Sets the segments of the next partition: the first `count` of `open`, or, without open.keys, the

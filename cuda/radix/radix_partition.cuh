@@ -6,6 +6,10 @@
  *            --(scan: radix_levels.cuh)--> cursors, where the next key of each bucket goes
  *            --radix_partition_kernel--> the array in order of buckets
  *
+ * A large array is partitioned twice by one model, first into parts and then each part into
+ * buckets: the number of a part is the upper bits of a position, and that of a bucket in it the
+ * bits below. Both are counted at once.
+ *
  * A segment is the whole array, or a bucket of an earlier partition. It is cut into tiles. A block
  * of the count kernel takes consecutive tiles, so that it seldom enters a new segment, whose model
  * it must load. The blocks of the partition kernel take tiles in turn (grid-stride), so that all
@@ -317,13 +321,28 @@ constexpr unsigned RADIX_BIN_MASK = (1u << RADIX_RANK_SHIFT) - 1;
  * they are never written. */
 constexpr unsigned RADIX_COUNTERS = RADIX_WAYS + 1;
 
-/* Stores the bucket of keys[i] in buckets[i], for a striped tile of `count` keys. Slots past the
- * end get the bucket RADIX_WAYS. */
+/* The bits of a position that are the number of a bucket: `count` bits from `shift` on. The bits
+ * above them, if any, are the number of a part, which is a segment of its own. */
+struct radix_bucket_bits {
+    unsigned shift;
+    unsigned count;
+};
+
+/* All bits above the fraction. */
+constexpr struct radix_bucket_bits RADIX_WHOLE_BUCKETS = {RADIX_FRACTION_BITS, RADIX_WAYS_BITS};
+
+__device__ __forceinline__ unsigned thread_bucket_mask(const struct radix_bucket_bits &bits)
+{
+    return (1u << bits.count) - 1;
+}
+
+/* Stores in buckets[i] the bits `mask` of the position of keys[i] from `shift` on, for a striped
+ * tile of `count` keys; and `none` for the slots past the end. */
 template <typename K>
-__device__ __forceinline__ void thread_radix_buckets(const struct radix_lookup<K> &lookup,
-                                                     unsigned count,
-                                                     const K (&keys)[RADIX_PARTITION_KEYS<K>],
-                                                     unsigned (&buckets)[RADIX_PARTITION_KEYS<K>])
+__device__ __forceinline__ void
+thread_radix_buckets(const struct radix_lookup<K> &lookup, unsigned shift, unsigned mask,
+                     unsigned none, unsigned count, const K (&keys)[RADIX_PARTITION_KEYS<K>],
+                     unsigned (&buckets)[RADIX_PARTITION_KEYS<K>])
 {
     static_assert(RADIX_PARTITION_KEYS<K> % RADIX_BATCH == 0, "whole batches");
 #pragma unroll
@@ -337,8 +356,8 @@ __device__ __forceinline__ void thread_radix_buckets(const struct radix_lookup<K
 #pragma unroll
         for (unsigned i = 0; i < RADIX_BATCH; i++)
             buckets[first + i] = (first + i) * RADIX_PARTITION_THREADS + threadIdx.x < count
-                                     ? positions[i] >> RADIX_FRACTION_BITS
-                                     : RADIX_WAYS;
+                                     ? positions[i] >> shift & mask
+                                     : none;
     }
 }
 
@@ -413,42 +432,55 @@ __device__ __forceinline__ void block_load_tile(const K *source,
     }
 }
 
-__device__ __forceinline__ void block_clear_counters(unsigned *counters)
+__device__ __forceinline__ void block_clear_counters(unsigned *counters, unsigned counter_count)
 {
-    for (unsigned i = threadIdx.x; i < RADIX_COUNTERS; i += RADIX_PARTITION_THREADS)
+    for (unsigned i = threadIdx.x; i < counter_count; i += RADIX_PARTITION_THREADS)
         counters[i] = 0;
 }
 
-/* Adds the block's counters to the segment's counts and clears the counters. Needs a barrier before
- * and after. */
-__device__ __forceinline__ void block_flush_counts(unsigned *counters, atomic_count *counts)
+/* Adds the block's counters of `buckets` buckets to the counts, in rows of RADIX_WAYS for each
+ * part, and clears the counters. Needs a barrier before and after. */
+__device__ __forceinline__ void block_flush_counts(unsigned *counters, unsigned buckets,
+                                                   const struct radix_bucket_bits &bits,
+                                                   atomic_count *counts)
 {
-    for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += RADIX_PARTITION_THREADS) {
+    for (unsigned i = threadIdx.x; i < buckets; i += RADIX_PARTITION_THREADS) {
         if (counters[i] > 0)
-            atomicAdd(&counts[i], static_cast<atomic_count>(counters[i]));
+            atomicAdd(&counts[(i >> bits.count) * RADIX_WAYS + (i & thread_bucket_mask(bits))],
+                      static_cast<atomic_count>(counters[i]));
         counters[i] = 0;
     }
 }
 
-/* Adds the number of keys in each bucket to counts[segment][bucket]. A block adds its counters to
- * counts[] whenever it enters a new segment, and at its end. The grid may have any number of
- * blocks. */
+/* The shared memory of a counting block. */
+template <typename K>
+struct radix_count_shared {
+    struct radix_model<K> model;
+    unsigned counters[1]; /* one more than there are buckets */
+};
+
+/* Adds the number of keys in each of `buckets` buckets to counts[segment][bucket]; or, if there is
+ * one segment of several parts, to counts[part][bucket]. A block adds its counters to counts[]
+ * whenever it enters a new segment, and at its end. The grid may have any number of blocks. Needs a
+ * struct radix_count_shared of dynamic shared memory per block, with all its counters. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
     radix_count_kernel(const K *__restrict__ source, const struct radix_segments *segments,
                        const struct radix_model<K> *models, struct key_order encoding,
-                       atomic_count *counts)
+                       unsigned buckets_in_all, struct radix_bucket_bits bits, atomic_count *counts)
 {
     thread_wait_for_dependency();
-    __shared__ struct radix_model<K> model;
-    __shared__ unsigned counters[RADIX_COUNTERS];
+    struct radix_count_shared<K> &shared =
+        *reinterpret_cast<struct radix_count_shared<K> *>(block_dynamic_shared());
+    struct radix_model<K> &model = shared.model;
+    unsigned *const counters = shared.counters;
     const struct even_share share = block_even_share(segments->tiles[RADIX_SEGMENTS]);
     if (share.begin >= share.end)
         return;
     struct radix_partition_tile tile = {};
     warp_find_tile<K>(segments, share.begin, tile);
     block_load_model<K, RADIX_PARTITION_THREADS>(models + tile.segment, model);
-    block_clear_counters(counters);
+    block_clear_counters(counters, buckets_in_all + 1);
     unsigned counted = tile.segment;
     __syncthreads();
     for (unsigned number = share.begin; number < share.end; number++) {
@@ -457,18 +489,21 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
         block_load_tile(source, tile, keys);
         if (tile.segment != counted) {
             __syncthreads();
-            block_flush_counts(counters, counts + static_cast<size_t>(counted) * RADIX_WAYS);
+            block_flush_counts(counters, buckets_in_all, bits,
+                               counts + static_cast<size_t>(counted) * RADIX_WAYS);
             block_load_model<K, RADIX_PARTITION_THREADS>(models + tile.segment, model);
             counted = tile.segment;
             __syncthreads();
         }
         thread_encode_keys(encoding, keys);
         unsigned buckets[RADIX_PARTITION_KEYS<K>];
-        thread_radix_buckets(thread_lookup(model), tile.count, keys, buckets);
+        thread_radix_buckets(thread_lookup(model), bits.shift, ~0u, buckets_in_all, tile.count,
+                             keys, buckets);
         warp_count_buckets(counters, buckets);
     }
     __syncthreads();
-    block_flush_counts(counters, counts + static_cast<size_t>(counted) * RADIX_WAYS);
+    block_flush_counts(counters, buckets_in_all, bits,
+                       counts + static_cast<size_t>(counted) * RADIX_WAYS);
 }
 
 /* The shared memory of a partitioning block. */
@@ -539,8 +574,8 @@ __device__ __forceinline__ void block_scatter_tile(const struct radix_partition_
 
 /* Copies the keys from source to target, encoded, in order of buckets within each segment.
  * cursors[segment][bucket] is the index in target of the bucket's next key, and is advanced. The
- * grid may have any number of blocks. Needs a struct radix_partition_shared of dynamic shared
- * memory per block.
+ * model of segment s is models[s], or models[0] if the segments are parts. The grid may have any
+ * number of blocks. Needs a struct radix_partition_shared of dynamic shared memory per block.
  *
  * A step handles a tile whose keys are in registers. Between its barriers the block
  *   finds the keys' buckets and counts them, which gives each key its rank in its bucket
@@ -551,7 +586,8 @@ template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCKS)
     radix_partition_kernel(const K *__restrict__ source, K *__restrict__ target,
                            const struct radix_segments *segments,
-                           const struct radix_model<K> *models, struct key_order encoding,
+                           const struct radix_model<K> *models, bool has_one_model,
+                           struct key_order encoding, struct radix_bucket_bits bits,
                            atomic_count *cursors)
 {
     thread_wait_for_dependency();
@@ -565,14 +601,16 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCK
     struct radix_partition_tile tile = {};
     warp_find_tile<K>(segments, number, tile);
     block_load_tile(source, tile, keys);
-    block_load_model<K, RADIX_PARTITION_THREADS>(models + tile.segment, shared.model);
-    block_clear_counters(shared.counters);
+    block_load_model<K, RADIX_PARTITION_THREADS>(models + (has_one_model ? 0 : tile.segment),
+                                                 shared.model);
+    block_clear_counters(shared.counters, RADIX_COUNTERS);
     __syncthreads();
     for (;;) {
         const unsigned count = tile.count, segment = tile.segment;
         unsigned ranked[RADIX_PARTITION_KEYS<K>];
         thread_encode_keys(encoding, keys);
-        thread_radix_buckets(thread_lookup(shared.model), count, keys, ranked);
+        thread_radix_buckets(thread_lookup(shared.model), bits.shift, thread_bucket_mask(bits),
+                             RADIX_WAYS, count, keys, ranked);
         warp_count_buckets(shared.counters, ranked);
         __syncthreads();
         const struct radix_room room = block_reserve(
@@ -584,16 +622,16 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCK
         if (number < end) {
             warp_find_tile<K>(segments, number, tile);
             block_load_tile(source, tile, keys);
-            if (tile.segment != segment)
+            if (tile.segment != segment && !has_one_model)
                 model_word = thread_fetch_model(models + tile.segment);
         }
         shared.targets[threadIdx.x] = room.target - room.first;
         __syncthreads();
-        block_clear_counters(shared.counters);
+        block_clear_counters(shared.counters, RADIX_COUNTERS);
         block_scatter_tile(shared, count, target);
         if (number >= end)
             return;
-        if (tile.segment != segment)
+        if (tile.segment != segment && !has_one_model)
             block_store_model<K, RADIX_PARTITION_THREADS>(model_word, models + tile.segment,
                                                           shared.model);
         __syncthreads();

@@ -11,22 +11,21 @@
  *   digits:   radix_digit_count_kernel, radix_digit_plan_kernel, then for each digit
  *             radix_digit_kernel, which ends at once if all keys share the digit; then
  *             radix_digit_copy_kernel, which copies after an odd number of passes
- *   models:   radix_open_kernel, and for the whole array
- *             radix_learn_kernel        a model: key -> position in the sorted order
+ *   models:   radix_open_kernel, radix_learn_kernel   a model: key -> position in the sorted order
  *             radix_count_kernel        items of each bucket
- *             radix_scan_kernel, radix_partition_kernel       items -> scratch, in buckets
- *                                       (of more than part_most items these are parts; each starts
- *                                       with radix_open_kernel and is sorted as the whole array is
- *                                       otherwise)
- *             then for all buckets together
- *             radix_learn_kernel, radix_count_kernel, radix_pack_kernel, radix_partition_kernel
- *                                       scratch -> items, in buckets of buckets
+ *             radix_scan_kernel         where each bucket begins; the buckets as open ranges
+ *             radix_partition_kernel    items -> scratch, in buckets; of more than part_most items
+ *                                       in parts, and then once more, scratch -> items, in buckets
+ *             then for all buckets, as many at once as there are models,
+ *             radix_open_kernel, radix_learn_kernel, radix_count_kernel,
+ *             radix_pack_kernel, radix_partition_kernel
+ *                                       to the other array and back, in buckets of buckets
  *             radix_items_kernel        packs of items of 16 bytes, sorted by words
  *             radix_tiles_kernel        other packs, sorted in shared memory
- *             radix_ranges_kernel       what fits no tile is copied, and listed if its keys differ
- *   Listed buckets are partitioned once more by radix_open_kernel and the kernels from the second
- *   radix_learn_kernel on, after the engine has waited for the first round (radix_finish). After
- *   RADIX_ROUNDS rounds they are merge sorted.
+ *             and radix_ranges_kernel   what fits no tile is copied, and listed if its keys differ
+ *   Listed ranges are partitioned once more by the kernels from the second radix_open_kernel on,
+ *   after the engine has waited for the first round (radix_finish). After RADIX_ROUNDS rounds they
+ *   are merge sorted.
  */
 #include "core/trace.h"
 #include "cuda/block/launch.cuh"
@@ -51,12 +50,12 @@ template <typename K>
 constexpr bool RADIX_HAS_FEW = sizeof(K) <= sizeof(uint64_t);
 
 struct radix_plan {
-    size_t parts;             /* expected; 1: the array is not divided */
-    size_t part_keys;         /* keys of a part */
-    size_t first_bucket_keys; /* keys of a bucket of the first partition */
-    size_t bucket_keys;       /* keys of a bucket of the second one */
-    unsigned aim;             /* keys of a pack */
-    unsigned segments;        /* the most that a partition can have, each with a model */
+    unsigned segments; /* the most that a partition can have, each with a model */
+    unsigned parts;    /* at most; 1: the array is not divided */
+    struct radix_bucket_bits first_buckets; /* of a part, or of the whole array */
+    size_t first_keys;                      /* wanted keys of a part, or of a first bucket */
+    size_t bucket_keys;                     /* wanted keys of a bucket of the last partition */
+    unsigned aim;                           /* keys of a pack */
 };
 
 /* Models and counts take at most a 32nd of the items' memory, but there is always room for five
@@ -71,36 +70,59 @@ static unsigned radix_segments_at_most(size_t count)
     return static_cast<unsigned>(std::clamp<size_t>(fit, 5, RADIX_SEGMENTS));
 }
 
-/* A thin bucket is a quarter of a tile, so that tiles of several buckets have even sizes. Others
- * are nearly a tile, which has room for 1.5 times that; they are fewer, so the partitions write
- * longer runs. Buckets that are still too large for a tile are partitioned once more. */
-template <typename K>
-static struct radix_plan radix_plan_make(size_t all, size_t parts, size_t tile_size,
-                                         const struct radix_tuning &tuning)
-{
-    struct radix_plan plan = {};
-    plan.parts = parts;
-    plan.part_keys = launch_blocks(all, parts);
-    /* A part may have a third more keys than expected. */
-    const size_t count = parts > 1 ? plan.part_keys + plan.part_keys / 3 : all;
-    constexpr size_t ways = RADIX_WAYS - 1;
-    const size_t aim = std::min<size_t>(tile_size, RADIX_TILE_ROOM * 3 / 4);
-    plan.aim = static_cast<unsigned>(aim);
-    plan.segments = radix_segments_at_most<K>(count);
-    plan.bucket_keys = all <= tuning.thin_most
-                           ? aim / 4
-                           : std::max(launch_blocks(count, ways * ways), aim * 15 / 16);
-    const size_t buckets = launch_blocks(count, plan.bucket_keys);
-    const size_t root = static_cast<size_t>(std::sqrt(static_cast<double>(buckets))) + 1;
-    plan.first_bucket_keys =
-        launch_blocks(count, std::min({root, ways, static_cast<size_t>(plan.segments) - 1}));
-    return plan;
-}
-
 /* Ranges that fit no tile. */
 static size_t radix_open_most(size_t count)
 {
     return count / RADIX_TILE_ROOM + 1;
+}
+
+/* Ranges for which the workspace has room: those that fit no tile, or the buckets of all parts. */
+constexpr size_t RADIX_PART_BUCKETS_LEAST = 16;
+static size_t radix_open_room(size_t count, unsigned segments)
+{
+    return std::max(radix_open_most(count), segments * RADIX_PART_BUCKETS_LEAST);
+}
+
+/* The bits for a bucket of a part: as many as there are counters in a block, and room for ranges,
+ * for the buckets of all parts. */
+static struct radix_bucket_bits radix_part_buckets(unsigned parts, size_t room)
+{
+    struct radix_bucket_bits bits = RADIX_WHOLE_BUCKETS;
+    while (bits.count > RADIX_PART_BITS_MOST ||
+           static_cast<size_t>(parts) << bits.count > std::min<size_t>(RADIX_COUNTERS_MOST, room))
+        bits.count--;
+    bits.shift -= bits.count;
+    return bits;
+}
+
+/* A thin bucket is a quarter of a tile, so that tiles of several buckets have even sizes. Others
+ * are nearly a tile, which has room for 1.5 times that; they are fewer, so the partitions write
+ * longer runs. Buckets that are still too large for a tile are partitioned once more. */
+template <typename K>
+static struct radix_plan radix_plan_make(size_t count, size_t tile_size,
+                                         const struct radix_tuning &tuning)
+{
+    const size_t aim = std::min<size_t>(tile_size, RADIX_TILE_ROOM * 3 / 4), even = aim * 15 / 16;
+    const unsigned segments = radix_segments_at_most<K>(count);
+    struct radix_plan plan = {segments, 1, RADIX_WHOLE_BUCKETS, 0, 0, static_cast<unsigned>(aim)};
+    if (count > tuning.part_most) {
+        const size_t parts =
+            std::clamp<size_t>(launch_blocks(count, tuning.part_keys), 2, segments - 2);
+        /* Two more may be for keys below and above the sample. */
+        plan.parts = static_cast<unsigned>(parts) + 2;
+        plan.first_buckets = radix_part_buckets(plan.parts, radix_open_room(count, segments));
+        plan.first_keys = launch_blocks(count, parts);
+        plan.bucket_keys = even;
+    } else {
+        constexpr size_t ways = RADIX_WAYS - 1;
+        plan.bucket_keys =
+            count <= tuning.thin_most ? aim / 4 : std::max(launch_blocks(count, ways * ways), even);
+        const size_t buckets = launch_blocks(count, plan.bucket_keys);
+        const size_t root = static_cast<size_t>(std::sqrt(static_cast<double>(buckets))) + 1;
+        plan.first_keys =
+            launch_blocks(count, std::min({root, ways, static_cast<size_t>(segments) - 1}));
+    }
+    return plan;
 }
 
 /* Strategies share memory, because only one runs. */
@@ -111,10 +133,10 @@ struct radix_workspace {
     /* For models: */
     struct radix_totals *totals;
     struct radix_segments *whole;
-    struct radix_open open;       /* ranges */
-    struct radix_segments *parts; /* buckets of the first partition, if these are parts */
-    atomic_count *first_counts;   /* of the first partition */
-    atomic_count *counts;         /* of the second one */
+    struct radix_open open; /* ranges */
+    struct radix_segments *parts;
+    atomic_count *part_cursors;
+    atomic_count *counts;
     struct radix_model<K> *models;
     struct radix_segments *segments;
     struct radix_pack *packs;
@@ -130,14 +152,15 @@ static void radix_workspace_lay_models(const struct radix_plan &plan, size_t cou
     const size_t buckets = static_cast<size_t>(plan.segments) * RADIX_WAYS;
     const size_t packs = std::min(buckets, radix_packs_at_most(count, plan.aim, plan.segments));
     const size_t ranges = radix_open_most(count);
+    const size_t open = radix_open_room(count, plan.segments);
     size_t used = 0;
     work->facts = workspace_take<struct radix_facts>(memory, &used, 1);
     work->totals = workspace_take<struct radix_totals>(memory, &used, 1);
     work->whole = workspace_take<struct radix_segments>(memory, &used, 1);
-    work->open.first = workspace_take<atomic_count>(memory, &used, ranges);
-    work->open.keys = workspace_take<atomic_count>(memory, &used, ranges);
+    work->open.first = workspace_take<atomic_count>(memory, &used, open);
+    work->open.keys = workspace_take<atomic_count>(memory, &used, open);
     work->parts = workspace_take<struct radix_segments>(memory, &used, 1);
-    work->first_counts = workspace_take<atomic_count>(memory, &used, RADIX_WAYS);
+    work->part_cursors = workspace_take<atomic_count>(memory, &used, RADIX_WAYS);
     work->counts = workspace_take<atomic_count>(memory, &used, buckets);
     work->models = workspace_take<struct radix_model<K>>(memory, &used, plan.segments);
     work->segments = workspace_take<struct radix_segments>(memory, &used, 1);
@@ -180,9 +203,7 @@ template <typename K>
 static bool radix_prepare(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                           struct radix_run<K> *run, struct error *error)
 {
-    const size_t parts =
-        sort.count > tuning.part_most ? launch_blocks(sort.count, tuning.part_keys) : 1;
-    const struct radix_plan plan = radix_plan_make<K>(sort.count, parts, sort.tile_size, tuning);
+    const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size, tuning);
     *run = {sort, &tuning, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace), {}};
     return launch_site_find(sort.device, sort.stream, &run->site, error) &&
            launch_can_be_early(radix_look_kernel<K>, sort.device, &run->site.is_early, error);
@@ -200,7 +221,6 @@ struct radix_step {
     size_t bucket_keys;
     unsigned root_rarity_bits;
     struct key_order encoding;
-    atomic_count *counts; /* then cursors */
 };
 
 /* The segments of a partition: the `count` of `open`, or the whole array. */
@@ -226,25 +246,28 @@ static bool radix_learn_step(const struct radix_run<K> &run, const struct radix_
                                    LEARN_THREADS, sizeof(struct radix_learn_shared<K>)),
                          error, radix_learn_kernel<K>, step.source, step.segments, step.bucket_keys,
                          buckets_most, step.root_rarity_bits, step.encoding,
-                         run.sort.status->facts.roughness, run.work.models, step.counts);
+                         run.sort.status->facts.roughness, run.work.models, run.work.counts);
 }
 
-/* Counts the keys of the segments' buckets. */
+/* Counts the keys of the segments' buckets, which have these bits; there are `buckets` in all. */
 template <typename K>
 static bool radix_count_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                             unsigned buckets, const struct radix_bucket_bits &bits,
                              struct error *error)
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
-    return launch_kernel(launch_at(run.site, "radix_count_kernel",
-                                   launch_wave(run.site, RADIX_COUNT_BLOCKS, tiles),
-                                   RADIX_PARTITION_THREADS),
-                         error, radix_count_kernel<K>, step.source, step.segments, run.work.models,
-                         step.encoding, step.counts);
+    return launch_kernel(
+        launch_at(run.site, "radix_count_kernel", launch_wave(run.site, RADIX_COUNT_BLOCKS, tiles),
+                  RADIX_PARTITION_THREADS,
+                  sizeof(struct radix_count_shared<K>) + buckets * sizeof(unsigned)),
+        error, radix_count_kernel<K>, step.source, step.segments, run.work.models, step.encoding,
+        buckets, bits, run.work.counts);
 }
 
 template <typename K>
 static bool radix_partition_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
-                                 struct error *error)
+                                 bool has_one_model, const struct radix_bucket_bits &bits,
+                                 atomic_count *cursors, struct error *error)
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
     return launch_kernel(launch_at(run.site, "radix_partition_kernel",
@@ -252,7 +275,7 @@ static bool radix_partition_step(const struct radix_run<K> &run, const struct ra
                                    RADIX_PARTITION_THREADS,
                                    sizeof(struct radix_partition_shared<K>)),
                          error, radix_partition_kernel<K>, step.source, step.target, step.segments,
-                         run.work.models, step.encoding, step.counts);
+                         run.work.models, has_one_model, step.encoding, bits, cursors);
 }
 
 /* source -> items: all packs. */
@@ -289,11 +312,14 @@ static bool radix_sort_last(const struct radix_run<K> &run, const struct radix_s
         step.target, static_cast<K *>(run.sort.items), run.sort.order
     };
     const size_t packs = launch_blocks(run.sort.count, run.plan.aim) + step.segment_count;
-    return radix_learn_step(run, step, error) && radix_count_step(run, step, error) &&
+    return radix_learn_step(run, step, error) &&
+           radix_count_step(run, step, RADIX_WAYS, RADIX_WHOLE_BUCKETS, error) &&
            launch_kernel(launch_at(run.site, "radix_pack_kernel", step.segment_count, RADIX_WAYS),
-                         error, radix_pack_kernel<K>, step.counts, step.segments, run.work.models,
-                         run.plan.aim, run.work.totals, run.work.packs, run.work.ranges) &&
-           radix_partition_step(run, step, error) && radix_sort_packs(run, move, packs, error);
+                         error, radix_pack_kernel<K>, run.work.counts, step.segments,
+                         run.work.models, run.plan.aim, run.work.totals, run.work.packs,
+                         run.work.ranges) &&
+           radix_partition_step(run, step, false, RADIX_WHOLE_BUCKETS, run.work.counts, error) &&
+           radix_sort_packs(run, move, packs, error);
 }
 
 /* source -> items: copies the buckets that fit no tile. */
@@ -311,51 +337,57 @@ static bool radix_finish_ranges(const struct radix_run<K> &run, const K *source,
                          run.work.open, run.sort.status);
 }
 
-/* one.source -> one.target, in buckets, which become the next segments. Its model is learned. */
+/* Sorts the first `count` open ranges, as many at once as there are models: source -> target ->
+ * items, where the source may be items. */
 template <typename K>
-static bool radix_partition_one(const struct radix_run<K> &run, const struct radix_step<K> &one,
-                                struct radix_segments *next, struct error *error)
+static bool radix_sort_open(const struct radix_run<K> &run, const K *source, K *target,
+                            size_t count, const struct key_order &encoding, struct error *error)
 {
-    return radix_count_step(run, one, error) &&
-           launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
-                         radix_scan_kernel<K>, one.segments, one.counts, next) &&
-           radix_partition_step(run, one, error);
-}
-
-/* Both partitions, the first of which has its model, and the tiles: one.source -> one.target ->
- * target -> items. */
-template <typename K>
-static bool radix_sort_by_two(const struct radix_run<K> &run, const struct radix_step<K> &one,
-                              K *target, struct error *error)
-{
-    const struct radix_step<K> two = {
-        one.target, target, run.work.segments, run.plan.segments, run.plan.bucket_keys,
-            RADIX_LAST_ROOT_RARITY_BITS, key_order_identity(), run.work.counts
+    const struct radix_step<K> step = {
+        source, target, run.work.segments, run.plan.segments, run.plan.bucket_keys,
+            RADIX_LAST_ROOT_RARITY_BITS, encoding
     };
-    return radix_partition_one(run, one, run.work.segments, error) &&
-           radix_sort_last(run, two, error);
-}
-
-/* Sorts an array that is too large for two partitions: items -> scratch in parts; then each. */
-template <typename K>
-static bool radix_sort_parts(const struct radix_run<K> &run, const struct radix_step<K> &parting,
-                             struct error *error)
-{
-    K *const items = static_cast<K *>(run.sort.items), *const scratch = parting.target;
-    /* Two more buckets may be for keys below and above the sample. */
-    const size_t parts = std::min<size_t>(run.plan.parts + 2, RADIX_SEGMENTS);
-    const struct radix_step<K> one = {
-        scratch, items, run.work.whole, 1, run.plan.first_bucket_keys, RADIX_FIRST_ROOT_RARITY_BITS,
-            key_order_identity(), run.work.first_counts
-    };
-    if (!radix_partition_one(run, parting, run.work.parts, error))
-        return false;
-    for (size_t part = 0; part < parts; part++)
-        if (!radix_open_step(run, one, {run.work.parts->first + part, run.work.parts->keys + part},
-                             1, part == 0, error) ||
-            !radix_learn_step(run, one, error) || !radix_sort_by_two(run, one, scratch, error))
+    for (size_t first = 0; first < count; first += run.plan.segments) {
+        const size_t segments = std::min<size_t>(count - first, run.plan.segments);
+        if (!radix_open_step(run, step, {run.work.open.first + first, run.work.open.keys + first},
+                             segments, first == 0, error) ||
+            !radix_sort_last(run, step, error))
             return false;
-    return radix_finish_ranges<K>(run, scratch, error);
+    }
+    return radix_finish_ranges<K>(run, target, error);
+}
+
+/* Partitions the whole array by one model: items -> scratch, or, in parts, items -> scratch ->
+ * items. The buckets become open ranges, of which *open is the number. */
+template <typename K>
+static bool radix_partition_whole(const struct radix_run<K> &run, K *items, K *scratch,
+                                  size_t *open, struct error *error)
+{
+    const struct radix_plan &plan = run.plan;
+    const struct radix_step<K> whole = {
+        items, scratch, run.work.whole, 1, plan.first_keys, RADIX_FIRST_ROOT_RARITY_BITS,
+            run.sort.order
+    };
+    const struct radix_step<K> parts = {
+        scratch, items, run.work.parts, plan.parts, 0, 0, key_order_identity()
+    };
+    const unsigned buckets = plan.parts << plan.first_buckets.count;
+    const unsigned listed = plan.parts > 1 ? 1u << plan.first_buckets.count : plan.segments;
+    *open = static_cast<size_t>(plan.parts) * listed;
+    if (!radix_open_step(run, whole, {}, 1, true, error) ||
+        (plan.parts > 1 && !cuda_fill(run.sort, run.work.counts, 0,
+                                      plan.parts * RADIX_WAYS * sizeof(atomic_count), error)) ||
+        !radix_learn_step(run, whole, error) ||
+        !radix_count_step(run, whole, buckets, plan.first_buckets, error) ||
+        !launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
+                       radix_scan_kernel<K>, run.work.counts, plan.parts, listed,
+                       run.work.part_cursors, run.work.parts, run.work.open))
+        return false;
+    if (plan.parts == 1)
+        return radix_partition_step(run, whole, true, plan.first_buckets, run.work.counts, error);
+    return radix_partition_step(run, whole, true, RADIX_WHOLE_BUCKETS, run.work.part_cursors,
+                                error) &&
+           radix_partition_step(run, parts, true, plan.first_buckets, run.work.counts, error);
 }
 
 /* ---- the strategies ---- */
@@ -385,19 +417,13 @@ static bool radix_digits(const struct radix_run<K> &run, bool is_above_index, st
 template <typename K>
 static bool radix_models(const struct radix_run<K> &run, struct error *error)
 {
-    const struct cuda_sort &sort = run.sort;
-    K *const items = static_cast<K *>(sort.items);
+    K *const items = static_cast<K *>(run.sort.items);
+    K *const scratch = static_cast<K *>(run.sort.scratch);
     const bool has_parts = run.plan.parts > 1;
-    const struct radix_step<K> first = {
-        items, static_cast<K *>(sort.scratch), run.work.whole,
-            1, has_parts ? run.plan.part_keys : run.plan.first_bucket_keys,
-            RADIX_FIRST_ROOT_RARITY_BITS, sort.order, run.work.first_counts
-    };
-    if (!radix_open_step(run, first, {}, 1, true, error) || !radix_learn_step(run, first, error))
-        return false;
-    if (has_parts)
-        return radix_sort_parts(run, first, error);
-    return radix_sort_by_two(run, first, items, error) && radix_finish_ranges<K>(run, items, error);
+    size_t open = 0;
+    return radix_partition_whole(run, items, scratch, &open, error) &&
+           radix_sort_open<K>(run, has_parts ? items : scratch, has_parts ? scratch : items, open,
+                              key_order_identity(), error);
 }
 
 /* Sorts by the strategy that the facts ask for. */
@@ -470,8 +496,7 @@ static bool radix_start_again(const struct cuda_sort &sort, const struct radix_t
     return radix_prepare(sort, tuning, &run, error) && radix_start_decided(run, error);
 }
 
-/* Partitions the `count` open ranges once more, as many at once as there are models, and sorts
- * their tiles. */
+/* Partitions the `count` open ranges once more, and sorts their tiles. */
 template <typename K>
 static bool radix_start_round(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                               size_t count, struct error *error)
@@ -481,19 +506,8 @@ static bool radix_start_round(const struct cuda_sort &sort, const struct radix_t
                           error) ||
         !radix_prepare(sort, tuning, &run, error))
         return false;
-    const struct radix_step<K> step = {
-        static_cast<const K *>(sort.items),
-            static_cast<K *>(sort.scratch), run.work.segments, run.plan.segments,
-            run.plan.bucket_keys, RADIX_LAST_ROOT_RARITY_BITS, sort.order, run.work.counts
-    };
-    for (size_t first = 0; first < count; first += run.plan.segments) {
-        const size_t segments = std::min<size_t>(count - first, run.plan.segments);
-        if (!radix_open_step(run, step, {run.work.open.first + first, run.work.open.keys + first},
-                             segments, first == 0, error) ||
-            !radix_sort_last(run, step, error))
-            return false;
-    }
-    return radix_finish_ranges<K>(run, step.target, error);
+    return radix_sort_open<K>(run, static_cast<const K *>(sort.items),
+                              static_cast<K *>(sort.scratch), count, sort.order, error);
 }
 
 /* ---- the path ---- */
@@ -573,8 +587,7 @@ size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes
         return std::max(merge, counting_workspace_bytes(count, tile_size, item_bytes));
     return radix_dispatch(item_bytes, [=](auto key) {
         using K = decltype(key);
-        const struct radix_plan plan =
-            radix_plan_make<K>(count, 1, tile_size, radix_tuning_default);
+        const struct radix_plan plan = radix_plan_make<K>(count, tile_size, radix_tuning_default);
         return std::max(merge, radix_workspace_lay<K>(plan, count, NULL).bytes);
     });
 }
