@@ -26,7 +26,7 @@ struct radix_tuning {
     size_t part_most;        /* above it buckets of two partitions are too large for a tile, and
                                 the array is partitioned into parts first */
     size_t part_keys;        /* items of a part */
-    size_t portion;          /* items of one launch of a digit's pass */
+    size_t portion;          /* items of one launch of a digit's pass, at most 2^30 - 1 */
     unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */
     unsigned shared_most;    /* items of 16 bytes that share a key, as a mean, in tenths */
