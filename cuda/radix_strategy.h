@@ -58,7 +58,7 @@ enum radix_strategy {
     RADIX_STRATEGY_COUNT,        /* few values are counted, and their runs are written */
     RADIX_STRATEGY_DIGITS,       /* stable passes over all digits that vary, the least one first */
     RADIX_STRATEGY_UPPER_DIGITS, /* the same for the upper half of 8 bytes, above an index */
-    RADIX_STRATEGY_MODELS,       /* two partitions by models, then tiles */
+    RADIX_STRATEGY_MODELS,       /* two or three partitions by models, then tiles */
     RADIX_STRATEGIES
 };
 

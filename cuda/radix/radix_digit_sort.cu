@@ -35,7 +35,7 @@ static bool prepare_run(const struct cuda_sort &sort, size_t portion, void *memo
         !launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &site.is_early, error))
         return false;
     const size_t tile = size_t{RADIX_DIGIT_THREADS<K>} * RADIX_DIGIT_KEYS<K>;
-    const size_t whole_tiles = portion / tile * tile;
+    const size_t whole_tiles = std::min(portion, RADIX_PORTION_MOST) / tile * tile;
     const size_t bytes = states_bytes(std::min(sort.count, whole_tiles), tile);
     *run = {sort, plan, tile, {states, states + bytes / sizeof *states}, whole_tiles, site};
     return true;

@@ -7,7 +7,7 @@
  *
  * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
  * cost a tile each. A range is a bucket that fits no tile: one value, or keys to partition once
- * more.
+ * more. Open ranges are what the next partition takes: those, or all buckets of the first one.
  */
 #ifndef CUDA_RADIX_LEVELS_CUH
 #define CUDA_RADIX_LEVELS_CUH
@@ -86,39 +86,38 @@ __device__ __forceinline__ void block_set_segments(struct radix_segments *segmen
         segments->tiles[RADIX_SEGMENTS] = tiles;
 }
 
-/* Turns counts[part][bucket] into cursors, and the first `buckets` buckets of each part, the only
- * ones with keys, into open ranges. The parts become segments, with a cursor for each. One block.
- */
+/* Turns the counts of the buckets of all parts, 2^bits of each, into cursors, and the first
+ * `listed` buckets, the only ones with keys, into open ranges. The parts become segments, with a
+ * cursor for each. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
-    radix_scan_kernel(atomic_count *counts, unsigned parts, unsigned buckets,
+    radix_scan_kernel(atomic_count *counts, unsigned parts, unsigned bits, unsigned listed,
                       atomic_count *part_cursors, struct radix_segments *segments,
                       struct radix_open open)
 {
     thread_wait_for_dependency();
     __shared__ atomic_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned tile_sums[THREADS_PER_WARP];
-    atomic_count part_first = 0, own_first = 0, own_keys = 0;
-    for (unsigned part = 0; part < parts; part++) {
-        atomic_count *const cursor = &counts[part * RADIX_WAYS + threadIdx.x];
-        const atomic_count count = *cursor;
-        atomic_count keys = 0;
-        const atomic_count first =
-            part_first + block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
-        *cursor = first;
-        if (threadIdx.x < buckets) {
-            open.first[part * buckets + threadIdx.x] = first;
-            open.keys[part * buckets + threadIdx.x] = count;
+    const unsigned buckets = parts << bits;
+    atomic_count before = 0;
+    for (unsigned bucket = threadIdx.x; bucket - threadIdx.x < buckets; bucket += RADIX_WAYS) {
+        const atomic_count keys = bucket < buckets ? counts[bucket] : 0;
+        atomic_count all = 0;
+        const atomic_count first = before + block_exclusive_scan<RADIX_WAYS>(keys, key_sums, &all);
+        if (bucket < buckets)
+            counts[bucket] = first;
+        if (bucket < listed) {
+            open.first[bucket] = first;
+            open.keys[bucket] = keys;
         }
-        if (threadIdx.x == part) {
-            own_first = part_first;
-            own_keys = keys;
-        }
-        part_first += keys;
+        before += all;
         __syncthreads();
     }
-    part_cursors[threadIdx.x] = own_first;
-    block_set_segments<K>(segments, own_first, own_keys, tile_sums);
+    const unsigned part = threadIdx.x;
+    const atomic_count first = part < parts ? counts[part << bits] : before;
+    const atomic_count end = part + 1 < parts ? counts[(part + 1) << bits] : before;
+    part_cursors[part] = first;
+    block_set_segments<K>(segments, first, end - first, tile_sums);
 }
 
 /* Sets the segments of the next partition: the first `count` of `open`, or, without open.keys, the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_partition.cuh - partitions every segment of an array into RADIX_WAYS buckets. Each segment
- * has a model of its own.
+/* radix_partition.cuh - partitions every segment of an array into up to RADIX_WAYS buckets, by a
+ * model of each segment, or by one model of all.
  *
  *   segments --radix_count_kernel--> number of keys in each bucket
  *            --(scan: radix_levels.cuh)--> cursors, where the next key of each bucket goes
@@ -438,16 +438,14 @@ __device__ __forceinline__ void block_clear_counters(unsigned *counters, unsigne
         counters[i] = 0;
 }
 
-/* Adds the block's counters of `buckets` buckets to the counts, in rows of RADIX_WAYS for each
- * part, and clears the counters. Needs a barrier before and after. */
+/* Adds the block's counters of `buckets` buckets to counts[], and clears them. Needs a barrier
+ * before and after. */
 __device__ __forceinline__ void block_flush_counts(unsigned *counters, unsigned buckets,
-                                                   const struct radix_bucket_bits &bits,
                                                    atomic_count *counts)
 {
     for (unsigned i = threadIdx.x; i < buckets; i += RADIX_PARTITION_THREADS) {
         if (counters[i] > 0)
-            atomicAdd(&counts[(i >> bits.count) * RADIX_WAYS + (i & thread_bucket_mask(bits))],
-                      static_cast<atomic_count>(counters[i]));
+            atomicAdd(&counts[i], static_cast<atomic_count>(counters[i]));
         counters[i] = 0;
     }
 }
@@ -456,18 +454,22 @@ __device__ __forceinline__ void block_flush_counts(unsigned *counters, unsigned 
 template <typename K>
 struct radix_count_shared {
     struct radix_model<K> model;
-    unsigned counters[1]; /* one more than there are buckets */
+    unsigned counters[1]; /* one more than a segment has buckets */
+    static_assert(sizeof(model) + (RADIX_COUNTERS_MOST + 2) * sizeof(unsigned) <=
+                      LAUNCH_SHARED_BYTES,
+                  "two blocks per multiprocessor, on all devices");
 };
 
-/* Adds the number of keys in each of `buckets` buckets to counts[segment][bucket]; or, if there is
- * one segment of several parts, to counts[part][bucket]. A block adds its counters to counts[]
- * whenever it enters a new segment, and at its end. The grid may have any number of blocks. Needs a
- * struct radix_count_shared of dynamic shared memory per block, with all its counters. */
+/* Adds the number of keys in each bucket to counts[segment][bucket]. A segment has bucket_count
+ * buckets, in the order of their parts if it has parts; a bucket's number is the bits of its
+ * positions from `shift` on. A block adds its counters to counts[] whenever it enters a new
+ * segment, and at its end. The grid may have any number of blocks. Needs a struct
+ * radix_count_shared of dynamic shared memory per block, with all its counters. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
     radix_count_kernel(const K *__restrict__ source, const struct radix_segments *segments,
                        const struct radix_model<K> *models, struct key_order encoding,
-                       unsigned buckets_in_all, struct radix_bucket_bits bits, atomic_count *counts)
+                       unsigned shift, unsigned bucket_count, atomic_count *counts)
 {
     thread_wait_for_dependency();
     struct radix_count_shared<K> &shared =
@@ -480,7 +482,7 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
     struct radix_partition_tile tile = {};
     warp_find_tile<K>(segments, share.begin, tile);
     block_load_model<K, RADIX_PARTITION_THREADS>(models + tile.segment, model);
-    block_clear_counters(counters, buckets_in_all + 1);
+    block_clear_counters(counters, bucket_count + 1);
     unsigned counted = tile.segment;
     __syncthreads();
     for (unsigned number = share.begin; number < share.end; number++) {
@@ -489,21 +491,21 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
         block_load_tile(source, tile, keys);
         if (tile.segment != counted) {
             __syncthreads();
-            block_flush_counts(counters, buckets_in_all, bits,
-                               counts + static_cast<size_t>(counted) * RADIX_WAYS);
+            block_flush_counts(counters, bucket_count,
+                               counts + static_cast<size_t>(counted) * bucket_count);
             block_load_model<K, RADIX_PARTITION_THREADS>(models + tile.segment, model);
             counted = tile.segment;
             __syncthreads();
         }
         thread_encode_keys(encoding, keys);
         unsigned buckets[RADIX_PARTITION_KEYS<K>];
-        thread_radix_buckets(thread_lookup(model), bits.shift, ~0u, buckets_in_all, tile.count,
-                             keys, buckets);
+        thread_radix_buckets(thread_lookup(model), shift, ~0u, bucket_count, tile.count, keys,
+                             buckets);
         warp_count_buckets(counters, buckets);
     }
     __syncthreads();
-    block_flush_counts(counters, buckets_in_all, bits,
-                       counts + static_cast<size_t>(counted) * RADIX_WAYS);
+    block_flush_counts(counters, bucket_count,
+                       counts + static_cast<size_t>(counted) * bucket_count);
 }
 
 /* The shared memory of a partitioning block. */
@@ -574,8 +576,8 @@ __device__ __forceinline__ void block_scatter_tile(const struct radix_partition_
 
 /* Copies the keys from source to target, encoded, in order of buckets within each segment.
  * cursors[segment][bucket] is the index in target of the bucket's next key, and is advanced. The
- * model of segment s is models[s], or models[0] if the segments are parts. The grid may have any
- * number of blocks. Needs a struct radix_partition_shared of dynamic shared memory per block.
+ * model of segment s is models[s], or, if all have one, models[0]. The grid may have any number of
+ * blocks. Needs a struct radix_partition_shared of dynamic shared memory per block.
  *
  * A step handles a tile whose keys are in registers. Between its barriers the block
  *   finds the keys' buckets and counts them, which gives each key its rank in its bucket
@@ -613,8 +615,9 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCK
                              RADIX_WAYS, count, keys, ranked);
         warp_count_buckets(shared.counters, ranked);
         __syncthreads();
-        const struct radix_room room = block_reserve(
-            shared.counters, shared.warp_sums, cursors + static_cast<size_t>(segment) * RADIX_WAYS);
+        const struct radix_room room =
+            block_reserve(shared.counters, shared.warp_sums,
+                          cursors + (static_cast<size_t>(segment) << bits.count));
         __syncthreads();
         block_arrange_tile(shared, keys, ranked);
         struct radix_model_word model_word = {};

@@ -53,9 +53,10 @@ struct radix_plan {
     unsigned segments; /* the most that a partition can have, each with a model */
     unsigned parts;    /* at most; 1: the array is not divided */
     struct radix_bucket_bits first_buckets; /* of a part, or of the whole array */
-    size_t first_keys;                      /* wanted keys of a part, or of a first bucket */
-    size_t bucket_keys;                     /* wanted keys of a bucket of the last partition */
-    unsigned aim;                           /* keys of a pack */
+    unsigned first_most; /* wanted parts, or buckets of the whole array; the model has one more */
+    size_t first_keys;   /* wanted keys of each */
+    size_t bucket_keys;  /* wanted keys of a bucket of the last partition */
+    unsigned aim;        /* keys of a pack */
 };
 
 /* Models and counts take at most a 32nd of the items' memory, but there is always room for five
@@ -71,16 +72,17 @@ static unsigned radix_segments_at_most(size_t count)
 }
 
 /* Ranges that fit no tile. */
-static size_t radix_open_most(size_t count)
+static size_t radix_ranges_at_most(size_t count)
 {
     return count / RADIX_TILE_ROOM + 1;
 }
 
-/* Ranges for which the workspace has room: those that fit no tile, or the buckets of all parts. */
+/* Open ranges for which the workspace has room: ranges, or the buckets of all parts. There are at
+ * most as many parts as segments. */
 constexpr size_t RADIX_PART_BUCKETS_LEAST = 16;
 static size_t radix_open_room(size_t count, unsigned segments)
 {
-    return std::max(radix_open_most(count), segments * RADIX_PART_BUCKETS_LEAST);
+    return std::max(radix_ranges_at_most(count), segments * RADIX_PART_BUCKETS_LEAST);
 }
 
 /* The bits for a bucket of a part: as many as there are counters in a block, and room for ranges,
@@ -104,23 +106,28 @@ static struct radix_plan radix_plan_make(size_t count, size_t tile_size,
 {
     const size_t aim = std::min<size_t>(tile_size, RADIX_TILE_ROOM * 3 / 4), even = aim * 15 / 16;
     const unsigned segments = radix_segments_at_most<K>(count);
-    struct radix_plan plan = {segments, 1, RADIX_WHOLE_BUCKETS, 0, 0, static_cast<unsigned>(aim)};
+    struct radix_plan plan = {};
+    plan.segments = segments;
+    plan.aim = static_cast<unsigned>(aim);
     if (count > tuning.part_most) {
-        const size_t parts =
-            std::clamp<size_t>(launch_blocks(count, tuning.part_keys), 2, segments - 2);
-        /* Two more may be for keys below and above the sample. */
-        plan.parts = static_cast<unsigned>(parts) + 2;
-        plan.first_buckets = radix_part_buckets(plan.parts, radix_open_room(count, segments));
+        const size_t most = std::min(segments, RADIX_PARTS_MOST) - 1;
+        const size_t parts = std::clamp<size_t>(launch_blocks(count, tuning.part_keys), 3, most);
+        plan.first_most = static_cast<unsigned>(parts);
         plan.first_keys = launch_blocks(count, parts);
+        plan.parts = plan.first_most + 1; /* one for keys above the sample */
+        plan.first_buckets = radix_part_buckets(plan.parts, radix_open_room(count, segments));
         plan.bucket_keys = even;
     } else {
         constexpr size_t ways = RADIX_WAYS - 1;
+        plan.parts = 1;
+        plan.first_buckets = RADIX_WHOLE_BUCKETS;
+        plan.first_most = segments - 1;
         plan.bucket_keys =
             count <= tuning.thin_most ? aim / 4 : std::max(launch_blocks(count, ways * ways), even);
         const size_t buckets = launch_blocks(count, plan.bucket_keys);
         const size_t root = static_cast<size_t>(std::sqrt(static_cast<double>(buckets))) + 1;
         plan.first_keys =
-            launch_blocks(count, std::min({root, ways, static_cast<size_t>(segments) - 1}));
+            launch_blocks(count, std::min({root, ways, static_cast<size_t>(plan.first_most)}));
     }
     return plan;
 }
@@ -132,7 +139,6 @@ struct radix_workspace {
     void *other; /* for digits, or the tables of few values */
     /* For models: */
     struct radix_totals *totals;
-    struct radix_segments *whole;
     struct radix_open open; /* ranges */
     struct radix_segments *parts;
     atomic_count *part_cursors;
@@ -151,12 +157,11 @@ static void radix_workspace_lay_models(const struct radix_plan &plan, size_t cou
 {
     const size_t buckets = static_cast<size_t>(plan.segments) * RADIX_WAYS;
     const size_t packs = std::min(buckets, radix_packs_at_most(count, plan.aim, plan.segments));
-    const size_t ranges = radix_open_most(count);
+    const size_t ranges = radix_ranges_at_most(count);
     const size_t open = radix_open_room(count, plan.segments);
     size_t used = 0;
     work->facts = workspace_take<struct radix_facts>(memory, &used, 1);
     work->totals = workspace_take<struct radix_totals>(memory, &used, 1);
-    work->whole = workspace_take<struct radix_segments>(memory, &used, 1);
     work->open.first = workspace_take<atomic_count>(memory, &used, open);
     work->open.keys = workspace_take<atomic_count>(memory, &used, open);
     work->parts = workspace_take<struct radix_segments>(memory, &used, 1);
@@ -218,8 +223,6 @@ struct radix_step {
     K *target;
     struct radix_segments *segments;
     unsigned segment_count; /* at most */
-    size_t bucket_keys;
-    unsigned root_rarity_bits;
     struct key_order encoding;
 };
 
@@ -234,34 +237,33 @@ static bool radix_open_step(const struct radix_run<K> &run, const struct radix_s
                          is_first, step.segments, run.work.totals);
 }
 
-/* Learns the models of the segments. The positions of their samples depend on the facts of the
- * look, so no array can hide its keys from both. */
+/* Learns the models of the segments, with at most buckets_most buckets of bucket_keys keys, and one
+ * more. The positions of their samples depend on the facts of the look, so no array can hide its
+ * keys from both. Clears RADIX_WAYS counts for each segment. */
 template <typename K>
 static bool radix_learn_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                             size_t bucket_keys, unsigned buckets_most, unsigned root_rarity_bits,
                              struct error *error)
 {
-    /* The buckets of one segment become segments themselves. */
-    const unsigned buckets_most = step.segment_count == 1 ? run.plan.segments - 1 : RADIX_WAYS - 1;
     return launch_kernel(launch_at(run.site, "radix_learn_kernel", step.segment_count,
                                    LEARN_THREADS, sizeof(struct radix_learn_shared<K>)),
-                         error, radix_learn_kernel<K>, step.source, step.segments, step.bucket_keys,
-                         buckets_most, step.root_rarity_bits, step.encoding,
+                         error, radix_learn_kernel<K>, step.source, step.segments, bucket_keys,
+                         buckets_most, root_rarity_bits, step.encoding,
                          run.sort.status->facts.roughness, run.work.models, run.work.counts);
 }
 
-/* Counts the keys of the segments' buckets, which have these bits; there are `buckets` in all. */
+/* Counts the keys in each of a segment's bucket_count buckets. */
 template <typename K>
 static bool radix_count_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
-                             unsigned buckets, const struct radix_bucket_bits &bits,
-                             struct error *error)
+                             unsigned shift, unsigned bucket_count, struct error *error)
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
     return launch_kernel(
         launch_at(run.site, "radix_count_kernel", launch_wave(run.site, RADIX_COUNT_BLOCKS, tiles),
                   RADIX_PARTITION_THREADS,
-                  sizeof(struct radix_count_shared<K>) + buckets * sizeof(unsigned)),
+                  sizeof(struct radix_count_shared<K>) + bucket_count * sizeof(unsigned)),
         error, radix_count_kernel<K>, step.source, step.segments, run.work.models, step.encoding,
-        buckets, bits, run.work.counts);
+        shift, bucket_count, run.work.counts);
 }
 
 template <typename K>
@@ -312,8 +314,9 @@ static bool radix_sort_last(const struct radix_run<K> &run, const struct radix_s
         step.target, static_cast<K *>(run.sort.items), run.sort.order
     };
     const size_t packs = launch_blocks(run.sort.count, run.plan.aim) + step.segment_count;
-    return radix_learn_step(run, step, error) &&
-           radix_count_step(run, step, RADIX_WAYS, RADIX_WHOLE_BUCKETS, error) &&
+    return radix_learn_step(run, step, run.plan.bucket_keys, RADIX_WAYS - 1,
+                            RADIX_LAST_ROOT_RARITY_BITS, error) &&
+           radix_count_step(run, step, RADIX_FRACTION_BITS, RADIX_WAYS, error) &&
            launch_kernel(launch_at(run.site, "radix_pack_kernel", step.segment_count, RADIX_WAYS),
                          error, radix_pack_kernel<K>, run.work.counts, step.segments,
                          run.work.models, run.plan.aim, run.work.totals, run.work.packs,
@@ -344,8 +347,7 @@ static bool radix_sort_open(const struct radix_run<K> &run, const K *source, K *
                             size_t count, const struct key_order &encoding, struct error *error)
 {
     const struct radix_step<K> step = {
-        source, target, run.work.segments, run.plan.segments, run.plan.bucket_keys,
-            RADIX_LAST_ROOT_RARITY_BITS, encoding
+        source, target, run.work.segments, run.plan.segments, encoding
     };
     for (size_t first = 0; first < count; first += run.plan.segments) {
         const size_t segments = std::min<size_t>(count - first, run.plan.segments);
@@ -365,29 +367,30 @@ static bool radix_partition_whole(const struct radix_run<K> &run, K *items, K *s
 {
     const struct radix_plan &plan = run.plan;
     const struct radix_step<K> whole = {
-        items, scratch, run.work.whole, 1, plan.first_keys, RADIX_FIRST_ROOT_RARITY_BITS,
-            run.sort.order
+        items, scratch, run.work.segments, 1, run.sort.order
     };
     const struct radix_step<K> parts = {
-        scratch, items, run.work.parts, plan.parts, 0, 0, key_order_identity()
+        scratch, items, run.work.parts, plan.parts, key_order_identity()
     };
-    const unsigned buckets = plan.parts << plan.first_buckets.count;
-    const unsigned listed = plan.parts > 1 ? 1u << plan.first_buckets.count : plan.segments;
-    *open = static_cast<size_t>(plan.parts) * listed;
+    const struct radix_bucket_bits &bits = plan.first_buckets;
+    const unsigned buckets = plan.parts << bits.count;
+    const unsigned listed = plan.parts > 1 ? buckets : plan.segments;
+    *open = listed;
     if (!radix_open_step(run, whole, {}, 1, true, error) ||
-        (plan.parts > 1 && !cuda_fill(run.sort, run.work.counts, 0,
-                                      plan.parts * RADIX_WAYS * sizeof(atomic_count), error)) ||
-        !radix_learn_step(run, whole, error) ||
-        !radix_count_step(run, whole, buckets, plan.first_buckets, error) ||
+        (buckets > RADIX_WAYS &&
+         !cuda_fill(run.sort, run.work.counts, 0, buckets * sizeof(atomic_count), error)) ||
+        !radix_learn_step(run, whole, plan.first_keys, plan.first_most,
+                          RADIX_FIRST_ROOT_RARITY_BITS, error) ||
+        !radix_count_step(run, whole, bits.shift, buckets, error) ||
         !launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
-                       radix_scan_kernel<K>, run.work.counts, plan.parts, listed,
+                       radix_scan_kernel<K>, run.work.counts, plan.parts, bits.count, listed,
                        run.work.part_cursors, run.work.parts, run.work.open))
         return false;
     if (plan.parts == 1)
-        return radix_partition_step(run, whole, true, plan.first_buckets, run.work.counts, error);
+        return radix_partition_step(run, whole, true, bits, run.work.counts, error);
     return radix_partition_step(run, whole, true, RADIX_WHOLE_BUCKETS, run.work.part_cursors,
                                 error) &&
-           radix_partition_step(run, parts, true, plan.first_buckets, run.work.counts, error);
+           radix_partition_step(run, parts, true, bits, run.work.counts, error);
 }
 
 /* ---- the strategies ---- */
@@ -502,7 +505,7 @@ static bool radix_start_round(const struct cuda_sort &sort, const struct radix_t
                               size_t count, struct error *error)
 {
     struct radix_run<K> run;
-    if (!cuda_check_value(count, radix_open_most(sort.count), sort.device, "number of ranges",
+    if (!cuda_check_value(count, radix_ranges_at_most(sort.count), sort.device, "number of ranges",
                           error) ||
         !radix_prepare(sort, tuning, &run, error))
         return false;
