@@ -68,7 +68,7 @@ MPI ?= $(if $(MPICC),1,0)
 plugin := $(if $(filter-out 0,$(MPI)),$(BUILD)/mpi.so)
 
 ifneq ($(SANITIZE),)
-SANITIZE_FLAGS = -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE_FLAGS = -O1 -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 # Linked statically if the static library exists, which costs no start-up time (cli/main.c
 # has another reason). OPENMP=-fopenmp links the compiler's own choice.
