@@ -156,7 +156,17 @@ struct engine_times {
     struct text_proof proof; /* of its output */
 };
 
-struct engine; /* defined by each backend */
+/* Writes sorted items to positions in a file, from `begin` on. Several threads may call `write` at
+ * once. The tap observes the items. */
+struct item_writer {
+    bool (*write)(void *context, uint64_t position, const void *items, size_t bytes,
+                  struct tap *tap, struct error *error);
+    void *context;
+    uint64_t begin;
+};
+
+struct engine;    /* defined by each backend */
+struct key_check; /* core/check/check.h */
 
 /* The operations on an engine for one kind of data. They are used as one set. */
 struct engine_functions {
@@ -203,6 +213,11 @@ struct engine_functions {
      * the first one is given. As if all were given, *sum is their sum (core/check/check.h), and
      * *disorder the first item, from 1, that belongs before the one before it; 0: none. */
     bool (*check)(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
+                  struct error *error);
+
+    /* May be NULL. After `rewind`: writes all items, in its own threads, as a started check
+     * observes them in order; or none, if they must be given. */
+    bool (*write)(struct engine *engine, const struct item_writer *writer, struct key_check *check,
                   struct error *error);
 };
 

@@ -560,6 +560,16 @@ static bool cpu_check(struct engine *engine, struct check_sum *sum, uint64_t *di
     return true;
 }
 
+/* A stream writes its keys. Items of an array are given. */
+static bool cpu_write(struct engine *engine, const struct item_writer *writer,
+                      struct key_check *check, struct error *error)
+{
+    if (!engine->stream)
+        return true;
+    engine->given = engine->count;
+    return stream_sort_check(engine->stream, writer, check, error);
+}
+
 static bool cpu_rewind(struct engine *engine, struct error *error)
 {
     (void)error;
@@ -588,6 +598,7 @@ static const struct engine_functions cpu_keys = {
     .rewind = cpu_rewind,
     .consumer = cpu_consumer,
     .check = cpu_check,
+    .write = cpu_write,
 };
 
 static unsigned cpu_count(unsigned most)

@@ -5,6 +5,7 @@
 #ifndef CPU_CPU_SORTS_H
 #define CPU_CPU_SORTS_H
 
+#include "core/backend.h"
 #include "core/check/check.h"
 #include "core/error.h"
 #include "core/key_order.h"
@@ -118,6 +119,11 @@ void stream_sort_take_back(struct stream_sort *stream, size_t count);
 /* For keys that are given twice, when all given keys were taken back: starts giving again, from the
  * first key. */
 void stream_sort_rewind(struct stream_sort *stream);
+
+/* For keys that are given twice, in place of giving them: each thread gathers a bucket and
+ * writes it. check: a started check, which observes the keys in order. */
+bool stream_sort_check(struct stream_sort *stream, const struct item_writer *writer,
+                       struct key_check *check, struct error *error);
 
 /* Returns the time spent taking keys at the tap and, if keys are given once, sorting them after
  * stream_sort_start, divided by the number of threads. Waiting for the caller is not included. */

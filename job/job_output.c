@@ -236,9 +236,28 @@ static bool check_keys(struct job_state *state, const struct layout *layout, str
     return state->functions->check(state->engine, &written->sum, &written->disorder, error);
 }
 
+/* In place: the engine may write the checked numbers from where it keeps them. */
+static bool write_kept(struct job_state *state, const struct layout *layout, size_t *written,
+                       struct error *error)
+{
+    const struct item_writer writer = {sink_write_at, state->sink, layout->header_bytes};
+    struct key_check *const check = &state->proof.written;
+    if (!sink_is_overwriting(state->sink) || state->job->output_format == &format_text ||
+        !state->functions->write)
+        return true;
+    if (!state->functions->write(state->engine, &writer, check, error))
+        return false;
+    *written = check->sum.count;
+    sink_skip(state->sink, *written * layout->type->bytes);
+    return true;
+}
+
 static bool give_keys(struct job_state *state, const struct layout *layout, struct error *error)
 {
-    for (size_t given = 0;;) {
+    size_t given = 0;
+    if (!write_kept(state, layout, &given, error))
+        return false;
+    for (;;) {
         struct chunk chunk;
         if (!job_give_next(state, layout->count, &chunk, &given, error))
             return false;

@@ -4,7 +4,8 @@
  * Output ring: every bucket has an offset in an endless output, which maps to the ring modulo its
  * size. A bucket that would cross the end of the ring begins at its start. A thread sorts the next
  * bucket when the caller has taken back everything that the bucket's range of the ring held before.
- * Keys that are given twice are sorted and checked in their blocks first, then copied to the ring.
+ * Keys that are given twice are sorted and checked in their blocks first. Then each thread gathers
+ * buckets, checks them again and writes them; keys that become text are copied to the ring.
  */
 #include "cpu/stream/stream_sort.h"
 
@@ -218,28 +219,62 @@ static void sort_buckets(const struct member *member, void *context)
     pthread_mutex_unlock(&stream->mutex);
 }
 
-/* Sorts the buckets in their blocks, except large ones, which are sorted, and checks all. */
-static void sort_in_blocks(struct stream_sort *stream, struct key_check *check)
+/* Checks a bucket: sorts it in its blocks, unless it is large, which is sorted; with a writer,
+ * writes it to the position. */
+static bool check_bucket(const struct stream_sort *stream, const struct stream_part *part,
+                         size_t bucket, const struct item_writer *writer, uint64_t position,
+                         struct error *error)
 {
-    const struct sort_task *const task = &stream->task;
-#pragma omp parallel for num_threads(task->threads) schedule(dynamic)
-    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
-        struct key_check *const own = &stream->checks[bucket];
-        key_check_start_ordered(own, task->item_bytes, task->order);
-        if (is_large(stream, bucket)) {
-            const unsigned char *const keys = find_given(stream, bucket);
-            key_check_begin_chunk(own, keys, stream->sizes[bucket] / task->item_bytes);
-            tap_observe(&own->tap, keys, stream->sizes[bucket]);
-        } else if (stream->sizes[bucket] > 0) {
-            const struct stream_part *const part = &stream->parts[omp_get_thread_num()];
-            const unsigned char *keys = sort_bucket(stream, part, bucket, NULL);
-            for (unsigned i = 0; i < task->threads; i++)
-                keys += bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket,
-                                               keys, own);
-        }
+    const unsigned width = stream->task.item_bytes;
+    const size_t bytes = stream->sizes[bucket];
+    struct key_check *const check = &stream->checks[bucket];
+    key_check_start_ordered(check, width, stream->task.order);
+    if (bytes > 0 && !writer && !is_large(stream, bucket)) {
+        const unsigned char *keys = sort_bucket(stream, part, bucket, NULL);
+        for (unsigned i = 0; i < stream->task.threads; i++)
+            keys += bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket, keys,
+                                           check);
+    } else if (bytes > 0) {
+        unsigned char *const keys =
+            is_large(stream, bucket) ? find_given(stream, bucket) : part->gathered;
+        if (!is_large(stream, bucket))
+            gather_bucket(stream, bucket, keys);
+        key_check_begin_chunk(check, keys, bytes / width);
+        if (writer)
+            return writer->write(writer->context, position, keys, bytes, &check->tap, error);
+        tap_observe(&check->tap, keys, bytes);
     }
+    return true;
+}
+
+/* Checks the next bucket, until there is none or a thread has failed. */
+static void check_buckets(struct stream_sort *stream, const struct stream_part *part,
+                          const struct item_writer *writer, struct error *error)
+{
+    pthread_mutex_lock(&stream->mutex);
+    while (!error->is_set && stream->next < stream->model.buckets) {
+        struct error failure = {0};
+        const size_t bucket = stream->next++;
+        const uint64_t position = stream->position;
+        stream->position += stream->sizes[bucket];
+        pthread_mutex_unlock(&stream->mutex);
+        check_bucket(stream, part, bucket, writer, position, &failure);
+        pthread_mutex_lock(&stream->mutex);
+        error_merge(error, &failure);
+    }
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+bool stream_sort_check(struct stream_sort *stream, const struct item_writer *writer,
+                       struct key_check *check, struct error *error)
+{
+    stream->next = 0;
+    stream->position = writer ? writer->begin : 0;
+#pragma omp parallel num_threads(stream->task.threads)
+    check_buckets(stream, &stream->parts[omp_get_thread_num()], writer, error);
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
         key_check_append(check, &stream->checks[bucket]);
+    return !error->is_set;
 }
 
 /* Starts the team, which makes the output from the first bucket on. */
@@ -283,7 +318,7 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
         return;
     }
     if (check)
-        sort_in_blocks(stream, check);
+        stream_sort_check(stream, NULL, check, &shortage);
     else
         start_team(stream);
 }

@@ -61,6 +61,7 @@ struct stream_sort {
     size_t next;                      /* next bucket to sort */
     size_t given;                     /* buckets before it were given */
     size_t taken_back;                /* buckets before it were taken back */
+    uint64_t position;                /* of bucket `next` in the file, while buckets are written */
     bool is_stopped;
 };
 

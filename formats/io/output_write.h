@@ -7,8 +7,8 @@
  *       +--------a mapping-----------> up to 16 threads of the caller's OpenMP team copy to it
  *
  * The callers are, by sink.c: the main thread for numbers and gathered lines
- * (sink_write_observed()); the sink's writers for text and indices (sink_put()); the compressors
- * for frames, one at a time.
+ * (sink_write_observed()); the threads of a sort in place (sink_write_at()); the sink's writers for
+ * text and indices (sink_put()); the compressors for frames, one at a time.
  *
  * A mapping (mapped_file.h) is used if at least 16 MiB are announced, four threads or more may
  * write, the file system profits (tmpfs, ext4, XFS), and the file is a temporary, a file in place,
@@ -57,7 +57,7 @@ bool output_file_map_shared(struct output_file *output, const char *name, struct
 uint64_t output_file_claim(struct output_file *output, size_t bytes);
 
 /* Writes to a claimed position with at most `threads` threads. output->writers threads may call it
- * at once; if that is 1, positions must be written in order. The tap, which may be NULL, observes
+ * at once; if that is 1, positions must be written in order, except in place. The tap, which may be NULL, observes
  * the data just before it is written, or meanwhile in the threads that do not write. */
 bool output_file_write(struct output_file *output, uint64_t position, const void *data,
                        size_t bytes, unsigned threads, struct tap *tap, const char *name,

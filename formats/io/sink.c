@@ -536,6 +536,13 @@ bool sink_write_observed(struct sink *sink, const void *data, size_t bytes, stru
     return writer_check(sink, true, error) && write_next(sink, data, bytes, tap, error);
 }
 
+bool sink_write_at(void *context, uint64_t position, const void *data, size_t bytes,
+                   struct tap *tap, struct error *error)
+{
+    struct sink *const sink = context;
+    return output_file_write(&sink->output, position, data, bytes, 1, tap, sink->name, error);
+}
+
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error)
 {
     return sink_write_observed(sink, data, bytes, NULL, error);

@@ -41,6 +41,50 @@ static void check_checked(const struct key_check *check, const struct test_case 
     assert_int_equal(check->disorder, 0);
 }
 
+/* A file in memory, to which a stream writes. */
+struct written {
+    unsigned char *keys;
+    size_t left; /* bytes until a write fails */
+};
+
+enum { FILE_BEGIN = 128 }; /* position of the first key */
+
+static bool write_to_memory(void *context, uint64_t position, const void *keys, size_t bytes,
+                            struct tap *tap, struct error *error)
+{
+    struct written *const written = context;
+    bool has_room;
+#pragma omp critical
+    {
+        has_room = written->left >= bytes;
+        written->left -= has_room ? bytes : 0;
+    }
+    if (!has_room)
+        return error_set(error, "full");
+    tap_observe(tap, keys, bytes);
+    memcpy(written->keys + (position - FILE_BEGIN), keys, bytes);
+    return true;
+}
+
+/* Compares all keys that the stream writes, and its check of them. Then a write fails. */
+static void check_written(struct stream_sort *stream, const struct test_case *c, unsigned threads)
+{
+    const size_t bytes = c->count * c->wanted->bytes;
+    struct written file = {allocate(bytes), bytes};
+    const struct item_writer writer = {write_to_memory, &file, FILE_BEGIN};
+    struct error error = {0};
+    struct key_check check;
+    key_check_start_ordered(&check, c->wanted->bytes, c->order);
+    assert_true(stream_sort_check(stream, &writer, &check, &error));
+    check_checked(&check, c);
+    assert_sorted(c, file.keys, 0, c->count, "written", threads);
+    file.left = bytes / 2;
+    key_check_start_ordered(&check, c->wanted->bytes, c->order);
+    assert_false(stream_sort_check(stream, &writer, &check, &error));
+    assert_string_equal(error.message, "full");
+    free(file.keys);
+}
+
 /* Lets the stream's tap observe the keys, by more threads than the stream has. */
 static void show(struct tap *tap, const unsigned char *keys, size_t bytes, unsigned threads)
 {
@@ -133,6 +177,8 @@ static bool check_stream(const struct test_case *c, bool is_known, enum use use,
             void *keys;
             size_t count;
             check_checked(&check, c);
+            stream_sort_rewind(stream);
+            check_written(stream, c, threads);
             stream_sort_rewind(stream);
             check_given(stream, c, threads);
             stream_sort_rewind(stream);

@@ -127,6 +127,14 @@ WRAP(bool, sink_write_observed,
     return __real_sink_write_observed(sink, data, bytes, tap, error);
 }
 
+WRAP(bool, sink_write_at,
+     (void *sink, uint64_t position, const void *data, size_t bytes, struct tap *tap,
+      struct error *error))
+{
+    flip("write", data, bytes);
+    return __real_sink_write_at(sink, position, data, bytes, tap, error);
+}
+
 /* "buffer": the content of a sink's buffer, after it was filled. */
 WRAP(bool, sink_put, (struct sink * sink, unsigned char *buffer, size_t bytes, struct error *error))
 {

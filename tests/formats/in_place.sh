@@ -274,6 +274,14 @@ if [ -n "$fault_library" ]; then
         ok 'the message that the file is damaged comes first' grep -q 'is of no use$' "$work/log/stderr"
     fi
 
+    cp large.5.f64 ended.f64
+    ok_fails_with 'doubles in buckets: the disk fails while they are written' 2 \
+        'ended.f64: Input.output error; .* is of no use$' -- \
+        env LD_PRELOAD="$fault_library" FAULT=pwrite:7:5 "$GPUSORT" --device=cpu --parallel=2 --in-place ended.f64
+    cp large.5.f64 ended.f64
+    ok_file 'doubles in buckets: a write stores half of what it is given' ended.f64 large.5.sorted -- \
+        env LD_PRELOAD="$fault_library" FAULT=pwrite:7:short "$GPUSORT" --device=cpu --parallel=2 --in-place ended.f64
+
     # meanwhile NAME CALL COMMAND REGEX: COMMAND changes the file shared.f64 just before the call,
     # and the job then fails with one line that matches REGEX.
     meanwhile() {
