@@ -165,8 +165,7 @@ struct item_writer {
     uint64_t begin;
 };
 
-struct engine;    /* defined by each backend */
-struct key_check; /* core/check/check.h */
+struct engine; /* defined by each backend */
 
 /* The operations on an engine for one kind of data. They are used as one set. */
 struct engine_functions {
@@ -211,14 +210,11 @@ struct engine_functions {
 
     /* For a spec with is_given_twice: checks the sorted items where the engine keeps them, before
      * the first one is given. As if all were given, *sum is their sum (core/check/check.h), and
-     * *disorder the first item, from 1, that belongs before the one before it; 0: none. */
-    bool (*check)(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
-                  struct error *error);
-
-    /* May be NULL. After `rewind`: writes all items, in its own threads, as a started check
-     * observes them in order; or none, if they must be given. */
-    bool (*write)(struct engine *engine, const struct item_writer *writer, struct key_check *check,
-                  struct error *error);
+     * *disorder the first item, from 1, that belongs before the one before it; 0: none.
+     * writer: NULL; or after `rewind`: the engine also writes all items, in its own threads. If it
+     * cannot, it leaves *sum and *disorder as they are, and the items are to be given. */
+    bool (*check)(struct engine *engine, const struct item_writer *writer, struct check_sum *sum,
+                  uint64_t *disorder, struct error *error);
 };
 
 struct backend {

@@ -103,8 +103,7 @@ void stream_sort_undo(struct stream_sort *stream, void *keys);
 /* Begins to sort. room: the output ring, of at least stream_sort_chunk bytes, owned by the caller
  * until the close. If it has room for all keys, they need not be taken back, and are in it one
  * after another once all were given. *suits as in stream_sort_put. check: NULL; or for keys that
- * are given twice, which are sorted before the return: a started check, which observes them in
- * order. */
+ * are given twice, which are sorted before the return: becomes their check, in order. */
 void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
                        struct key_check *check, bool *suits);
 
@@ -120,8 +119,8 @@ void stream_sort_take_back(struct stream_sort *stream, size_t count);
  * first key. */
 void stream_sort_rewind(struct stream_sort *stream);
 
-/* For keys that are given twice, in place of giving them: each thread gathers a bucket and
- * writes it. check: a started check, which observes the keys in order. */
+/* For keys that are given twice, in place of giving them: each thread gathers a bucket, checks it
+ * and writes it. *check becomes the check of all keys, in order. */
 bool stream_sort_check(struct stream_sort *stream, const struct item_writer *writer,
                        struct key_check *check, struct error *error);
 

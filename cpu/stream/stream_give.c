@@ -272,6 +272,7 @@ bool stream_sort_check(struct stream_sort *stream, const struct item_writer *wri
     stream->position = writer ? writer->begin : 0;
 #pragma omp parallel num_threads(stream->task.threads)
     check_buckets(stream, &stream->parts[omp_get_thread_num()], writer, error);
+    key_check_start_ordered(check, stream->task.item_bytes, stream->task.order);
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
         key_check_append(check, &stream->checks[bucket]);
     return !error->is_set;

@@ -493,14 +493,14 @@ static bool engine_rewind(struct engine *engine, struct error *error)
     return true;
 }
 
-static bool engine_check(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
-                         struct error *error)
+static bool engine_check(struct engine *engine, const struct item_writer *writer,
+                         struct check_sum *sum, uint64_t *disorder, struct error *error)
 {
     const struct nvtx_range range("check");
     struct cuda_sort sort = engine_make_sort(engine);
     sort.count = sort_spec_given(&engine->spec, engine->store.count);
-    return cuda_device_use(engine->spec.device, error) &&
-           cuda_proof_items(&sort, sum, disorder, error);
+    return writer || (cuda_device_use(engine->spec.device, error) &&
+                      cuda_proof_items(&sort, sum, disorder, error));
 }
 
 static void engine_get_times(const struct engine *engine, struct engine_times *times)
