@@ -56,6 +56,11 @@ tail -n 150000 "$files/lines.txt" | LC_ALL=C sort -n >"$files/sorted_2.txt"
 compare "$files/array.u64"
 compare -r "$files/sorted.npy"
 compare "$files/stream.f32"
+for threads in 2 4; do # 4: through a mapping
+    cp "$files/stream.f32" "$files/place.f32"
+    "$BUILD/gpusort" --device=cpu --parallel=$threads --in-place "$files/place.f32" || status=1
+    cmp "$files/1" "$files/place.f32" || status=1
+done
 compare --type=u16 "$files/stream.f32"
 compare --type=u8 "$files/stream.f32"
 compare --argsort "$files/array.u64"

@@ -322,8 +322,9 @@ bool output_file_map_shared(struct output_file *output, const char *name, struct
  * space. */
 static void preallocate(struct output_file *output)
 {
-    if (output->expected > 0 && !output->is_preallocated &&
-        mapped_file_writers(output->file, true) > 0)
+    if (output->is_preallocated)
+        return; /* several threads may write in place */
+    if (output->expected > 0 && mapped_file_writers(output->file, true) > 0)
         (void)fallocate(output->file, FALLOC_FL_KEEP_SIZE, 0, (off_t)output->expected);
     output->is_preallocated = true;
 }

@@ -57,8 +57,8 @@ bool output_file_map_shared(struct output_file *output, const char *name, struct
 uint64_t output_file_claim(struct output_file *output, size_t bytes);
 
 /* Writes to a claimed position with at most `threads` threads. output->writers threads may call it
- * at once; if that is 1, positions must be written in order, except in place. The tap, which may be NULL, observes
- * the data just before it is written, or meanwhile in the threads that do not write. */
+ * at once; if that is 1, positions must be written in order, except in place. The tap, if not NULL,
+ * observes the data just before it is written, or meanwhile in the threads that do not write. */
 bool output_file_write(struct output_file *output, uint64_t position, const void *data,
                        size_t bytes, unsigned threads, struct tap *tap, const char *name,
                        struct error *error);
