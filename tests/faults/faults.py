@@ -206,7 +206,7 @@ class Place:
         options = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
         if self.job.is_named:
             options["FAULT_NAMED"] = "yes"
-        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "OMP_NUM_THREADS": "2",
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "OMP_NUM_THREADS": "2", "GOMP_SPINCOUNT": "1000",
                        "TMPDIR": os.path.join(self.path, "tmp"), **options, **added}
         with tempfile.TemporaryFile(dir=self.path) as file:
             try:

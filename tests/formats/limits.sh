@@ -93,11 +93,12 @@ if make_group cpu 100000 cpu.max cpu.cfs_quota_us; then
 else
     skip 'the quota of a group around the group' 'no control group may be made'
 fi
-if make_group memory 300M memory.max memory.limit_in_bytes; then # of which a shell holds 100
+if make_group memory 300M memory.max memory.limit_in_bytes; then # of which Python holds 100
     ok_says 'what a container has left' '^memory +1[0-7][0-9]\.[0-9] MiB' -- bash -c '
         echo $$ >"$1/cgroup.procs"
-        held=$(head -c 100M /dev/zero | tr "\0" x)
-        "$0" --explain downwards; echo "${#held}" >/dev/null' "$GPUSORT" "$group"
+        python3 -c "import subprocess, sys
+held = b\"x\" * 104857600
+subprocess.check_call([sys.argv[1], \"--explain\", \"downwards\"])" "$0"' "$GPUSORT" "$group"
     rmdir "$group"
 else
     skip 'what a container has left' 'no control group may be made'
