@@ -8,7 +8,7 @@
  */
 #include "cpu/counting_sort.h"
 
-#include "core/vector_units.h"
+#include "core/vector_code.h"
 #include "cpu/items/item_access.h"
 #include "cpu/items/item_kernels.h"
 #include "cpu/team.h"

@@ -10,7 +10,7 @@
 
 #include "core/backend.h"
 #include "core/key_map.h"
-#include "core/vector_units.h"
+#include "core/vector_code.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  */
 #include "core/check/check_line.h"
 
-#include "core/vector_units.h"
+#include "core/vector_code.h"
 
 #ifdef HAVE_VECTOR_CODE
 

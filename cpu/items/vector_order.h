@@ -4,7 +4,7 @@
 #define CPU_VECTOR_ORDER_H
 
 #include "core/key_order.h"
-#include "core/vector_units.h"
+#include "core/vector_code.h"
 
 #ifdef HAVE_VECTOR_CODE
 

@@ -17,7 +17,7 @@
 #define CPU_VECTOR_PARTITION_H
 
 #include "core/backend.h"
-#include "core/vector_units.h"
+#include "core/vector_code.h"
 
 #include <string.h>
 

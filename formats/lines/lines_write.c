@@ -7,7 +7,7 @@
  */
 #include "core/check/check_line.h"
 #include "core/check/tap.h"
-#include "core/vector_units.h"
+#include "core/vector_code.h"
 #include "formats/io/piece_writer.h"
 #include "formats/lines/line_compare.h"
 #include "formats/lines/lines.h"
