@@ -36,7 +36,6 @@
 
 #include "simt_device.h"
 
-#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -200,13 +199,39 @@ struct cudaLaunchConfig_t {
 };
 
 /* The untyped parts of the templates below. */
+class simt_call /* of a kernel with its arguments, by the thread in the built-in variables */
+{
+  public:
+    virtual ~simt_call() = default;
+    virtual void run() const = 0;
+};
+/* Deletes `call` after the last thread. */
 cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
-                        std::function<void()> run_thread);
+                        const simt_call *call);
 /* Returns true if a pointer among the bytes of an argument is to the memory of a device other than
  * the stream's. */
 bool simt_is_foreign(const void *argument, size_t bytes, cudaStream_t stream);
 cudaError_t simt_function_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value);
 cudaError_t simt_function_get_attributes(cudaFuncAttributes *attributes);
+
+/* <functional> would take GCC 0.3 s in each source. */
+template <class... P>
+class simt_call_of final : public simt_call
+{
+  public:
+    simt_call_of(void (*kernel)(P...), const std::tuple<P...> &arguments)
+        : kernel_(kernel), arguments_(arguments)
+    {
+    }
+    void run() const override
+    {
+        std::apply(kernel_, arguments_);
+    }
+
+  private:
+    void (*kernel_)(P...);
+    std::tuple<P...> arguments_;
+};
 
 /* Checks the launch and runs all blocks, now or when the stream reaches it. */
 template <class... P, class... A>
@@ -223,8 +248,7 @@ inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*k
         copies);
     if (is_foreign)
         return cudaErrorIllegalAddress;
-    return simt_launch(config, (const void *)kernel,
-                       [kernel, copies]() { std::apply(kernel, copies); });
+    return simt_launch(config, (const void *)kernel, new simt_call_of<P...>(kernel, copies));
 }
 
 template <class T>

@@ -562,13 +562,13 @@ cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel)
 
 } // namespace
 
-cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
-                        std::function<void()> run_thread)
+cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel, const simt_call *call)
 {
+    const std::shared_ptr<const simt_call> owned(call);
     return api_call("cudaLaunchKernelEx", cudaErrorLaunchOutOfResources).run([&] {
         if (const cudaError_t error = check_launch(*config, kernel))
             return error;
-        const struct simt_kernel launch = {kernel, std::move(run_thread), config->gridDim,
+        const struct simt_kernel launch = {kernel, [owned] { owned->run(); }, config->gridDim,
                                            config->blockDim, config->dynamicSmemBytes};
         if (work_of(config->stream)->device != current_device)
             return cudaErrorInvalidResourceHandle;
