@@ -156,11 +156,11 @@ struct engine_times {
     struct text_proof proof; /* of its output */
 };
 
-/* Writes sorted items to positions in a file, from `begin` on. Several threads may call `write` at
- * once. The tap observes the items. */
+/* Writes sorted items to positions in a file, from `begin` on, with at most `threads` threads.
+ * Several threads may call `write` at once. The tap observes the items. */
 struct item_writer {
     bool (*write)(void *context, uint64_t position, const void *items, size_t bytes,
-                  struct tap *tap, struct error *error);
+                  unsigned threads, struct tap *tap, struct error *error);
     void *context;
     uint64_t begin;
 };

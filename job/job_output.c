@@ -9,7 +9,8 @@
  * The main thread does all of this: it takes one chunk after another, a slot of the pinned ring if
  * a GPU sorted, and returns when the chunk is written. Within the call, the threads of its OpenMP
  * team may write the chunk together, or compute its checksum: see output_write.c. Text and indices
- * are made in buffers of the sink instead, and compressed data is written by the compressors.
+ * are made in buffers of the sink instead, and compressed data is written by the compressors. In
+ * place, the threads of a CPU engine may write what they have sorted (write_kept()).
  */
 #include "job/job_state.h"
 

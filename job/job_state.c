@@ -55,7 +55,7 @@ bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk
         return false;
     *given += chunk->count;
     if (*given > expected || (chunk->count == 0 && *given < expected))
-        return error_set(error, "%s: gave back %zu of %zu items: nothing is written",
-                         state->backend->name, *given, expected);
+        return error_set(error, "%s: gave back %zu of %zu items", state->backend->name, *given,
+                         expected);
     return true;
 }

@@ -34,10 +34,10 @@ $(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 	$(compile_cxx) -Itests/simt -c -o $@ $<
 
 # Sanitized, these files compile in half of the time if the address sanitizer is called for each access, and if GCC
-# optimizes less (-Og, unless CFLAGS have another -O): their tests have little data. cpu/ and core/ are left out, whose
-# tests would take twice as long. For the kernels the undefined behaviour sanitizer stops the program without a text
-# of its own: the address sanitizer reports where. It also ends the program at a null pointer, and at an access beyond
-# an object or through a pointer that has overflowed.
+# optimizes less (-Og, unless CFLAGS have another -O). They then take up to twice as long, so cpu/ and core/, whose tests
+# have more data, are left out. In the stand-in the undefined behaviour sanitizer stops the program without a text of its
+# own: the address sanitizer reports where. It also ends the program at a null pointer, and at an access beyond an object
+# or through a pointer that has overflowed.
 ifneq ($(findstring address,$(SANITIZE)),)
 calls = $(if $(findstring clang,$(CXX)),,--param asan-instrumentation-with-call-threshold=0)
 short_checks = $(calls) -fsanitize-undefined-trap-on-error \
@@ -45,13 +45,13 @@ short_checks = $(calls) -fsanitize-undefined-trap-on-error \
 $(addprefix $(BUILD)/,cli/%.c.o formats/%.c.o job/%.c.o): SANITIZE_FLAGS += $(calls) -Og
 $(BUILD)/simt/%.o: SANITIZE_FLAGS += $(short_checks) -Og
 $(BUILD)/cpu/vector/vector_sort.cc.o: SANITIZE_FLAGS += $(short_checks)
-$(BUILD)/simt/bench/%.cu.o: SANITIZE_FLAGS = # tests/bench.sh skips sanitized builds
+$(BUILD)/simt/bench/%.cu.o: SANITIZE_FLAGS = -O1 # tests/bench.sh skips sanitized builds
 endif
 
 # Code that runs at each barrier of the stand-in is not sanitized, as that takes half of the time.
 # It informs the address sanitizer about the stacks.
 simt_switching := $(patsubst %,$(BUILD)/simt/tests/simt/simt_%.cc.o,fiber launch)
-$(simt_switching): SANITIZE_FLAGS = $(if $(findstring address,$(SANITIZE)),-O2 -DSIMT_ADDRESS_SANITIZER)
+$(simt_switching): SANITIZE_FLAGS = -O2 $(if $(findstring address,$(SANITIZE)),-DSIMT_ADDRESS_SANITIZER)
 
 $(BUILD)/tests/many_runs: $(many_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)

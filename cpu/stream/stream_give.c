@@ -5,7 +5,7 @@
  * size. A bucket that would cross the end of the ring begins at its start. A thread sorts the next
  * bucket when the caller has taken back everything that the bucket's range of the ring held before.
  * Keys that are given twice are sorted and checked in their blocks first. Then each thread gathers
- * buckets, checks them again and writes them; keys that become text are copied to the ring.
+ * a bucket, checks it again and writes it; keys that become text are copied to the ring instead.
  */
 #include "cpu/stream/stream_sort.h"
 
@@ -219,35 +219,37 @@ static void sort_buckets(const struct member *member, void *context)
     pthread_mutex_unlock(&stream->mutex);
 }
 
-/* Checks a bucket: sorts it in its blocks, unless it is large, which is sorted; with a writer,
- * writes it to the position. */
-static bool check_bucket(const struct stream_sort *stream, const struct stream_part *part,
-                         size_t bucket, const struct item_writer *writer, uint64_t position,
-                         struct error *error)
+/* Checks a bucket, which is first sorted in its blocks unless it is large. */
+static void check_bucket(const struct stream_sort *stream, const struct stream_part *part,
+                         size_t bucket)
 {
-    const unsigned width = stream->task.item_bytes;
-    const size_t bytes = stream->sizes[bucket];
     struct key_check *const check = &stream->checks[bucket];
-    key_check_start_ordered(check, width, stream->task.order);
-    if (bytes > 0 && !writer && !is_large(stream, bucket)) {
-        const unsigned char *keys = sort_bucket(stream, part, bucket, NULL);
-        for (unsigned i = 0; i < stream->task.threads; i++)
-            keys += bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket, keys,
-                                           check);
-    } else if (bytes > 0) {
-        unsigned char *const keys =
-            is_large(stream, bucket) ? find_given(stream, bucket) : part->gathered;
-        if (!is_large(stream, bucket))
-            gather_bucket(stream, bucket, keys);
-        key_check_begin_chunk(check, keys, bytes / width);
-        if (writer)
-            return writer->write(writer->context, position, keys, bytes, &check->tap, error);
+    const size_t bytes = stream->sizes[bucket];
+    if (is_large(stream, bucket)) {
+        const unsigned char *const keys = find_given(stream, bucket);
+        key_check_begin_chunk(check, keys, bytes / stream->task.item_bytes);
         tap_observe(&check->tap, keys, bytes);
+        return;
     }
-    return true;
+    const unsigned char *keys = sort_bucket(stream, part, bucket, NULL);
+    for (unsigned i = 0; i < stream->task.threads; i++)
+        keys +=
+            bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket, keys, check);
 }
 
-/* Checks the next bucket, until there is none or a thread has failed. */
+/* Writes sorted keys of a bucket to the position, by at most `threads` threads, and checks them. */
+static bool write_bucket(const struct stream_sort *stream, size_t bucket, const void *keys,
+                         const struct item_writer *writer, uint64_t position, unsigned threads,
+                         struct error *error)
+{
+    struct key_check *const check = &stream->checks[bucket];
+    const size_t bytes = stream->sizes[bucket];
+    key_check_begin_chunk(check, keys, bytes / stream->task.item_bytes);
+    return writer->write(writer->context, position, keys, bytes, threads, &check->tap, error);
+}
+
+/* Checks the next bucket, or, with a writer, writes it unless it is large; until there is none, or
+ * a thread has failed. */
 static void check_buckets(struct stream_sort *stream, const struct stream_part *part,
                           const struct item_writer *writer, struct error *error)
 {
@@ -258,11 +260,31 @@ static void check_buckets(struct stream_sort *stream, const struct stream_part *
         const uint64_t position = stream->position;
         stream->position += stream->sizes[bucket];
         pthread_mutex_unlock(&stream->mutex);
-        check_bucket(stream, part, bucket, writer, position, &failure);
+        key_check_start_ordered(&stream->checks[bucket], stream->task.item_bytes,
+                                stream->task.order);
+        if (stream->sizes[bucket] > 0 && !writer) {
+            check_bucket(stream, part, bucket);
+        } else if (stream->sizes[bucket] > 0 && !is_large(stream, bucket)) {
+            gather_bucket(stream, bucket, part->gathered);
+            write_bucket(stream, bucket, part->gathered, writer, position, 1, &failure);
+        }
         pthread_mutex_lock(&stream->mutex);
         error_merge(error, &failure);
     }
     pthread_mutex_unlock(&stream->mutex);
+}
+
+/* Writes the large buckets, each by all threads. */
+static void write_large(const struct stream_sort *stream, const struct item_writer *writer,
+                        struct error *error)
+{
+    uint64_t position = writer->begin;
+    for (size_t bucket = 0; !error->is_set && bucket < stream->model.buckets; bucket++) {
+        if (stream->sizes[bucket] > 0 && is_large(stream, bucket))
+            write_bucket(stream, bucket, find_given(stream, bucket), writer, position,
+                         stream->task.threads, error);
+        position += stream->sizes[bucket];
+    }
 }
 
 bool stream_sort_check(struct stream_sort *stream, const struct item_writer *writer,
@@ -272,6 +294,8 @@ bool stream_sort_check(struct stream_sort *stream, const struct item_writer *wri
     stream->position = writer ? writer->begin : 0;
 #pragma omp parallel num_threads(stream->task.threads)
     check_buckets(stream, &stream->parts[omp_get_thread_num()], writer, error);
+    if (writer)
+        write_large(stream, writer, error);
     key_check_start_ordered(check, stream->task.item_bytes, stream->task.order);
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
         key_check_append(check, &stream->checks[bucket]);

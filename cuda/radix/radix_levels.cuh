@@ -7,7 +7,8 @@
  *
  * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
  * cost a tile each. A range is a bucket that fits no tile: one value, or keys to partition once
- * more. Open ranges are what the next partition takes: those, or all buckets of the first one.
+ * more. Open ranges are what the next partition takes: buckets of the first partition, or ranges
+ * whose keys differ.
  */
 #ifndef CUDA_RADIX_LEVELS_CUH
 #define CUDA_RADIX_LEVELS_CUH

@@ -79,7 +79,7 @@ static size_t radix_ranges_at_most(size_t count)
 
 /* Open ranges for which the workspace has room: ranges, or the buckets of all parts. There are at
  * most as many parts as segments. */
-constexpr size_t RADIX_PART_BUCKETS_LEAST = 16;
+constexpr size_t RADIX_PART_BUCKETS_LEAST = 64;
 static size_t radix_open_room(size_t count, unsigned segments)
 {
     return std::max(radix_ranges_at_most(count), segments * RADIX_PART_BUCKETS_LEAST);
@@ -139,7 +139,7 @@ struct radix_workspace {
     void *other; /* for digits, or the tables of few values */
     /* For models: */
     struct radix_totals *totals;
-    struct radix_open open; /* ranges */
+    struct radix_open open;
     struct radix_segments *parts;
     atomic_count *part_cursors;
     atomic_count *counts;

@@ -2,8 +2,9 @@
 /* output_write.h - writes the bytes of an output file: announces them, chooses how they are
  * written, and writes them.
  *
- *   announced?  --no, or no mapping--> write(2), in order: the calling thread. Others of its OpenMP
- *       |                              team compute the checksum of the tap meanwhile
+ *   announced?  --no, or no mapping--> write(2), in order (in place: at positions): the calling
+ *       |                              thread. Others of its OpenMP team compute the checksum of
+ *       |                              the tap meanwhile
  *       +--------a mapping-----------> up to 16 threads of the caller's OpenMP team copy to it
  *
  * The callers are, by sink.c: the main thread for numbers and gathered lines
@@ -56,9 +57,10 @@ bool output_file_map_shared(struct output_file *output, const char *name, struct
  * time. */
 uint64_t output_file_claim(struct output_file *output, size_t bytes);
 
-/* Writes to a claimed position with at most `threads` threads. output->writers threads may call it
- * at once; if that is 1, positions must be written in order, except in place. The tap, if not NULL,
- * observes the data just before it is written, or meanwhile in the threads that do not write. */
+/* Writes to a claimed position with at most `threads` threads. In place any number of threads may
+ * call it at once, and else output->writers; if that is 1, positions must be written in order. The
+ * tap, if not NULL, observes the data just before it is written, or meanwhile in the threads that
+ * do not write. */
 bool output_file_write(struct output_file *output, uint64_t position, const void *data,
                        size_t bytes, unsigned threads, struct tap *tap, const char *name,
                        struct error *error);

@@ -13,11 +13,11 @@
  * There is one writer thread, or several if the file can be written at several positions at once
  * (output_write.h). A thread takes a buffer and claims its position in the file in one step, so
  * that positions are in the order of the buffers. The file and the frame writer belong to the
- * writer threads while buffers are unwritten, and otherwise to the caller: every other call first
- * waits until all buffers are written. If a thread fails, the error is kept. The threads continue
- * to take buffers without writing them, so that no caller blocks forever, and the next call on the
- * sink returns the error. Threads are started with the second buffer. A single buffer is written by
- * the caller on commit.
+ * writer threads while buffers are unwritten, and otherwise to the caller: every other call but
+ * sink_write_at() first waits until all buffers are written. If a thread fails, the error is kept.
+ * The threads continue to take buffers without writing them, so that no caller blocks forever, and
+ * the next call on the sink returns the error. Threads are started with the second buffer. A single
+ * buffer is written by the caller on commit.
  */
 #include "formats/io/sink.h"
 
@@ -537,10 +537,10 @@ bool sink_write_observed(struct sink *sink, const void *data, size_t bytes, stru
 }
 
 bool sink_write_at(void *context, uint64_t position, const void *data, size_t bytes,
-                   struct tap *tap, struct error *error)
+                   unsigned threads, struct tap *tap, struct error *error)
 {
     struct sink *const sink = context;
-    return output_file_write(&sink->output, position, data, bytes, 1, tap, sink->name, error);
+    return output_file_write(&sink->output, position, data, bytes, threads, tap, sink->name, error);
 }
 
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error)

@@ -138,8 +138,8 @@ bool sink_write_observed(struct sink *sink, const void *data, size_t bytes, stru
 
 /* `write` of an item_writer (core/backend.h) whose context is a sink that overwrites a file and
  * does not sum its content. The caller counts the bytes by sink_skip(). */
-bool sink_write_at(void *sink, uint64_t position, const void *data, size_t bytes, struct tap *tap,
-                   struct error *error);
+bool sink_write_at(void *sink, uint64_t position, const void *data, size_t bytes, unsigned threads,
+                   struct tap *tap, struct error *error);
 
 /* sink_lend() lends an empty buffer of SINK_BUFFER_BYTES; it blocks until one is free. Several
  * buffers may be lent at once. sink_put() returns a buffer with `bytes` bytes filled. The sink's

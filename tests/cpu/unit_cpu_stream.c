@@ -50,10 +50,11 @@ struct written {
 enum { FILE_BEGIN = 128 }; /* position of the first key */
 
 static bool write_to_memory(void *context, uint64_t position, const void *keys, size_t bytes,
-                            struct tap *tap, struct error *error)
+                            unsigned threads, struct tap *tap, struct error *error)
 {
     struct written *const written = context;
     bool has_room;
+    (void)threads;
 #pragma omp critical
     {
         has_room = written->left >= bytes;

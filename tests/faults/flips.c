@@ -128,11 +128,11 @@ WRAP(bool, sink_write_observed,
 }
 
 WRAP(bool, sink_write_at,
-     (void *sink, uint64_t position, const void *data, size_t bytes, struct tap *tap,
-      struct error *error))
+     (void *sink, uint64_t position, const void *data, size_t bytes, unsigned threads,
+      struct tap *tap, struct error *error))
 {
     flip("write", data, bytes);
-    return __real_sink_write_at(sink, position, data, bytes, tap, error);
+    return __real_sink_write_at(sink, position, data, bytes, threads, tap, error);
 }
 
 /* "buffer": the content of a sink's buffer, after it was filled. */

@@ -31,10 +31,13 @@ for name, prefix, padding in (("short", b"\1\0\x46\0", 11), ("version 2", b"\2\0
         with open("%s.%s" % (name, suffix), "wb") as file:
             file.write(header + array.tobytes())
     assert (np.load(name + ".npy") == numbers).all()
-many = np.resize(numbers, 5000000)
-for suffix, array in (("npy", many), ("sorted.npy", np.sort(many))):
-    with open("many." + suffix, "wb") as file:
-        file.write(b"\x93NUMPY\1\0\x39\0{'shape':(5000000,),'fortran_order':True,'descr':'<f4'} \n" + array.tobytes())
+# More than two chunks of 16 MiB, in an order that shows which key is where: buckets that the threads write.
+many = np.random.default_rng(7).permutation(9000000)
+for name, dtype, step in (("many", "<f4", 1), ("many.big", ">f4", -1)):
+    for suffix, array in (("npy", many), ("sorted.npy", np.sort(many)[::step])):
+        with open("%s.%s" % (name, suffix), "wb") as file:
+            file.write(b"\x93NUMPY\1\0\x39\0{'shape':(9000000,),'fortran_order':True,'descr':'%s'} \n" % dtype.encode()
+                       + array.astype(dtype).tobytes())
 END
 
 # identity FILE: prints what sorting in place must not change.
@@ -76,11 +79,16 @@ for name in short 'version 2' long; do
     sorted_in_place "a header of another program: $name" "$name.npy" "$name.sorted.npy" --verify
     sorted_in_place "a header of another program, in parts: $name" "$name.npy" "$name.sorted.npy" -S 1M
 done
+sorted_in_place 'a header of odd length, and two threads that write' many.npy many.sorted.npy --device=cpu --parallel=2
 if [ -n "$fault_library" ]; then # which makes four processors of any number
-    ok_file 'a header of odd length, and several writers' many.npy many.sorted.npy -- \
-        env LD_PRELOAD="$fault_library" "$gpusort_apart" --device=cpu --parallel=4 --in-place many.npy
+    for name in many many.big; do
+        order=(--device=cpu)
+        [ $name = many ] || order+=(-r)
+        ok_file "$name: a header of odd length, and four threads that write" $name.npy $name.sorted.npy -- \
+            env LD_PRELOAD="$fault_library" "$gpusort_apart" "${order[@]}" --parallel=4 --in-place $name.npy
+    done
 else
-    skip 'a header of odd length, and several writers' 'no calls fail in this build'
+    skip 'a header of odd length, and four threads that write' 'no calls fail in this build'
 fi
 for name in u1 i2 u4 f4; do
     sorted_in_place "$name in .npy" $name.npy $name.sorted.npy
@@ -257,14 +265,17 @@ else
 fi
 
 if [ -n "$fault_library" ]; then
-    cp f8.2200000.f64 ended.f64
-    status=0
-    { env --default-signal=INT,TERM LD_PRELOAD="$fault_library" FAULT=pwrite:1:signal "$GPUSORT" \
-        --device=cpu --in-place --parallel=2 ended.f64 2>"$work/log/notice" || status=$?; } 2>/dev/null
-    ok_prints 'SIGTERM while a file is overwritten: one line says at once that it waits' \
-        'gpusort: the file is being overwritten: the job ends when it is complete\n' -- cat "$work/log/notice"
-    ok 'SIGTERM waits until the file is whole, and then ends the run' [ "$status" -eq 143 ]
-    ok_same_bytes 'the file is whole then' ended.f64 f8.2200000.sorted
+    for name in f8.2200000 large.5; do # the main thread writes one, two threads the other
+        cp $name.f64 ended.f64
+        status=0
+        { env --default-signal=INT,TERM LD_PRELOAD="$fault_library" FAULT=pwrite:1:signal "$GPUSORT" \
+            --device=cpu --in-place --parallel=2 ended.f64 2>"$work/log/notice" || status=$?; } 2>/dev/null
+        ok_prints "SIGTERM while $name is overwritten: one line says at once that it waits" \
+            'gpusort: the file is being overwritten: the job ends when it is complete\n' -- cat "$work/log/notice"
+        [ $name,$status != large.5,130 ] || status=143 # one thread may take SIGINT before the other takes SIGTERM
+        ok "SIGTERM waits until $name is whole, and then ends the run" [ "$status" -eq 143 ]
+        ok_same_bytes "$name is whole then" ended.f64 $name.sorted
+    done
     if [ -x "$flips" ]; then
         cp f8.5000.f64 ended.f64
         status=0
