@@ -210,10 +210,14 @@ struct engine_functions {
 
     /* For a spec with is_given_twice: checks the sorted items where the engine keeps them, before
      * the first one is given. As if all were given, *sum is their sum (core/check/check.h), and
-     * *disorder the first item, from 1, that belongs before the one before it; 0: none.
-     * writer: NULL; or after `rewind`: the engine also writes all items, in its own threads. If it
-     * cannot, it leaves *sum and *disorder as they are, and the items are to be given. */
-    bool (*check)(struct engine *engine, const struct item_writer *writer, struct check_sum *sum,
+     * *disorder the first item, from 1, that belongs before the one before it; 0: none. */
+    bool (*check)(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
+                  struct error *error);
+
+    /* May be NULL. For a spec with is_given_twice, after `rewind`: writes all items in the engine's
+     * own threads, and checks them again, as `check` does. If it cannot, *sum and *disorder stay as
+     * they are, and the items are to be given. */
+    bool (*write)(struct engine *engine, const struct item_writer *writer, struct check_sum *sum,
                   uint64_t *disorder, struct error *error);
 };
 

@@ -540,18 +540,12 @@ static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct erro
     return true;
 }
 
-/* A stream has checked its keys when it sorted them; only a stream writes them. */
-static bool cpu_check(struct engine *engine, const struct item_writer *writer,
-                      struct check_sum *sum, uint64_t *disorder, struct error *error)
+/* A stream has checked its keys when it sorted them. */
+static bool cpu_check(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
+                      struct error *error)
 {
     struct key_check *const check = &engine->check;
     struct chunk chunk;
-    if (writer && !engine->stream)
-        return true;
-    if (writer && !stream_sort_check(engine->stream, writer, check, error))
-        return false;
-    if (writer)
-        engine->given = engine->count;
     while (!engine->stream) {
         if (!cpu_give(engine, &chunk, error))
             return false;
@@ -563,6 +557,21 @@ static bool cpu_check(struct engine *engine, const struct item_writer *writer,
     }
     *sum = check->sum;
     *disorder = check->disorder;
+    return true;
+}
+
+/* Only a stream writes its keys. */
+static bool cpu_write(struct engine *engine, const struct item_writer *writer,
+                      struct check_sum *sum, uint64_t *disorder, struct error *error)
+{
+    struct key_check check;
+    if (!engine->stream)
+        return true;
+    if (!stream_sort_write(engine->stream, writer, &check, error))
+        return false;
+    engine->given = engine->count;
+    *sum = check.sum;
+    *disorder = check.disorder;
     return true;
 }
 
@@ -594,6 +603,7 @@ static const struct engine_functions cpu_keys = {
     .rewind = cpu_rewind,
     .consumer = cpu_consumer,
     .check = cpu_check,
+    .write = cpu_write,
 };
 
 static unsigned cpu_count(unsigned most)

@@ -121,7 +121,7 @@ void stream_sort_rewind(struct stream_sort *stream);
 
 /* For keys that are given twice, in place of giving them: each thread gathers a bucket, checks it
  * and writes it. *check becomes the check of all keys, in order. */
-bool stream_sort_check(struct stream_sort *stream, const struct item_writer *writer,
+bool stream_sort_write(struct stream_sort *stream, const struct item_writer *writer,
                        struct key_check *check, struct error *error);
 
 /* Returns the time spent taking keys at the tap and, if keys are given once, sorting them after

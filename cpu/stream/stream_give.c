@@ -287,8 +287,9 @@ static void write_large(const struct stream_sort *stream, const struct item_writ
     }
 }
 
-bool stream_sort_check(struct stream_sort *stream, const struct item_writer *writer,
-                       struct key_check *check, struct error *error)
+/* *check becomes the check of all buckets, which the writer, if not NULL, writes. */
+static bool check_all(struct stream_sort *stream, const struct item_writer *writer,
+                      struct key_check *check, struct error *error)
 {
     stream->next = 0;
     stream->position = writer ? writer->begin : 0;
@@ -300,6 +301,12 @@ bool stream_sort_check(struct stream_sort *stream, const struct item_writer *wri
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
         key_check_append(check, &stream->checks[bucket]);
     return !error->is_set;
+}
+
+bool stream_sort_write(struct stream_sort *stream, const struct item_writer *writer,
+                       struct key_check *check, struct error *error)
+{
+    return check_all(stream, writer, check, error);
 }
 
 /* Starts the team, which makes the output from the first bucket on. */
@@ -343,7 +350,7 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
         return;
     }
     if (check)
-        stream_sort_check(stream, NULL, check, &shortage);
+        check_all(stream, NULL, check, &shortage);
     else
         start_team(stream);
 }

@@ -493,14 +493,14 @@ static bool engine_rewind(struct engine *engine, struct error *error)
     return true;
 }
 
-static bool engine_check(struct engine *engine, const struct item_writer *writer,
-                         struct check_sum *sum, uint64_t *disorder, struct error *error)
+static bool engine_check(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
+                         struct error *error)
 {
     const struct nvtx_range range("check");
     struct cuda_sort sort = engine_make_sort(engine);
     sort.count = sort_spec_given(&engine->spec, engine->store.count);
-    return writer || (cuda_device_use(engine->spec.device, error) &&
-                      cuda_proof_items(&sort, sum, disorder, error));
+    return cuda_device_use(engine->spec.device, error) &&
+           cuda_proof_items(&sort, sum, disorder, error);
 }
 
 static void engine_get_times(const struct engine *engine, struct engine_times *times)
@@ -522,6 +522,17 @@ void cuda_engine_set_items(struct engine *engine, void *items, void *scratch, si
 }
 
 const struct engine_functions cuda_keys = {
-    engine_open,      engine_lend,  engine_take,    engine_sort,   engine_give, engine_take_back,
-    engine_get_times, engine_close, engine_restart, engine_rewind, NULL,        engine_check,
+    engine_open,
+    engine_lend,
+    engine_take,
+    engine_sort,
+    engine_give,
+    engine_take_back,
+    engine_get_times,
+    engine_close,
+    engine_restart,
+    engine_rewind,
+    NULL,
+    engine_check,
+    NULL,
 };

@@ -75,11 +75,11 @@ static void check_written(struct stream_sort *stream, const struct test_case *c,
     const struct item_writer writer = {write_to_memory, &file, FILE_BEGIN};
     struct error error = {0};
     struct key_check check;
-    assert_true(stream_sort_check(stream, &writer, &check, &error));
+    assert_true(stream_sort_write(stream, &writer, &check, &error));
     check_checked(&check, c);
     assert_sorted(c, file.keys, 0, c->count, "written", threads);
     file.left = bytes / 2;
-    assert_false(stream_sort_check(stream, &writer, &check, &error));
+    assert_false(stream_sort_write(stream, &writer, &check, &error));
     assert_string_equal(error.message, "full");
     free(file.keys);
 }
