@@ -62,8 +62,9 @@ else
     echo '== no nvcc: the code for the GPU is built for its stand-in on the CPU alone'
 fi
 
-# These tests have small inputs only, and would do the same in both builds: the sanitized one runs them.
-plain_except='completions conversion examples fuzz_targets messages npy raw_content sort_cases_* sort_options'
+# These tests have small inputs, and would do the same in both builds: the sanitized one runs them.
+plain_except='check_sorted completions conversion examples fuzz_targets messages npy raw_content'
+plain_except+=' sort_cases_* sort_options types'
 plain=(SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}")
 # Tests whose NAME-simt runs all of the host's code run only there; hosts only in the plain build. -g1,
 # the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program starts in

@@ -22,8 +22,8 @@ for_the_stand_in=(argsort cli completions device devices external faults input p
 for_aarch64=(types text)
 for_any_device=(fuzz sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines)
 # These take longest, and start first, so that no processor is idle at the end.
-longest=(device_matrix-top devices-simt external external-simt faults faults-simt fuzz-simt in_place install
-    mpi pipes-simt radix_matrix sort_alike-simt stats stats-simt style top-simt unit_cpu_sort zstd)
+longest=(device_matrix-top devices-simt external external-simt faults faults-simt fuzz-simt in_place limits mpi
+    pipes-simt radix_matrix sort_alike-simt stats stats-simt style text_device-simt top-simt unit_cpu_sort zstd)
 
 # full_or_small FULL SMALL: prints the one for this build.
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
