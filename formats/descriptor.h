@@ -9,11 +9,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Returns a copy of the descriptor above the standard ones, closed on exec; -1 with errno. */
@@ -79,6 +81,26 @@ static inline void descriptor_widen_pipe(int file)
 static inline bool descriptor_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Returns true if a file was not modified between `before` and `now`, by its size and times. */
+static inline bool descriptor_same_content(const struct stat *before, const struct stat *now)
+{
+    return before->st_size == now->st_size && before->st_mtim.tv_sec == now->st_mtim.tv_sec &&
+           before->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
+}
+
+/* Returns true if the name that led to a file with the status *before still leads to it, where it
+ * leads to one with the status *now. `file` is a descriptor on its file system. FUSE may give a
+ * file another inode each time (sshfs), so there another one with the same size and times is
+ * accepted. */
+static inline bool descriptor_still_leads(const struct stat *before, const struct stat *now,
+                                          int file)
+{
+    struct statfs system;
+    return descriptor_same_file(before, now) ||
+           (before->st_dev == now->st_dev && descriptor_same_content(before, now) &&
+            fstatfs(file, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC);
 }
 
 /* Returns true for a regular file that extends past the file offset and is not in append mode. */

@@ -17,8 +17,6 @@
 #include "formats/codec/codec.h"
 #include "formats/io/spill.h"
 
-#include <errno.h>
-
 /* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
@@ -27,22 +25,6 @@
 
 /* ---- Opening ---- */
 
-/* Checks that the file to be overwritten is the one that is read, of which some bytes were read
- * before it was opened as the output. */
-static bool check_same_file(const struct job_state *state, struct error *error)
-{
-    const struct source *const source = state->job->readers[0].source;
-    errno = 0;
-    const bool is_same = sink_writes_to(state->sink, source);
-    if (is_same && source_is_unmodified(source))
-        return true;
-    if (errno)
-        return error_set_errno(error, "%s", sink_name(state->sink));
-    return error_set(error, "%s: %s; nothing is written", sink_name(state->sink),
-                     is_same ? "it was changed while it was sorted"
-                             : "it was moved, removed or replaced meanwhile");
-}
-
 bool job_open_output(struct job_state *state, struct error *error)
 {
     const struct job *job = state->job;
@@ -50,8 +32,6 @@ bool job_open_output(struct job_state *state, struct error *error)
     if (job->group && !job->has_rank_output)
         spec.codec = codecs[0]; /* what ranks write is compressed already */
     if (!sink_open(&spec, &state->sink, error))
-        return false;
-    if (job->output.is_in_place && !check_same_file(state, error))
         return false;
     if (proof_sums_content(job))
         sink_sum_content(state->sink);

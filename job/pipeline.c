@@ -73,14 +73,6 @@ static void add_damage(struct error *error)
     error_add(error, "; the file has been overwritten, in part at least, and is of no use");
 }
 
-static bool check_replaced(const struct job_state *state, struct error *error)
-{
-    bool is_well = true;
-    for (size_t i = 0; is_well && i < state->job->reader_count; i++)
-        is_well = sink_check_replaced(state->sink, state->job->readers[i].source, error);
-    return group_agree(state->job->group, is_well, error);
-}
-
 static bool commit_output(struct job_state *state, struct error *error)
 {
     const uint64_t start = job_stage_begin(STAGE_WRITE);
@@ -147,7 +139,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     TRY(run_action(&state, error));
     note_result(&state);
     TRY(!job->verify || verify_output(&state, error));
-    TRY(!has_output || (check_replaced(&state, error) && commit_output(&state, error)));
+    TRY(!has_output || commit_output(&state, error));
     report->total_ns = clock_now_ns() - start;
     ok = true;
 done:

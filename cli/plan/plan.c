@@ -521,6 +521,8 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
         .level = options->compression_level,
         .threads = min_unsigned(job->sort.threads, (unsigned)omp_get_num_procs()),
         .is_in_place = options->in_place,
+        .replaces_input = job->output.replaces_input,
+        .input = job->output.input,
         .ahead_bytes = choose_ahead_bytes(options, plan),
     };
     job->binary_to_terminal = options->force;

@@ -17,6 +17,7 @@
 #include "core/check/check.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
+#include "formats/descriptor.h"
 #include "formats/io/input_file.h"
 #include "formats/io/spill.h"
 
@@ -205,12 +206,30 @@ static bool open_spooled(struct options *options, const struct source_spec *spec
     return group_agree(group, is_open, error) && share_head(plan, spec->path, spool, source, error);
 }
 
+/* Opens the file of an input. Records that the output will replace it, before the name of the
+ * output can lead to another file. */
+static bool open_path(const struct options *options, const struct source_spec *spec,
+                      struct plan *plan, struct source **source, struct error *error)
+{
+    struct sink_spec *const output = &plan->job.output;
+    struct stat replaced;
+    const bool is_found = options->output && stat(options->output, &replaced) == 0;
+    if (!source_open_as(spec, source, error))
+        return false;
+    if (is_found && S_ISREG(replaced.st_mode) && !output->replaces_input &&
+        descriptor_same_file(&replaced, source_status(*source))) {
+        output->replaces_input = true;
+        output->input = *source_status(*source);
+    }
+    return true;
+}
+
 /* Opens an input of this rank. */
 static bool open_own(struct options *options, const struct source_spec *spec, struct plan *plan,
                      struct source **source, struct error *error)
 {
     struct plan_spool *const spool = &plan->spools[plan->job.reader_count];
-    if (!source_open_as(spec, source, error))
+    if (!open_path(options, spec, plan, source, error))
         return false;
     if (source_can_narrow(*source) || source_stop_and_get_left(*source) == 0)
         return true;
@@ -235,7 +254,7 @@ static bool open_shared(struct options *options, const struct source_spec *spec,
     struct group *const group = plan->job.group;
     bool ok = true, is_plain = true;
     if (group->rank == 0) {
-        ok = source_open_as(spec, source, error);
+        ok = open_path(options, spec, plan, source, error);
         const bool is_named = strcmp(spec->path, "-") != 0; /* standard input is rank 0's */
         is_plain = ok && is_named && (source_can_narrow(*source) || is_empty_file(spec, *source));
     }
@@ -244,7 +263,7 @@ static bool open_shared(struct options *options, const struct source_spec *spec,
         return false;
     if (!is_plain)
         return open_spooled(options, spec, plan, source, error);
-    return group->rank == 0 || source_open_as(spec, source, error);
+    return group->rank == 0 || open_path(options, spec, plan, source, error);
 }
 
 bool plan_open_input(struct options *options, const struct source_spec *spec, struct plan *plan,
@@ -254,7 +273,7 @@ bool plan_open_input(struct options *options, const struct source_spec *spec, st
     struct source *source = NULL;
     if (job->group)
         free_spool(&plan->spools[job->reader_count]); /* of an input that was left out */
-    const bool ok = !job->group            ? source_open_as(spec, &source, error)
+    const bool ok = !job->group            ? open_path(options, spec, plan, &source, error)
                     : job->has_rank_inputs ? open_own(options, spec, plan, &source, error)
                                            : open_shared(options, spec, plan, &source, error);
     job->readers[job->reader_count].source = source;

@@ -8,11 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <omp.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 /* ---- Parallel reads ---- */
@@ -206,19 +204,6 @@ static bool read_file_shared(struct input_file *input, void *data, size_t bytes,
     return true;
 }
 
-/* Returns true if the file that was opened again is that of the input. FUSE may give a file another
- * inode each time (sshfs), so there the time of its last change and its size are compared. */
-static bool is_same_file(const struct input_file *input, const struct stat *status)
-{
-    struct statfs system;
-    if (status->st_dev != input->device || status->st_ino == input->inode)
-        return status->st_dev == input->device;
-    return fstatfs(input->file, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC &&
-           status->st_mtim.tv_sec == input->modified.tv_sec &&
-           status->st_mtim.tv_nsec == input->modified.tv_nsec &&
-           (input->is_narrow || (uint64_t)status->st_size == input->bytes);
-}
-
 /* Opens the file of a parked source at the position of the next read. */
 static bool open_again(struct input_file *input, struct error *error)
 {
@@ -227,7 +212,7 @@ static bool open_again(struct input_file *input, struct error *error)
     if (input->file < 0 || fstat(input->file, &status) < 0 ||
         lseek(input->file, (off_t)input->offset, SEEK_SET) < 0)
         return error_set_errno(error, "%s", input->name);
-    return is_same_file(input, &status) ||
+    return descriptor_still_leads(&input->status, &status, input->file) ||
            error_set(error, "%s: it was replaced by another file while it was read", input->name);
 }
 
@@ -285,9 +270,7 @@ bool input_file_begin(struct input_file *input, int file, struct error *error)
         errno = EISDIR;
         return error_set_errno(error, "%s", input->name);
     }
-    input->device = status.st_dev;
-    input->inode = status.st_ino;
-    input->modified = status.st_mtim;
+    input->status = status;
     input->is_pipe = S_ISFIFO(status.st_mode);
     descriptor_widen_pipe(input->file);
     if (!S_ISREG(status.st_mode))

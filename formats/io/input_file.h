@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 /* Bytes that a function provides. */
 struct input_stream {
@@ -28,16 +28,14 @@ struct input_file {
     unsigned threads; /* maximum number of threads for a large read */
     bool is_stream;   /* `stream` is read instead of a file */
     struct input_stream stream;
-    bool is_pipe;    /* a pipe that may be read through own_pipe */
-    int own_pipe[2]; /* the ends to read from and to write to; 0: not opened */
-    bool is_sized;   /* a regular file whose size is known */
-    bool is_narrow;  /* only the first `bytes` bytes are read; the file may be longer */
-    bool is_parked;  /* `file` is open only while it is read */
-    dev_t device;    /* with the inode: the identity of the file */
-    ino_t inode;
-    struct timespec modified; /* when it was opened */
-    uint64_t bytes;           /* size of the file or stream */
-    uint64_t offset;          /* where the next read from it starts */
+    bool is_pipe;       /* a pipe that may be read through own_pipe */
+    int own_pipe[2];    /* the ends to read from and to write to; 0: not opened */
+    bool is_sized;      /* a regular file whose size is known */
+    bool is_narrow;     /* only the first `bytes` bytes are read; the file may be longer */
+    bool is_parked;     /* `file` is open only while it is read */
+    struct stat status; /* of the file when it was opened */
+    uint64_t bytes;     /* size of the file or stream */
+    uint64_t offset;    /* where the next read from it starts */
     bool has_ended;
 };
 

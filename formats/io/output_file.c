@@ -125,10 +125,20 @@ bool output_file_check(const char *path, const char *name, bool is_in_place, str
     return is_well;
 }
 
-bool output_file_open_in_place(const char *path, const char *name, unsigned threads,
-                               struct output_file *output, struct error *error)
+/* Fails if the output is to take the place of an input that is not there any more, or was changed:
+ * what another job or a logger has written meanwhile would be lost. */
+static bool check_input(const struct output_file *output, const char *name, struct error *error)
+{
+    return !output->replaces_input ||
+           output_path_check_input(&output->target, &output->input, name, error);
+}
+
+bool output_file_open_in_place(const char *path, const char *name, const struct stat *input,
+                               unsigned threads, struct output_file *output, struct error *error)
 {
     *output = output_file_closed();
+    output->replaces_input = true;
+    output->input = *input;
     struct output_path *const target = &output->target;
     if (!output_path_open(path, name, target, error) ||
         !output_path_check_in_place(target, name, error)) {
@@ -136,7 +146,7 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
         return false;
     }
     output->file = output_path_open_in_place(target, name, error);
-    if (output->file < 0 ||
+    if (output->file < 0 || !check_input(output, name, error) ||
         !output_path_check_room(output->file, target->status.st_size, name, error)) {
         output_file_discard(output);
         return false;
@@ -149,11 +159,14 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
     return true;
 }
 
-bool output_file_open(const char *path, const char *name, struct group *group,
-                      struct output_file *output, struct error *error)
+bool output_file_open(const char *path, const char *name, const struct stat *input,
+                      struct group *group, struct output_file *output, struct error *error)
 {
     *output = output_file_closed();
     output->group = group;
+    output->replaces_input = input != NULL;
+    if (input)
+        output->input = *input;
     const bool opened = path ? open_path(path, name, output, error)
                              : open_descriptor(STDOUT_FILENO, false, name, output, error);
     if (opened)
@@ -166,21 +179,6 @@ bool output_file_open(const char *path, const char *name, struct group *group,
 }
 
 /* ---- In place: the end of the trial ---- */
-
-/* Checks that the file is still the one that was opened, and unchanged. */
-static bool check_unchanged(const struct output_file *output, const char *name, struct error *error)
-{
-    const struct stat *const before = &output->target.status;
-    struct stat now;
-    if (fstat(output->file, &now) != 0)
-        return error_set_errno(error, "%s", name);
-    if (!output_path_still_leads(&output->target))
-        return error_set(
-            error, "%s: it was moved, removed or replaced meanwhile; nothing is written", name);
-    return (now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
-            now.st_mtim.tv_nsec == before->st_mtim.tv_nsec) ||
-           error_set(error, "%s: it was changed while it was sorted; nothing is written", name);
-}
 
 /* Allocates the space of holes and, if the file system can, of extents that the file shares with a
  * copy. */
@@ -202,7 +200,7 @@ static bool take_space(const struct output_file *output, const char *name, struc
 bool output_file_end_trial(struct output_file *output, const char *name, struct error *error)
 {
     const uint64_t bytes = (uint64_t)output->target.status.st_size;
-    if (!check_unchanged(output, name, error))
+    if (!check_input(output, name, error))
         return false;
     if (output->claimed != bytes)
         return error_set(error,
@@ -278,7 +276,8 @@ static bool close_written(struct output_file *output)
 }
 
 /* Gives the temporary its name, with the owner, mode and attributes of the file that has this name
- * now. Tries again if another process takes a free name at that moment. */
+ * now, which is replaced unless it should be an input and is not. Tries again if another process
+ * takes a free name at that moment. */
 static bool publish(struct output_file *output, const char *name, struct error *error)
 {
     struct output_path *const target = &output->target;
@@ -287,6 +286,8 @@ static bool publish(struct output_file *output, const char *name, struct error *
             return false;
         if (target->file >= 0 && !output_path_copy_attributes(target, output->file))
             break;
+        if (!check_input(output, name, error))
+            return false;
         if (temporary_publish(&output->file, target->name, target->exists))
             return true;
         if (errno != EEXIST)

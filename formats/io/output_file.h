@@ -36,6 +36,8 @@ struct output_file {
     bool has_holes;      /* in place: the file had, when it was opened */
     struct group *group; /* of OUTPUT_OF_RANKS; otherwise NULL */
     struct output_path target;
+    bool replaces_input; /* the target must be this input when it is replaced or overwritten */
+    struct stat input;   /* the status of the input when it was opened */
     bool has_tail;  /* a path named a given descriptor, within a file: commit truncates the rest of
                        the file */
     int given_file; /* the given descriptor, if `file` was opened anew from it; otherwise 0 */
@@ -67,20 +69,21 @@ static inline bool output_file_is_in_place(const struct output_file *output)
 /* Reports the errors of output_file_open() that depend on the path. Creates and opens nothing. */
 bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error);
 
-/* path: NULL is standard output. name: for messages. group: NULL, or the ranks that share the
- * output, which is a regular file; then this is collective. Fills *output, which the caller ends
- * with commit or discard. */
-bool output_file_open(const char *path, const char *name, struct group *group,
-                      struct output_file *output, struct error *error);
+/* path: NULL is standard output. name: for messages. input: NULL, or the status of an input that
+ * had the path when it was opened: commit fails if another file has the path then, or if the input
+ * was modified. group: NULL, or the ranks that share the output, which is a regular file; then this
+ * is collective. Fills *output, which the caller ends with commit or discard. */
+bool output_file_open(const char *path, const char *name, const struct stat *input,
+                      struct group *group, struct output_file *output, struct error *error);
 
-/* Opens the regular file at the path to overwrite it with as many bytes as it has. Until
- * output_file_end_trial(), writes are only counted and shown to the tap. threads: how many threads
- * could write at once. */
-bool output_file_open_in_place(const char *path, const char *name, unsigned threads,
-                               struct output_file *output, struct error *error);
+/* Opens the regular file at the path, which must be the input, to overwrite it with as many bytes
+ * as it has. Until output_file_end_trial(), writes are only counted and shown to the tap. threads:
+ * how many threads could write at once. */
+bool output_file_open_in_place(const char *path, const char *name, const struct stat *input,
+                               unsigned threads, struct output_file *output, struct error *error);
 
 /* Ends the trial. Checks that the bytes counted are the size of the file and that the file is the
- * one that was opened, unchanged, and allocates its missing space. From now on writes overwrite it,
+ * input, unmodified, and allocates its missing space. From now on writes overwrite it,
  * from its first byte, and signals that end the process wait for ending_release(). If this fails,
  * the file is unchanged. */
 bool output_file_end_trial(struct output_file *output, const char *name, struct error *error);

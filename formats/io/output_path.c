@@ -337,11 +337,19 @@ int output_path_open_in_place(const struct output_path *found, const char *name,
     return -1;
 }
 
-bool output_path_still_leads(const struct output_path *found)
+bool output_path_check_input(const struct output_path *found, const struct stat *input,
+                             const char *name, struct error *error)
 {
-    struct stat status;
-    return fstatat(found->directory, found->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           descriptor_same_file(&status, &found->status);
+    static const char advice[] =
+        "while this job ran; nothing is written: run the command again, or write another file";
+    struct stat now;
+    const bool is_found = fstatat(found->directory, found->name, &now, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!is_found && errno != ENOENT)
+        return error_set_errno(error, "%s", name);
+    if (!is_found || !descriptor_still_leads(input, &now, found->directory))
+        return error_set(error, "%s: it was moved, removed or replaced %s", name, advice);
+    return descriptor_same_content(input, &now) ||
+           error_set(error, "%s: it was changed %s", name, advice);
 }
 
 bool output_path_look_again(struct output_path *found, const char *name, struct error *error)

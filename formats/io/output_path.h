@@ -49,8 +49,9 @@ bool output_path_check_room(int file, off_t bytes, const char *name, struct erro
 int output_path_open_in_place(const struct output_path *found, const char *name,
                               struct error *error);
 
-/* Returns true if the name still leads to the file. */
-bool output_path_still_leads(const struct output_path *found);
+/* Fails unless the name leads to the file that had the status *input, and that was not modified. */
+bool output_path_check_input(const struct output_path *found, const struct stat *input,
+                             const char *name, struct error *error);
 
 /* Opens the file that has the name now, just before it is replaced. Fails for anything except a
  * regular file. Checks a file that was not there before as output_path_check() does. */

@@ -367,8 +367,10 @@ bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *er
     if (!sink)
         return error_set(error, "%s: no memory to open it", name);
     TRY(spec->is_in_place
-            ? output_file_open_in_place(path, sink->name, sink->threads, &sink->output, error)
-            : output_file_open(path, sink->name, spec->group, &sink->output, error));
+            ? output_file_open_in_place(path, sink->name, &spec->input, sink->threads,
+                                        &sink->output, error)
+            : output_file_open(path, sink->name, spec->replaces_input ? &spec->input : NULL,
+                               spec->group, &sink->output, error));
     sink->output.ahead_bytes = spec->ahead_bytes;
     TRY(open_frames(sink, spec->level, error));
     *out = sink;
@@ -455,15 +457,6 @@ bool sink_end_trial(struct sink *sink, struct error *error)
 bool sink_writes_to(const struct sink *sink, const struct source *source)
 {
     return !sink_replaces(sink) && source_is_file(source, sink->output.file);
-}
-
-bool sink_check_replaced(const struct sink *sink, const struct source *source, struct error *error)
-{
-    return !sink_replaces(sink) || !source_has_changed(source, sink->output.target.file) ||
-           error_set(error,
-                     "%s: it was changed while it was sorted, so it is not replaced: run the "
-                     "command again, or write another file",
-                     sink->name);
 }
 
 bool sink_move(struct sink *sink, uint64_t position, struct error *error)

@@ -19,7 +19,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 struct codec;
 struct group;
@@ -31,6 +31,9 @@ struct sink_spec {
     int level;                 /* compression level; 0: the codec's default */
     unsigned threads;          /* maximum number of compressor and writer threads */
     bool is_in_place;          /* overwrites the regular file at the path; see sink_is_trial */
+    bool replaces_input;       /* the path led to an input when that was opened: it must still lead
+                                  to this file, unmodified, when it is replaced or overwritten */
+    struct stat input;         /* the status of that input then */
     size_t ahead_bytes;        /* of a file, made in the page cache before they are written */
     struct group *group; /* NULL, or the ranks that each write a range of one regular file, in plain
                             bytes; then sink_open() and sink_commit() are collective */
@@ -90,10 +93,6 @@ bool sink_end_trial(struct sink *sink, struct error *error);
 /* Returns true if the sink writes directly to the file that the source reads. */
 struct source;
 bool sink_writes_to(const struct sink *sink, const struct source *source);
-
-/* Fails if commit would replace the file that the source reads, and that was modified since it was
- * opened: what was written to it would be lost. */
-bool sink_check_replaced(const struct sink *sink, const struct source *source, struct error *error);
 
 /* For an output that ranks share: the bytes that are written next go to `position` in the file.
  * Before commit, the position must be the size of the whole file. */

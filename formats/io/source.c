@@ -346,35 +346,19 @@ bool source_is_file(const struct source *source, int file)
 {
     struct stat status;
     return fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-           status.st_dev == source->input.device && status.st_ino == source->input.inode;
+           descriptor_same_file(&status, &source->input.status);
 }
 
-/* Returns true if the open file was last modified when the source was opened. */
-static bool is_unmodified(const struct source *source, int file)
+const struct stat *source_status(const struct source *source)
 {
-    const struct timespec *const before = &source->input.modified;
-    struct stat status;
-    return fstat(file, &status) == 0 && status.st_mtim.tv_sec == before->tv_sec &&
-           status.st_mtim.tv_nsec == before->tv_nsec;
-}
-
-bool source_is_unmodified(const struct source *source)
-{
-    return source->input.file < 0 || /* closed at its end, so nothing will be read */
-           is_unmodified(source, source->input.file);
-}
-
-bool source_has_changed(const struct source *source, int file)
-{
-    return source_is_file(source, file) && !is_unmodified(source, file);
+    return &source->input.status;
 }
 
 bool source_is_all_of(const struct source *source, const char *path, const struct stat *status)
 {
     const bool is_pipe = S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode);
-    const bool is_same_file =
-        status->st_dev == source->input.device && status->st_ino == source->input.inode;
-    return (source->is_standard_input && is_standard_input(path)) || (is_same_file && is_pipe);
+    return (source->is_standard_input && is_standard_input(path)) ||
+           (is_pipe && descriptor_same_file(status, &source->input.status));
 }
 
 void source_park(struct source *source)

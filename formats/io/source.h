@@ -73,9 +73,8 @@ void source_note_codec(struct source *source, const struct codec *codec);
 /* Returns true if the source is a regular file, and the same file as the descriptor `file`. */
 bool source_is_file(const struct source *source, int file);
 
-/* Returns true if the open file has not been modified since it was opened, by its times. Otherwise
- * returns false, with errno if that could not be found out. */
-bool source_is_unmodified(const struct source *source);
+/* Returns the status that the file had when it was opened. */
+const struct stat *source_status(const struct source *source);
 
 /* Returns true if no bytes are left at the path, a file with this status, once the source was read:
  * both are standard input, or the same pipe or socket. */
@@ -104,10 +103,6 @@ void source_prefetch(const struct source *source, size_t bytes);
  * Sets *ended at the end and after a read error, which the next read reports. Returns the number of
  * bytes that can be read at once. Without reading ahead, returns at once. */
 uint64_t source_await(struct source *source, uint64_t want, bool *ended);
-
-/* Returns true if `file` is the regular file of the source, and was modified after it was opened.
- */
-bool source_has_changed(const struct source *source, int file);
 
 /* Stops reading ahead, and waits for its thread, which owns the position until then. Returns the
  * number of decoded bytes not yet read, or SIZE_UNKNOWN. It is known for regular files, plain or of

@@ -328,7 +328,7 @@ if [ -n "$fault_library" ]; then
         GPUSORT="$GPUSORT" "$GPUSORT" -nr both.txt -o both.txt 2>second || status=$?
     ok 'a file that was overwritten while it was sorted is not replaced' [ "$status" -eq 2 ]
     ok_same_bytes 'it is left as it was overwritten' both.txt numbers.sorted
-    ok 'this is reported' grep -qx 'gpusort: both.txt: it was changed while it was sorted, so it is not .*' second
+    ok 'this is reported' grep -qx 'gpusort: both.txt: it was changed while this job ran; nothing .*' second
     cp numbers.txt locked.txt
     ok_file 'a file that a script locks by lockf(3)' locked.txt numbers.sorted -- \
         python3 -c 'import fcntl, subprocess, sys
@@ -345,7 +345,7 @@ sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n locked.txt -o locked.txt
     ok_file 'a file that a script locks by flock(1)' locked.txt numbers.sorted -- \
         flock locked.txt "$GPUSORT" -n --in-place locked.txt
 
-    changed='shared.f64: it was changed while it was sorted; nothing is written$'
+    changed='shared.f64: it was changed while this job ran; nothing is written: .*$'
     # The first bytes are read to see what they are, before the file is opened as the output.
     for call in read:1 read:2 pread:1; do
         cp f8.2200000.f64 ours.f64
@@ -360,12 +360,12 @@ sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n locked.txt -o locked.txt
         ok_same_bytes "appended to at $call: it is left as it is" shared.f64 \
             <(cat f8.2200000.f64 - <<<12345678 | head -c 17600008)
         meanwhile "replaced at $call" $call 'mv shared.f64 moved.f64; echo 1 >shared.f64' \
-            'shared.f64: it was moved, removed or replaced meanwhile; nothing is written$'
+            'shared.f64: it was moved, removed or replaced while this job ran; nothing is written: .*$'
         ok_same_bytes "replaced at $call: the old file is left" moved.f64 f8.2200000.f64
         ok_same_bytes "replaced at $call: and the new one" shared.f64 <(echo 1)
         rm shared.f64
         meanwhile "removed at $call" $call 'rm shared.f64' \
-            'shared.f64: (it was moved, removed or replaced meanwhile; nothing is written|No such file or directory)$'
+            'shared.f64: (it was moved, removed or replaced while this job ran|No such file or directory$)'
         ok "removed at $call: no file is made" test ! -e shared.f64
     done
 else

@@ -261,6 +261,60 @@ ok_prints 'a file with two names meanwhile is refused' \
     meanwhile ln place/old place/out
 ok_prints 'a file with two names meanwhile stays' 'old\nold\n' -- cat place/old place/out
 
+# An output that replaces an input, which another job, a log rotation or a writer changes before the pipe has data.
+# is_reading PID FILE: the process or a child has opened the file, or a copy of standard input.
+is_reading() {
+    local process
+    for process in $1 $(children "$1"); do
+        [ -z "$(find "/proc/$process/fd" ! -name 0 -lname "$PWD/$2" 2>/dev/null)" ] || return 0
+    done
+    return 1
+}
+# overtaken NAME CAUSE COMMAND WORD...: `gpusort WORD... pipe` is refused, because of COMMAND, whose result stays, and no
+# temporary.
+overtaken() {
+    local name=$1 cause=$2 command=$3 sorter status=0
+    shift 3
+    fresh_place && seq 3 >place/out && ln -s out place/link
+    touch -d '1 minute ago' place/out # a file's times have a resolution of some milliseconds
+    rm -f pipe && mkfifo pipe
+    "$GPUSORT" "$@" pipe <place/out 2>said &
+    sorter=$!
+    {
+        for _ in {1..400}; do
+            ! is_reading $sorter place/out || break
+            sleep 0.01
+        done
+        eval "$command"
+        rm -rf expected && cp -a place expected
+        echo 5
+    } >pipe || true
+    wait $sorter || status=$?
+    {
+        [ $status -eq 2 ] || echo "exit status $status"
+        [ "$(wc -l <said)" -eq 1 ] || echo 'not one line on standard error'
+        grep -q "^gpusort: place/[outlink]*: it was $cause while this job ran; nothing is written" said || cat said
+        diff --no-dereference -r expected place || true
+    } >"$work/log/problems" 2>&1
+    pass_unless_said "$name: $*" "$work/log/problems"
+}
+another_job='echo 1000 | "$GPUSORT" -n place/out - -o place/out'
+for words in '-n place/out -o place/out' '-n - -o place/out' '-nm place/out -o place/out' \
+    '--format=raw --type=u16 place/out -o place/out' '-n place/out -o place/link'; do
+    IFS=' ' read -r -a words <<<"$words"
+    overtaken 'another job replaces an input that is the output' 'moved, removed or replaced' "$another_job" "${words[@]}"
+    overtaken 'an input that is the output is rotated' 'moved, removed or replaced' \
+        'mv place/out place/out.1; echo fresh >place/out' "${words[@]}"
+    overtaken 'an input that is the output is moved away' 'moved, removed or replaced' 'mv place/out place/moved' \
+        "${words[@]}"
+    overtaken 'an input that is the output is written to' changed 'echo more >>place/out' "${words[@]}"
+done
+fresh_place
+cp input place/out
+ok_file 'an input that is the output, and named twice' place/out <(sort -n input input) -- \
+    gpusort -n place/out place/../place/out -o place/out
+fresh_place
+
 # ---- signals -------------------------------------------------------------------------------------
 
 ulimit -c 0
