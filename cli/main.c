@@ -80,9 +80,9 @@ struct outcome {
     char *members; /* for stats_print_json; the caller frees it; NULL: none */
 };
 
-/* Returns true if the one input begins with a line, after its header, in which a key that should be
- * a number has it in quotes. */
-static bool has_quoted_number(const struct job *job)
+/* Returns the first key that should be a number but has it in quotes, in the line with which the
+ * one input begins, after its header. NULL: none. */
+static const struct line_key *find_quoted_number(const struct job *job)
 {
     const struct line_order *const order = &job->line_order;
     const unsigned char *head;
@@ -90,7 +90,7 @@ static bool has_quoted_number(const struct job *job)
     struct error error = {0}; /* is found again when the input is read */
     if (!job->keep_lines || job->reader_count != 1 ||
         !source_peek(job->readers[0].source, 1, &head, &bytes, &error))
-        return false;
+        return NULL;
     const char *line = (const char *)head;
     const char *const text_end = line + bytes, *end = memchr(line, order->terminator, bytes);
     for (size_t i = 0; i < job->header_lines && end; i++) {
@@ -103,9 +103,9 @@ static bool has_quoted_number(const struct job *job)
             line_key_find(order->separator, &order->keys[i], line, (size_t)(end - line));
         if (kind != LINE_STRICT && kind != LINE_BYTES && key.length > 2 && key.text[0] == '"' &&
             memchr("+-.0123456789", key.text[1], 13))
-            return true;
+            return &order->keys[i];
     }
-    return false;
+    return NULL;
 }
 
 /* Reports what may not be meant: that the first line is sorted with its byte order mark, and on a
@@ -134,11 +134,14 @@ static void report_doubts(const struct options *options, const struct plan *plan
             return;
         }
     }
-    if (on_terminal && options->check != CHECK_QUIET && has_quoted_number(job))
+    const struct line_key *const key =
+        on_terminal && options->check != CHECK_QUIET ? find_quoted_number(job) : NULL;
+    if (key)
         fprintf(stderr,
-                "gpusort: %s:%zu: a number in quotes counts as no number (tr -d '\"' removes "
-                "quotes)\n",
-                source_name(job->readers[0].source), job->header_lines + 1);
+                "gpusort: %s:%zu: a number in quotes counts as no number (a key that begins with "
+                "-k %zu.%zu leaves the quote out)\n",
+                source_name(job->readers[0].source), job->header_lines + 1, key->begin.field + 1,
+                key->begin.character + 2);
 }
 
 /* Runs the plan once, and ends its progress. Fills *outcome, also after a failure. *is_undone: it

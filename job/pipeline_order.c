@@ -15,31 +15,43 @@ static bool is_same_header(const struct lines_header *a, const struct lines_head
     return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->text, b->text, a->bytes) == 0);
 }
 
+/* Returns true if the header begins with a byte order mark of UTF-8. */
+static bool has_mark(const struct lines_header *header)
+{
+    return header->bytes >= 3 && memcmp(header->text, "\xef\xbb\xbf", 3) == 0;
+}
+
 /* Returns the bytes of the header that editors show: without a byte order mark of UTF-8 and
  * carriage returns. They are moved to its beginning. */
 static size_t keep_shown(struct lines_header *header)
 {
     char *const text = header->text;
     size_t kept = 0;
-    for (size_t i = header->bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-         i < header->bytes; i++)
+    for (size_t i = has_mark(header) ? 3 : 0; i < header->bytes; i++)
         if (text[i] != '\r')
             text[kept++] = text[i];
     return header->bytes = kept;
 }
 
-/* Sets the error of two headers that differ, and changes them. */
+/* Sets the error of two headers that differ, and changes them. The advice damages no file: only one
+ * that begins with a mark loses its first bytes. */
 static bool refuse_header(const struct source *source, const struct source *first_source,
                           struct lines_header *header, struct lines_header *first,
                           struct error *error)
 {
-    const bool looks_same =
-        keep_shown(header) == keep_shown(first) && is_same_header(header, first);
-    return error_set(error, "%s: its header is not that of %s%s", source_name(source),
-                     source_name(first_source),
-                     looks_same ? ", in carriage returns (tr -d '\\r') or a byte order mark "
-                                  "(tail -c +4)"
-                                : "");
+    const char *const name = source_name(source), *const first_name = source_name(first_source);
+    const bool is_marked = has_mark(header), is_first_marked = has_mark(first);
+    if (keep_shown(header) != keep_shown(first) || !is_same_header(header, first))
+        return error_set(error, "%s: its header is not that of %s", name, first_name);
+    if (is_marked == is_first_marked)
+        return error_set(error,
+                         "%s: its header is not that of %s, in carriage returns (tr -d '\\r' "
+                         "removes them)",
+                         name, first_name);
+    return error_set(error,
+                     "%s: its header is not that of %s, in the byte order mark that %s begins with "
+                     "(tail -c +4 removes it)",
+                     name, first_name, is_marked ? name : first_name);
 }
 
 bool job_take_headers(const struct job *job, struct lines_header *first, struct error *error)

@@ -95,41 +95,40 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
 #define TRUTH "([Tt]rue|TRUE|[Ff]alse|FALSE)"
 #define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
 
-static const char numbers_of_a_line[] = "each number has to be on a line of its own";
+#define ONE_IN_A_LINE "each number has to be on a line of its own"
 
 /* The probable meaning of a line, as an extended regular expression for its text, and advice: for
- * lines, and for numbers that are read from text (NULL: none). The first match counts. */
+ * lines, and for numbers that are read from text (NULL: none). The first match counts. Advice must
+ * do no harm if the line means something else. */
 static const struct meaning {
     const char *pattern, *lines, *numbers;
 } meanings[] = {
 #define SAME(advice) advice, advice
+/* Advice that damages a table says what a table needs. */
+#define COLUMNS(advice)                                                                            \
+    advice "; columns are for -t and -k", advice "; if commas separate columns, " ONE_IN_A_LINE
 #define OCTET "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" /* of an IPv4 address */
     {"\n", "the lines of -z end with NUL, and this has a newline in it", NULL},
     {"\r", SAME("lines have to end with a newline, not with a carriage return (tr '\\r' '\\n')")},
     {"^[-+]?[1-9][0-9]{0,2},[0-9]{3}$",
-     "a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal comma, "
-     "replaced by a point (tr , .); columns are for -t and -k",
-     "a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal comma, "
-     "replaced by a point (tr , .)"},
+     COLUMNS("a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal "
+             "comma, replaced by a point (tr , .)")},
     {"^[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?$",
-     "commas that group digits have to be removed (tr -d ,); columns are for -t and -k",
-     "commas that group digits have to be removed (tr -d ,)"},
+     COLUMNS("commas that group digits have to be removed (tr -d ,)")},
     {"^(" OCTET "[.]){3}" OCTET "$", "-t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such addresses", NULL},
     {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$",
-     SAME("points that group digits have to be removed, and a decimal comma to become a point "
-          "(tr -d . | tr , .)")},
+     COLUMNS("points that group digits have to be removed, and a decimal comma to become a point "
+             "(tr -d . | tr , .)")},
     {"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]{0,2})){2,3}$",
      "-t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such versions, but no dates that begin with the day",
      NULL},
-    {"^[-+]?[0-9]*,[0-9]+$",
-     "a decimal comma has to become a point (tr , .); columns are for -t and -k",
-     "a decimal comma has to become a point (tr , .)"},
+    {"^[-+]?[0-9]*,[0-9]+$", COLUMNS("a decimal comma has to become a point (tr , .)")},
     {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)[dDqQ][-+]?[0-9]+$",
      SAME("the exponent has to be written with E (tr DdQq E)")},
     {"^[-+]?[1-9][0-9]{0,2}(_[0-9]{3})+([.][0-9_]*)?$",
-     SAME("underscores have to be removed (tr -d _)")},
+     SAME("underscores that group digits have to be removed (tr -d _)")},
     {"^[-+]?[1-9][0-9]{0,2}('[0-9]{3})+([.][0-9]*)?$",
-     SAME("apostrophes have to be removed (tr -d \\')")},
+     SAME("apostrophes that group digits have to be removed (tr -d \\')")},
     {"^[\"'][-+]?[0-9.][^\"';\t]*[\"']$", SAME("quotes have to be removed (tr -d \\\"\\')")},
     {"^[-+]?[$] ?[-+]?[0-9.]", SAME("the $ has to be removed (tr -d '$')")},
     {"^-?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes",
@@ -139,17 +138,18 @@ static const struct meaning {
     {"^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-k1 sorts such times, by their bytes",
      "times are read only as counts of a unit, such as seconds"},
     {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) ?([^ -~]|[A-Za-z%])+$", NULL,
-     "what follows the number has to be removed"},
+     "what follows the number has to be removed, if it is the same unit in all lines"},
     {"\xe2\x88\x92", SAME("its minus sign is U+2212, not the - of ASCII")},
     {"\xef\xbc[\x90-\x99]", SAME("its digits are full-width, not those of ASCII")},
     {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
-    {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", "columns are for -t and -k", numbers_of_a_line},
+    {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", "columns are for -t and -k", ONE_IN_A_LINE},
     {"[,;|\t ]", "columns are for -t and -k", NULL},
     {"^" TRUTH "$", "-k1 sorts lines by their bytes", "truth values have to be written as 1 and 0"},
     {"^" MISSING "$", "-k1 sorts lines by their bytes",
      "a missing number has to be written as nan, or removed"},
     {"^[\"']?[[:alpha:]\x80-\xff]", "-k1 sorts lines by their bytes", NULL},
 #undef OCTET
+#undef COLUMNS
 #undef SAME
 };
 
@@ -266,7 +266,7 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
 bool line_error_set_too_long(struct error *error, const char *file, size_t line_number)
 {
     return error_set(error, "%s:%zu: lines of 1 MiB and more are not read: %s", file, line_number,
-                     numbers_of_a_line);
+                     ONE_IN_A_LINE);
 }
 
 bool line_error_set_no_memory(struct error *error, const char *file, size_t bytes)

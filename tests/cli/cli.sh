@@ -166,10 +166,10 @@ hints() {
 for title in price '"price"' 'id,price' '# prices' 'Gr\xc3\xb6\xc3\x9fe' _x "'a b'" 'GPU time' infant index 'x1 2'; do
     hints "$title" '--header sets a title line apart'
 done
-for number in -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,"; done
-for number in 1,234 -12,345; do hints $number "a comma that groups .*tr -d ,.*, or, if it is a decimal comma, .*tr , \."; done
-for number in 1,5 -0,5 0,125 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \."; done
-for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; points .*tr -d \. "; done
+for number in -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,.; columns are for"; done
+for number in 1,234 -12,345; do hints $number "a comma that groups .*tr -d ,.*, or, if it is a decimal comma, .*tr , \..; columns are for"; done
+for number in 1,5 -0,5 0,125 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \..; columns are for"; done
+for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; points .*tr -d \. .*; columns are for"; done
 for number in 192.168.0.1 10.0.0.1 192.168.100.200; do
     hints $number "read only '[0-9.]+' of it; -t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such addresses$"
 done
@@ -206,8 +206,11 @@ ok_prints 'what the hint says is done' 'price\n1\n3\n' -- gpusort --header title
 printf '%s\n' 1534 1.5D+03 '"7"' >spelled
 ok_prints 'so is what it says of numbers' '7\n1.5E+03\n1534\n' -- \
     bash -c "tr DdQq E <spelled | tr -d \\\"\\' | \"\$0\"" "$GPUSORT"
+# What would merge the columns of a table says so.
+columns='; if commas separate columns, each number has to be on a line of its own$'
 for line in 'price:a title line has to be removed .tail -n .2.$' '1_000:underscores' '1.5D3:the exponent has to be written with E' \
-    '5kg:what follows the number has to be removed$' '1,234,567:commas that group digits have to be removed .tr -d ,.$' \
+    '5kg:what follows the number has to be removed, if it is the same unit in all lines$' "1,234,567:commas .*tr -d ,.$columns" \
+    "1,2:a decimal comma .*tr , ..$columns" "1,234:a comma that groups .*tr , ..$columns" "1.234,56:points .*$columns" \
     '1 2:each number has to be on a line of its own$' '1,2,3:each number has' '1 234 567:each number has to be on a line of its own$' '2;-.5:each number has' '4K:the suffix .*numfmt' \
     'True:truth values have to be written as 1 and 0$' 'false:truth values' '2024-01-31:dates are read only as counts' \
     'NA:a missing number has to be written as nan, or removed$' '"null":a missing number'; do

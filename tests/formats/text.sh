@@ -92,7 +92,7 @@ says "1: '1.000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16LE .*; -
 says "1: '.0001.000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16BE -t UTF-8\)$" '\0001\0\n' --type=f64
 says "1: '1.0122' is not a number: .*; the lines of -z end with NUL, and this has a newline in it$" '1\n2\0' -z
 says "1: '.377.033\[1m' is not a number$no_number" '\377\033[1m'
-says "1: '0{40}\.\.\.' is not a number: what follows the number has to be removed$" '%050dx' --type=f64
+says "1: '0{40}\.\.\.' is not a number: what follows the number has to be removed, if it is the same unit in all lines$" '%050dx' --type=f64
 says "1: lines of 1 MiB and more are not read: each number has to be on a line of its own$" \
     '%01048576d' --type=f64
 printf '7%0300000d.%0300000de-300000\n' 0 0 >long
