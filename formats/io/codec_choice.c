@@ -19,8 +19,8 @@ _Static_assert(LOOK_BYTES <= SOURCE_PEEK_MAX, "room at the head");
 
 /* The first bytes of the file, already read. */
 struct head {
-    unsigned char *data; /* room for SOURCE_PEEK_MAX bytes */
-    size_t bytes;
+    unsigned char *data;
+    size_t room, bytes;
 };
 
 /* Some bytes of the file. */
@@ -35,9 +35,10 @@ struct look {
 static bool read_head(struct input_file *input, struct head *head, size_t want, struct error *error)
 {
     while (head->bytes < want && !input->has_ended) {
-        const size_t room = (want > HEAD_BYTES ? want : HEAD_BYTES) - head->bytes;
+        const size_t most = want > HEAD_BYTES ? want : HEAD_BYTES;
+        const size_t end = most < head->room ? most : head->room;
         size_t got;
-        if (!input_file_read_once(input, head->data + head->bytes, room, &got, error))
+        if (!input_file_read_once(input, head->data + head->bytes, end - head->bytes, &got, error))
             return false;
         head->bytes += got;
     }
@@ -111,20 +112,26 @@ static bool judge_content(struct input_file *input, const struct codec *codec, s
     return ok;
 }
 
-bool codec_choose(struct input_file *input, const struct source_spec *spec, unsigned char *data,
-                  size_t *bytes, struct codec_choice *choice, struct error *error)
+size_t codec_choice_room(const struct input_file *input)
 {
-    struct head head = {data, 0};
+    return input->is_sized ? HEAD_BYTES
+                           : SOURCE_PEEK_MAX; /* a look at a regular file has its own */
+}
+
+bool codec_choose(struct input_file *input, const struct source_spec *spec, unsigned char *data,
+                  size_t room, struct codec_choice *choice, struct error *error)
+{
+    struct head head = {data, room, 0};
     size_t stem_length;
     bool ok = read_head(input, &head, MAGIC_BYTES, error);
     const struct codec *const found = codec_find_by_magic(head.data, head.bytes);
-    *choice = (struct codec_choice){spec->codec ? spec->codec : found, false};
+    *choice = (struct codec_choice){spec->codec ? spec->codec : found, false, 0};
     if (ok && choice->codec->decode && choice->codec != found)
         ok = error_set(error, "%s: this is no %s data", input->name, choice->codec->name);
     const bool is_named = codec_find_by_name(spec->path, &stem_length) == found;
     if (ok && found->decode && !spec->codec && !is_named &&
         (spec->is_text || found->skippable_bytes(head.data, head.bytes) > 0))
         ok = judge_content(input, found, &head, spec->is_text, choice, error);
-    *bytes = head.bytes;
+    choice->bytes = head.bytes;
     return ok;
 }

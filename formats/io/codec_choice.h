@@ -16,11 +16,16 @@
 struct codec_choice {
     const struct codec *codec;
     bool is_unproven; /* only skippable frames of it were found so far */
+    size_t bytes;     /* of the file, read to `data` */
 };
 
-/* Reads the first bytes of the file to data[0..SOURCE_PEEK_MAX), sets *bytes, and chooses the codec
- * by the rules of source_open_as(). Reads no more than is needed for the choice. */
+/* Returns the most bytes that codec_choose() reads to `data`. */
+size_t codec_choice_room(const struct input_file *input);
+
+/* Reads the first bytes of the file to data[0..room), and chooses the codec by the rules of
+ * source_open_as(). Reads no more than is needed for the choice. There is room for
+ * codec_choice_room() bytes, or for more than a regular file has. */
 bool codec_choose(struct input_file *input, const struct source_spec *spec, unsigned char *data,
-                  size_t *bytes, struct codec_choice *choice, struct error *error);
+                  size_t room, struct codec_choice *choice, struct error *error);
 
 #endif

@@ -33,18 +33,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES SOURCE_PEEK_MAX
-
 /* Minimum number of decoded bytes left for which threads are started, which takes about 1 ms. */
 #define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
 
 /* Bytes that source_store() reads at a time. */
 #define STORE_BYTES ((size_t)1 << 20)
 
-/* Peeked bytes: data[begin..end) of BUFFER_BYTES. */
+/* Peeked bytes: data[begin..end) of `room` bytes. All inputs are open at once, so a small file has
+ * little room. */
 struct buffer {
     unsigned char *data;
-    size_t begin, end;
+    size_t begin, end, room;
 };
 
 struct source {
@@ -67,11 +66,35 @@ static size_t buffered(const struct buffer *buffer)
     return buffer->end - buffer->begin;
 }
 
-static bool buffer_allocate(struct source *source, struct buffer *buffer, struct error *error)
+/* Minimum room, for more than the magic of a codec. */
+#define ROOM_MIN ((size_t)64)
+
+/* Moves the bytes to memory for `room` bytes, which hold them. */
+static bool buffer_move(struct source *source, struct buffer *buffer, size_t room,
+                        struct error *error)
 {
-    if (!buffer->data)
-        buffer->data = malloc(BUFFER_BYTES);
-    return buffer->data || error_set(error, "%s: no memory to read it", source->name);
+    unsigned char *const data = malloc(room);
+    const size_t bytes = buffered(buffer);
+    if (!data)
+        return error_set(error, "%s: no memory to read it", source->name);
+    if (bytes > 0)
+        memcpy(data, buffer->data + buffer->begin, bytes);
+    free(buffer->data);
+    *buffer = (struct buffer){data, 0, bytes, room};
+    return true;
+}
+
+/* Makes room for `want` bytes, or for all that a plain regular file has left, if that is less, and
+ * one more byte, with which its end is found. */
+static bool buffer_prepare(struct source *source, struct buffer *buffer, size_t want,
+                           struct error *error)
+{
+    const struct input_file *const input = &source->input;
+    const uint64_t left = input->offset < input->bytes ? input->bytes - input->offset : 0;
+    if (input->is_sized && !source->frames && buffered(buffer) + left < want)
+        want = buffered(buffer) + (size_t)left + 1;
+    want = want > ROOM_MIN ? want : ROOM_MIN;
+    return buffer->room - buffer->begin >= want || buffer_move(source, buffer, want, error);
 }
 
 /* Returns true if neither the file nor the bytes read ahead have more. */
@@ -196,24 +219,22 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
 /* Reads the first block, and finds the codec. */
 static bool find_codec(struct source *source, const struct source_spec *spec, struct error *error)
 {
-    struct buffer head = {0};
-    if (!buffer_allocate(source, &head, error))
-        return false;
-    source->peeked = head; /* from here on source_close frees it */
+    struct buffer *const head = &source->peeked;
     struct codec_choice choice;
-    if (!codec_choose(&source->input, spec, head.data, &head.end, &choice, error))
+    if (!buffer_prepare(source, head, codec_choice_room(&source->input), error) ||
+        !codec_choose(&source->input, spec, head->data, head->room, &choice, error))
         return false;
+    head->end = choice.bytes;
     source->codec = choice.codec;
     source->is_unproven = choice.is_unproven;
     if (!source->codec->decode) {
-        source->peeked = head;
         source->ended = source->input.has_ended;
         return !source->ended ||
-               input_file_check_whole(&source->input, source->input.offset, error);
+               (buffer_move(source, head, head->end + 1, error) && /* a pipe had all room */
+                input_file_check_whole(&source->input, source->input.offset, error));
     }
-    source->peeked = (struct buffer){0};
     if (!source->input.is_sized ||
-        !source->codec->content_bytes(source->input.file, source->input.offset - head.end,
+        !source->codec->content_bytes(source->input.file, source->input.offset - head->end,
                                       source->input.bytes, &source->content_left))
         source->content_left = SIZE_UNKNOWN;
     const struct frame_reader_spec reader = {.name = source->name,
@@ -223,7 +244,11 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
                                              .threads = source->input.threads,
                                              .readers = spec->readers > 0 ? spec->readers : 1,
                                              .origin = spec->offset};
-    source->frames = frame_reader_open(&reader, head.data, head.end, BUFFER_BYTES, error);
+    if (head->room < SOURCE_PEEK_MAX && !buffer_move(source, head, SOURCE_PEEK_MAX, error))
+        return false;
+    const struct buffer taken = *head;
+    *head = (struct buffer){0};
+    source->frames = frame_reader_open(&reader, taken.data, taken.end, taken.room, error);
     return source->frames;
 }
 
@@ -427,17 +452,21 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
     struct buffer *peeked = &source->peeked;
     if (want > SOURCE_PEEK_MAX)
         want = SOURCE_PEEK_MAX;
-    if (!buffer_allocate(source, peeked, error))
-        return false;
-    if (peeked->begin + want > BUFFER_BYTES) {
+    const bool has_more = !has_ended(source);
+    if (peeked->begin > 0 && peeked->begin + want > peeked->room) {
         memmove(peeked->data, peeked->data + peeked->begin, buffered(peeked));
         peeked->end -= peeked->begin;
         peeked->begin = 0;
     }
+    if ((has_more || !peeked->data) && !buffer_prepare(source, peeked, has_more ? want : 1, error))
+        return false;
     while (buffered(peeked) < want && !has_ended(source)) {
         size_t got, observed;
-        const size_t missing = want - buffered(peeked);
-        if (!read_some(source, peeked->data + peeked->end, missing, NULL, &got, &observed, error))
+        if (peeked->end == peeked->room && !buffer_move(source, peeked, want, error))
+            return false; /* the file has grown */
+        const size_t room = peeked->room - peeked->end, missing = want - buffered(peeked);
+        if (!read_some(source, peeked->data + peeked->end, room < missing ? room : missing, NULL,
+                       &got, &observed, error))
             return false;
         peeked->end += got;
     }

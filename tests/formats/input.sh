@@ -261,6 +261,15 @@ if [ -n "$fault_library" ]; then
         cp numbers changing
         changed 'printf 1234 >>changing' 'the file grew while it was read$' $words
     done
+    # Little is read of a small file at first, and there is little room for it.
+    for words in '-n' '-nm' '' '--format=text --type=u32 --output-format=text'; do
+        for call in 1 2; do
+            echo 5 >changing
+            ok_output "text that grows is read to its end: $words, read $call" <(seq 5 200000) -- \
+                env FAULT_RUN='seq 6 200000 >>changing' FAULT=read:$call:run LD_PRELOAD="$fault_library" \
+                "$GPUSORT" --device=cpu $words changing
+        done
+    done
 else
     skip 'files that change while they are read' 'no calls fail in this build'
 fi

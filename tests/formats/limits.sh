@@ -243,6 +243,13 @@ END
     for limit in 100000 60000; do
         ok_output "a merge, ulimit -v $limit" expected -- within -v $limit "$GPUSORT" -m -n many.up many.up
     done
+    mkdir -p small
+    for i in {1..3000}; do echo "$i" >"small/$i"; done
+    : >small/empty
+    for words in '-n' '-nm' '--type=u16 --format=text --output-format=text'; do
+        ok_output "3001 small files, ulimit -v 250000: $words" <(seq 3000) -- \
+            within -v 250000 "$GPUSORT" $words small/*
+    done
     if unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
         for file in memory.max memory.high; do
             ok_says "lines are sorted in parts: $file" 'sorted parts stored' -- \
