@@ -20,16 +20,46 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- The time that OpenMP's threads spin ----
+/* ---- Settings of OpenMP ----
+ *
+ * libgomp reads its environment when it is loaded. Linked statically, as the Makefile does if it
+ * can, that is after this constructor. Settings of the user are kept, except invalid ones: libgomp
+ * ignores them and prints a message, also before the object of --stats=json. sort(1) ignores them.
  *
  * At the end of a loop, libgomp's threads spin for milliseconds before they sleep. On busy
  * processors that takes time from other threads: 1e6 lines with two threads on two busy cores took
- * 137 ms, and 64 ms if threads sleep at once (an AMD EPYC (Zen 5), 2026-11). libgomp reads its
- * environment when it is loaded. Linked statically, as the Makefile does if it can, that is after
- * this constructor. Settings of the user are kept.
+ * 137 ms, and 64 ms if threads sleep at once (an AMD EPYC (Zen 5), 2026-11).
  */
-__attribute__((constructor(101))) static void limit_spinning(void)
+
+/* Returns true for positive numbers with commas between them. Each may have one of the units. */
+static bool are_numbers(const char *text, const char *units)
 {
+    char *end;
+    do {
+        errno = 0;
+        const long number = strtol(text, &end, 10); /* 0 if there is none */
+        if (number <= 0 || errno)
+            return false;
+        end += strspn(end, " ");
+        end += *end && strchr(units, *end);
+        text = end + 1;
+    } while (*end == ',');
+    return !*end;
+}
+
+__attribute__((constructor(101))) static void set_openmp(void)
+{
+    static const struct {
+        const char *name, *units;
+    } numbers[] = {{"OMP_NUM_THREADS", ""},
+                   {"OMP_THREAD_LIMIT", ""},
+                   {"OMP_STACKSIZE", "BKMGbkmg"},
+                   {"GOMP_STACKSIZE", "BKMGbkmg"}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const char *const value = getenv(numbers[i].name);
+        if (value && !are_numbers(value, numbers[i].units))
+            (void)unsetenv(numbers[i].name);
+    }
     if (!getenv("OMP_WAIT_POLICY"))
         (void)setenv("GOMP_SPINCOUNT", "1000", 0); /* some microseconds */
 }

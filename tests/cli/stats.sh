@@ -97,6 +97,20 @@ stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((2 * 
 stats '--stats=json: nothing at all' "s['data']['numbers'] == 0" -- --format=raw --type=u8 /dev/null
 stats '--stats=json with -q' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
 
+# Settings of OpenMP that are not valid are ignored without a message of its library, if that is linked statically.
+if ldd "$GPUSORT" 2>/dev/null | grep -q libgomp; then
+    skip 'settings of OpenMP that are not valid' 'the library reads them before the program starts'
+else
+    for setting in OMP_NUM_THREADS= OMP_NUM_THREADS=x OMP_NUM_THREADS=0 OMP_NUM_THREADS=2k 'OMP_NUM_THREADS=2,' \
+        OMP_STACKSIZE=x OMP_STACKSIZE= OMP_STACKSIZE=99999999999999999999 OMP_THREAD_LIMIT=; do
+        ok_prints "$setting has no effect and no message" '1\n2\n' -- env "$setting" "$GPUSORT" -n <(printf '2\n1\n')
+    done
+    for setting in OMP_NUM_THREADS=3 'OMP_NUM_THREADS= 3 , 2'; do
+        env OMP_STACKSIZE=4M "$setting" "$GPUSORT" --stats=json data.f64 -o out 2>json
+        ok_json "$setting is obeyed" "s['device']['threads'] == 3" json
+    done
+fi
+
 # Names of arbitrary bytes: JSON escapes or replaces characters that cannot be shown; text replaces them.
 odd=$'a "b"\\ \t\n\001\177 \xc3\xa9 \xff \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\xaf \xc2\x9b \xe2\x80\xae \xf3\xa0\x81\x81 \xe2\x82'
 cp data.f64 "$odd.f64"
