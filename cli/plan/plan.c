@@ -378,23 +378,6 @@ static bool overwrites_input(const struct options *options)
     return false;
 }
 
-/* Returns the type that the extension of a name spells, as this program or NumPy does, in any case.
- * NULL: none. */
-static const struct key_type *find_type_in_name(const char *name)
-{
-    size_t length;
-    codec_find_by_name(name, &length);
-    for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
-        char extension[2][32];
-        snprintf(extension[0], sizeof extension[0], ".%s", key_types[i].name);
-        snprintf(extension[1], sizeof extension[1], ".%s", key_types[i].numpy_name);
-        for (size_t j = 0; j < 2; j++)
-            if (file_name_has_extension(name, length, extension[j]))
-                return &key_types[i];
-    }
-    return NULL;
-}
-
 /* Refuses an output name of raw numbers that its content would not match: "-o x.u32" for doubles,
  * or x.bin for text, would mislead the next reader of the file. An output format that is given by
  * an option allows any name, except for raw numbers made of text without --type, which are doubles
@@ -411,11 +394,8 @@ static bool check_output_name(const struct options *options, const struct plan *
         (is_said && !(is_raw && is_type_unsaid(options, job))))
         return true;
     const struct format *const format = format_find_by_name(options->output, &named);
-    if (!format)
-        named = find_type_in_name(options->output);
-    const bool is_named_raw = format == &format_raw || named;
     const bool is_true = is_raw && (!named || named == type);
-    if (!is_named_raw || is_true || (!named && overwrites_input(options)))
+    if (format != &format_raw || is_true || (!named && overwrites_input(options)))
         return true;
     const bool is_text = job->output_format == &format_text;
     const unsigned char *head;

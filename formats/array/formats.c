@@ -19,12 +19,12 @@ const struct format *format_find(const char *name)
     return NULL;
 }
 
-/* Returns the key type with the name of the extension (".f64"), or NULL. NumPy's names are not
- * used. */
+/* Returns the key type with the name of the extension (".f64", ".float64"), or NULL. */
 static const struct key_type *type_of_extension(const char *extension)
 {
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++)
-        if (strcmp(key_types[i].name, extension + 1) == 0)
+        if (strcmp(key_types[i].name, extension + 1) == 0 ||
+            strcmp(key_types[i].numpy_name, extension + 1) == 0)
             return &key_types[i];
     return NULL;
 }

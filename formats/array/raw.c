@@ -84,7 +84,7 @@ static bool raw_write_keys(struct sink *sink, const struct layout *layout, const
 }
 
 static const char *const raw_extensions[] = {
-#define X(id, bytes, kind, exponent_bits, numpy_name, numpy_letter) "." #id,
+#define X(id, bytes, kind, exponent_bits, numpy_name, numpy_letter) "." #id, "." numpy_name,
     KEY_TYPES(X)
 #undef X
         ".bin",

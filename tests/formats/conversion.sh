@@ -21,6 +21,13 @@ for type in $types; do
         --format=raw --type="$type" --output-format=npy "$type.in.raw"
     ok_writes "$type: npy to raw" "$type.sorted.raw" -- --output-format=raw "$type.in.npy"
     ok_writes "$type: text to text, as numbers" "$type.sorted.text" -- --format=text --type="$type" "$type.in.text"
+    # What an output may be called by its type, an input may be called too.
+    long=${type/#i/int} long=${long/#u/uint} long=${long/#f/float}
+    gpusort --format=text --type="$type" --output-format=raw "$type.in.text" -o "named.$long"
+    for name in $long ${long^^}; do
+        [ -e "named.$name" ] || cp "named.$long" "named.$name"
+        ok_output "$type: a file named .$name is raw" "$type.sorted.text" -- gpusort --output-format=text "named.$name"
+    done
 done
 
 "$numpy" "$tests_dir/make_data.py" keys . f64 1000
@@ -46,6 +53,7 @@ numpy.save("three", three)
 open("three.text", "w").write("-2000\n1.5\n3\n")
 open("three.lines", "w").write("-2e3\n1.5\n3\n")
 numpy.array([1, 2], "<u4").tofile("two.raw")
+numpy.array([1, 0], "<u4").tofile("order.raw")
 numpy.sort(numpy.fromfile("eight.f64")).tofile("eight.raw")
 numpy.array([1, 2], "<f8").tofile("two.doubles")' "${inexact[@]}"
 ok_writes 'big-endian npy to text' little.text -- --output-format=text big.npy
@@ -68,6 +76,7 @@ lines.json|three.lines|-n three
 lines.yaml.zst|three.lines|--no-zstd -n three
 lines.html|three.lines|-n three
 two.u32|two.raw|--type=u32 --output-format=raw two
+order.uint32|order.raw|--argsort=u32 two
 forced.u32|eight.raw|--output-format=raw eight.f64
 told.f64|two.doubles|--output-format=raw two
 x.float64.zst|eight.raw|--no-zstd eight.f64
