@@ -118,8 +118,8 @@ bool plan_take_part(struct plan *plan, size_t i, uint64_t position, uint64_t byt
 
 void plan_free_spools(struct plan *plan);
 
-/* ---- steps of plan_make(): plan_format.c, plan_raw.c, plan_device.c, plan_memory.c,
- * plan_group.c ---- */
+/* ---- steps of plan_make(): plan_format.c, plan_raw.c, plan_raw_header.c,
+ * plan_device.c, plan_memory.c, plan_group.c ---- */
 
 /* Finds the format of the input `path`, which is open as the reader's source. Sets *format, writes
  * the reason to `reason`, and sets the type in the reader's layout as far as it is known. May read
@@ -133,6 +133,11 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
  * in so many words. Consumes nothing. */
 bool plan_check_raw(const struct options *options, const struct key_type *named_type,
                     struct reader *reader, char reason[256], struct error *error);
+
+/* Refuses raw data that has lengths, a count or a header besides its numbers, which are read as
+ * `type`. Consumes nothing. */
+bool plan_check_raw_header(struct source *source, const struct key_type *type,
+                           enum key_endian endian, struct error *error);
 
 /* Chooses the backend, its device, its path and the spare backend, with the reasons. The inputs and
  * the order of the plan are decided. May read much of an input of unknown size into memory, and
