@@ -7,6 +7,7 @@
 #include "cli/plan/plan.h"
 #include "formats/array/format.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,10 @@
  *   small integers                  most are denormal, or NaNs that no computation makes
  *   large integers, random bytes    exponents over the whole range, most beyond 1e-90 and 1e90
  *   f32, f16, large i32             the lower half of a word resembles the upper half
+ *
+ * Records of doubles and other types have a period: at some of its positions, nearly all words are
+ * of such a type, and at the others nearly all are usual doubles. Denormals from an underflow, or
+ * mixtures of magnitudes, have no period.
  */
 
 /* The sample. Reading it from the page cache takes 40 microseconds, if the input is larger than
@@ -37,6 +42,16 @@
 /* 2^299 is about 1e90. */
 #define FAR_EXPONENT 299
 
+/* Maximum words of a period of records. */
+#define PERIOD_MOST ((size_t)32)
+
+/* Sign and exponent of times in ns, from the year 2000 to 2043, read as doubles. */
+#define TIMES_BEGIN 0x0d0u
+#define TIMES_END 0x200u
+
+/* Minimum of the bits in which the texts of a column differ: a few doubles may be printable. */
+#define TEXT_BITS_MIN 8
+
 /* Exponents of f32 that differ by at most this are nearly equal. */
 #define NEARLY 3
 
@@ -47,6 +62,7 @@
 struct sample {
     uint64_t words[SAMPLE_WORDS]; /* 8 bytes each, in this machine's byte order */
     size_t count;
+    uint64_t step_words; /* in the input, from the first word of a place to that of the next one */
 };
 
 /* ---- Raw data: the sample ---- */
@@ -74,6 +90,7 @@ static bool take_sample(struct source *source, enum key_endian endian, struct sa
     const bool is_all = bytes <= sizeof sample->words;
     const uint64_t step = is_all ? place_bytes : (bytes - place_bytes) / (SAMPLE_PLACES - 1) & ~15u;
     sample->count = 0;
+    sample->step_words = step / sizeof(uint64_t);
     for (size_t i = 0; i < SAMPLE_PLACES && i * step < bytes; i++) {
         uint64_t *const words = sample->words + sample->count;
         const uint64_t rest = bytes - i * step;
@@ -95,49 +112,116 @@ static bool take_sample(struct source *source, enum key_endian endian, struct sa
 struct exponents {
     size_t counted;
     size_t tiny;              /* denormal, or another NaN: small integers */
-    size_t far;               /* beyond 1e-90 and 1e90 */
+    size_t small, large;      /* normal, and below 1e-90 or beyond 1e90 */
+    size_t round;             /* of the small ones, integers divisible by 1000, as times are */
+    size_t text;              /* not tiny, and printable, perhaps with NULs at the end */
     unsigned lowest, highest; /* sign and exponent */
+    uint64_t first_text;
+    uint64_t text_changes; /* bits in which a text differs from the first one */
 };
 
-static struct exponents count_exponents(const struct sample *sample, size_t begin, size_t step)
+/* Returns true if the word, least byte first, is printable characters and then NULs. */
+static bool is_text_word(uint64_t word)
 {
-    struct exponents counts = {.lowest = ~0u};
-    for (size_t i = begin; i < sample->count; i += step) {
-        const uint64_t word = sample->words[i];
-        const int exponent = (int)(word >> 52 & 0x7ff);
-        const uint32_t payload = (uint32_t)word;
-        const bool is_special = exponent == 0x7ff && (payload == 0 || payload == 1954);
-        if (word << 1 == 0 || word == UINT64_MAX || is_special)
-            continue;
-        const unsigned top = (unsigned)(word >> 52);
-        counts.lowest = top < counts.lowest ? top : counts.lowest;
-        counts.highest = top > counts.highest ? top : counts.highest;
-        counts.counted++;
-        if (exponent == 0 || exponent == 0x7ff)
-            counts.tiny++;
-        else if (exponent < 1023 - FAR_EXPONENT || exponent > 1023 + FAR_EXPONENT)
-            counts.far++;
+    if ((word & UINT64_C(0x8080808080808080)) !=
+        0) /* of a double hardly ever 0, and fast to find */
+        return false;
+    for (; isprint((uint8_t)word); word >>= 8) {
     }
+    return word == 0;
+}
+
+static void count_exponent(struct exponents *counts, uint64_t word)
+{
+    const unsigned top = (unsigned)(word >> 52);
+    const int exponent = (int)(top & 0x7ff);
+    const uint32_t payload = (uint32_t)word;
+    const bool is_special = exponent == 0x7ff && (payload == 0 || payload == 1954);
+    if (word << 1 == 0 || word << 1 == UINT64_MAX - 1 || is_special)
+        return;
+    counts->lowest = counts->counted == 0 || top < counts->lowest ? top : counts->lowest;
+    counts->highest = top > counts->highest ? top : counts->highest;
+    counts->counted++;
+    if (exponent == 0 || exponent == 0x7ff) {
+        counts->tiny++;
+        return;
+    }
+    if (exponent < 1023 - FAR_EXPONENT) {
+        counts->small++;
+        counts->round += word % 1000 == 0;
+    }
+    counts->large += exponent > 1023 + FAR_EXPONENT;
+    if (is_text_word(word)) {
+        counts->first_text = counts->text++ == 0 ? word : counts->first_text;
+        counts->text_changes |= word ^ counts->first_text;
+    }
+}
+
+static struct exponents count_exponents(const struct sample *sample)
+{
+    struct exponents counts = {0};
+    for (size_t i = 0; i < sample->count; i++)
+        count_exponent(&counts, sample->words[i]);
     return counts;
 }
 
-/* Returns true if most words are hardly doubles, or nearly all with an even or an odd index are
- * integers, as in records of an integer or a time and a double, or a quarter are small integers, as
- * in an array of integers before one of doubles. */
+/* Returns true if most words are hardly doubles, or a quarter are small integers, as in an array of
+ * integers before one of doubles. */
 static bool has_strange_exponents(const struct sample *sample)
 {
-    const struct exponents counts = count_exponents(sample, 0, 1);
-    for (size_t begin = 0; begin < 2; begin++) {
-        const struct exponents half = count_exponents(sample, begin, 2);
-        const bool are_near = half.highest < half.lowest + 9; /* times of a year, in ns */
-        const size_t strange = half.tiny + (are_near ? half.far : 0);
-        if (half.counted >= 2 * WORDS_MIN && 10 * strange > 9 * half.counted)
-            return true;
-    }
+    const struct exponents counts = count_exponents(sample);
+    const size_t far = counts.small + counts.large;
     if (counts.counted < WORDS_MIN)
         return (counts.tiny > 0 && counts.tiny == counts.counted) ||
-               (counts.far > 1 && counts.far == counts.counted && counts.lowest == counts.highest);
-    return 4 * counts.tiny > counts.counted || 2 * (counts.tiny + counts.far) > counts.counted;
+               (far > 1 && far == counts.counted && counts.lowest == counts.highest);
+    return 4 * counts.tiny > counts.counted || 2 * (counts.tiny + far) > counts.counted;
+}
+
+/* Returns true if nearly all words at one position of records are small integers, times or texts,
+ * or if they are random bits. */
+static bool is_strange_column(const struct exponents *column)
+{
+    const size_t far = column->small + column->large;
+    const bool are_of_a_year = column->lowest >= TIMES_BEGIN && column->highest < TIMES_END &&
+                               column->highest < column->lowest + 9;
+    const bool are_times = are_of_a_year || (column->round == column->small && column->large == 0);
+    const size_t integers = column->tiny + (are_times ? far : 0);
+    const bool are_texts = __builtin_popcountll(column->text_changes) >= TEXT_BITS_MIN &&
+                           10 * (column->tiny + column->text) > 9 * column->counted;
+    const bool are_random =
+        column->counted >= 4 * WORDS_MIN && 8 * column->small > column->counted &&
+        8 * column->large > column->counted && 2 * (column->tiny + far) > column->counted;
+    return column->counted >= WORDS_MIN &&
+           (10 * integers > 9 * column->counted || are_texts || are_random);
+}
+
+/* Returns the number of words after which records of doubles and other data repeat; 0 if the sample
+ * does not look like records. */
+static size_t find_period(const struct sample *sample)
+{
+    const struct exponents all = count_exponents(sample);
+    if (all.tiny + all.small + all.large + all.text < WORDS_MIN)
+        return 0;
+    for (size_t period = 2; period <= PERIOD_MOST; period++) {
+        struct exponents columns[PERIOD_MOST] = {{0}};
+        size_t strange = 0, doubles = 0, unusual = 0;
+        size_t at = 0; /* position of the word in its period */
+        for (size_t i = 0; i < sample->count; i++, at = at + 1 < period ? at + 1 : 0) {
+            if (i % PLACE_WORDS == 0)
+                at = i / PLACE_WORDS * sample->step_words % period;
+            count_exponent(&columns[at], sample->words[i]);
+        }
+        for (const struct exponents *column = columns; column < columns + period; column++)
+            if (is_strange_column(column)) {
+                strange++;
+            } else {
+                doubles += column->counted;
+                unusual += column->tiny + column->small + column->large;
+            }
+        if (strange > 0 && doubles >= WORDS_MIN && 10 * unusual <= doubles)
+            return period;
+    }
+    return 0;
 }
 
 /* Returns sign and exponent of half a word, as an f32. */
@@ -270,8 +354,8 @@ static bool are_long_integers(const struct sample *sample)
 
 static bool are_usual_doubles(const struct sample *sample)
 {
-    const struct exponents counts = count_exponents(sample, 0, 1);
-    return counts.counted > 0 && 10 * (counts.tiny + counts.far) <= counts.counted;
+    const struct exponents counts = count_exponents(sample);
+    return counts.counted > 0 && 10 * (counts.tiny + counts.small + counts.large) <= counts.counted;
 }
 
 /* Returns the only type that fits; NULL if none or several do. */
@@ -294,6 +378,14 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
     static struct sample sample; /* large for a stack */
     if (!take_sample(source, endian, &sample, error))
         return false;
+    const size_t period = find_period(&sample);
+    if (period > 0)
+        return error_set(error,
+                         "%s: no type is given, and these look like records of f64 and other data, "
+                         "which repeat every %zu bytes: write the numbers to sort as .npy or text, "
+                         "or use --type=%s if all are f64",
+                         source_name(source), period * sizeof(uint64_t),
+                         endian == ENDIAN_BIG ? "'>f8'" : "f64");
     if (!has_strange_exponents(&sample) && !has_equal_halves(&sample))
         return true;
     const char *const fitting = find_fitting(&sample);

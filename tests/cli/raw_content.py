@@ -6,7 +6,8 @@ DIR/others/HINT.*.bin   numbers that are refused as f64: HINT is what the error 
 DIR/*.bin, *.up, *.big  a few numbers for single claims, and some of them sorted
 DIR/*.i8, u8, f16       numbers of these types, and of those that NumPy calls so
 
-A hint is a type and perhaps a byte order (f32+big). TYPE means that none is sure.
+A hint is a type and perhaps a byte order (f32+big). TYPE means that none is sure, records-N that the data look like
+records of N bytes.
 """
 
 import os
@@ -16,6 +17,7 @@ import numpy as np
 
 root = sys.argv[1]
 random = np.random.default_rng(7)
+fresh = np.random.default_rng(8)
 os.makedirs(os.path.join(root, "others"))
 
 
@@ -25,6 +27,11 @@ def bits(word):
 
 def mixed(share, value, n):
     return np.where(random.random(n) < share, value, random.normal(size=n))
+
+
+def rows(n, row):
+    """Returns n numbers of multiples of a row."""
+    return np.outer(1 + fresh.random(n), row).ravel()[:n]
 
 
 doubles = {
@@ -52,14 +59,40 @@ doubles = {
     "tenths": lambda n: np.round(random.random(n) * 100, 1),
     "times": lambda n: np.round(1.7e9 + random.random(n), 3),
     "nanoseconds": lambda n: 1.7e18 + random.integers(0, 10**15, n),
-    "subnormal": lambda n: np.where(np.arange(n) % 4 == 1, 5e-324 * np.arange(n), random.random(n)),
+    "subnormal": lambda n: fresh.permutation(np.where(np.arange(n) % 5 == 4, 5e-324 * np.arange(n), random.random(n))),
     "greatest": lambda n: mixed(0.3, np.finfo("f8").max, n),
+    "underflow": lambda n: np.exp(-fresh.exponential(100, n)),
+    "bell_rows": lambda n: rows(n, np.exp(-np.linspace(0, 38, 32) ** 2 / 2)),
+    "square_rows": lambda n: rows(n, 0.1 ** 2.0 ** np.arange(9)),
+    "scaled_rows": lambda n: rows(n, 10.0 ** np.array([-80, -9, 0, 40, 80])),
+    "thirds": lambda n: np.where(np.arange(n) % 2, fresh.random(n), fresh.integers(1, 400, n) / 3),
+    "one_tiny": lambda n: fresh.permutation(np.where(np.arange(n) % 9 == 8, 5e-324, fresh.random(n))),
+    "magnitudes": lambda n: fresh.choice([1e-80, 1e-9, 1, 1e70], n) * fresh.normal(size=n),
 }
 for name, make in doubles.items():
     for count in 1, 3, 8, 33, 5000:
         make(count).astype("<f8").tofile(f"{root}/doubles-{name}-{count}.bin")
 
 integers = random.integers
+
+
+def records(dtype, *columns):
+    """Returns the bytes of records, as a function of their number."""
+    return lambda n: np.frombuffer(np.rec.fromarrays([make(n) for make in columns], dtype=dtype).tobytes(), "u1")
+
+
+def normal(n):
+    return random.normal(size=n)
+
+
+def days(n):
+    return 10**18 + np.arange(n) * 86400 * 10**9
+
+
+def names(n):
+    return [b"k%07d" % (i * 7919 % 5000) for i in range(n)]
+
+
 others = [  # the hint, numbers of n words, their dtype, the least count of words that show it
     ("i64", lambda n: integers(0, 100, n), "<i8", 3),
     ("i64", lambda n: integers(-100, 100, n), "<i8", 3),
@@ -103,8 +136,19 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("f32+big", lambda n: random.normal(size=2 * n), ">f4", 400),
     ("TYPE", lambda n: 10.0 ** random.uniform(91, 300, n), "<f8", 12),
     # Records of an integer, a count or a time, and a double.
-    ("TYPE", lambda n: np.stack((np.arange(1, n + 1), random.normal(size=n).view("i8")), 1), "<i8", 40),
-    ("TYPE", lambda n: np.stack((random.normal(size=n).view("i8"), np.arange(n) + 17 * 10**17), 1), "<i8", 40),
+    ("records-16", records("i8,f8", np.arange, normal), "u1", 20),
+    ("records-16", records("f8,i8", normal, lambda n: 17 * 10**17 + np.arange(n)), "u1", 20),
+    ("records-24", records("f8,f8,i8", normal, normal, lambda n: -np.arange(n) - 2), "u1", 12),
+    ("records-32", records("f8,f8,f8,i8", normal, normal, normal, np.arange), "u1", 12),
+    ("records-32", records("f8,f8,f8,i8", normal, normal, normal, lambda n: integers(0, 2, n)), "u1", 40),
+    ("records-32", records("i8,f8,f8,f8", lambda n: 17 * 10**17 + np.arange(n) * 10**9, *[normal] * 3), "u1", 12),
+    ("records-40", records("i8,f8,f8,f8,f8", days, *[normal] * 4), "u1", 12),
+    ("records-32", records("f8,f8,f8,u8", *[normal] * 3, lambda n: integers(0, 2**64, n, "u8")), "u1", 50),
+    ("records-32", records("f8,f8,f8,S8", *[normal] * 3, names), "u1", 12),
+    ("records-32", records("f8,f8,f8,u4,u4", *[normal] * 3, np.arange, np.arange), "u1", 12),
+    ("records-56", records("f8,f8,f8,i4", *[normal] * 3, np.arange), "u1", 100),  # 28 bytes
+    ("records-64", records("i8," + ",".join(["f8"] * 7), np.arange, *[normal] * 7), "u1", 12),
+    ("records-256", records("i8," + ",".join(["f8"] * 31), np.arange, *[normal] * 31), "u1", 12),
     ("TYPE", lambda n: np.r_[np.arange(1, n + 1), random.normal(size=n).view("i8")], "<i8", 12),
     ("TYPE", lambda n: np.r_[np.arange(1, 2 * n + 1, dtype="i4"), random.normal(size=n).view("i4")], "<i4", 400),
     ("i64", lambda n: 5e-324 * integers(0, 100, n), "<f8", 12),  # the error names f64 too

@@ -34,12 +34,15 @@ for name in glob.glob("doubles-*-5000.bin"):
         TYPE) words='TYPE (gpusort --list has the types)' ;;
         esac
         [ "$hint" = "${hint%+big}" ] || words="$words with --endian=big"
+        said="these are hardly f64: use --type=$words, or --type=f64 if they are"
+        [ "$hint" = "${hint#records-}" ] ||
+            said="these look like records of f64 and other data, which repeat every ${hint#records-} bytes: write the \
+numbers to sort as .npy or text, or use --type=f64 if all are f64"
         cp "$file" kept
         status=0
         gpusort "$file" -o "$file" 2>"$work/log/said" || status=$?
         [ $status -eq 2 ] || echo "$file: status $status"
-        echo "gpusort: $file: no type is given, and these are hardly f64: use --type=$words, or --type=f64 if they are" |
-            diff - "$work/log/said" || :
+        echo "gpusort: $file: no type is given, and $said" | diff - "$work/log/said" || :
         cmp "$file" kept || :
         status=0
         gpusort --format=raw <"$file" >got 2>"$work/log/said" || status=$?
@@ -68,6 +71,28 @@ refused 'little-endian integers with --endian=big' \
 ok_writes 'the hint for big-endian integers sorts them' sorted.big -- --type=i64 --endian=big others/i64+big.29.5000.bin
 ok_writes 'the hint for big-endian f32 sorts them' single.big -- --type=f32 --endian=big others/f32+big.39.5000.bin
 ok_writes 'big-endian doubles with --endian=big' big.up -- --endian=big big.bin
+
+records='no type is given, and these look like records of f64 and other data, which repeat every'
+for file in others/records-32.*.5000.bin; do
+    cp "$file" kept
+    refused "records in place: $file" "^gpusort: $file: $records 32 bytes" -- gpusort --in-place "$file"
+    ok_same_bytes "records stay: $file" "$file" kept
+    refused "records on a pipe: $file" "^gpusort: standard input: $records 32 bytes" -- \
+        gpusort --format=raw -o "$target" < <(cat "$file")
+    ok "records when told that all are f64: $file" gpusort --type=f64 "$file" -o got
+done
+"$numpy" -c 'import numpy as np
+n, random = 400000, np.random.default_rng(9)
+def write(name, dtype, *columns):
+    np.rec.fromarrays(columns, dtype=dtype).tofile(name)
+write("large7.bin", "f8,f8,f8,f8,f8,f8,i8", *random.normal(size=(6, n)), np.arange(n))
+write("large3.bin", ">f8,>i8,>f8", random.normal(size=n), np.arange(n), random.normal(size=n))'
+refused 'many records' "$records 56 bytes" -- gpusort large7.bin -o "$target"
+refused 'big-endian records' "$records 24 bytes: .* or use --type='>f8' if all" -- \
+    gpusort --endian=big large3.bin -o "$target"
+zstd -qf large7.bin
+refused 'many records, compressed' "$records 56 bytes" -- gpusort large7.bin.zst -o "$target"
+rm large7.bin large3.bin
 
 ok_says '--explain says that f64 is assumed' '^input .*\(by its name; f64, as no type is given\)$' -- \
     gpusort --explain good.bin
@@ -425,7 +450,7 @@ np.r_[0xfeff, random.integers(1, 99, 1000)].astype("u2").tofile("marked.u16")'
 ok 'doubles of which half are tiny' gpusort columns.bin -o got
 ok 'one fill value, which is far from 1' gpusort filled.f32 -o got
 ok 'f16 of which the first is 1 and no count' gpusort one.f16 -o got
-refused 'times of a year and doubles in turns' 'no type is given, and these are hardly f64' -- gpusort times.bin -o "$target"
+refused 'times of a year and doubles in turns' 'which repeat every 16 bytes' -- gpusort times.bin -o "$target"
 refused 'integers of which the first is their count' 'no type is given, and these are hardly f64' -- \
     gpusort down.bin -o "$target"
 ok 'integers of 64 bits whose lower halves are 0, as int' gpusort --type=int fixed -o got
