@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static void error_format(struct error *error, const char *format, va_list arguments)
 {
@@ -39,6 +40,13 @@ bool error_set_of_device(struct error *error, unsigned device, const char *forma
     return false;
 }
 
+bool error_is_size_limit(int cause)
+{
+    struct rlimit limit;
+    return cause == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           limit.rlim_cur != RLIM_INFINITY;
+}
+
 bool error_set_errno(struct error *error, const char *format, ...)
 {
     const int cause = errno;
@@ -48,7 +56,9 @@ bool error_set_errno(struct error *error, const char *format, ...)
         error_format(error, format, arguments);
         va_end(arguments);
         const size_t length = strlen(error->message);
-        snprintf(error->message + length, sizeof error->message - length, ": %s", strerror(cause));
+        snprintf(error->message + length, sizeof error->message - length, ": %s%s", strerror(cause),
+                 error_is_size_limit(cause) ? "; raise the limit on the size of files (ulimit -f)"
+                                            : "");
     }
     return false;
 }

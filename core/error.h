@@ -28,7 +28,12 @@ bool error_set(struct error *error, const char *format, ...) __attribute__((form
 bool error_set_of_device(struct error *error, unsigned device, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As error_set(), with ": " and the text of errno after the message. */
+/* Returns true if the cause, a value of errno, is a limit on the size of files that this process
+ * writes. */
+bool error_is_size_limit(int cause);
+
+/* As error_set(), with ": " and the text of errno after the message, and what to do about a limit
+ * on the size of files. */
 bool error_set_errno(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

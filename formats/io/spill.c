@@ -38,6 +38,12 @@ struct spill {
     struct spill_file files[];
 };
 
+/* Returns what has named the directory, for messages. */
+static const char *origin(const char *directory)
+{
+    return directory == getenv("TMPDIR") ? "TMPDIR" : "-T";
+}
+
 /* Returns false with errno if no file can be created in the directory. Checks its entry ".",
  * because only a directory has one. */
 static bool can_make_file(const char *directory)
@@ -52,14 +58,15 @@ static bool can_make_file(const char *directory)
     return can;
 }
 
-#define FILE_NAME "temporary file in '%s' (-T)"
+#define FILE_NAME "temporary file in '%s' (%s)"
 #define CANNOT_CREATE "cannot create "
 
 bool spill_check(const char *const *directories, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++)
         if (!can_make_file(directories[i]))
-            return error_set_errno(error, CANNOT_CREATE FILE_NAME, directories[i]);
+            return error_set_errno(error, CANNOT_CREATE FILE_NAME, directories[i],
+                                   origin(directories[i]));
     return true;
 }
 
@@ -77,7 +84,7 @@ static char *join_names(const char *const *directories, size_t count)
                 : count == 1 ? "temporary file in "
                              : "temporary files in ",
                 directories[i]);
-    fprintf(stream, " (-T)");
+    fprintf(stream, " (%s)", origin(directories[0]));
     return fclose(stream) == 0 ? names : NULL;
 }
 
@@ -163,7 +170,7 @@ struct spill *spill_create(const char *const *directories, size_t count)
     for (; spill->count < count; spill->count++) {
         struct spill_file *const file = &spill->files[spill->count];
         *file = (struct spill_file){.directory = directories[spill->count], .file = -1};
-        if (asprintf(&file->name, FILE_NAME, file->directory) < 0)
+        if (asprintf(&file->name, FILE_NAME, file->directory, origin(file->directory)) < 0)
             file->name = NULL;
         if (!file->name || !spill->names) {
             spill_free(spill);
@@ -200,8 +207,10 @@ static bool open_extent(struct spill *spill, struct spill_run *run, struct error
         run->begin = (uint64_t)end;
         return end >= 0 || error_set_errno(error, "%s", file->name);
     }
+    const bool is_limit = error_is_size_limit(errno);
     error_set_errno(error, "%s", spill->names);
-    error_add(error, "; name more directories with -T");
+    if (!is_limit)
+        error_add(error, "; name more directories with -T");
     return false;
 }
 

@@ -243,7 +243,7 @@ for kind in tmpfs ext4; do
         within $kind 64m bash -c '"$@" large -T small -o small/out && stat -c %s small/out' - "${doubles[@]}"
 done
 rm -f image lines blanks
-refused 'a file that grows over the limit' 'File too large' -- \
+refused 'a file that grows over the limit' 'File too large; raise the limit on the size of files .ulimit -f.$' -- \
     bash -c 'ulimit -f 512; exec "$0" reversed.u64 -o "$1"' "$GPUSORT" "$target"
 
 # ---- terminals -----------------------------------------------------------------------------------

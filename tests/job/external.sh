@@ -247,13 +247,21 @@ refused 'a line that is no number, by its number in the file' "^gpusort: words:$
 nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file"
 refused '-T that is not there' "$nowhere" -- gpusort -S 1b -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
 refused '-T that is not there, for lines' "$nowhere" -- gpusort -S 1b -T ./missing -n lines -o "$target"
+in_tmpdir="^gpusort: cannot create temporary file in './missing' \(TMPDIR\): No such file"
+for words in '--format=raw --type=f64' '-n --format=text'; do
+    read -ra words <<<"$words"
+    refused "a TMPDIR that is not there is named as such: ${words[*]}" "$in_tmpdir" -- \
+        env TMPDIR=./missing "$GPUSORT" -S 1b "${words[@]}" "$unsorted" -o "$target"
+    refused "a -T that is not there, beside the same TMPDIR: ${words[*]}" "$nowhere" -- \
+        env TMPDIR=./missing "$GPUSORT" -S 1b -T ./missing "${words[@]}" "$unsorted" -o "$target"
+done
 mkdir one two
 ok_parts 'two directories' "$few" "$sorted" -- -T one -T two --format=raw --type=f64 -S 1b "$unsorted"
 refused 'one of two directories is not there' "$nowhere" -- \
     gpusort -S 1b -T one -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
-refused 'a limit of size' "^gpusort: temporary file in '.*' \(-T\): File too large; name more directories with -T$" -- \
+refused 'a limit of size' "^gpusort: temporary file in '.*' \(TMPDIR\): File too large; raise the limit on the size of files .ulimit -f.$" -- \
     bash -c 'ulimit -f 64; exec "$0" -S 1b --format=raw --type=f64 "$1" -o "$2"' "$GPUSORT" "$unsorted" "$target"
-refused 'a limit of size, for lines' "^gpusort: temporary file in '.*' \(-T\): File too large; name more directories with -T$" -- \
+refused 'a limit of size, for lines' "^gpusort: temporary file in '.*' \(TMPDIR\): File too large; raise the limit on the size of files .ulimit -f.$" -- \
     bash -c 'ulimit -f 8; exec "$0" -S 100K -g "$1" -o "$2"' "$GPUSORT" lines "$target"
 if ! unshare --map-root-user --mount mount -t tmpfs none /tmp 2>/dev/null; then
     skip 'a /tmp in memory' 'no name space to mount one in'
@@ -323,7 +331,7 @@ if [ -n "$fault_library" ]; then
     sort -n fields >expected
     named=(env LD_PRELOAD="$fault_library" FAULT_NAMED=yes)
     ok_output 'parts in files that have had a name' expected -- "${named[@]}" "$GPUSORT" -S 100K -n fields
-    refused 'an open file that cannot be removed' "^gpusort: cannot create temporary file in '.*' \(-T\): Text file busy$" -- \
+    refused 'an open file that cannot be removed' "^gpusort: cannot create temporary file in '.*' \(TMPDIR\): Text file busy$" -- \
         "${named[@]}" FAULT_BUSY=yes "$GPUSORT" -S 100K -n fields -o "$target"
     ok_prints 'none of them is left' '' -- ls -A "$spill"
 fi
@@ -333,7 +341,7 @@ if [ -z "$fault_library" ]; then
     skip 'SIGTERM after a part was stored' 'with sanitizers, or the faults are not built'
 else
     for input in "--format=raw --type=f64 $unsorted" '-n fields'; do
-        refused "the ninth write is one of a part: $input" '^gpusort: temporary file in .* \(-T\): Input/output error$' -- \
+        refused "the ninth write is one of a part: $input" '^gpusort: temporary file in .* \(TMPDIR\): Input/output error$' -- \
             env FAULT=write:9:5 LD_PRELOAD="$fault_library" "$GPUSORT" -S 1b $input -o "$target"
         old_output
         status=0

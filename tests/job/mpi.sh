@@ -328,7 +328,7 @@ refused 'a header that is too long for the ranks to share' 'its header has 20000
 printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %s "$@"\n' "$GPUSORT" >limited
 chmod +x limited
 program=./limited
-refused 'no space for the part of one rank' 'target/out: File too large \(rank 1 on ' -- ranks 2 finite.f64 -o "$target"
+refused 'no space for the part of one rank' 'target/out: File too large; raise .* \(rank 1 on ' -- ranks 2 finite.f64 -o "$target"
 program=
 
 # in_memory SIZE COMMAND...: runs it with a file system of that size in the folder `memory`.
