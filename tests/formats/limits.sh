@@ -247,8 +247,9 @@ END
     for i in {1..3000}; do echo "$i" >"small/$i"; done
     : >small/empty
     for words in '-n' '-nm' '--type=u16 --format=text --output-format=text'; do
-        ok_output "3001 small files, ulimit -v 250000: $words" <(seq 3000) -- \
-            within -v 250000 "$GPUSORT" $words small/*
+        read -ra words <<<"$words"
+        ok_output "3001 small files, ulimit -v 250000: ${words[*]}" <(seq 3000) -- \
+            within -v 250000 "$GPUSORT" "${words[@]}" small/*
     done
     if unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
         for file in memory.max memory.high; do
