@@ -119,8 +119,11 @@ refused 'npy: more bytes, on a pipe' 'standard input: ' -- gpusort -o "$target" 
 refused 'npy: more bytes' 'more.npy: ' -- gpusort -o "$target" more.npy
 zstd -q fewer_bytes.npy
 refused 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- gpusort -o "$target" fewer_bytes.npy.zst
-refused 'npy: --endian that the header contradicts' 'big_endian.npy: .*endian' -- \
+refused 'npy: --endian that the header contradicts' \
+    '^gpusort: big_endian.npy: its header says the other byte order than --endian=little: leave that out$' -- \
     gpusort --endian=little big_endian.npy -o "$target"
+refused 'npy: a type that the header contradicts is named' 'other byte order than --type=.<f8.: leave that out$' -- \
+    gpusort --type='<f8' big_endian.npy -o "$target"
 refused 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- gpusort --type=f32 version1.npy -o "$target"
 
 # ---- text ----------------------------------------------------------------------------------------
@@ -176,7 +179,13 @@ for name in UTF-8 UTF-16LE UTF-16BE; do
             gpusort $word marked.txt -o "$target"
     done
 done
-refused '--endian with text' 'plain: .*--endian' -- gpusort --endian=big plain -o "$target"
+no_order='plain: text has no byte order, and'
+refused '--endian with text' "$no_order --endian=big is not .*: leave it out$" -- gpusort --endian=big plain -o "$target"
+refused '--endian with text, for raw indices' "$no_order --endian=big is not for .* indices .*: leave it out$" -- \
+    gpusort --endian=big --argsort --output-format=raw plain -o "$target"
+refused 'a big-endian type with text is named' "$no_order --type='>f8' is not .*: use --type=f64$" -- \
+    gpusort --format=text --type='>f8' plain -o "$target"
+ok_prints 'what the message says is done' '1\n2\n' -- gpusort --format=text --type=f64 plain
 cp plain plain.bin
 ok_prints '--format=text overrides the name' '1\n2\n' -- gpusort --format=text plain.bin
 
