@@ -125,6 +125,17 @@ static struct {
     size_t bytes;
 } held;
 
+/* Returns the newline that ends the message at `line`; NULL: none. getopt(3) prints an option as it
+ * is, with its newlines. But only one message comes before the last line of argp. */
+static char *find_message_end(char *line, const char *end)
+{
+    static const char last[] = "Try `";
+    char *const before_last = end > line ? memrchr(line, '\n', (size_t)(end - line) - 1) : NULL;
+    return before_last && strncmp(before_last + 1, last, strlen(last)) == 0
+               ? before_last
+               : memchr(line, '\n', (size_t)(end - line));
+}
+
 void quote_release_stderr(void)
 {
     FILE *const before = held.stderr_before;
@@ -135,7 +146,7 @@ void quote_release_stderr(void)
     stderr = before;
     const char *const end = is_whole ? held.text + held.bytes : held.text;
     for (char *line = held.text; line < end;) {
-        char *const newline = memchr(line, '\n', (size_t)(end - line));
+        char *const newline = find_message_end(line, end);
         const size_t length = (size_t)((newline ? newline : end) - line);
         const size_t shown = quote_filter(line, length, line);
         line[shown] = '\n';
