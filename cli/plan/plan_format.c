@@ -20,7 +20,7 @@
 /* Up to this many bytes of numbers or lines may look like text, or UTF-16, by chance. */
 #define SOME_NUMBERS_BYTES ((size_t)32)
 
-#define MAGIC_BYTES_MAX 262 /* with that of tar, 5 bytes at 257 */
+#define MAGIC_BYTES_MAX 348 /* with that of NIfTI, 4 bytes at 344 */
 #define MAGIC_BYTES_USUAL 64
 
 /* The first bytes of an input. */

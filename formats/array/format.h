@@ -114,7 +114,7 @@ enum foreign_kind {
 struct foreign {
     const char *name;          /* "gzip", as in "gzip data" */
     const char *extensions[5]; /* ".gz", in lower case; terminated by NULL; there may be none */
-    const char *magic;         /* the bytes at magic_offset, '?' for any byte; NULL: not known */
+    const char *magic; /* the bytes at magic_offset, '?' for any, '~' for NUL; NULL: unknown */
     size_t magic_offset;
     const char *unpack; /* the command that unpacks it; NULL: it must be converted */
     enum foreign_kind kind;

@@ -47,8 +47,8 @@ const struct format *format_find_by_name(const char *name, const struct key_type
  *
  * A magic has at least 4 bytes, so that numbers hardly begin with it by chance; only gzip has 3. A
  * format with a shorter magic, or one that is a word after any bytes (DuckDB, DICOM), is recognised
- * only by its name. In a magic, '?' means any byte. A pickle has a magic of 2 bytes, but begins
- * with the module of its array.
+ * only by its name. In a magic, '?' means any byte, and '~' a NUL. A pickle has a magic of 2 bytes,
+ * but begins with the module of its array.
  */
 
 static const struct foreign foreigners[] = {
@@ -93,12 +93,16 @@ static const struct foreign foreigners[] = {
     {"SAS", {".xpt"}, "HEADER RECORD*******", 0, NULL, FOREIGN_BINARY},
     {"SPSS", {NULL}, "$FL2@(#)", 0, NULL, FOREIGN_BINARY},
     {"SPSS", {".zsav"}, "$FL3@(#)", 0, NULL, FOREIGN_BINARY},
-    {"ROOT", {".root"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"ROOT", {".root"}, "root~", 0, NULL, FOREIGN_BINARY},
     {"BAM", {".bam", ".bcf", ".cram"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"TFRecord", {".tfrecord", ".tfrecords"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"MessagePack", {".msgpack"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"DICOM", {".dcm"}, NULL, 0, NULL, FOREIGN_BINARY},
-    {"NIfTI", {".nii"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"NIfTI", {".nii"}, "n+1~", 344, NULL, FOREIGN_BINARY},
+    {"NIfTI", {NULL}, "n+2~\r\n\x1a\n", 4, NULL, FOREIGN_BINARY},
+    {"MRC", {".mrc"}, "MAP DD~~", 208, NULL, FOREIGN_BINARY},
+    {"MRC", {NULL}, "MAP DA~~", 208, NULL, FOREIGN_BINARY},
+    {"MRC", {NULL}, "MAP \x11\x11~~", 208, NULL, FOREIGN_BINARY},
     {"pickle", {".pkl", ".pickle", ".joblib"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"pickle", {NULL}, "\200\2cnumpy.", 0, NULL, FOREIGN_BINARY},
     {"pickle", {NULL}, "\200\3cnumpy.", 0, NULL, FOREIGN_BINARY},
@@ -120,8 +124,19 @@ static const struct foreign foreigners[] = {
     {"JPEG", {".jpg", ".jpeg"}, "\xff\xd8\xff???JFIF", 0, NULL, FOREIGN_BINARY},
     {"JPEG", {NULL}, "\xff\xd8\xff???Exif", 0, NULL, FOREIGN_BINARY},
     {"GIF", {".gif"}, "GIF8", 0, NULL, FOREIGN_BINARY},
-    {"TIFF", {".tif", ".tiff"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"TIFF", {".tif", ".tiff"}, "II*~", 0, NULL, FOREIGN_BINARY},
+    {"TIFF", {NULL}, "MM~*", 0, NULL, FOREIGN_BINARY},
+    {"TIFF", {NULL}, "II+~\b~~~", 0, NULL, FOREIGN_BINARY},
+    {"TIFF", {NULL}, "MM~+~\b~~", 0, NULL, FOREIGN_BINARY},
     {"RIFF", {".wav", ".avi", ".webp"}, "RIFF", 0, NULL, FOREIGN_BINARY},
+    {"Sun audio", {".au"}, ".snd~~", 0, NULL, FOREIGN_BINARY},
+    {"pcap", {".pcap"}, "\xd4\xc3\xb2\xa1", 0, NULL, FOREIGN_BINARY},
+    {"pcap", {NULL}, "\xa1\xb2\xc3\xd4", 0, NULL, FOREIGN_BINARY},
+    {"pcap", {NULL}, "\x4d\x3c\xb2\xa1", 0, NULL, FOREIGN_BINARY},
+    {"pcap", {NULL}, "\xa1\xb2\x3c\x4d", 0, NULL, FOREIGN_BINARY},
+    {"pcap", {".pcapng"}, "\n\r\r\n????\x4d\x3c\x2b\x1a", 0, NULL, FOREIGN_BINARY},
+    {"ar", {NULL}, "!<arch>\n", 0, "ar x", FOREIGN_BINARY},
+    {"wasm", {".wasm"}, "~asm\1~~~", 0, NULL, FOREIGN_BINARY},
     {"ELF", {NULL}, "\177ELF", 0, NULL, FOREIGN_BINARY},
 };
 static const size_t foreign_count = sizeof foreigners / sizeof foreigners[0];
@@ -133,7 +148,8 @@ bool foreign_begins_so(const struct foreign *foreign, const unsigned char *head,
         return false;
     for (size_t i = 0; i < length; i++)
         if (foreign->magic[i] != '?' &&
-            (unsigned char)foreign->magic[i] != head[foreign->magic_offset + i])
+            (unsigned char)(foreign->magic[i] == '~' ? 0 : foreign->magic[i]) !=
+                head[foreign->magic_offset + i])
             return false;
     return true;
 }

@@ -414,6 +414,19 @@ files["MATLAB"] = b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n\x1a\n" + pay
 files["JPEG"] = b"\xff\xd8\xff\xe0\0\x10JFIF" + payload
 files["Stata"] = b"<stata_dta><header><release>118</release>" + payload
 files["SAS"] = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011") + payload
+files["TIFF.1"] = b"II*\0\x08\0\0\0" + payload
+files["TIFF.2"] = b"MM\0*\0\0\0\x08" + payload
+files["TIFF.3"] = b"II+\0\x08\0\0\0" + payload
+files["TIFF.4"] = b"MM\0+\0\x08\0\0" + payload
+files["NIfTI.1"] = b"\x5c\1\0\0".ljust(344, b"\0") + b"n+1\0\0\0\0\0" + payload
+files["NIfTI.2"] = b"\x1c\2\0\0n+2\0\r\n\x1a\n".ljust(544, b"\0") + payload
+files["MRC"] = bytes([9, 0, 0, 0] * 3).ljust(208, b"\0") + b"MAP DD".ljust(816, b"\0") + payload
+files["ROOT"] = b"root\0\0\xf2\xfe" + payload
+files["wasm"] = b"\0asm\1\0\0\0" + payload
+files["pcap.1"] = b"\xd4\xc3\xb2\xa1\2\0\4\0" + payload
+files["pcap.2"] = b"\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0" + payload
+files["Sun audio"] = b".snd\0\0\0\x18" + payload
+files["ar"] = b"!<arch>\n" + payload
 files["SPSS"] = b"$FL2@(#) IBM SPSS STATISTICS".ljust(176) + payload
 for name, data in files.items():
     open("w." + name + ".bin", "wb").write(data[:len(data) // 8 * 8])
