@@ -128,9 +128,9 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
                         const struct format **format, char reason[256], struct error *error);
 
 /* Sets the type of raw numbers, f64 if neither --type nor the name (named_type, or NULL) gives one,
- * and adds that to `reason`. Refuses Fortran's records and numbers after their count, unless
- * --format is given, and numbers that surely have another byte order or type, unless that is given
- * in so many words. Consumes nothing. */
+ * and adds that to `reason`. Refuses what the two functions below refuse, unless --format is given,
+ * and numbers that surely have another byte order or type, unless that is given in so many words.
+ * Consumes nothing. */
 bool plan_check_raw(const struct options *options, const struct key_type *named_type,
                     struct reader *reader, char reason[256], struct error *error);
 
@@ -138,6 +138,9 @@ bool plan_check_raw(const struct options *options, const struct key_type *named_
  * `type`. Consumes nothing. */
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error);
+
+/* Refuses raw numbers of 4 bytes or more that are text. Consumes nothing. */
+bool plan_check_raw_text(struct source *source, const struct key_type *type, struct error *error);
 
 /* Chooses the backend, its device, its path and the spare backend, with the reasons. The inputs and
  * the order of the plan are decided. May read much of an input of unknown size into memory, and

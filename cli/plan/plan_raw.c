@@ -604,5 +604,6 @@ bool plan_check_raw(const struct options *options, const struct key_type *named_
     return (options->input_format ||
             plan_check_raw_header(source, read_as, options->endian, error)) &&
            (!type || is_order_sure || check_byte_order(source, type, options->endian, error)) &&
-           check_raw_type(options, named_type, reader, reason, error);
+           check_raw_type(options, named_type, reader, reason, error) &&
+           (options->input_format || plan_check_raw_text(source, read_as, error));
 }

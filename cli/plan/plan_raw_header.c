@@ -8,14 +8,17 @@
 #include "formats/codec/codec.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- Fortran's records ----
+/* ---- Records and blocks ----
  *
  * Fortran's unformatted files are sequences of records, unless they are opened with
- * access='stream': each record has its length before and after it, in 4 bytes. Read as raw numbers,
- * the lengths would be sorted too, and would shift numbers of 8 bytes by 4.
+ * access='stream': each record has its length before and after it, in 4 bytes, or in 8. Other
+ * programs write the count of the numbers of a block, or of their bytes, before it. Read as raw
+ * numbers, these lengths would be sorted too, and would shift numbers of 8 bytes by 4.
  */
 
 /* Maximum number of records that are examined. */
@@ -24,59 +27,104 @@
 /* Fewer bytes may be numbers that look like records by chance, such as 8 0 0 8. */
 #define BYTES_MIN 128
 
+/* How the lengths of records are written. */
+struct lengths {
+    size_t width;         /* 4 or 8 bytes each */
+    size_t unit_bytes;    /* they are counts of items of this size */
+    size_t number_bytes;  /* of blocks of floating point numbers; 0: of records, see are_after() */
+    bool are_swapped;     /* they have the other byte order than this machine */
+    uint64_t most;        /* greater integers are none */
+    size_t records_least; /* minimum of the records if they are all of the input */
+    size_t records_min;   /* and otherwise */
+};
+
+/* Returns true if each length is written after its record, too. */
+static bool are_after(const struct lengths *lengths)
+{
+    return lengths->number_bytes == 0;
+}
+
 /* The bytes of an input: those that are peeked, and the file, unless only the first can be read. */
 struct record_bytes {
     const struct source *source;
     const unsigned char *head;
     size_t head_bytes;
     uint64_t bytes;
-    bool is_whole;   /* these are all bytes of the input */
-    bool is_swapped; /* lengths have the other byte order */
+    bool is_whole; /* these are all bytes of the input */
 };
 
-static bool read_length(const struct record_bytes *all, uint64_t place, uint32_t *length,
-                        struct error *error)
+/* Sets *bits to the `width` bytes at this position; to 0 at the end of the input. */
+static bool read_bits(const struct record_bytes *all, const struct lengths *lengths, size_t width,
+                      uint64_t position, uint64_t *bits, struct error *error)
 {
-    size_t got = sizeof *length;
-    if (place + sizeof *length <= all->head_bytes)
-        memcpy(length, all->head + place, sizeof *length);
-    else if (!source_read_at(all->source, place, length, got, &got, error))
+    size_t got = width;
+    *bits = 0;
+    if (position + width <= all->head_bytes)
+        memcpy(bits, all->head + position, width);
+    else if (!source_read_at(all->source, position, bits, got, &got, error))
         return false;
-    *length = got < sizeof *length ? 0 : all->is_swapped ? __builtin_bswap32(*length) : *length;
-    if (*length > INT32_MAX) /* gfortran negates a length where a record of 2 GiB is continued */
-        *length = -*length;
+    if (got < width)
+        *bits = 0;
+    if (lengths->are_swapped)
+        *bits = __builtin_bswap64(*bits) >> (64 - 8 * width);
+    return true;
+}
+
+/* As read_bits() of a length. */
+static bool read_length(const struct record_bytes *all, const struct lengths *lengths,
+                        uint64_t position, uint64_t *length, struct error *error)
+{
+    if (!read_bits(all, lengths, lengths->width, position, length, error))
+        return false;
+    if (lengths->width == 4 && are_after(lengths) && *length > INT32_MAX)
+        *length = -(uint32_t)*length; /* gfortran's, where a record of 2 GiB is continued */
     return true;
 }
 
 /* Sets *are_records if the input is a sequence of records, or its first bytes if only they can be
- * read. Numbers of which most are equal are none. */
-static bool find_records(const struct record_bytes *all, bool *are_records, struct error *error)
+ * read. Numbers of which most are equal are none, and denormal numbers are no blocks. */
+static bool find_records(const struct record_bytes *all, const struct lengths *lengths,
+                         bool *are_records, struct error *error)
 {
-    uint32_t before, first, after;
-    uint64_t place = 0, records = 0, varied = 0;
+    const size_t width = lengths->width, around = are_after(lengths) ? 2 * width : width;
+    uint64_t before, first, after, place = 0, records = 0, varied = 0;
     *are_records = false;
-    for (; records < RECORDS_MOST && all->bytes - place >= 8; records++) {
-        if (!read_length(all, place, &before, error))
+    for (; records < RECORDS_MOST && all->bytes - place >= around; records++) {
+        if (!read_length(all, lengths, place, &before, error))
             return false;
-        if (before < sizeof first)
+        const uint64_t bytes = before * lengths->unit_bytes;
+        if (before > lengths->most || bytes < width)
             return true;
-        if (before > all->bytes - place - 8)
+        if (bytes > all->bytes - place - around)
             break;
-        if (!read_length(all, place + 4, &first, error) ||
-            !read_length(all, place + 4 + before, &after, error))
-            return false;
-        if (before != after)
-            return true;
+        if (are_after(lengths)) {
+            if (!read_length(all, lengths, place + width, &first, error) ||
+                !read_length(all, lengths, place + width + bytes, &after, error))
+                return false;
+            if (before != after)
+                return true;
+        } else {
+            const size_t number_bytes = lengths->number_bytes;
+            if (!read_bits(all, lengths, number_bytes, place + width, &first, error))
+                return false;
+            const uint64_t magnitude = first << (65 - 8 * number_bytes);
+            if (magnitude != 0 && magnitude >> (number_bytes == 8 ? 53 : 56) == 0)
+                return true;
+        }
         varied += first != before;
-        place += 8 + (uint64_t)before;
+        place += around + bytes;
     }
     const bool is_cut = records < RECORDS_MOST && place < all->bytes;
-    *are_records = !(is_cut && all->is_whole) && 2 * varied > records && place >= BYTES_MIN;
+    const size_t least = place == all->bytes ? lengths->records_least : lengths->records_min;
+    *are_records = !(is_cut && all->is_whole) && 2 * varied > records && records >= least &&
+                   place >= BYTES_MIN;
     return true;
 }
 
-/* Refuses records. Consumes nothing. */
-static bool check_records(struct source *source, struct error *error)
+/* Refuses records, and blocks of floating point numbers after their counts or lengths, which would
+ * be denormal numbers. Integers may have such values by chance. Consumes nothing. */
+static bool check_records(struct source *source, const struct key_type *type,
+                          enum key_endian endian, struct error *error)
 {
     struct record_bytes all = {.source = source};
     if (!source_peek(source, 1, &all.head, &all.head_bytes, error))
@@ -86,16 +134,33 @@ static bool check_records(struct source *source, struct error *error)
         all.bytes != SIZE_UNKNOWN && (all.bytes <= all.head_bytes || source_can_read_at(source));
     if (!all.is_whole)
         all.bytes = all.head_bytes;
-    for (size_t i = 0; i < 2; i++, all.is_swapped = true) {
+    const bool is_big = endian == ENDIAN_BIG;
+    const bool is_float = type->kind == KEY_FLOAT && type->bytes >= 4;
+    const size_t least = is_float ? 1 : 8, unit = type->bytes;
+    const uint64_t small = 1 << 23, most = unit == 8 ? UINT64_C(1) << 40 : small;
+    const struct lengths kinds[] = {
+        {4, 1, 0, false, UINT32_MAX, 1, 1},    {4, 1, 0, true, UINT32_MAX, 1, 1},
+        {8, 1, 0, is_big, most, least, least}, {8, 1, unit, is_big, most, 2, 8},
+        {8, unit, unit, is_big, most, 2, 8},   {4, 1, unit, is_big, small, 2, 8},
+        {4, unit, unit, is_big, small, 2, 8},
+    };
+    const size_t count = is_float ? sizeof kinds / sizeof kinds[0] : 3;
+    for (const struct lengths *lengths = kinds; lengths < kinds + count; lengths++) {
         bool are_records;
-        if (!find_records(&all, &are_records, error))
+        if (!find_records(&all, lengths, &are_records, error))
             return false;
-        if (are_records)
+        if (are_records && are_after(lengths))
             return error_set(error,
                              "%s: these are records of Fortran, each with its length before and "
                              "after it: write the numbers with access='stream'; if these are "
                              "numbers alone, use --format=raw",
                              source_name(source));
+        if (are_records)
+            return error_set(error,
+                             "%s: these are blocks of numbers, each with its count or length of "
+                             "%zu bytes before it: write the numbers alone; if these are numbers "
+                             "alone, use --format=raw",
+                             source_name(source), lengths->width);
     }
     return true;
 }
@@ -111,6 +176,9 @@ static bool check_records(struct source *source, struct error *error)
 
 /* Dimensions and their number, at most. */
 #define SHAPE_INTEGERS_MOST ((size_t)8)
+
+/* A header that begins with a word may have its count in so many bytes. */
+#define HEADER_BYTES ((size_t)64)
 
 /* Words above this are f32 from 5e-10 on, or upper halves of f64 from 1e-77 on, and no counts. So
  * counts of 4 bytes above 805 million are not found. */
@@ -162,8 +230,17 @@ static bool begins_with_count(const unsigned char *head, size_t integers, size_t
            is_usual(head + integers * width, number_bytes, is_big);
 }
 
-/* Refuses floating point numbers that begin with their count. Integers may begin so by chance:
- * 3 2 1 0. Consumes nothing. */
+/* Returns true if the bytes are printable and not blank. */
+static bool is_word(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isgraph(bytes[i]) && (i == 0 || bytes[i] != ' '))
+            return false;
+    return true;
+}
+
+/* Refuses floating point numbers that begin with their count, or with a word of 4 characters or
+ * more and their count. Integers may begin so by chance: 3 2 1 0. Consumes nothing. */
 static bool check_count(struct source *source, const struct key_type *type, enum key_endian endian,
                         struct error *error)
 {
@@ -172,18 +249,23 @@ static bool check_count(struct source *source, const struct key_type *type, enum
     size_t head_bytes;
     if (type->kind != KEY_FLOAT || type->bytes < 4) /* 1 and 0 as f16 are 15360 */
         return true;
-    if (!source_peek(source, (SHAPE_INTEGERS_MOST + 1) * 8, &head, &head_bytes, error))
+    if (!source_peek(source, HEADER_BYTES + (SHAPE_INTEGERS_MOST + 1) * 8, &head, &head_bytes,
+                     error))
         return false;
     const uint64_t bytes = source_stop_and_get_left(source);
-    for (size_t width = 4; width <= 8 && bytes != SIZE_UNKNOWN; width += 4)
-        for (size_t n = 1; n <= SHAPE_INTEGERS_MOST && n * width + type->bytes <= head_bytes; n++)
-            if (begins_with_count(head, n, width, is_big, bytes, type->bytes))
+    const size_t last = head_bytes >= 4 && is_word(head, 4) ? HEADER_BYTES : 0;
+    for (size_t i = 0; i <= last && bytes != SIZE_UNKNOWN; i += 4)
+        for (size_t j = 1; j <= 2 * SHAPE_INTEGERS_MOST; j++) {
+            const size_t width = j % 2 ? 4 : 8, n = (j + 1) / 2, end = i + n * width;
+            if (end + type->bytes <= head_bytes &&
+                begins_with_count(head + i, n, width, is_big, bytes - i, type->bytes))
                 return error_set(error,
                                  "%s: the first %zu bytes are the count or the shape of the "
                                  "numbers that follow: remove them (tail -c +%zu%s); if they are "
                                  "numbers, use --format=raw",
-                                 source_name(source), n * width, n * width + 1,
+                                 source_name(source), end, end + 1,
                                  source_codec(source) == codecs[0] ? "" : ", once decompressed");
+        }
     return true;
 }
 
@@ -214,11 +296,116 @@ static bool check_title(struct source *source, const struct key_type *type, stru
                      source_name(source));
 }
 
+/* ---- A word before the numbers ----
+ *
+ * Many headers have a word in their first bytes. Numbers of which a part is a word have an exponent
+ * by chance. The bytes are a header if all other numbers have exponents near that of 1, and one of
+ * the first numbers is far from them.
+ */
+
+/* Maximum of the bytes that are examined, and minimum of the numbers in them. */
+#define USUAL_BYTES ((size_t)32 << 10)
+#define USUAL_MIN 32
+
+/* Returns the exponent of a number; 0 for 0 and denormal numbers. */
+static int load_exponent(const unsigned char *number, const struct key_type *type, bool is_big)
+{
+    const uint32_t top = load_word(number + (is_big ? 0 : type->bytes - 4), is_big);
+    return (int)(top << 1 >> (type->bytes == 8 ? 21 : 24));
+}
+
+/* Returns true if numbers begin with a header. Each word has 8 characters, or 4 in a denormal
+ * number, as an integer beside them makes it. */
+static bool begins_with_word(const unsigned char *head, size_t bytes, const struct key_type *type,
+                             bool is_big)
+{
+    const size_t number_bytes = type->bytes;
+    const int middle = number_bytes == 8 ? 1023 : 127, far = number_bytes == 8 ? 299 : 40;
+    const int margin = number_bytes == 8 ? 64 : 16;
+    int lowest = INT_MAX, highest = 0;
+    size_t counted = 0;
+    size_t begin = HEADER_BYTES;
+    while (begin < bytes && isprint(head[begin])) /* the text of a longer header */
+        begin++;
+    for (size_t i = (begin + 7) / 8 * 8; i + number_bytes <= bytes; i += number_bytes) {
+        const int exponent = load_exponent(head + i, type, is_big);
+        if (exponent == 2 * middle + 1 || memcmp(head + i, "\0\0\0\0\0\0\0", number_bytes) == 0)
+            continue;
+        if (abs(exponent - middle) > far)
+            return false;
+        lowest = exponent < lowest ? exponent : lowest;
+        highest = exponent > highest ? exponent : highest;
+        counted++;
+    }
+    for (size_t i = 0; counted >= USUAL_MIN && i < HEADER_BYTES; i += number_bytes) {
+        const int exponent = load_exponent(head + i, type, is_big);
+        const bool is_far = exponent < lowest - margin || exponent > highest + margin;
+        const bool is_zero = memcmp(head + i, "\0\0\0\0\0\0\0", number_bytes) == 0;
+        if (is_far && !is_zero && is_word(head + i / 8 * 8, exponent == 0 ? 4 : 8))
+            return true;
+    }
+    return false;
+}
+
+/* Refuses floating point numbers after a header. Consumes nothing. */
+static bool check_word(struct source *source, const struct key_type *type, enum key_endian endian,
+                       struct error *error)
+{
+    const unsigned char *head;
+    size_t bytes;
+    if (type->id != KEY_TYPE_f64 && type->id != KEY_TYPE_f32)
+        return true;
+    if (!source_peek(source, 1, &head, &bytes, error))
+        return false;
+    bytes = bytes < USUAL_BYTES ? bytes : USUAL_BYTES;
+    return !begins_with_word(head, bytes, type, endian == ENDIAN_BIG) ||
+           error_set(error,
+                     "%s: it begins with text, as a header is: remove what is before the numbers "
+                     "(tail -c +N, if byte N is the first of them); if these are numbers, use "
+                     "--format=raw",
+                     source_name(source));
+}
+
+/* ---- Text alone ----
+ *
+ * Text of fixed width has no newlines by which it is recognised. Numbers of which each byte is
+ * printable are few, or hardly numbers.
+ */
+
+/* Maximum of the bytes that are examined, and minimum of the different numbers. */
+#define TEXT_BYTES ((size_t)64 << 10)
+#define TEXT_NUMBERS_MIN ((size_t)17)
+
+bool plan_check_raw_text(struct source *source, const struct key_type *type, struct error *error)
+{
+    const unsigned char *head, *different[TEXT_NUMBERS_MIN];
+    size_t bytes, i, count = 0, printable = 0;
+    if (!source_peek(source, 1, &head, &bytes, error))
+        return false;
+    bytes = bytes < TEXT_BYTES ? bytes : TEXT_BYTES;
+    while (printable < bytes && isprint(head[printable]))
+        printable++;
+    if (type->bytes < 4 || printable < bytes)
+        return true;
+    for (size_t at = 0; at + type->bytes <= bytes && count < TEXT_NUMBERS_MIN; at += type->bytes) {
+        for (i = 0; i < count && memcmp(different[i], head + at, type->bytes) != 0; i++) {
+        }
+        different[i] = head + at;
+        count += i == count;
+    }
+    return count < TEXT_NUMBERS_MIN ||
+           error_set(error,
+                     "%s: this is text without newlines, and no %s: write each item to a line of "
+                     "its own in a file of text (fold -w N, if each has N characters); if these "
+                     "are numbers, use --format=raw",
+                     source_name(source), type->name);
+}
+
 /* ---- All of it ---- */
 
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error)
 {
-    return check_records(source, error) && check_count(source, type, endian, error) &&
-           check_title(source, type, error);
+    return check_records(source, type, endian, error) && check_count(source, type, endian, error) &&
+           check_title(source, type, error) && check_word(source, type, endian, error);
 }

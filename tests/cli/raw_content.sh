@@ -214,7 +214,7 @@ refused 'a count before compressed numbers' 'tail -c \+9, once decompressed\)' -
 
 # ---- text before the numbers ---------------------------------------------------------------------
 
-"$numpy" -c 'import numpy as np
+"$numpy" -c 'import numpy as np, struct
 random = np.random.default_rng(8)
 def write(name, title, numbers):
     open(name, "wb").write(title + numbers.tobytes())
@@ -234,7 +234,61 @@ np.arange(0x692A6820, 0x692A6820 + 75000, 15).astype(">u4").tofile("clock.u32")
 np.r_[np.tile([0x4A52, 0x3C41, 0x5B60], 300), random.integers(0, 65536, 500)].astype("u2").tofile("rgb.u16")
 np.array([b"christop", b"elizabet", b"alexandr", b"bob", b"al", b"li"] * 99, "S8").tofile("names.u64")
 np.r_[np.full(12, 2600), np.arange(2700, 3700)].astype("u2").tofile("wall.u16")
-np.arange(0x690A2020, 0x690A2020 + 500).astype("u4").tofile("day.u32")'
+np.arange(0x690A2020, 0x690A2020 + 500).astype("u4").tofile("day.u32")
+write("magic.bin", b"MYDATA01" + struct.pack("<q", 500), normal)
+write("version.f32", b"DATA" + struct.pack("<iq", 1, 500), normal.astype("f4"))
+write("ordered.f64", b"DATA\0\0\0\1" + struct.pack(">q", 500), normal.astype(">f8"))
+write("padded.bin", b"myfmt v1".ljust(64, b"\0"), normal)
+write("padded.f32", b"myfmt v1".ljust(64, b"\0"), normal.astype("f4"))
+write("block.f64", b"MYFORMAT".ljust(512, b"\0"), normal)
+write("number.f64", b"DATA\1\0\0\0", normal)
+for name in "model.bin", "model.f32":
+    text = b"{\"__metadata__\": {\"format\": \"pt\"}, \"weights\": {\"dtype\": \"F64\", \"shape\": [500]}} ".ljust(96)
+    write(name, struct.pack("<q", len(text)) + text, normal.astype("f4" if name[-1] == "2" else "f8"))
+write("near.f64", b"Numbers@", normal) # about 2
+write("near.f32", b"num@num@", normal.astype("f4")) # about 4
+write("wide.f64", b"myfmt v1", 10 ** random.uniform(-200, 200, 500))
+write("least.f64", struct.pack("<q", 1), normal)
+write("greatest.f64", struct.pack("<d", 1e300), normal)
+np.where(np.arange(500) % 100, 0, 256 / 3 + normal).tofile("sparse.f64") # 85.33 is @UUUUUUU
+for name in "keys.bin", "keys.f64", "keys.u64", "keys.u32", "keys.f32":
+    open(name, "wb").write(b"".join(b"k%07d" % (i * 7919 % 5000) for i in range(5000)))
+random.choice([b"abcdefgh", b"ijklmnop", b"qrstuvwx"], 5000).tofile("codes.u64")
+(random.integers(60, 100, 5000).astype("u2") * 257).tofile("grey.u16")
+np.full(5000, 256 / 3).tofile("thirds.f64")'
+for file in magic.bin:16 version.f32:16 ordered.f64:16; do
+    bytes=${file#*:}
+    file=${file%:*}
+    order=little
+    [ $file != ordered.f64 ] || order=big
+    refused "a count after a word: $file" "^gpusort: $file: the first $bytes bytes are the count .*use --format=raw$" -- \
+        gpusort --endian=$order $file -o "$target"
+done
+for file in padded.bin padded.f32 block.f64 number.f64 model.bin model.f32; do
+    cp $file kept
+    refused "a header with a word: $file" \
+        "^gpusort: $file: it begins with text, as a header is: remove .*; if these are numbers, use --format=raw$" -- \
+        gpusort --in-place $file
+    ok_same_bytes "$file stays" $file kept
+done
+ok 'a header with a word when told that it is raw' gpusort --format=raw --type=f64 padded.bin -o got
+for file in keys.bin keys.f64 keys.u64 keys.u32 keys.f32; do
+    type=${file#*.}
+    [ "$type" != bin ] || type=f64
+    cp $file kept
+    refused "text of fixed width: $file" "^gpusort: $file: this is text without newlines, and no $type: .*use --format=raw$" -- \
+        gpusort --in-place $file
+    ok_same_bytes "$file stays" $file kept
+done
+refused 'text of fixed width on a pipe' '^gpusort: standard input: this is text without newlines, and no u64' -- \
+    gpusort --type=u64 -o "$target" < <(cat keys.bin)
+ok 'text of fixed width when told that it is raw' gpusort --format=raw keys.u64 -o got
+fold -w8 keys.bin >lines
+sort lines >lines.up
+ok_writes 'what the message says of text of fixed width is done' lines.up -- -k1 lines
+for file in near.f64 near.f32 wide.f64 least.f64 greatest.f64 sparse.f64 codes.u64 grey.u16 thirds.f64; do
+    ok "numbers of which some are printable are sorted: $file" gpusort $file -o got
+done
 for file in pad.f64 short.bin ply.f32 sphere.i16 log.u32; do
     refused "text before the numbers: $file" \
         "^gpusort: $file: it begins with lines of text, as a header is: remove .*use --format=raw$" -- \
@@ -288,14 +342,31 @@ done
 
 "$numpy" -c 'import numpy as np, struct
 random = np.random.default_rng(5)
-def record(array, order="<"):
-    length = struct.pack(order + "i", array.nbytes)
+def record(array, order="<", integer="i"):
+    length = struct.pack(order + integer, array.nbytes)
     return length + array.tobytes() + length
+def block(integer, array, unit=1):
+    return struct.pack(integer, array.nbytes // unit) + array.tobytes()
 open("one.f64", "wb").write(record(random.random(1000)))
 open("large.f64", "wb").write(record(random.random(300000)))
 open("many.f32", "wb").write(b"".join(record(random.random(7).astype("f4")) for i in range(1000)))
 open("big.i32", "wb").write(record(np.arange(1000, dtype=">i4"), ">"))
 open("each.bin", "wb").write(b"".join(record(x) for x in random.random(1000)))
+open("long.bin", "wb").write(b"".join(record(random.normal(size=100), "<", "q") for i in range(50)))
+open("long.i64", "wb").write(b"".join(record(random.integers(0, 99, 70), "<", "q") for i in range(50)))
+open("alone.f64", "wb").write(record(random.normal(size=5000), "<", "q"))
+counts = random.integers(1, 200, 50)
+open("counts.bin", "wb").write(b"".join(block("<q", random.normal(size=100), 8) for i in counts))
+open("lengths.bin", "wb").write(b"".join(block("<q", random.normal(size=i)) for i in counts))
+open("counts4.f32", "wb").write(b"".join(block("<i", random.normal(size=i).astype("f4"), 4) for i in counts))
+open("counts4.bin", "wb").write(b"".join(block("<i", random.normal(size=2 * i), 8) for i in counts))
+open("big.f64", "wb").write(b"".join(block(">q", random.normal(size=i).astype(">f8"), 8) for i in counts))
+random.choice([0, 64], 5000).tofile("flags.i64")
+random.integers(1, 9, 5000).astype("f8").tofile("whole.f64") # as big-endian integers they would be lengths
+(1 + np.arange(5000) / 2**52).tofile("steps.f64")
+np.full(5000, 8).tofile("eights.i64")
+np.full(5000, 5e-324).tofile("least.f64")
+np.tile([1.0, 0], 5000).astype("f4").tofile("half.f32")
 open("almost.f64", "wb").write(record(random.random(1000))[:-8] + bytes(8))
 half = random.random(500).tobytes() # gfortran splits records of 2 GiB so, and negates the lengths between the parts
 open("split.f64", "wb").write(struct.pack("<i", -len(half)) + half + struct.pack("<2i", len(half), len(half)) + half +
@@ -308,12 +379,13 @@ twos[1] = 3
 twos.tofile("twos.f32")
 np.full(1200, 8, "i4").tofile("eights.i32")
 np.array([8, 0, 0, 8], "i4").tofile("few.i32")'
-for file in one.f64 large.f64 many.f32 big.i32 each.bin split.f64; do
+for file in one.f64 large.f64 many.f32 big.i32 each.bin split.f64 long.bin long.i64 alone.f64; do
     said="these are records of Fortran, .*; if these are numbers alone, use --format=raw$"
     cp $file kept
     refused "Fortran's records: $file" "^gpusort: $file: $said" -- gpusort $file -o $file
     ok_same_bytes "Fortran's records stay: $file" $file kept
-    refused "Fortran's records with --type: $file" "^gpusort: $file: $said" -- gpusort --type=u16 $file -o "$target"
+    [ $file = alone.f64 ] || # a single length of 8 bytes is an error of floating point numbers only
+        refused "Fortran's records with --type: $file" "^gpusort: $file: $said" -- gpusort --type=u16 $file -o "$target"
 done
 zstd -qf each.bin many.f32
 for file in each.bin.zst many.f32.zst; do
@@ -321,7 +393,19 @@ for file in each.bin.zst many.f32.zst; do
 done
 refused "Fortran's records, compressed" '^gpusort: one.f64.zst: these are records of Fortran' -- \
     bash -c 'zstd -q one.f64; exec "$0" one.f64.zst -o "$1"' "$GPUSORT" "$target"
-for file in almost.f64 eights.i32 few.i32 fours.i32 twos.f32; do
+for file in counts.bin:8 lengths.bin:8 counts4.f32:4 counts4.bin:4; do
+    name=${file%:*}
+    cp $name kept
+    refused "blocks in place: $name" \
+        "^gpusort: $name: these are blocks of numbers, each with its count or length of ${file#*:} bytes before it: " -- \
+        gpusort --in-place $name
+    ok_same_bytes "blocks stay: $name" $name kept
+done
+said='these are blocks of numbers, each with its count or length of 8 bytes before it: .*, use --format=raw$'
+refused 'big-endian blocks' "^gpusort: big.f64: $said" -- gpusort --endian=big big.f64 -o "$target"
+refused 'blocks on a pipe' "^gpusort: standard input: $said" -- gpusort --type=f64 -o "$target" < <(cat lengths.bin)
+ok 'blocks when told that they are raw' gpusort --format=raw --type=f64 lengths.bin -o got
+for file in almost.f64 eights.i32 few.i32 fours.i32 twos.f32 flags.i64 whole.f64 steps.f64 eights.i64 least.f64 half.f32; do
     ok "no records are refused as such: $file" gpusort $file -o got
 done
 ok "nor with --format=raw" gpusort --format=raw --type=f64 one.f64 -o got
