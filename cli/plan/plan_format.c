@@ -243,9 +243,9 @@ static bool look_for_mark(struct source *source, bool *has_mark, struct error *e
     if (!probe_source(source, &probe, error))
         return false;
     const char *const remedy = line_error_find_mark(probe.head, probe.bytes);
+    const bool has_half = probe.bytes <= SOME_NUMBERS_BYTES && probe.bytes % 2 != 0;
     *has_mark = remedy && probe.head[0] == 0xef;
-    return !remedy || *has_mark || probe.bytes <= SOME_NUMBERS_BYTES ||
-           !line_error_is_wide(probe.head, probe.bytes) ||
+    return !remedy || *has_mark || has_half || !line_error_is_wide(probe.head, probe.bytes) ||
            error_set(error, "%s: %s; if it is not, use --format=text", source_name(source), remedy);
 }
 

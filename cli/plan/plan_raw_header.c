@@ -230,7 +230,7 @@ static bool begins_with_count(const unsigned char *head, size_t integers, size_t
            is_usual(head + integers * width, number_bytes, is_big);
 }
 
-/* Returns true if the bytes are printable and not blank. */
+/* Returns true if the bytes are printable, and the first one is not blank. */
 static bool is_word(const unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -140,6 +140,20 @@ for words in -n -k1 -c -m --header; do
     refused "UTF-16 is not sorted by its bytes: $words" \
         '^gpusort: wide: this is UTF-16, .*; if it is not, use --format=text$' -- gpusort $words wide
 done
+for text in '3\n1\n2\n' '3\n' 3; do
+    for order in LE BE; do
+        { printf '\357\273\277' && printf "$text"; } | iconv -f UTF-8 -t UTF-16$order >short
+        cp short kept
+        refused "a few characters in UTF-16$order, $text" '^gpusort: short: this is UTF-16, ' -- gpusort -n short -o short
+        ok_same_bytes "they stay: UTF-16$order, $text" short kept
+        refused "nor on a pipe: UTF-16$order, $text" '^gpusort: standard input: this is UTF-16, ' -- \
+            gpusort -k1 -o "$target" < <(cat short)
+    done
+done
+for text in '\377\376' '\377\376\n' '\377\376\n\0\n' '\377\376b\na\n'; do
+    printf "$text" >short
+    ok_output "bytes that are no UTF-16 are sorted: $text" <(sort short) -- gpusort -k1 short
+done
 ok_output 'unless --format says so' <(sort -n wide) -- gpusort -n --format=text wide
 for file in wide wide.le wide.be; do
     for type in u8 u32 f64; do
