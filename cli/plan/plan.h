@@ -135,7 +135,7 @@ bool plan_check_raw(const struct options *options, const struct key_type *named_
                     struct reader *reader, char reason[256], struct error *error);
 
 /* Refuses raw data that has lengths, a count or a header besides its numbers, which are read as
- * `type`. Consumes nothing. */
+ * `type`, or other bytes than those of bool. Consumes nothing. */
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error);
 

@@ -401,11 +401,32 @@ bool plan_check_raw_text(struct source *source, const struct key_type *type, str
                      source_name(source), type->name);
 }
 
+/* ---- Truth values ---- */
+
+/* Refuses truth values that are neither 0 nor 1 among the first bytes. Consumes nothing. */
+static bool check_truth(struct source *source, const struct key_type *type, struct error *error)
+{
+    const unsigned char *head;
+    size_t bytes, i = 0;
+    if (type->id != KEY_TYPE_bool)
+        return true;
+    if (!source_peek(source, 1, &head, &bytes, error))
+        return false;
+    while (i < bytes && head[i] <= 1)
+        i++;
+    return i == bytes ||
+           error_set(error,
+                     "%s: byte %zu is %u, and bool has only 0 and 1: use --type=uint8 for bytes, "
+                     "or --format=raw to sort them as bool",
+                     source_name(source), i + 1, head[i]);
+}
+
 /* ---- All of it ---- */
 
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error)
 {
-    return check_records(source, type, endian, error) && check_count(source, type, endian, error) &&
-           check_title(source, type, error) && check_word(source, type, endian, error);
+    return check_truth(source, type, error) && check_records(source, type, endian, error) &&
+           check_count(source, type, endian, error) && check_title(source, type, error) &&
+           check_word(source, type, endian, error);
 }

@@ -136,6 +136,21 @@ for file in true.i8 flags.u8 sparse.i8 zeros.u8 sevens.u8 ones.i8 true.f16 negat
     ok "and with --type, $file" gpusort --format=raw --type="${file#*.}" nameless -o got
 done
 
+# ---- truth values --------------------------------------------------------------------------------
+
+"$numpy" -c 'import numpy as np
+flags = np.random.default_rng(10).random(5000) < 0.5
+flags.tofile("flags.bool")
+np.sort(flags).tofile("flags.up")
+np.r_[flags, np.uint8(255)].astype("u1").tofile("bytes.bool")'
+ok_writes 'truth values' flags.up -- flags.bool
+cp bytes.bool kept
+said='byte 5001 is 255, and bool has only 0 and 1: use --type=uint8 for bytes, or --format=raw to sort them as bool$'
+refused 'truth values that are neither 0 nor 1' "^gpusort: bytes.bool: $said" -- gpusort --in-place bytes.bool
+ok_same_bytes 'they stay' bytes.bool kept
+refused 'the same with --type' "^gpusort: bytes.bool: $said" -- gpusort --type=bool bytes.bool -o "$target"
+ok_writes 'as bytes they are sorted' <(gpusort --format=raw --type=u8 bytes.bool) -- --type=uint8 bytes.bool
+
 # ---- NumPy's float, int and uint, which C has with 4 bytes ---------------------------------------
 
 "$numpy" -c 'import numpy as np
