@@ -21,6 +21,7 @@
 #include "formats/io/input_file.h"
 #include "formats/io/spill.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,8 @@ static bool open_path(const struct options *options, const struct source_spec *s
     struct sink_spec *const output = &plan->job.output;
     struct stat replaced;
     const bool is_found = options->output && stat(options->output, &replaced) == 0;
+    if (options->output && !is_found && errno != ENOENT)
+        return error_set_errno(error, "%s", options->output);
     if (!source_open_as(spec, source, error))
         return false;
     if (is_found && S_ISREG(replaced.st_mode) && !output->replaces_input &&

@@ -90,10 +90,10 @@ ok_fails_with '-c shows tabs and letters of the line that is out of order' 1 \
     $'^gpusort: open:2: disorder: a\t2\xc3\xa9 \\?\\[2J\\?\\?$' -- gpusort -c -k1 open
 ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option '--\?\]0;x'$" -- gpusort $'--\033]0;x'
 for option in $'--fo\no' $'--top\n=5' $'-\n' $'--x\ngpusort: all is well' $'--x\nTry `gpusort' $'--\n\n'; do
-    shown=${option//$'\n'/.}
-    ok_prints "an unknown option with newlines is shown in one line: ${shown//./?}" '2\n1\n' -- bash -c \
+    visible=${option//$'\n'/.}
+    ok_prints "an unknown option with newlines is shown in one line: ${visible//./?}" '2\n1\n' -- bash -c \
         'grep -c . <<<"$1" && grep -c "^gpusort: [a-z ]*option.*$2.$" <<<"$1"' - \
-        "$(gpusort "$option" 2>&1)" "${shown#-}"
+        "$(gpusort "$option" 2>&1)" "${visible#-}"
 done
 
 done_testing
