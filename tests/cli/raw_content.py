@@ -66,6 +66,9 @@ doubles = {
     "square_rows": lambda n: rows(n, 0.1 ** 2.0 ** np.arange(9)),
     "scaled_rows": lambda n: rows(n, 10.0 ** np.array([-80, -9, 0, 40, 80])),
     "thirds": lambda n: np.where(np.arange(n) % 2, fresh.random(n), fresh.integers(1, 400, n) / 3),
+    "some_tiny_in_rows": lambda n: np.where(
+        (np.arange(n) % 4 == 1) & (fresh.random(n) < 0.7), 5e-324 * np.arange(n), fresh.random(n)
+    ),
     "one_tiny": lambda n: fresh.permutation(np.where(np.arange(n) % 9 == 8, 5e-324, fresh.random(n))),
     "magnitudes": lambda n: fresh.choice([1e-80, 1e-9, 1, 1e70], n) * fresh.normal(size=n),
 }
