@@ -214,7 +214,7 @@ static size_t find_period(const struct sample *sample)
         for (const struct exponents *column = columns; column < columns + period; column++)
             if (is_strange_column(column)) {
                 strange++;
-            } else {
+            } else if (column->text < column->counted) { /* one text at all places may be either */
                 doubles += column->counted;
                 unusual += column->tiny + column->small + column->large;
             }

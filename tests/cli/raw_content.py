@@ -148,6 +148,7 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("records-40", records("i8,f8,f8,f8,f8", days, *[normal] * 4), "u1", 12),
     ("records-32", records("f8,f8,f8,u8", *[normal] * 3, lambda n: integers(0, 2**64, n, "u8")), "u1", 50),
     ("records-32", records("f8,f8,f8,S8", *[normal] * 3, names), "u1", 12),
+    ("records-24", records("S16,f8", lambda n: [b"measured" + name for name in names(n)], normal), "u1", 12),
     ("records-32", records("f8,f8,f8,u4,u4", *[normal] * 3, np.arange, np.arange), "u1", 12),
     ("records-56", records("f8,f8,f8,i4", *[normal] * 3, np.arange), "u1", 100),  # 28 bytes
     ("records-64", records("i8," + ",".join(["f8"] * 7), np.arange, *[normal] * 7), "u1", 12),
