@@ -185,6 +185,20 @@ static size_t resource_limit(int resource)
                : SIZE_MAX;
 }
 
+/* Returns what is left of a limit: half of it if the usage is SIZE_MAX, which is not known. */
+static size_t rest_of(size_t limit, size_t used)
+{
+    return used == SIZE_MAX ? limit / 2 : limit - smaller(limit, used);
+}
+
+/* Returns the bytes in a line of /proc/self/status; SIZE_MAX if they are not known, as /proc may
+ * not be mounted. */
+static size_t process_usage(const char *line)
+{
+    const size_t kilobytes = host_file_number("/proc/self/status", line);
+    return kilobytes <= SIZE_MAX / 1024 ? kilobytes * 1024 : SIZE_MAX;
+}
+
 /* The files with the limits and the usage of a group, for both versions of control groups. */
 static const struct group_files {
     const char *limits[2]; /* NULL: there is only one */
@@ -215,11 +229,12 @@ static void take_group(const struct control_group *group, void *context)
         return; /* in version 1 a huge number means no limit */
     if (memory->is_left) {
         size_t used = control_group_number(group, files->used, "");
-        for (size_t i = 0; i < sizeof files->cache / sizeof files->cache[0]; i++) {
+        for (size_t i = 0; used != SIZE_MAX && i < sizeof files->cache / sizeof *files->cache;
+             i++) {
             const size_t cache = control_group_number(group, "memory.stat", files->cache[i]);
             used -= cache == SIZE_MAX ? 0 : smaller(used, cache);
         }
-        limit -= smaller(limit, used);
+        limit = rest_of(limit, used);
     }
     memory->bytes = smaller(memory->bytes, limit);
 }
@@ -238,14 +253,10 @@ static size_t process_bytes(void)
 {
     const size_t addresses = resource_limit(RLIMIT_AS), data = resource_limit(RLIMIT_DATA);
     size_t bytes = SIZE_MAX;
-    if (addresses != SIZE_MAX) {
-        const size_t used = host_file_number("/proc/self/status", "VmSize:") << 10;
-        bytes = addresses - smaller(addresses, used);
-    }
-    if (data != SIZE_MAX) {
-        const size_t used = host_file_number("/proc/self/status", "VmData:") << 10;
-        bytes = smaller(bytes, data - smaller(data, used));
-    }
+    if (addresses != SIZE_MAX)
+        bytes = rest_of(addresses, process_usage("VmSize:"));
+    if (data != SIZE_MAX)
+        bytes = smaller(bytes, rest_of(data, process_usage("VmData:")));
     return bytes;
 }
 
@@ -293,8 +304,8 @@ size_t memory_total(void)
 
 size_t memory_peak(void)
 {
-    const size_t kilobytes = host_file_number("/proc/self/status", "VmHWM:");
-    return kilobytes <= SIZE_MAX / 1024 ? kilobytes * 1024 : 0;
+    const size_t bytes = process_usage("VmHWM:");
+    return bytes == SIZE_MAX ? 0 : bytes;
 }
 
 size_t memory_at_start(void)

@@ -252,6 +252,11 @@ END
             within -v 250000 "$GPUSORT" "${words[@]}" small/*
     done
     if unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
+        for limit in v d; do
+            ok_says "without /proc half of ulimit -$limit is left" '^memory +[34][0-9][0-9]\.[0-9] MiB' -- \
+                unshare --map-root-user --mount bash -c \
+                "ulimit -$limit 1000000; mount -t tmpfs none /proc && exec \"\$@\"" - "$GPUSORT" --explain -n downwards
+        done
         for file in memory.max memory.high; do
             ok_says "lines are sorted in parts: $file" 'sorted parts stored' -- \
                 in_groups "$file=40000000;memory.current=10000000" "$GPUSORT" -v -n many -o parts
