@@ -395,7 +395,8 @@ static size_t array_sort_offset(const struct sort_task *task)
     return round_to_cache_line(second_array_bytes(task));
 }
 
-/* A running sort. It is in the scratch, after the items and before the workspaces. */
+/* A running sort. The scratch holds the second item array, this structure, the progress and the
+ * workspaces. */
 struct array_sort {
     struct sort_job job;
     struct team team;
@@ -405,7 +406,6 @@ struct array_sort {
     bool is_done;                  /* all is sorted, and the team has ended */
 };
 
-/* The scratch after the items: struct array_sort, the progress, the workspaces. */
 static size_t array_sort_bytes(void)
 {
     return round_to_cache_line(sizeof(struct array_sort));
@@ -429,11 +429,11 @@ static size_t task_bytes(const struct sort_task *task)
 
 bool array_sort_scratch_bytes(const struct sort_task *task, size_t *bytes)
 {
-    const size_t behind = array_sort_bytes() + task_bytes(task);
+    const size_t more_bytes = array_sort_bytes() + task_bytes(task);
     if (second_array_bytes(task) > SIZE_MAX - CACHE_LINE_BYTES ||
-        array_sort_offset(task) > SIZE_MAX - behind)
+        array_sort_offset(task) > SIZE_MAX - more_bytes)
         return false;
-    *bytes = array_sort_offset(task) + behind;
+    *bytes = array_sort_offset(task) + more_bytes;
     return true;
 }
 
@@ -452,9 +452,9 @@ static void begin_by_team(struct array_sort *sorting, const struct sort_task *ta
 
 struct array_sort *array_sort_begin(const struct sort_task *task, void *items, void *scratch)
 {
-    unsigned char *const behind = (unsigned char *)scratch + array_sort_offset(task);
-    unsigned char *const memory = behind + array_sort_bytes();
-    struct array_sort *const sorting = (void *)behind;
+    unsigned char *const begin = (unsigned char *)scratch + array_sort_offset(task);
+    unsigned char *const memory = begin + array_sort_bytes();
+    struct array_sort *const sorting = (void *)begin;
     *sorting = (struct array_sort){.job = {.width = task->item_bytes,
                                            .items = items,
                                            .scratch = scratch,

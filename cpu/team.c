@@ -54,13 +54,13 @@ void team_barrier(const struct member *member)
     if (member->count == 1)
         return;
     pthread_mutex_lock(&team->mutex);
-    const unsigned meeting = team->barriers;
+    const unsigned barrier = team->barriers;
     if (++team->waiting == member->count) {
         team->waiting = 0;
         team->barriers++;
         pthread_cond_broadcast(&team->changed);
     }
-    while (team->barriers == meeting)
+    while (team->barriers == barrier)
         pthread_cond_wait(&team->changed, &team->mutex);
     pthread_mutex_unlock(&team->mutex);
 }
