@@ -180,24 +180,24 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
 
 /* Reads as many of `bytes` bytes as the file still has, with several threads, if that is faster;
  * otherwise nothing, with *got 0. The tap observes the whole units. */
-static bool read_file_shared(struct input_file *input, void *data, size_t bytes, struct tap *tap,
+static bool read_in_parallel(struct input_file *input, void *data, size_t bytes, struct tap *tap,
                              size_t *got, struct error *error)
 {
     *got = 0;
     if (!input->is_sized || input->offset >= input->bytes)
         return true;
     const uint64_t left = input->bytes - input->offset;
-    const size_t share = left < bytes ? (size_t)left : bytes;
-    if (input->is_stream || !parallel_read_pays(input->threads, share, tap))
+    const size_t want = left < bytes ? (size_t)left : bytes;
+    if (input->is_stream || !parallel_read_pays(input->threads, want, tap))
         return true;
     int cause;
     *got =
-        parallel_read(input->file, data, share, (off_t)input->offset, input->threads, tap, &cause);
+        parallel_read(input->file, data, want, (off_t)input->offset, input->threads, tap, &cause);
     input->offset += *got;
     errno = cause;
-    if (*got < share && cause != 0)
+    if (*got < want && cause != 0)
         return error_set_errno(error, "%s", input->name);
-    if (*got < share && tap && tap->consumer) /* it may have taken bytes after the gap */
+    if (*got < want && tap && tap->consumer) /* it may have taken bytes after the gap */
         return cut_off(input, input->offset, error);
     if (lseek(input->file, (off_t)input->offset, SEEK_SET) < 0)
         return error_set_errno(error, "%s", input->name);
@@ -227,7 +227,7 @@ bool input_file_read(struct input_file *input, void *data, size_t bytes, struct 
                      size_t *got, size_t *observed, struct error *error)
 {
     bool ok = !input->is_parked || open_again(input, error);
-    ok = ok && read_file_shared(input, data, bytes, tap, got, error);
+    ok = ok && read_in_parallel(input, data, bytes, tap, got, error);
     if (tap && ok)
         *observed = *got - *got % tap->unit_bytes;
     ok = ok && (*got > 0 || input_file_read_once(input, data, bytes, got, error)) &&

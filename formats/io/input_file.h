@@ -14,7 +14,8 @@
 
 /* Bytes that a function provides. */
 struct input_stream {
-    /* Reads `bytes` bytes from `first` on, which is where the last call ended. */
+    /* Reads `bytes` bytes from `first` on: where the last read ended, or the last byte at any time
+     * (source_last_byte()). */
     bool (*read)(void *context, uint64_t first, void *data, size_t bytes, struct error *error);
     /* Hints that these bytes will be read soon; NULL: no effect. */
     void (*prefetch)(const void *context, uint64_t first, size_t bytes);
@@ -31,10 +32,10 @@ struct input_file {
     bool is_pipe;       /* a pipe that may be read through own_pipe */
     int own_pipe[2];    /* the ends to read from and to write to; 0: not opened */
     bool is_sized;      /* a regular file whose size is known */
-    bool is_narrow;     /* only the first `bytes` bytes are read; the file may be longer */
+    bool is_narrow;     /* nothing is read after the first `bytes` bytes of a longer file */
     bool is_parked;     /* `file` is open only while it is read */
     struct stat status; /* of the file when it was opened */
-    uint64_t bytes;     /* size of the file or stream */
+    uint64_t bytes;     /* size of the file or stream; of a narrow one, the end of its range */
     uint64_t offset;    /* where the next read from it starts */
     bool has_ended;
 };
@@ -63,7 +64,7 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes);
 
 /* Narrows a regular file whose size is known to its bytes [begin, end): only these are read from
- * now on, and its size becomes end - begin. */
+ * now on. `bytes` becomes `end`. */
 bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error);
 
 /* Call at the end of the file, `end`. It is an error if the file has become shorter since it was

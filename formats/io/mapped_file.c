@@ -569,7 +569,8 @@ bool file_space_free(int file, uint64_t *bytes)
     return true;
 }
 
-/* Blocks of ext4 that are reserved may be so for this user. The file may be growing. */
+/* This user may be allowed to use ext4's reserved blocks, so f_bfree counts. The space that the
+ * file already has is added. */
 bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *name,
                       struct error *error)
 {

@@ -13,11 +13,11 @@
  * There is one writer thread, or several if the file can be written at several positions at once
  * (output_write.h). A thread takes a buffer and claims its position in the file in one step, so
  * that positions are in the order of the buffers. The file and the frame writer belong to the
- * writer threads while buffers are unwritten, and otherwise to the caller: every other call but
- * sink_write_at() first waits until all buffers are written. If a thread fails, the error is kept.
- * The threads continue to take buffers without writing them, so that no caller blocks forever, and
- * the next call on the sink returns the error. Threads are started with the second buffer. A single
- * buffer is written by the caller on commit.
+ * writer threads while buffers are unwritten, and otherwise to the caller: sink_write(),
+ * sink_move(), sink_end_trial(), sink_store() and commit first wait until all buffers are written.
+ * If a thread fails, the threads take buffers without writing them, so that no caller blocks
+ * forever. The next of these calls, or of sink_lend() and sink_put(), returns the error. The second
+ * sink_lend() starts the threads. A single buffer is written by the call that waits for it.
  */
 #include "formats/io/sink.h"
 

@@ -143,7 +143,8 @@ bool sink_write_at(void *sink, uint64_t position, const void *data, size_t bytes
 /* sink_lend() lends an empty buffer of SINK_BUFFER_BYTES; it blocks until one is free. Several
  * buffers may be lent at once. sink_put() returns a buffer with `bytes` bytes filled. The sink's
  * threads write the buffers in the background, in the order of sink_put(). The buffer must not
- * change after sink_put(). A change is detected and reported as an error. */
+ * change after sink_put(). A change is detected and reported as an error. One thread at a time may
+ * call sink_lend(), and one at a time all others; these two may be different threads. */
 #define SINK_BUFFER_BYTES ((size_t)1 << 20)
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error);
 bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct error *error);
@@ -155,9 +156,9 @@ size_t sink_buffers_bytes(unsigned threads);
 /* Enables the checksum that sink_content() returns. Call it before the first write. */
 void sink_sum_content(struct sink *sink);
 
-/* For a sink that replaces a file: ends the codec's stream, writes what is buffered and syncs the
- * new file to its disk. Nothing may be written afterwards. *file is a descriptor open for reading,
- * owned by the sink. */
+/* For a sink that replaces or overwrites a file: ends the codec's stream, writes what is buffered
+ * and syncs the file that was written to its disk. Nothing may be written afterwards. *file is a
+ * descriptor open for reading, owned by the sink. */
 bool sink_store(struct sink *sink, int *file, struct error *error);
 
 /* Returns, after sink_store(), the number of bytes written, before compression, and their checksum

@@ -8,7 +8,7 @@
  * (codec_choice.h). It becomes the buffer `peeked` of a plain source, or goes to the frame reader.
  * After that, bytes go directly to the caller's memory; `peeked` is filled again only by
  * source_peek. While the source is read ahead, all of it except `peeked` belongs to that thread.
- * Every other call on the source ends reading ahead first.
+ * source_stop_and_get_left() and reads of more bytes than `peeked` has first end reading ahead.
  *
  * All inputs are open before the first is read. So opening one and reading its header must take few
  * resources. Threads that decode ahead are started only by later reads.

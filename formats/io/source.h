@@ -76,8 +76,8 @@ bool source_is_file(const struct source *source, int file);
 /* Returns the status that the file had when it was opened. */
 const struct stat *source_status(const struct source *source);
 
-/* Returns true if no bytes are left at the path, a file with this status, once the source was read:
- * both are standard input, or the same pipe or socket. */
+/* Returns true if the path, of a file with this status, names what the source reads: standard
+ * input, or the same pipe or socket. Reading the source then leaves nothing there. */
 bool source_is_all_of(const struct source *source, const char *path, const struct stat *status);
 
 /* Closes the file except during reads, for more inputs than a process may have open. If another

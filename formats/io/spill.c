@@ -115,7 +115,8 @@ static void room_add(struct room *room, int file)
     room->free_bytes += bytes;
 }
 
-/* The neighbour may be getting its space meanwhile. So the free space was added up before. */
+/* The output's space may be allocated at this moment, so the caller has measured the free space
+ * first. */
 static bool check_room(const struct room *room, int file, uint64_t bytes, const char *names,
                        struct spill_neighbour neighbour, bool *is_beside, struct error *error)
 {
