@@ -96,7 +96,8 @@ void job_expect_taken(struct job_state *state);
  * size may not have been known when the job began, and other files have been written since. */
 bool job_expect(struct job_state *state, uint64_t bytes, struct error *error);
 
-/* Fails if the output, or runs on disk, will certainly have no room. Both exist at the end. */
+/* Fails if the output, or runs on disk, will certainly have no room. The output and the runs need
+ * space at the same time. */
 bool job_check_room(const struct job_state *state, struct error *error);
 
 /* Announces the size of the output and writes the format's header. count: of the items sorted, of

@@ -28,7 +28,7 @@ struct group_lines {
     struct group *group;
     struct external_lines external;
     struct rank_runs numbered;
-    uint64_t *targets; /* of each rank but the first one: the bytes before its range; and an end */
+    uint64_t *targets; /* [r]: bytes of the sorted lines before the end of the range of rank r */
     struct check_sum *sums;  /* of this rank's range of each run */
     struct item_run sources; /* with --argsort: the numbers of the runs of the merged lines */
     struct rank_runs index_numbered;   /* the runs of indices, and the ranges in them */
@@ -171,7 +171,7 @@ static bool merge_range(void *context, struct item_run *runs, size_t count, stru
 
 /* True if the ranks share the output, and the size of a range is not known before it is made, or
  * they cannot write to their positions at once. */
-static bool is_put_aside(const struct job *job)
+static bool lines_are_put_aside(const struct job *job)
 {
     return !job->has_rank_output && (job->line_order.unique || job->sort.is_top ||
                                      job->output.codec->encode || !job->output.group);
@@ -185,9 +185,9 @@ static bool begin_output(struct group_lines *lines, struct error *error)
         return job_write_header(state, error);
     const uint64_t position =
         lines->group->rank == 0 ? 0 : state->header.bytes + lines->range_begin;
-    if (!is_put_aside(state->job))
+    if (!lines_are_put_aside(state->job))
         sink_expect(state->sink, state->header.bytes + lines->all_bytes);
-    return (is_put_aside(state->job) || sink_move(state->sink, position, error)) &&
+    return (lines_are_put_aside(state->job) || sink_move(state->sink, position, error)) &&
            (lines->group->rank > 0 || job_write_header(state, error));
 }
 
@@ -336,7 +336,7 @@ static bool write_output(struct group_lines *lines, struct error *error)
     bool ok;
     if (state->job->argsort.index_type)
         return write_indices(lines, error);
-    if (is_put_aside(state->job)) {
+    if (lines_are_put_aside(state->job)) {
         ok = ranks_write_aside(state, &range, &lines->output_bytes, error);
     } else {
         ok = write_range(lines, error);

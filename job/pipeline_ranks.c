@@ -239,7 +239,7 @@ bool ranks_write_aside(struct job_state *state, struct rank_range *range, uint64
 /* ---- Numbers or indices ---- */
 
 /* True if the ranks share the output, and cannot write to their positions in it at once. */
-static bool is_put_aside(const struct job *job)
+static bool array_is_put_aside(const struct job *job)
 {
     return !job->has_rank_output &&
            (job->output_format == &format_text || job->output.codec->encode || !job->output.group);
@@ -270,7 +270,7 @@ void rank_array_expect(struct job_state *state, const struct layout *layout)
     const uint64_t count = group_share(group, layout->count, group->rank + 1) -
                            group_share(group, layout->count, group->rank);
     const struct layout own = file_layout(job, layout, count);
-    if (!is_put_aside(job))
+    if (!array_is_put_aside(job))
         job_expect_ahead(state, job->output_format->file_bytes(&own));
 }
 
@@ -285,7 +285,7 @@ static bool begin_array(struct job_state *state, const struct layout *layout, ui
     if (job->has_rank_output)
         return format->write_header(state->sink, &own, error);
     return (job->group->rank != 0 || format->write_header(state->sink, &own, error)) &&
-           (is_put_aside(job) || sink_move(state->sink, position, error));
+           (array_is_put_aside(job) || sink_move(state->sink, position, error));
 }
 
 bool rank_array_begin(struct job_state *state, const struct layout *layout, uint64_t first,
@@ -298,7 +298,7 @@ bool rank_array_begin(struct job_state *state, const struct layout *layout, uint
 bool rank_array_write(struct job_state *state, const struct layout *layout,
                       struct rank_range *range, uint64_t *output_bytes, struct error *error)
 {
-    if (is_put_aside(state->job))
+    if (array_is_put_aside(state->job))
         return ranks_write_aside(state, range, output_bytes, error);
     *output_bytes = state->job->output_format->file_bytes(layout);
     return range->write(range->context, error);
