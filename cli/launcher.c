@@ -103,7 +103,7 @@ static pid_t find_parent(pid_t process, bool *is_launcher)
 }
 
 /* Sets *found to the processors of the launcher. Returns false if the launcher is not found, or if
- * a process between has other processors than this one, which is bound by somebody else then. */
+ * a process between has other processors than this one: another program has bound it then. */
 static bool find_launchers_processors(struct processors *found)
 {
     struct processors own;
@@ -130,9 +130,9 @@ void launcher_undo_binding(void)
         return;
     const bool is_undone = sched_setaffinity(0, sizeof all, (cpu_set_t *)&all) == 0;
     const unsigned long ranks = read_number("OMPI_COMM_WORLD_LOCAL_SIZE");
-    const int share = omp_get_num_procs() / (ranks > 0 ? (int)ranks : 1);
+    const int threads = omp_get_num_procs() / (ranks > 0 ? (int)ranks : 1);
     if (is_undone && !getenv("OMP_NUM_THREADS")) /* OpenMP has counted the processors before */
-        omp_set_num_threads(share > 0 ? share : 1);
+        omp_set_num_threads(threads > 0 ? threads : 1);
 }
 
 void launcher_leave_output(void)
@@ -209,15 +209,15 @@ static bool join(const struct launcher *launcher, unsigned long size, struct gro
                      size, path, group->size, launcher->mark);
 }
 
-bool launcher_join(struct group *group, bool *is_one, struct error *error)
+bool launcher_join(struct group *group, bool *is_shared, struct error *error)
 {
     unsigned long size = 0;
     const struct launcher *const launcher = find_launcher(&size);
-    *is_one = false;
+    *is_shared = false;
     if (!launcher)
         return true;
-    *is_one = join(launcher, size, group, error);
-    return *is_one;
+    *is_shared = join(launcher, size, group, error);
+    return *is_shared;
 }
 
 void launcher_let_rank_0_print(bool has_joined)

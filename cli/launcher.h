@@ -7,13 +7,13 @@
 #include "core/error.h"
 #include "core/group.h"
 
-/* Fills *group and sets *is_one if a launcher of MPI started this process as one of several ranks.
+/* Fills *group and sets *is_shared if a launcher of MPI started several ranks, which share the job.
  * The functions are those of the plugin mpi.so, which is loaded from the directory of the program,
  * else from ../libexec/gpusort or build, seen from there. Fails if there is no plugin, or its
  * MPI finds no other ranks: else each rank would do the whole job, and replace the same output.
  *
  * Slurm's variables alone mean nothing, as every process of a batch job has them. */
-bool launcher_join(struct group *group, bool *is_one, struct error *error);
+bool launcher_join(struct group *group, bool *is_shared, struct error *error);
 
 /* Sets *rank to the number of this process among those of a launcher. Returns false if there is no
  * launcher. */

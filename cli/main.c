@@ -318,12 +318,12 @@ static void report_outcome(const struct options *options, const struct group *gr
 static bool sort_or_share(struct options *options, struct outcome *outcome, struct error *error)
 {
     struct group joined;
-    bool is_one;
-    if (!launcher_join(&joined, &is_one, error)) {
+    bool is_shared;
+    if (!launcher_join(&joined, &is_shared, error)) {
         report_outcome(options, NULL, outcome, false, error);
         return false;
     }
-    struct group *const group = is_one ? &joined : NULL;
+    struct group *const group = is_shared ? &joined : NULL;
     unsigned rank;
     quiet_other_ranks(options, group);
     bool ok = !launcher_find_rank(&rank) || options_name_rank(options, rank, error);

@@ -388,8 +388,8 @@ static bool has_line_numbers(const struct job *job)
            job->line_order.keys[0].kind == LINE_STRICT;
 }
 
-/* Finds where the parts of all ranks begin in the text, and its end: the first lines that begin
- * where the shares of its bytes do. */
+/* Finds where the parts of all ranks begin in the text, and its end. A part begins at the first
+ * line that begins in the rank's range of the bytes. */
 static bool find_begins(const struct group *group, const struct text *text, uint64_t before,
                         uint64_t all, uint64_t *begins, struct error *error)
 {

@@ -41,7 +41,7 @@
 struct estimate {
     const char *stage;
     bool has_read;           /* the first bytes have been read */
-    double share;            /* fraction of the stage; below 0: not known */
+    double fraction;         /* of the stage that is done; below 0: not known */
     double bytes;            /* processed in this stage */
     double bytes_per_second; /* 0: this stage processes no bytes */
     double seconds;          /* since the stage began */
@@ -53,7 +53,7 @@ static double seconds_of(uint64_t ns)
     return (double)ns / (double)SECOND_NS;
 }
 
-static double share_of(uint64_t done, uint64_t all)
+static double fraction_of(uint64_t done, uint64_t all)
 {
     return all == 0 || all == SIZE_UNKNOWN ? -1 : done < all ? (double)done / (double)all : 1;
 }
@@ -80,7 +80,7 @@ static struct estimate estimate_reading(const struct outlook *outlook,
     const double read_seconds = seconds_for(read, outlook->read_bytes, rate);
     const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
     return (struct estimate){
-        .share = share_of(read, outlook->read_bytes),
+        .fraction = fraction_of(read, outlook->read_bytes),
         .bytes = (double)read,
         .bytes_per_second = rate,
         .seconds_left =
@@ -98,7 +98,7 @@ static struct estimate estimate_sorting(const struct progress *progress,
     const double rate = read_took > 0 ? (double)view->bytes[TRACE_READ] / read_took : 0;
     const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
     return (struct estimate){
-        .share = -1,
+        .fraction = -1,
         .seconds_left = sum_if_known(left, write_seconds),
     };
 }
@@ -110,7 +110,7 @@ static struct estimate estimate_writing(const struct outlook *outlook,
     const uint64_t all = view->expected_bytes ? view->expected_bytes : outlook->write_bytes;
     const double rate = seconds > 0 ? (double)written / seconds : 0;
     return (struct estimate){
-        .share = share_of(written, all),
+        .fraction = fraction_of(written, all),
         .bytes = (double)written,
         .bytes_per_second = rate,
         .seconds_left = seconds_for(written, all, rate),
@@ -135,7 +135,7 @@ static struct estimate estimate_now(struct progress *progress)
 {
     struct outlook *const outlook = &progress->outlook;
     struct trace_view view;
-    struct estimate estimate = {.share = -1, .seconds_left = -1};
+    struct estimate estimate = {.fraction = -1, .seconds_left = -1};
     const uint64_t now_ns = clock_now_ns(), ran_ns = now_ns - progress->start_ns;
     look(progress, &view);
     const uint64_t stage_ns = view.stage ? view.stage_begin_ns : progress->start_ns;
@@ -188,8 +188,8 @@ static void append_left(char *line, size_t room, double seconds)
 static void describe(const struct estimate *estimate, char *line, size_t room)
 {
     snprintf(line, room, "gpusort: %s", estimate->stage);
-    if (estimate->share >= 0)
-        append(line, room, " %.0f%%", 100 * estimate->share);
+    if (estimate->fraction >= 0)
+        append(line, room, " %.0f%%", 100 * estimate->fraction);
     else if (estimate->bytes > 0)
         append(line, room, " %.2f GB", estimate->bytes / 1e9);
     if (estimate->bytes_per_second > 0)
@@ -437,19 +437,19 @@ static bool is_piped(const char *path)
 }
 
 /* Ranks read their parts after the plan, which has decoded them. All parts are about equal, so the
- * counted ranks read and write their share of the bytes. */
+ * bytes of the counted ranks follow from their number. */
 static void set_ranks(struct progress *progress, const struct plan *plan)
 {
     struct outlook *const outlook = &progress->outlook;
     struct trace_view view;
     trace_look(&view);
     const unsigned counted = trace_ranks_look(&view);
-    const double share =
+    const double factor =
         plan->job.has_rank_inputs ? counted : (double)counted / plan->job.group->size;
     outlook->read_before = view.bytes[TRACE_READ];
-    outlook->write_bytes = (uint64_t)((double)outlook->write_bytes * share);
+    outlook->write_bytes = (uint64_t)((double)outlook->write_bytes * factor);
     if (plan->input_bytes != SIZE_UNKNOWN)
-        outlook->read_bytes = (uint64_t)((double)plan->input_bytes * share);
+        outlook->read_bytes = (uint64_t)((double)plan->input_bytes * factor);
     if (outlook->read_bytes != SIZE_UNKNOWN && outlook->read_bytes > SOURCE_PEEK_MAX)
         outlook->read_bytes -= SOURCE_PEEK_MAX; /* rank 0 has the first bytes of its part */
     progress->start_ns = clock_now_ns();
