@@ -274,7 +274,7 @@ static bool sort_as_planned(struct options *options, struct group *group, struct
 {
     static struct plan plan; /* large for a stack */
     struct progress progress = {0};
-    struct trace_file trace;
+    struct trace_file trace = trace_file_closed();
     if (!trace_start(options->trace != NULL, error)) /* planning reads from the inputs */
         return false;
     bool ok = (!group || trace_ranks_share(group, progress_is_wanted(options), error)) &&

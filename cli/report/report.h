@@ -107,6 +107,9 @@ struct trace_file {
     struct output_path path;
 };
 
+/* Returns a trace file that is not open. */
+struct trace_file trace_file_closed(void);
+
 /* Opens the file for writing, if a job is traced, and keeps its content. The caller calls
  * trace_file_close(), also after a failure. */
 bool trace_file_open(const struct options *options, struct group *group, struct trace_file *trace,

@@ -24,13 +24,18 @@ static bool is_file(const char *path, int descriptor, const struct stat *file)
            S_ISREG(status.st_mode) && descriptor_same_file(&status, file);
 }
 
+struct trace_file trace_file_closed(void)
+{
+    return (struct trace_file){.file = -1, .path = {.descriptor = -1, .directory = -1, .file = -1}};
+}
+
 bool trace_file_open(const struct options *options, struct group *group, struct trace_file *trace,
                      struct error *error)
 {
     const char *const path = options->trace;
     char name[PATH_MAX + 16];
-    *trace = (struct trace_file){
-        .group = group, .file = -1, .path = {.descriptor = -1, .directory = -1, .file = -1}};
+    *trace = trace_file_closed();
+    trace->group = group;
     if (!path || options->action != ACTION_SORT || (group && group->rank > 0))
         return true;
     snprintf(name, sizeof name, "--trace=%s", path);

@@ -405,7 +405,7 @@ preload=$(realpath "$preload")
 for call in Init_thread:1 Comm_rank:2 Comm_size:1 Comm_split_type:1; do
     ok_undone "MPI_${call/:/ fails in call }" "0:MPI_$call:fail" finite.f64
 done
-for call in Bcast:1 Allreduce:{2,60} Isend:1 Irecv:1 Testany:3; do
+for call in Bcast:{1,2} Allreduce:{2,60} Isend:1 Irecv:1 Testany:3; do
     ok_undone "MPI_${call/:/ fails in call }" "1:MPI_$call:fail" finite.f64
 done
 for call in Bcast:{1,2} Allreduce:{4,70} Isend:1 Testany:3; do
