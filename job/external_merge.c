@@ -70,6 +70,7 @@ struct merger {
     unsigned char *scratch; /* a piece for each thread */
     size_t group_pieces;    /* maximum pieces of a group */
     size_t *cuts; /* rows of run_count: begin and end of the pieces of a group in each window */
+    size_t *positions;         /* of the pieces in the group, and its end, in items */
     struct item_array *arrays; /* rows of run_count, one for each piece of a group. take_samples()
                                 * uses the first row of both, for its own. */
     size_t step, samples_per_piece;
@@ -120,6 +121,7 @@ static bool allocate(struct merger *merger, struct error *error)
     merger->group_memory = malloc(2 * merger->group_pieces * division->piece_bytes);
     merger->scratch = malloc(division->threads * division->piece_bytes);
     merger->cuts = calloc((merger->group_pieces + 1) * count, sizeof *merger->cuts);
+    merger->positions = calloc(merger->group_pieces + 1, sizeof *merger->positions);
     merger->arrays = calloc(merger->group_pieces * count, sizeof *merger->arrays);
     merger->idle = ring_create(2);
     merger->filled = ring_create(2);
@@ -142,6 +144,7 @@ static void release(struct merger *merger)
     free(merger->group_memory);
     free(merger->scratch);
     free(merger->cuts);
+    free(merger->positions);
     free(merger->arrays);
     free(merger->samples);
     free(merger->other_samples);
@@ -443,7 +446,7 @@ static size_t merge_group(struct merger *merger, size_t first, size_t count, uns
 {
     const struct external_merge *const merge = merger->merge;
     const size_t columns = merge->run_count;
-    size_t *const cuts = merger->cuts;
+    size_t *const cuts = merger->cuts, *const positions = merger->positions;
     const int threads = (int)merger->division.threads;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t k = 1; k <= count; k++) {
@@ -454,7 +457,6 @@ static size_t merge_group(struct merger *merger, size_t first, size_t count, uns
             for (size_t i = 0; i < columns; i++)
                 cuts[k * columns + i] = merger->windows[i].end;
     }
-    size_t positions[count + 1];
     positions[0] = 0;
     for (size_t k = 0; k < count; k++)
         positions[k + 1] =
