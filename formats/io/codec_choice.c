@@ -92,8 +92,9 @@ static bool has_controls(const unsigned char *data, size_t bytes)
     return false;
 }
 
-/* Chooses between plain bytes and the codec whose magic the file begins with. Binary data with the
- * magic of a frame that is not sound is damaged or cut off. */
+/* Chooses between plain bytes and the codec whose magic the file begins with. Lines may begin with
+ * the magic by chance. If their frame is not sound and they have bytes that text hardly has, they
+ * are compressed data that is damaged or cut off. */
 static bool judge_content(struct input_file *input, const struct codec *codec, struct head *head,
                           bool is_text, struct codec_choice *choice, struct error *error)
 {
@@ -115,7 +116,7 @@ static bool judge_content(struct input_file *input, const struct codec *codec, s
 size_t codec_choice_room(const struct input_file *input)
 {
     return input->is_sized ? HEAD_BYTES
-                           : SOURCE_PEEK_MAX; /* a look at a regular file has its own */
+                           : SOURCE_PEEK_MAX; /* a look at a regular file has its own memory */
 }
 
 bool codec_choose(struct input_file *input, const struct source_spec *spec, unsigned char *data,

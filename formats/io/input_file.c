@@ -96,7 +96,7 @@ static bool cut_off(const struct input_file *input, uint64_t end, struct error *
                      input->name, end);
 }
 
-/* Files in /sys have less than their size, without having been truncated. */
+/* Asks for the size again: files in /sys have less than their size, without being truncated. */
 bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error)
 {
     struct stat status;

@@ -54,8 +54,8 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
 bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
                      size_t *got, size_t *observed, struct error *error);
 
-/* Reads `bytes` bytes from `offset` on, fewer only at the end, of a regular file that is open. Any
- * number of threads may call it at once. The position of the next read does not change. */
+/* Reads `bytes` bytes from `offset` on, fewer only at the end, of a regular file, which may be
+ * parked. Any number of threads may call it at once. The position of the next read stays. */
 bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
                         size_t *got, struct error *error);
 

@@ -9,8 +9,8 @@
  * error.
  *
  * On ext4 and XFS a few threads make the new pages of a file ahead of the writers, from the
- * announcement of its size on (make_pages()). Else they are populated by madvise(2) before they are
- * written; 8 GB of tmpfs, 16 threads: 26 GB/s, without it 23. Pages that the file has already are
+ * announcement of its size on (make_pages()). Elsewhere madvise(2) populates new pages before they
+ * are written: 8 GB of tmpfs, 16 threads: 26 GB/s, without it 23. Pages the file has already are
  * faster without it, above all large pages of ext4: 23 and 31 GB/s, without it 34 and 42. On tmpfs
  * a read maps 16 such pages at once, all writable, and a write maps one: 51 GB/s if a byte of each
  * 16 pages is read first, 21 without that (H100 host, Linux 6.18, 2026-11).
@@ -88,7 +88,7 @@
  * they write to the space that there is (H200 host, 16 cores, 2026-11). */
 static const struct mapped_system {
     long file_system;     /* f_type of statfs(2) */
-    unsigned page_makers; /* writers that make the pages; fallocate(2) makes those of tmpfs */
+    unsigned page_makers; /* maximum writers of new pages; fallocate(2) makes the pages of tmpfs */
     bool is_in_memory;
 } mapped_systems[] = {
     {TMPFS_MAGIC, OUTPUT_WRITERS_MAX, true},
@@ -118,7 +118,7 @@ unsigned mapped_file_writers(int file, bool finds_pages)
 struct page_making {
     pthread_t threads[MAKERS_MAX];
     unsigned thread_count; /* 0: the writers make the pages */
-    size_t lead;           /* maximum bytes made after those that writers have reached */
+    size_t lead;           /* maximum bytes made ahead of the writers */
     size_t next;           /* the next piece to take */
     pthread_mutex_t noting;
     bool *is_made;          /* of each piece; written while noting is locked, as is the prefix */
@@ -287,7 +287,7 @@ static int make_piece(struct mapped_file *mapped, size_t piece)
     return cause;
 }
 
-/* Notes that a piece of `count` is made. */
+/* Records that one of `count` pieces is made. */
 static void note_made(struct page_making *pages, size_t piece, size_t count)
 {
     pthread_mutex_lock(&pages->noting);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mapped_file.h - fills a new file of known size with several threads, through a mapping.
+/* mapped_file.h - fills a file of known size with several threads, through a mapping.
  *
  *   open:  file -> mapping
  *   write: wait for the space, and for the pages -> copy, pieces divided among threads
@@ -52,9 +52,9 @@ struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, boo
                                      struct file_space *space);
 
 /* Starts to make new pages ahead of `writers` threads, up to `lead` bytes, as far as space is
- * requested, on file systems where that takes time: it can be done while the input is read. For a
- * file that does not grow in steps, with space, once. Returns false if no thread can be started;
- * the mapping must be closed then. */
+ * requested, on file systems where that takes time: it can be done while the input is read. Called
+ * once at most, if the file has `space` and does not grow in steps. Returns false if no thread can
+ * be started; the mapping must be closed then. */
 bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers, size_t lead);
 
 /* Copies `data` to the file from `position` on, with at most `threads` threads. Only bytes within

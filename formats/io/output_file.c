@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output_file.c - see output_file.h.
  *
- * FILE of "-o FILE" may be an input, so it is never opened for writing. The output is written to a
- * temporary in the same directory, which is then renamed onto FILE. The rules of opening FILE are
- * kept: a file that may not be written is refused, a symbolic link is followed, and owner, mode and
- * ACL of the file stay, as they are at the moment of the rename.
+ * FILE of "-o FILE" may be an input, so a regular file is opened for writing only with --in-place.
+ * Otherwise a temporary in its directory is written, and renamed onto FILE. The rules of opening
+ * FILE are kept: a file that may not be written is refused, a symbolic link is followed, and owner,
+ * mode and ACL of the file stay, as they are at the moment of the rename.
  *
  *   OUTPUT_    what is opened            if the bytes are announced       at the end
  *   TEMPORARY  a file beside the target  space is allocated, and mapped   cut off, renamed

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The head of output_file.c has a table of what is done with each. */
+/* The table at the head of output_file.c states how each kind is opened, announced and ended. */
 enum output_kind {
     OUTPUT_NONE,      /* not open */
     OUTPUT_TEMPORARY, /* of this process; to be renamed onto the target */
@@ -33,13 +33,13 @@ enum output_kind {
 struct output_file {
     enum output_kind kind;
     int file;            /* open for writing */
-    bool has_holes;      /* in place: the file had, when it was opened */
+    bool has_holes;      /* in place: the file had holes when it was opened */
     struct group *group; /* of OUTPUT_OF_RANKS; otherwise NULL */
     struct output_path target;
     bool replaces_input; /* the target must be this input when it is replaced or overwritten */
     struct stat input;   /* the status of the input when it was opened */
-    bool has_tail;  /* a path named a given descriptor, within a file: commit truncates the rest of
-                       the file */
+    bool has_tail;  /* the path names a given descriptor of a longer regular file: commit truncates
+                       the rest of the file */
     int given_file; /* the given descriptor, if `file` was opened anew from it; otherwise 0 */
     struct file_space *space;   /* allocates space in advance; NULL: none */
     struct mapped_file *mapped; /* NULL: write(2) is used */

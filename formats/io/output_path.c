@@ -198,7 +198,7 @@ static bool check_replaceable(const struct output_path *found, const char *name,
     return true;
 }
 
-/* Returns true if rename(2) refuses to replace the file, for an ordinary user. */
+/* Returns true if rename(2) refuses to replace the file, because its directory is sticky. */
 static bool is_kept_by_sticky_directory(const struct output_path *found)
 {
     return (found->directory_status.st_mode & S_ISVTX) && geteuid() != 0 &&
@@ -213,9 +213,9 @@ static bool refuse_strangers(const char *name, struct error *error)
                      name);
 }
 
-/* Fails if another job overwrites the regular file in place, whose result would be lost. Its lock
- * is of all bytes and of an open file, which fcntl(2) shows as the process -1; other programs may
- * hold other locks. Only on file systems that need no server to answer. */
+/* Fails if another job is overwriting the regular file in place: its result would be lost. That job
+ * has an open file description lock of all bytes, for which fcntl(2) reports the process -1. Other
+ * locks are allowed. Checked only on file systems that need no server to answer. */
 static bool check_lock(const struct output_path *found, const char *name, struct error *error)
 {
     static const long local_systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
@@ -487,7 +487,7 @@ static bool copy_acl(const struct origin *origin, int file, bool is_group_kept)
 }
 
 /* The mode of a file whose group could not be kept. Members of the old group are others now, and
- * members of the new group were others: so both get the permissions that group and others had. */
+ * members of the new group were others: so both get the permissions that both had. */
 static mode_t without_group(mode_t mode)
 {
     const mode_t both = mode & (mode >> 3) & S_IRWXO;

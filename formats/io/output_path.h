@@ -45,7 +45,7 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
  * if a snapshot shares it. With less free space than that, a file of one extent was damaged. */
 bool output_path_check_room(int file, off_t bytes, const char *name, struct error *error);
 
-/* Opens such a file for reading and writing, and locks it. Returns -1 with *error. */
+/* Opens the file for reading and writing, for --in-place, and locks it. Returns -1 with *error. */
 int output_path_open_in_place(const struct output_path *found, const char *name,
                               struct error *error);
 
@@ -53,7 +53,7 @@ int output_path_open_in_place(const struct output_path *found, const char *name,
 bool output_path_check_input(const struct output_path *found, const struct stat *input,
                              const char *name, struct error *error);
 
-/* Opens the file that has the name now, just before it is replaced. Fails for anything except a
+/* Opens the file, if any, that has the name now, just before it is replaced. Fails if it is no
  * regular file. Checks a file that was not there before as output_path_check() does. */
 bool output_path_look_again(struct output_path *found, const char *name, struct error *error);
 
@@ -68,8 +68,8 @@ int output_path_open_or_create(const struct output_path *found, const char *name
 /* Copies user.* attributes, SELinux label, owner, ACL and mode from found->file to the temporary
  * `file`, as far as the system allows it. No user has more access at any moment than to the file
  * that was found: if the group or the ACL cannot be kept, permissions are removed. setuid and
- * setgid stay where a write into the file would leave them: root's write, to a file of the same
- * owner. False with errno. */
+ * setgid are kept as a write into the file would keep them: by root, if the owner is kept. False
+ * with errno. */
 bool output_path_copy_attributes(const struct output_path *found, int file);
 
 void output_path_close(struct output_path *found);

@@ -34,9 +34,9 @@ bool output_file_is_new(const struct output_file *output)
             lseek(output->file, 0, SEEK_CUR) == 0);
 }
 
-/* Opens such a file again, for reading too, so that it can be mapped. Other processes may write to
- * it, as in `xargs -P2 gpusort >FILE`. They share the descriptor's offset, which is moved past our
- * `bytes` bytes in one step, so that they continue there. */
+/* Opens a new given file again, for reading too, so that it can be mapped. Other processes may
+ * write to it, as in `xargs -P2 gpusort >FILE`. They share the descriptor's offset, which is moved
+ * past our `bytes` bytes in one step, so that they continue there. */
 static bool open_anew(struct output_file *output, uint64_t bytes)
 {
     char path[DESCRIPTOR_PATH_BYTES];
@@ -323,14 +323,14 @@ bool output_file_map_shared(struct output_file *output, const char *name, struct
 static void preallocate(struct output_file *output)
 {
     if (output->is_preallocated)
-        return; /* several threads may write in place */
+        return; /* always in place, where several threads call this */
     if (output->expected > 0 && mapped_file_writers(output->file, true) > 0)
         (void)fallocate(output->file, FALLOC_FL_KEEP_SIZE, 0, (off_t)output->expected);
     output->is_preallocated = true;
 }
 
-/* Writes to the file's offset; in place, through a mapping, or to an output that ranks share, to
- * `position`. Returns false with errno. */
+/* Writes to the file's offset, or to `position` if the file is mapped, overwritten in place or
+ * shared by ranks. Returns false with errno. */
 static bool write_piece(const struct output_file *output, uint64_t position,
                         const unsigned char *data, size_t bytes)
 {

@@ -7,7 +7,7 @@
  *       |                              the tap meanwhile
  *       +--------a mapping-----------> up to 16 threads of the caller's OpenMP team copy to it
  *
- * The callers are, by sink.c: the main thread for numbers and gathered lines
+ * The callers, through sink.c: the main thread for numbers and gathered lines
  * (sink_write_observed()); the threads of a sort in place (sink_write_at()); the sink's writers for
  * text and indices (sink_put()); the compressors for frames, one at a time.
  *
@@ -31,13 +31,13 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
  * allocates their space. */
 void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads);
 
-/* Fails if an output of `bytes` bytes certainly has no room, so that the job need not be done.
- * Before the first write. A temporary on ext4 or XFS then has its space; a file in place is checked
- * when it is opened. */
+/* Fails if an output of `bytes` bytes certainly has no room. Call it before the first write. It
+ * allocates the space of a temporary on ext4 or XFS. A file in place is checked when it is opened.
+ */
 bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
                             struct error *error);
 
-/* Returns true if all bytes of the file are, or will be, those that are written here. */
+/* Returns true if the file has no bytes except those of this output. */
 bool output_file_is_new(const struct output_file *output);
 
 /* Releases the space that a check has allocated, unless it was announced too or ranks share it. */

@@ -34,7 +34,7 @@ struct sink_spec {
     bool replaces_input;       /* the path led to an input when that was opened: it must still lead
                                   to this file, unmodified, when it is replaced or overwritten */
     struct stat input;         /* the status of that input then */
-    size_t ahead_bytes;        /* of a file, made in the page cache before they are written */
+    size_t ahead_bytes;  /* maximum bytes of the pages that are made before they are written */
     struct group *group; /* NULL, or the ranks that each write a range of one regular file, in plain
                             bytes; then sink_open() and sink_commit() are collective */
 };
@@ -94,8 +94,8 @@ bool sink_end_trial(struct sink *sink, struct error *error);
 struct source;
 bool sink_writes_to(const struct sink *sink, const struct source *source);
 
-/* For an output that ranks share: the bytes that are written next go to `position` in the file.
- * Before commit, the position must be the size of the whole file. */
+/* For an output that ranks share: the bytes that are written next go to `position` in the file. At
+ * commit, the position must be the size of the whole file. */
 bool sink_move(struct sink *sink, uint64_t position, struct error *error);
 
 /* Announces, before the first write, that about `bytes` bytes will be written; to standard output,
@@ -105,12 +105,12 @@ bool sink_move(struct sink *sink, uint64_t position, struct error *error);
  * space. On an output that ranks share, `bytes` is its exact size. */
 void sink_expect(struct sink *sink, uint64_t bytes);
 
-/* Returns the free bytes of the file system, *device, where a regular file at the path is or would
- * be; UINT64_MAX: not known, or no such file. */
+/* Returns the free bytes of the file system of the regular file that is, or would be, at the path,
+ * and sets *device to it. UINT64_MAX: not known, or no regular file. */
 uint64_t sink_free_bytes(const char *path, dev_t *device);
 
-/* Fails if a plain output of `bytes` bytes certainly has no room. Before the first write. The file
- * may have its space then. sink_release_room() releases it for runs that must be merged first. */
+/* Fails if a plain output of `bytes` bytes certainly has no room. Call it before the first write.
+ * It may allocate the space; sink_release_room() releases that, for runs that are merged first. */
 bool sink_check_room(struct sink *sink, uint64_t bytes, struct error *error);
 void sink_release_room(struct sink *sink);
 

@@ -69,7 +69,7 @@ static size_t buffered(const struct buffer *buffer)
 /* Minimum room, for more than the magic of a codec. */
 #define ROOM_MIN ((size_t)64)
 
-/* Moves the bytes to memory for `room` bytes, which hold them. */
+/* Moves the bytes to new memory of `room` bytes, which is not less than they have. */
 static bool buffer_move(struct source *source, struct buffer *buffer, size_t room,
                         struct error *error)
 {

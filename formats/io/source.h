@@ -3,8 +3,8 @@
  *
  *   file or pipe -> [codec found by its magic] -> source_read / source_peek
  *
- * Read errors and truncated or corrupt compressed data are reported with the file and the
- * compressed byte. A large read from a plain regular file is divided among threads.
+ * Errors name the file, and in truncated or corrupt compressed data also the compressed byte. A
+ * large read from a plain regular file is divided among threads.
  */
 #ifndef FORMATS_SOURCE_H
 #define FORMATS_SOURCE_H
@@ -27,7 +27,7 @@ struct stat;
 bool source_check(const char *path, struct stat *status, struct error *error);
 
 /* Opens a named pipe without waiting for its writer, for source_spec.pipe. Returns -1 if the path
- * is none, or cannot be opened. */
+ * is no named pipe, or cannot be opened. */
 int source_open_pipe(const char *path);
 
 struct source_spec {
@@ -38,7 +38,7 @@ struct source_spec {
     unsigned window_log;       /* log2 of the largest window of compressed data; 0: the default */
     unsigned threads;          /* maximum number of threads of a large read */
     unsigned readers;          /* sources that are read at once, and share the memory; 0: one */
-    uint64_t offset;           /* of a regular file: its bytes before are left out */
+    uint64_t offset;           /* of a regular file: reading begins there */
 };
 
 /* Opens a file for reading. Fails for directories. The caller closes the source.
@@ -46,7 +46,7 @@ struct source_spec {
  * A file that begins with the magic of a codec is taken as compressed, unless spec->codec says
  * otherwise. If its name does not have the codec's extension, there are two exceptions
  * (codec_choose()): a file of only skippable frames is plain, and so is one with is_text whose
- * first other frame is not valid.
+ * first other frame is not valid and that looks like text.
  */
 bool source_open_as(const struct source_spec *spec, struct source **source, struct error *error);
 
@@ -66,7 +66,7 @@ const char *source_name(const struct source *source);
 /* Returns the codec: the given one, or the one found by its magic. */
 const struct codec *source_codec(const struct source *source);
 
-/* States that the plain bytes of the source are those of an input with this codec, which
+/* States that the plain bytes of the source were decoded from an input with this codec, which
  * source_codec() returns from now on. */
 void source_note_codec(struct source *source, const struct codec *codec);
 

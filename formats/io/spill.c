@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Bytes of a hint that they will be read. Linux reads no more of them than its read-ahead, of which
+/* Bytes of one hint (posix_fadvise(2)). Linux reads no more of them than its read-ahead, of which
  * this is the default, or the device's largest request. */
 #define PREFETCH_BYTES ((size_t)128 << 10)
 

@@ -47,7 +47,7 @@ struct spill_neighbour {
 };
 
 /* Fails if runs of `bytes` bytes certainly have no room in the directories, beside the neighbour
- * if that is in one of their file systems. *is_beside: without the neighbour they would have. */
+ * if that is in one of their file systems. *is_beside: they have room without the neighbour. */
 bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
                       struct spill_neighbour neighbour, bool *is_beside, struct error *error);
 
