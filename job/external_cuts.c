@@ -76,7 +76,7 @@ static bool reserve(struct record *record, size_t bytes, struct error *error)
     return true;
 }
 
-/* Finds the beginning of the line that has the byte before `at`; a line begins at `low`. */
+/* Finds the beginning of the line that has the byte at `at`; a line begins at `low`. */
 static bool find_begin(const struct spill_run *run, char terminator, uint64_t low, uint64_t at,
                        uint64_t *begin, struct error *error)
 {
@@ -148,7 +148,7 @@ struct searcher {
     const struct external_cuts *cuts;
     struct bounds *bounds;      /* a row for each cut */
     struct pivot_range *ranges; /* the same rows, and room for add_up() */
-    size_t *pivot_runs;    /* of each cut: the run of the pivot; their number: the cut is found */
+    size_t *pivot_runs;    /* of each cut: the run of the pivot; the number of runs: it is found */
     uint64_t *lengths;     /* of each cut: the bytes of its pivot; and room for add_up() */
     uint64_t *pivot_words; /* the pivots, each in whole words */
     size_t pivot_room;     /* words; the same on all ranks */
@@ -372,7 +372,7 @@ static bool step(struct searcher *searcher, struct error *error)
 
 /* ---- All of it ---- */
 
-/* The positions are the ends of the runs. A cut after all items is found already. */
+/* positions: the ends of the runs. A cut after all items is found already. */
 static void start_bounds(struct searcher *searcher, const uint64_t *positions)
 {
     const struct external_cuts *const cuts = searcher->cuts;

@@ -5,8 +5,8 @@
  *   runs of rank 0 | runs of rank 1 | ...     all runs, in the order of the input
  *   cut c: a position in each run; the items before them are the first targets[c] of all items
  *
- * A record is a number or a line. An item is a number, or a byte of a run of lines, of which a cut
- * may have one line more than its target.
+ * A record is a number or a line. An item is a number, or a byte of a run of lines. Lines are not
+ * split, so that a cut of lines may exceed its target.
  *
  * The positions are exact for every distribution. Each step takes a record of one run as the pivot,
  * and counts, over all ranks, the items of the records before it. Equal records of an earlier run
@@ -34,7 +34,7 @@ int record_compare(const struct record_order *order, const char *a, size_t a_len
 /* The sorted runs of all ranks, in the order of the input. */
 struct rank_runs {
     size_t count;        /* of all ranks */
-    size_t first;        /* the number of this rank's first one */
+    size_t first;        /* the number of this rank's first run */
     unsigned *owners;    /* owned: the rank of each run */
     uint64_t *positions; /* owned. Rows of `count`: where the range of rank r begins in each run; a
                             row more for the end of the last one */

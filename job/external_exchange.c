@@ -24,7 +24,7 @@
 #define MESSAGE_BYTES_MAX ((size_t)4 << 20)
 #define MESSAGE_BYTES_MIN ((size_t)4 << 10)
 
-/* How often the thread that moves messages looks for one before it sleeps, and how long. */
+/* Polls without a message after which the thread that moves messages sleeps, and how long. */
 #define LOOKS 64
 #define SLEEP_NS 50000L
 
@@ -40,8 +40,8 @@ struct message {
 
 /* A range of a run on its way to or from another rank. */
 struct stream {
-    const struct item_run *run; /* of one that is sent */
-    unsigned rank;              /* the other one */
+    const struct item_run *run; /* NULL if the stream is received */
+    unsigned rank;              /* the rank that receives or sends the stream */
     unsigned tag;
     uint64_t begin, end; /* items of the run */
     size_t count;        /* messages; fewer after a failure */
@@ -62,7 +62,7 @@ struct exchange {
     pthread_mutex_t lock; /* protects the messages of received streams, and the fields below */
     pthread_cond_t has_come;
     bool has_failed;  /* on this rank or another one */
-    bool is_given_up; /* the merge, after such a failure */
+    bool is_given_up; /* await_message() has reported the failure to the merge */
     bool is_merged;   /* the merge has ended, well or not */
     struct error merge_error;
 };

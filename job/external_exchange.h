@@ -43,8 +43,8 @@ struct external_exchange {
 size_t external_exchange_message_bytes(size_t memory_bytes, size_t streams, unsigned item_bytes);
 
 /* Collective: merges the range of this rank. Fails if a run cannot be read, `merge` fails, or
- * memory runs out; after a failure of another rank, without an error. The caller agrees on the
- * error afterwards. */
+ * memory runs out. If another rank has failed, fails without an error. The caller calls
+ * group_agree() afterwards. */
 bool external_exchange_run(struct external_exchange *exchange, struct error *error);
 
 #endif

@@ -24,12 +24,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum bytes of a piece. Two of them, the merged one and the other half of the merge, fit the L2
- * cache of a core. */
+/* Maximum bytes of a piece. Two of them, the output and the scratch of a merge, fit the L2 cache of
+ * a core. */
 #define PIECE_BYTES ((size_t)512 << 10)
 #define PIECES_PER_THREAD ((size_t)3) /* in a group; there are two groups */
 
-/* Memory that a thread needs to be useful. A smaller limit in total is exceeded. */
+/* Memory that a thread needs to be useful. The merge takes as much, even if the limit is lower. */
 #define THREAD_BYTES ((size_t)8 << 20)
 
 /* Minimum bytes of a window: smaller ones would make reading runs in turns random access. */
@@ -218,7 +218,7 @@ static bool read_next(const struct external_merge *merge, const struct window *w
     return true;
 }
 
-/* Moves the items that the window has to its beginning. Returns how many items it can take. */
+/* Moves the remaining items of the window to its beginning. Returns how many items it can take. */
 static size_t make_room(const struct external_merge *merge, struct window *window)
 {
     const unsigned width = merge->item_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_state.h - a job while it runs: the interface between the sources of pipeline.h only. A source
- * calls those above it:
+/* job_state.h - a job while it runs: the interface between the files of this folder only. A file
+ * calls those above it in this list:
  *
  *   job_state.c           stages, and the engine
  *   job_output.c          the output: opened, announced, given numbers
@@ -8,7 +8,7 @@
  *   pipeline_order.c      checks or merges lines that are in order
  *   part_lines.c          reads a part of the lines, sorts it and writes it
  *   external_*.c          all parts -> sorted runs -> merge -> output
- *   pipeline_group*.c     the same for numbers and lines of a job that ranks share
+ *   pipeline_group*.c     the same, for numbers and lines of a job that ranks share
  *   pipeline.c            the first part, which is all of the input if that fits in memory; commit
  *
  * The words: a *part* is what one engine sorts at once. A part that was sorted is a *run* if others
@@ -129,7 +129,7 @@ bool job_sort_part(struct job_state *state, struct error *error);
 
 /* ---- pipeline_order.c ---- */
 
-/* Run a JOB_CHECK and a JOB_MERGE. */
+/* Run the actions JOB_CHECK and JOB_MERGE. */
 bool job_check(struct job_state *state, struct error *error);
 bool job_merge(struct job_state *state, struct error *error);
 

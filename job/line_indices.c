@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of runs that are read at a time, and items that are passed on. */
+/* Maximum run numbers that are read at a time, and items that `write` gets at a time. */
 #define STEP_COUNT ((size_t)16 << 10)
 
-/* Indices of a run that are read at a time. */
+/* Minimum and maximum of the indices of a run that are read at a time. */
 #define WINDOW_MIN ((size_t)64)
 #define WINDOW_MAX ((size_t)16 << 10)
 
@@ -35,7 +35,7 @@ static bool read_numbers(struct source_reader *reader, struct error *error)
     return true;
 }
 
-/* Finds the run of the number. */
+/* Sets *run to the run that a stored number names. Fails if there is no such run. */
 static bool find_run(const struct source_reader *reader, uint32_t number, size_t run_count,
                      size_t *run, struct error *error)
 {

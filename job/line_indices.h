@@ -30,8 +30,8 @@ struct line_indices {
     void *context;
 };
 
-/* Counts the lines that a merge of `run_count` runs wrote to `sources`: of each run, with those
- * left out, and in *kept without them. */
+/* Counts the lines that a merge of `run_count` runs wrote to `sources`. counts[i] is of all lines
+ * of run i; *kept is of all runs, without the lines that were left out. */
 bool line_indices_count(const struct job_state *state, const struct spill_run *sources,
                         size_t run_count, uint64_t *counts, uint64_t *kept, struct error *error);
 

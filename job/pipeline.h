@@ -69,7 +69,7 @@ struct job {
     uint64_t input_bytes;    /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct lines_header header; /* of lines that a group sorts: taken already; pipeline_run() takes
                                    it over */
-    bool has_rank_inputs;       /* the inputs are files of this rank, after those of lower ranks */
+    bool has_rank_inputs;       /* the inputs are files of this rank, after files of lower ranks */
     bool has_rank_output;       /* the output is a file of this rank: its range, with a header */
     bool verify;                /* reads the written file back and checks it again */
 };
@@ -104,7 +104,7 @@ enum rank_figure {
     RANK_SENT_BYTES, /* of sorted runs, to other ranks */
     RANK_RECEIVED_BYTES,
     RANK_WRITTEN_BYTES,
-    RANK_MEMORY_BYTES, /* the most that the process had */
+    RANK_MEMORY_BYTES, /* peak memory of the process */
     RANK_SORT_NS,      /* reading and sorting its part of the input */
     RANK_WRITE_NS,     /* finding the cuts, exchange, merge and writing */
     RANK_FIGURES
@@ -143,8 +143,8 @@ uint64_t job_output_bytes(const struct job *job);
 void pipeline_open_early(struct job *job);
 
 /* Collective, for a sort whose ranks write to a file of all, or to a file each: opens the output
- * before each rank starts its device. Requests its space if it is of numbers. job->sink is as
- * above; a failure is final. */
+ * before each rank starts its device. Requests its space if it is of numbers. pipeline_run() takes
+ * job->sink over, too. A failure ends the job. */
 bool pipeline_open_group(struct job *job, struct error *error);
 
 /* Runs the job and fills *report. If it fails, a file that would have been replaced is unchanged.

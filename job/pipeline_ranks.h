@@ -16,8 +16,8 @@ bool rank_runs_number(struct group *group, size_t run_count, struct rank_runs *r
                       struct error *error);
 void rank_runs_free(struct rank_runs *runs);
 
-/* Returns the bytes of memory for this rank's merge, and as many for its messages, if the job has
- * `left` bytes. */
+/* Returns the bytes of memory for this rank's merge if the job has `left` bytes. Its messages get
+ * as many. */
 size_t ranks_merge_bytes(size_t left);
 
 /* Collective: finds how many runs each rank may have, so that those of all ranks can be merged at
@@ -33,7 +33,7 @@ bool ranks_exchange(const struct job_state *state, size_t memory_bytes,
 
 /* The output of this rank. */
 struct rank_range {
-    bool is_empty; /* nothing is written; a codec would write a frame */
+    bool is_empty; /* it has no items; the frame that a codec still writes is kept by rank 0 only */
     /* Collective: writes the range to state->sink. */
     bool (*write)(void *context, struct error *error);
     void *context;

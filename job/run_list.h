@@ -16,12 +16,12 @@ struct run_list {
     size_t count, room;
 };
 
-/* Adds a run at the end. Returns it, in its place until the next one is added; NULL if memory runs
- * out. */
+/* Adds a copy of the run at the end. Returns the copy, which may move when the next one is added;
+ * NULL if memory runs out. */
 struct item_run *run_list_add(struct run_list *list, const struct item_run *run,
                               struct error *error);
 
-/* Puts *merged in the place of `count` runs, whose memory and disk space are released. */
+/* Replaces `count` runs from `first` on by *merged, and releases their memory and disk space. */
 void run_list_replace(struct run_list *list, size_t first, size_t count,
                       const struct item_run *merged);
 
