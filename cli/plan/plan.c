@@ -256,8 +256,8 @@ static void close_pipes(const int *pipes, size_t count)
             close(pipes[i]);
 }
 
-/* Opens the inputs. They stay open while they are at most `open_most`. Those beyond are parked.
- * pipes: the named pipes among them that are open; set to -1 when they are taken over. */
+/* Opens the inputs. The first `open_most` stay open, the others are parked. pipes: the named pipes
+ * among them that are open; set to -1 when they are taken over. */
 static bool open_each_input(struct options *options, size_t open_most, int *pipes,
                             struct plan *plan, struct error *error)
 {
@@ -283,8 +283,8 @@ static bool open_each_input(struct options *options, size_t open_most, int *pipe
     return true;
 }
 
-/* Opens all inputs. They may be a quarter of the files that may be open; the others are needed for
- * threads, devices and temporary files. */
+/* Opens all inputs. A quarter of the files that may be open are for inputs, the others for threads,
+ * devices and temporary files. */
 static bool open_inputs(struct options *options, struct plan *plan, struct error *error)
 {
     struct group *const group = plan->job.group;
@@ -339,7 +339,7 @@ static bool writes_lines(const struct options *options)
     return !options->index_type && (line_words_find(options) || options->order.unique);
 }
 
-/* True for numbers that are made of text while no option gives their type. They are f64 then. */
+/* True if numbers are made of text and no option gives their type, so that they are f64. */
 static bool is_type_unsaid(const struct options *options, const struct job *job)
 {
     return job->input_format == &format_text && !options->type && !options->index_type &&
@@ -453,8 +453,9 @@ static bool check_foreign_output(const struct options *options, struct error *er
                      foreign->name, (int)length, stem, ends_zst ? "" : ".zst");
 }
 
-/* Bytes of the output made ahead if there is no time in which they could be made, or if they might
- * be there so long that Linux writes them to the disk (dirty_expire_centisecs, 30 s). */
+/* Bytes of the output whose pages are made ahead in a job that does not sort, which has no time for
+ * more, and for an input of unknown size: waiting for it may take so long that Linux writes the
+ * pages to the disk (dirty_expire_centisecs, 30 s). */
 #define AHEAD_BYTES ((size_t)64 << 20)
 
 /* Returns how many bytes of the output may be made in the page cache before they are written: while
@@ -636,8 +637,8 @@ static unsigned share_threads(const struct group *group, unsigned threads)
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const unsigned processors =
         min_unsigned(online > 0 ? (unsigned)online : 1, control_groups_processors());
-    const unsigned share = processors / group->host_size;
-    return min_unsigned(threads, share > 0 ? share : 1);
+    const unsigned each = processors / group->host_size;
+    return min_unsigned(threads, each > 0 ? each : 1);
 }
 
 static void set_threads(struct plan *plan, unsigned threads)

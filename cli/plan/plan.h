@@ -129,26 +129,27 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
 
 /* Sets the type of raw numbers, f64 if neither --type nor the name (named_type, or NULL) gives one,
  * and adds that to `reason`. Refuses what the two functions below refuse, unless --format is given,
- * and numbers that surely have another byte order or type, unless that is given in so many words.
+ * and numbers that surely have another byte order or type, unless options give it unambiguously.
  * Consumes nothing. */
 bool plan_check_raw(const struct options *options, const struct key_type *named_type,
                     struct reader *reader, char reason[256], struct error *error);
 
-/* Refuses raw data that has lengths, a count or a header besides its numbers, which are read as
- * `type`, or other bytes than those of bool. Consumes nothing. */
+/* Refuses raw data that has lengths, a count or a header in addition to its numbers of `type`, and
+ * bool with bytes other than 0 and 1. Consumes nothing. */
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error);
 
 /* Refuses raw numbers of 4 bytes or more that are text. Consumes nothing. */
 bool plan_check_raw_text(struct source *source, const struct key_type *type, struct error *error);
 
-/* Chooses the backend, its device, its path and the spare backend, with the reasons. The inputs and
- * the order of the plan are decided. May read much of an input of unknown size into memory, and
+/* Chooses the backend, its device, its path and the spare backend, with the reasons. The plan has
+ * its inputs and its order already. May read much of an input of unknown size into memory, and
  * reads ahead while a GPU is started. */
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error);
 
-/* Reads the inputs that were opened ahead if the next one is a named pipe, or standard input after
- * one: both may have one writer, which goes on to the second only when the first has been read. */
+/* Starts reading ahead from the open inputs if `next` is a named pipe, and from open named pipes if
+ * it is standard input: one process may write to both, and to `next` only after the other is read.
+ */
 void plan_read_ahead(const struct options *options, const struct plan *plan, const char *next);
 
 /* Returns the estimated seconds of the plan's job on `devices` GPUs that sort together. */
@@ -163,8 +164,8 @@ bool plan_choose_directories(struct options *options, struct memory_limits *memo
 bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error);
 
 /* Called once the order is known: refuses what ranks cannot share, and plans that are not for the
- * same job, and narrows the inputs to the part of this rank, or receives it. Collective; without a
- * group it does nothing. */
+ * same job. Then narrows the inputs to the part of this rank, or receives that part. Collective;
+ * without a group it does nothing. */
 bool plan_share(struct plan *plan, struct error *error);
 
 #endif

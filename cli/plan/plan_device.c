@@ -24,7 +24,7 @@
 #define PAYING_BYTES_MIN ((uint64_t)16 << 20)
 
 /* The part of the host's memory that may be filled by reading ahead. */
-#define AHEAD_SHARE(bytes) ((bytes) / 8)
+#define AHEAD_PART(bytes) ((bytes) / 8)
 
 /* A CPU thread selects from 5 to 10 GB/s, and all threads together from more than can be read or
  * uploaded (55 GB/s). So the choice depends on the number of items that are kept and sorted. */
@@ -136,10 +136,10 @@ static uint64_t gpu_pays_from(const struct plan *plan)
 static uint64_t ahead_room(const struct options *options, const struct plan *plan)
 {
     const struct memory_size *const host = &options->memory.host;
-    return AHEAD_SHARE(host->is_said ? host->bytes : memory_available(plan->job.sort.threads));
+    return AHEAD_PART(host->is_said ? host->bytes : memory_available(plan->job.sort.threads));
 }
 
-/* Pipes of a shell's <(...) are links, and have a writer each. */
+/* False for the pipes of a shell's <(...), which are links and have a writer each. */
 static bool is_named_pipe(const char *name)
 {
     struct stat status;
@@ -275,8 +275,8 @@ static bool can_be_file(const char *path)
     return stat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
 }
 
-/* Not for a pipe, whose reader would notice if planning fails. Lines are not counted yet, and ranks
- * open their output together. */
+/* Opens the output of numbers early, except a pipe, whose reader would notice if planning fails.
+ * Lines are not counted yet, and ranks open their output together. */
 static void open_output_early(const struct options *options, struct plan *plan)
 {
     struct job *const job = &plan->job;
@@ -436,9 +436,9 @@ static bool probe_devices(const struct options *options, struct plan *plan,
 #define LINES_MULTIPLE 3u
 
 /* Returns the bytes that the GPU's memory must hold: items and scratch, and for a selection some
- * batches more; for lines an estimate. Of an unknown size, as many bytes must fit as the GPU pays
- * for: if more come, numbers are sorted in parts, and lines by the spare backend. With gpu:all they
- * may need all of them. */
+ * batches more; for lines an estimate. An input of unknown size is taken as of the size from which
+ * the GPU pays: if more comes, numbers are sorted in parts, and lines by the spare backend. With
+ * gpu:all the result is UINT64_MAX then, because all GPUs may be needed. */
 static uint64_t device_bytes(const struct options *options, const struct plan *plan)
 {
     const bool is_counted = is_size_known(plan) || is_selection(plan);
@@ -450,10 +450,10 @@ static uint64_t device_bytes(const struct options *options, const struct plan *p
     return is_open || __builtin_mul_overflow(bytes, multiple, &bytes) ? UINT64_MAX : bytes;
 }
 
-/* Memory that each GPU is expected to have: by default, and with gpu:all. CUDA is shown as many as
- * hold the data then, because it starts all that it is shown. If they are smaller, the CPU sorts,
- * or with gpu:all these GPUs do in parts; more are used if they are named. Numbers of up to half of
- * it, and text of up to a third, never start a second GPU. */
+/* Memory that each GPU is expected to have: by default, and with gpu:all. CUDA starts all GPUs that
+ * it is shown, so it is shown only as many of this size as hold the data. If they are smaller, the
+ * CPU sorts, or with gpu:all these GPUs sort in parts; more are used if they are named. Numbers of
+ * up to half of this size, and text of up to a third, never start a second GPU. */
 #define DEFAULT_BYTES_MIN ((uint64_t)30 << 30)
 #define ALL_BYTES_MIN ((uint64_t)15 << 30)
 
@@ -472,9 +472,9 @@ static bool may_be_several(const struct options *options, const struct plan *pla
 }
 
 /* Returns the number of GPUs that the data may need, as far as that is known before CUDA starts all
- * that it is shown, in 0.2 s each. With a limit of memory there are about twice as many, because
- * one may fail. Without gpu:all a selection is for one, because each must have room for the first
- * items. */
+ * that it is shown, in 0.2 s each. With --device-memory the number is about twice as large, because
+ * a GPU may fail. Without gpu:all a selection takes one GPU, because each must have room for the
+ * first items. */
 static unsigned wanted_devices(const struct options *options, const struct plan *plan,
                                const struct backend *backend, bool must_fit)
 {
@@ -563,7 +563,7 @@ static bool fail_again(const struct plan *plan, struct error *error)
 /* Takes the devices whose numbers --device gives, or as few as have room for the data: by
  * auto_estimate_several() fewer are faster. For text it takes all usable devices, because the
  * engine uses no more of them than the lines need. Data without room is sorted in parts, or is an
- * error if it must fit. Of text it is known only that its bytes must fit. */
+ * error if it must fit. For text that is an error only if its bytes alone do not fit. */
 static bool probe_backend(const struct options *options, struct plan *plan,
                           const struct backend *backend, bool must_fit, struct error *error)
 {
@@ -710,8 +710,8 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
 
 /* Sets the CPU as the spare backend, unless the user names a device or a path. It sorts lines if
  * reading them shows that the GPU has no room for them, and all data if the GPU fails before
- * anything is read. If one of several fails that sort numbers, the others may have room: see
- * plan_again(). */
+ * anything is read. Several GPUs that sort numbers which can be read again have no spare: if one
+ * fails, plan_again() takes the others. */
 static void choose_spare(const struct options *options, struct plan *plan)
 {
     struct job *job = &plan->job;

@@ -20,8 +20,8 @@
 /* Up to this many bytes of numbers or lines may look like text, or UTF-16, by chance. */
 #define SOME_NUMBERS_BYTES ((size_t)32)
 
-#define MAGIC_BYTES_MAX 348 /* with that of NIfTI, 4 bytes at 344 */
-#define MAGIC_BYTES_USUAL 64
+#define MAGIC_BYTES_MAX 348  /* with that of NIfTI, 4 bytes at 344 */
+#define MAGIC_BYTES_USUAL 64 /* with those of most formats */
 
 /* The first bytes of an input. */
 struct probe {

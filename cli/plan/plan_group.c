@@ -115,7 +115,7 @@ static bool check_shared(const struct plan *plan, struct error *error)
     return true;
 }
 
-/* Places in an input whose bytes are compared, from its first to its last ones, and their bytes. */
+/* Number of samples of an input that are compared, from its begin to its end, and their size. */
 #define SAMPLE_COUNT 5
 #define SAMPLE_BYTES ((size_t)1 << 10)
 
@@ -151,7 +151,7 @@ static void hash_place(uint64_t *hash, const struct line_place *place)
     hash_number(hash, place->skip_blanks);
 }
 
-/* The order of lines, and their header. */
+/* Hashes the order of lines, and the number of header lines. */
 static uint64_t hash_lines(const struct job *job)
 {
     const struct line_order *const order = &job->line_order;
@@ -189,7 +189,7 @@ static bool hash_content(struct source *source, uint64_t *hash, struct error *er
     return true;
 }
 
-/* Hashes samples of all inputs that each rank reads for itself, and that all share. */
+/* Hashes samples of the inputs that all ranks share and each reads for itself. */
 static bool hash_contents(const struct plan *plan, uint64_t *hash, struct error *error)
 {
     const struct job *const job = &plan->job;
@@ -313,7 +313,7 @@ struct range {
     uint64_t begin, end;
 };
 
-/* The part of the range that is in an input of `count`, before which there are `before`. */
+/* Returns the part of the range in an input of `count` bytes or numbers, after `before` others. */
 static struct range cut_range(struct range range, uint64_t before, uint64_t count)
 {
     const uint64_t after = before + count;
@@ -447,7 +447,7 @@ static bool narrow_texts(struct plan *plan, struct error *error)
     return ok;
 }
 
-/* Collective: finds the lines before this rank's in each text, in all texts, and of all ranks. */
+/* Collective: counts the lines before this rank's, in each text and in all, and all lines. */
 static bool number_lines(struct job *job, struct error *error)
 {
     struct group *const group = job->group;

@@ -17,7 +17,7 @@
 
 /* The part of the free memory that is taken by default. The page cache needs the last eighth:
  * otherwise reading and writing would become the bottleneck. */
-#define HOST_SHARE(bytes) ((bytes) / 8 * 7)
+#define HOST_PART(bytes) ((bytes) / 8 * 7)
 
 /* Bytes of the reused buffer that numbers are read into when items are made of them. One read of it
  * is divided among threads. */
@@ -69,8 +69,8 @@ static size_t least_of_devices(const struct sort_spec *sort, size_t count)
 
 /* Returns true if the engine can do --top by keeping only the first items: it must have room for
  * them and for the next items. A GPU's engine takes two arrays of twice as many, and some
- * workspace; of several GPUs, each one. It uses the free memory and ignores a limit of the
- * user, so with a limit it gets parts. */
+ * workspace; each of several GPUs takes as much. The engine ignores --device-memory, so with that
+ * option it sorts in parts. */
 static bool keeps_few(const struct job *job, bool is_host)
 {
     const size_t room =
@@ -131,7 +131,7 @@ static size_t without_codecs(const struct job *job, size_t bytes)
 static size_t process_most(const struct job *job)
 {
     const size_t left = memory_process_left(job->sort.threads);
-    return left == SIZE_MAX ? left : HOST_SHARE(without_codecs(job, left));
+    return left == SIZE_MAX ? left : HOST_PART(without_codecs(job, left));
 }
 
 static bool is_plain_file_in_memory(int file)
@@ -159,7 +159,7 @@ static bool has_output_in_memory(const char *path)
 
 /* Returns the bytes of an output that is written while the memory of the sort is still used: that
  * of lines, whose text stays there, and that of numbers which do not fit in `bytes` twice, so that
- * they are sorted in parts. 0: not known. */
+ * they are sorted in parts. 0: none, or not known. */
 static uint64_t bytes_beside_sort(const struct plan *plan, size_t bytes)
 {
     const struct job *const job = &plan->job;
@@ -176,7 +176,7 @@ static uint64_t bytes_beside_sort(const struct plan *plan, size_t bytes)
 /* Returns the part of `bytes` that is left beside an output in memory. */
 static size_t without_output(const struct plan *plan, size_t bytes)
 {
-    const uint64_t output = bytes_beside_sort(plan, HOST_SHARE(bytes));
+    const uint64_t output = bytes_beside_sort(plan, HOST_PART(bytes));
     const size_t most = bytes / 8 * 7;
     if (output == 0 || !has_output_in_memory(plan->job.output.path))
         return bytes;
@@ -193,7 +193,7 @@ static size_t without_output(const struct plan *plan, size_t bytes)
 static void choose_host_memory(const struct options *options, const struct plan *plan,
                                struct memory_limits *memory)
 {
-    const struct group *const group = plan->job.group; /* whose ranks on this host share it */
+    const struct group *const group = plan->job.group; /* its ranks on this host share the memory */
     const size_t most = process_most(&plan->job);
     const bool is_small = options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES;
     if (!is_small)
@@ -206,8 +206,8 @@ static void choose_host_memory(const struct options *options, const struct plan 
         memory->host_reason = "enough for a small input";
     } else {
         const size_t available = memory_available(plan->job.sort.threads);
-        const size_t share = HOST_SHARE(without_output(plan, available));
-        memory->host_bytes = without_codecs(&plan->job, share / (group ? group->host_size : 1));
+        const size_t most_free = HOST_PART(without_output(plan, available));
+        memory->host_bytes = without_codecs(&plan->job, most_free / (group ? group->host_size : 1));
         memory->host_reason = "most of what is free";
     }
     if (memory->host_bytes > most)

@@ -508,8 +508,8 @@ static bool raw_content_check_name(struct source *source, const struct key_type 
 #define ORDER_BYTES ((size_t)32 << 10)
 #define ORDER_NUMBERS_MIN ((size_t)16)
 
-/* Numbers that are neither 0 nor infinite nor equal to the one before, and those of them from 1e-90
- * to 1e90, or with 4 bytes from 1e-12 to 1e12. */
+/* counted: numbers that are neither 0 nor infinite nor equal to the one before. usual: those of
+ * them from 1e-90 to 1e90, or with 4 bytes from 1e-12 to 1e12. */
 struct magnitudes {
     size_t counted, usual;
 };

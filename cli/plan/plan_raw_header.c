@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_raw_header.c - see plan.h.
  *
- * What a file of raw data may have besides its numbers: lengths of records, a count, a header. They
- * would be sorted with the numbers. Only strong evidence leads to an error.
+ * Raw data may have lengths of records, a count or a header in addition to its numbers. They would
+ * be sorted with the numbers. Only strong evidence leads to an error.
  */
 #include "cli/plan/plan.h"
 #include "formats/codec/codec.h"
@@ -31,20 +31,20 @@
 struct lengths {
     size_t width;         /* 4 or 8 bytes each */
     size_t unit_bytes;    /* they are counts of items of this size */
-    size_t number_bytes;  /* of blocks of floating point numbers; 0: of records, see are_after() */
+    size_t number_bytes;  /* of a number, in blocks of floating point numbers; 0: records */
     bool are_swapped;     /* they have the other byte order than this machine */
-    uint64_t most;        /* greater integers are none */
-    size_t records_least; /* minimum of the records if they are all of the input */
-    size_t records_min;   /* and otherwise */
+    uint64_t most;        /* greater integers are no lengths */
+    size_t records_least; /* minimum number of records if they are all of the input */
+    size_t records_min;   /* the same if the bytes after them were not examined */
 };
 
-/* Returns true if each length is written after its record, too. */
+/* Returns true for records, each of which has its length after it, too. */
 static bool are_after(const struct lengths *lengths)
 {
     return lengths->number_bytes == 0;
 }
 
-/* The bytes of an input: those that are peeked, and the file, unless only the first can be read. */
+/* The bytes of an input that can be read at any position: its file, or else its first bytes. */
 struct record_bytes {
     const struct source *source;
     const unsigned char *head;
@@ -174,10 +174,10 @@ static bool check_records(struct source *source, const struct key_type *type,
 /* Fewer numbers may follow a very small one, such as 4e-45, by chance. */
 #define COUNT_MIN 8
 
-/* Dimensions and their number, at most. */
+/* Maximum integers of a shape: its dimensions, perhaps after their number. */
 #define SHAPE_INTEGERS_MOST ((size_t)8)
 
-/* A header that begins with a word may have its count in so many bytes. */
+/* Maximum bytes before the count in a header that begins with a word. */
 #define HEADER_BYTES ((size_t)64)
 
 /* Words above this are f32 from 5e-10 on, or upper halves of f64 from 1e-77 on, and no counts. So
@@ -191,7 +191,7 @@ static uint32_t load_word(const unsigned char *bytes, bool is_big)
     return is_big ? __builtin_bswap32(word) : word;
 }
 
-/* Returns the integer of 4 or 8 bytes before such numbers, or 0 if it is no count. */
+/* Returns an integer of 4 or 8 bytes before floating point numbers, or 0 if it is no count. */
 static uint64_t load_count(const unsigned char *bytes, size_t width, bool is_big,
                            size_t number_bytes)
 {
@@ -314,8 +314,8 @@ static int load_exponent(const unsigned char *number, const struct key_type *typ
     return (int)(top << 1 >> (type->bytes == 8 ? 21 : 24));
 }
 
-/* Returns true if numbers begin with a header. Each word has 8 characters, or 4 in a denormal
- * number, as an integer beside them makes it. */
+/* Returns true if numbers begin with a header. A word has 8 characters. If the number is denormal,
+ * because an integer follows the word, 4 are enough. */
 static bool begins_with_word(const unsigned char *head, size_t bytes, const struct key_type *type,
                              bool is_big)
 {
