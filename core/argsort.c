@@ -134,15 +134,15 @@ void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t firs
 {
     const size_t useful = chunk->count / PART_COUNT + 1;
     const size_t parts = useful < threads ? useful : threads;
-    const size_t share = chunk->count / parts;
+    const size_t each = chunk->count / parts;
 #pragma omp parallel for schedule(static, 1) num_threads((int)parts)
     for (size_t i = 0; i < parts; i++) {
         const struct part part = {.argsort = argsort,
                                   .keys = keys,
                                   .items = chunk->items,
                                   .first = argsort->first + first,
-                                  .begin = i * share,
-                                  .end = i + 1 == parts ? chunk->count : (i + 1) * share};
+                                  .begin = i * each,
+                                  .end = i + 1 == parts ? chunk->count : (i + 1) * each};
         make_part_observed(&part, taps);
     }
 }

@@ -221,8 +221,8 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
-/* From so many parts on some are merged first, and stored again: numbers, and lines, of which a
- * part of the memory holds a half or less. */
+/* Least number of parts of which some are merged first, and stored again. It is lower for lines,
+ * because text takes half of the memory of a part, or less. */
 #define PARTS_MERGED_NUMBERS 300
 #define PARTS_MERGED_LINES 100
 

@@ -42,16 +42,16 @@ static size_t heaviest_bucket(const struct bucket_model *model, const uint64_t *
     return heaviest;
 }
 
-/* Number of times to halve a cell so that none of its buckets has more than 2.5 times its
+/* Number of times to halve a cell so that none of its buckets has more than 2.5 times the mean
  * weight. */
 static unsigned even_halvings(const struct bucket_model *model, const struct model_input *input,
                               const uint64_t *sample, size_t weight, unsigned buckets_wanted,
                               unsigned halvings)
 {
-    const size_t share = input->count / buckets_wanted;
+    const size_t mean = input->count / buckets_wanted;
     const unsigned most = halvings + EVEN_HALVINGS;
     while (halvings < most && halvings < model->cell_shift &&
-           heaviest_bucket(model, sample, weight, model->cell_shift - halvings) > 5 * share / 2)
+           heaviest_bucket(model, sample, weight, model->cell_shift - halvings) > 5 * mean / 2)
         halvings++;
     return halvings;
 }
@@ -143,14 +143,14 @@ bool fine_table_build(struct fine_table *fine, const struct bucket_model *model)
 void bucket_model_range(const struct bucket_model *model, size_t bucket, uint64_t *lowest,
                         uint64_t *highest)
 {
-    size_t last = 0, behind = BUCKET_MODEL_CELLS + 2; /* the last cell whose base is at most
-                                                       * `bucket`, by binary search */
-    while (behind - last > 1) {
-        const size_t middle = last + (behind - last) / 2;
+    size_t last = 0, limit = BUCKET_MODEL_CELLS + 2; /* the last cell whose base is at most
+                                                      * `bucket`, by binary search */
+    while (limit - last > 1) {
+        const size_t middle = last + (limit - last) / 2;
         if (model->cells[middle].base <= bucket)
             last = middle;
         else
-            behind = middle;
+            limit = middle;
     }
     size_t cell = last;
     while (cell > 0 && model->cells[cell - 1].base == model->cells[last].base)

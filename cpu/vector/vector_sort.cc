@@ -520,8 +520,8 @@ VECTOR_CODE void vector_encode_items(unsigned width, void *items, size_t count,
 #    define CUT_SAMPLE ((size_t)1024)
 
 template <typename Lanes>
-VECTOR_CODE static size_t cut_items(const void *items, size_t count, unsigned share,
-                                    unsigned shares, void *low, void *high)
+VECTOR_CODE static size_t cut_items(const void *items, size_t count, unsigned part, unsigned parts,
+                                    void *low, void *high)
 {
     using item = typename Lanes::item;
     const item *const from = static_cast<const item *>(items);
@@ -533,20 +533,20 @@ VECTOR_CODE static size_t cut_items(const void *items, size_t count, unsigned sh
         sample[i] = from[count / samples * i];
     sort_items<Lanes>(sample, room, samples, samples, sample, key_order_identity());
     return vector_partition<typename cut<Lanes>::packed>(
-        from, count, item_key(sample[samples * share / shares]), static_cast<item *>(low),
+        from, count, item_key(sample[samples * part / parts]), static_cast<item *>(low),
         static_cast<item *>(high));
 }
 
-size_t vector_cut(unsigned width, void *items, size_t count, unsigned share, unsigned shares,
+size_t vector_cut(unsigned width, void *items, size_t count, unsigned part, unsigned parts,
                   void *low, void *high)
 {
     switch (width) {
     case 4:
-        return cut_items<lanes_u32>(items, count, share, shares, low, high);
+        return cut_items<lanes_u32>(items, count, part, parts, low, high);
     case 8:
-        return cut_items<lanes_u64>(items, count, share, shares, low, high);
+        return cut_items<lanes_u64>(items, count, part, parts, low, high);
     default:
-        return cut_items<lanes_item>(items, count, share, shares, low, high);
+        return cut_items<lanes_item>(items, count, part, parts, low, high);
     }
 }
 

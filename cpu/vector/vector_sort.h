@@ -36,11 +36,11 @@ void vector_sort_in_place(unsigned width, void *keys, size_t count, void *room,
 void vector_encode_items(unsigned width, void *items, size_t count, struct key_order order);
 
 /* Splits items[0..count), ordered bits, at a sampled quantile: no key of the first part is
- * greater than one of the second, and the first part has about share / shares of the items,
+ * greater than one of the second, and the first part has about part / parts of the items,
  * unless a key is very frequent. Moves the first part to `low` and the second to `high`, in
  * order; each has room for all items, and one of them is `items`. Returns the size of the first
  * part. */
-size_t vector_cut(unsigned width, void *items, size_t count, unsigned share, unsigned shares,
+size_t vector_cut(unsigned width, void *items, size_t count, unsigned part, unsigned parts,
                   void *low, void *high);
 
 #ifdef __cplusplus
