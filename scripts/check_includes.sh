@@ -45,13 +45,13 @@ includes=$(list_includes)
 [ -n "$includes" ] || { echo "no includes found"; exit 1; }
 
 any='[^:]*'
-forbid 'cli is nobody'\''s but its own' "$any" "cli/$any" 'cli/'
+forbid 'cli/ is for itself alone' "$any" "cli/$any" 'cli/'
 forbid 'the job is for cli/ and itself' "$any" "job/$any" '(cli|job)/'
 forbid 'of the job, pipeline.h is for all' "(cli|bench)/$any" 'job/([^p]|pipeline_|part)[a-z_]*\.h'
 forbid 'formats/ includes core/ and itself' "$any" "formats/$any" '(cli|job|formats)/'
 forbid 'cpu/ is known to the table in core/ alone' "$any" "cpu/$any" 'cpu/'
 forbid 'cuda/ is known to the table in core/ and to bench/ alone' "$any" "cuda/$any" '(cuda|bench)/'
-forbid 'bench/ is nobody'\''s but its own' "$any" "bench/$any" 'bench/'
+forbid 'bench/ is for itself alone' "$any" "bench/$any" 'bench/'
 forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/options/options|bench/bench_common)\.c'
 forbid 'zstd.h is for formats/codec/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/codec/zstd\.c'
 forbid 'mpi.h is for the plugin' "$any" 'mpi\.h' '(mpi/mpi_plugin|tests/faults/mpi_faults)\.c'

@@ -9,7 +9,7 @@
   general     lines of %.9g, spread over eight powers of ten
   integers    lines of integers of 1 to 18 digits
   spelled     lines of 1,000,000 values, each spelled in one of five ways
-  digits      lines of nine random digits behind the point (-0.889170205), an even COUNT
+  digits      lines of nine random digits after the point (-0.889170205), an even COUNT
 
 The same KIND and COUNT give the same bytes.
 """

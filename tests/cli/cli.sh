@@ -79,7 +79,7 @@ ok_prints 'without -v it is quiet' '1\n2\n' -- gpusort two
 
 # ---- accepted options ----------------------------------------------------------------------------
 
-ok_prints 'options may stand behind the files' '2\n1\n' -- gpusort two -r
+ok_prints 'options may follow the files' '2\n1\n' -- gpusort two -r
 ok_prints '--reverse' '2\n1\n' -- gpusort --reverse two
 ok_prints 'long options may be cut' '2\n1\n' -- gpusort --rev two
 cp two ./-two

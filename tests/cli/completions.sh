@@ -39,17 +39,17 @@ for argument in 'argsort indices' 'type types' 'format formats' 'output-format f
     ok_output "bash: each word of --$option" <(sort "$expected") -- \
         bash -c 'grep -vx "auto\|same" | sort' < <(bash_offers --"$option" = '')
 done
-ok_output 'bash: the same behind a space, and begun' <(printf 'u8\nu16\nu32\nu64\n') -- bash_offers --type u
-ok_output 'bash: behind a letter' <(printf 'radix\n') -- bash_offers -a rad
+ok_output 'bash: the same after a space, and begun' <(printf 'u8\nu16\nu32\nu64\n') -- bash_offers --type u
+ok_output 'bash: after a letter' <(printf 'radix\n') -- bash_offers -a rad
 ok_output 'bash: an option that has an argument ends with the sign' <(printf -- '-- nospace\n--endian=\n') -- \
     bash_offers --en
 ok_output 'bash: files' <(echo '-- default') -- bash_offers ''
 for option in -o --input --trace; do
-    ok_output "bash: files behind $option" <(echo '-- default') -- bash_offers $option ''
+    ok_output "bash: files after $option" <(echo '-- default') -- bash_offers $option ''
 done
-ok_output 'bash: directories behind -T' <(echo '-- dirnames') -- bash_offers -T ''
-ok_output 'bash: nothing behind -S' /dev/null -- bash_offers -S ''
-ok_output 'bash: files behind an option whose argument may be left out' <(echo '-- default') -- bash_offers --zstd ''
+ok_output 'bash: directories after -T' <(echo '-- dirnames') -- bash_offers -T ''
+ok_output 'bash: nothing after -S' /dev/null -- bash_offers -S ''
+ok_output 'bash: files after an option whose argument may be left out' <(echo '-- default') -- bash_offers --zstd ''
 
 # Every word that is offered for an option is accepted by it.
 while read -r option; do

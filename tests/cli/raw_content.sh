@@ -64,7 +64,7 @@ cp data.bin data.f64
 for words in '--type=f64 data.bin' data.f64; do
     ok "a type that is said is believed: $words" gpusort $words -o got
 done
-refused 'integers behind the first MiB' 'hardly f64' -- gpusort late.bin -o "$target"
+refused 'integers after the first MiB' 'hardly f64' -- gpusort late.bin -o "$target"
 refused 'little-endian integers with --endian=big' \
     "hardly f64: use --type=i64 or u64 with --endian=little, or --type='>f8' if they are$" -- \
     gpusort --endian=big others/i64.0.5000.bin -o "$target"

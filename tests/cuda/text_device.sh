@@ -110,7 +110,7 @@ refused 'the first of two lines that are no numbers' \
     "^gpusort: bad_late:$(($(wc -l <many) + 1)): 'x' is not a number" -- gpusort --device=gpu bad_late -o "$target"
 refused 'an empty line is no number' '^gpusort: empty_lines:1: empty line, not a number' -- \
     gpusort --device=gpu empty_lines -o "$target"
-refused 'lines behind a header count it' "^gpusort: bad:2: 'three' is not a number" -- \
+refused 'lines after a header count it' "^gpusort: bad:2: 'three' is not a number" -- \
     gpusort --device=gpu --header=1 bad -o "$target"
 
 # ---- a device with little memory, and one that fails (only the stand-in can imitate them) --------

@@ -49,7 +49,7 @@ class Job:
 
 
 def sort1(words, *texts):
-    """What sort(1) makes of the texts, one behind the other."""
+    """What sort(1) makes of the texts, one after the other."""
     return subprocess.run(
         ["sort", *words], input=b"".join(texts), env={"LC_ALL": "C", "PATH": os.environ["PATH"]},
         stdout=subprocess.PIPE, check=True).stdout

@@ -88,7 +88,7 @@ cp reversed.u64 both
 ok_file '-o /dev/fd/3, which is the input' both sorted.u64 -- \
     bash -c 'exec "$0" --type=u64 --format=raw both -o /dev/fd/3 3<>both' "$GPUSORT"
 { printf head; cat sorted.u64; printf tail; } >between
-ok_file '-o /dev/fd/3 behind something goes on from there' twice between -- \
+ok_file '-o /dev/fd/3 after other output continues there' twice between -- \
     bash -c '{ printf head >&3; "$0" reversed.u64 -o /dev/fd/3; printf tail >&3; } 3>twice' "$GPUSORT"
 ok_file 'standard output is appended to when it is opened so' appended <(printf head; cat sorted.u64) -- \
     bash -c 'printf head >appended; exec "$0" reversed.u64 >>appended' "$GPUSORT"
@@ -291,7 +291,7 @@ ok_same_bytes 'a new file' got large
 ones_from - < <(cat large) >got
 ok_same_bytes 'a new file, of what comes through a pipe' got large
 { ones_from - < <(cat large) && echo behind && ones_from - < <(cat large); } >got
-ok_same_bytes 'what comes behind that' got <(cat large <(echo behind) large)
+ok_same_bytes 'what comes after that' got <(cat large <(echo behind) large)
 # whole_so_far NAME: got is the beginning of large, neither empty nor complete.
 whole_so_far() {
     local bytes
@@ -300,9 +300,9 @@ whole_so_far() {
     ok_same_bytes "$1" got <(head -c "$bytes" large)
 }
 (ulimit -f 8000 && ones_from - < <(cat large)) >got 2>/dev/null || true
-whole_so_far 'what has no room behind a pipe is no gap'
+whole_so_far 'what has no room after a pipe is no gap'
 { ones && echo behind && ones; } >got
-ok_same_bytes 'what comes behind it' got <(cat large <(echo behind) large)
+ok_same_bytes 'what comes after it' got <(cat large <(echo behind) large)
 { echo before && ones; } >got
 ok_same_bytes 'what was there before' got <(cat <(echo before) large)
 {
@@ -370,7 +370,7 @@ if [ -n "$fault_library" ]; then
         } >got 2>/dev/null
         cmp got <(head -c "$(($(stat -c %s got) - 7))" lines && echo behind) || true
     done >"$work/log/problems" 2>&1
-    pass_unless_said 'what comes behind one that is killed there' "$work/log/problems"
+    pass_unless_said 'what comes after one that is killed there' "$work/log/problems"
 else
     skip 'calls that are looked at' 'not in this build'
 fi

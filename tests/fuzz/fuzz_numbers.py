@@ -62,9 +62,9 @@ def draw_arrays(rng, type_name, count):
 
 
 def spelled(rng, text):
-    """Blanks around some numbers, and perhaps no newline behind the last one."""
-    before, behind = [b"", b"", b" ", b"\t "], [b"\n", b"\n", b" \n", b"\r\n"]
-    text = b"".join(rng.choice(before) + line + rng.choice(behind) for line in text.split(b"\n")[:-1])
+    """Blanks around some numbers, and perhaps no newline after the last one."""
+    before, after = [b"", b"", b" ", b"\t "], [b"\n", b"\n", b" \n", b"\r\n"]
+    text = b"".join(rng.choice(before) + line + rng.choice(after) for line in text.split(b"\n")[:-1])
     return text[:-1] if rng.random() < 0.2 else text
 
 

@@ -86,7 +86,7 @@ ok_merges 'long lines' -n -s long open.2 long open
 { head -c "$(full_or_small 20000000 2000000)" /dev/zero | tr '\0' 1; echo; } >giant
 ok_merges 'a line of many pieces' -s -k1 giant open
 seq -f 111111110%.0f 40000 >>giant
-ok_merges 'lines behind a longer one' -k1 giant open
+ok_merges 'lines after a longer one' -k1 giant open
 for i in 1 2 3 4 5 6; do
     { head -c "$(full_or_small 3000000 200000)" /dev/zero | tr '\0' 7; echo $i; } >digits.$i
 done

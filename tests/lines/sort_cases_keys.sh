@@ -35,10 +35,10 @@ sorts 'a number over two fields is that of the first' 'x 2 1\ny 1 9\nz 10 0\n' '
 sorts 'fields that are missing are empty' 'a 1\nb\nc -1\n\n' 'c -1\n\nb\na 1\n' -k2n
 sorts 'fields that are missing are no numbers' 'a -1\nb\nc -inf\n\n' '\nb\nc -inf\na -1\n' -k2g
 sorts 'fields that are missing, as bytes' 'a 1\nb\nc\n' 'b\nc\na 1\n' -k2
-sorts 'a field far behind the line' 'b\na\nc\n' 'a\nb\nc\n' -k100n
-sorts 'a field far behind the line, in the order of the input' 'b\na\nc\n' 'b\na\nc\n' -s -k100n
+sorts 'a field far after the line' 'b\na\nc\n' 'a\nb\nc\n' -k100n
+sorts 'a field far after the line, in the order of the input' 'b\na\nc\n' 'b\na\nc\n' -s -k100n
 sorts 'a field whose number does not fit into an integer' 'b\na\n' 'b\na\n' -s -k99999999999999999999999
-sorts 'the end of a key far behind the line' 'x 2\ny 1\n' 'y 1\nx 2\n' -k2,100n
+sorts 'the end of a key far after the line' 'x 2\ny 1\n' 'y 1\nx 2\n' -k2,100n
 sorts 'end before begin: the key is empty' 'b 1\na 2\nc 0\n' 'b 1\na 2\nc 0\n' -s -k2,1
 sorts 'end before begin, as a number: 0' 'b 1\na 2\nc 0\n' 'a 2\nb 1\nc 0\n' -k2,1n
 sorts 'end before begin, within a field' 'ab\naa\n' 'ab\naa\n' -s -k1.3,1.2
@@ -54,14 +54,14 @@ sorts 'keys one after the other, not by their places' 'a 2\nb 1\nc 2\nd 1\n' 'd 
 sorts 'the same key twice' 'a 2\nb 1\n' 'b 1\na 2\n' -k2n -k2nr
 sorts 'a key of the first field only' '2 a\n10 b\n1 c\n' '1 c\n2 a\n10 b\n' -k1,1n
 sorts 'a -k that stands by itself' 'a 2\nb 1\n' 'b 1\na 2\n' -k 2n
-sorts 'a -k with its end behind a comma' 'a 2\nb 1\n' 'b 1\na 2\n' -k 2n,2
-sorts 'letters behind the end' 'a 10\nb 9\n' 'b 9\na 10\n' -k 2,2n
-sorts 'letters behind both' 'a 10\nb 9\n' 'a 10\nb 9\n' -k 2n,2r
+sorts 'a -k with its end after a comma' 'a 2\nb 1\n' 'b 1\na 2\n' -k 2n,2
+sorts 'letters after the end' 'a 10\nb 9\n' 'b 9\na 10\n' -k 2,2n
+sorts 'letters after both' 'a 10\nb 9\n' 'a 10\nb 9\n' -k 2n,2r
 
 # ---- options that keys inherit -------------------------------------------------------------------
 
 sorts 'a key without letters is as the global ones' 'a 10\nb 9\n' 'b 9\na 10\n' -n -k2
-sorts 'a global letter behind the key' 'a 10\nb 9\n' 'b 9\na 10\n' -k2 -n
+sorts 'a global letter after the key' 'a 10\nb 9\n' 'b 9\na 10\n' -k2 -n
 sorts 'a key without letters inherits -r too' 'a 10\nb 9\n' 'a 10\nb 9\n' -nr -k2
 sorts 'a key with a letter inherits nothing' 'a 10\nb 9\n' 'b 9\na 10\n' -r -k2n
 sorts 'a key with r alone is no number' 'a 10\nb 9\n' 'b 9\na 10\n' -n -k2r
@@ -88,21 +88,21 @@ sorts 'a hex number cut off' '0x1ff\n17\n0x100\n15\n16\n' '0x1ff\n0x100\n15\n16\
 sorts 'a suffix cut off' '1K\n2M\n3\n' '1K\n2M\n3\n' -k1.1,1.1h
 sorts 'a minus cut off' '-3\n-1\n-2\n' '-1\n-2\n-3\n' -k1.2n
 sorts 'characters count from the blanks of a field' 'a  b1\na bb0\n' 'a  b1\na bb0\n' -k2.2
-sorts 'characters count behind the blanks, with b' 'a  b1\na b0\n' 'a b0\na  b1\n' -k2.2b
-sorts 'the end counts behind the blanks, with b there' 'x  ab\ny   aa\nz ac\n' 'x  ab\ny   aa\nz ac\n' -s -k2b,2.1b
+sorts 'characters count after the blanks, with b' 'a  b1\na b0\n' 'a b0\na  b1\n' -k2.2b
+sorts 'the end counts after the blanks, with b there' 'x  ab\ny   aa\nz ac\n' 'x  ab\ny   aa\nz ac\n' -s -k2b,2.1b
 sorts 'the end counts from the blanks, without b there' 'x  ab\ny   aa\nz ac\n' 'y   aa\nx  ab\nz ac\n' -s -k2b,2.3
 sorts 'b at the begin does not hold at the end' 'x   bc\ny a\n' 'x   bc\ny a\n' -s -k2.1b,2.2
 sorts 'b at the end does not hold at the begin' 'x   b\ny a\n' 'x   b\ny a\n' -k2,2.1b
-sorts 'characters behind the field count on into the next' 'a b2\na b1\n' 'a b1\na b2\n' -k1.4,1.4 -s
-sorts 'an end behind the field' 'ab 2\nab 1\n' 'ab 1\nab 2\n' -s -k1.1,1.4
-sorts 'a begin behind the line' 'ab\naa\nabc0\n' 'ab\naa\nabc0\n' -s -k1.4
-sorts 'a begin behind the line, as numbers' 'ab\naa\nabc-5\n' 'abc-5\nab\naa\n' -s -k1.4n
-sorts 'an end behind the line' 'b\na\n' 'a\nb\n' -k1.1,1.99
+sorts 'characters after the field count on into the next' 'a b2\na b1\n' 'a b1\na b2\n' -k1.4,1.4 -s
+sorts 'an end after the field' 'ab 2\nab 1\n' 'ab 1\nab 2\n' -s -k1.1,1.4
+sorts 'a begin after the line' 'ab\naa\nabc0\n' 'ab\naa\nabc0\n' -s -k1.4
+sorts 'a begin after the line, as numbers' 'ab\naa\nabc-5\n' 'abc-5\nab\naa\n' -s -k1.4n
+sorts 'an end after the line' 'b\na\n' 'a\nb\n' -k1.1,1.99
 sorts 'an end of .0 is the end of the field' 'ab z\naa y\n' 'aa y\nab z\n' -s -k1.2,1.0
 sorts 'an end of .0 with a separator' 'ab,z\naa,y\nab,a\n' 'aa,y\nab,z\nab,a\n' -s -t, -k1.2,1.0
 sorts 'an end in the next field' 'a,b2\na,b1\n' 'a,b1\na,b2\n' -s -t, -k1,2.2
 sorts 'characters of the second field, with a separator' 'x,a2\ny,b1\n' 'y,b1\nx,a2\n' -t, -k2.2
-sorts 'characters behind a field run over the separator' 'a,2\nb,1\n' 'b,1\na,2\n' -t, -k1.3n
+sorts 'characters after a field run over the separator' 'a,2\nb,1\n' 'b,1\na,2\n' -t, -k1.3n
 sorts 'the end of a key counts on over the separator' 'a,2z\na,1z\n' 'a,1z\na,2z\n' -s -t, -k1.1,1.3
 
 # ---- separators ----------------------------------------------------------------------------------

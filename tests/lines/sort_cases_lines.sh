@@ -69,7 +69,7 @@ sorts 'last resort: a prefix first' '1aa\n1a\n1\n' '1\n1a\n1aa\n' -n
 sorts 'last resort: turned' '1aa\n1a\n1\n2\n' '2\n1aa\n1a\n1\n' -n -r
 orders 'last resort: lines that differ in one byte of many' "0$(repeat 100 y)a\n0$(repeat 100 y)b\n" -n
 sorts 'last resort: lines that are the same' '1 a\n1 a\n1 a\n' '1 a\n1 a\n1 a\n' -n
-sorts 'last resort: NULs behind a number' '1\x00b\n1\x00a\n1\n1\x00\n' '1\n1\x00\n1\x00a\n1\x00b\n' -n
+sorts 'last resort: NULs after a number' '1\x00b\n1\x00a\n1\n1\x00\n' '1\n1\x00\n1\x00a\n1\x00b\n' -n
 sorts 'last resort: blanks before a number' '1\n 1\n  1\n\t1\n' '\t1\n  1\n 1\n1\n' -n
 
 # ---- lines ---------------------------------------------------------------------------------------
@@ -84,11 +84,11 @@ sorts 'empty lines, -g' '\n\n1\n\n-1\n' '\n\n\n-1\n1\n' -g
 sorts 'one line' '1\n' '1\n' -n
 sorts 'one line without a newline' '1' '1\n' -n
 sorts 'a missing last newline' '2\n1' '1\n2\n' -n
-sorts 'a missing last newline behind bytes' 'b\na' 'a\nb\n' -k1
-sorts 'a missing last newline behind a NUL' 'b\na\x00' 'a\x00\nb\n' -k1
+sorts 'a missing last newline after bytes' 'b\na' 'a\nb\n' -k1
+sorts 'a missing last newline after a NUL' 'b\na\x00' 'a\x00\nb\n' -k1
 sorts 'CR LF' '10\r\n9\r\n1\r\n' '1\r\n9\r\n10\r\n' -n
 sorts 'CR LF, the last one missing' '10\r\n9\r\n1' '1\n9\r\n10\r\n' -n
-sorts 'CR LF behind a suffix' '1M\r\n2K\r\n' '2K\r\n1M\r\n' -h
+sorts 'CR LF after a suffix' '1M\r\n2K\r\n' '2K\r\n1M\r\n' -h
 sorts 'NUL ends a number' '1\x005\n14\n2\n' '1\x005\n2\n14\n' -n
 sorts 'NUL ends a number, -g' '1\x00e5\n14\n2\n' '1\x00e5\n2\n14\n' -g
 sorts 'NUL ends a number, -h' '1\x00K\n14\n2\n1K\n' '1\x00K\n2\n14\n1K\n' -h
@@ -136,8 +136,8 @@ gives 'several files, the first of equal lines is kept' '1.0\n02\n3\n10\n' -n -u
 gives 'a file twice' '1\n1\n3\n3\n' -n a a
 gives 'empty files' '' -n c c c
 gives 'a missing newline between files' '1\n2\n3\n10\n' -n b a
-gives 'options behind the files' '1\n3\n' a -n
-gives 'files behind --' '1\n3\n' -n -- a
+gives 'options after the files' '1\n3\n' a -n
+gives 'files after --' '1\n3\n' -n -- a
 given '-1' '5\n4\n'
 gives 'a file whose name looks like an option' '4\n5\n' -n -- -1
 gives 'a file without a newline before an empty one' '2\n10\n' -n b c

@@ -17,11 +17,11 @@ sorts '-n: what is no number is 0' 'b\n1\n-1\na\n0\n' '-1\n0\na\nb\n1\n' -n
 sorts '-n: an empty line is 0' '1\n\n-1\n' '-1\n\n1\n' -n
 sorts '-n: -0 is 0' '0\n-0\n0.0\n-0.00\n' '0\n-0\n0.0\n-0.00\n' -n -s
 sorts '-n: -0 is 0, the last resort decides' '0\n-\n-0\n-.0\n-x\n' '-\n-.0\n-0\n-x\n0\n' -n
-sorts '-n: a minus with nothing behind it is 0' '1\n-\n-1\n' '-1\n-\n1\n' -n
-sorts '-n: blanks before the minus, not behind it' '- 5\n -5\n\t-6\n1\n' '\t-6\n -5\n- 5\n1\n' -n
+sorts '-n: a minus with nothing after it is 0' '1\n-\n-1\n' '-1\n-\n1\n' -n
+sorts '-n: blanks before the minus, not after it' '- 5\n -5\n\t-6\n1\n' '\t-6\n -5\n- 5\n1\n' -n
 sorts '-n: two minus signs are no number' '--1\n-1\n1\n' '-1\n--1\n1\n' -n
 sorts '-n: a fraction alone' '.5\n0.4\n.45\n-.5\n' '-.5\n0.4\n.45\n.5\n' -n
-sorts '-n: a point with nothing behind it' '5.\n5.1\n4.9\n' '4.9\n5.\n5.1\n' -n
+sorts '-n: a point with nothing after it' '5.\n5.1\n4.9\n' '4.9\n5.\n5.1\n' -n
 sorts '-n: a point alone is 0' '1\n.\n-1\n' '-1\n.\n1\n' -n
 sorts '-n: two points: the second ends the number' '1.5.9\n1.5.1\n1.6\n1.4.9\n' '1.4.9\n1.5.1\n1.5.9\n1.6\n' -n
 sorts '-n: the number ends at a blank' '1 2\n1 1\n12\n2\n' '1 1\n1 2\n2\n12\n' -n
@@ -53,8 +53,8 @@ orders '-n: 16 digits and a fraction' '1234567890123456\n1234567890123456.65\n12
 orders '-n: 1000 digits' "$(repeat 1000 7)\n$(repeat 1000 7)0\n$(repeat 1000 7)1\n" -n
 orders '-n: 1000 zeros of a fraction' "-0.$(repeat 1000 0)1\n0.$(repeat 1000 0)\n0.$(repeat 1000 0)1\n" -n
 sorts '-n: vertical tab, form feed and CR are no blanks' '2\n\v3\n\f4\n\r5\n-1\n' '-1\n\v3\n\f4\n\r5\n2\n' -n
-sorts '-n: letters behind a number' '2x\n1z\n1y\n10a\n' '1y\n1z\n2x\n10a\n' -n
-sorts '-n: what differs behind the number goes by bytes' '1b\n1a\n1\n1\x00\n1\xff\n' '1\n1\x00\n1a\n1b\n1\xff\n' -n
+sorts '-n: letters after a number' '2x\n1z\n1y\n10a\n' '1y\n1z\n2x\n10a\n' -n
+sorts '-n: what differs after the number is compared as bytes' '1b\n1a\n1\n1\x00\n1\xff\n' '1\n1\x00\n1a\n1b\n1\xff\n' -n
 sorts '-n: colons and slashes are no digits' '1:\n1/\n2\n/\n:\n' '/\n:\n1/\n1:\n2\n' -n
 sorts '-nr' '10\n9\n-1\nx\n\n' '10\n9\nx\n\n-1\n' -nr
 sorts '-n -r: the last resort is turned too' '1\n01\n1.0\n' '1.0\n1\n01\n' -n -r
@@ -83,7 +83,7 @@ sorts_so '-g: NaNs of one sign are equal' 'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\n'
 sorts_so '-g: of NaNs of one sign the first is kept' 'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\n' '-nan(1)\nnan(2)\n0\n' -gu
 sorts '-g: na and in are no numbers' '1\nna\nin\n-1\nnull\n' 'in\nna\nnull\n-1\n1\n' -g
 sorts '-g: white space of all kinds before a number' ' 3\n\t2\n\v1\n\f4\n\r0\nx\n' 'x\n\r0\n\v1\n\t2\n 3\n\f4\n' -g
-sorts '-g: blanks behind the sign: no number' '- 5\n-5\n1\n' '- 5\n-5\n1\n' -g
+sorts '-g: blanks after the sign: no number' '- 5\n-5\n1\n' '- 5\n-5\n1\n' -g
 sorts '-g: a number ends where it is none any more' '1x\n1 2\n1,5\n1.2.3\n2\n1\n' '1\n1 2\n1,5\n1x\n1.2.3\n2\n' -g
 sorts '-g: an exponent without digits is none' '1e\n1e+\n2\n1\n1ex\n1e-\n' '1\n1e\n1e+\n1e-\n1ex\n2\n' -g
 sorts '-g: an exponent alone is no number' 'e5\n-1\nE1\n0\n' 'E1\ne5\n-1\n0\n' -g
@@ -115,7 +115,7 @@ sorts '-g: 2^64 + 1 is rounded to even, 2^64 + 3 up' \
     '18446744073709551619\n18446744073709551617\n18446744073709551620\n18446744073709551616\n' \
     '18446744073709551617\n18446744073709551616\n18446744073709551619\n18446744073709551620\n' -gs
 half=18446744073709551617.$(repeat 40000 0) # between 2^64 and the next number
-sorts '-g: a digit far behind the half decides' "${half}1\n$half\n18446744073709551618\n" \
+sorts '-g: a digit far after the half decides' "${half}1\n$half\n18446744073709551618\n" \
     "$half\n${half}1\n18446744073709551618\n" -gs
 sorts '-g: negative numbers of 64 bits' '-18446744073709551613\n-18446744073709551615\n-18446744073709551614\n' \
     '-18446744073709551615\n-18446744073709551614\n-18446744073709551613\n' -gs
@@ -156,13 +156,13 @@ sorts '-h: an unknown suffix is none' '1X\n1K\n2\n1\n1B\n' '1\n1B\n1X\n2\n1K\n' 
 sorts '-h: only the first letter of a suffix counts' '1KiB\n1K\n1KB\n2K\n1M\n' '1K\n1KB\n1KiB\n2K\n1M\n' -h
 sorts '-h: a blank before a suffix: there is none' '1 K\n2\n1K\n' '1 K\n2\n1K\n' -h
 sorts '-h: fractions' '1.5K\n1.49K\n1.50K\n.5K\n2\n' '2\n.5K\n1.49K\n1.50K\n1.5K\n' -h
-sorts '-h: a point and nothing behind it, then a suffix' '1.K\n2\n1K\n3\n' '2\n3\n1.K\n1K\n' -h
+sorts '-h: a point and nothing after it, then a suffix' '1.K\n2\n1K\n3\n' '2\n3\n1.K\n1K\n' -h
 sorts '-h: a suffix alone is 0' 'K\n1\n-1\nM\n' '-1\nK\nM\n1\n' -h
 sorts '-h: a minus and a suffix are 0' '-K\n1\n-1\n0\n' '-1\n-K\n0\n1\n' -h
 sorts '-h: a plus sign is no part of a number' '+1K\n1\n-1K\n' '-1K\n+1K\n1\n' -h
 sorts '-h: blanks before a number' ' 1K\n2\n\t3K\n1M\n' '2\n 1K\n\t3K\n1M\n' -h
 orders '-h: exact at any length' "1${zeros_40}0K\n1${zeros_40}1K\n1${zeros_40}2K\n${nines_40}M\n" -h
-orders '-h: a digit that is not 0 far behind the point' "0.${zeros_40}0K\n1\n0.${zeros_40}1K\n" -h
+orders '-h: a digit that is not 0 far after the point' "0.${zeros_40}0K\n1\n0.${zeros_40}1K\n" -h
 sorts '-h: two suffixes: the first counts' '1MK\n1KM\n2K\n' '1KM\n2K\n1MK\n' -h
 sorts '-h: exponents are unknown suffixes' '1e3\n2\n1E\n1\n' '1\n1e3\n2\n1E\n' -h
 sorts '-h: no separator of thousands' '1,000K\n2\n1K\n' '1,000K\n2\n1K\n' -h
@@ -182,9 +182,9 @@ given separator '2\n\x8011\n'
 if sort -C -n separator; then sorts_0x80=sorts; else sorts_0x80=sorts_so; fi
 $sorts_0x80 '-n: 0x80 is skipped before and between digits' '\x8011\n2\n3\x801\n\x80\x8007\n' \
     '2\n\x80\x8007\n\x8011\n3\x801\n' -n
-$sorts_0x80 '-n: 0x80 is skipped behind a minus, not before it' '-\x805\n-4\n\x80-9\n1\n-4\x80\x800\n' \
+$sorts_0x80 '-n: 0x80 is skipped after a minus, not before it' '-\x805\n-4\n\x80-9\n1\n-4\x80\x800\n' \
     '-4\x80\x800\n-\x805\n-4\n\x80-9\n1\n' -n
-$sorts_0x80 '-n: 0x80 is skipped before a point, not behind it' '5\x80.5\n5.4\n5.\x806\n6\n5\n' \
+$sorts_0x80 '-n: 0x80 is skipped before a point, not after it' '5\x80.5\n5.4\n5.\x806\n6\n5\n' \
     '5\n5.\x806\n5.4\n5\x80.5\n6\n' -n
 $sorts_0x80 '-n: 0x80 has no length' '1\x80\x80\x802\n13\n11\n100\n' '11\n1\x80\x80\x802\n13\n100\n' -n
 $sorts_0x80 '-n: 0x80 and what is no number' 'x\n\x80\n1\n-1\n\x80x\n' '-1\nx\n\x80\n\x80x\n1\n' -n

@@ -415,8 +415,8 @@ void warp_shuffle(struct thread *lane, unsigned group)
         values[i] = lane[i].value;
     }
     for (unsigned rest = group; rest != 0; rest &= rest - 1) {
-        struct thread &taker = lane[__builtin_ctz(rest)];
-        taker.value = group >> taker.source_lane & 1 ? values[taker.source_lane] : absent;
+        struct thread &receiver = lane[__builtin_ctz(rest)];
+        receiver.value = group >> receiver.source_lane & 1 ? values[receiver.source_lane] : absent;
     }
 }
 
