@@ -132,8 +132,8 @@ static void take_quota(const struct control_group *group, void *context)
 /* Threads of a job for each processor that it uses: a job with 32 had up to 69. */
 #define THREADS_PER_PROCESSOR 3
 
-/* Lowers *context, a number of processors, to those whose threads the group may start. libgomp ends
- * the process if it cannot start a thread. */
+/* Lowers *context, a number of processors, until the group may start the threads for them. libgomp
+ * ends the process if it cannot start a thread. */
 static void take_pids(const struct control_group *group, void *context)
 {
     unsigned *const processors = context;

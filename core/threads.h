@@ -101,8 +101,8 @@ static inline uint64_t counter_await(struct counter *counter, uint64_t least)
  * cause as an errno. OpenMP's threads have the name of the thread that starts them. */
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *argument), void *argument);
 
-/* The same for a thread that takes no signals, so that other threads take them, except SIGBUS,
- * which its own store may cause. Returns false if it cannot be started. */
+/* As thread_start(), for a thread that takes no signal except SIGBUS, which its own store may
+ * cause: other threads take the signals. Returns false if it cannot be started. */
 bool thread_start_without_signals(pthread_t *thread, const char *name, void *(*run)(void *argument),
                                   void *argument);
 

@@ -390,7 +390,7 @@ static bool read_exactly(struct source *source, void *data, size_t bytes, struct
     return got == bytes || error_set(error, "%s: the NumPy header is cut off", source_name(source));
 }
 
-/* Reads up to the dictionary, and sets *bytes to its length and *prefix_bytes to what is before it.
+/* Reads up to the dictionary. Sets *bytes to its length, and *prefix_bytes to the bytes before it.
  */
 static bool read_prefix(struct source *source, size_t *bytes, size_t *prefix_bytes,
                         struct error *error)

@@ -518,8 +518,8 @@ static void *zstd_encoder_open(int level)
     return context;
 }
 
-/* Of frames of 16 MiB, measured with version 1.5.4: 1 MiB for level 3, 13 for level 9, 66 for level
- * 19 and 250 for level 22. */
+/* Memory of an encoder of frames of 16 MiB. Measured with version 1.5.4: 1 MiB for level 3, 13 for
+ * level 9, 66 for level 19 and 250 for level 22. */
 static size_t zstd_encoder_bytes(int level)
 {
     return (size_t)(level <= 4 ? 3 : level <= 9 ? 13 : level <= 19 ? 70 : 250) << 20;

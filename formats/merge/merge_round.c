@@ -104,8 +104,8 @@ static void set_line_with_key(const struct merge_texts *texts, struct key_index 
     line_find_key(texts->order, line);
 }
 
-/* Returns true if the line of `a` comes before that of `b`. Of equal lines that of the first text
- * does: its items do. A text without items left is last. */
+/* Returns true if the line of `a` comes before that of `b`. If they are equal, the line of the
+ * earlier text comes first, as its items do. A text without items left is last. */
 static bool head_is_before(const struct merge_texts *texts, const struct merge_head *a,
                            const struct merge_head *b)
 {
@@ -160,8 +160,8 @@ static size_t make_heads(const struct merge_texts *texts, const struct key_index
     return is_in_order ? 0 : made;
 }
 
-/* Sorts lines with equal images. They are in the order of the texts, and those of each text are in
- * order already. */
+/* Sorts lines with equal images. They are in the order of the texts, and the lines of each text are
+ * in order already. */
 static void sort_lines(const struct merge_texts *texts, struct key_index *items, size_t count,
                        struct merge_scratch *scratch)
 {
