@@ -453,9 +453,8 @@ static bool check_foreign_output(const struct options *options, struct error *er
                      foreign->name, (int)length, stem, ends_zst ? "" : ".zst");
 }
 
-/* Bytes of the output whose pages are made ahead in a job that does not sort, which has no time for
- * more, and for an input of unknown size: waiting for it may take so long that Linux writes the
- * pages to the disk (dirty_expire_centisecs, 30 s). */
+/* Output bytes whose pages are made ahead if a job does not sort, which leaves no time for more, or
+ * may wait for input so long that Linux writes them to the disk (dirty_expire_centisecs, 30 s). */
 #define AHEAD_BYTES ((size_t)64 << 20)
 
 /* Returns how many bytes of the output may be made in the page cache before they are written: while

@@ -148,8 +148,7 @@ bool plan_check_raw_text(struct source *source, const struct key_type *type, str
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error);
 
 /* Starts reading ahead from the open inputs if `next` is a named pipe, and from open named pipes if
- * it is standard input: one process may write to both, and to `next` only after the other is read.
- */
+ * it is standard input: their writer may write to `next` only after these have been read. */
 void plan_read_ahead(const struct options *options, const struct plan *plan, const char *next);
 
 /* Returns the estimated seconds of the plan's job on `devices` GPUs that sort together. */

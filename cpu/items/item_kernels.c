@@ -251,8 +251,7 @@ sort_digits(void *items, void *other, size_t count, struct digits digits, unsign
     return items;
 }
 
-/* Calls sort_digits() for the width. Not inlined, so that the counts leave the stack before groups
- * are sorted. */
+/* Calls sort_digits(). Not inlined, so that the counts leave the stack before groups are sorted. */
 static __attribute__((noinline)) void *sort_digits_of(void *items, void *other, size_t count,
                                                       struct digits digits, unsigned width)
 {

@@ -161,14 +161,14 @@ static bool map_memory(struct stream_sort *stream, struct error *error)
 /* True if most keys of an ascending sample fall into buckets that have room. */
 static bool suits_sample(const struct stream_sort *stream, const uint64_t *sample, size_t count)
 {
-    const double fraction = (double)stream_room_count(stream) / (double)stream->task.count;
+    const double part = (double)stream_room_count(stream) / (double)stream->task.count;
     size_t excess = 0, largest = 0, begin = 0;
     for (size_t i = 1; i <= count; i++) {
         if (i < count && bucket_model_find(&stream->model, sample[i]) ==
                              bucket_model_find(&stream->model, sample[begin]))
             continue;
         const size_t size = i - begin;
-        excess += (double)size > fraction * (double)count ? size : 0;
+        excess += (double)size > part * (double)count ? size : 0;
         largest = size > largest ? size : largest;
         begin = i;
     }
@@ -290,11 +290,10 @@ bool stream_sort_suits(const struct stream_sort *stream)
         return false;
     if (stream->is_of_all_keys)
         return stream_excess(stream, stream_room_count(stream)).keys <= stream->task.count / 2;
-    const double fraction = stream->is_counted
-                                ? (double)stream_room_count(stream) / (double)stream->task.count
-                                : (double)UNEVEN_MAX / stream->buckets_wanted;
-    return stream_excess(stream, (size_t)(fraction * (double)stream->count)).keys <=
-           stream->count / 2;
+    const double part = stream->is_counted
+                            ? (double)stream_room_count(stream) / (double)stream->task.count
+                            : (double)UNEVEN_MAX / stream->buckets_wanted;
+    return stream_excess(stream, (size_t)(part * (double)stream->count)).keys <= stream->count / 2;
 }
 
 bool stream_sort_put(struct stream_sort *stream, const void *keys, size_t count, bool *suits,

@@ -34,7 +34,7 @@ struct sink_spec {
     bool replaces_input;       /* the path led to an input when that was opened: it must still lead
                                   to this file, unmodified, when it is replaced or overwritten */
     struct stat input;         /* the status of that input then */
-    size_t ahead_bytes;  /* maximum bytes of the pages that are made before they are written */
+    size_t ahead_bytes;        /* most bytes whose pages are made before they are written */
     struct group *group; /* NULL, or the ranks that each write a range of one regular file, in plain
                             bytes; then sink_open() and sink_commit() are collective */
 };
