@@ -293,6 +293,7 @@ static bool open_inputs(struct options *options, struct plan *plan, struct error
     plan->job.readers = calloc(count, sizeof *plan->job.readers);
     if (group)
         plan->spools = calloc(count, sizeof *plan->spools);
+    plan->spool_count = plan->spools ? count : 0;
     bool ok = (pipes && plan->job.readers && (!group || plan->spools)) ||
               error_set(error, "out of memory");
     if (pipes)

@@ -40,6 +40,7 @@ struct plan {
     uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.c */
+    size_t spool_count;            /* one for each input, also for those that were left out */
     uint64_t plan_ns;              /* time spent on planning: reading headers, starting a GPU */
     off_t input_position;          /* of standard input, if that is a regular file */
     uint64_t failed_devices;       /* bits of the GPUs that have failed and are not used */

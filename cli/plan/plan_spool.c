@@ -43,7 +43,7 @@ static void free_spool(struct plan_spool *spool)
 
 void plan_free_spools(struct plan *plan)
 {
-    for (size_t i = 0; plan->spools && i < plan->job.reader_count; i++)
+    for (size_t i = 0; i < plan->spool_count; i++)
         free_spool(&plan->spools[i]);
     free(plan->spools);
 }

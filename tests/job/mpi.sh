@@ -412,6 +412,14 @@ for call in Bcast:{1,2} Allreduce:{4,70} Isend:1 Testany:3; do
     ok_undone "a rank is killed in MPI_${call/:/ call }" "1:MPI_$call:kill" finite.f64
 done
 ok_undone 'a rank is killed while indices of lines are sent' 1:MPI_Isend:2:kill --argsort -k1 rows
+gpusort large.f64 -o broken.f64.zst
+printf xxxx | dd of=broken.f64.zst bs=1 seek=1000000 conv=notrunc status=none
+mkfifo open
+exec 9<>open # its end does not come
+cat broken.f64.zst >open &
+ok_undone 'a frame of a pipe is broken' 0:MPI_Finalize:1:fail --parallel=2 --trace=trace.json --type=f64 <&9
+exec 9<&-
+ok_says 'no thread reads or decodes after that' '^(gpusort )+$' -- tr '\n' ' ' <threads
 for call in 3:fail 4:kill; do # calls 1 and 2 find out whether it is allowed
     ok_undone "reading the memory of the other rank: ${call/:/, }" "1:process_vm_readv:$call" finite.f64
 done
