@@ -20,7 +20,7 @@
  * cache for the spilled runs. */
 #define RUN_BYTES_MAX ((size_t)48 << 20)
 
-/* Bytes copied by one read, if only the first lines of a run are written. */
+/* Bytes copied by one read, of a run whose first lines are written. */
 #define COPY_BYTES ((size_t)1 << 20)
 
 /* ---- Runs ---- */
@@ -316,14 +316,12 @@ bool external_lines_copy(const struct external_lines *external, const struct ite
     const char terminator = external->state->job->line_order.terminator;
     char *const buffer = malloc(COPY_BYTES);
     bool ok = buffer || error_set(error, "out of memory");
-    for (uint64_t done = 0; ok && wanted > 0 && done < run->count;) {
-        const uint64_t left = run->count - done;
-        const size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
-        ok = spill_read(&run->spilled, done, buffer, bytes, error) &&
+    /* To the end of the run, as only its whole content has a checksum. */
+    struct proof_reader reader = {.state = external->state, .stored = &run->spilled};
+    for (size_t bytes = 1; ok && bytes > 0;)
+        ok = proof_read_stored(&reader, buffer, COPY_BYTES, &bytes, error) &&
              sink_write(external->state->sink, buffer,
                         take_lines(buffer, bytes, terminator, &wanted), error);
-        done += bytes;
-    }
     free(buffer);
     return ok;
 }

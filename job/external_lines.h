@@ -46,7 +46,7 @@ bool external_lines_end_run(struct external_lines *external, struct item_run *ru
 bool external_lines_merge(const struct external_lines *external, struct item_run *runs,
                           struct lines_merge *merge, struct sink *sink, struct error *error);
 
-/* Copies the first `wanted` lines of the run to the output. */
+/* Copies the first `wanted` lines of the run to the output. Fails if the run was changed. */
 bool external_lines_copy(const struct external_lines *external, const struct item_run *run,
                          size_t wanted, struct error *error);
 

@@ -190,6 +190,7 @@ all spill:2 -g -S 1M parts.txt
 all spill:9 -n -S 1M --parallel=2 parts.txt
 all spill:2 -n --argsort -S 1M parts.txt
 all spill:17 -n --argsort -S 1M --parallel=2 parts.txt
+all spill:10 -n --top=80000 -S 1M parts.txt
 all spill:18 -n -u --argsort -S 1M --parallel=2 parts.txt
 all spill:19 -n --argsort -S 1M --parallel=2 parts.txt
 all text -n -S 1M parts.txt
