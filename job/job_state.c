@@ -54,7 +54,7 @@ bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk
     if (!state->functions->give(state->engine, chunk, error))
         return false;
     *given += chunk->count;
-    if (*given > expected || (chunk->count == 0 && *given < expected))
+    if (*given > expected || (chunk->count == 0 && *given < expected && expected != COUNT_UNKNOWN))
         return error_set(error, "%s: gave back %zu of %zu items", state->backend->name, *given,
                          expected);
     return true;

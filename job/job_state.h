@@ -62,7 +62,8 @@ void job_stage_add(struct job_state *state, enum stage stage, uint64_t start_ns)
 bool job_sort_engine(struct job_state *state, struct error *error);
 
 /* Gets the engine's next chunk; count 0 at the end. Fails if the engine gives more or fewer than
- * `expected` items. The caller sets *given to 0 before the first call. */
+ * `expected` items (bytes of text), unless that is COUNT_UNKNOWN. The caller sets *given to 0
+ * before the first call. */
 bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk, size_t *given,
                    struct error *error);
 

@@ -379,12 +379,8 @@ static bool write_text(void *context, struct error *error)
         return false;
     for (size_t given = 0;;) {
         struct chunk chunk;
-        if (!state->functions->give(state->engine, &chunk, error))
+        if (!job_give_next(state, writes_all ? most : COUNT_UNKNOWN, &chunk, &given, error))
             return false;
-        given += chunk.count;
-        if (given > most || (chunk.count == 0 && writes_all && given < most))
-            return error_set(error, "%s: gave back %zu of %zu bytes: nothing is written",
-                             state->backend->name, given, most);
         if (chunk.count == 0)
             break;
         text_check_begin_chunk(&written, chunk.items, given - chunk.count);
