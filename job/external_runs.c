@@ -133,7 +133,7 @@ bool external_runs_keep(struct external_runs *external, struct error *error)
     }
     if (is_spilled && !spill_end(&part->spilled, error))
         return false;
-    state->report->run_count++;
+    state->report->run_count += !external->counts;
     state->report->spilled_bytes += part->spilled.bytes;
     job_stage_add(state, STAGE_SPILL, start);
     return true;
