@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -282,8 +283,8 @@ size_t memory_process_left(unsigned threads)
     return bytes == SIZE_MAX ? SIZE_MAX : bytes - smaller(bytes, stacks);
 }
 
-/* The result of the first memory_available(); 0: not found yet. */
-static size_t at_start;
+/* The result of the first memory_available(), of any thread; 0: not found yet. */
+static atomic_size_t at_start;
 
 size_t memory_available(unsigned threads)
 {
