@@ -283,15 +283,16 @@ static int create_and_unlink(const char *directory)
     sigset_t old_mask;
     ending_begin_change(&old_mask);
     int file = mkostemp(path, O_CLOEXEC);
-    if (file >= 0 && unlink(path) != 0) {
-        const int cause = errno;
+    const bool is_stuck = file >= 0 && unlink(path) != 0;
+    const int cause = errno;
+    if (is_stuck) {
         close(file);
         unlink(path);
         file = -1;
-        errno = cause;
     }
     ending_end_change(&old_mask);
     free(path);
+    errno = cause; /* free() may change it before glibc 2.33 */
     return file;
 }
 
