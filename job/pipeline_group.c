@@ -19,7 +19,6 @@
 #include "job/pipeline_ranks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Ranges of ranks begin at a multiple of this in the output, if they have several times as much. */
 #define CUT_BYTES ((uint64_t)1 << 20)
@@ -34,7 +33,6 @@ struct group_keys {
     struct rank_runs numbered;
     uint64_t output_bytes; /* of all ranks */
     uint64_t figures[RANK_FIGURES];
-    unsigned char first_key[sizeof(struct key_index)]; /* that this rank writes */
 };
 
 /* ---- Runs and ranges ---- */
@@ -124,8 +122,6 @@ static bool write_items(void *context, const void *items, size_t count, struct e
 {
     struct group_keys *const keys = context;
     const struct chunk chunk = {.items = (void *)items, .capacity = count, .count = count};
-    if (keys->state->proof.written.sum.count == 0 && count > 0)
-        memcpy(keys->first_key, items, keys->state->job->sort.item_bytes);
     return job_write_chunk(keys->state, &keys->layout, &chunk, error);
 }
 
@@ -187,7 +183,7 @@ static bool check_ranks(struct group_keys *keys, struct error *error)
     struct key_check *const written = &keys->state->proof.written;
     const struct record_order order = record_order_of(keys);
     const struct lines_ends ends = {
-        .texts = {(char *)keys->first_key, (char *)written->last_key},
+        .texts = {(char *)written->first_key, (char *)written->last_key},
         .lengths = {order.item_bytes, order.item_bytes},
         .has_lines = written->sum.count > 0,
     };
