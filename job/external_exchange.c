@@ -557,9 +557,9 @@ static bool allocate(struct exchange *exchange, struct error *error)
     exchange->streams = calloc(most + 1, sizeof *exchange->streams);
     exchange->runs = calloc(task->numbered->count + 1, sizeof *exchange->runs);
     exchange->buffers = malloc(most * DEPTH * task->message_bytes + 1);
-    return (exchange->streams && exchange->runs && exchange->buffers &&
-            !task->group->functions->reserve(task->group->context, most * DEPTH)) ||
-           error_set(error, "out of memory: no room for messages between the ranks");
+    if (!exchange->streams || !exchange->runs || !exchange->buffers)
+        return error_set(error, "out of memory: no room for messages between the ranks");
+    return group_reserve(task->group, most * DEPTH, error);
 }
 
 bool external_exchange_run(struct external_exchange *task, struct error *error)

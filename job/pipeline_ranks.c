@@ -5,6 +5,7 @@
 #include "core/host_limits.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
+#include "formats/merge/lines_merge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,9 @@
  * leaves less. */
 #define RANK_MERGE_BYTES_MAX ((size_t)96 << 20)
 #define RANK_MERGE_BYTES_MIN ((size_t)512 << 10)
+
+_Static_assert(RANK_MERGE_BYTES_MAX / LINES_MERGE_INPUT_BYTES <= GROUP_TAG_MAX,
+               "each run of lines has a tag; of numbers fewer runs are merged at once");
 
 /* ---- Runs ---- */
 
