@@ -147,16 +147,6 @@ static uint64_t spilled_bytes(const struct job *job)
                : 0;
 }
 
-/* True if --in-place could make the output. */
-static bool can_be_in_place(const struct job *job)
-{
-    char last;
-    return job->action == JOB_SORT && !job->group && job->reader_count == 1 &&
-           !job->line_order.unique && !job->sort.is_top && !job->argsort.index_type &&
-           !job->output.is_in_place && job->output_format == job->input_format &&
-           source_last_byte(job->readers[0].source, &last);
-}
-
 bool job_check_room(const struct job_state *state, struct error *error)
 {
     const struct job *const job = state->job;
@@ -167,7 +157,7 @@ bool job_check_room(const struct job_state *state, struct error *error)
     if (ok && spilled >= ROOM_BYTES_MIN)
         ok = spill_check_room(memory->directories, memory->directory_count, spilled,
                               sink_needs(state->sink, bytes), &needs_no_output, error);
-    if (!ok && needs_no_output && can_be_in_place(job))
+    if (!ok && needs_no_output && job->could_be_in_place)
         error_add(error, ", or overwrite the input with --in-place");
     return ok;
 }

@@ -60,6 +60,7 @@ struct job {
     size_t part_bytes; /* maximum bytes of text and items sorted at once; see external_lines.c */
     size_t keys_bytes; /* bytes of numbers read at once, if items are made of them */
     struct sink_spec output;
+    bool could_be_in_place;  /* --in-place is not given, and could sort the input */
     struct sink *sink;       /* from pipeline_open_early(); NULL: pipeline_run() opens the output */
     bool binary_to_terminal; /* binary output may go to a terminal */
     struct group *group;     /* NULL, or the ranks that share the job. Then the readers are at this

@@ -497,6 +497,15 @@ static bool check_in_place(const struct plan *plan, struct error *error)
                      source_name(source), job->input_format->name, job->output_format->name);
 }
 
+/* True if a message may suggest --in-place. */
+static bool could_be_in_place(const struct options *options, const struct plan *plan)
+{
+    struct error ignored = {0};
+    return !plan->job.group && in_place_word_fits(options) &&
+           S_ISREG(source_status(plan->job.readers[0].source)->st_mode) &&
+           check_in_place(plan, &ignored);
+}
+
 static bool choose_output(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
@@ -520,6 +529,7 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
     job->binary_to_terminal = options->force;
     job->verify = options->verify;
     job->sort.is_given_twice = options->in_place;
+    job->could_be_in_place = could_be_in_place(options, plan);
     if (options->in_place && !check_in_place(plan, error))
         return false;
     const struct key_type *type = output_type(plan);

@@ -86,7 +86,7 @@ void plan_name_input(const struct format *format, const struct layout *layout,
 
 void plan_free(struct plan *plan);
 
-/* ---- options for lines of text: plan_check.c ---- */
+/* ---- options for lines of text, and --in-place: plan_check.c ---- */
 
 /* Returns the first option for lines that is given, for messages; NULL if none is. */
 const char *line_words_find(const struct options *options);
@@ -95,6 +95,10 @@ const char *line_words_find(const struct options *options);
  * formats of the job. */
 bool line_words_refuse(const struct options *options, const struct format *input_format,
                        const struct format *output_format, struct error *error);
+
+/* Returns true if --in-place is not given, and the options and the number of inputs allow it, so
+ * that a message may suggest it. */
+bool in_place_word_fits(const struct options *options);
 
 /* ---- inputs that cannot be read from any position: plan_spool.c ---- */
 

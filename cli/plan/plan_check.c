@@ -76,15 +76,19 @@ static const char *find_word_against_in_place(const struct options *options)
                                                     : NULL;
 }
 
+bool in_place_word_fits(const struct options *options)
+{
+    return !options->in_place && options->input_count == 1 &&
+           strcmp(options->inputs[0], "-") != 0 && !find_word_against_in_place(options);
+}
+
 /* Returns true if --in-place is not given but could write this output. */
 static bool can_be_in_place(const struct options *options)
 {
     struct error error = {0};
     size_t stem_length;
-    return !options->in_place && options->input_count == 1 &&
-           is_same_file(options->inputs[0], options->output) &&
-           !find_word_against_in_place(options) && !options->output_format &&
-           !codec_find_by_name(options->output, &stem_length)->encode &&
+    return in_place_word_fits(options) && is_same_file(options->inputs[0], options->output) &&
+           !options->output_format && !codec_find_by_name(options->output, &stem_length)->encode &&
            sink_check(options->output, true, &error);
 }
 

@@ -215,6 +215,8 @@ for kind in tmpfs ext4; do
             "$@" large --zstd -o small/zst' - "${bytes[@]}"
     refused "$kind: lines have no room" "^gpusort: small/out: $early, or overwrite the input with --in-place\$" -- \
         within $kind 18m "$GPUSORT" --device=cpu -n lines -o small/out
+    refused "$kind: lines of standard input have no room" "^gpusort: small/out: $early\$" -- \
+        within $kind 18m bash -c '"$@" <lines -n -o small/out' - "$GPUSORT" --device=cpu
     refused "$kind: lines to merge have no room" "^gpusort: small/out: $early\$" -- \
         within $kind 28m "$GPUSORT" -m -n lines lines -o small/out
     refused "$kind: standard output has no room" "^gpusort: standard output: $early, or overwrite the input" -- \
