@@ -350,7 +350,7 @@ sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n locked.txt -o locked.txt
     for call in read:1 read:2 pread:1; do
         cp f8.2200000.f64 ours.f64
         meanwhile "written to at $call" $call \
-            'printf 12345678 | tee ours.f64 | dd of=shared.f64 conv=notrunc status=none' "$changed"
+            'printf "\1\2\3\4\5\6\7@" | tee ours.f64 | dd of=shared.f64 conv=notrunc status=none' "$changed"
         ok "written to at $call: what was written stays" cmp -n 8 shared.f64 ours.f64
         meanwhile "truncated at $call" $call 'truncate -s 800 shared.f64' \
             'shared.f64: (the file was cut off while it was read|it was changed while)'
