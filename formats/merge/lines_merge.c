@@ -280,13 +280,15 @@ static size_t choose_input_bytes(const struct lines_merge *merge)
     return bytes / merge->count > least ? bytes / merge->count : least;
 }
 
-/* Returns the bytes of all sources, or 0 if one of them is not known. */
+/* Returns the bytes of all sources, or 0 if those of one are not known. */
 static uint64_t count_source_bytes(const struct lines_merge *merge)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < merge->count; i++)
-        if (__builtin_add_overflow(bytes, source_stop_and_get_left(merge->sources[i]), &bytes))
+    for (size_t i = 0; i < merge->count; i++) {
+        const uint64_t left = source_stop_and_get_left(merge->sources[i]);
+        if (left == SIZE_UNKNOWN || __builtin_add_overflow(bytes, left, &bytes))
             return 0;
+    }
     return bytes;
 }
 

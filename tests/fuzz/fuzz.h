@@ -59,7 +59,7 @@ struct fuzz_span {
 
 /* Takes a text of at most `most` bytes, up to the byte `end` (-1: to the end of the input). It is
  * on the heap, of exactly its length and without a NUL at its end, so that the address sanitizer
- * finds a read past it. The caller frees it by fuzz_free_text(). */
+ * finds a read past it. The caller frees the text. */
 static inline struct fuzz_span fuzz_take_text(struct fuzz_input *input, int end, size_t most)
 {
     static char made[FUZZ_TEXT_MAX];
