@@ -130,10 +130,10 @@ if [ -n "$no_gpu" ]; then
     skip "parts for the GPU's memory" 'no GPU'
 else
     for type in f64 i32 u16 u8; do
-        base=$type.$count.little
+        base=$type.$count.little parts=$(parts_of "$type")
         on=(--device=gpu --device-memory=24K --format=raw --type="$type" "$base.in.raw")
-        ok_parts "$type on the GPU, in parts" 2 "$base.up.raw" -- "${on[@]}"
-        ok_parts "$type on the GPU, to disk" 2 "$base.down.raw" -- -r -S 1M "${on[@]}"
+        ok_parts "$type on the GPU, in parts" "$parts" "$base.up.raw" -- "${on[@]}"
+        ok_parts "$type on the GPU, to disk" "$parts" "$base.down.raw" -- -r -S 1M "${on[@]}"
         for way in -r -S1M; do # sorted parts stay in memory, or are on disk
             direction=up
             [ $way = -S1M ] || direction=down
