@@ -207,22 +207,31 @@ static bool open_spooled(struct options *options, const struct source_spec *spec
     return group_agree(group, is_open, error) && share_head(plan, spec->path, spool, source, error);
 }
 
-/* Opens the file of an input. Records that the output will replace it, before the name of the
- * output can lead to another file. */
+/* Returns true if the path leads to the regular file with this status. */
+static bool leads_to(const char *path, const struct stat *status)
+{
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISREG(found.st_mode) &&
+           descriptor_same_file(&found, status);
+}
+
+/* Opens the file of an input. Records that the output will replace it, if the name of the output
+ * leads to it before or after that. */
 static bool open_path(const struct options *options, const struct source_spec *spec,
                       struct plan *plan, struct source **source, struct error *error)
 {
     struct sink_spec *const output = &plan->job.output;
-    struct stat replaced;
-    const bool is_found = options->output && stat(options->output, &replaced) == 0;
+    struct stat before;
+    const bool is_found = options->output && stat(options->output, &before) == 0;
     if (options->output && !is_found && errno != ENOENT)
         return error_set_errno(error, "%s", options->output);
     if (!source_open_as(spec, source, error))
         return false;
-    if (is_found && S_ISREG(replaced.st_mode) && !output->replaces_input &&
-        descriptor_same_file(&replaced, source_status(*source))) {
+    const struct stat *const input = source_status(*source);
+    if (options->output && !output->replaces_input && S_ISREG(input->st_mode) &&
+        ((is_found && descriptor_same_file(&before, input)) || leads_to(options->output, input))) {
         output->replaces_input = true;
-        output->input = *source_status(*source);
+        output->input = *input;
     }
     return true;
 }

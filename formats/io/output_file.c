@@ -320,6 +320,7 @@ static bool commit_shared(struct output_file *output, const char *name, struct e
         ok = close(output->file) == 0 || error_set_errno(error, "%s", name);
         output->file = -1;
     }
+    ok = ok && check_input(output, name, error); /* each rank may have inputs of its own */
     return group_agree(group, ok, error) &&
            group_agree(group, group->rank != 0 || commit_alone(output, name, error), error);
 }

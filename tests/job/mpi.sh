@@ -395,6 +395,31 @@ ok_undone() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
+# An input that only rank 1 has is the output, and changes while the ranks wait for their pipes.
+changed_meanwhile() {
+    local process
+    exec 8<>feed.0 9<>feed.1
+    ranks 2 -n 'mine.{rank}' 'feed.{rank}' -o "$target" 8>&- 9>&- &
+    process=$!
+    for ((i = 0; i < 100; i++)); do # until rank 1 has opened it
+        ! find /proc/[0-9]*/fd -lname "$(realpath "$target")" 2>/dev/null | grep -q . || break
+        sleep 0.1
+    done
+    sleep 0.5
+    "$@" "$target"
+    echo 3 >&8
+    echo 4 >&9
+    exec 8>&- 9>&-
+    wait $process
+}
+mkfifo feed.0 feed.1
+seq 5 >mine.0
+ln -s "$target" mine.1
+old_output
+touch -d '1 minute ago' "$target"
+refused 'an input of rank 1 that is the output and changes' \
+    'it was changed while this job ran; nothing is written: .* \(rank 1 on ' -- changed_meanwhile touch
+
 preload=$(dirname "$GPUSORT")/tests/mpi_faults.so
 if [ -z "$fault_library" ] || [ ! -f "$preload" ]; then
     skip 'MPI calls fail, ranks are killed' 'not with sanitizers, or the faults are not built'
