@@ -90,9 +90,11 @@ static bool buffer_prepare(struct source *source, struct buffer *buffer, size_t 
                            struct error *error)
 {
     const struct input_file *const input = &source->input;
-    const uint64_t left = input->offset < input->bytes ? input->bytes - input->offset : 0;
-    if (input->is_sized && !source->frames && buffered(buffer) + left < want)
-        want = buffered(buffer) + (size_t)left + 1;
+    if (!source->ahead && !source->frames && input->is_sized) { /* else a thread may be reading */
+        const uint64_t left = input->offset < input->bytes ? input->bytes - input->offset : 0;
+        if (buffered(buffer) + left < want)
+            want = buffered(buffer) + (size_t)left + 1;
+    }
     want = want > ROOM_MIN ? want : ROOM_MIN;
     return buffer->room - buffer->begin >= want || buffer_move(source, buffer, want, error);
 }
