@@ -23,15 +23,17 @@
 /* ---- Settings of OpenMP ----
  *
  * libgomp reads its environment when it is loaded. Linked statically, as the Makefile does if it
- * can, that is after this constructor. Settings of the user are kept, except invalid ones: libgomp
- * ignores them and prints a message, also before the object of --stats=json. sort(1) ignores them.
+ * can, that is after this constructor. Settings of the user are kept, except invalid ones of the
+ * variables below, which sort(1) ignores: libgomp prints a message about them, also before the
+ * object of --stats=json.
  *
  * At the end of a loop, libgomp's threads spin for milliseconds before they sleep. On busy
  * processors that takes time from other threads: 1e6 lines with two threads on two busy cores took
  * 137 ms, and 64 ms if threads sleep at once (an AMD EPYC (Zen 5), 2026-11).
  */
 
-/* Returns true for positive numbers with commas between them. Each may have one of the units. */
+/* Returns true for a positive number, with one of the units if there are some. Without, it may be a
+ * list with commas. */
 static bool are_numbers(const char *text, const char *units)
 {
     char *end;
@@ -42,8 +44,9 @@ static bool are_numbers(const char *text, const char *units)
             return false;
         end += strspn(end, " ");
         end += *end && strchr(units, *end);
+        end += strspn(end, " ");
         text = end + 1;
-    } while (*end == ',');
+    } while (!*units && *end == ',');
     return !*end;
 }
 
