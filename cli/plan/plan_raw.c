@@ -114,17 +114,21 @@ struct exponents {
     size_t tiny;              /* denormal, or another NaN: small integers */
     size_t small, large;      /* normal, and below 1e-90 or beyond 1e90 */
     size_t round;             /* of the small ones, integers divisible by 1000, as times are */
-    size_t text;              /* not tiny, and printable, perhaps with NULs at the end */
+    size_t printable;         /* not tiny, and characters, perhaps with NULs at the end */
+    size_t text;              /* of these, hardly doubles near 1 */
     unsigned lowest, highest; /* sign and exponent */
     uint64_t first_text;
     uint64_t text_changes; /* bits in which a text differs from the first one */
+    size_t rises;          /* words that are not less than the one before */
+    uint64_t last;
+    size_t turns; /* far words whose far word before was on the other side */
+    bool was_large;
 };
 
 /* Returns true if the word, least byte first, is printable characters and then NULs. */
-static bool is_text_word(uint64_t word)
+static bool is_printable(uint64_t word)
 {
-    if ((word & UINT64_C(0x8080808080808080)) !=
-        0) /* of a double hardly ever 0, and fast to find */
+    if ((word & UINT64_C(0x8080808080808080)) != 0) /* of a double hardly ever 0 */
         return false;
     for (; isprint((uint8_t)word); word >>= 8) {
     }
@@ -141,17 +145,26 @@ static void count_exponent(struct exponents *counts, uint64_t word)
         return;
     counts->lowest = counts->counted == 0 || top < counts->lowest ? top : counts->lowest;
     counts->highest = top > counts->highest ? top : counts->highest;
+    counts->rises += counts->counted > 0 && word >= counts->last;
+    counts->last = word;
     counts->counted++;
     if (exponent == 0 || exponent == 0x7ff) {
         counts->tiny++;
         return;
     }
-    if (exponent < 1023 - FAR_EXPONENT) {
-        counts->small++;
-        counts->round += word % 1000 == 0;
+    const bool is_large = exponent > 1023 + FAR_EXPONENT;
+    if (is_large || exponent < 1023 - FAR_EXPONENT) {
+        counts->turns += counts->small + counts->large > 0 && is_large != counts->was_large;
+        counts->was_large = is_large;
+        counts->large += is_large;
+        counts->small += !is_large;
+        counts->round += !is_large && word % 1000 == 0;
     }
-    counts->large += exponent > 1023 + FAR_EXPONENT;
-    if (is_text_word(word)) {
+    const bool is_near = word >> 56 == '?' || word >> 56 == '@'; /* as 12.6 and 12.7 end */
+    if (!is_printable(word))
+        return;
+    counts->printable++;
+    if (!is_near) {
         counts->first_text = counts->text++ == 0 ? word : counts->first_text;
         counts->text_changes |= word ^ counts->first_text;
     }
@@ -177,20 +190,22 @@ static bool has_strange_exponents(const struct sample *sample)
     return 4 * counts.tiny > counts.counted || 2 * (counts.tiny + far) > counts.counted;
 }
 
-/* Returns true if nearly all words at one position of records are small integers, times or texts,
- * or if they are random bits. */
+/* Returns true if nearly all words at one position of records are small integers, times, which rise
+ * or are round, or texts, or if they are random bits, which alternate. */
 static bool is_strange_column(const struct exponents *column)
 {
     const size_t far = column->small + column->large;
     const bool are_of_a_year = column->lowest >= TIMES_BEGIN && column->highest < TIMES_END &&
-                               column->highest < column->lowest + 9;
+                               column->highest < column->lowest + 9 &&
+                               10 * column->rises > 9 * column->counted;
     const bool are_times = are_of_a_year || (column->round == column->small && column->large == 0);
     const size_t integers = column->tiny + (are_times ? far : 0);
     const bool are_texts = __builtin_popcountll(column->text_changes) >= TEXT_BITS_MIN &&
                            10 * (column->tiny + column->text) > 9 * column->counted;
-    const bool are_random =
-        column->counted >= 4 * WORDS_MIN && 8 * column->small > column->counted &&
-        8 * column->large > column->counted && 2 * (column->tiny + far) > column->counted;
+    const bool are_random = column->counted >= 4 * WORDS_MIN &&
+                            8 * column->small > column->counted &&
+                            8 * column->large > column->counted &&
+                            2 * (column->tiny + far) > column->counted && 4 * column->turns > far;
     return column->counted >= WORDS_MIN &&
            (10 * integers > 9 * column->counted || are_texts || are_random);
 }
@@ -214,7 +229,7 @@ static size_t find_period(const struct sample *sample)
         for (const struct exponents *column = columns; column < columns + period; column++)
             if (is_strange_column(column)) {
                 strange++;
-            } else if (column->text < column->counted) { /* one text at all places may be either */
+            } else if (2 * column->printable <= column->counted) { /* else one text, or bytes */
                 doubles += column->counted;
                 unusual += column->tiny + column->small + column->large;
             }
@@ -605,5 +620,6 @@ bool plan_check_raw(const struct options *options, const struct key_type *named_
             plan_check_raw_header(source, read_as, options->endian, error)) &&
            (!type || is_order_sure || check_byte_order(source, type, options->endian, error)) &&
            check_raw_type(options, named_type, reader, reason, error) &&
-           (options->input_format || plan_check_raw_text(source, read_as, error));
+           (options->input_format || options->type_word ||
+            plan_check_raw_text(source, read_as, error));
 }

@@ -372,9 +372,11 @@ static bool check_word(struct source *source, const struct key_type *type, enum 
  * printable are few, or hardly numbers.
  */
 
-/* Maximum of the bytes that are examined, and minimum of the different numbers. */
+/* Maximum of the bytes that are examined, minimum of the different numbers, and of the bytes in
+ * which they differ: consecutive integers may be printable, such as the addresses of a network. */
 #define TEXT_BYTES ((size_t)64 << 10)
 #define TEXT_NUMBERS_MIN ((size_t)17)
+#define TEXT_CHANGES_MIN ((size_t)3)
 
 bool plan_check_raw_text(struct source *source, const struct key_type *type, struct error *error)
 {
@@ -393,7 +395,13 @@ bool plan_check_raw_text(struct source *source, const struct key_type *type, str
         different[i] = head + at;
         count += i == count;
     }
-    return count < TEXT_NUMBERS_MIN ||
+    size_t changes = 0;
+    for (size_t byte = 0; byte < type->bytes; byte++) {
+        for (i = 1; i < count && different[i][byte] == head[byte]; i++) {
+        }
+        changes += i < count;
+    }
+    return count < TEXT_NUMBERS_MIN || changes < TEXT_CHANGES_MIN ||
            error_set(error,
                      "%s: this is text without newlines, and no %s: write each item to a line of "
                      "its own in a file of text (fold -w N, if each has N characters); if these "
@@ -403,22 +411,24 @@ bool plan_check_raw_text(struct source *source, const struct key_type *type, str
 
 /* ---- Truth values ---- */
 
-/* Refuses truth values that are neither 0 nor 1 among the first bytes. Consumes nothing. */
+/* Refuses truth values that are neither 0 nor 1 among the first bytes, unless they are 0 and one
+ * other value, as in a mask. Consumes nothing. */
 static bool check_truth(struct source *source, const struct key_type *type, struct error *error)
 {
     const unsigned char *head;
     size_t bytes, i = 0;
+    unsigned char truth = 0;
     if (type->id != KEY_TYPE_bool)
         return true;
     if (!source_peek(source, 1, &head, &bytes, error))
         return false;
-    while (i < bytes && head[i] <= 1)
-        i++;
+    for (; i < bytes && (head[i] == 0 || truth == 0 || head[i] == truth); i++)
+        truth = head[i] != 0 ? head[i] : truth;
     return i == bytes ||
            error_set(error,
-                     "%s: byte %zu is %u, and bool has only 0 and 1: use --type=uint8 for bytes, "
-                     "or --format=raw to sort them as bool",
-                     source_name(source), i + 1, head[i]);
+                     "%s: byte %zu is %u, after one that is %u, and bool has only 0 and 1: use "
+                     "--type=uint8 for bytes, or --format=raw to sort them as bool",
+                     source_name(source), i + 1, head[i], truth);
 }
 
 /* ---- All of it ---- */

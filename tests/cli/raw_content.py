@@ -29,6 +29,11 @@ def mixed(share, value, n):
     return np.where(random.random(n) < share, value, random.normal(size=n))
 
 
+def columns(n, *arrays):
+    """Returns n numbers of a table with these columns."""
+    return np.stack(arrays, 1).ravel()[:n]
+
+
 def rows(n, row):
     """Returns n numbers of multiples of a row."""
     return np.outer(1 + fresh.random(n), row).ravel()[:n]
@@ -70,11 +75,22 @@ doubles = {
         (np.arange(n) % 4 == 1) & (fresh.random(n) < 0.7), 5e-324 * np.arange(n), fresh.random(n)
     ),
     "one_tiny": lambda n: fresh.permutation(np.where(np.arange(n) % 9 == 8, 5e-324, fresh.random(n))),
+    "two_tenths": lambda n: columns(n, fresh.choice([12.6, 12.7], n), fresh.normal(size=n)),
+    "tenths_by_threes": lambda n: columns(n, fresh.choice([36.4, 36.6, 36.8], n), fresh.random(n), fresh.random(n)),
+    "falling_tenths": lambda n: np.round(np.linspace(12.74, 12.55, n), 1),
+    "four_tenths": lambda n: fresh.choice([12.5, 12.6, 12.7, 12.8], n),
+    "scales": lambda n: columns(n, np.linspace(0, 1, n), np.logspace(-300, 300, n)),
+    "likelihoods": lambda n: np.exp(-columns(n, fresh.random(n), 1 + fresh.random(n), 500 + 2 * fresh.random(n))),
     "magnitudes": lambda n: fresh.choice([1e-80, 1e-9, 1, 1e70], n) * fresh.normal(size=n),
 }
 for name, make in doubles.items():
     for count in 1, 3, 8, 33, 5000:
         make(count).astype("<f8").tofile(f"{root}/doubles-{name}-{count}.bin")
+
+# By chance, a few words of these look like a column of text.
+for name in "two_tenths", "tenths_by_threes", "falling_tenths", "four_tenths":
+    for count in 64, 128, 256, 365:
+        doubles[name](count).astype("<f8").tofile(f"{root}/doubles-{name}-{count}.bin")
 
 integers = random.integers
 

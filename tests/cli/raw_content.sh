@@ -142,10 +142,12 @@ done
 flags = np.random.default_rng(10).random(5000) < 0.5
 flags.tofile("flags.bool")
 np.sort(flags).tofile("flags.up")
-np.r_[flags, np.uint8(255)].astype("u1").tofile("bytes.bool")'
+np.r_[flags, np.uint8(255)].astype("u1").tofile("bytes.bool")
+np.where(flags, 255, 0).astype("u1").tofile("mask.bool")'
 ok_writes 'truth values' flags.up -- flags.bool
+ok 'a mask of 0 and 255' gpusort mask.bool -o got
 cp bytes.bool kept
-said='byte 5001 is 255, and bool has only 0 and 1: use --type=uint8 for bytes, or --format=raw to sort them as bool$'
+said='byte 5001 is 255, after one that is 1, and bool has only 0 and 1: use --type=uint8 for bytes, or --format=raw to sort them as bool$'
 refused 'truth values that are neither 0 nor 1' "^gpusort: bytes.bool: $said" -- gpusort --in-place bytes.bool
 ok_same_bytes 'they stay' bytes.bool kept
 refused 'the same with --type' "^gpusort: bytes.bool: $said" -- gpusort --type=bool bytes.bool -o "$target"
@@ -295,8 +297,10 @@ for file in keys.bin keys.f64 keys.u64 keys.u32 keys.f32; do
         gpusort --in-place $file
     ok_same_bytes "$file stays" $file kept
 done
-refused 'text of fixed width on a pipe' '^gpusort: standard input: this is text without newlines, and no u64' -- \
-    gpusort --type=u64 -o "$target" < <(cat keys.bin)
+ok 'text of fixed width when its type is given' gpusort --type=u64 keys.bin -o got
+"$numpy" -c 'import numpy as np
+np.arange(0x403e6421, 0x403e647f).astype("u4").tofile("network.u32")'
+ok 'consecutive integers of which each byte is printable' gpusort network.u32 -o got
 ok 'text of fixed width when told that it is raw' gpusort --format=raw keys.u64 -o got
 fold -w8 keys.bin >lines
 sort lines >lines.up
