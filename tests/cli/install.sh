@@ -151,6 +151,7 @@ if git -C "$root" rev-parse -q --verify HEAD >/dev/null 2>&1; then
     ok_output 'the archive has the files of the commit, its name, and a list of its files' \
         <({ git -C clone ls-files; printf 'COMMIT\nMANIFEST\n'; } | sort) -- \
         bash -c 'cd "$0" && find . -type f -printf "%P\n" | sort' "${unpacked[0]}"
+    ok 'the archive has all that make needs' make -n CUDA=0 -C "${unpacked[0]}"
     ok_output 'the name of the commit' <(git -C clone rev-parse HEAD) -- cat "${unpacked[0]}/COMMIT"
     touch "${unpacked[0]}/a file of a user"
     ok 'make dist in the unpacked archive' make -C "${unpacked[0]}" dist
