@@ -56,7 +56,7 @@ if [ -n "$nvcc" ]; then
     if ! nvidia-smi -L >/dev/null 2>&1; then
         fastest='-Xcicc -O1 -Xptxas -O1'
         [[ $("$nvcc" --help) != *--Ofast-compile* ]] || fastest='-Ofc max'
-        cuda_flags=(NVCCFLAGS="-O0 $fastest --Werror all-warnings")
+        cuda_flags=(NVCCFLAGS="-O1 $fastest --Werror all-warnings")
         cuda_flags+=(NVCC_GENCODE='-gencode=arch=compute_90,code=sm_90' nvcc_compress=-Xfatbin=-compress-all)
     fi
 else
