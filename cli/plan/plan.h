@@ -133,14 +133,14 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
                         const struct format **format, char reason[256], struct error *error);
 
 /* Sets the type of raw numbers, f64 if neither --type nor the name (named_type, or NULL) gives one,
- * and adds that to `reason`. Refuses what the two functions below refuse, unless --format is given,
- * and numbers that surely have another byte order or type, unless options give it unambiguously.
- * Consumes nothing. */
+ * and adds that to `reason`. Refuses what the two functions below refuse, unless --format is given
+ * (or --type, for the second one), and numbers that surely have another byte order or type, unless
+ * options give it unambiguously. Consumes nothing. */
 bool plan_check_raw(const struct options *options, const struct key_type *named_type,
                     struct reader *reader, char reason[256], struct error *error);
 
 /* Refuses raw data that has lengths, a count or a header in addition to its numbers of `type`, and
- * bool with bytes other than 0 and 1. Consumes nothing. */
+ * bool with several bytes other than 0. Consumes nothing. */
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error);
 
