@@ -85,7 +85,7 @@ bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct erro
  * enough for any smaller count. */
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
-size_t counting_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
+size_t counting_workspace_bytes(unsigned item_bytes); /* 1 or 2 */
 
 /* The first step of a merge sort: encodes items, sorts each tile and writes it to `target` (items
  * or scratch), mapped by `decoding`. */

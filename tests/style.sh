@@ -57,10 +57,11 @@ ok_prints 'no folder has more than 40 files, or more than ten without a README.m
 mapfile -t sources < <(find cli job core formats cpu cuda bench mpi tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) | sort)
 checked clang-format-14 ok 'clang-format changes nothing in the sources' clang-format-14 --dry-run -Werror "${sources[@]}"
-ok_prints 'kernels of radix begin with a wait for the one in front' '' -- awk '
+ok_prints 'kernels of radix begin with a wait for the one in front, and load nothing before it' '' -- awk '
     /__global__/ { kernel = FILENAME ":" FNR }
+    kernel && /__restrict__/ { print kernel }
     kernel && /^{/ { getline; if (!/thread_wait_for_dependency\(\);/) print kernel; kernel = "" }' \
-    cuda/radix/radix_*.cuh
+    cuda/radix/*.cuh
 ok_prints 'no source is longer than 800 lines' '' -- bash -c \
     'find cli job core formats cpu cuda bench tests/simt -type f | while read -r file; do
         [ "$(wc -l <"$file")" -le 800 ] || echo "$file"

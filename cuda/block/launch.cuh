@@ -15,7 +15,8 @@
 /* ---- early start: programmatic dependent launch (PDL) ----
  *
  * The blocks of a kernel can start while the kernel before it on the stream ends (struct launch).
- * That saves one or two microseconds per kernel. Each thread must wait first. */
+ * That saves one or two microseconds per kernel. Each thread must wait first. No parameter may be
+ * __restrict__: the compiler may load through a `const` one before the wait. */
 
 /* Code for older devices starts no kernel early: its PTX version is lower. */
 constexpr int GRID_WAIT_PTX_LEAST = 90;
@@ -64,8 +65,8 @@ struct launch_site {
     unsigned device;
     cudaStream_t stream;
     unsigned multiprocessors;
-    bool is_early; /* as in struct launch, for all kernels of the sort; tests/style.sh checks that
-                      those of cuda/radix/ begin with a wait */
+    bool is_early; /* as in struct launch, for all kernels of the sort; tests/style.sh checks those
+                      of radix */
 };
 
 /* Queries the number of multiprocessors. is_early becomes false. */

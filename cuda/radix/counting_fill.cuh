@@ -175,9 +175,10 @@ __device__ __forceinline__ union key_word<K> warp_make_word(const struct countin
 /* Writes the runs to target[0..count). Each warp writes `rows_of_warp` rows. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
-    counting_fill_kernel(const struct counting_runs<K> *__restrict__ runs, K *target, size_t count,
+    counting_fill_kernel(const struct counting_runs<K> *runs, K *target, size_t count,
                          unsigned rows_of_warp)
 {
+    thread_wait_for_dependency();
     __shared__ struct fill_row<K> rows[FILL_WARPS];
     const unsigned warp = threadIdx.x / THREADS_PER_WARP;
     const size_t own = static_cast<size_t>(rows_of_warp) * FILL_ROW<K>;

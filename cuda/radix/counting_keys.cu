@@ -322,7 +322,7 @@ bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct erro
                      sort->item_bytes);
 }
 
-size_t counting_workspace_bytes(size_t, size_t, unsigned item_bytes)
+size_t counting_workspace_bytes(unsigned item_bytes)
 {
     return item_bytes == 1 ? sizeof(struct counting_workspace<uint8_t>)
                            : sizeof(struct counting_workspace<uint16_t>);

@@ -201,7 +201,7 @@ template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
                                   blocks_with_room(RADIX_DIGIT_COUNT_THREADS,
                                                    RADIX_DIGIT_COUNT_BLOCKS))
-    radix_digit_count_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
+    radix_digit_count_kernel(const K *items, size_t count, struct key_order encoding,
                              struct radix_digit_plan *plan)
 {
     thread_wait_for_dependency();

@@ -24,21 +24,15 @@ struct digit_run {
     struct launch_site site;
 };
 
-template <typename K, bool HAS_INDICES>
-static bool prepare_run(const struct cuda_sort &sort, size_t portion, void *memory,
-                        struct digit_run<K> *run, struct error *error)
-{
+template <typename K>
+static struct digit_run<K> prepare_run(const struct cuda_sort &sort, const struct launch_site &site,
+                                       size_t portion, void *memory) {
     struct radix_digit_plan *const plan = static_cast<struct radix_digit_plan *>(memory);
     unsigned *const states = reinterpret_cast<unsigned *>(plan + 1);
-    struct launch_site site;
-    if (!launch_site_find(sort.device, sort.stream, &site, error) ||
-        !launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &site.is_early, error))
-        return false;
     const size_t tile = size_t{RADIX_DIGIT_THREADS<K>} * RADIX_DIGIT_KEYS<K>;
     const size_t whole_tiles = std::min(portion, RADIX_PORTION_MOST) / tile * tile;
     const size_t bytes = states_bytes(std::min(sort.count, whole_tiles), tile);
-    *run = {sort, plan, tile, {states, states + bytes / sizeof *states}, whole_tiles, site};
-    return true;
+    return {sort, plan, tile, {states, states + bytes / sizeof *states}, whole_tiles, site};
 }
 
 /* Counts the digits, and plans the passes. The states of the first pass, which follow the plan, are
@@ -69,8 +63,7 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
 {
     const struct cuda_sort &sort = run.sort;
     const bool is_one = sort.count <= run.portion;
-    struct radix_digit_pass<K> pass = {
-    };
+    auto pass = radix_digit_pass<K>();
     pass.items = static_cast<K *>(sort.items);
     pass.scratch = static_cast<K *>(sort.scratch);
     pass.states = run.states[is_one ? index % 2 : 0];
@@ -110,35 +103,35 @@ static bool start_passes(const struct digit_run<K> &run, struct error *error)
 template <typename K>
 static bool copy_back(const struct digit_run<K> &run, struct error *error)
 {
-    if (RADIX_IS_ITEM<K>)
-        return true;
-    const size_t blocks =
-        launch_wave(run.site, RADIX_COPY_BLOCKS, launch_blocks(run.sort.count, THREADS_PER_BLOCK));
-    return launch_kernel(launch_at(run.site, "radix_digit_copy_kernel", blocks, THREADS_PER_BLOCK),
-                         error, radix_digit_copy_kernel<K>,
-                         static_cast<const K *>(run.sort.scratch), static_cast<K *>(run.sort.items),
-                         run.sort.count, run.plan);
+    if constexpr (!RADIX_IS_ITEM<K>) {
+        const size_t blocks = launch_wave(run.site, RADIX_COPY_BLOCKS,
+                                          launch_blocks(run.sort.count, THREADS_PER_BLOCK));
+        return launch_kernel(
+            launch_at(run.site, "radix_digit_copy_kernel", blocks, THREADS_PER_BLOCK), error,
+            radix_digit_copy_kernel<K>, static_cast<const K *>(run.sort.scratch),
+            static_cast<K *>(run.sort.items), run.sort.count, run.plan);
+    }
+    return true;
 }
 
 template <typename K, bool HAS_INDICES>
-static bool sort_width(const struct cuda_sort &sort, size_t portion, void *memory,
-                       struct error *error)
+static bool sort_width(const struct cuda_sort &sort, const struct launch_site &site, size_t portion,
+                       void *memory, struct error *error)
 {
-    struct digit_run<K> run;
-    return prepare_run<K, HAS_INDICES>(sort, portion, memory, &run, error) &&
-           make_plan<K, HAS_INDICES>(run, error) && start_passes<K, HAS_INDICES>(run, error) &&
+    const struct digit_run<K> run = prepare_run<K>(sort, site, portion, memory);
+    return make_plan<K, HAS_INDICES>(run, error) && start_passes<K, HAS_INDICES>(run, error) &&
            copy_back(run, error);
 }
 
-bool radix_digit_sort(const struct cuda_sort *sort, bool is_above_index, size_t portion,
-                      void *memory, struct error *error)
+bool radix_digit_sort(const struct cuda_sort &sort, const struct launch_site &site,
+                      bool is_above_index, size_t portion, void *memory, struct error *error)
 {
-    if (sort->item_bytes == 4)
-        return sort_width<uint32_t, false>(*sort, portion, memory, error);
-    if (sort->item_bytes > 8)
-        return sort_width<key_u128, true>(*sort, portion, memory, error);
-    return is_above_index ? sort_width<uint64_t, true>(*sort, portion, memory, error)
-                          : sort_width<uint64_t, false>(*sort, portion, memory, error);
+    if (sort.item_bytes == 4)
+        return sort_width<uint32_t, false>(sort, site, portion, memory, error);
+    if (sort.item_bytes > 8)
+        return sort_width<key_u128, true>(sort, site, portion, memory, error);
+    return is_above_index ? sort_width<uint64_t, true>(sort, site, portion, memory, error)
+                          : sort_width<uint64_t, false>(sort, site, portion, memory, error);
 }
 
 size_t radix_digit_bytes(size_t count, unsigned item_bytes)

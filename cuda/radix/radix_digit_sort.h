@@ -4,6 +4,7 @@
 #ifndef CUDA_RADIX_DIGIT_SORT_H
 #define CUDA_RADIX_DIGIT_SORT_H
 
+#include "cuda/block/launch.cuh"
 #include "cuda/cuda_sort.h"
 
 #include <stdbool.h>
@@ -13,16 +14,16 @@
  * take 17.6, 17.5 and 17.4 ms (H200, 2026-11-29). */
 constexpr size_t RADIX_PORTION_MOST = ((size_t)1 << 30) - 1;
 
-/* Starts to sort items of 4, 8 or 16 bytes; uses sort->scratch. Of items of 8 bytes that are
+/* Starts to sort items of 4, 8 or 16 bytes; uses sort.scratch. Of items of 8 bytes that are
  * `is_above_index`, in the identical order, only the upper halves are sorted: the lower ones must
  * not fall from one to the next. The index of items of 16 bytes must be their position plus a
  * constant. If the indices are not so, the items stay as they are, and the kernels set
- * sort->status->is_refused.
+ * sort.status->is_refused.
  *
  * A launch of a pass sorts `portion` items, a tile or more, but at most RADIX_PORTION_MOST.
  * `memory` is on the device, has radix_digit_bytes(), and is aligned to 256 bytes. */
-bool radix_digit_sort(const struct cuda_sort *sort, bool is_above_index, size_t portion,
-                      void *memory, struct error *error);
+bool radix_digit_sort(const struct cuda_sort &sort, const struct launch_site &site,
+                      bool is_above_index, size_t portion, void *memory, struct error *error);
 
 size_t radix_digit_bytes(size_t count, unsigned item_bytes);
 

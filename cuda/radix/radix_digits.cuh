@@ -559,7 +559,7 @@ __global__ void __launch_bounds__(radix_digit_threads(sizeof(K)), radix_digit_bl
 /* Copies scratch to items if the plan has an odd number of passes. Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
-    radix_digit_copy_kernel(const K *__restrict__ scratch, K *__restrict__ items, size_t count,
+    radix_digit_copy_kernel(const K *scratch, K *items, size_t count,
                             const struct radix_digit_plan *plan)
 {
     thread_wait_for_dependency();

@@ -146,8 +146,7 @@ __device__ __forceinline__ void block_flush_few(const struct few_table<K> &table
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_THREADS,
                                   blocks_with_room(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS))
-    radix_few_count_kernel(const K *__restrict__ source, size_t count,
-                           struct few_counted<K> *values)
+    radix_few_count_kernel(const K *source, size_t count, struct few_counted<K> *values)
 {
     thread_wait_for_dependency();
     typedef struct few_table<K> table_type;
@@ -242,13 +241,11 @@ __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
 /* Starts to sort keys of up to RADIX_FEW_MOST values. If there are more values, or too many of them
  * collide in a table, no key is moved, and the kernels set sort.status->is_refused. */
 template <typename K>
-static bool radix_few_sort(const struct cuda_sort &sort, struct few_counted<K> *values,
-                           struct error *error)
+static bool radix_few_sort(const struct cuda_sort &sort, const struct launch_site &site,
+                           struct few_counted<K> *values, struct error *error)
 {
     constexpr size_t keys_bytes = sizeof values->keys;
-    struct launch_site site;
-    if (!launch_site_find(sort.device, sort.stream, &site, error) ||
-        !cuda_fill(sort, values, FEW_NONE_BYTE, keys_bytes, error) ||
+    if (!cuda_fill(sort, values, FEW_NONE_BYTE, keys_bytes, error) ||
         !cuda_fill(sort, values->counts, 0, sizeof *values - keys_bytes, error))
         return false;
     const size_t pieces = launch_blocks(sort.count, RADIX_FEW_THREADS * KEYS_OF_WORD<K>);

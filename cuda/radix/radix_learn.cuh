@@ -213,10 +213,9 @@ template <typename K>
 __device__ __forceinline__ void thread_set_last_cell(struct radix_tree &tree,
                                                      const struct radix_lookup<K> &lookup)
 {
-    radix_path rest;
-    tree.last_cell = thread_radix_cell(
-        lookup, static_cast<radix_path>(lookup.bounds.range << lookup.norm), &rest);
-    tree.last_top = thread_path_top(rest);
+    const radix_path path = static_cast<radix_path>(lookup.bounds.range << lookup.norm);
+    tree.last_cell = static_cast<unsigned>(path >> (RADIX_PATH_BITS - lookup.root_bits));
+    tree.last_top = thread_path_top(path << lookup.root_bits);
 }
 
 /* Raises or lowers a bound in shared memory; only few keys of a cell move it. */

@@ -163,22 +163,6 @@ __device__ __forceinline__ uint32_t thread_path_top(radix_path path)
     return static_cast<uint32_t>(path >> 32);
 }
 
-/* Returns the cell at which the path ends. Sets *rest to the remaining bits of the path. */
-template <typename K>
-__device__ __forceinline__ unsigned thread_radix_cell(const struct radix_lookup<K> &lookup,
-                                                      radix_path path, radix_path *rest)
-{
-    unsigned cell = static_cast<unsigned>(path >> (RADIX_PATH_BITS - lookup.root_bits));
-    path <<= lookup.root_bits;
-    while (lookup.entries[cell].first & RADIX_CUT) {
-        cell = (lookup.entries[cell].first & ~RADIX_CUT) +
-               static_cast<unsigned>(path >> (RADIX_PATH_BITS - RADIX_NODE_BITS));
-        path <<= RADIX_NODE_BITS;
-    }
-    *rest = path;
-    return cell;
-}
-
 /* Finds the cells of the paths that continue below the root. All paths descend together, so that
  * their loads do not wait for each other. */
 template <typename K, unsigned N>
@@ -467,7 +451,7 @@ struct radix_count_shared {
  * radix_count_shared of dynamic shared memory per block, with all its counters. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
-    radix_count_kernel(const K *__restrict__ source, const struct radix_segments *segments,
+    radix_count_kernel(const K *source, const struct radix_segments *segments,
                        const struct radix_model<K> *models, struct key_order encoding,
                        unsigned shift, unsigned bucket_count, atomic_count *counts)
 {
@@ -586,8 +570,7 @@ __device__ __forceinline__ void block_scatter_tile(const struct radix_partition_
  *   writes the ordered keys, clears the counters, and stores the next model if it differs */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCKS)
-    radix_partition_kernel(const K *__restrict__ source, K *__restrict__ target,
-                           const struct radix_segments *segments,
+    radix_partition_kernel(const K *source, K *target, const struct radix_segments *segments,
                            const struct radix_model<K> *models, bool has_one_model,
                            struct key_order encoding, struct radix_bucket_bits bits,
                            atomic_count *cursors)

@@ -180,8 +180,7 @@ static void radix_workspace_lay_models(const struct radix_plan &plan, size_t cou
 template <typename K>
 static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &plan, size_t count,
                                                      void *memory) {
-    struct radix_workspace<K> work = {
-    };
+    auto work = radix_workspace<K>();
     size_t used = 0;
     work.facts = workspace_take<struct radix_facts>(memory, &used, 1);
     work.other = workspace_take<unsigned char>(memory, &used, 0);
@@ -414,7 +413,8 @@ static bool radix_reverse(const struct radix_run<K> &run, struct error *error)
 template <typename K>
 static bool radix_digits(const struct radix_run<K> &run, bool is_above_index, struct error *error)
 {
-    return radix_digit_sort(&run.sort, is_above_index, run.tuning->portion, run.work.other, error);
+    return radix_digit_sort(run.sort, run.site, is_above_index, run.tuning->portion, run.work.other,
+                            error);
 }
 
 template <typename K>
@@ -443,8 +443,8 @@ static bool radix_start_decided(const struct radix_run<K> &run, struct error *er
         return radix_reverse(run, error);
     case RADIX_STRATEGY_COUNT:
         if constexpr (RADIX_HAS_FEW<K>)
-            return radix_few_sort(run.sort, static_cast<struct few_counted<K> *>(run.work.other),
-                                  error);
+            return radix_few_sort(run.sort, run.site,
+                                  static_cast<struct few_counted<K> *>(run.work.other), error);
         break;
     case RADIX_STRATEGY_DIGITS:
         return radix_digits(run, false, error);
@@ -587,7 +587,7 @@ size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes
 {
     const size_t merge = merge_workspace_bytes(count, RADIX_MERGE_TILE, item_bytes);
     if (item_bytes <= 2)
-        return std::max(merge, counting_workspace_bytes(count, tile_size, item_bytes));
+        return std::max(merge, counting_workspace_bytes(item_bytes));
     return radix_dispatch(item_bytes, [=](auto key) {
         using K = decltype(key);
         const struct radix_plan plan = radix_plan_make<K>(count, tile_size, radix_tuning_default);
