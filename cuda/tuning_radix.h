@@ -62,7 +62,7 @@ constexpr unsigned RADIX_PARTITION_THREADS = 512;
 constexpr unsigned RADIX_PARTITION_BLOCKS = 2; /* per multiprocessor */
 __host__ __device__ constexpr unsigned radix_partition_keys(size_t item_bytes)
 {
-    return item_bytes <= 4 ? 16 : item_bytes == 8 ? 12 : 8;
+    return item_bytes == 8 ? 12 : 8;
 }
 
 /* Blocks per multiprocessor of the kernels that need little shared memory. */
@@ -154,10 +154,12 @@ __host__ __device__ constexpr unsigned radix_digit_columns(unsigned digits)
 
 /* The first read of an array (radix_look.cuh): threads per block, half of which hold 16 keys of the
  * sample; number of items at even distances that every block compares first; blocks per
- * multiprocessor, which together have 64 KiB of loads in flight. */
+ * multiprocessor, which together have 64 KiB of loads in flight; slots of a hash table that a drawn
+ * key tries, where keys that are not chosen for it need fewer. */
 constexpr unsigned RADIX_LOOK_THREADS = 512;
 constexpr unsigned RADIX_LOOK_SPREAD = 128;
 constexpr unsigned RADIX_LOOK_BLOCKS = 2;
+constexpr unsigned RADIX_LOOK_PROBES = 128;
 
 /* Counting of few values (radix_few.cuh): slots of a block's hash table, and the maximum number of
  * values, which is half of that. A table has 64 KiB for keys of 4 bytes and 96 KiB for 8 bytes, so

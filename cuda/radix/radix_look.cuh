@@ -144,7 +144,8 @@ __device__ __forceinline__ unsigned thread_roughness(uint64_t low_gap, uint64_t 
 
 /* Draws key `number` of a sample of `sample` keys, if there is one, and adds to facts->repeats how
  * often the block has drawn a key that was drawn before. `keys_drawn` is a hash table of twice as
- * many slots, a power of two, all 0. */
+ * many slots, a power of two, all 0. A key that finds no slot in RADIX_LOOK_PROBES is no repeat, so
+ * that keys that were chosen for one slot take no longer than others. */
 template <typename K>
 __device__ __forceinline__ void
 block_draw_repeats(const K *items, size_t count, const struct key_order &encoding, unsigned sample,
@@ -156,8 +157,9 @@ block_draw_repeats(const K *items, size_t count, const struct key_order &encodin
         const unsigned long long drawn = thread_look_key(items, count, encoding, sample, number);
         const unsigned long long key = drawn != 0 ? drawn : 1;
         unsigned long long found = 0;
-        for (uint64_t slot = thread_hash(key);; slot++) {
-            found = atomicCAS(keys_drawn + (slot & (2 * sample - 1)), 0ull, key);
+        const uint64_t first = thread_hash(key);
+        for (unsigned i = 0; i < RADIX_LOOK_PROBES; i++) {
+            found = atomicCAS(keys_drawn + ((first + i) & (2 * sample - 1)), 0ull, key);
             if (found == 0 || found == key)
                 break;
         }
@@ -232,9 +234,9 @@ block_look_at_sample(const K *items, size_t count, const struct key_order &encod
 template <typename K>
 __global__ void __launch_bounds__(RADIX_LOOK_THREADS,
                                   blocks_with_room(RADIX_LOOK_THREADS, RADIX_LOOK_BLOCKS))
-    radix_look_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
-                      unsigned blocks, bool has_sample, unsigned drawn,
-                      unsigned long long *keys_drawn, struct radix_facts *facts)
+    radix_look_kernel(const K *items, size_t count, struct key_order encoding, unsigned blocks,
+                      bool has_sample, unsigned drawn, unsigned long long *keys_drawn,
+                      struct radix_facts *facts)
 {
     thread_wait_for_dependency();
     __shared__ struct radix_look_shared shared;
