@@ -10,12 +10,11 @@
 #define MIB ((size_t)1 << 20)
 
 /* gpu-large: H100 and H200 have 114 to 132 multiprocessors, 50 MiB of L2 and 227 KiB of shared
- * memory per block. gpu: shared memory for the largest block of radix for keys, which takes 96
- * KiB (radix_few.cuh). */
+ * memory per block. gpu: all others of compute capability 8.0 and higher have 99 KiB or more, and
+ * the largest block of radix for keys takes 96 (radix_few.cuh). */
 const struct device_class device_classes[] = {
     {"gpu-large", "gpu", 100, 48 * MIB, 200 * KIB},
-    {"gpu", "gpu", 0, 0, 98 * KIB},
-    {"gpu-small", "gpu", 0, 0, 0},
+    {"gpu", "gpu", 0, 0, 0},
     {"cpu", "cpu", 0, 0, 0},
 };
 const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
@@ -28,9 +27,7 @@ const size_t device_class_count = sizeof device_classes / sizeof *device_classes
  * ROWS.json` prints the rows of a class from a measurement of all widths.
  *
  * No other GPU was measured. `gpu` merges more small arrays, and 16-byte items, for which radix
- * takes 149 KiB. `gpu-small` has the rows that fit: tiles of segmented-merge take 66 KiB with
- * 16-byte items.
- */
+ * takes 149 KiB. */
 const struct auto_row auto_rows[] = {
     {"gpu-large", 0, 2048, "segmented-merge", 2048},
     {"gpu-large", 0, 4096, "segmented-merge", 4096},
@@ -38,8 +35,6 @@ const struct auto_row auto_rows[] = {
     {"gpu", 0, (size_t)1 << 16, "segmented-merge", 2048},
     {"gpu", 16, SIZE_MAX, "segmented-merge", 2048},
     {"gpu", 0, SIZE_MAX, "radix", 4096},
-    {"gpu-small", 16, SIZE_MAX, "heap", 2048},
-    {"gpu-small", 0, SIZE_MAX, "segmented-merge", 2048},
     {"cpu", 0, SIZE_MAX, "radix", 0},
 };
 const size_t auto_row_count = sizeof auto_rows / sizeof *auto_rows;

@@ -259,8 +259,7 @@ static void devices_have_classes(void **state)
     } devices[] = {{132, 50, 227, "gpu-large"}, /* H200 */
                    {114, 50, 227, "gpu-large"}, /* H100 PCIe */
                    {108, 40, 163, "gpu"},       /* A100 */
-                   {128, 72, 99, "gpu"},        /* RTX 4090 */
-                   {40, 4, 64, "gpu-small"}};   /* T4 */
+                   {128, 72, 99, "gpu"}};       /* RTX 4090 */
     const struct device_facts cpu = {.units = 500};
     assert_string_equal(auto_find_class(backends[0], &cpu)->name, "cpu");
     for (size_t i = 0; i < LENGTH(devices); i++) {

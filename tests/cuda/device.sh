@@ -98,17 +98,15 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
         'bytes of shared memory, and the device has 65536; choose another path' -- \
         env SIMT_SHARED_BYTES=65536 "$GPUSORT" "${f64[@]}" -a segmented-merge --argsort -o "$target" \
         f64.70001.little.in.raw
-    # The path that auto chooses fits into the shared memory of devices of compute capability 8.6 and 7.5.
+    # The path that auto chooses fits into the shared memory of devices of compute capability 8.6.
     gpusort --device=cpu --argsort --format=raw --type=f64 -o indices f64.70001.little.in.raw
-    for bytes in 101376 65536; do
-        export SIMT_SHARED_BYTES=$bytes
-        for type in $([ $bytes = 65536 ] && echo u8 i16 f32) f64; do
-            ok_writes "auto with $bytes bytes of shared memory a block: $type" "$type.70001.little.up.raw" -- \
-                --device=gpu --format=raw --type="$type" "$type.70001.little.in.raw"
-        done
-        ok_writes "auto with $bytes bytes of shared memory a block: indices" indices -- \
-            "${f64[@]}" --argsort f64.70001.little.in.raw
+    export SIMT_SHARED_BYTES=101376
+    for type in u8 i16 f32 f64; do
+        ok_writes "auto with 99 KiB of shared memory a block: $type" "$type.70001.little.up.raw" -- \
+            --device=gpu --format=raw --type="$type" "$type.70001.little.in.raw"
     done
+    ok_writes 'auto with 99 KiB of shared memory a block: indices' indices -- \
+        "${f64[@]}" --argsort f64.70001.little.in.raw
     unset SIMT_SHARED_BYTES
 fi
 refused 'a tile size that the path does not have' '300' -- gpusort "${f64[@]}" -a bitonic:300 -o "$target" $one
