@@ -63,29 +63,22 @@ static struct cuda_sort seat_sort(const struct table *table, const struct seat *
             seat->worker.status};
 }
 
-static bool synchronize(const struct seat *seat, struct error *error)
+static bool upload(const struct table *table, const struct seat *seat, struct error *error)
 {
-    return cuda_check(cudaStreamSynchronize(seat->worker.stream), seat->bench.device,
-                      "cudaStreamSynchronize", error);
+    return cuda_fetch(seat->worker, seat->items, seat->host, seat->bench.count * table->item_bytes,
+                      error);
 }
 
-static bool copy(const struct table *table, const struct seat *seat, cudaMemcpyKind kind,
-                 struct error *error)
+static bool download(const struct table *table, const struct seat *seat, struct error *error)
 {
-    const bool is_up = kind == cudaMemcpyHostToDevice;
-    return cuda_check(cudaMemcpyAsync(is_up ? seat->items : seat->host,
-                                      is_up ? static_cast<void *>(seat->host) : seat->items,
-                                      seat->bench.count * table->item_bytes, kind,
-                                      seat->worker.stream),
-                      seat->bench.device, "cudaMemcpyAsync", error);
+    return cuda_fetch(seat->worker, seat->host, seat->items, seat->bench.count * table->item_bytes,
+                      error);
 }
 
 /* ---- the steps of a GPU ---- */
 
-static bool open_seat(void *context, size_t i, struct error *error)
+static bool open_seat(struct table *table, struct seat *seat, struct error *error)
 {
-    struct table *const table = static_cast<struct table *>(context);
-    struct seat *const seat = &table->seats[i];
     const struct algorithm *const algorithm = table->sorter->algorithm;
     const size_t bytes = seat->bench.count * table->item_bytes;
     struct sort_spec spec = {};
@@ -123,22 +116,17 @@ static bool digest_seat(struct seat *seat, struct error *error)
     return bench_data_digest(&seat->bench, {seat->items, NULL}, seat->work, &seat->digest, error);
 }
 
-static bool fill_seat(void *context, size_t i, struct error *error)
+static bool fill_seat(struct table *table, struct seat *seat, struct error *error)
 {
-    struct table *const table = static_cast<struct table *>(context);
-    struct seat *const seat = &table->seats[i];
     return cuda_device_use(seat->bench.device, error) &&
            bench_data_fill(&seat->bench, {seat->items, NULL}, error) && digest_seat(seat, error) &&
-           copy(table, seat, cudaMemcpyDeviceToHost, error) && synchronize(seat, error);
+           download(table, seat, error);
 }
 
-static bool sort_seat(void *context, size_t i, struct error *error)
+static bool sort_seat(struct table *table, struct seat *seat, struct error *error)
 {
-    struct table *const table = static_cast<struct table *>(context);
-    struct seat *const seat = &table->seats[i];
     const struct cuda_sort sort = seat_sort(table, seat);
-    if (!cuda_device_use(seat->bench.device, error) ||
-        !copy(table, seat, cudaMemcpyHostToDevice, error) || !synchronize(seat, error))
+    if (!cuda_device_use(seat->bench.device, error) || !upload(table, seat, error))
         return false;
     seat->uploaded_ns = clock_now_ns();
     if (!cuda_path_sort(seat->worker.path, &sort, error))
@@ -147,20 +135,15 @@ static bool sort_seat(void *context, size_t i, struct error *error)
     return true;
 }
 
-static bool download_seat(void *context, size_t i, struct error *error)
+static bool download_seat(struct table *table, struct seat *seat, struct error *error)
 {
-    struct table *const table = static_cast<struct table *>(context);
-    struct seat *const seat = &table->seats[i];
-    return cuda_device_use(seat->bench.device, error) &&
-           copy(table, seat, cudaMemcpyDeviceToHost, error) && synchronize(seat, error);
+    return cuda_device_use(seat->bench.device, error) && download(table, seat, error);
 }
 
-static bool check_seat(void *context, size_t i, struct error *error)
+static bool check_seat(struct table *table, struct seat *seat, struct error *error)
 {
-    struct table *const table = static_cast<struct table *>(context);
-    struct seat *const seat = &table->seats[i];
-    return cuda_device_use(seat->bench.device, error) &&
-           copy(table, seat, cudaMemcpyHostToDevice, error) && digest_seat(seat, error);
+    return cuda_device_use(seat->bench.device, error) && upload(table, seat, error) &&
+           digest_seat(seat, error);
 }
 
 /* ---- a run ---- */
@@ -184,11 +167,13 @@ static bool exchange_seats(struct table *table, struct error *error)
     return true;
 }
 
-static bool for_seats(struct table *table, bool (*step)(void *, size_t, struct error *),
+static bool for_seats(struct table *table,
+                      bool (*step)(struct table *, struct seat *, struct error *),
                       struct error *error)
 {
-    return gpus_each(table->seats.size(), error,
-                     [=](size_t i, struct error *own) { return step(table, i, own); });
+    return gpus_each(table->seats.size(), error, [=](size_t i, struct error *own) {
+        return step(table, &table->seats[i], own);
+    });
 }
 
 static struct item_digest add_digests(const struct table *table)
