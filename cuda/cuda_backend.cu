@@ -31,7 +31,8 @@ static size_t no_workspace_bytes(size_t, size_t, unsigned)
       2, SIZE_MAX, direct_merge_sort, merge_workspace_bytes, NULL)                                 \
     X("segmented-merge", "sorted tiles, then merges cut into equal parts (merge path)",            \
       segmented_tile_sizes, 2, SIZE_MAX, segmented_merge_sort, merge_workspace_bytes, NULL)        \
-    X("radix", "two partitions by a model learned from a sample, then tiles in shared memory",     \
+    X("radix",                                                                                     \
+      "by counting, by digits (LSD), or two partitions by a model, then tiles in shared memory",   \
       radix_tile_sizes, 2, SIZE_MAX, radix_sort, radix_workspace_bytes, radix_finish)              \
     X("rank", "each key counts those that go before it, in n^2 steps", tile_sizes, 2,              \
       RANK_SORT_COUNT_MAX, rank_sort, no_workspace_bytes, NULL)                                    \

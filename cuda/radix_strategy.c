@@ -121,7 +121,7 @@ struct radix_decision radix_decide(const struct radix_tuning *tuning,
     if (item_bytes == 8 && !facts->no_index)
         return decide(RADIX_STRATEGY_UPPER_DIGITS, "the lower halves are in order");
     if (!has_digits(facts, count, item_bytes))
-        return decide(RADIX_STRATEGY_MODELS, "indices are not positions");
+        return decide(RADIX_STRATEGY_MODELS, "the lower halves are no positions of 32 bits");
     if (count < tuning->models_least)
         return decide(RADIX_STRATEGY_DIGITS, "too few items for a model");
     if (facts->sampled == 0)
