@@ -99,9 +99,10 @@ constexpr unsigned HEAP_THREADS = 8;
 
 /* ---- top ----
  *
- * Calculated for an H200, not measured. TOP_THREAD_WORDS: words of 16 bytes that a thread has in
- * flight; with 6 blocks that is 96 KiB per multiprocessor. Each block has 32 KiB of shared memory
- * for the items it finds. To try: 2 words with 7 blocks; 512 threads with 3 blocks. */
+ * Calculated for an H200; other values were not tried. TOP_THREAD_WORDS: words of 16 bytes that a
+ * thread has in flight; with 6 blocks that is 96 KiB per multiprocessor. Each block has 32 KiB of
+ * shared memory for the items it finds. To try: 2 words with 7 blocks; 512 threads with 3 blocks.
+ */
 constexpr unsigned TOP_THREADS = 256;
 constexpr unsigned TOP_THREAD_WORDS = 4;
 constexpr unsigned TOP_BLOCKS = 6; /* per multiprocessor */
@@ -130,10 +131,10 @@ constexpr size_t TOP_BATCH_LEAST = (size_t)1 << 14;
 
 /* ---- lines of text ----
  *
- * Calculated for an H100, not measured. A block's tile of text is 8 KiB, 32 bytes per thread.
- * Another 16 KiB hold the starts of its lines, enough if each is only a terminator. With 5 blocks
- * per multiprocessor a thread that reads numbers has 48 registers, and almost none is spilled. To
- * try: 128 threads; 4 blocks.
+ * Calculated for an H100; other values were not tried. A block's tile of text is 8 KiB, 32 bytes
+ * per thread. Another 16 KiB hold the starts of its lines, enough if each is only a terminator.
+ * With 5 blocks per multiprocessor a thread that reads numbers has 48 registers, and almost none is
+ * spilled. To try: 128 threads; 4 blocks.
  */
 constexpr unsigned LINES_THREADS = 256;
 constexpr unsigned LINES_KEY_BLOCKS = 5;
@@ -144,11 +145,11 @@ constexpr size_t LINES_WALK_BYTES = 4096;
 
 /* ---- gathering lines ----
  *
- * Calculated for an H200, not measured. Lines of ten bytes at random positions take one or two
- * sectors of 32 bytes each, so the time depends on the number of reads in flight. A block measures
- * GATHER_MEASURE_THREADS * GATHER_MEASURE_LINES lines. The product of its warps and of a thread's
- * lines must be 32. A thread reads up to GATHER_WALK_WORDS words of 16 bytes of a line; a warp
- * finds the end of longer lines. */
+ * Calculated for an H200; other values were not tried. Lines of ten bytes at random positions take
+ * one or two sectors of 32 bytes each, so the time depends on the number of reads in flight. A
+ * block measures GATHER_MEASURE_THREADS * GATHER_MEASURE_LINES lines. The product of its warps and
+ * of a thread's lines must be 32. A thread reads up to GATHER_WALK_WORDS words of 16 bytes of a
+ * line; a warp finds the end of longer lines. */
 constexpr unsigned GATHER_MEASURE_THREADS = 256;
 constexpr unsigned GATHER_MEASURE_LINES = 4;
 constexpr unsigned GATHER_WALK_WORDS = 16;

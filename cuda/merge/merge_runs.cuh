@@ -38,7 +38,7 @@ __device__ __forceinline__ size_t run_list_count(const struct run_list &list, si
     return list.count - first < list.run ? list.count - first : list.run;
 }
 
-/* Runs 2 i and 2 i + 1. Either may be short; b may be empty. */
+/* For direct-merge: runs 2 i and 2 i + 1. Either may be short; b may be empty. */
 struct run_pair {
     size_t a; /* index of the first key of the pair, and of its merge */
     size_t a_count;
