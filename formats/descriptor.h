@@ -103,6 +103,30 @@ static inline bool descriptor_still_leads(const struct stat *before, const struc
             fstatfs(file, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC);
 }
 
+/* Returns true if the file is on a file system that needs no server to answer. */
+static inline bool descriptor_is_local(int file)
+{
+    static const long local_systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                         TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
+    struct statfs system;
+    bool is_local = false;
+    const bool is_known = fstatfs(file, &system) == 0;
+    for (size_t i = 0; is_known && i < sizeof local_systems / sizeof local_systems[0]; i++)
+        is_local |= (long)system.f_type == local_systems[i];
+    return is_local;
+}
+
+/* Returns true if another job is overwriting the regular file in place. That job has an open file
+ * description lock of all bytes, for which fcntl(2) reports the process -1. Other locks are
+ * allowed. Always false on file systems that are not local. */
+static inline bool descriptor_is_overwritten(int file)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return descriptor_is_local(file) && fcntl(file, F_OFD_GETLK, &lock) == 0 &&
+           lock.l_type == F_WRLCK && lock.l_start == 0 && lock.l_len == 0 &&
+           lock.l_pid == (pid_t)-1;
+}
+
 /* Returns true for a regular file that extends past the file offset and is not in append mode. */
 static inline bool descriptor_has_tail(int file)
 {

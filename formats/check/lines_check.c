@@ -455,5 +455,5 @@ bool lines_check(struct source *source, const struct line_order *order, uint64_t
 #pragma omp parallel num_threads((int)(pieces < threads ? pieces : threads))
     check_pieces(&checking);
     free(checking.seam.text);
-    return !error->is_set;
+    return !error->is_set && (!checking.reads_at_positions || source_check_end(source, error));
 }

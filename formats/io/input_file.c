@@ -96,14 +96,19 @@ static bool cut_off(const struct input_file *input, uint64_t end, struct error *
                      input->name, end);
 }
 
-/* Asks for the size again: files in /sys have less than their size, without being truncated. */
-bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error)
+/* Lines may be appended meanwhile, which changes the time too. Times of file systems with a server
+ * may change without a write. Files in /sys, which take no blocks, have less than their size. */
+bool input_file_check_end(const struct input_file *input, uint64_t end, struct error *error)
 {
-    struct stat status;
-    if (!input->is_sized || input->is_stream || end >= input->bytes ||
-        fstat(input->file, &status) != 0 || (uint64_t)status.st_size >= input->bytes)
+    struct stat now;
+    if (!input->is_sized || input->is_stream || fstat(input->file, &now) != 0)
         return true;
-    return cut_off(input, end, error);
+    if (end < input->bytes && ((uint64_t)now.st_size < input->bytes || now.st_blocks > 0))
+        return cut_off(input, end, error);
+    return now.st_size != input->status.st_size || descriptor_same_content(&input->status, &now) ||
+           !descriptor_is_local(input->file) ||
+           error_set(error, "%s: it was changed while it was read: run the command again",
+                     input->name);
 }
 
 /* Opens our own pipe, if it is not open. If that fails, the input is read directly from now on. */
@@ -231,7 +236,7 @@ bool input_file_read(struct input_file *input, void *data, size_t bytes, struct 
     if (tap && ok)
         *observed = *got - *got % tap->unit_bytes;
     ok = ok && (*got > 0 || input_file_read_once(input, data, bytes, got, error)) &&
-         (*got > 0 || input_file_check_whole(input, input->offset, error));
+         (*got > 0 || input_file_check_end(input, input->offset, error));
     if (input->is_parked)
         close_file(input);
     return ok;
@@ -251,7 +256,7 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
     errno = cause;
     if (ok && *got < bytes && cause != 0)
         ok = error_set_errno(error, "%s", input->name);
-    return ok && (*got == bytes || input_file_check_whole(input, offset + *got, error));
+    return ok && (*got == bytes || input_file_check_end(input, offset + *got, error));
 }
 
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes)

@@ -67,9 +67,9 @@ bool input_file_look_at(const struct input_file *input, uint64_t offset, void *d
  * now on. `bytes` becomes `end`. */
 bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error);
 
-/* Call at the end of the file, `end`. It is an error if the file has become shorter since it was
- * opened: the missing bytes would be lost unnoticed. */
-bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error);
+/* Call when all is read, up to the offset `end`. Fails if bytes are missing that the file had when
+ * it was opened, or if it was overwritten since then. */
+bool input_file_check_end(const struct input_file *input, uint64_t end, struct error *error);
 
 /* Closes the file; from now on it is open only while it is read. For a plain regular file. */
 void input_file_park(struct input_file *input);

@@ -213,28 +213,17 @@ static bool refuse_strangers(const char *name, struct error *error)
                      name);
 }
 
-/* Fails if another job is overwriting the regular file in place: its result would be lost. That job
- * has an open file description lock of all bytes, for which fcntl(2) reports the process -1. Other
- * locks are allowed. Checked only on file systems that need no server to answer. */
+/* Fails if another job is overwriting the regular file in place: its result would be lost. */
 static bool check_lock(const struct output_path *found, const char *name, struct error *error)
 {
-    static const long local_systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-                                         TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
-    struct statfs system;
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    bool is_local = false, is_locked = false;
-    const bool is_known = fstatfs(found->file, &system) == 0;
-    for (size_t i = 0; is_known && i < sizeof local_systems / sizeof local_systems[0]; i++)
-        is_local |= (long)system.f_type == local_systems[i];
     const int flags = O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
+    const bool is_local = descriptor_is_local(found->file); /* otherwise it is not opened */
     int file = is_local ? openat(found->directory, found->name, O_RDONLY | flags) : -1;
     if (is_local && file < 0)
         file = openat(found->directory, found->name, O_WRONLY | flags);
-    if (file >= 0)
-        is_locked = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK &&
-                    lock.l_start == 0 && lock.l_len == 0 && lock.l_pid == (pid_t)-1;
+    const bool is_overwritten = file >= 0 && descriptor_is_overwritten(file);
     close_descriptor(&file);
-    return !is_locked ||
+    return !is_overwritten ||
            error_set(
                error,
                "%s: another job is overwriting it with --in-place: wait for its end, or write "

@@ -122,6 +122,13 @@ static bool read_frames(struct source *source, void *data, size_t bytes, size_t 
     return is_read;
 }
 
+/* As input_file_check_end(), after the last frame. */
+static bool check_frames_end(const struct source *source, struct error *error)
+{
+    const off_t end = source->input.is_sized ? lseek(source->input.file, 0, SEEK_CUR) : 0;
+    return end < 0 || input_file_check_end(&source->input, (uint64_t)end, error);
+}
+
 /* Reads 1..bytes decoded bytes after all that were read before, and may block; sets *got to 0 at
  * the end. The tap, which may be NULL, has observed the first *observed of them. */
 static bool read_further(struct source *source, void *data, size_t bytes, struct tap *tap,
@@ -135,6 +142,8 @@ static bool read_further(struct source *source, void *data, size_t bytes, struct
         if (is_worth_threads && !frame_reader_start(source->frames, error))
             return false;
         if (!read_frames(source, data, bytes, got, error))
+            return false;
+        if (*got == 0 && !check_frames_end(source, error))
             return false;
         if (source->content_left != SIZE_UNKNOWN)
             source->content_left -= *got < source->content_left ? *got : source->content_left;
@@ -233,7 +242,7 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
         source->ended = source->input.has_ended;
         return !source->ended ||
                (buffer_move(source, head, head->end + 1, error) && /* a pipe had all room */
-                input_file_check_whole(&source->input, source->input.offset, error));
+                input_file_check_end(&source->input, source->input.offset, error));
     }
     if (!source->input.is_sized ||
         !source->codec->content_bytes(source->input.file, source->input.offset - head->end,
@@ -354,7 +363,14 @@ bool source_open_as(const struct source_spec *spec, struct source **out, struct 
         errno = cause;
         file = -1;
     }
-    return begin(source, file, spec, out, error);
+    if (!begin(source, file, spec, out, error))
+        return false;
+    if (!S_ISREG(source->input.status.st_mode) || !descriptor_is_overwritten(file))
+        return true;
+    source_close(source);
+    *out = NULL;
+    return error_set(error, "%s: another job is overwriting it with --in-place: wait for its end",
+                     name_of_path(path));
 }
 
 bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,
@@ -596,6 +612,11 @@ bool source_read_at(const struct source *source, uint64_t position, void *data, 
                                        bytes - done, got, error);
     *got += done;
     return ok;
+}
+
+bool source_check_end(const struct source *source, struct error *error)
+{
+    return input_file_check_end(&source->input, source->input.bytes, error);
 }
 
 bool source_look_at(const struct source *source, uint64_t position, void *data, size_t bytes)

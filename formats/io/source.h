@@ -152,6 +152,10 @@ bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, str
 bool source_read_at(const struct source *source, uint64_t position, void *data, size_t bytes,
                     size_t *got, struct error *error);
 
+/* Call after source_read_at() has read all bytes. Fails if the file was overwritten meanwhile. The
+ * other reads check that themselves, at the end. */
+bool source_check_end(const struct source *source, struct error *error);
+
 /* As source_read_at(), but succeeds only if all `bytes` bytes are already in memory; otherwise
  * returns false. */
 bool source_look_at(const struct source *source, uint64_t position, void *data, size_t bytes);

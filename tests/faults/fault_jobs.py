@@ -111,6 +111,8 @@ def number_jobs():
               {"place/out": raw(small)}, raw(sorted(small)), is_in_place=True)
     yield Job("npy in place, in parts", ["--in-place", "-S", "1b", "place/out"],
               {"place/out": npy(small)}, npy(sorted(small)), is_in_place=True, functions=PARTS)
+    yield Job("raw numbers, --verify", [*raw_numbers, "--verify", "in"], {"in": raw(small)},
+              raw(sorted(small)), functions=("fdatasync", "posix_fadvise", "lseek", "fcntl", "fstat", "read", "pread"))
     yield Job("raw numbers to a new file", [*raw_numbers, "in"], {"in": raw(small)},
               raw(sorted(small)), is_new=True, functions=OUTPUT)
     for is_new in False, True:

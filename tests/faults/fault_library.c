@@ -3,9 +3,10 @@
  *
  *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all later
  *                      ones. HOW is the errno of the failure; or "short": the call does half of the
- *                      request; or "signal": the process gets SIGTERM and, twice, SIGINT, and then
- *                      the call is made; or "run": the shell runs the command $FAULT_RUN, and then
- *                      the call is made. The last three only for calls that move bytes.
+ *                      request; or "end": it returns 0, as at the end of a file; or "signal": the
+ *                      process gets SIGTERM and, twice, SIGINT, and then the call is made; or
+ *                      "run": the shell runs the command $FAULT_RUN, and then the call is made. The
+ *                      last four only for calls that move bytes.
  *   FAULT_MEMORY=BYTES a call that requests more memory than that fails
  *   FAULT_NAMED=yes    files without a name cannot be opened, as on some file systems
  *   FAULT_OWNER=UID    regular files belong to that user and have all permissions, as on a drive of
@@ -49,6 +50,7 @@
 #define SHORT (-1) /* instead of an errno, like the next */
 #define SIGNAL (-2)
 #define RUN (-3)
+#define END (-4)
 
 /* The callers whose calls may count. */
 enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
@@ -59,9 +61,9 @@ enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
     X(fcntl) X(fopen) X(fclose) X(getdelim) X(stat) X(fstat) X(statx) X(fstatfs) X(faccessat)      \
     X(readlinkat) X(linkat) X(renameat) X(renameat2) X(unlink) X(unlinkat) X(fchmod) X(fchown)     \
     X(fgetxattr) X(flistxattr) X(fsetxattr) X(fremovexattr) X(ftruncate) X(fallocate) X(syncfs)    \
-    X(posix_fadvise) X(mmap) X(mremap) X(munmap) X(mprotect) X(madvise) X(malloc) X(calloc)        \
-    X(realloc) X(aligned_alloc) X(reallocarray) X(pthread_create) X(omp_thread) X(getrandom)       \
-    X(eventfd) X(pipe2) X(splice) X(getrlimit) X(setrlimit) X(sigaction)
+    X(fdatasync) X(posix_fadvise) X(mmap) X(mremap) X(munmap) X(mprotect) X(madvise) X(malloc)     \
+    X(calloc) X(realloc) X(aligned_alloc) X(reallocarray) X(pthread_create) X(omp_thread)          \
+    X(getrandom) X(eventfd) X(pipe2) X(splice) X(getrlimit) X(setrlimit) X(sigaction)
 /* clang-format on */
 
 enum function {
@@ -125,7 +127,7 @@ static enum caller find_caller(const void *address)
     return CALLER_OTHER;
 }
 
-/* Counts a call. Returns 0 if it is to be made, or an errno, SHORT, SIGNAL or RUN. */
+/* Counts a call. Returns 0 if it is to be made, or an errno, SHORT, SIGNAL, RUN or END. */
 static int count(enum function function)
 {
     const unsigned long call = atomic_fetch_add(&faults.calls[function], 1) + 1;
@@ -178,6 +180,7 @@ static void read_order(void)
     faults.how = strcmp(how, "short") == 0    ? SHORT
                  : strcmp(how, "signal") == 0 ? SIGNAL
                  : strcmp(how, "run") == 0    ? RUN
+                 : strcmp(how, "end") == 0    ? END
                                               : atoi(how);
 }
 
@@ -265,6 +268,8 @@ static void run_command(void)
         }                                                                                          \
         if (how == RUN)                                                                            \
             run_command();                                                                         \
+        if (how == END)                                                                            \
+            return 0;                                                                              \
         if (how == SHORT && bytes > 1)                                                             \
             return next fewer;                                                                     \
         return next arguments;                                                                     \
@@ -303,6 +308,7 @@ FAILING(int, fchmod, (int file, mode_t mode), (file, mode), -1)
 FAILING(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), -1)
 FAILING(int, ftruncate, (int file, off_t bytes), (file, bytes), -1)
 FAILING(int, syncfs, (int file), (file), -1)
+FAILING(int, fdatasync, (int file), (file), -1)
 FAILING(int, fallocate, (int file, int mode, off_t at, off_t bytes), (file, mode, at, bytes), -1)
 FAILING(int, posix_fadvise, (int file, off_t at, off_t bytes, int advice),
         (file, at, bytes, advice), how)

@@ -60,7 +60,7 @@ ERRORS = {
     "getrandom": ["EIO", "EINTR"],
 }
 TRANSIENT = ["EINTR", "short"]
-MAY_LOSE = ["close_output"]
+MAY_LOSE = ["close_output", "fdatasync"]
 ADVICE = ["close", "posix_fadvise", "getrlimit", "setrlimit", "fstatfs", "statx", "flistxattr",
           "fgetxattr", "fsetxattr", "fremovexattr", "fclose", "syncfs"]
 

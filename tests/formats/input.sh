@@ -284,6 +284,34 @@ if [ -n "$fault_library" ]; then
         cp numbers changing
         changed 'printf 1234 >>changing' 'the file grew while it was read$' $words
     done
+    # Each byte is replaced by itself. The calls of -m and -c on a plain file at positions are pread(2).
+    gpusort -n numbers -o numbers.zst
+    same='dd if=changing of=changing bs=1M conv=notrunc status=none'
+    for name in numbers numbers.zst; do
+        for words in -n '-n -u' '-n -m' '-n -c' '-n -C' --argsort --top=3 '-n -S 1M -T .' '--format=text --type=f64' \
+            '--format=raw --type=u32' '--format=raw --type=u32 --top=5' '--format=raw --type=u32 --argsort'; do
+            cp $name changing
+            touch -d '1 minute ago' changing
+            call=read:2
+            case "$name $words" in *'numbers -n -'[cC]) call=pread:1 ;; esac
+            refused "$name, which is overwritten while it is read: $words" \
+                '^gpusort: changing: it was changed while it was read: run the command again$' -- \
+                env FAULT_RUN="$same" FAULT=$call:run LD_PRELOAD="$fault_library" "$GPUSORT" --device=cpu $words changing
+        done
+    done
+    # read(2) returns an end too early, once.
+    for words in -n '-n -m' '-n -u' --argsort '--format=raw --type=u32' '--format=raw --type=u32 --zstd' \
+        '--format=raw --type=u32 --top=5' '--format=text --type=f64'; do
+        for call in 2 3; do
+            cp numbers changing
+            refused "read $call finds an end that is none: $words" \
+                '^gpusort: changing: the file was cut off while it was read, at [0-9]+ bytes$' -- \
+                env FAULT=read:$call:end LD_PRELOAD="$fault_library" "$GPUSORT" --device=cpu $words changing -o "$target"
+        done
+    done
+    # A file in /sys has 4096 bytes, until it is read.
+    cat /sys/class/net/lo/mtu >mtu 2>"$work/log/stderr" || rm mtu
+    [ ! -e mtu ] || ok_output 'a file in /sys' mtu -- gpusort -n /sys/class/net/lo/mtu
     # Little is read of a small file at first, and there is little room for it.
     for words in '-n' '-nm' '' '--format=text --type=u32 --output-format=text'; do
         for call in 1 2; do

@@ -395,18 +395,19 @@ ok_undone() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# An input that only rank 1 has is the output, and changes while the ranks wait for their pipes.
+# changed_meanwhile NAME COMMAND...: COMMAND changes NAME, an input that only rank 1 has, while the ranks wait for their
+# pipes.
 changed_meanwhile() {
     local process
     exec 8<>feed.0 9<>feed.1
     ranks 2 -n 'mine.{rank}' 'feed.{rank}' -o "$target" 8>&- 9>&- &
     process=$!
     for ((i = 0; i < 100; i++)); do # until rank 1 has opened it
-        ! find /proc/[0-9]*/fd -lname "$(realpath "$target")" 2>/dev/null | grep -q . || break
+        ! find /proc/[0-9]*/fd -lname "$(realpath "$1")" 2>/dev/null | grep -q . || break
         sleep 0.1
     done
     sleep 0.5
-    "$@" "$target"
+    "${@:2}" "$1"
     echo 3 >&8
     echo 4 >&9
     exec 8>&- 9>&-
@@ -418,7 +419,12 @@ ln -s "$target" mine.1
 old_output
 touch -d '1 minute ago' "$target"
 refused 'an input of rank 1 that is the output and changes' \
-    'it was changed while this job ran; nothing is written: .* \(rank 1 on ' -- changed_meanwhile touch
+    'it was changed while .* \(rank 1 on ' -- changed_meanwhile "$target" touch
+rm mine.1
+seq 100000 >mine.1
+touch -d '1 minute ago' mine.1
+refused 'an input of rank 1 that changes' 'mine.1: it was changed while it was read: .* \(rank 1 on ' -- \
+    changed_meanwhile mine.1 touch
 
 preload=$(dirname "$GPUSORT")/tests/mpi_faults.so
 if [ -z "$fault_library" ] || [ ! -f "$preload" ]; then
