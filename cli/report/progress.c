@@ -2,9 +2,10 @@
 /* progress.c - see report.h.
  *
  * The remaining time is a rough estimate. Reading and writing are assumed to continue at their
- * measured rates. Before anything is written, the rate of reading is assumed for it. The time of
- * the sort between them comes from the model, if it has an estimate; in a job in parts, the rate of
- * reading includes it.
+ * measured rates. Before anything is written, the rate of reading is assumed for it, unless the
+ * output is compressed, which may take many times longer: then the remaining time is not known. The
+ * time of the sort between them comes from the model, if it has an estimate; in a job in parts, the
+ * rate of reading includes it.
  */
 #include "cli/report/report.h"
 
@@ -71,6 +72,12 @@ static double sum_if_known(double a, double b)
     return a < 0 || b < 0 ? -1 : a + b;
 }
 
+/* Returns the seconds for writing, of which nothing is done; below 0: not known. */
+static double seconds_to_write(const struct outlook *outlook, double read_rate)
+{
+    return outlook->is_encoded ? -1 : seconds_for(0, outlook->write_bytes, read_rate);
+}
+
 /* While parts are read, sorted and spilled, all of that counts as reading. */
 static struct estimate estimate_reading(const struct outlook *outlook,
                                         const struct trace_view *view, double seconds)
@@ -78,7 +85,7 @@ static struct estimate estimate_reading(const struct outlook *outlook,
     const uint64_t read = view->bytes[TRACE_READ];
     const double rate = (double)read / seconds;
     const double read_seconds = seconds_for(read, outlook->read_bytes, rate);
-    const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
+    const double write_seconds = seconds_to_write(outlook, rate);
     return (struct estimate){
         .fraction = fraction_of(read, outlook->read_bytes),
         .bytes = (double)read,
@@ -96,7 +103,7 @@ static struct estimate estimate_sorting(const struct progress *progress,
     const double read_took = seconds_of(progress->read_took_ns);
     const double left = outlook->sort_seconds == 0 ? 0 : outlook->sort_seconds - seconds;
     const double rate = read_took > 0 ? (double)view->bytes[TRACE_READ] / read_took : 0;
-    const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
+    const double write_seconds = seconds_to_write(outlook, rate);
     return (struct estimate){
         .fraction = -1,
         .seconds_left = sum_if_known(left, write_seconds),

@@ -331,6 +331,19 @@ slow '' 1 --progress -q >asked_quiet 2>&1 &
 wait
 "${on_terminal[@]}" "$GPUSORT" data.f64 -o out >fast
 "${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
+if [ -n "$fault_library" ]; then
+    # Before the writing begins, the time that compression takes is not known.
+    head -c 20000000 /dev/urandom >large.u64
+    for zstd in --no-zstd --zstd; do
+        env LD_PRELOAD="$fault_library" FAULT=read:40:run FAULT_RUN='sleep 1.5' "$GPUSORT" --device=cpu --parallel=1 \
+            --progress --format=raw --type=u64 $zstd large.u64 -o out 2>"while$zstd"
+    done
+    rm large.u64 out
+    ok 'the time left is shown while numbers are read' grep -Eq '^gpusort: read .* [0-9]+ s left$' while--no-zstd
+    ok 'but not if they will be compressed' grep -Eq '^gpusort: read [0-9]+%, [0-9.]+ GB/s$' while--zstd
+else
+    skip 'the time left while numbers are read' 'no calls fail in this build'
+fi
 
 # The line on a terminal begins with a carriage return, and is erased with one.
 shows() { grep -Eq "^${cr}gpusort: [^$cr]*(${cr}gpusort: [^$cr]*|$cr *)*$cr +$cr$1\$" "$2"; }
