@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 /* ---- Numbers from system files: /proc, and the limits of control groups (cgroups) ----
@@ -286,13 +287,18 @@ size_t memory_process_left(unsigned threads)
 /* The result of the first memory_available(), of any thread; 0: not found yet. */
 static atomic_size_t at_start;
 
-size_t memory_available(unsigned threads)
+/* Returns the free memory of the machine and of the container. */
+static size_t system_bytes(void)
 {
     const size_t kilobytes = host_file_number("/proc/meminfo", "MemAvailable:");
     size_t bytes =
         kilobytes <= SIZE_MAX / 1024 ? kilobytes * 1024 : physical_bytes(_SC_AVPHYS_PAGES);
-    bytes = smaller(bytes, container_bytes(true));
-    bytes = smaller(bytes, memory_process_left(threads));
+    return smaller(bytes, container_bytes(true));
+}
+
+size_t memory_available(unsigned threads)
+{
+    const size_t bytes = smaller(system_bytes(), memory_process_left(threads));
     if (at_start == 0)
         at_start = bytes;
     return bytes;
@@ -325,6 +331,58 @@ bool memory_holds(size_t bytes)
 size_t memory_ahead_most(void)
 {
     return memory_at_start() / 8;
+}
+
+/* True if the system may swap files in memory out, so that they can be larger than memory. */
+static bool has_swap(void)
+{
+    struct sysinfo machine;
+    return sysinfo(&machine) != 0 || machine.totalswap > 0;
+}
+
+/* The system takes 576 bytes for each 64 pages of a file. */
+size_t memory_for_files(void)
+{
+    const size_t memory = memory_at_start();
+    if (memory == 0 || has_swap())
+        return SIZE_MAX;
+    return (memory - smaller(memory, MEMORY_LEAST)) / 256 * 255;
+}
+
+/* What memory_plan() has set. */
+static atomic_size_t planned_bytes;
+static atomic_uint planned_processes;
+
+void memory_plan(size_t bytes, unsigned processes)
+{
+    planned_bytes = bytes;
+    planned_processes = processes;
+}
+
+/* Returns the planned memory that the processes do not have at this moment. */
+static size_t planned_growth(void)
+{
+    const size_t used = process_usage("RssAnon:"), planned = planned_bytes;
+    return used < planned ? (planned - used) * planned_processes : 0;
+}
+
+/* Free memory that a file in memory leaves. */
+#define WATCH_BYTES ((size_t)1 << 20)
+
+/* Other memory may grow at the same time, so a quarter of the free memory is given before it is
+ * read again. */
+bool memory_watch_grow(struct memory_watch *watch, size_t bytes, bool sorts_on)
+{
+    if (watch->credit >= bytes) {
+        watch->credit -= bytes;
+        return true;
+    }
+    const size_t kept = WATCH_BYTES + (sorts_on ? planned_growth() : 0);
+    const size_t left = has_swap() ? SIZE_MAX : system_bytes();
+    if (left < kept || left - kept < bytes)
+        return false;
+    watch->credit = (left - kept - bytes) / 4;
+    return true;
 }
 
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,

@@ -17,6 +17,8 @@ struct memory_limits {
     bool device_said;               /* given by the user; else all that the GPU has */
     const char *const *directories; /* for spilled runs, used in turns */
     size_t directory_count;         /* at least 1 */
+    bool has_parts_in_memory;       /* all of the directories are in memory (tmpfs) */
+    bool has_output_in_memory;      /* the output is a regular file in memory */
 };
 
 /* Prepares the process for its limits of address space or data (RLIMIT_AS, RLIMIT_DATA), if there
@@ -51,6 +53,27 @@ bool memory_holds(size_t bytes);
 /* Returns the maximum bytes of an output that may be allocated in advance, while twice as many are
  * in memory to sort: an eighth of memory_at_start(). */
 size_t memory_ahead_most(void);
+
+/* Minimum memory of a job, beside files in memory. */
+#define MEMORY_LEAST ((size_t)16 << 20)
+
+/* Returns the maximum bytes of files in memory (tmpfs) beside a job: memory_at_start() without
+ * MEMORY_LEAST. SIZE_MAX: not known, or they may be swapped out. */
+size_t memory_for_files(void);
+
+/* Observes the free memory while a file in memory grows, because the system ends a process that
+ * needs more than there is. Starts as zeros. */
+struct memory_watch {
+    size_t credit; /* bytes that the file may grow by before free memory is read again */
+};
+
+/* Returns false if there is no memory for `bytes` more bytes of the file. sorts_on: the sort will
+ * take again what memory_plan() allows it. */
+bool memory_watch_grow(struct memory_watch *watch, size_t bytes, bool sorts_on);
+
+/* Sets the memory that the sort of each of `processes` processes may take, for memory_watch_grow().
+ */
+void memory_plan(size_t bytes, unsigned processes);
 
 /* Returns the part of host_bytes that is left beside the program, `threads` threads, small buffers,
  * and `buffers_bytes` of large buffers. */

@@ -17,6 +17,8 @@
 #include "formats/codec/codec.h"
 #include "formats/io/spill.h"
 
+#include <inttypes.h>
+
 /* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
@@ -83,7 +85,8 @@ bool job_expect(struct job_state *state, uint64_t bytes, struct error *error)
 {
     const bool is_large = bytes >= ROOM_BYTES_MIN && bytes <= INT64_MAX; /* else unknown */
     if (is_large && state->sink == state->target && !state->job->group &&
-        !sink_check_room(state->sink, bytes, error))
+        !(sink_check_room(state->sink, bytes, error) &&
+          job_has_memory(state->job, bytes, 0, error)))
         return false;
     sink_expect(state->sink, bytes);
     return true;
@@ -129,32 +132,62 @@ uint64_t job_output_bytes(const struct job *job)
     return bytes <= INT64_MAX ? bytes : 0;
 }
 
-/* Returns the least bytes of sorted runs that will be stored in the directories of -T; 0: none, or
- * not known. */
-static uint64_t spilled_bytes(const struct job *job)
+/* Ranks store all of their lines. Other ranks of the host have as many numbers as this one, unless
+ * each reads files of its own. */
+uint64_t job_spilled_bytes(const struct job *job)
 {
+    const struct group *const group = job->has_rank_inputs ? NULL : job->group;
+    const unsigned host_size = group ? group->host_size : 1;
     const size_t item_bytes = job->sort.item_bytes;
-    if (job->action != JOB_SORT || job->sort.is_top || job->group)
+    if (job->action != JOB_SORT || job->sort.is_top)
         return 0;
     if (job->keep_lines)
         return !job->line_order.unique && job->input_bytes != SIZE_UNKNOWN &&
-                       job->input_bytes > job->part_bytes
-                   ? job->input_bytes
+                       (job->group || job->input_bytes > job->part_bytes)
+                   ? job->input_bytes / (group ? group->size : 1) * host_size
                    : 0;
     return job->backend == backends[0] && job->sort.count != COUNT_UNKNOWN &&
                    job->sort.count > job->part_count && item_bytes > 2
-               ? job->sort.count * item_bytes
+               ? (uint64_t)job->sort.count * item_bytes * host_size
                : 0;
+}
+
+bool job_has_memory(const struct job *job, uint64_t output, uint64_t spilled, struct error *error)
+{
+    const struct memory_limits *const memory = &job->memory;
+    const size_t room = memory_for_files();
+    const char *const path = job->output.path ? job->output.path : "standard output";
+    output = memory->has_output_in_memory ? output : 0;
+    spilled = memory->has_parts_in_memory ? spilled : 0;
+    if (output + spilled < ROOM_BYTES_MIN || output + spilled <= room)
+        return true;
+    if (spilled == 0)
+        return error_set(error,
+                         "%s: %" PRIu64
+                         " bytes will be written there, which is memory, and %zu are "
+                         "free beside the job: use a file system on a disk",
+                         path, output, room);
+    return error_set(error,
+                     "the sorted parts%s will be stored in '%s' (-T), which is memory: %" PRIu64
+                     " bytes, and %zu are free beside the job: name a directory on a disk with -T",
+                     output > 0 ? " and the output" : "", memory->directories[0], output + spilled,
+                     room);
 }
 
 bool job_check_room(const struct job_state *state, struct error *error)
 {
     const struct job *const job = state->job;
     const struct memory_limits *const memory = &job->memory;
-    const uint64_t bytes = job_output_bytes(job), spilled = spilled_bytes(job);
+    const uint64_t bytes = job_output_bytes(job), spilled = job_spilled_bytes(job);
+    const bool looks = !job->group || job->group->rank == 0; /* for all ranks of this host */
+    struct error ignored = {0};
     bool needs_no_output = true,
          ok = bytes < ROOM_BYTES_MIN || sink_check_room(state->sink, bytes, error);
-    if (ok && spilled >= ROOM_BYTES_MIN)
+    if (ok && looks && !job_has_memory(job, bytes, spilled, error)) {
+        needs_no_output = job_has_memory(job, 0, spilled, &ignored);
+        ok = false;
+    }
+    if (ok && looks && spilled >= ROOM_BYTES_MIN)
         ok = spill_check_room(memory->directories, memory->directory_count, spilled,
                               sink_needs(state->sink, bytes), &needs_no_output, error);
     if (!ok && needs_no_output && job->could_be_in_place)

@@ -60,7 +60,7 @@ struct job {
     size_t part_bytes; /* maximum bytes of text and items sorted at once; see external_lines.c */
     size_t keys_bytes; /* bytes of numbers read at once, if items are made of them */
     struct sink_spec output;
-    bool could_be_in_place;  /* --in-place is not given, and could sort the input */
+    bool could_be_in_place;  /* the output replaces the input, and --in-place could do so */
     struct sink *sink;       /* from pipeline_open_early(); NULL: pipeline_run() opens the output */
     bool binary_to_terminal; /* binary output may go to a terminal */
     struct group *group;     /* NULL, or the ranks that share the job. Then the readers are at this
@@ -136,6 +136,14 @@ bool job_take_headers(const struct job *job, struct lines_header *header, struct
 
 /* Returns the least bytes that the output will have; 0: not known. */
 uint64_t job_output_bytes(const struct job *job);
+
+/* Returns the least bytes of sorted runs that the ranks of this host will store in the directories
+ * of -T; 0: none, or not known. */
+uint64_t job_spilled_bytes(const struct job *job);
+
+/* Fails if the job certainly has no memory beside `output` bytes of its output and `spilled` bytes
+ * of runs, as far as they are stored in memory. */
+bool job_has_memory(const struct job *job, uint64_t output, uint64_t spilled, struct error *error);
 
 /* Opens the output of a sort of numbers before the job runs, and requests its space, so that the
  * file system allocates it while a GPU starts. pipeline_run() takes job->sink over; a caller that

@@ -529,7 +529,7 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
     job->binary_to_terminal = options->force;
     job->verify = options->verify;
     job->sort.is_given_twice = options->in_place;
-    job->could_be_in_place = could_be_in_place(options, plan);
+    job->could_be_in_place = job->output.replaces_input && could_be_in_place(options, plan);
     if (options->in_place && !check_in_place(plan, error))
         return false;
     const struct key_type *type = output_type(plan);
@@ -697,10 +697,10 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
                 open_inputs(options, plan, error);
     if (made)
         limit_threads(options, plan);
+    plan->job.input_bytes = plan->input_bytes;
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&
            plan_share(plan, error) && open_group_output(options, plan, error) &&
            plan_choose_device(options, plan, error) && plan_choose_memory(options, plan, error);
-    plan->job.input_bytes = plan->input_bytes;
     plan->plan_ns = clock_now_ns() - start;
     return made;
 }

@@ -30,6 +30,14 @@ static bool is_in_memory(const char *directory)
     return statfs(directory, &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
+static bool are_in_memory(const struct memory_limits *memory)
+{
+    size_t i = 0;
+    while (i < memory->directory_count && is_in_memory(memory->directories[i]))
+        i++;
+    return i == memory->directory_count;
+}
+
 /* Returns $TMPDIR, else /tmp, as sort(1) does. /var/tmp replaces a /tmp in memory: sorted runs of
  * 10 GB there, beside the part that is sorted, would exhaust a machine of 24 GB. */
 static const char *default_directory(void)
@@ -157,30 +165,37 @@ static bool has_output_in_memory(const char *path)
     return is_in_memory;
 }
 
-/* Returns the bytes of an output that is written while the memory of the sort is still used: that
- * of lines, whose text stays there, and that of numbers which do not fit in `bytes` twice, so that
- * they are sorted in parts. 0: none, or not known. */
-static uint64_t bytes_beside_sort(const struct plan *plan, size_t bytes)
+/* Returns the bytes of sorted parts that will be stored in memory; 0: none. SIZE_UNKNOWN: not
+ * known, or there may be no parts. Lines have parts unless they fit even if each byte is one. */
+static uint64_t parts_beside_sort(const struct job *job)
 {
-    const struct job *const job = &plan->job;
-    const struct sort_spec *const sort = &job->sort;
-    if (sort->is_top || job->output.is_in_place || job->output.codec->encode)
+    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte of text and its item */
+    const uint64_t all = job->keep_lines ? job->input_bytes : job->sort.count;
+    const uint64_t fitting = job->keep_lines ? job->part_bytes / most_bytes : job->part_count;
+    if (!job->memory.has_parts_in_memory || job->action != JOB_SORT || job->sort.item_bytes <= 2 ||
+        (all <= fitting && !(job->keep_lines && job->group)))
         return 0;
-    if (job->keep_lines)
-        return job->argsort.index_type || plan->input_bytes == SIZE_UNKNOWN ? 0 : plan->input_bytes;
-    const bool fits = sort->count == COUNT_UNKNOWN || job->backend != backends[0] ||
-                      sort->item_bytes <= 2 || sort->count <= bytes / 2 / sort->item_bytes;
-    return fits ? 0 : job_output_bytes(job);
+    const uint64_t spilled = job_spilled_bytes(job);
+    if (spilled > 0)
+        return spilled;
+    return job->keep_lines                    ? job->input_bytes
+           : job->sort.count == COUNT_UNKNOWN ? SIZE_UNKNOWN
+                                              : job->sort.count * job->sort.item_bytes;
 }
 
-/* Returns the part of `bytes` that is left beside an output in memory. */
-static size_t without_output(const struct plan *plan, size_t bytes)
+/* Returns the bytes of an output in memory that is written while the memory of the sort is still
+ * used: that of lines, whose text stays there, and that of numbers in parts. If its size is not
+ * known, that is taken to be the size of the input, which may be SIZE_UNKNOWN. 0: none. */
+static uint64_t output_beside_sort(const struct job *job)
 {
-    const uint64_t output = bytes_beside_sort(plan, HOST_PART(bytes));
-    const size_t most = bytes / 8 * 7;
-    if (output == 0 || !has_output_in_memory(plan->job.output.path))
-        return bytes;
-    return bytes - (output < most ? (size_t)output : most);
+    const bool is_written_later =
+        !job->keep_lines && (job->backend != backends[0] || job->sort.item_bytes <= 2 ||
+                             job->sort.count <= job->part_count);
+    if (!job->memory.has_output_in_memory || is_written_later || job->sort.is_top ||
+        job->output.is_in_place || job->action == JOB_CHECK)
+        return 0;
+    const uint64_t bytes = job_output_bytes(job);
+    return bytes > 0 ? bytes : job->input_bytes;
 }
 
 /* An input of up to SMALL_INPUT_BYTES takes less than SMALL_INPUT_MEMORY, even if each of its bytes
@@ -188,45 +203,11 @@ static size_t without_output(const struct plan *plan, size_t bytes)
 #define SMALL_INPUT_BYTES ((uint64_t)1 << 20)
 #define SMALL_INPUT_MEMORY ((size_t)256 << 20)
 
-/* Sets the memory that the job may take, and the reason. Finding what is free means reading a dozen
- * files, which a small input is not worth. */
-static void choose_host_memory(const struct options *options, const struct plan *plan,
-                               struct memory_limits *memory)
+/* Sets how much is sorted at once in the memory that the job may take. */
+static void choose_parts(struct job *job)
 {
-    const struct group *const group = plan->job.group; /* its ranks on this host share the memory */
-    const size_t most = process_most(&plan->job);
-    const bool is_small = options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES;
-    if (!is_small)
-        (void)memory_at_start(); /* before anything is read */
-    if (options->memory.host.is_said) {
-        memory->host_bytes = options->memory.host.bytes;
-        memory->host_reason = "as -S says";
-    } else if (is_small) {
-        memory->host_bytes = SMALL_INPUT_MEMORY;
-        memory->host_reason = "enough for a small input";
-    } else {
-        const size_t available = memory_available(plan->job.sort.threads);
-        const size_t most_free = HOST_PART(without_output(plan, available));
-        memory->host_bytes = without_codecs(&plan->job, most_free / (group ? group->host_size : 1));
-        memory->host_reason = "most of what is free";
-    }
-    if (memory->host_bytes > most)
-        memory->host_bytes = most;
-}
-
-bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error)
-{
-    struct job *const job = &plan->job;
-    struct memory_limits *const memory = &job->memory;
-    const struct memory_words *const words = &options->memory;
+    const struct memory_limits *const memory = &job->memory;
     const bool is_host = job->backend == backends[0];
-    choose_host_memory(options, plan, memory);
-    memory->device_bytes = is_host ? 0 : plan->device.memory_bytes;
-    const unsigned devices = job->sort.device_count > 1 ? job->sort.device_count : 1;
-    memory->device_said =
-        words->device.is_said && words->device.bytes * devices == memory->device_bytes;
-    if (!plan_choose_directories(options, memory, error))
-        return false;
     const size_t some = memory->host_bytes / 8 / KEYS_BYTES_MIN * KEYS_BYTES_MIN;
     job->keys_bytes = some > KEYS_BYTES       ? KEYS_BYTES
                       : some > KEYS_BYTES_MIN ? some
@@ -236,5 +217,76 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
     if (keeps_few(job, is_host))
         job->part_count = SIZE_MAX;
     job->part_bytes = line_bytes(job, is_host);
+}
+
+/* Returns the part of `available` bytes for the sort of this rank. */
+static size_t rank_part(const struct job *job, size_t available)
+{
+    const struct group *const group = job->group; /* its ranks on this host share the memory */
+    return without_codecs(job, HOST_PART(available) / (group ? group->host_size : 1));
+}
+
+/* Lowers the memory, also that of -S, to what is left beside sorted parts and an output in memory,
+ * or to half of what is free if their size is not known. Less memory means at least as many parts.
+ */
+static void leave_room_for_files(struct job *job, size_t available)
+{
+    struct memory_limits *const memory = &job->memory;
+    const uint64_t parts = parts_beside_sort(job), output = output_beside_sort(job);
+    const bool is_known = parts != SIZE_UNKNOWN && output != SIZE_UNKNOWN;
+    const uint64_t files = is_known ? parts + output : available / 2;
+    const size_t left = files < available ? available - (size_t)files : 0;
+    const size_t most = rank_part(job, left > MEMORY_LEAST ? left : MEMORY_LEAST);
+    if (files == 0 || available == SIZE_MAX || memory->host_bytes <= most)
+        return;
+    memory->host_bytes = most;
+    memory->host_reason = "most of what is free beside files in memory";
+    choose_parts(job);
+}
+
+/* Sets the memory that the job may take, and the reason. Finding what is free means reading a dozen
+ * files, which a small input is not worth. */
+static void choose_host_memory(const struct options *options, struct plan *plan)
+{
+    struct job *const job = &plan->job;
+    struct memory_limits *const memory = &job->memory;
+    const size_t most = process_most(job);
+    const bool is_small = options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES;
+    size_t available = SIZE_MAX;
+    if (!is_small) { /* before anything is read */
+        available = memory_available(job->sort.threads);
+        memory->has_parts_in_memory = are_in_memory(memory);
+        memory->has_output_in_memory = has_output_in_memory(job->output.path);
+    }
+    if (options->memory.host.is_said) {
+        memory->host_bytes = options->memory.host.bytes;
+        memory->host_reason = "as -S says";
+    } else if (is_small) {
+        memory->host_bytes = SMALL_INPUT_MEMORY;
+        memory->host_reason = "enough for a small input";
+    } else {
+        memory->host_bytes = rank_part(job, available);
+        memory->host_reason = "most of what is free";
+    }
+    if (memory->host_bytes > most)
+        memory->host_bytes = most;
+    choose_parts(job);
+    leave_room_for_files(job, available);
+    memory_plan(is_small ? 0 : memory->host_bytes, job->group ? job->group->host_size : 1);
+}
+
+bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    struct memory_limits *const memory = &job->memory;
+    const struct memory_words *const words = &options->memory;
+    const bool is_host = job->backend == backends[0];
+    memory->device_bytes = is_host ? 0 : plan->device.memory_bytes;
+    const unsigned devices = job->sort.device_count > 1 ? job->sort.device_count : 1;
+    memory->device_said =
+        words->device.is_said && words->device.bytes * devices == memory->device_bytes;
+    if (!plan_choose_directories(options, memory, error))
+        return false;
+    choose_host_memory(options, plan);
     return true;
 }

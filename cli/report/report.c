@@ -300,6 +300,17 @@ static void print_bytes(FILE *stream, uint64_t bytes)
     fprintf(stream, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
 }
 
+/* Prints how much is free for `bytes` bytes. A job that has too little is refused. in_memory: the
+ * bytes of them that will be stored in memory. */
+static void print_free(FILE *stream, uint64_t bytes, uint64_t in_memory, uint64_t free_bytes)
+{
+    const uint64_t memory = memory_for_files();
+    const bool is_short = in_memory > memory;
+    print_bytes(stream, is_short && memory < free_bytes ? memory : free_bytes);
+    fprintf(stream, "%s free%s", is_short ? " of memory" : "",
+            bytes > free_bytes || is_short ? ": too little" : "");
+}
+
 static void print_output(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct job *job = &plan->job;
@@ -320,8 +331,7 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
         fprintf(stream, ", ");
         print_bytes(stream, bytes);
         fprintf(stream, " of ");
-        print_bytes(stream, free_bytes);
-        fprintf(stream, " free");
+        print_free(stream, bytes, job->memory.has_output_in_memory ? bytes : 0, free_bytes);
     }
     fprintf(stream, "\n");
     if (job->output.is_in_place)
@@ -348,7 +358,11 @@ static size_t find_on_system(const struct memory_limits *memory, dev_t device)
 static void print_directories(FILE *stream, const struct job *job)
 {
     const struct memory_limits *const memory = &job->memory;
-    uint64_t free_bytes = 0;
+    const uint64_t output = job->output.is_in_place ? 0 : job_output_bytes(job);
+    uint64_t free_bytes = 0, needed = job_spilled_bytes(job);
+    const uint64_t in_memory = needed > 0 && memory->has_parts_in_memory
+                                   ? needed + (memory->has_output_in_memory ? output : 0)
+                                   : 0;
     bool is_known = true;
     dev_t device;
     for (size_t i = 0; i < memory->directory_count; i++) {
@@ -366,9 +380,10 @@ static void print_directories(FILE *stream, const struct job *job)
     const bool has_output = !job->output.is_in_place &&
                             sink_free_bytes(job->output.path, &device) != UINT64_MAX &&
                             find_on_system(memory, device) < memory->directory_count;
-    fprintf(stream, " (");
-    print_bytes(stream, free_bytes);
-    fprintf(stream, " free%s)", has_output ? " there for these and the output" : "");
+    needed += has_output && needed > 0 ? output : 0;
+    fprintf(stream, "%s (", memory->has_parts_in_memory ? ", which is memory" : "");
+    print_free(stream, needed, in_memory, free_bytes);
+    fprintf(stream, "%s)", has_output ? " for these and the output" : "");
 }
 
 /* Prints how much is sorted at once, unless that is certain to be everything. */
@@ -376,12 +391,14 @@ static void print_parts(FILE *stream, const struct plan *plan)
 {
     const struct job *job = &plan->job;
     const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte of text and its item */
-    if (job->keep_lines
-            ? job->part_bytes == SIZE_MAX || plan->input_bytes <= job->part_bytes / most_bytes
-            : job->sort.count <= job->part_count)
+    const bool are_stored = job->keep_lines && job->group;      /* all lines of ranks are stored */
+    if (job->keep_lines ? !are_stored && (job->part_bytes == SIZE_MAX ||
+                                          plan->input_bytes <= job->part_bytes / most_bytes)
+                        : job->sort.count <= job->part_count)
         return;
     const size_t parts = least_parts(plan);
-    const bool is_sure = parts > 1;
+    const uint64_t of_ranks = job->group && !job->has_rank_inputs ? job_spilled_bytes(job) : 0;
+    const bool is_sure = parts > 1 || are_stored;
     const bool is_merged = parts >= (job->keep_lines ? PARTS_MERGED_LINES : PARTS_MERGED_NUMBERS);
     fprintf(stream, "%s: ", is_sure ? "" : "; if there are more");
     if (job->keep_lines)
@@ -396,11 +413,13 @@ static void print_parts(FILE *stream, const struct plan *plan)
     if (is_sure) {
         fprintf(stream, "%s",
                 (job->keep_lines && job->argsort.index_type) || is_merged ? "at least " : "");
-        print_bytes(stream,
-                    job->keep_lines ? plan->input_bytes : job->sort.count * job->sort.item_bytes);
+        print_bytes(stream, of_ranks > 0      ? of_ranks
+                            : job->keep_lines ? plan->input_bytes
+                                              : job->sort.count * job->sort.item_bytes);
         fprintf(stream, " of ");
     }
-    fprintf(stream, "sorted parts stored in %s", job->backend == backends[0] ? "" : "memory or ");
+    fprintf(stream, "sorted parts %sstored in %s", of_ranks > 0 ? "of all ranks of this host " : "",
+            job->backend == backends[0] ? "" : "memory or ");
     print_directories(stream, job);
 }
 

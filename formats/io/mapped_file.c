@@ -41,7 +41,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 /* Growth of a file that is visible to others. If the process is killed, the file ends with at most
@@ -482,6 +481,8 @@ void mapped_file_close(struct mapped_file *mapped)
 
 struct file_space {
     int file;
+    bool is_in_memory;
+    struct memory_watch watch; /* if it is in memory */
     pthread_t thread;
     atomic_bool is_halted; /* no more is allocated */
     atomic_bool is_taking; /* set before is_halted is checked */
@@ -504,7 +505,11 @@ static int take_window(struct file_space *space, size_t begin, size_t end)
 {
     const uint64_t begin_ns = trace_begin();
     atomic_store(&space->is_taking, true);
-    const int cause = atomic_load(&space->is_halted) ? ECANCELED : take(space->file, begin, end);
+    const bool has_memory =
+        !space->is_in_memory || memory_watch_grow(&space->watch, end - begin, false);
+    const int cause = atomic_load(&space->is_halted) ? ECANCELED
+                      : has_memory                   ? take(space->file, begin, end)
+                                                     : ENOMEM;
     atomic_store(&space->is_taking, false);
     trace_end(TRACE_SPACE, begin_ns, cause ? 0 : end - begin);
     return cause;
@@ -545,19 +550,10 @@ bool file_space_refuse(const char *name, uint64_t bytes, uint64_t room, struct e
                      name, bytes, room);
 }
 
-/* Returns the most bytes that a file may have: for a file in memory, all memory of the machine or
- * of the container, unless it may be swapped out. A process that writes more is killed. */
-static uint64_t most_bytes(const struct statfs *system)
+bool file_is_in_memory(int file)
 {
-    struct sysinfo machine;
-    const bool is_limited =
-        (long)system->f_type == TMPFS_MAGIC && sysinfo(&machine) == 0 && machine.totalswap == 0;
-    return is_limited ? memory_total() : UINT64_MAX;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
+    struct statfs system;
+    return fstatfs(file, &system) == 0 && (long)system.f_type == TMPFS_MAGIC;
 }
 
 bool file_space_free(int file, uint64_t *bytes)
@@ -565,7 +561,7 @@ bool file_space_free(int file, uint64_t *bytes)
     struct statfs system;
     if (fstatfs(file, &system) != 0 || !is_free_space_exact(file, &system))
         return false;
-    *bytes = smaller((uint64_t)system.f_bfree * (uint64_t)system.f_bsize, most_bytes(&system));
+    *bytes = (uint64_t)system.f_bfree * (uint64_t)system.f_bsize;
     return true;
 }
 
@@ -579,14 +575,13 @@ bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *
     if (!find_system(file) || fstatfs(file, &system) != 0 || fstat(file, &status) != 0)
         return true;
     const uint64_t block_bytes = (uint64_t)system.f_bsize, own = (uint64_t)status.st_blocks * 512;
-    const uint64_t most = most_bytes(&system);
-    const uint64_t room = smaller(own + (uint64_t)system.f_bavail * block_bytes, most);
+    const uint64_t room = own + (uint64_t)system.f_bavail * block_bytes;
     int cause = 0;
     if ((long)system.f_type != TMPFS_MAGIC &&
         (use == SPACE_TAKE || (use == SPACE_TRY && room < bytes)))
         cause = take(file, 0, bytes);
-    else if (most < bytes || (own + (uint64_t)system.f_bfree * block_bytes < bytes &&
-                              is_free_space_exact(file, &system)))
+    else if (own + (uint64_t)system.f_bfree * block_bytes < bytes &&
+             is_free_space_exact(file, &system))
         cause = ENOSPC;
     if (cause == ENOSPC)
         return file_space_refuse(name, bytes, room, error);
@@ -602,6 +597,7 @@ struct file_space *file_space_open(int file)
     if (!space)
         return NULL;
     space->file = file;
+    space->is_in_memory = file_is_in_memory(file);
     counter_start(&space->wanted);
     counter_start(&space->taken);
     /* SIGXFSZ, for a size beyond the limit, must be an error of the write that needs the space, and

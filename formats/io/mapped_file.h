@@ -93,6 +93,9 @@ enum space_use { SPACE_LOOK, SPACE_TRY, SPACE_TAKE };
 bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *name,
                       struct error *error);
 
+/* Returns true if the file is in memory (tmpfs), and not on a disk. */
+bool file_is_in_memory(int file);
+
 /* Returns false if it is not certain how many bytes are free in the file system of the file. */
 bool file_space_free(int file, uint64_t *bytes);
 

@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/group.h"
+#include "core/host_limits.h"
 #include "formats/io/output_path.h"
 
 #include <stddef.h>
@@ -50,6 +51,8 @@ struct output_file {
     uint64_t lost;        /* 1 + the first position that was claimed but not written; 0: none */
     bool is_unfinished;   /* a signal handler truncates it (core/ending.h) */
     bool is_preallocated; /* for write(2): the space for `expected` was requested */
+    bool is_watched;      /* by write(2) the file grows in memory (tmpfs) */
+    struct memory_watch watch; /* of such a file */
 };
 
 /* Returns an output with nothing open. */

@@ -2,6 +2,7 @@
 /* spill.c - see spill.h. */
 #include "formats/io/spill.h"
 
+#include "core/host_limits.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
 #include "formats/io/mapped_file.h"
@@ -27,7 +28,9 @@ struct spill_file {
     const char *directory;
     char *name;   /* for messages */
     int file;     /* -1: not created yet */
-    bool is_full; /* no more space */
+    bool is_full; /* no more space, or no memory for a file in memory */
+    bool is_in_memory;
+    struct memory_watch watch; /* of a file in memory */
 };
 
 struct spill {
@@ -60,6 +63,7 @@ static bool can_make_file(const char *directory)
 
 #define FILE_NAME "temporary file in '%s' (%s)"
 #define CANNOT_CREATE "cannot create "
+#define NAME_DISK "name a directory on a disk with -T"
 
 bool spill_check(const char *const *directories, size_t count, struct error *error)
 {
@@ -128,12 +132,12 @@ static bool check_room(const struct room *room, int file, uint64_t bytes, const 
     const uint64_t needs = has_neighbour && neighbour.bytes > has ? neighbour.bytes - has : 0;
     const uint64_t left = room->free_bytes > needs ? room->free_bytes - needs : 0;
     *is_beside = has_neighbour && room->is_certain && room->free_bytes + has >= bytes;
-    if (asprintf(&name, "%s%s", names, has_neighbour ? ", beside the output" : "") < 0)
+    if (asprintf(&name, "%s%s", names, has_neighbour ? " and the output" : "") < 0)
         return true;
-    const bool is_certain_of_one =
-        file < 0 || file_space_check(file, bytes, SPACE_TRY, name, error);
-    const bool ok = is_certain_of_one && (!room->is_certain || left >= bytes ||
-                                          file_space_refuse(name, bytes, left, error));
+    const bool ok = (!room->is_certain || left >= bytes ||
+                     file_space_refuse(name, bytes + (has_neighbour ? neighbour.bytes : 0),
+                                       room->free_bytes + has, error)) &&
+                    (file < 0 || file_space_check(file, bytes, SPACE_TRY, name, error));
     free(name);
     return ok;
 }
@@ -184,7 +188,7 @@ struct spill *spill_create(const char *const *directories, size_t count)
 /* Returns true if the failure, in errno, means that another directory may have room. */
 static bool is_full(void)
 {
-    return errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    return errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == ENOMEM;
 }
 
 /* Continues the run at the end of a file that is not full, and creates the file if necessary. If
@@ -202,12 +206,17 @@ static bool open_extent(struct spill *spill, struct spill_run *run, struct error
                 continue;
             return error_set_errno(error, CANNOT_CREATE "%s", file->name);
         }
+        file->is_in_memory = file_is_in_memory(file->file);
         const off_t end = lseek(file->file, 0, SEEK_END);
         run->file = file->file;
         run->name = file->name;
         run->begin = (uint64_t)end;
         return end >= 0 || error_set_errno(error, "%s", file->name);
     }
+    if (errno == ENOMEM)
+        return error_set(
+            error, "%s: no memory is left for sorted parts, which are stored in memory: " NAME_DISK,
+            spill->names);
     const bool is_limit = error_is_size_limit(errno);
     error_set_errno(error, "%s", spill->names);
     if (!is_limit)
@@ -231,13 +240,13 @@ bool spill_end(struct spill_run *run, struct error *error)
     return true;
 }
 
-/* Records whether the directory of the run's last extent is full. */
-static void set_full(const struct spill_run *run, bool is_full)
+/* Returns the file with the run's last extent. */
+static struct spill_file *file_of(const struct spill_run *run)
 {
-    struct spill *const spill = run->spill;
-    for (size_t i = 0; i < spill->count; i++)
-        if (spill->files[i].file == run->file)
-            spill->files[i].is_full = is_full;
+    struct spill_file *file = run->spill->files;
+    while (file->file != run->file)
+        file++;
+    return file;
 }
 
 /* Continues the run in another directory, because its own is full. errno has the cause. */
@@ -250,7 +259,7 @@ static bool go_on_elsewhere(struct spill_run *run, struct error *error)
         return error_set(error, "%s: out of memory", run->name);
     *extent = (struct spill_extent){.next = spill->extents};
     spill->extents = extent;
-    set_full(run, true);
+    file_of(run)->is_full = true;
     if (!spill_end(run, error))
         return false;
     extent->run = *run;
@@ -259,11 +268,28 @@ static bool go_on_elsewhere(struct spill_run *run, struct error *error)
     return open_extent(spill, run, error);
 }
 
+/* Bytes of one write to a file in memory. */
+#define WATCHED_BYTES ((size_t)1 << 20)
+
+/* As write(2). If there is no memory for a file in memory, errno is ENOMEM. */
+static ssize_t append_some(struct spill_run *run, const unsigned char *data, size_t bytes)
+{
+    struct spill_file *const file = file_of(run);
+    if (file->is_in_memory) {
+        bytes = bytes < WATCHED_BYTES ? bytes : WATCHED_BYTES;
+        if (!memory_watch_grow(&file->watch, bytes, true)) {
+            errno = ENOMEM;
+            return -1;
+        }
+    }
+    return write(run->file, data, bytes);
+}
+
 bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct error *error)
 {
     const uint64_t begin_ns = trace_begin();
     for (size_t done = 0; done < bytes;) {
-        const ssize_t written = write(run->file, (const unsigned char *)data + done, bytes - done);
+        const ssize_t written = append_some(run, (const unsigned char *)data + done, bytes - done);
         if (written >= 0)
             done += (size_t)written;
         else if (is_full() ? !go_on_elsewhere(run, error) : errno != EINTR)
@@ -327,7 +353,7 @@ void spill_drop(const struct spill_run *run)
         const uint64_t bytes = run->bytes - (run->before ? run->before->bytes : 0);
         if (bytes > 0 && fallocate(run->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                    (off_t)run->begin, (off_t)bytes) == 0)
-            set_full(run, false); /* otherwise its space is released with the file */
+            file_of(run)->is_full = false; /* otherwise its space is released with the file */
     }
 }
 

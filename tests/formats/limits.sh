@@ -328,12 +328,63 @@ with open("numbers", "w") as file:
         head -c 64000000 /dev/zero >zeros
         ok_output 'numbers to a file in memory, in a container' zeros -- "${to_memory[@]}" zeros
         refused 'numbers to a file in memory that a container has no room for' \
-            '^gpusort: one/out: 128000000 bytes will be written there, and [0-9]+ are free: use another' -- \
+            '^gpusort: one/out: 128000000 bytes will be written there, which is memory, and [0-9]+ are free' -- \
             "${to_memory[@]}" zeros zeros
+        refused 'a file in memory that leaves too little to sort' \
+            '^gpusort: one/out: 80000000 bytes will be written there, which is memory, and 6[0-9]{7} are free beside' -- \
+            "${to_memory[@]}" <(head -c 16000000 zeros) zeros
         rm zeros
     else
         skip 'lines to a file in memory, in a container' 'no name space to mount file systems in'
     fi
+    # in_memory LIMIT WORDS...: runs the program in a group with that limit; the folder `one` is in memory.
+    in_memory() {
+        rmdir "$group"
+        make_group memory "$1" memory.max memory.limit_in_bytes
+        # shellcheck disable=SC2016 # expanded by the shell that it starts
+        in_group unshare --map-root-user --mount bash -c \
+            'mount -t tmpfs none one && "$@" && { [ ! -e one/out ] || cat one/out; }' - "$GPUSORT" --device=cpu "${@:2}"
+    }
+    python3 -c 'import array
+count, step = 3000000, 6148914691237
+with open("numbers.u64", "wb") as file:
+    array.array("Q", (i * 1000003 % count * step for i in range(count))).tofile(file)
+with open("numbers.sorted", "wb") as file:
+    array.array("Q", range(0, count * step, step)).tofile(file)'
+    if unshare --map-root-user --mount mount -t tmpfs none one 2>/dev/null; then
+        # 39 MB of lines and 24 MB of numbers.
+        for size in 32M 75M 90%; do
+            ok_output "sorted parts of lines in memory, -S $size" up -- in_memory 80M -n -S $size -T one down
+            ok_output "sorted parts of numbers in memory, -S $size" numbers.sorted -- \
+                in_memory 45M -S $size -T one numbers.u64
+        done
+        ok_output 'sorted parts of lines in memory' up -- in_memory 80M -n -T one down
+        ok_output 'sorted parts of numbers in memory' numbers.sorted -- in_memory 45M -T one numbers.u64
+        ok_output 'sorted parts that memory and a disk share' numbers.sorted -- \
+            in_memory 30M -T one -T . numbers.u64
+        refused 'sorted parts that memory has no room for' \
+            "^gpusort: the sorted parts will be stored in 'one' \(-T\), which is memory: 24000000 bytes, and [0-9]+ are free beside the job: name a directory on a disk with -T$" -- \
+            in_memory 30M -T one numbers.u64 -o "$target"
+        refused 'sorted parts and an output that memory has no room for' \
+            "^gpusort: the sorted parts and the output will be stored in 'one' \(-T\), which is memory: 48000000 bytes," -- \
+            in_memory 50M -T one numbers.u64 -o one/out
+        ok_says 'sorted parts that memory has no room for, explained' \
+            '^memory .*22.9 MiB of sorted parts stored in one, which is memory \([0-9.]+ MiB of memory free: too little\)$' -- \
+            in_memory 30M -T one numbers.u64 --explain
+        refused 'sorted parts of a pipe that memory has no room for' \
+            "^gpusort: temporary file in 'one' \(-T\): no memory is left for sorted parts, which are stored in memory: name a directory on a disk with -T$" -- \
+            in_memory 45M --format=raw --type=u64 -T one -o "$target" < <(cat numbers.u64 numbers.u64)
+        in_memory_unpacked() { in_memory "$@" | zstd -dc; }
+        ok_output 'a compressed output in memory' numbers.sorted -- \
+            in_memory_unpacked 60M --zstd -T . numbers.u64 -o one/out
+        refused 'an output as text that memory has no room for' \
+            '^gpusort: one/out: no memory is left for it, as it is stored in memory: use a file system on a disk$' -- \
+            in_memory 45M --output-format=text -T . numbers.u64 -o one/out
+    else
+        skip 'sorted parts in memory' 'no name space to mount file systems in'
+    fi
+    rmdir "$group"
+    make_group memory 80M memory.max memory.limit_in_bytes
     ok_output 'a -S of more than the container has' up -- in_group "$GPUSORT" --device=cpu -n -S 1G -T . down
     # Level 19 takes 90 MB for each frame of 16 MiB, and little for less.
     refused 'no memory to compress at level 19' ": $target.zst: no memory to compress it$" -- \

@@ -192,8 +192,7 @@ if unshare --map-root-user --mount mount -t tmpfs -o size=1m none small 2>/dev/n
     full 'numbers' 1m "$GPUSORT" reversed.u64
     message=$early full 'numbers of a pipe' 16m bash -c 'cat large | "$@"' - "${by_four[@]}" --device=cpu --format=raw --type=u8
     full 'lines' 10m "${by_four[@]}" --device=cpu many
-    message="$early, or overwrite the input with --in-place" \
-        full 'a large file of numbers' 16m "${by_four[@]}" --device=cpu --format=raw --type=u8 large
+    message=$early full 'a large file of numbers' 16m "${by_four[@]}" --device=cpu --format=raw --type=u8 large
     message=$early full 'two files of numbers' 16m "$GPUSORT" --device=cpu --format=raw --type=u8 large large
 else
     skip 'a file system that is full' 'no name space to mount one in'
@@ -213,13 +212,16 @@ for kind in tmpfs ext4; do
         within $kind 8m bash -c '"$@" large --top=5 -o small/out && stat -c %s small/out
             "$1" --device=cpu -k1 -u blanks -o small/out && stat -c %s small/out
             "$@" large --zstd -o small/zst' - "${bytes[@]}"
-    refused "$kind: lines have no room" "^gpusort: small/out: $early, or overwrite the input with --in-place\$" -- \
+    refused "$kind: lines have no room" "^gpusort: small/out: $early\$" -- \
         within $kind 18m "$GPUSORT" --device=cpu -n lines -o small/out
+    refused "$kind: lines have no room beside the input" \
+        "^gpusort: small/in: $early, or overwrite the input with --in-place\$" -- \
+        within $kind 36m bash -c 'cp lines small/in && "$@" -n small/in -o small/in' - "$GPUSORT" --device=cpu
     refused "$kind: lines of standard input have no room" "^gpusort: small/out: $early\$" -- \
         within $kind 18m bash -c '"$@" <lines -n -o small/out' - "$GPUSORT" --device=cpu
     refused "$kind: lines to merge have no room" "^gpusort: small/out: $early\$" -- \
         within $kind 28m "$GPUSORT" -m -n lines lines -o small/out
-    refused "$kind: standard output has no room" "^gpusort: standard output: $early, or overwrite the input" -- \
+    refused "$kind: standard output has no room" "^gpusort: standard output: $early\$" -- \
         within $kind 18m bash -c '"$@" lines -n >small/out' - "$GPUSORT" --device=cpu
     refused "$kind: sorted parts of numbers have no room" \
         "^gpusort: temporary file in 'small' \(-T\): 20000000 bytes will be written there, and [0-9]+ are free" -- \
@@ -230,12 +232,16 @@ for kind in tmpfs ext4; do
     refused "$kind: sorted parts have no room in two folders of a file system" \
         "^gpusort: temporary files in 'small', 'small/\.' \(-T\): $early" -- \
         within $kind 16m "${doubles[@]}" large -T small -T small/. -o "$target"
-    beside="^gpusort: temporary file in 'small' \(-T\), beside the output: $early, or overwrite the input with --in-place\$"
-    refused "$kind: no room for the parts beside the output" "$beside" -- \
+    beside="^gpusort: temporary file in 'small' \(-T\) and the output: 40000000 bytes will be written there, and 3[0-9]{7} are free: use another file system"
+    refused "$kind: no room for the parts beside the output" "$beside\$" -- \
         within $kind 38m "${doubles[@]}" large -T small -o small/out
-    refused "$kind: no room for the parts beside standard output" "$beside" -- \
+    refused "$kind: no room for the parts beside the output and the input" \
+        "^gpusort: temporary file in 'small' .* and [0-9]+ are free: .*, or overwrite the input with --in-place\$" -- \
+        within $kind 56m bash -c 'cp large small/in && "$@" small/in -T small -o small/in' - "${doubles[@]}"
+    refused "$kind: no room for the parts beside standard output" "$beside\$" -- \
         within $kind 38m bash -c '"$@" large -T small >small/out' - "${doubles[@]}"
-    refused "$kind: no room for the parts of lines beside the output" "$beside" -- \
+    refused "$kind: no room for the parts of lines beside the output" \
+        "^gpusort: temporary file in 'small' \(-T\) and the output: 45777792 bytes will be written there, and [34]" -- \
         within $kind 40m "$GPUSORT" --device=cpu -n -S 1M lines -T small -o small/out
     refused "$kind: a pipe is refused before its parts are merged" "^gpusort: small/out: $early\$" -- \
         within $kind 38m bash -c 'cat large | "$@" -T small -o small/out' - "${doubles[@]}"

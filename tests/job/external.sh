@@ -280,10 +280,10 @@ else
             exec env ./program -S 1b --format=raw --type=f64 unsorted "$@"' - "$@"
     }
     ok_says 'a /tmp in memory' 'parts stored in /var/tmp \([0-9.]+ [KMGT]iB free\)$' -- in_memory --explain
-    ok_says 'a file system counts once, if two directories are there' 'parts stored in /tmp, /tmp/\. \(16\.0 KiB free\)$' -- \
+    ok_says 'a file system counts once, if two directories are there' 'parts stored in /tmp, /tmp/\., which is memory \(16\.0 KiB free: too little\)$' -- \
         in_memory -T /tmp -T /tmp/. --explain
     ok_output 'a /tmp in memory is not used' "$sorted" -- in_memory
-    ok_says 'a /tmp in memory is used if it is named' 'parts stored in /tmp \(16\.0 KiB free\)$' -- in_memory -T /tmp --explain
+    ok_says 'a /tmp in memory is used if it is named' 'parts stored in /tmp, which is memory \(16\.0 KiB free: too little\)$' -- in_memory -T /tmp --explain
     rm program
 fi
 refused '--device-memory=x' "^gpusort: invalid --device-memory argument 'x'$" \
@@ -309,17 +309,17 @@ ok_says 'most of what is free' '^memory .*most of what is free' -- gpusort --exp
 printf '2\n1\n' >few
 ok_says 'a small input is sorted without asking what is free' 'memory .*\(enough for a small input\)$' -- gpusort -v few
 ok_says 'how much is sorted at a time, of lines' \
-    '^memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one \([0-9.]+ [KMGT]iB free\)$' -- \
+    '^memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one(, which is memory)? \([0-9.]+ [KMGT]iB free\)$' -- \
     gpusort --explain -S 20K -T one lines
 ok_says 'how much is sorted at a time, of numbers' \
-    '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts stored in one \([0-9.]+ [KMGT]iB free\)$' -- \
+    '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts stored in one(, which is memory)? \([0-9.]+ [KMGT]iB free\)$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted"
 truncate -s 4M zeros.f64
 ok_says 'many parts, some of which are merged first' '^memory .* at least [0-9.]+ [KM]iB of sorted parts stored in one ' -- \
     gpusort --explain -S 1K -T one zeros.f64
 ok_says 'a model that does not know of parts' '^model .* transfers included, if all fitted in memory$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted"
-ok_says 'parts and output that share the free space' '^memory .* in one \([0-9.]+ [KMGT]iB free there for these and the output\)$' -- \
+ok_says 'parts and output that share the free space' '^memory .* in one(, which is memory)? \([0-9.]+ [KMGT]iB free for these and the output\)$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted" -o one/sorted.f64
 ok_says 'short numbers are counted' '^memory .* numbers at a time, which are counted$' -- \
     gpusort --explain -S 20K -T one --format=raw --type=u16 "$unsorted"

@@ -351,6 +351,20 @@ else
             cmp memory/out sorted.f64 && grep -q "\"name\":\"space\"" trace.json'
     refused 'no space for a large output' 'memory/out: 17600000 bytes will be written there, and [0-9]+ are free: use another file system$' -- \
         in_memory 12m bash -c 'ranks 3 --parallel=2 large.f64 -o memory/out'
+    gpusort --output-format=text large.f64 -o large.txt
+    early="^gpusort: temporary file in 'memory' \(-T\): [0-9]+ bytes will be written there, and 12582912 are free"
+    refused 'no space for the parts of two ranks' "$early" -- \
+        in_memory 12m bash -c 'ranks 2 -S 4M -T memory large.f64 -o "$1"' - "$target"
+    refused 'no space for the parts of lines of two ranks' "$early" -- \
+        in_memory 12m bash -c 'ranks 2 -S 4M -T memory -n large.txt -o "$1"' - "$target"
+    refused 'no space for the parts and the output of two ranks' \
+        "^gpusort: temporary file in 'memory' \(-T\) and the output: 35200000 bytes will be written there," -- \
+        in_memory 30m bash -c 'ranks 2 -S 4M -T memory large.f64 -o memory/out'
+    explained='^memory .*, 16\.8 MiB of sorted parts of all ranks of this host stored in memory, which is memory'
+    ok_says 'the space that the parts of two ranks take, explained' "$explained \(12.0 MiB free: too little\)" -- \
+        in_memory 12m bash -c 'ranks 2 --explain -S 4M -T memory large.f64'
+    ok_file 'parts of two ranks, and space for them' got sorted.f64 -- \
+        in_memory 20m bash -c 'ranks 2 -S 4M -T memory large.f64 -o got'
 fi
 
 refused 'rank 0 of PMIx, if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
