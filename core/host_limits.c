@@ -388,7 +388,8 @@ bool memory_watch_grow(struct memory_watch *watch, size_t bytes, bool sorts_on)
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
                           size_t buffers_bytes)
 {
-    const size_t taken = PROGRAM_BYTES + threads * THREAD_BYTES + buffers_bytes;
+    const size_t taken =
+        PROGRAM_BYTES + limits->other_bytes + threads * THREAD_BYTES + buffers_bytes;
     const size_t bytes = limits->host_bytes;
     return bytes / 2 > taken ? bytes - taken : bytes / 2;
 }

@@ -13,6 +13,7 @@
 struct memory_limits {
     size_t host_bytes;              /* of the host's memory */
     const char *host_reason;        /* of host_bytes, for people */
+    size_t other_bytes;             /* of host_bytes, taken by MPI */
     size_t device_bytes;            /* of a GPU's memory */
     bool device_said;               /* given by the user; else all that the GPU has */
     const char *const *directories; /* for spilled runs, used in turns */

@@ -198,6 +198,9 @@ static uint64_t output_beside_sort(const struct job *job)
     return bytes > 0 ? bytes : job->input_bytes;
 }
 
+/* Memory of a rank that MPI takes: up to 9 MiB with Open MPI 4.1. */
+#define MPI_BYTES ((size_t)10 << 20)
+
 /* An input of up to SMALL_INPUT_BYTES takes less than SMALL_INPUT_MEMORY, even if each of its bytes
  * is a line. */
 #define SMALL_INPUT_BYTES ((uint64_t)1 << 20)
@@ -270,6 +273,7 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
     }
     if (memory->host_bytes > most)
         memory->host_bytes = most;
+    memory->other_bytes = job->group ? MPI_BYTES : 0;
     choose_parts(job);
     leave_room_for_files(job, available);
     memory_plan(is_small ? 0 : memory->host_bytes, job->group ? job->group->host_size : 1);

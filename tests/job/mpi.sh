@@ -367,6 +367,15 @@ else
         in_memory 20m bash -c 'ranks 2 -S 4M -T memory large.f64 -o got'
 fi
 
+# 26 MB for each rank, which are sorted in parts.
+if [ "$is_sanitized" = yes ]; then
+    skip 'the memory of ranks' 'a sanitizer takes memory itself'
+else
+    ranks 2 --parallel=1 --stats=json -S 48M large.f64 large.f64 large.f64 -o got 2>stats
+    ok_json 'the memory of ranks is at most -S' \
+        "s['ranks'] and all(rank['memory_bytes'] <= 48 << 20 for rank in s['ranks'])" stats
+fi
+
 refused 'rank 0 of PMIx, if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
     env PMIX_RANK=0 "$GPUSORT" four.u32 -o "$target"
 refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which the MPI of .*mpi.so finds 1: .*; if each .*, unset PMI_SIZE$' -- \
