@@ -281,12 +281,14 @@ static void print_choice(FILE *stream, const char *prefix, const struct plan *pl
 
 static void print_top(FILE *stream, const char *prefix, const struct job *job)
 {
+    const bool selects = sort_spec_selects(&job->sort), is_in_parts = job->part_count != SIZE_MAX;
     if (!job->sort.is_top)
         return;
     fprintf(stream, "%stop        the first %zu (%s)\n", prefix, job->sort.top,
-            job->keep_lines                 ? "all lines are sorted"
-            : sort_spec_selects(&job->sort) ? "the others are dropped as they are read"
-                                            : "all are sorted, as these are most of them");
+            job->keep_lines          ? "all lines are sorted"
+            : selects && is_in_parts ? "all are sorted, as these are too many for the memory"
+            : selects                ? "the others are dropped as they are read"
+                                     : "all are sorted, as these are most of them");
 }
 
 /* Prints a size in the largest unit in which it is at least 1. */

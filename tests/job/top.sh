@@ -217,6 +217,9 @@ for word in '' -1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e+ e3 1e3K 1Kb 1KI K 1_000 0x10 
     refused "--top='$word' is no number" 'invalid number of items' -- gpusort --top="$word" -o "$target" few.f64
 done
 ok_says '--explain says what is kept' '^top +the first 2 \(the others are dropped' -- gpusort --explain --top=2 few.f64
+head -c 400000 /dev/zero >zeros.f64
+ok_says '--explain says that memory does not hold what is kept' '^top +the first 1000 \(all are sorted, as these are too many' -- \
+    gpusort --device=cpu --explain --top=1000 -S 1K zeros.f64
 ok_says '--explain says so when most are kept' '^top +the first 9 \(all are sorted' -- gpusort --explain --top=9 few.f64
 ok_says '--explain gives the reason for the CPU' '^device +cpu: .*as fast as they are read' -- \
     gpusort --explain --top=2 few.f64
