@@ -2,6 +2,7 @@
 /* line_compare.c - see line_compare.h. */
 #include "formats/lines/line_compare.h"
 
+#include "core/byte_words.h"
 #include "core/line/line_key.h"
 #include "formats/number/number_key.h"
 
@@ -164,18 +165,60 @@ static int compare_keys(enum line_kind kind, struct line_span a, struct line_spa
     return is_x_exact && is_y_exact ? 0 : compare_numbers(kind, a, b);
 }
 
+/* The fields of a line from one of them on. */
+struct fields {
+    const char *text, *end;
+    size_t first; /* number of the field that begins at `text` */
+};
+
+/* As line_key_span(), but searches from left->text on. The next key usually is in a later field, so
+ * *left is moved to the field after this key. */
+static struct line_span find_key(const struct line_order *order, const struct line_key *key,
+                                 const char *line, struct fields *left)
+{
+    if (key->begin.field < left->first ||
+        (key->end_kind != LINE_END_OF_LINE && key->end.field < left->first)) {
+        left->text = line;
+        left->first = 0;
+    }
+    struct line_key near = *key;
+    near.begin.field -= left->first;
+    near.end.field -= left->first;
+    const struct line_span span =
+        line_key_find(order->separator, &near, left->text, (size_t)(left->end - left->text));
+    if (key->end_kind == LINE_END_OF_FIELD && span.length > 0) {
+        left->text = span.text + span.length;
+        left->first = key->end.field + 1;
+        left->text += order->separator != LINE_SEPARATOR_BLANKS && left->text < left->end;
+    }
+    return span;
+}
+
+/* Lines that are compared often begin with the same bytes. A key that ends before the first
+ * difference is found in one line only, as it is the same in both. */
 int line_compare(const struct line_order *order, size_t first, const char *a, size_t a_length,
                  const char *b, size_t b_length)
 {
+    const size_t common = bytes_common(a, b, a_length < b_length ? a_length : b_length);
+    if (common == a_length && common == b_length)
+        return 0;
+    struct fields a_left = {a, a + a_length, 0}, b_left = {b, b + b_length, 0};
     for (size_t i = first; i < order->key_count; i++) {
         const struct line_key *const key = &order->keys[i];
-        const int found = compare_keys(key->kind, line_key_span(order, key, a, a_length),
-                                       line_key_span(order, key, b, b_length));
+        const struct line_span x = find_key(order, key, a, &a_left);
+        if (x.text + x.length < a + common) {
+            b_left.text = b + (a_left.text - a);
+            b_left.first = a_left.first;
+            continue;
+        }
+        const int found = compare_keys(key->kind, x, find_key(order, key, b, &b_left));
         if (found != 0)
             return (found > 0) != key->reverse ? 1 : -1;
     }
-    const int found = line_order_is_stable(order) ? 0 : compare_bytes(a, a_length, b, b_length);
-    return found == 0 ? 0 : (found > 0) != order->reverse ? 1 : -1;
+    if (line_order_is_stable(order))
+        return 0;
+    const int found = compare_bytes(a + common, a_length - common, b + common, b_length - common);
+    return (found > 0) != order->reverse ? 1 : -1;
 }
 
 bool line_image_make(const struct line_order *order, const char *text, size_t length,
@@ -196,12 +239,12 @@ int line_image_compare_equal(const struct line_order *order, const struct line_w
                              const struct line_with_image *b)
 {
     const struct line_key *const key = &order->keys[0];
-    /* Equal lines are found without reading their numbers, which may take long. */
-    if (key->kind != LINE_BYTES &&
-        (a->text == b->text ||
-         (a->length == b->length && memcmp(a->text, b->text, a->length) == 0)))
-        return 0;
     if (!a->is_exact || !b->is_exact) {
+        /* Equal lines are found without reading their numbers, which may take long. */
+        if (key->kind != LINE_BYTES &&
+            (a->text == b->text ||
+             (a->length == b->length && memcmp(a->text, b->text, a->length) == 0)))
+            return 0;
         const struct line_span x =
             a->key.text ? a->key : line_key_span(order, key, a->text, a->length);
         const struct line_span y =
@@ -212,7 +255,7 @@ int line_image_compare_equal(const struct line_order *order, const struct line_w
         if (found != 0)
             return (found > 0) != key->reverse ? 1 : -1;
     }
-    return line_order_is_by_bytes(order)
+    return line_order_has_one_key(order)
                ? 0
                : line_compare(order, 1, a->text, a->length, b->text, b->length);
 }
