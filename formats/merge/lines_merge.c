@@ -358,9 +358,29 @@ static bool check_lines_kept(const struct merger *merger, struct sink *sink, str
            sink_fail_proof(sink, "the lines written are not those that were read", error);
 }
 
+/* Returns true if the lines keep their order: those of a single input, as in sort -m. The order of
+ * runs is checked, and so are numbers that are required. */
+static bool keeps_order(const struct lines_merge *merge)
+{
+    return merge->count == 1 && !merge->are_sorted && !merge->order->unique &&
+           merge->order->keys[0].kind != LINE_STRICT;
+}
+
+/* Merges, in one round after another. */
+static bool run_rounds(struct merger *merger, struct sink *sink, struct error *error)
+{
+    bool found;
+    if (!begin_round(merger, &found, error))
+        return false;
+    while (found)
+        if (!run_round(merger, sink, error) || !begin_round(merger, &found, error))
+            return false;
+    return true;
+}
+
 bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error *error)
 {
-    bool ok = false, found;
+    bool ok = false;
     struct merger merger = {
         .merge = merge,
         .inputs = {.texts = {.order = merge->order,
@@ -373,15 +393,13 @@ bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error 
                    .are_sorted = merge->are_sorted},
     };
     TRY(open_inputs(&merger, error));
-    TRY(begin_round(&merger, &found, error));
-    while (found) {
-        TRY(run_round(&merger, sink, error));
-        TRY(begin_round(&merger, &found, error));
-    }
+    TRY(keeps_order(merge) ? merge_input_copy(&merger.inputs, sink, &merger.sum, error)
+                           : run_rounds(&merger, sink, error));
     merge->lines = merger.inputs.lines;
     merge->bytes = merger.inputs.bytes;
     for (size_t i = 0; merge->source_sums && i < merge->count; i++)
         merge->source_sums[i] = merger.inputs.inputs[i].block.read.sum;
+    check_sum_add(&merger.sum, merger.inputs.left_out);
     ok = check_lines_kept(&merger, sink, error);
 done:
     close_inputs(&merger);

@@ -200,10 +200,12 @@ struct piece {
     size_t input;
     size_t begin, end;
     size_t count; /* number of these lines */
+    size_t made;  /* number of their items */
     size_t first; /* item of the first of them, before lines that follow others are removed */
     size_t text_begin, text_end; /* offsets of the lines; without lines, of the next one */
     size_t bad_item;             /* the first line that is not a number; SIZE_MAX: none */
     bool is_disordered;
+    struct check_sum left_out; /* of lines without an item */
 };
 
 static size_t count_pieces(const struct merge_inputs *inputs)
@@ -263,8 +265,20 @@ static void place_lines(const struct merge_inputs *inputs, struct piece *pieces,
     }
 }
 
+/* Returns the sum of the lines from the end of `line` up to `end`, which have no items. */
+static struct check_sum sum_left_out(const struct line_block *block,
+                                     const struct line_with_image *line, const char *end)
+{
+    const char *const begin = line->text + line->length + 1;
+    const uint64_t position = block->position + (size_t)(begin - block->text);
+    if (begin == end)
+        return (struct check_sum){0, 0};
+    return text_check_sum(position, begin, (size_t)(end - begin));
+}
+
 /* Makes the items of the piece, up to a line that is not a number. Each line is compared with the
- * line before it while its key is known. */
+ * line before it while its key is known. With a unique order, a line that equals it gets no item,
+ * so that the merge does not read it again. */
 static void make_items(const struct merge_inputs *inputs, struct piece *piece)
 {
     const struct line_order *const order = inputs->texts.order;
@@ -272,10 +286,12 @@ static void make_items(const struct merge_inputs *inputs, struct piece *piece)
     const char *const text = input->block.text;
     struct key_index *const items = input->items + piece->first;
     size_t offset = piece->text_begin, from = piece->begin; /* the first line ends after it */
+    size_t made = 0;
     bool is_disordered = false;      /* not in the piece: another thread uses its cache line */
-    struct line_with_image lines[2]; /* this one and the one before */
+    struct line_with_image lines[2]; /* this one and the one before that has an item */
+    struct check_sum left_out = {0, 0};
     for (size_t k = 0; k < piece->count; k++) {
-        struct line_with_image *const line = &lines[k % 2], *const before = &lines[(k + 1) % 2];
+        struct line_with_image *const line = &lines[made % 2], *const before = &lines[!(made % 2)];
         const char *const end =
             memchr(text + from, input->block.terminator, input->block.bytes - from);
         const size_t length = (size_t)(end - text) - offset;
@@ -283,16 +299,30 @@ static void make_items(const struct merge_inputs *inputs, struct piece *piece)
             piece->bad_item = piece->first + k;
             break;
         }
-        items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length,
-                              line->is_exact, line->image);
-        if (k > 0 && !is_disordered)
-            is_disordered = inputs->are_sorted ? before->image > line->image
-                                               : line_image_compare(order, before, line) > 0;
+        int found = -1;
+        if (made > 0 && !is_disordered) {
+            if (!inputs->are_sorted)
+                found = line_image_compare(order, before, line);
+            else if (before->image > line->image)
+                found = 1;
+        }
+        is_disordered |= found > 0;
+        if (found != 0 || !order->unique) {
+            if (made > 0)
+                check_sum_add(&left_out, sum_left_out(&input->block, before, line->text));
+            items[made++] = merge_item(inputs->texts.text_shift, piece->input, offset, length,
+                                       line->is_exact, line->image);
+        }
         offset += length + 1;
         from = offset;
     }
+    if (made > 0)
+        check_sum_add(&left_out,
+                      sum_left_out(&input->block, &lines[(made - 1) % 2], text + offset));
+    piece->made = made;
     piece->text_end = offset;
     piece->is_disordered = is_disordered;
+    piece->left_out = left_out;
 }
 
 static void make_all_items(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
@@ -318,7 +348,7 @@ static bool refuse_line(const struct merge_inputs *inputs, const struct piece *p
  * If all items before are merged, the piece begins a new sequence. Of inputs that are known to be
  * in order the keys alone are compared: a run may have changed on disk, and item_merge() relies on
  * the order of its arrays. The proof fails then. */
-static void append_items(const struct merge_inputs *inputs, struct merge_input *input,
+static void append_items(struct merge_inputs *inputs, struct merge_input *input,
                          const struct piece *piece)
 {
     const struct key_index *const items = input->items + piece->first;
@@ -328,23 +358,31 @@ static void append_items(const struct merge_inputs *inputs, struct merge_input *
         (inputs->are_sorted ? end[-1].key <= items[0].key
                             : merge_item_compare(&inputs->texts, end[-1], items[0]) <= 0);
     if (goes_on && !piece->is_disordered) {
-        memmove(end, items, piece->count * sizeof *items);
-        input->item_count += piece->count;
+        memmove(end, items, piece->made * sizeof *items);
+        input->item_count += piece->made;
+        check_sum_add(&inputs->left_out, piece->left_out);
         return;
     }
-    /* The line that others follow is measured once: it may be long, and they may be many. */
+    /* The line that others follow is measured once: it may be long, and they may be many. A line
+     * that make_items() left out follows too: it is compared again when it is merged. */
     struct line_with_image last = {0};
     if (input->item_count > 0)
         merge_item_set_line(&inputs->texts, end[-1], &last);
-    for (size_t i = 0; i < piece->count; i++) {
+    for (size_t i = 0; i < piece->made; i++) {
         struct line_with_image line;
         merge_item_set_line(&inputs->texts, items[i], &line);
-        if (input->item_count > 0 && line_image_compare(inputs->texts.order, &last, &line) > 0) {
-            input->items[input->item_count - 1].index |= MERGE_IS_FOLLOWED;
-            continue;
+        const bool follows =
+            input->item_count > 0 && line_image_compare(inputs->texts.order, &last, &line) > 0;
+        const size_t line_end = (size_t)(line.text - input->block.text) + line.length + 1;
+        const size_t next = i + 1 < piece->made
+                                ? merge_item_offset(inputs->texts.text_shift, items[i + 1])
+                                : piece->text_end;
+        if (!follows) {
+            input->items[input->item_count++] = items[i];
+            last = line;
         }
-        input->items[input->item_count++] = items[i];
-        last = line;
+        if (follows || line_end < next)
+            input->items[input->item_count - 1].index |= MERGE_IS_FOLLOWED;
     }
 }
 
@@ -427,5 +465,24 @@ bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error)
     if (!make_pieces(inputs, error))
         return false;
     show_texts(inputs);
+    return true;
+}
+
+bool merge_input_copy(struct merge_inputs *inputs, struct sink *sink, struct check_sum *sum,
+                      struct error *error)
+{
+    struct line_block *const block = &inputs->inputs->block;
+    struct text_check written;
+    text_check_start(&written);
+    do {
+        if (!line_block_refill(block, block->bytes, error))
+            return false;
+        inputs->lines += bytes_count(block->text, block->bytes, block->terminator);
+        inputs->bytes += block->bytes;
+        text_check_begin_chunk(&written, block->text, block->position);
+        if (!sink_write_observed(sink, block->text, block->bytes, &written.tap, error))
+            return false;
+    } while (!block->ended);
+    check_sum_add(sum, written.sum);
     return true;
 }

@@ -29,7 +29,8 @@
  *
  * A line that belongs before an earlier line of its text has no item: it follows that line. A merge
  * that takes the least of the next lines of all texts, as sort -m does, takes it right after that
- * line, because no other line comes before it. So the items of any text are in order.
+ * line, because no other line comes before it. So the items of any text are in order. With a unique
+ * order, most lines that equal the line before them in their text are left out: they have no item.
  */
 
 /* The length in an item: its first 10 bits, and how many groups of three bits after them are
@@ -228,10 +229,11 @@ struct merge_inputs {
     struct merge_input *inputs;
     struct merge_texts texts; /* their text in memory that is not merged */
     unsigned threads;
-    unsigned useful_threads; /* out: number of threads that the active inputs keep busy */
-    uint64_t lines_before;   /* read from each source before; added to line numbers in messages */
-    bool are_sorted;         /* known to be in order; not checked */
-    uint64_t lines, bytes;   /* out: totals of all sources so far */
+    unsigned useful_threads;   /* out: number of threads that the active inputs keep busy */
+    uint64_t lines_before;     /* read from each source before; added to line numbers in messages */
+    bool are_sorted;           /* known to be in order; not checked */
+    uint64_t lines, bytes;     /* out: totals of all sources so far */
+    struct check_sum left_out; /* out: of the lines that are left out */
 };
 
 /* Opens an input with room for about `bytes` bytes of text and items, two thirds of it for
@@ -251,6 +253,10 @@ static inline bool merge_input_goes_on(const struct merge_input *input)
  * texts are active at first. With LINE_STRICT, a line that is not a number is an error that names
  * file and line. */
 bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error);
+
+/* Copies the only input to the sink: whole lines. Adds to the sum of the text written. */
+bool merge_input_copy(struct merge_inputs *inputs, struct sink *sink, struct check_sum *sum,
+                      struct error *error);
 
 /* ---- Cuts ----
  *

@@ -68,6 +68,7 @@ done
 ok_merges 'nothing' -n empty
 ok_merges 'empty inputs among others' -n empty in.1 empty in.2 empty
 ok_merges 'one input' -n in.1
+ok_merges 'one input that is not sorted' -n plain.1
 ok_merges 'the same input twice' -n in.1 in.1
 printf '1\n3' >open
 printf '2\n4' >open.2
@@ -96,6 +97,13 @@ rm giant digits.?
 awk 'BEGIN { for (b = 999; b >= 0; b--) for (i = 0; i < 512; i++) printf "%07d\n", b * 1000 + i }' >lower
 ok_merges 'lines that are lower where the input is read on' -n -S 64K lower open
 rm lower
+# Lines that are repeated, some of them spelled differently. Twice the same lines are not in order.
+for i in 1 2; do
+    awk -v i=$i 'BEGIN { for (k = 0; k < 60000; k++) print i * int(k / 7) (k % 3 ? "" : ".0") }' >again.$i
+    cat again.$i again.$i >twice.$i
+done
+ok_merges 'lines that are repeated, -n -u' -n -u again.?
+ok_merges 'lines that are repeated, -n -u, of inputs that are not sorted' -n -u twice.?
 # Lines whose first bytes are the same; some are the beginning of others.
 awk 'BEGIN { for (i = 0; i < 4000; i++) print substr("aaaaaaaaaaaaa", 1, i % 14) i * 7919 % 1009 % (i % 70 + 1) }' >alike
 split -n r/4 alike alike.
