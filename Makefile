@@ -92,7 +92,8 @@ libraries = $(OPENMP) -lzstd -lm -ldl $(LDLIBS)
 cli_sources := $(wildcard cli/*.c cli/*/*.c)
 host_sources := $(wildcard $(foreach folder,job formats core cpu,$(addprefix $(folder)/,*.c *.cc */*.c \
 	*/*.cc)) cuda/*.c cuda/*/*.c)
-cuda_sources := $(wildcard cuda/*.cu cuda/*/*.cu)
+# Those without kernels are .cc files: nvcc takes longer for them, for each kind of GPU.
+cuda_sources := $(wildcard cuda/*.cu cuda/*/*.cu cuda/*/*.cc)
 
 objects = $(addprefix $(1)/,$(addsuffix .o,$(2)))
 host_objects := $(filter-out %/backends.c.o,$(call objects,$(BUILD),$(host_sources)))
@@ -151,6 +152,7 @@ $(BUILD)/%.cc.o: %.cc $(BUILD)/flags
 $(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc_flags
 	@mkdir -p $(@D)
 	$(compile_cuda) -c -o $@ $<
+$(BUILD)/cuda/%.cc.o: all_cppflags += -isystem $(CUDA_HOME)/include
 $(BUILD)/cli/options/version.c.o: $(BUILD)/commit
 $(BUILD)/cli/options/version.c.o: all_cppflags += -DGPUSORT_COMMIT='"$(commit)"'
 $(BUILD)/core/backends.cpu.o: core/backends.c $(BUILD)/flags

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_staging.cu - see cuda_staging.h. */
+/* cuda_staging.cc - see cuda_staging.h. */
 #include "cuda/engine/cuda_staging.h"
 
 #include "core/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_text_engine.cu - the engine of lines; see cuda_engine.h.
+/* cuda_text_engine.cc - the engine of lines; see cuda_engine.h.
  *
  *   lend, take: pinned slots -> the text, contiguous on the device
  *   sort: the text's lines -> items in input order, a few of them keyed by the helper

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_engine.cu - the engine of items; see cuda_engine.h.
+/* cuda_engine.cc - the engine of items; see cuda_engine.h.
  *
  *   lend: a pinned slot -> take: starts a copy to the device
  *   sort: waits for the copies -> gathers the segments -> runs the path's kernels, timed by events

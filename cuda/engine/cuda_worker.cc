@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_worker.cu - see cuda_worker.h. */
+/* cuda_worker.cc - see cuda_worker.h. */
 #include "cuda/engine/cuda_worker.h"
 
 #include "core/early_exit.h"

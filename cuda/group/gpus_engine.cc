@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus_engine.cu - the engine for items of several GPUs of one host.
+/* gpus_engine.cc - the engine for items of several GPUs of one host.
  *
  *   lend, take: a chunk of the GPU that has the smallest part of its items so far
  *   sort:       each GPU sorts its part -> exchange (gpus_exchange.cu) -> each GPU has its range
  *   give:       the chunks of the first GPU, then the chunks of the second ...
  *
- * Each GPU has an engine of cuda_engine.cu, with its own memory and ring of pinned buffers. The
+ * Each GPU has an engine of cuda_engine.cc, with its own memory and ring of pinned buffers. The
  * GPUs get parts in proportion to their memory. A range is as large as the part, so the memory of a
  * GPU is that of a sort of its part. If only the first items are wanted, each GPU finds the first
  * items of its part, and the ranges are cut from the first of all items.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_memory.cu - see cuda_memory.h. */
+/* cuda_memory.cc - see cuda_memory.h. */
 #include "cuda/engine/cuda_memory.h"
 
 #include "core/trace.h"
