@@ -256,10 +256,11 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
     const size_t most = process_most(job);
     const bool is_small = options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES;
     size_t available = SIZE_MAX;
-    if (!is_small) { /* before anything is read */
-        available = memory_available(job->sort.threads);
+    if (!is_small) {
+        (void)memory_at_start(); /* before anything is read */
         memory->has_parts_in_memory = are_in_memory(memory);
         memory->has_output_in_memory = has_output_in_memory(job->output.path);
+        available = memory_available(job->sort.threads);
     }
     if (options->memory.host.is_said) {
         memory->host_bytes = options->memory.host.bytes;
