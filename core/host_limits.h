@@ -56,7 +56,7 @@ bool memory_holds(size_t bytes);
 size_t memory_ahead_most(void);
 
 /* Minimum memory of a job, beside files in memory. */
-#define MEMORY_LEAST ((size_t)16 << 20)
+#define MEMORY_LEAST ((size_t)20 << 20)
 
 /* Returns the maximum bytes of files in memory (tmpfs) beside a job: memory_at_start() without
  * MEMORY_LEAST. SIZE_MAX: not known, or they may be swapped out. */

@@ -321,17 +321,17 @@ with open("numbers", "w") as file:
         # shellcheck disable=SC2016 # expanded by the shell that it starts
         ok_output 'lines to a file in memory, in a container' up -- in_group unshare --map-root-user --mount bash -c \
             'mount -t tmpfs none one && "$0" -n -T . down -o one/out && cat one/out' "$GPUSORT"
-        # 64 MB, which are sorted in parts and merged.
+        # 60 MB, which are sorted in parts and merged.
         to_memory=(in_group unshare --map-root-user --mount bash -c
             'mount -t tmpfs none one && "$0" --device=cpu --format=raw --type=u64 -T . "$@" -o one/out && cat one/out'
             "$GPUSORT")
-        head -c 64000000 /dev/zero >zeros
+        head -c 60000000 /dev/zero >zeros
         ok_output 'numbers to a file in memory, in a container' zeros -- "${to_memory[@]}" zeros
         refused 'numbers to a file in memory that a container has no room for' \
-            '^gpusort: one/out: 128000000 bytes will be written there, which is memory, and [0-9]+ are free' -- \
+            '^gpusort: one/out: 120000000 bytes will be written there, which is memory, and [0-9]+ are free' -- \
             "${to_memory[@]}" zeros zeros
         refused 'a file in memory that leaves too little to sort' \
-            '^gpusort: one/out: 80000000 bytes will be written there, which is memory, and 6[0-9]{7} are free beside' -- \
+            '^gpusort: one/out: 76000000 bytes will be written there, which is memory, and [56][0-9]{7} are free beside' -- \
             "${to_memory[@]}" <(head -c 16000000 zeros) zeros
         rm zeros
     else
