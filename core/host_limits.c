@@ -340,13 +340,20 @@ static bool has_swap(void)
     return sysinfo(&machine) != 0 || machine.totalswap > 0;
 }
 
+#define LEAST_BYTES ((size_t)20 << 20)
+
+size_t memory_least(unsigned ranks)
+{
+    return ranks > 0 ? ranks * (LEAST_BYTES + MEMORY_OF_MPI) : LEAST_BYTES;
+}
+
 /* The system takes 576 bytes for each 64 pages of a file. */
-size_t memory_for_files(void)
+size_t memory_for_files(unsigned ranks)
 {
     const size_t memory = memory_at_start();
     if (memory == 0 || has_swap())
         return SIZE_MAX;
-    return (memory - smaller(memory, MEMORY_LEAST)) / 256 * 255;
+    return (memory - smaller(memory, memory_least(ranks))) / 256 * 255;
 }
 
 /* What memory_plan() has set. */

@@ -55,12 +55,16 @@ bool memory_holds(size_t bytes);
  * in memory to sort: an eighth of memory_at_start(). */
 size_t memory_ahead_most(void);
 
-/* Minimum memory of a job, beside files in memory. */
-#define MEMORY_LEAST ((size_t)20 << 20)
+/* Memory of an MPI rank that MPI takes: up to 9 MiB with Open MPI 4.1. */
+#define MEMORY_OF_MPI ((size_t)10 << 20)
+
+/* Returns the minimum memory of a job beside files in memory, of `ranks` ranks. 0: there is no MPI.
+ */
+size_t memory_least(unsigned ranks);
 
 /* Returns the maximum bytes of files in memory (tmpfs) beside a job: memory_at_start() without
- * MEMORY_LEAST. SIZE_MAX: not known, or they may be swapped out. */
-size_t memory_for_files(void);
+ * memory_least(). SIZE_MAX: not known, or they may be swapped out. */
+size_t memory_for_files(unsigned ranks);
 
 /* Observes the free memory while a file in memory grows, because the system ends a process that
  * needs more than there is. Starts as zeros. */

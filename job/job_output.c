@@ -155,7 +155,7 @@ uint64_t job_spilled_bytes(const struct job *job)
 bool job_has_memory(const struct job *job, uint64_t output, uint64_t spilled, struct error *error)
 {
     const struct memory_limits *const memory = &job->memory;
-    const size_t room = memory_for_files();
+    const size_t room = memory_for_files(job->group ? job->group->host_size : 0);
     const char *const path = job->output.path ? job->output.path : "standard output";
     output = memory->has_output_in_memory ? output : 0;
     spilled = memory->has_parts_in_memory ? spilled : 0;

@@ -198,9 +198,6 @@ static uint64_t output_beside_sort(const struct job *job)
     return bytes > 0 ? bytes : job->input_bytes;
 }
 
-/* Memory of a rank that MPI takes: up to 9 MiB with Open MPI 4.1. */
-#define MPI_BYTES ((size_t)10 << 20)
-
 /* An input of up to SMALL_INPUT_BYTES takes less than SMALL_INPUT_MEMORY, even if each of its bytes
  * is a line. */
 #define SMALL_INPUT_BYTES ((uint64_t)1 << 20)
@@ -239,7 +236,8 @@ static void leave_room_for_files(struct job *job, size_t available)
     const bool is_known = parts != SIZE_UNKNOWN && output != SIZE_UNKNOWN;
     const uint64_t files = is_known ? parts + output : available / 2;
     const size_t left = files < available ? available - (size_t)files : 0;
-    const size_t most = rank_part(job, left > MEMORY_LEAST ? left : MEMORY_LEAST);
+    const size_t least = memory_least(job->group ? job->group->host_size : 0);
+    const size_t most = rank_part(job, left > least ? left : least);
     if (files == 0 || available == SIZE_MAX || memory->host_bytes <= most)
         return;
     memory->host_bytes = most;
@@ -274,7 +272,7 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
     }
     if (memory->host_bytes > most)
         memory->host_bytes = most;
-    memory->other_bytes = job->group ? MPI_BYTES : 0;
+    memory->other_bytes = job->group ? MEMORY_OF_MPI : 0;
     choose_parts(job);
     leave_room_for_files(job, available);
     memory_plan(is_small ? 0 : memory->host_bytes, job->group ? job->group->host_size : 1);

@@ -304,9 +304,10 @@ static void print_bytes(FILE *stream, uint64_t bytes)
 
 /* Prints how much is free for `bytes` bytes. A job that has too little is refused. in_memory: the
  * bytes of them that will be stored in memory. */
-static void print_free(FILE *stream, uint64_t bytes, uint64_t in_memory, uint64_t free_bytes)
+static void print_free(FILE *stream, const struct job *job, uint64_t bytes, uint64_t in_memory,
+                       uint64_t free_bytes)
 {
-    const uint64_t memory = memory_for_files();
+    const uint64_t memory = memory_for_files(job->group ? job->group->host_size : 0);
     const bool is_short = in_memory > memory;
     print_bytes(stream, is_short && memory < free_bytes ? memory : free_bytes);
     fprintf(stream, "%s free%s", is_short ? " of memory" : "",
@@ -333,7 +334,7 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
         fprintf(stream, ", ");
         print_bytes(stream, bytes);
         fprintf(stream, " of ");
-        print_free(stream, bytes, job->memory.has_output_in_memory ? bytes : 0, free_bytes);
+        print_free(stream, job, bytes, job->memory.has_output_in_memory ? bytes : 0, free_bytes);
     }
     fprintf(stream, "\n");
     if (job->output.is_in_place)
@@ -384,7 +385,7 @@ static void print_directories(FILE *stream, const struct job *job)
                             find_on_system(memory, device) < memory->directory_count;
     needed += has_output && needed > 0 ? output : 0;
     fprintf(stream, "%s (", memory->has_parts_in_memory ? ", which is memory" : "");
-    print_free(stream, needed, in_memory, free_bytes);
+    print_free(stream, job, needed, in_memory, free_bytes);
     fprintf(stream, "%s)", has_output ? " for these and the output" : "");
 }
 
