@@ -161,13 +161,17 @@ static bool parse_descr(struct header *header)
         return error_set(header->error,
                          "%s: dtype '%.*s' is not a number type that gpusort sorts%s", header->file,
                          shown, dtype.data, describe_conversion(dtype));
-    const bool is_bf16 = layout->type->id == KEY_TYPE_bf16;
-    if (is_bf16 && wanted != layout->type && memchr(dtype.data, 'V', dtype.bytes))
+    const bool is_void = layout->type->numpy_letter == 'V'; /* a type that NumPy does not have */
+    if (is_void && wanted && wanted->numpy_letter == 'V' && wanted->bytes == layout->type->bytes)
+        layout->type = wanted;
+    else if (is_void && memchr(dtype.data, 'V', dtype.bytes))
         return error_set(header->error,
-                         "%s: dtype '%.*s' means 2 bytes of no type; if they are bfloat16, use "
-                         "--type=bf16",
-                         header->file, shown, dtype.data);
-    if (is_bf16 || layout->type->kind == KEY_TIME)
+                         "%s: dtype '%.*s' means %u byte%s of no type; if they are %s, use "
+                         "--type=%s",
+                         header->file, shown, dtype.data, layout->type->bytes,
+                         layout->type->bytes == 1 ? "" : "s", layout->type->numpy_name,
+                         layout->type->name);
+    if (is_void || layout->type->kind == KEY_TIME)
         keep_descr(layout, dtype);
     return true;
 }

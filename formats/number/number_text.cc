@@ -16,6 +16,8 @@
  * found by trying.
  */
 #include "formats/number/number_text.h"
+
+#include "core/key_order.h"
 #include "formats/number/number_scan.h"
 
 #include <cfenv>
@@ -87,35 +89,44 @@ enum number_status parse_float(const char *text, size_t length, uint64_t *bits)
     return NUMBER_OK;
 }
 
-/* ---- f16 and bf16: 1 sign bit, exponent_bits, the rest ---- */
+/* ---- Small floats, of 1 or 2 bytes, such as f16 and bf16: sign, exponent, significand ---- */
+
+int significand_bits_of(const struct key_type *type)
+{
+    return 8 * (int)type->bytes - 1 - (int)type->exponent_bits;
+}
+
+int bias_of(const struct key_type *type)
+{
+    return (1 << (type->exponent_bits - 1)) - 1;
+}
 
 /* Returns a positive value, in units of the last place that small floats near it have. Sets
  * *exponent: a unit is 2^(*exponent - significand bits). */
-double units_of_small_float(double value, unsigned exponent_bits, int *exponent)
+double units_of_small_float(const struct key_type *type, double value, int *exponent)
 {
-    const int least = 2 - (1 << (exponent_bits - 1)), significand_bits = 15 - (int)exponent_bits;
+    const int least = 1 - bias_of(type);
     frexp(value, exponent);
     *exponent = *exponent - 1 < least ? least : *exponent - 1;
-    return ldexp(value, significand_bits - *exponent);
+    return ldexp(value, significand_bits_of(type) - *exponent);
 }
 
 /* Returns the bits of the small float nearest to a positive value, ties to even. For a value out of
  * range these are the bits of infinity, or more. */
-uint64_t round_to_small_float(double value, unsigned exponent_bits)
+uint64_t round_to_small_float(const struct key_type *type, double value)
 {
-    const unsigned significand_bits = 15 - exponent_bits;
-    const int bias = (1 << (exponent_bits - 1)) - 1;
     int exponent;
-    const double units = nearbyint(units_of_small_float(value, exponent_bits, &exponent));
+    const double units = nearbyint(units_of_small_float(type, value, &exponent));
     /* The hidden bit, if there is one, adds 1 to the exponent field; so does a carry. */
-    return ((uint64_t)(exponent + bias - 1) << significand_bits) + (uint64_t)units;
+    return ((uint64_t)(exponent + bias_of(type) - 1) << significand_bits_of(type)) +
+           (uint64_t)units;
 }
 
 /* Returns whether the positive value is halfway between two small floats. */
-bool is_halfway(double value, unsigned exponent_bits)
+bool is_halfway(const struct key_type *type, double value)
 {
     int exponent;
-    const double units = units_of_small_float(value, exponent_bits, &exponent);
+    const double units = units_of_small_float(type, value, &exponent);
     return units - floor(units) == 0.5;
 }
 
@@ -138,8 +149,8 @@ double round_to_odd(const char *spelling)
 enum number_status parse_small_float(const struct key_type *type, const char *text, size_t length,
                                      uint64_t *bits)
 {
-    const uint64_t sign = 0x8000, quiet = (uint64_t)1 << (14 - type->exponent_bits);
-    const uint64_t infinity = sign - 2 * quiet;
+    const uint64_t sign = (uint64_t)1 << (8 * type->bytes - 1);
+    const uint64_t infinity = key_type_infinity(type);
     uint64_t wide;
     double value;
     const enum number_status status = parse_float<double_traits>(text, length, &wide);
@@ -150,18 +161,18 @@ enum number_status parse_small_float(const struct key_type *type, const char *te
     memcpy(&value, &wide, sizeof value);
     uint64_t magnitude;
     if (std::isnan(value)) {
-        magnitude = infinity | quiet;
+        magnitude = infinity | (uint64_t)1 << (significand_bits_of(type) - 1); /* quiet */
     } else if (std::isinf(value)) {
         magnitude = infinity;
     } else {
         struct number_scan scan;
         char spelling[NUMBER_SPELLING_MAX];
-        if (is_halfway(value, type->exponent_bits) && number_scan_text(text, length, &scan)) {
+        if (is_halfway(type, value) && number_scan_text(text, length, &scan)) {
             scan.negative = false;
             number_scan_spell(&scan, spelling);
             value = round_to_odd(spelling);
         }
-        magnitude = value > 0 ? round_to_small_float(value, type->exponent_bits) : 0;
+        magnitude = value > 0 ? round_to_small_float(type, value) : 0;
         if (magnitude >= infinity)
             return NUMBER_OUT_OF_RANGE;
     }
@@ -298,19 +309,18 @@ void digits_of_float(value_type value, struct decimal_digits *decimal)
 }
 
 /* Returns the value of the positive finite small float, which a double holds exactly. */
-double small_float_value(uint64_t bits, unsigned exponent_bits)
+double small_float_value(const struct key_type *type, uint64_t bits)
 {
-    const unsigned significand_bits = 15 - exponent_bits;
-    const int bias = (1 << (exponent_bits - 1)) - 1;
+    const int significand_bits = significand_bits_of(type);
     const int field = (int)(bits >> significand_bits);
     const uint64_t fraction = bits & ((1u << significand_bits) - 1);
     const uint64_t units = field == 0 ? fraction : fraction | 1u << significand_bits;
-    return ldexp((double)units, (field == 0 ? 1 : field) - bias - (int)significand_bits);
+    return ldexp((double)units, (field == 0 ? 1 : field) - bias_of(type) - significand_bits);
 }
 
 /* Returns whether the digits, with `step` added to the last one, read back as the number. If so,
  * sets *decimal. */
-bool digits_read_back(const struct decimal_digits *nearest, int step, unsigned exponent_bits,
+bool digits_read_back(const struct key_type *type, const struct decimal_digits *nearest, int step,
                       uint64_t bits, struct decimal_digits *decimal)
 {
     int units = 0;
@@ -322,7 +332,7 @@ bool digits_read_back(const struct decimal_digits *nearest, int step, unsigned e
     end = std::to_chars(end, text + sizeof text, nearest->point - nearest->count).ptr;
     double value = 0;
     std::from_chars(text, end, value);
-    if (value <= 0 || round_to_small_float(value, exponent_bits) != bits)
+    if (value <= 0 || round_to_small_float(type, value) != bits)
         return false;
     digits_of_float(value, decimal);
     return true;
@@ -331,10 +341,11 @@ bool digits_read_back(const struct decimal_digits *nearest, int step, unsigned e
 /* Finds the nearest of the shortest decimals, by trying lengths: 5 digits distinguish all f16, 4
  * all bf16. At a power of 2 the bound below is nearer than the bound above, so the decimal that
  * reads back may be the second nearest of its length. */
-void digits_of_small_float(uint64_t bits, unsigned exponent_bits, struct decimal_digits *decimal)
+void digits_of_small_float(const struct key_type *type, uint64_t bits,
+                           struct decimal_digits *decimal)
 {
-    const double value = small_float_value(bits, exponent_bits);
-    const bool is_power_of_2 = (bits << (1 + exponent_bits) & 0xffff) == 0;
+    const double value = small_float_value(type, bits);
+    const bool is_power_of_2 = (bits & ((1u << significand_bits_of(type)) - 1)) == 0;
     for (int precision = 1;; ++precision) {
         char text[NUMBER_TEXT_MAX];
         const std::to_chars_result result = std::to_chars(
@@ -343,7 +354,7 @@ void digits_of_small_float(uint64_t bits, unsigned exponent_bits, struct decimal
         digits_from_scientific(text, result.ptr, &nearest);
         for (const int step : {0, 1, -1})
             if ((step == 0 || is_power_of_2) &&
-                digits_read_back(&nearest, step, exponent_bits, bits, decimal))
+                digits_read_back(type, &nearest, step, bits, decimal))
                 return;
     }
 }
@@ -379,11 +390,9 @@ char *lay_out(const struct decimal_digits *decimal, char *out)
 
 size_t format_float(const struct key_type *type, uint64_t bits, char text[NUMBER_TEXT_MAX])
 {
-    const unsigned width = type->bytes * 8;
-    const uint64_t sign = (uint64_t)1 << (width - 1);
+    const uint64_t sign = (uint64_t)1 << (8 * type->bytes - 1);
     const uint64_t magnitude = bits & (sign - 1);
-    const uint64_t infinity = (((uint64_t)1 << type->exponent_bits) - 1)
-                              << (width - 1 - type->exponent_bits);
+    const uint64_t infinity = key_type_infinity(type);
     char *out = text;
     if (bits & sign)
         *out++ = '-';
@@ -404,7 +413,7 @@ size_t format_float(const struct key_type *type, uint64_t bits, char text[NUMBER
         memcpy(&value, &stored, sizeof value);
         digits_of_float(value, &decimal);
     } else {
-        digits_of_small_float(magnitude, type->exponent_bits, &decimal);
+        digits_of_small_float(type, magnitude, &decimal);
     }
     return (size_t)(lay_out(&decimal, out) - text);
 }

@@ -45,8 +45,8 @@ for type in $types; do
     sorts_each_way "$type" "$large"
 done
 
-for type in f16 bf16 f32 f64 datetime64 timedelta64; do
-    [[ " ${types//$'\n'/ } " == *" $type "* ]] || continue
+for type in $types; do
+    [ -e "$type.1000.nan" ] || continue
     for endian in little big; do
         refused "--nan=error refuses $type with a NaN or NaT, $endian-endian" \
             "number $(cat "$type.1000.nan") is a Na[NT]" -- gpusort --format=raw --type="$type" \

@@ -208,29 +208,38 @@ static void floats_are_read_back_and_shortest(void **state)
     }
 }
 
-/* ---- f16 and bf16 ---- */
+/* ---- f16, bf16 and other floats of 1 or 2 bytes ---- */
 
-/* Returns the value of 16 bits with `exponent_bits` exponent bits, by the definition of the
- * formats. */
-static double small_float(unsigned bits, unsigned exponent_bits)
+static unsigned sign_of(enum key_type_id id)
 {
-    const unsigned fraction_bits = 15 - exponent_bits;
-    const int field = (int)((bits & 0x7fff) >> fraction_bits);
+    return 1u << (8 * key_types[id].bytes - 1);
+}
+
+static unsigned infinity_of(enum key_type_id id)
+{
+    return sign_of(id) - (sign_of(id) >> key_types[id].exponent_bits);
+}
+
+/* Returns the value of the bits, by the definition of the formats. */
+static double small_float(enum key_type_id id, unsigned bits)
+{
+    const unsigned exponent_bits = key_types[id].exponent_bits;
+    const unsigned fraction_bits = 8 * key_types[id].bytes - 1 - exponent_bits;
+    const int field = (int)((bits & (sign_of(id) - 1)) >> fraction_bits);
     const int bias = (1 << (exponent_bits - 1)) - 1;
     const double fraction = ldexp(bits & ((1u << fraction_bits) - 1), -(int)fraction_bits);
     const double value = field == 0 ? ldexp(fraction, 1 - bias) : ldexp(1 + fraction, field - bias);
-    return bits >> 15 ? -value : value;
+    return bits & sign_of(id) ? -value : value;
 }
 
 /* The written decimal is between the middles to both neighbours. No decimal of fewer digits is. */
 static void check_small_float(enum key_type_id id, unsigned bits)
 {
-    const unsigned exponent_bits = key_types[id].exponent_bits;
     char text[NUMBER_TEXT_MAX + 1];
     check_round_trip(id, bits, text);
-    const double value = small_float(bits, exponent_bits), written = strtod(text, NULL);
-    const double above = (value + small_float(bits + 1, exponent_bits)) / 2;
-    const double below = (value + small_float(bits - 1, exponent_bits)) / 2;
+    const double value = small_float(id, bits), written = strtod(text, NULL);
+    const double above = (value + small_float(id, bits + 1)) / 2;
+    const double below = (value + small_float(id, bits - 1)) / 2;
     if (written < below || written > above)
         fail_msg("%s %04x, %.9g, is written as %s", key_types[id].name, bits, value, text);
     const int digits = significant_digits(text);
@@ -249,11 +258,10 @@ static void check_small_read(enum key_type_id id, const char *sign, const char *
 {
     char number[1024];
     uint64_t read = 0;
-    const unsigned infinity = id == KEY_TYPE_f16 ? 0x7c00 : 0x7f80;
-    const enum number_status wanted = bits < infinity ? NUMBER_OK : NUMBER_OUT_OF_RANGE;
+    const enum number_status wanted = bits < infinity_of(id) ? NUMBER_OK : NUMBER_OUT_OF_RANGE;
     const int length = snprintf(number, sizeof number, "%s%s", sign, text);
     const enum number_status status = number_parse(&key_types[id], number, (size_t)length, &read);
-    if (status != wanted || (wanted == NUMBER_OK && read != (*sign ? bits | 0x8000 : bits)))
+    if (status != wanted || (wanted == NUMBER_OK && read != (*sign ? bits | sign_of(id) : bits)))
         fail_msg("%s: %s is read as %04x, status %d, not %04x", key_types[id].name, number,
                  (unsigned)read, status, bits);
 }
@@ -263,9 +271,8 @@ static void check_small_read(enum key_type_id id, const char *sign, const char *
  * one as the number below. */
 static void check_middle(enum key_type_id id, unsigned bits)
 {
-    const unsigned exponent_bits = key_types[id].exponent_bits;
-    const double value = small_float(bits, exponent_bits);
-    const double halfway = (value + small_float(bits + 1, exponent_bits)) / 2;
+    const double value = small_float(id, bits);
+    const double halfway = (value + small_float(id, bits + 1)) / 2;
     char text[512];
     snprintf(text, sizeof text, "%a", halfway);
     check_small_read(id, "", text, bits + (bits & 1));
@@ -281,16 +288,17 @@ static void check_middle(enum key_type_id id, unsigned bits)
 
 static void small_floats_are_rounded_once(void **state)
 {
-    static const enum key_type_id ids[] = {KEY_TYPE_f16, KEY_TYPE_bf16};
-    for (size_t i = 0; i < 2; ++i) {
-        const unsigned infinity = ids[i] == KEY_TYPE_f16 ? 0x7c00 : 0x7f80;
+    for (enum key_type_id id = 0; id < KEY_TYPE_COUNT; ++id) {
+        if (key_types[id].kind != KEY_FLOAT || key_types[id].bytes > 2)
+            continue;
+        const unsigned infinity = infinity_of(id);
         for (unsigned bits = 0; bits + 1 < infinity; ++bits) {
             if (bits > 0)
-                check_small_float(ids[i], bits);
-            check_middle(ids[i], bits);
+                check_small_float(id, bits);
+            check_middle(id, bits);
         }
-        check_small_read(ids[i], "", "1e39", infinity);
-        check_small_read(ids[i], "-", "1e-9999", 0);
+        check_small_read(id, "", "1e39", infinity);
+        check_small_read(id, "-", "1e-9999", 0);
     }
 }
 
