@@ -168,11 +168,6 @@ unsigned control_groups_processors(void)
 #define STACK_BYTES ((size_t)1 << 20)
 #define STACKS_PER_THREAD ((size_t)2)
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static size_t physical_bytes(int name)
 {
     const long pages = sysconf(name), page_bytes = sysconf(_SC_PAGESIZE);

@@ -10,6 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+static inline size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 struct memory_limits {
     size_t host_bytes;              /* of the host's memory */
     const char *host_reason;        /* of host_bytes, for people */

@@ -27,6 +27,10 @@ ok 'the foot of the manual page has the version' \
 ok_prints 'the manual page has every long option' '' -- bash -c 'while read -r option; do
         grep -qE "^\.It.* ${option#-}( |\$)" man/gpusort.1 || echo "$option"
     done <"$0"' "$work/options"
+ok_prints 'the manual page has every type, format, codec and device' '' -- bash -c \
+    '"$0" --list | sed -nE "s/^  ([^ ]+).*/\1/p" | while read -r word; do
+        grep -qw -e "$word" man/gpusort.1 || echo "$word"
+    done' "$GPUSORT"
 ok_prints 'links between the pages lead to files' '' -- bash -c 'for page in *.md docs/*.md; do
         grep -oE "\]\([^):#]+[)#]" "$page" | sed "s/^](//; s/.$//" | while read -r file; do
             [ -e "$(dirname "$page")/$file" ] || echo "$page: $file"

@@ -63,7 +63,7 @@ static const struct argp_option option_table[] = {
      "Read the written file back, and check it again before it replaces the old one", 0},
     {NULL, 0, NULL, 0, "Data:", 2},
     {"format", KEY_FORMAT, "FORMAT[:CODEC]", 0,
-     "Format and compression of the input (default auto: detected; CODEC: plain, zstd): auto,", 0},
+     "Format and compression of the input (default auto: detected; CODEC:", 0},
     {"output-format", KEY_OUTPUT_FORMAT, "FORMAT", 0,
      "Format of the output (default: by its name if it is text or .npy, otherwise same): same,", 0},
     {"type", KEY_TYPE, "TYPE", 0,
@@ -349,6 +349,9 @@ static char *complete_help(int key, const char *text, void *input)
     fputs(text ? text : "", stream);
     for (size_t i = 0; key == KEY_TYPE && i < KEY_TYPE_COUNT; i++)
         fprintf(stream, " %s", key_types[i].name);
+    for (size_t i = 0; key == KEY_FORMAT && i < codec_count; i++)
+        fprintf(stream, "%s %s", i == 0 ? "" : ",", codecs[i]->name);
+    fputs(key == KEY_FORMAT ? "): auto," : "", stream);
     for (size_t i = 0; (key == KEY_FORMAT || key == KEY_OUTPUT_FORMAT) && i < format_count; i++)
         fprintf(stream, "%s %s", i == 0 ? "" : ",", formats[i]->name);
     for (size_t i = 0; key == 'a' && i < backend_count; i++) {

@@ -48,8 +48,6 @@ struct key_definition {
     struct order_letters letters;
 };
 
-bool key_definition_parse(const char *definition, struct key_definition *key, struct error *error);
-
 /* All options for the order. */
 struct order_words {
     struct order_letters letters; /* given as options */

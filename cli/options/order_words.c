@@ -116,7 +116,8 @@ static bool parse_letters(const char **text, const char *definition, enum blank_
     return !order_letter_refuse(**text, where, error);
 }
 
-bool key_definition_parse(const char *definition, struct key_definition *key, struct error *error)
+static bool key_definition_parse(const char *definition, struct key_definition *key,
+                                 struct error *error)
 {
     const char *text = definition;
     struct line_place *const begin = &key->key.begin, *const end = &key->key.end;

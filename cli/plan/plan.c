@@ -26,11 +26,6 @@
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-static unsigned min_unsigned(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
 /* Completes the layout from the options, the format's header and the defaults. */
 static bool read_header(const struct options *options, const struct format *format,
                         struct reader *reader, struct error *error)
@@ -512,6 +507,9 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
     size_t stem_length;
     const struct codec *by_name =
         options->output ? codec_find_by_name(options->output, &stem_length) : codecs[0];
+    if (options->compression == COMPRESSION_BY_NAME && by_name->decode && !by_name->encode)
+        return error_set(error, "%s: %s data can only be read: give it another name, or --no-zstd",
+                         options->output, by_name->name);
     choose_output_format(options, plan);
     choose_indices(options, plan);
     job->output = (struct sink_spec){
@@ -520,7 +518,7 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
                  : options->compression == COMPRESSION_OFF ? codecs[0]
                                                            : by_name,
         .level = options->compression_level,
-        .threads = min_unsigned(job->sort.threads, (unsigned)omp_get_num_procs()),
+        .threads = (unsigned)smaller(job->sort.threads, (unsigned)omp_get_num_procs()),
         .is_in_place = options->in_place,
         .replaces_input = job->output.replaces_input,
         .input = job->output.input,
@@ -620,7 +618,7 @@ static unsigned count_processors(const struct options *options, const struct pla
 {
     const unsigned processors = (unsigned)omp_get_num_procs();
     return is_small(options, plan) ? processors
-                                   : min_unsigned(processors, control_groups_processors());
+                                   : (unsigned)smaller(processors, control_groups_processors());
 }
 
 /* The default is one thread for each processor in the process's affinity mask, within the control
@@ -634,8 +632,8 @@ static unsigned choose_threads(const struct options *options, unsigned processor
     const bool is_said = variable && *variable;
     const unsigned threads = (unsigned)omp_get_max_threads();
     if (options->threads)
-        return min_unsigned(options->threads, most);
-    return min_unsigned(is_said ? threads : min_unsigned(threads, processors), most);
+        return (unsigned)smaller(options->threads, most);
+    return (unsigned)smaller(is_said ? threads : (unsigned)smaller(threads, processors), most);
 }
 
 /* Ranks on one host share its processors, or the quota of their control group, unless the launcher
@@ -646,9 +644,9 @@ static unsigned share_threads(const struct group *group, unsigned threads)
         return threads;
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const unsigned processors =
-        min_unsigned(online > 0 ? (unsigned)online : 1, control_groups_processors());
+        (unsigned)smaller(online > 0 ? (unsigned)online : 1, control_groups_processors());
     const unsigned each = processors / group->host_size;
-    return min_unsigned(threads, each > 0 ? each : 1);
+    return (unsigned)smaller(threads, each > 0 ? each : 1);
 }
 
 static void set_threads(struct plan *plan, unsigned threads)

@@ -333,7 +333,7 @@ static bool check_codec(const struct options *options, const char *path, struct 
     size_t stem_length;
     char otherwise[64];
     const struct codec *const named = codec_find_by_name(path, &stem_length);
-    if (options->input_codec || !named->decode || source_codec(source) == named ||
+    if (options->input_codec || !named->decode || source_codec(source)->decode ||
         format == &format_npy)
         return true;
     if (!probe_source(source, &probe, error))

@@ -119,6 +119,8 @@ static bool check_shared(const struct plan *plan, struct error *error)
 #define SAMPLE_COUNT 5
 #define SAMPLE_BYTES ((size_t)1 << 10)
 
+#define HASH_START UINT64_C(0xcbf29ce484222325)
+
 /* Adds a name and its end to the hash, by FNV-1a. */
 static void hash_name(uint64_t *hash, const char *name)
 {
@@ -129,10 +131,17 @@ static void hash_name(uint64_t *hash, const char *name)
     }
 }
 
+static uint64_t hash_word(const char *word)
+{
+    uint64_t hash = HASH_START;
+    hash_name(&hash, word);
+    return hash;
+}
+
 /* Returns a hash of the names of all inputs and of the output, without a rank's own files. */
 static uint64_t hash_names(const struct job *job)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = HASH_START;
     for (size_t i = 0; i < job->reader_count && !job->has_rank_inputs; i++)
         hash_name(&hash, source_name(job->readers[i].source));
     hash_name(&hash, job->output.path && !job->has_rank_output ? job->output.path : "");
@@ -238,10 +247,10 @@ static bool compare_facts(struct plan *plan, struct error *error)
         layout->endian,
         job->nan,
         job->sort.order.complement,
-        (uint64_t)job->output_format->name[0],
+        hash_word(job->output_format->name),
         job->sort.is_top ? job->sort.top : UINT64_MAX,
         job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX,
-        (uint64_t)job->output.codec->name[0],
+        hash_word(job->output.codec->name),
         (uint64_t)job->output.level,
         hash_names(job),
         job->keep_lines ? hash_lines(job) : 0,
@@ -277,7 +286,7 @@ static bool hash_own_output(const struct job *job, uint64_t *hash, struct error 
         return true;
     const bool ok = output_path_open(job->output.path, job->output.path, &found, error);
     if (ok && found.descriptor < 0 && (!found.exists || S_ISREG(found.status.st_mode))) {
-        *hash = UINT64_C(0xcbf29ce484222325);
+        *hash = HASH_START;
         hash_host(hash);
         hash_number(hash, found.directory_status.st_dev);
         hash_number(hash, found.directory_status.st_ino);

@@ -209,11 +209,14 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     quote_print(stream, source_name(job->readers[0].source));
     if (job->reader_count > 1)
         fprintf(stream, " and %zu more", job->reader_count - 1);
+    const struct codec *const codec = source_codec(job->readers[0].source);
     fprintf(stream, ": %s, %s%s", job->input_format->name,
             job->keep_lines ? "lines kept as they are" : layout->type->name,
             job->keep_lines || layout->type->bytes == 1 ? ""
             : layout->endian == ENDIAN_BIG              ? " big-endian"
                                                         : " little-endian");
+    if (codec->decode)
+        fprintf(stream, ", %s", codec->name);
     if (job->sort.count != COUNT_UNKNOWN)
         fprintf(stream, ", %zu numbers", job->sort.count);
     else if (plan->input_bytes != SIZE_UNKNOWN)
@@ -221,8 +224,9 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
-/* Least number of parts of which some are merged first, and stored again. It is lower for lines,
- * because text takes half of the memory of a part, or less. */
+/* Least number of parts of which some are merged first, and stored again. It is a guess, because
+ * external_merge_fan_in() depends on the memory that is left when the parts are sorted. It is lower
+ * for lines, because text takes half of the memory of a part, or less. */
 #define PARTS_MERGED_NUMBERS 300
 #define PARTS_MERGED_LINES 100
 

@@ -31,6 +31,9 @@ enum frame_kind {
                     Use `decode`. */
 };
 
+/* Maximum bytes of the header of a frame, of all codecs. */
+#define FRAME_HEADER_BYTES_MAX 18
+
 /* A whole frame. */
 struct frame_extent {
     size_t bytes;       /* compressed */

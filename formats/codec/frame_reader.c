@@ -64,8 +64,7 @@
 
 /* An error in the header of the first frame may mean that the data is not compressed: plain data
  * can begin with the magic of a codec. But a file with the codec's extension is more likely to be
- * damaged. The longest header is that of zstd. */
-#define HEADER_BYTES_MAX 18
+ * damaged. */
 #define HOW_TO_READ_AS_IT_IS "; if it is not compressed, use --format=FORMAT:plain"
 
 struct frame_stream {
@@ -181,7 +180,7 @@ static bool set_position(struct error *error, const struct frame_stream *stream,
 {
     const uint64_t position = stream->origin + offset;
     size_t stem_length;
-    const bool may_be_plain = is_first_frame && position <= HEADER_BYTES_MAX &&
+    const bool may_be_plain = is_first_frame && position <= FRAME_HEADER_BYTES_MAX &&
                               codec_find_by_name(stream->name, &stem_length) != stream->codec;
     return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->name, position,
                      cause->message, may_be_plain ? HOW_TO_READ_AS_IT_IS : "");
@@ -577,11 +576,6 @@ bool frame_reader_start(struct frame_reader *reader, struct error *error)
     reader->is_ahead = open_waker(&reader->stream) &&
                        thread_start(&reader->cutter, "cutter", cutter_main, reader) == 0;
     return true;
-}
-
-static size_t smaller(uint64_t a, size_t b)
-{
-    return a < b ? (size_t)a : b;
 }
 
 static bool read_ahead(struct frame_reader *reader, void *data, size_t bytes, size_t *got,

@@ -74,19 +74,14 @@ static size_t thread_bytes(const struct codec *codec, int level)
            codec->encoder_bytes(level);
 }
 
-static unsigned smaller(size_t a, unsigned b)
-{
-    return a < b ? (unsigned)a : b;
-}
-
 /* Returns how many jobs there are for up to `threads` threads. In a small container many threads
  * would exceed its memory, and the process would be killed. */
 static unsigned jobs_with_room(const struct codec *codec, int level, unsigned threads)
 {
-    const unsigned jobs = smaller(threads, WORKERS_MAX) + SPARE_JOBS;
+    const unsigned jobs = (unsigned)smaller(threads, WORKERS_MAX) + SPARE_JOBS;
     const size_t memory = memory_at_start(); /* 0: not known */
     const size_t room = memory / 4 / thread_bytes(codec, level);
-    return memory == 0 ? jobs : room > 0 ? smaller(room, jobs) : 1;
+    return memory == 0 ? jobs : room > 0 ? (unsigned)smaller(room, jobs) : 1;
 }
 
 /* Returns how many threads `jobs` jobs are for. */

@@ -44,7 +44,6 @@
 
 #define BLOCK_HEADER_BYTES 3
 #define SKIPPABLE_HEADER_BYTES 8
-#define FRAME_HEADER_BYTES_MAX 18
 
 /* Maximum blocks of a file whose content is measured: 128 GiB of content. Blocks may be as small as
  * 3 bytes, and each may need a read: 10 ms for 1 GB in the page cache. */

@@ -86,8 +86,8 @@
  * file to file by a GPU take 1.78 s if the threads wait for the whole allocation, and 2.63 s if
  * they write to the space that there is (H200 host, 16 cores, 2026-11). */
 static const struct mapped_system {
-    long file_system;     /* f_type of statfs(2) */
-    unsigned page_makers; /* maximum writers of new pages; fallocate(2) makes the pages of tmpfs */
+    long file_system;          /* f_type of statfs(2) */
+    unsigned new_page_writers; /* maximum; fallocate(2) makes the pages of tmpfs */
     bool is_in_memory;
 } mapped_systems[] = {
     {TMPFS_MAGIC, OUTPUT_WRITERS_MAX, true},
@@ -110,7 +110,7 @@ static const struct mapped_system *find_system(int file)
 unsigned mapped_file_writers(int file, bool finds_pages)
 {
     const struct mapped_system *const system = find_system(file);
-    return !system ? 0 : finds_pages ? OUTPUT_WRITERS_MAX : system->page_makers;
+    return !system ? 0 : finds_pages ? OUTPUT_WRITERS_MAX : system->new_page_writers;
 }
 
 /* New pages, made ahead of the writers by threads that take the pieces in turn. */

@@ -2,6 +2,7 @@
 /* read_ahead.c - see read_ahead.h. */
 #include "formats/io/read_ahead.h"
 
+#include "core/host_limits.h"
 #include "core/threads.h"
 
 #include <errno.h>
@@ -29,11 +30,6 @@ struct read_ahead {
     struct counter filled; /* bytes read; stopped when no more are read */
     atomic_bool has_ended; /* the input has ended or failed */
 };
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Waits until the input is readable. Returns false if the thread must end. Errors are found by the
  * read. */

@@ -172,6 +172,8 @@ refused 'a frame that states more than blocks can hold' 'liar.zst: compressed by
 # The headers are read only where they are in the page cache, and a busy machine may have dropped them.
 ok_says 'the count is known where all frames state their size' "$(($(stat -c %s big.u32) / 4)) numbers" -- \
     bash -c 'cat sized.zst >/dev/null && "$0" --explain --type=u32 sized.zst' "$GPUSORT"
+ok_says '--explain says that the input is compressed' '^input +sized.zst: raw, u32 little-endian, zstd[ ,]' -- \
+    gpusort --explain --type=u32 sized.zst
 ok_output 'many compressed inputs' big.up -- gpusort --type=u32 --no-zstd piece.*.zst
 
 size=$(stat -c %s sized.zst)
