@@ -349,6 +349,11 @@ if [ -n "$fault_library" ]; then
 f = open("locked.txt", "r+")
 fcntl.lockf(f, fcntl.LOCK_EX)
 sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n locked.txt -o locked.txt
+    ok_fails_with 'in place, one that a script locks so' 2 '^gpusort: locked.txt: another process has locked it' -- \
+        python3 -c 'import fcntl, subprocess, sys
+f = open("locked.txt", "r+")
+fcntl.lockf(f, fcntl.LOCK_EX)
+sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n --in-place locked.txt
     cp numbers.txt locked.txt
     ok_file 'a file of which a script locks a byte by F_OFD_SETLK' locked.txt numbers.sorted -- \
         python3 -c 'import fcntl, struct, subprocess, sys
