@@ -168,6 +168,17 @@ static inline bool read_key(const struct line_order *order, struct line_with_ima
     return true;
 }
 
+/* Returns true if the text up to `end` begins with the same line again. Lines of the same length
+ * that differ mostly differ in the last byte too. */
+static inline bool is_same_line(const struct line_order *order, const struct line_with_image *line,
+                                const char *text, const char *end)
+{
+    const size_t length = line->length;
+    return length < (size_t)(end - text) && text[length] == order->terminator &&
+           (length == 0 || text[length - 1] == line->text[length - 1]) &&
+           memcmp(line->text, text, length) == 0;
+}
+
 /* Checks text[0..bytes), which must be whole lines, up to the first line that sorts before its
  * predecessor. With a unique order equal keys are disorder too. is_first_known: the first line is
  * known to be in order, and is not counted. */
@@ -180,6 +191,7 @@ static struct line_run line_run_check(const struct line_order *order, const char
     struct line_with_image lines[2] = {{0}};
     struct decimal decimals[2] = {{0}};
     struct line_run run = {0};
+    const char *const end = text + bytes;
     bool is_key_read = true; /* of the line before */
     for (unsigned i = 0; run.offset < bytes; i = !i) {
         struct line_with_image *const line = &lines[i], *const before = &lines[!i];
@@ -188,6 +200,10 @@ static struct line_run line_run_check(const struct line_order *order, const char
             decimal_is_next(order, &decimals[!i], line->text, bytes - run.offset, &decimals[i])) {
             line->length = decimals[i].bytes + decimals[i].tail_bytes - 1;
             is_key_read = false;
+        } else if (run.offset > 0 && !order->unique &&
+                   is_same_line(order, before, line->text, end)) {
+            line->length = before->length;
+            i = !i; /* the line before stays, with its key */
         } else {
             line->length = line_run_length(order, text, bytes, run.offset);
             if (!is_key_read)
