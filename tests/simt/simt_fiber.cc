@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #if defined(SIMT_ADDRESS_SANITIZER)
@@ -41,8 +42,10 @@ constexpr size_t stack_bytes = 16 * 1024 + 320;
  * few pages. */
 constexpr size_t stacks_together = 1024, huge_page = (size_t)2 << 20;
 
-/* The lowest word of a stack, which a thread must not reach. */
-constexpr uint64_t guard_value = 0xdb60e29c3a5f7184;
+/* The lowest bytes of a stack, which a thread must not reach. */
+constexpr size_t guard_bytes = 64;
+constexpr unsigned char guard[guard_bytes] =
+    "the lowest bytes of the stack of a thread, until it overflows";
 
 } // namespace
 
@@ -199,14 +202,14 @@ struct fiber *fiber_make(fiber_body body)
     fiber->stack_bottom = stack;
     fiber->stack_size = size;
     fiber->body = body;
-    *(uint64_t *)stack = guard_value;
+    memcpy(stack, guard, guard_bytes);
     prepare_stack(fiber);
     return fiber;
 }
 
 void make_idle(struct fiber *fiber)
 {
-    if (*(const uint64_t *)fiber->stack_bottom != guard_value) {
+    if (memcmp(fiber->stack_bottom, guard, guard_bytes) != 0) {
         fprintf(stderr, "simt: a thread needs a larger stack (stack_bytes in simt_fiber.cc)\n");
         abort();
     }
