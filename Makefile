@@ -153,6 +153,7 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc_flags
 	@mkdir -p $(@D)
 	$(compile_cuda) -c -o $@ $<
 $(BUILD)/cuda/%.cc.o: all_cppflags += -isystem $(CUDA_HOME)/include
+$(filter %.cc.o,$(call objects,$(BUILD),$(cuda_sources))): $(BUILD)/nvcc_flags
 $(BUILD)/cli/options/version.c.o: $(BUILD)/commit
 $(BUILD)/cli/options/version.c.o: all_cppflags += -DGPUSORT_COMMIT='"$(commit)"'
 $(BUILD)/core/backends.cpu.o: core/backends.c $(BUILD)/flags
