@@ -116,14 +116,18 @@ static inline bool descriptor_is_local(int file)
     return is_local;
 }
 
+/* The length of the lock of a job that overwrites a file in place: all bytes that a file may have,
+ * but a number that scripts do not use. */
+#define IN_PLACE_LOCK_BYTES ((off_t)1 << 62)
+
 /* Returns true if another job is overwriting the regular file in place. That job has an open file
- * description lock of all bytes, for which fcntl(2) reports the process -1. Other locks are
+ * description lock of these bytes, for which fcntl(2) reports the process -1. Other locks are
  * allowed. Always false on file systems that are not local. */
 static inline bool descriptor_is_overwritten(int file)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     return descriptor_is_local(file) && fcntl(file, F_OFD_GETLK, &lock) == 0 &&
-           lock.l_type == F_WRLCK && lock.l_start == 0 && lock.l_len == 0 &&
+           lock.l_type == F_WRLCK && lock.l_start == 0 && lock.l_len == IN_PLACE_LOCK_BYTES &&
            lock.l_pid == (pid_t)-1;
 }
 

@@ -302,7 +302,8 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
  * such as NFS, where both are the same. */
 static bool lock(int file, const char *name, struct error *error)
 {
-    const struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const struct flock whole = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = IN_PLACE_LOCK_BYTES};
     return fcntl(file, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES) ||
            error_set(error, "%s: another process has locked it, such as another --in-place", name);
 }

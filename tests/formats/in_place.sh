@@ -355,12 +355,14 @@ f = open("locked.txt", "r+")
 fcntl.lockf(f, fcntl.LOCK_EX)
 sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n --in-place locked.txt
     cp numbers.txt locked.txt
-    ok_file 'a file of which a script locks a byte by F_OFD_SETLK' locked.txt numbers.sorted -- \
-        python3 -c 'import fcntl, struct, subprocess, sys
+    for range in '100 1' '0 0'; do # all bytes
+        ok_file "a file of which a script locks $range by F_OFD_SETLK" locked.txt numbers.sorted -- \
+            python3 -c 'import fcntl, struct, subprocess, sys
 f = open("locked.txt", "r+")
-fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 100, 1, 0))
-sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n locked.txt -o locked.txt
-    cp numbers.txt locked.txt
+fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, *map(int, sys.argv[1].split()), 0))
+sys.exit(subprocess.call(sys.argv[2:]))' "$range" "$GPUSORT" -n locked.txt -o locked.txt
+        cp numbers.txt locked.txt
+    done
     ok_file 'a file that a script locks by flock(1)' locked.txt numbers.sorted -- \
         flock locked.txt "$GPUSORT" -n --in-place locked.txt
 
