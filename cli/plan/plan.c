@@ -695,10 +695,11 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
                 open_inputs(options, plan, error);
     if (made)
         limit_threads(options, plan);
-    plan->job.input_bytes = plan->input_bytes;
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&
            plan_share(plan, error) && open_group_output(options, plan, error) &&
-           plan_choose_device(options, plan, error) && plan_choose_memory(options, plan, error);
+           plan_choose_device(options, plan, error);
+    plan->job.input_bytes = plan->input_bytes; /* of a pipe, as far as it was read ahead */
+    made = made && plan_choose_memory(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;
     return made;
 }
