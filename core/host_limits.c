@@ -279,8 +279,9 @@ size_t memory_process_left(unsigned threads)
     return bytes == SIZE_MAX ? SIZE_MAX : bytes - smaller(bytes, stacks);
 }
 
-/* The result of the first memory_available(), of any thread; 0: not found yet. */
-static atomic_size_t at_start;
+/* The result of the first memory_available(), of any thread, and the same without the limits of the
+ * process; 0: not found yet. */
+static atomic_size_t at_start, system_at_start;
 
 /* Returns the free memory of the machine and of the container. */
 static size_t system_bytes(void)
@@ -293,9 +294,11 @@ static size_t system_bytes(void)
 
 size_t memory_available(unsigned threads)
 {
-    const size_t bytes = smaller(system_bytes(), memory_process_left(threads));
-    if (at_start == 0)
+    const size_t system = system_bytes(), bytes = smaller(system, memory_process_left(threads));
+    if (at_start == 0) {
+        system_at_start = system;
         at_start = bytes;
+    }
     return bytes;
 }
 
@@ -315,6 +318,12 @@ size_t memory_at_start(void)
     if (at_start == 0)
         (void)memory_available(0);
     return at_start != SIZE_MAX ? at_start : 0;
+}
+
+size_t memory_of_system_at_start(void)
+{
+    (void)memory_at_start();
+    return system_at_start;
 }
 
 bool memory_holds(size_t bytes)
@@ -345,8 +354,8 @@ size_t memory_least(unsigned ranks)
 /* The system takes 576 bytes for each 64 pages of a file. */
 size_t memory_for_files(unsigned ranks)
 {
-    const size_t memory = memory_at_start();
-    if (memory == 0 || has_swap())
+    const size_t memory = memory_of_system_at_start();
+    if (memory == SIZE_MAX || has_swap())
         return SIZE_MAX;
     return (memory - smaller(memory, memory_least(ranks))) / 256 * 255;
 }

@@ -52,6 +52,10 @@ size_t memory_peak(void);
  * process, which must be before the sort takes memory. 0: not known. */
 size_t memory_at_start(void);
 
+/* Returns the same without the limits of the process (ulimit), in which files in memory do not
+ * count. SIZE_MAX: not known. */
+size_t memory_of_system_at_start(void);
+
 /* Returns false if `bytes` bytes in one piece are more than three quarters of memory_at_start().
  * The system would grant them, and may then end the process when it uses them. */
 bool memory_holds(size_t bytes);
@@ -67,8 +71,8 @@ size_t memory_ahead_most(void);
  */
 size_t memory_least(unsigned ranks);
 
-/* Returns the maximum bytes of files in memory (tmpfs) beside a job: memory_at_start() without
- * memory_least(). SIZE_MAX: not known, or they may be swapped out. */
+/* Returns the maximum bytes of files in memory (tmpfs) beside a job: memory_of_system_at_start()
+ * without memory_least(). SIZE_MAX: not known, or they may be swapped out. */
 size_t memory_for_files(unsigned ranks);
 
 /* Observes the free memory while a file in memory grows, because the system ends a process that

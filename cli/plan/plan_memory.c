@@ -150,13 +150,19 @@ static bool is_plain_file_in_memory(int file)
            fstatfs(file, &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 
-/* Returns true if the output is a regular file in memory, or will be one. */
-static bool has_output_in_memory(const char *path)
+/* Returns true if the output will take memory: it is a file in memory, or will be one, and is not a
+ * file that is overwritten. */
+static bool has_output_in_memory(const struct job *job)
 {
+    const char *const path = job->output.path;
     struct output_path found;
     struct error ignored = {0};
+    struct stat status;
+    if (job->output.is_in_place)
+        return false;
     if (!path || strcmp(path, "-") == 0)
-        return is_plain_file_in_memory(STDOUT_FILENO);
+        return is_plain_file_in_memory(STDOUT_FILENO) && fstat(STDOUT_FILENO, &status) == 0 &&
+               status.st_blocks == 0;
     const bool is_in_memory = output_path_open(path, path, &found, &ignored) &&
                               is_plain_file_in_memory(found.descriptor >= 0 ? found.descriptor
                                                       : found.exists        ? found.file
@@ -192,7 +198,7 @@ static uint64_t output_beside_sort(const struct job *job)
         !job->keep_lines && (job->backend != backends[0] || job->sort.item_bytes <= 2 ||
                              job->sort.count <= job->part_count);
     if (!job->memory.has_output_in_memory || is_written_later || job->sort.is_top ||
-        job->output.is_in_place || job->action == JOB_CHECK)
+        job->action == JOB_CHECK)
         return 0;
     const uint64_t bytes = job_output_bytes(job);
     return bytes > 0 ? bytes : job->input_bytes;
@@ -229,16 +235,17 @@ static size_t rank_part(const struct job *job, size_t available)
 /* Lowers the memory, also that of -S, to what is left beside sorted parts and an output in memory,
  * or to half of what is free if their size is not known. Less memory means at least as many parts.
  */
-static void leave_room_for_files(struct job *job, size_t available)
+static void leave_room_for_files(struct job *job)
 {
     struct memory_limits *const memory = &job->memory;
     const uint64_t parts = parts_beside_sort(job), output = output_beside_sort(job);
     const bool is_known = parts != SIZE_UNKNOWN && output != SIZE_UNKNOWN;
-    const uint64_t files = is_known ? parts + output : available / 2;
-    const size_t left = files < available ? available - (size_t)files : 0;
+    const size_t system = memory_of_system_at_start(); /* of which files in memory take */
+    const uint64_t files = is_known ? parts + output : system / 2;
+    const size_t left = files < system ? system - (size_t)files : 0;
     const size_t least = memory_least(job->group ? job->group->host_size : 0);
     const size_t most = rank_part(job, left > least ? left : least);
-    if (files == 0 || available == SIZE_MAX || memory->host_bytes <= most)
+    if (files == 0 || memory->host_bytes <= most)
         return;
     memory->host_bytes = most;
     memory->host_reason = "most of what is free beside files in memory";
@@ -257,7 +264,7 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
     if (!is_small) {
         (void)memory_at_start(); /* before anything is read */
         memory->has_parts_in_memory = are_in_memory(memory);
-        memory->has_output_in_memory = has_output_in_memory(job->output.path);
+        memory->has_output_in_memory = has_output_in_memory(job);
         available = memory_available(job->sort.threads);
     }
     if (options->memory.host.is_said) {
@@ -274,7 +281,7 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
         memory->host_bytes = most;
     memory->other_bytes = job->group ? MEMORY_OF_MPI : 0;
     choose_parts(job);
-    leave_room_for_files(job, available);
+    leave_room_for_files(job);
     memory_plan(is_small ? 0 : memory->host_bytes, job->group ? job->group->host_size : 1);
 }
 

@@ -377,6 +377,14 @@ with open("numbers.sorted", "wb") as file:
         in_memory_unpacked() { in_memory "$@" | zstd -dc; }
         ok_output 'a compressed output in memory' numbers.sorted -- \
             in_memory_unpacked 60M --zstd -T . numbers.u64 -o one/out
+        # What is overwritten takes no memory.
+        ok_output 'a file in memory that is sorted in place' numbers.sorted -- \
+            in_group unshare --map-root-user --mount bash -c 'mount -t tmpfs none one && cp numbers.u64 one/in.u64 &&
+                "$0" --device=cpu -T . --in-place one/in.u64 && cat one/in.u64' "$GPUSORT"
+        # Files in memory do not count in the memory of the process.
+        ok_output 'an output in memory of more than ulimit -v' numbers.sorted -- \
+            unshare --map-root-user --mount bash -c 'mount -t tmpfs none one && (ulimit -v 40000 &&
+                "$0" --device=cpu --parallel=1 -T . numbers.u64 -o one/out) && cat one/out' "$GPUSORT"
         refused 'an output as text that memory has no room for' \
             '^gpusort: one/out: no memory is left for it, as it is stored in memory: use a file system on a disk$' -- \
             in_memory 45M --output-format=text -T . numbers.u64 -o one/out
