@@ -136,25 +136,35 @@ HOST_DEVICE static inline const char *line_place_find(const struct line_place *p
     return place->character < (size_t)(line_end - p) ? p + place->character : line_end;
 }
 
-/* Returns the key's bytes in line[0..length), which has no terminator. `separator` is the order's.
- * An empty key is also within the line, or at its end. Reads no byte outside the line. */
-HOST_DEVICE static inline struct line_span line_key_find(int separator, const struct line_key *key,
-                                                         const char *line, size_t length)
+/* As line_key_find(), in the rest of a line, without its first `skipped` fields, which must not be
+ * those of the key. */
+HOST_DEVICE static inline struct line_span line_key_find_after(int separator,
+                                                               const struct line_key *key,
+                                                               size_t skipped, const char *line,
+                                                               size_t length)
 {
     const char *const line_end = line + length;
-    const char *field = line_skip_fields(separator, line, line_end, key->begin.field);
+    const char *field = line_skip_fields(separator, line, line_end, key->begin.field - skipped);
     const char *const begin = line_place_find(&key->begin, field, line_end);
     const char *end = line_end;
     if (key->end_kind != LINE_END_OF_LINE) {
         if (key->end.field >= key->begin.field)
             field = line_skip_fields(separator, field, line_end, key->end.field - key->begin.field);
         else
-            field = line_skip_fields(separator, line, line_end, key->end.field);
+            field = line_skip_fields(separator, line, line_end, key->end.field - skipped);
         end = key->end_kind == LINE_END_OF_FIELD ? line_field_end(separator, field, line_end)
                                                  : line_place_find(&key->end, field, line_end);
     }
     const struct line_span span = {begin, end > begin ? (size_t)(end - begin) : 0};
     return span;
+}
+
+/* Returns the key's bytes in line[0..length), which has no terminator. `separator` is the order's.
+ * An empty key is also within the line, or at its end. Reads no byte outside the line. */
+HOST_DEVICE static inline struct line_span line_key_find(int separator, const struct line_key *key,
+                                                         const char *line, size_t length)
+{
+    return line_key_find_after(separator, key, 0, line, length);
 }
 
 #endif

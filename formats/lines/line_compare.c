@@ -165,6 +165,11 @@ static int compare_keys(enum line_kind kind, struct line_span a, struct line_spa
     return is_x_exact && is_y_exact ? 0 : compare_numbers(kind, a, b);
 }
 
+static int in_direction(int found, bool is_reversed)
+{
+    return found == 0 ? 0 : (found > 0) != is_reversed ? 1 : -1;
+}
+
 /* The fields of a line from one of them on. */
 struct fields {
     const char *text, *end;
@@ -181,11 +186,8 @@ static struct line_span find_key(const struct line_order *order, const struct li
         left->text = line;
         left->first = 0;
     }
-    struct line_key near = *key;
-    near.begin.field -= left->first;
-    near.end.field -= left->first;
-    const struct line_span span =
-        line_key_find(order->separator, &near, left->text, (size_t)(left->end - left->text));
+    const struct line_span span = line_key_find_after(order->separator, key, left->first,
+                                                      left->text, (size_t)(left->end - left->text));
     if (key->end_kind == LINE_END_OF_FIELD && span.length > 0) {
         left->text = span.text + span.length;
         left->first = key->end.field + 1;
@@ -194,31 +196,50 @@ static struct line_span find_key(const struct line_order *order, const struct li
     return span;
 }
 
-/* Lines that are compared often begin with the same bytes. A key that ends before the first
- * difference is found in one line only, as it is the same in both. */
+/* Compares by the keys from `first` on. Lines that are compared often begin with the same bytes,
+ * `common` of them: a key that ends before the first difference is found in one line only, as it is
+ * the same in both. */
+static int compare_by_keys(const struct line_order *order, size_t first, struct fields *a_left,
+                           struct fields *b_left, size_t common)
+{
+    const char *const a = a_left->text, *const b = b_left->text;
+    for (size_t i = first; i < order->key_count; i++) {
+        const struct line_key *const key = &order->keys[i];
+        const struct line_span x = find_key(order, key, a, a_left);
+        if (x.text + x.length < a + common) {
+            b_left->text = b + (a_left->text - a);
+            b_left->first = a_left->first;
+            continue;
+        }
+        const int found = compare_keys(key->kind, x, find_key(order, key, b, b_left));
+        if (found != 0)
+            return in_direction(found, key->reverse);
+    }
+    return 0;
+}
+
+/* The common bytes are not worth while for a single key. */
 int line_compare(const struct line_order *order, size_t first, const char *a, size_t a_length,
                  const char *b, size_t b_length)
 {
-    const size_t common = bytes_common(a, b, a_length < b_length ? a_length : b_length);
-    if (common == a_length && common == b_length)
-        return 0;
-    struct fields a_left = {a, a + a_length, 0}, b_left = {b, b + b_length, 0};
-    for (size_t i = first; i < order->key_count; i++) {
-        const struct line_key *const key = &order->keys[i];
-        const struct line_span x = find_key(order, key, a, &a_left);
-        if (x.text + x.length < a + common) {
-            b_left.text = b + (a_left.text - a);
-            b_left.first = a_left.first;
-            continue;
-        }
-        const int found = compare_keys(key->kind, x, find_key(order, key, b, &b_left));
-        if (found != 0)
-            return (found > 0) != key->reverse ? 1 : -1;
+    size_t common = 0;
+    int found = 0;
+    if (order->key_count - first > 1) {
+        common = bytes_common(a, b, a_length < b_length ? a_length : b_length);
+        if (common == a_length && common == b_length)
+            return 0;
+        struct fields a_left = {a, a + a_length, 0}, b_left = {b, b + b_length, 0};
+        found = compare_by_keys(order, first, &a_left, &b_left, common);
+    } else if (first < order->key_count) {
+        const struct line_key *const key = &order->keys[first];
+        found = compare_keys(key->kind, line_key_span(order, key, a, a_length),
+                             line_key_span(order, key, b, b_length));
+        found = in_direction(found, key->reverse);
     }
-    if (line_order_is_stable(order))
-        return 0;
-    const int found = compare_bytes(a + common, a_length - common, b + common, b_length - common);
-    return (found > 0) != order->reverse ? 1 : -1;
+    if (found != 0 || line_order_is_stable(order))
+        return found;
+    found = compare_bytes(a + common, a_length - common, b + common, b_length - common);
+    return in_direction(found, order->reverse);
 }
 
 bool line_image_make(const struct line_order *order, const char *text, size_t length,
@@ -253,7 +274,7 @@ int line_image_compare_equal(const struct line_order *order, const struct line_w
                               ? compare_bytes(x.text, x.length, y.text, y.length)
                               : compare_numbers(key->kind, x, y);
         if (found != 0)
-            return (found > 0) != key->reverse ? 1 : -1;
+            return in_direction(found, key->reverse);
     }
     return line_order_has_one_key(order)
                ? 0
