@@ -45,7 +45,7 @@ path_largest() {
 # matrix_size NAME: prints the same for another matrix.
 matrix_size() {
     case $1 in
-    radix_matrix) full_or_small 3 53 ;; # every third or every 53rd of its arrays
+    radix_matrix) full_or_small 3 97 ;; # every third or every 97th of its arrays
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
     esac
 }
