@@ -255,7 +255,7 @@ if [ -x "$flips" ]; then
     stream=large.${buckets##* }.f64
     cp "$stream" stream.f64
     for stage in $(full_or_small 'read:3 sort stored stored:5 stored:1000' stored:5); do
-        caught "doubles in buckets, $stage" $stage stream.f64 --device=cpu --parallel=2
+        caught "doubles in buckets, $stage" "$stage" stream.f64 --device=cpu --parallel=2
     done
     [ "$test_size" = small ] ||
         caught 'numbers in text, in buckets' sort:2 many.txt --type=u32 --device=cpu --parallel=2
