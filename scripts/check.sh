@@ -68,10 +68,11 @@ fi
 plain_except='check_sorted completions conversion examples fuzz_targets messages npy raw_content'
 plain_except+=' sort_cases_* sort_options types'
 plain=(SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}")
-# Tests whose NAME-simt runs all of the host's code run only there; hosts only in the plain build. -g1,
+# Tests whose NAME-simt runs all of the host's code run only there; hosts, limits, output_safety and proof,
+# which are about processes, memory, signals and faults, only in the plain build. -g1,
 # the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program starts in
 # half of the time if it is linked -no-pie and with the static libraries of the sanitizers.
-sanitized_except='argsort cli completions external hosts input pipes soak stats top'
+sanitized_except='argsort cli completions external hosts input limits output_safety pipes proof soak stats top'
 sanitized=(CUDA=0 'SANITIZE=address,undefined' CFLAGS='-g1 -Werror' CXXFLAGS='-g1 -Werror' \
     LDFLAGS='-no-pie -static-libasan -static-libubsan' LDLIBS=-l:libubsan.a)
 
