@@ -243,8 +243,9 @@ printf "$header"'@Ayzab\nz\na\n' >block_cut.text
 { printf "$header"'@Ayzab\n'; seq 20000; } >block_unsound.text
 { printf "$header"'A1Ayzab\n'; seq 20000; } >dictionary.text
 { printf "$header"'\200\320'; seq 20000; } >window.text
+options=(-k1 '-m -k1' -n '-z -k1')
 for file in *.text; do
-    for words in -k1 -n '-z -k1' '-m -k1'; do
+    for words in "${options[@]:0:$(full_or_small 4 2)}"; do
         {
             sort $words $file >lines.up 2>/dev/null
             { gpusort $words $file; } >from_file 2>&1 || true
