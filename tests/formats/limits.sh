@@ -302,14 +302,17 @@ else
     seq 5000000 -1 1 >down
     seq 5 >few
     seq 5000000 >up
-    # The program sees four processors, and so has up to four compressing threads.
-    if [ -n "$fault_library" ]; then
-        python3 -c 'import array
+    python3 -c 'import array
 count, step = 3000000, 6148914691237
 with open("numbers.u64", "wb") as file:
     array.array("Q", (i * 1000003 % count * step for i in range(count))).tofile(file)
+ordered = array.array("Q", range(0, count * step, step))
+with open("numbers.sorted", "wb") as file:
+    ordered.tofile(file)
 with open("numbers", "w") as file:
-    file.writelines("%d\n" % (i * step) for i in range(count))'
+    file.write("%d\n" * count % tuple(ordered))'
+    # The program sees four processors, and so has up to four compressing threads.
+    if [ -n "$fault_library" ]; then
         # shellcheck disable=SC2016 # expanded by the shell that it starts
         ok_output 'a compressed output, in a container' numbers -- in_group bash -c \
             'LD_PRELOAD=$0 "$@" && zstd -dc packed.zst' "$fault_library" "$gpusort_apart" \
@@ -345,12 +348,6 @@ with open("numbers", "w") as file:
         in_group unshare --map-root-user --mount bash -c \
             'mount -t tmpfs none one && "$@" && { [ ! -e one/out ] || cat one/out; }' - "$GPUSORT" --device=cpu "${@:2}"
     }
-    python3 -c 'import array
-count, step = 3000000, 6148914691237
-with open("numbers.u64", "wb") as file:
-    array.array("Q", (i * 1000003 % count * step for i in range(count))).tofile(file)
-with open("numbers.sorted", "wb") as file:
-    array.array("Q", range(0, count * step, step)).tofile(file)'
     if unshare --map-root-user --mount mount -t tmpfs none one 2>/dev/null; then
         # 39 MB of lines and 24 MB of numbers.
         for size in 32M 75M 90%; do
