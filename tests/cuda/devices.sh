@@ -183,7 +183,7 @@ if [ -n "$is_simt" ]; then
     gpusort --device=cpu --argsort --format=raw --type=f64 -o shared.up "$in"
     # The second device has less shared memory than the path of the first one needs.
     ok_output 'devices of unequal shared memory' shared.up -- \
-        env SIMT_SHARED_BYTES=232448,65536 "$GPUSORT" --device=gpu:0,1 --argsort --format=raw --type=f64 "$in"
+        env SIMT_SHARED_BYTES=232448,101376 "$GPUSORT" --device=gpu:0,1 --argsort --format=raw --type=f64 "$in"
     # Twice the part of a device, and 5 % of it.
     most=$((2 * bytes * 105 / devices / 100 + 100000))
     gpusort "${sorts[@]}" --stats=json -o got "$in" 2>stats
