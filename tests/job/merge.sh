@@ -51,6 +51,31 @@ done <<'END'
 -t : -k2,2n -u
 END
 
+# Lines with common beginnings, which end within a key, after it, or where two lines begin to differ.
+for i in 1 2; do
+    for first in x 'x ' 'x,' 'x a'; do
+        for second in '' ' a' ' ab' ',a' ' 1' ' 10'; do
+            printf "$first$second%s\n" '' ' ' ' b' " z$i" ',b' ",z $i" ' 2 b' ' 10 a'
+        done
+    done >alike.$i
+done
+while read -r options; do
+    for i in 1 2; do
+        sort $options alike.$i >in.$i
+    done
+    ok_merges "alike, $options" $options in.[12]
+done <<'END'
+-k1,1 -k2,2 -k3,3
+-s -k1,1 -k2,2 -k3,3
+-u -k1,1 -k2,2n -k3,3
+-r -k1,1 -k2,2 -k3,3n
+-k1,1 -k3,3 -k2,2
+-k3,3 -k1,2 -k2,2nr
+-t, -k1,1 -k2,2 -k3,3
+-t, -k2,2 -k1,1 -k3
+-k1,1 -k2.2,2.2 -k2b,3.1b -k3
+END
+
 for i in 1 2 3 4 5; do
     sort -g plain.$i >in.$i
     tr '\n' '\0' <in.$i >zero.$i
