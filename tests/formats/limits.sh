@@ -353,10 +353,10 @@ with open("numbers", "w") as file:
         for size in 32M 75M 90%; do
             ok_output "sorted parts of lines in memory, -S $size" up -- in_memory 80M -n -S $size -T one down
             ok_output "sorted parts of numbers in memory, -S $size" numbers.sorted -- \
-                in_memory 45M -S $size -T one numbers.u64
+                in_memory 50M -S $size -T one numbers.u64
         done
         ok_output 'sorted parts of lines in memory' up -- in_memory 80M -n -T one down
-        ok_output 'sorted parts of numbers in memory' numbers.sorted -- in_memory 45M -T one numbers.u64
+        ok_output 'sorted parts of numbers in memory' numbers.sorted -- in_memory 50M -T one numbers.u64
         ok_output 'sorted parts that memory and a disk share' numbers.sorted -- \
             in_memory 30M -T one -T . numbers.u64
         refused 'sorted parts that memory has no room for' \
