@@ -116,8 +116,8 @@ static inline bool descriptor_is_local(int file)
     return is_local;
 }
 
-/* The length of the lock of a job that overwrites a file in place: all bytes that a file may have,
- * but a number that scripts do not use. */
+/* The length of the lock of a job that overwrites a file in place. It covers every byte of the
+ * file, and differs from the length 0, by which scripts lock a whole file. */
 #define IN_PLACE_LOCK_BYTES ((off_t)1 << 62)
 
 /* Returns true if another job is overwriting the regular file in place. That job has an open file

@@ -218,7 +218,7 @@ static int compare_by_keys(const struct line_order *order, size_t first, struct 
     return 0;
 }
 
-/* The common bytes are not worth while for a single key. */
+/* For a single key, finding the common bytes takes more time than it saves. */
 int line_compare(const struct line_order *order, size_t first, const char *a, size_t a_length,
                  const char *b, size_t b_length)
 {

@@ -291,8 +291,8 @@ static void make_items(const struct merge_inputs *inputs, struct piece *piece)
     struct line_with_image lines[2]; /* this one and the one before that has an item */
     struct check_sum left_out = {0, 0};
     for (size_t k = 0; k < piece->count; k++) {
-        struct line_with_image *const line = &lines[made % 2], *const before =
-                                                                   &lines[(made + 1) % 2];
+        struct line_with_image *const line = &lines[made % 2];
+        struct line_with_image *const before = &lines[(made + 1) % 2];
         const char *const end =
             memchr(text + from, input->block.terminator, input->block.bytes - from);
         const size_t length = (size_t)(end - text) - offset;
