@@ -5,6 +5,7 @@
 #include "cli/options/option_words.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/frames.h"
+#include "formats/io/mapped_file.h"
 #include "formats/io/output_path.h"
 
 #include <linux/magic.h>
@@ -145,9 +146,8 @@ static size_t process_most(const struct job *job)
 static bool is_plain_file_in_memory(int file)
 {
     struct stat status;
-    struct statfs system;
     return fstat(file, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
-           fstatfs(file, &system) == 0 && system.f_type == TMPFS_MAGIC;
+           file_is_in_memory(file);
 }
 
 /* Returns true if the output will take memory: it is a file in memory, or will be one, and is not a
