@@ -163,9 +163,9 @@ bool job_has_memory(const struct job *job, uint64_t output, uint64_t spilled, st
         return true;
     if (spilled == 0)
         return error_set(error,
-                         "%s: %" PRIu64
-                         " bytes will be written there, which is memory, and %zu are "
-                         "free beside the job: use a file system on a disk",
+                         "%s: it is in memory, where %" PRIu64
+                         " bytes will be written, and %zu are free beside the job: use a file "
+                         "system on a disk",
                          path, output, room);
     return error_set(error,
                      "the sorted parts%s will be stored in '%s' (-T), which is memory: %" PRIu64

@@ -331,10 +331,10 @@ with open("numbers", "w") as file:
         head -c 60000000 /dev/zero >zeros
         ok_output 'numbers to a file in memory, in a container' zeros -- "${to_memory[@]}" zeros
         refused 'numbers to a file in memory that a container has no room for' \
-            '^gpusort: one/out: 120000000 bytes will be written there, which is memory, and [0-9]+ are free' -- \
+            '^gpusort: one/out: it is in memory, where 120000000 bytes will be written, and [0-9]+ are free' -- \
             "${to_memory[@]}" zeros zeros
         refused 'a file in memory that leaves too little to sort' \
-            '^gpusort: one/out: 76000000 bytes will be written there, which is memory, and [56][0-9]{7} are free beside' -- \
+            '^gpusort: one/out: it is in memory, where 76000000 bytes will be written, and [56][0-9]{7} are free beside' -- \
             "${to_memory[@]}" <(head -c 16000000 zeros) zeros
         rm zeros
     else
