@@ -220,15 +220,15 @@ static bool is_in_foreground(void)
     return foreground < 0 || foreground == getpgrp();
 }
 
-/* Erases the line. Async-signal-safe. Does nothing if the terminal accepts no output: it may be
- * stopped. */
+/* Erases the line, for good. Async-signal-safe. Does nothing if the terminal accepts no output: it
+ * may be stopped. */
 static void erase_now(void *context)
 {
     struct progress *const progress = context;
     char text[LINE_BYTES + 2];
     struct pollfd terminal = {.fd = STDERR_FILENO, .events = POLLOUT};
-    const int shown = __atomic_load_n(&progress->shown, __ATOMIC_RELAXED);
     __atomic_store_n(&progress->may_draw, false, __ATOMIC_RELAXED);
+    const int shown = __atomic_exchange_n(&progress->shown, 0, __ATOMIC_RELAXED);
     if (shown == 0 || !is_in_foreground() || poll(&terminal, 1, 0) <= 0)
         return;
     memset(text, ' ', sizeof text);
@@ -277,14 +277,6 @@ static void erase(struct progress *progress)
     __atomic_store_n(&progress->shown, 0, __ATOMIC_RELAXED);
 }
 
-/* Returns true while another program may be using the terminal: the producer of the input may ask
- * for a password before it sends the first bytes, and the reader of a piped output may show it. */
-static bool is_anothers(const struct progress *progress, const struct estimate *estimate)
-{
-    return !estimate->has_read ||
-           (progress->outlook.is_piped && strcmp(estimate->stage, stage_names[STAGE_WRITE]) == 0);
-}
-
 static void show(struct progress *progress)
 {
     char line[LINE_BYTES];
@@ -293,8 +285,8 @@ static void show(struct progress *progress)
     if (!progress->on_terminal) {
         strcat(line, "\n");
         put(line, strlen(line));
-    } else if (is_anothers(progress, &estimate)) {
-        erase(progress);
+    } else if (!estimate.has_read) {
+        erase(progress); /* the producer of the input may ask for a password */
     } else {
         redraw(progress, line);
     }
@@ -434,15 +426,6 @@ static double estimate_sort(const struct plan *plan)
                                        : plan->estimate.gpu_sort_seconds;
 }
 
-/* Returns true if the output exists and is not a regular file. */
-static bool is_piped(const char *path)
-{
-    struct stat status;
-    const bool is_named = path && strcmp(path, "-") != 0;
-    return (is_named ? stat(path, &status) : fstat(STDOUT_FILENO, &status)) == 0 &&
-           !S_ISREG(status.st_mode);
-}
-
 /* Ranks read their parts after the plan, which has decoded them. All parts are about equal, so the
  * bytes of the counted ranks follow from their number. */
 static void set_ranks(struct progress *progress, const struct plan *plan)
@@ -479,7 +462,6 @@ void progress_set_plan(struct progress *progress, const struct plan *plan)
     if (job->group)
         set_ranks(progress, plan);
     progress->outlook.sort_seconds = estimate_sort(plan);
-    progress->outlook.is_piped = job->action != JOB_CHECK && is_piped(job->output.path);
     progress->outlook.is_encoded = job->output.codec != codecs[0];
 }
 

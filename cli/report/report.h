@@ -53,8 +53,10 @@ void stats_print_json(FILE *stream, int status, const struct error *error, const
  *
  * A thread reads the counters of core/trace.h, first after one second. So a shorter job shows
  * nothing, and a job that is certain to be shorter has no such thread. On a terminal one line is
- * rewritten, and erased at the end, even if a signal ends the process (core/ending.h). Elsewhere,
- * if requested, a line is printed every second at first, and less often in a long job. */
+ * rewritten. It is erased at the end, even if a signal ends the process (core/ending.h), and before
+ * the first byte of an output that may be shown on the terminal (formats/io/output_write.c).
+ * Elsewhere, if requested, a line is printed every second at first, and less often in a long job.
+ */
 
 /* Facts about the job. */
 struct outlook {
@@ -62,7 +64,6 @@ struct outlook {
     uint64_t write_bytes; /* bytes of content, if they can be predicted; 0: not known */
     bool is_encoded;      /* the output is compressed */
     double sort_seconds;  /* estimate of the model; below 0: not known */
-    bool is_piped;        /* the output goes to a pipe or a device */
     uint64_t read_before; /* bytes that ranks read for the plan, which do not count */
 };
 
@@ -80,7 +81,7 @@ struct progress {
     uint64_t stage_start_ns; /* that time, later by the time for which the process was stopped;
                                 so is start_ns */
     int shown;               /* columns of the current line */
-    bool may_draw;           /* false once a signal handler has erased the line */
+    bool may_draw;           /* false once the task of core/ending.h has erased the line */
 };
 
 /* Returns true if the options request progress. */

@@ -407,10 +407,22 @@ static bool write_mapped(const struct output_file *output, uint64_t position, co
     return write_piece(output, position + done, rest, bytes - done);
 }
 
+/* Ends the line of progress before the first byte of an output that may be shown on its terminal:
+ * the terminal itself, or a pipe. */
+static void end_progress(const struct output_file *output)
+{
+    struct stat status;
+    const bool is_opened = output->kind == OUTPUT_GIVEN || output->kind == OUTPUT_SPECIAL;
+    if (is_opened && fstat(output->file, &status) == 0 && !S_ISREG(status.st_mode))
+        ending_do_task(ENDING_PROGRESS);
+}
+
 bool output_file_write(struct output_file *output, uint64_t position, const void *data,
                        size_t bytes, unsigned threads, struct tap *tap, const char *name,
                        struct error *error)
 {
+    if (position == 0)
+        end_progress(output);
     if (output->kind == OUTPUT_TRIAL) {
         tap_observe_all(tap, data, bytes, threads);
         return true;

@@ -321,6 +321,10 @@ on_terminal=("$python" "$tests_dir/on_terminal.py" --stderr)
     { printf "2\n" && await narrowed && stty cols 9 <&2 && await narrowed "${cr}gpusort:$cr"; } | "$GPUSORT" -o /dev/null' >narrowed &
 "${on_terminal[@]}" bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
 "${on_terminal[@]}" --stdin "$GPUSORT" -o /dev/null >typed &
+"$python" "$tests_dir/on_terminal.py" bash -c '{ printf "8K\t./b\n" && await beside && printf "4K\t./a\n"; } |
+    "$GPUSORT" -h 2>&1' >beside &
+"$python" "$tests_dir/on_terminal.py" bash -c '{ { printf "8K\t./b\n" && await piped_beside && printf "4K\t./a\n"; } |
+    "$GPUSORT" -h 2>&3 | cat; } 3>&1' >piped_beside &
 slow '' 1 >not_asked 2>&1 &
 slow asked 1 --progress >asked 2>&1 &
 slow '' 1 --progress -q >asked_quiet 2>&1 &
@@ -355,6 +359,8 @@ ok 'a signal that ends the run takes the line away too' shows '' killed
 ok_prints 'and ends it as it should' '143\n' -- cat killed.status
 ok_prints 'top -H shows the thread that prints it by its name' 'progress\n' -- grep progress killed.threads
 ok 'what -v prints does so too' shows "gpusort: input .*" <(head -n 1 verbose)
+ok 'an output on the same terminal begins on a line of its own' shows "4K.\./a$cr" beside
+ok 'also through a pipe' shows "4K.\./a$cr" piped_beside
 ok 'in a terminal made narrower it is shorter' grep -Fq "${cr}gpusort:$cr" narrowed
 ok 'and is not wiped beyond the last column' bash -c '! grep -q "gpusort:  " narrowed'
 # While a password is read, or a pager runs, the terminal belongs to another program.
