@@ -215,10 +215,11 @@ bool external_runs_open(struct job_state *state, struct external_runs *external,
 {
     const struct job *const job = state->job;
     *external = (struct external_runs){.state = state};
-    /* Text is made in buffers of the sink. */
-    const bool makes_text = job->output_format == &format_text || job->argsort.index_type;
-    external->merge_bytes = memory_limits_left(
-        &job->memory, job->sort.threads, makes_text ? sink_buffers_bytes(job->output.threads) : 0);
+    /* Text and indices are made in buffers of the sink. */
+    const bool needs_buffers = !job->output_format->is_array || job->argsort.index_type;
+    external->merge_bytes =
+        memory_limits_left(&job->memory, job->sort.threads,
+                           needs_buffers ? sink_buffers_bytes(job->output.threads) : 0);
     external->spill = spill_create(job->memory.directories, job->memory.directory_count);
     if (job->sort.item_bytes <= 2)
         external->counts = key_counts_create(job->sort.item_bytes);

@@ -257,9 +257,9 @@ static bool write_kept(struct job_state *state, const struct layout *layout, siz
 
 static bool give_keys(struct job_state *state, const struct layout *layout, struct error *error)
 {
-    const bool is_binary = state->job->output_format != &format_text;
+    const bool is_array = state->job->output_format->is_array;
     size_t given = 0;
-    if (sink_is_overwriting(state->sink) && is_binary && !write_kept(state, layout, &given, error))
+    if (sink_is_overwriting(state->sink) && is_array && !write_kept(state, layout, &given, error))
         return false;
     for (;;) {
         struct chunk chunk;
@@ -277,7 +277,7 @@ static bool write_keys(void *context, struct error *error)
 {
     struct job_state *const state = context;
     const uint64_t start = job_stage_begin(STAGE_WRITE);
-    const bool can_check = sink_is_trial(state->sink) && state->job->output_format != &format_text;
+    const bool can_check = sink_is_trial(state->sink) && state->job->output_format->is_array;
     struct layout layout;
     if (!job_begin_output(state, state->count, &layout, error) ||
         !(can_check ? check_keys(state, &layout, error) : give_keys(state, &layout, error)))

@@ -47,7 +47,7 @@ static bool check_end(const struct job *job, struct reader *reader, struct error
 static bool can_hand_on(const struct job *job, const struct reader *reader,
                         const struct chunk *chunk)
 {
-    return job->input_format != &format_text && job->nan != NAN_ERROR &&
+    return job->input_format->is_array && job->nan != NAN_ERROR &&
            source_can_read_at(reader->source) &&
            chunk->capacity * job->sort.item_bytes >=
                SOURCE_PEEK_MAX + job->sort.threads * TAP_PIECE_BYTES;

@@ -35,8 +35,8 @@ static size_t count_part(const struct job_state *state)
 {
     const struct job *job = state->job;
     size_t count = 0;
-    if (job->argsort.index_type || job->input_format == &format_text ||
-        sort_spec_selects(&job->sort) || job->sort.item_bytes < 4) /* these are counted */
+    if (job->argsort.index_type || !job->input_format->is_array || sort_spec_selects(&job->sort) ||
+        job->sort.item_bytes < 4) /* these are counted */
         return 0;
     for (size_t i = state->reader; i < job->reader_count; i++) {
         const struct reader *const reader = &job->readers[i];

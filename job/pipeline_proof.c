@@ -168,14 +168,14 @@ bool proof_check_verify(const struct job_state *state, struct error *error)
                      sink_name(state->sink));
 }
 
-static bool writes_binary_numbers(const struct job *job)
+static bool writes_array(const struct job *job)
 {
-    return !job->keep_lines && !job->argsort.index_type && job->output_format != &format_text;
+    return !job->argsort.index_type && job->output_format->is_array;
 }
 
 bool proof_sums_content(const struct job *job)
 {
-    return job->verify && !writes_binary_numbers(job);
+    return job->verify && !writes_array(job);
 }
 
 static bool check_file(const struct job_state *state, struct check_sum written,
@@ -263,7 +263,7 @@ static bool verify_file(struct job_state *state, int file, struct error *error)
     bool ok = false;
     const struct job *const job = state->job;
     const bool are_lines = job->keep_lines && !job->argsort.index_type && job->action == JOB_SORT;
-    const bool are_numbers = writes_binary_numbers(job);
+    const bool are_numbers = writes_array(job);
     struct source *source = NULL;
     void *const buffer = malloc(VERIFY_BYTES);
     if (!buffer)

@@ -246,12 +246,12 @@ bool ranks_write_aside(struct job_state *state, struct rank_range *range, uint64
 static bool array_is_put_aside(const struct job *job)
 {
     return !job->has_rank_output &&
-           (job->output_format == &format_text || job->output.codec->encode || !job->output.group);
+           (!job->output_format->is_array || job->output.codec->encode || !job->output.group);
 }
 
 uint64_t rank_array_header_bytes(const struct job *job, const struct layout *layout)
 {
-    if (job->output_format == &format_text || job->has_rank_output)
+    if (!job->output_format->is_array || job->has_rank_output)
         return 0;
     return job->output_format->file_bytes(layout) - layout_bytes(layout);
 }

@@ -242,7 +242,7 @@ static bool compare_facts(struct plan *plan, struct error *error)
         is_own ? 0 : job->sort.count,
         is_own ? 0 : plan->file_bytes,
         is_own ? 0 : job->reader_count,
-        job->input_format == &format_text,
+        hash_word(job->input_format->name),
         layout->type->id,
         layout->endian,
         job->nan,

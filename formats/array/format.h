@@ -43,6 +43,7 @@ struct format {
     const char *name;              /* argument of --format */
     const char *summary;           /* one line for --list */
     const char *const *extensions; /* of file names, such as ".npy"; NULL-terminated */
+    bool is_array; /* a header, then the numbers with the bytes that they have in memory */
 
     /* Returns true if a stream that starts with head[0..bytes) has this format. NULL: any bytes may
      * be of it. */

@@ -573,6 +573,7 @@ const struct format format_npy = {
     .name = "npy",
     .summary = "NumPy arrays of one dimension",
     .extensions = npy_extensions,
+    .is_array = true,
     .recognises = npy_recognises,
     .read_header = npy_read_header,
     .read_keys = npy_read_keys,

@@ -94,6 +94,7 @@ const struct format format_raw = {
     .name = "raw",
     .summary = "binary numbers without a header",
     .extensions = raw_extensions,
+    .is_array = true,
     .read_header = raw_read_header,
     .read_keys = raw_read_keys,
     .file_bytes = layout_bytes,
