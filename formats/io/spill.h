@@ -8,11 +8,11 @@
  * files have no names, so that they disappear however the process ends. Runs use the directories in
  * turns, as the temporary files of sort(1) do.
  *
- * If a directory is full while a run is appended (ENOSPC, EDQUOT or EFBIG), the run continues in
- * the next one, so that it consists of several *extents*. The full directory is skipped until
- * spill_drop() releases some of its space. If all are full, the append fails with an error that
- * names them all; the job ends, and the space is released with the files. spill_check_room() finds
- * most such jobs before they begin.
+ * If a directory is full while a run is appended (ENOSPC, EDQUOT, EFBIG, or ENOMEM in memory), the
+ * run continues in the next one, so that it consists of several *extents*. The full directory is
+ * skipped until spill_drop() releases some of its space. If all are full, the append fails with an
+ * error that names them all; the job ends, and the space is released with the files.
+ * spill_check_room() finds most such jobs before they begin.
  */
 #ifndef FORMATS_SPILL_H
 #define FORMATS_SPILL_H
@@ -47,9 +47,10 @@ struct spill_neighbour {
 };
 
 /* Fails if runs of `bytes` bytes certainly have no room in the directories, beside the neighbour
- * if that is in one of their file systems. *is_beside: they have room without the neighbour. */
+ * if that is in one of their file systems. *fits_alone: there is such a neighbour, and the runs
+ * have room without it. */
 bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
-                      struct spill_neighbour neighbour, bool *is_beside, struct error *error);
+                      struct spill_neighbour neighbour, bool *fits_alone, struct error *error);
 
 /* Creates an empty spill. directories: at least one; borrowed. Returns NULL if memory runs out. */
 struct spill *spill_create(const char *const *directories, size_t count);
