@@ -230,8 +230,8 @@ static bool begin_again(struct options *options, struct plan *plan, struct progr
     return true;
 }
 
-/* Runs the job. If a GPU fails whose number the user has not given, and no harm is done, the plan
- * is replaced by one without it, and runs. */
+/* Runs the job. If a GPU fails and no harm is done, the plan may be replaced by one without it
+ * (plan_again()), which runs. */
 static bool run_planned_job(struct options *options, struct plan *plan, struct progress *progress,
                             struct outcome *outcome, struct error *error)
 {

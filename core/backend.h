@@ -208,9 +208,10 @@ struct engine_functions {
      * chunk.count is then the number of items that the tap observed. */
     struct tap *(*consumer)(struct engine *engine, size_t *most);
 
-    /* For a spec with is_given_twice: checks the sorted items where the engine keeps them, before
-     * the first one is given. As if all were given, *sum is their sum (core/check/check.h), and
-     * *disorder the first item, from 1, that belongs before the one before it; 0: none. */
+    /* NULL for lines, which are given twice. For a spec with is_given_twice: checks the sorted
+     * items where the engine keeps them, before the first one is given. As if all were given, *sum
+     * is their sum (core/check/check.h), and *disorder the first item, from 1, that belongs before
+     * the one before it; 0: none. */
     bool (*check)(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
                   struct error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_units.h - detects AVX-512.
+/* vector_units.h - detects AVX-512 and AVX2.
  *
  * has_vector_units() must be checked before a function of code for these instructions is called
  * (core/vector_code.h). On other machines portable code does everything. From glibc 2.33 on, the

@@ -104,7 +104,8 @@ struct value_table {
                                    * index: number of keys up to this value */
 };
 
-/* Samples 128 of `count` keys, at least 128; true if some of them are equal. */
+/* Samples 128 of `count` keys, at least 128; true if three or more seem to equal an earlier one, by
+ * 16 bits of a hash. */
 bool value_table_suits(unsigned width, const void *keys, size_t count);
 
 void value_table_clear(struct value_table *table);

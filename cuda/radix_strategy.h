@@ -27,7 +27,8 @@ struct radix_tuning {
                                 the array is partitioned into parts first */
     size_t part_keys;        /* items of a part */
     size_t portion;          /* items of one launch of a digit's pass, at most 2^30 - 1 */
-    unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
+    unsigned digits_most;    /* if a sample has at most so many digits that vary, digits are used,
+                                whatever else it shows */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */
     unsigned shared_most;    /* items of 16 bytes that share a key, as a mean, in tenths */
     unsigned heavy_most;     /* sampled values that occur 16 times, among others that occur once */

@@ -17,11 +17,11 @@ constexpr unsigned RADIX_WAYS_BITS = 9;
 constexpr unsigned RADIX_WAYS = 1u << RADIX_WAYS_BITS;
 
 /* More items than two partitions can divide are first partitioned into at most RADIX_PARTS_MOST
- * parts. One model and one count serve this partition and the next one, of each part into at most
- * 2^RADIX_PART_BITS_MOST buckets. A counting block has a counter for each bucket of all parts,
- * together less than 32 KiB: then 8.5e9 keys have a million in each. 1.5e9 pairs took 78.2, 77.6
- * and 77.4 ms in parts of 2^27, 2^26 and 2^25 items with 8, 7 and 6 bits, and 84.7 with a model and
- * a count for each part (H200, 2026-11-29). */
+ * parts, the last for keys above the sample. One model and one count serve this partition and the
+ * next one, of each part into at most 2^RADIX_PART_BITS_MOST buckets. A counting block has a
+ * counter for each bucket of all parts, together less than 32 KiB: then 8.5e9 keys have a million
+ * in each. 1.5e9 pairs took 78.2, 77.6 and 77.4 ms in parts of 2^27, 2^26 and 2^25 items with 8, 7
+ * and 6 bits, and 84.7 with a model and a count for each part (H200, 2026-11-29). */
 constexpr unsigned RADIX_PARTS_MOST = 126;
 constexpr unsigned RADIX_PART_BITS_MOST = 7;
 constexpr unsigned RADIX_COUNTERS_MOST = RADIX_PARTS_MOST << (RADIX_PART_BITS_MOST - 1);

@@ -42,7 +42,7 @@ bool external_lines_end_run(struct external_lines *external, struct item_run *ru
                             struct sink *sink, bool is_whole, struct error *error);
 
 /* Merges merge->count runs to the sink. The caller sets the fields of *merge except the order, the
- * sources and the threads. */
+ * sources, are_sorted and the threads. */
 bool external_lines_merge(const struct external_lines *external, struct item_run *runs,
                           struct lines_merge *merge, struct sink *sink, struct error *error);
 

@@ -3,7 +3,8 @@
  *
  *   part of the input of this rank -> engine -> sorted runs   (external_runs.h)
  *     -> cuts of the runs of all ranks                        (external_cuts.h)
- *     -> messages; the runs of this rank's range merged       (external_exchange.h)
+ *     -> messages, or memory of other ranks that is read; the runs of this rank's range
+ *        merged                                               (external_exchange.h)
  *     -> this rank's range of the one output
  *
  * Keys of one and two bytes are counted. The counts are added up over all ranks, and each rank

@@ -10,8 +10,8 @@
 #include "job/external_exchange.h"
 #include "job/job_state.h"
 
-/* Collective: numbers the runs, of which this rank has `run_count`. The positions are zeros. The
- * caller frees *runs, also after a failure. */
+/* Collective: numbers the runs, of which this rank has `run_count`. *runs is zeros before; its
+ * positions are zeros afterwards. The caller frees *runs, also after a failure. */
 bool rank_runs_number(struct group *group, size_t run_count, struct rank_runs *runs,
                       struct error *error);
 void rank_runs_free(struct rank_runs *runs);

@@ -13,9 +13,9 @@
 
 #include <sys/types.h>
 
-/* How ranks read an input that cannot be read from any position: see plan_spool.c. */
+/* How ranks read an input that cannot be read at arbitrary positions: see plan_spool.c. */
 struct plan_spool {
-    struct spill *spill; /* NULL: the input can be read from any position */
+    struct spill *spill; /* NULL: the input can be read at any position */
     struct spill_run run;
     uint64_t facts[3];   /* of the whole input: decoded bytes, the number of its codec, and whether
                             each rank decodes the frames of its part */
@@ -67,9 +67,10 @@ bool plan_begin(struct options *options, struct plan *plan, struct error *error)
  * collective. */
 bool plan_make(struct options *options, struct plan *plan, struct error *error);
 
-/* Called after the job of the plan has failed with *error and was undone. If a GPU whose number the
- * user has not given caused the error, and the inputs can be read again, replaces the plan by one
- * without this GPU. Otherwise, or if that fails, returns false; *error is not changed. */
+/* Called after the job of the plan has failed with *error and was undone. If a GPU that auto or
+ * gpu:all chose caused the error, there are no MPI ranks, and the inputs can be read again,
+ * replaces the plan by one without this GPU. Otherwise returns false and keeps the plan. Also
+ * returns false if the new plan fails, which the caller then only frees. *error is not changed. */
 bool plan_again(struct options *options, struct plan *plan, const struct error *error);
 
 /* Records that a GPU is not to be used, if the error is its own and it was not recorded before;
@@ -100,14 +101,14 @@ bool line_words_refuse(const struct options *options, const struct format *input
  * that a message may suggest it. */
 bool in_place_word_fits(const struct options *options);
 
-/* ---- inputs that cannot be read from any position: plan_spool.c ---- */
+/* ---- inputs that cannot be read at arbitrary positions: plan_spool.c ---- */
 
 /* Opens the next input as plan->job.readers[plan->job.reader_count].source. Collective if a group
  * shares the job. */
 bool plan_open_input(struct options *options, const struct source_spec *spec, struct plan *plan,
                      struct error *error);
 
-/* Returns true if the input of reader i cannot be read from any position. */
+/* Returns true if the input of reader i cannot be read at arbitrary positions. */
 bool plan_is_spooled(const struct plan *plan, size_t i);
 
 /* Collective, for text, whose lines rank 0 finds: stores the inputs that each rank would decode. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_spool.c - inputs of a job that ranks share, which cannot be read from any position: pipes,
- * standard input and compressed data.
+/* plan_spool.c - inputs of a job that ranks share, which cannot be read at arbitrary positions:
+ * pipes, standard input and compressed data.
  *
  *   rank 0: input -> decoded -> a file in the directory of -T -> its own part, and messages
  *   others: the first bytes, for the plan; then their part -> a file in the directory of -T
@@ -195,7 +195,7 @@ static bool spool_input(struct options *options, struct plan *plan, struct plan_
     return begin_run(options, plan, spool, error) && keep_head(spool, source, error);
 }
 
-/* Collective: opens an input that cannot be read from any position. */
+/* Collective: opens an input that cannot be read at arbitrary positions. */
 static bool open_spooled(struct options *options, const struct source_spec *spec, struct plan *plan,
                          struct source **source, struct error *error)
 {

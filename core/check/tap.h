@@ -65,7 +65,7 @@ static inline void tap_watch_pieces(struct tap_watch *watch)
 }
 
 /* Passes an array in memory to the tap, in pieces, with at most `threads` threads. `tap` may be
- * NULL. */
+ * NULL. Defined in check.c. */
 void tap_observe_all(struct tap *tap, const void *data, size_t bytes, unsigned threads);
 
 /* ---- What several threads find ---- */

@@ -35,8 +35,8 @@
 #define ROOM_BYTES_MAX ((size_t)4 << 20)
 _Static_assert(ROOM_BYTES_MAX <= STREAM_SORT_BYTES_MIN / 4, "a bucket is a piece of the output");
 
-/* Limits for the size of a block. Partly filled blocks take up to a sixteenth of the keys'
- * bytes. */
+/* Limits for the size of a block. On average a chain's last block is half empty, so that blocks
+ * take up to a sixteenth more than the keys; with buffers a stream takes a tenth more. */
 #define BLOCK_BYTES_MIN ((size_t)1 << 10)
 #define BLOCK_BYTES_MAX ((size_t)16 << 10)
 #define BLOCK_BYTES_USUAL ((size_t)4 << 10) /* for an unknown number of keys */

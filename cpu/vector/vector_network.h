@@ -438,7 +438,8 @@ VECTOR_INLINE void network_cross_columns(Lanes *rows)
     }
 }
 
-/* Compares each item with the item of the same column `distance` rows away. */
+/* Compares each item with the item of the same column ROWS / 2 rows away, then half as far, and so
+ * on to the next row. */
 template <unsigned ROWS, typename Lanes>
 VECTOR_INLINE void network_cross_rows(Lanes *rows)
 {

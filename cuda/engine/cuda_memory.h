@@ -8,15 +8,15 @@
 
 #include <stddef.h>
 
-/* ---- memory of a device ---- */
+/* ---- memory of the current device, whose number `device` is for messages ---- */
 
-/* Sets *bytes to the free memory of the current device. */
+/* Sets *bytes to the free memory. */
 bool cuda_memory_free_bytes(unsigned device, size_t *bytes, struct error *error);
 
 /* Fails, with the bytes needed and the bytes free, unless `bytes` bytes are free. */
 bool cuda_memory_check_room(unsigned device, size_t bytes, struct error *error);
 
-/* Reports to core/trace.h the memory in use on the current device, including CUDA's own. Call it
+/* Reports to core/trace.h the memory in use on the device, including CUDA's own. Call it
  * when an engine has allocated all its memory. */
 void cuda_memory_note(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_ahead.h - a thread that reads an input ahead into memory, while its owner starts a device,
- * or waits for enough data to start one; for source.c.
+/* read_ahead.h - a thread that reads an input ahead into memory; for source.c. Meanwhile its owner
+ * starts a device, waits for enough data to start one, opens another pipe of the same writer, or
+ * stores a sorted part.
  *
  *   input -> thread -> memory, in order -> read_ahead_take
  *

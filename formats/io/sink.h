@@ -8,8 +8,8 @@
  * be an input. The new file gets the owner, mode, ACL and attributes of the old one, where allowed.
  * Symbolic links are followed: the file that the link names is replaced. Devices, pipes, sockets
  * and standard output are written directly. In place, the file itself is overwritten, after a trial
- * that only checks (sink_is_trial). No temporary is left, except by SIGKILL on a file
- * system that has no files without names (temporary.h).
+ * that only checks (sink_is_trial). No temporary is left, except by SIGKILL where it has a name
+ * (temporary.h).
  */
 #ifndef FORMATS_SINK_H
 #define FORMATS_SINK_H
@@ -61,8 +61,8 @@ const char *sink_name(const struct sink *sink);
 
 bool sink_is_terminal(const struct sink *sink);
 
-/* Sets the error "NAME: the proof failed: WHAT; NAME is left as it was", or with what else happens
- * to the file. Returns false. */
+/* Sets the error "NAME: the proof failed: WHAT", and adds what happens to the output, except for a
+ * file that is being overwritten (add_damage() in job/pipeline.c). Returns false. */
 bool sink_fail_proof(const struct sink *sink, const char *what, struct error *error);
 
 /* Returns true if commit renames a temporary onto the target. */

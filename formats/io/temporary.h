@@ -25,8 +25,9 @@ bool temporary_create(int directory, mode_t mode, int *file);
 bool temporary_create_shared(int directory, mode_t mode, const char *output_name,
                              struct group *group, int *file, struct error *error);
 
-/* Creates a file in the directory that never has a name, and opens it for reading and writing.
- * There may be any number of these. False with errno. */
+/* Creates a file without a name in the directory, and opens it for reading and writing. It has a
+ * name for a moment, in which signals wait, if the file system has no files without one. There may
+ * be any number of these. False with errno. */
 bool temporary_create_nameless(const char *directory, int *file);
 
 /* Gives the temporary, of which *file is a descriptor, the name in its directory. With `replaces`,
