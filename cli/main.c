@@ -329,7 +329,7 @@ static bool sort_or_share(struct options *options, struct outcome *outcome, stru
     struct group *const group = is_shared ? &joined : NULL;
     unsigned rank;
     quiet_other_ranks(options, group);
-    bool ok = !launcher_find_rank(&rank) || options_name_rank(options, rank, error);
+    bool ok = options_name_rank(options, launcher_find_rank(&rank) ? &rank : NULL, error);
     if (group)
         ok = group_agree(group, ok, error) && plan_share_options(options, group, error);
     ok = ok && sort_as_planned(options, group, outcome, error);

@@ -77,9 +77,10 @@ static bool commit_output(struct job_state *state, struct error *error)
 {
     const uint64_t start = job_stage_begin(STAGE_WRITE);
     struct sink *sink = state->sink;
+    struct group *const group = state->job->group;
     const bool is_overwriting = sink_is_overwriting(sink);
     state->sink = NULL;
-    const bool ok = group_agree(state->job->group, sink_commit(sink, error), error);
+    const bool ok = group_agree(group, sink_commit(sink, group, error), error);
     if (!ok && is_overwriting)
         add_damage(error);
     job_stage_add(state, STAGE_WRITE, start);

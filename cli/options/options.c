@@ -499,21 +499,22 @@ bool options_take_list(struct options *options, const char *text, size_t bytes, 
 
 /* ---- Names with {rank} ---- */
 
+static const char rank_mark[] = "{rank}";
+
 /* Replaces each {rank} in a name. Sets *has_rank if there is one. */
 static bool name_rank(struct options *options, unsigned rank, const char **name, bool *has_rank,
                       struct error *error)
 {
-    static const char mark[] = "{rank}";
     const char *found;
     *has_rank = false;
-    while (*name && (found = strstr(*name, mark)) != NULL) {
+    while (*name && (found = strstr(*name, rank_mark)) != NULL) {
         char **const names =
             realloc(options->rank_names, (options->rank_name_count + 1) * sizeof *names);
         char *replaced;
         if (names)
             options->rank_names = names;
         if (!names || asprintf(&replaced, "%.*s%u%s", (int)(found - *name), *name, rank,
-                               found + strlen(mark)) < 0)
+                               found + strlen(rank_mark)) < 0)
             return error_set(error, "out of memory");
         names[options->rank_name_count++] = replaced;
         *name = replaced;
@@ -522,12 +523,19 @@ static bool name_rank(struct options *options, unsigned rank, const char **name,
     return true;
 }
 
-bool options_name_rank(struct options *options, unsigned rank, struct error *error)
+bool options_name_rank(struct options *options, const unsigned *rank, struct error *error)
 {
     size_t count = 0;
+    if (!rank)
+        return !options->output || !strstr(options->output, rank_mark) ||
+               error_set(error,
+                         "%s: {rank} is the number of an MPI rank, and neither mpirun nor srun "
+                         "--mpi=pmix has started this process: start it by one of them, or give "
+                         "the output another name",
+                         options->output);
     for (size_t i = 0; i < options->input_count; i++) {
         bool has_rank;
-        if (!name_rank(options, rank, &options->inputs[i], &has_rank, error))
+        if (!name_rank(options, *rank, &options->inputs[i], &has_rank, error))
             return false;
         count += has_rank;
     }
@@ -535,7 +543,7 @@ bool options_name_rank(struct options *options, unsigned rank, struct error *err
     if (count > 0 && count < options->input_count)
         return error_set(error, "{rank} is in the name of every input or of none: a rank reads "
                                 "either files of its own or its part of all");
-    return name_rank(options, rank, &options->output, &options->has_rank_output, error);
+    return name_rank(options, *rank, &options->output, &options->has_rank_output, error);
 }
 
 void options_free(struct options *options)

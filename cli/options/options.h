@@ -173,8 +173,9 @@ bool options_take_list(struct options *options, const char *text, size_t bytes,
                        struct error *error);
 
 /* Replaces {rank} by the number in the names of inputs that are operands, and of the output. All
- * inputs or none must have it. */
-bool options_name_rank(struct options *options, unsigned rank, struct error *error);
+ * inputs or none must have it. rank: NULL if no launcher of MPI has started the process; then it is
+ * an error if the output has {rank}, which all processes of a step would write. */
+bool options_name_rank(struct options *options, const unsigned *rank, struct error *error);
 
 void options_free(struct options *options);
 

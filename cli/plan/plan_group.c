@@ -238,10 +238,12 @@ static bool compare_facts(struct plan *plan, struct error *error)
     uint64_t content;
     if (!group_agree(group, hash_contents(plan, &content, error), error))
         return false;
+    enum { INPUT_FACTS = 4 }; /* the first ones; the others differ by the options alone */
     const uint64_t facts[] = {
-        is_own ? 0 : job->sort.count,
-        is_own ? 0 : plan->file_bytes,
         is_own ? 0 : job->reader_count,
+        is_own ? 0 : plan->file_bytes,
+        is_own ? 0 : job->sort.count,
+        content,
         hash_word(job->input_format->name),
         layout->type->id,
         layout->endian,
@@ -254,14 +256,16 @@ static bool compare_facts(struct plan *plan, struct error *error)
         (uint64_t)job->output.level,
         hash_names(job),
         job->keep_lines ? hash_lines(job) : 0,
-        content,
     };
     uint64_t first[sizeof facts / sizeof *facts];
     memcpy(first, facts, sizeof first);
     if (!group_broadcast(group, first, sizeof first, error))
         return false;
-    const bool is_same = memcmp(first, facts, sizeof facts) == 0 ||
-                         refuse_difference(source_name(job->readers[0].source), error);
+    const bool has_same_inputs = memcmp(first, facts, INPUT_FACTS * sizeof *facts) == 0;
+    const bool is_same =
+        memcmp(first, facts, sizeof facts) == 0 ||
+        refuse_difference(
+            has_same_inputs ? "the command line" : source_name(job->readers[0].source), error);
     return group_agree(group, is_same, error);
 }
 

@@ -296,22 +296,27 @@ static bool publish(struct output_file *output, const char *name, struct error *
     return error_set_errno(error, "%s", name);
 }
 
-/* For one process, or for rank 0. */
-static bool commit_alone(struct output_file *output, const char *name, struct error *error)
+/* For one process, or for rank 0: does all that may fail before the target is replaced. */
+static bool close_alone(struct output_file *output, const char *name, struct error *error)
 {
     if (!finish(output, name, error))
         return false;
     if (!close_written(output))
         return error_set_errno(error, "%s", name);
+    return !output_file_replaces(output) || check_input(output, name, error);
+}
+
+static bool publish_alone(struct output_file *output, const char *name, struct error *error)
+{
     const uint64_t begin_ns = trace_begin();
-    const bool committed = !output_file_replaces(output) || publish(output, name, error);
+    const bool published = !output_file_replaces(output) || publish(output, name, error);
     trace_span(TRACE_WRITE, "rename", begin_ns, trace_begin(), 0);
-    return committed;
+    return published;
 }
 
 /* The other ranks close the file first, which shows their bytes to rank 0 on a file system of the
  * network. They remove the name, if it is still there, when rank 0 is done. */
-static bool commit_shared(struct output_file *output, const char *name, struct error *error)
+static bool close_shared(struct output_file *output, const char *name, struct error *error)
 {
     struct group *const group = output->group;
     bool ok = true;
@@ -322,15 +327,20 @@ static bool commit_shared(struct output_file *output, const char *name, struct e
     }
     ok = ok && check_input(output, name, error); /* each rank may have inputs of its own */
     return group_agree(group, ok, error) &&
-           group_agree(group, group->rank != 0 || commit_alone(output, name, error), error);
+           group_agree(group, group->rank != 0 || close_alone(output, name, error), error);
 }
 
-bool output_file_commit(struct output_file *output, const char *name, struct error *error)
+bool output_file_close(struct output_file *output, const char *name, struct error *error)
 {
-    const bool committed = output->kind == OUTPUT_OF_RANKS ? commit_shared(output, name, error)
-                                                           : commit_alone(output, name, error);
-    output_file_discard(output);
-    return committed;
+    return output->kind == OUTPUT_OF_RANKS ? close_shared(output, name, error)
+                                           : close_alone(output, name, error);
+}
+
+bool output_file_publish(struct output_file *output, const char *name, struct error *error)
+{
+    struct group *const group = output->group;
+    const bool is_for_rank_0 = group && group->rank != 0;
+    return group_agree(group, is_for_rank_0 || publish_alone(output, name, error), error);
 }
 
 void output_file_discard(struct output_file *output)

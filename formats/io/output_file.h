@@ -95,13 +95,16 @@ bool output_file_end_trial(struct output_file *output, const char *name, struct 
  * written afterwards. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error);
 
-/* Closes the file with all checks. Then gives the temporary the name of the target, with the owner,
- * mode, ACL and attributes of the file that has this name at that moment. If this fails, the
- * temporary is removed, and the target is unchanged.
- * Collective if ranks share the output. */
-bool output_file_commit(struct output_file *output, const char *name, struct error *error);
+/* Ends the writing and closes the file, with all checks. Collective if ranks share the output. */
+bool output_file_close(struct output_file *output, const char *name, struct error *error);
 
-/* Closes the output and removes the temporary. The complete prefix on standard output stays. */
+/* After output_file_close(): gives the temporary the name of the target, with the owner, mode, ACL
+ * and attributes of the file that has this name at that moment. If this fails, the target is
+ * unchanged. Collective if ranks share the output. */
+bool output_file_publish(struct output_file *output, const char *name, struct error *error);
+
+/* Closes the output and removes the temporary, if it was not published. The complete prefix on
+ * standard output stays. */
 void output_file_discard(struct output_file *output);
 
 #endif

@@ -586,12 +586,16 @@ struct check_sum sink_content(const struct sink *sink)
     return sink->content;
 }
 
-bool sink_commit(struct sink *sink, struct error *error)
+bool sink_commit(struct sink *sink, struct group *group, struct error *error)
 {
-    const bool committed =
-        flush(sink, error) && output_file_commit(&sink->output, sink->name, error);
+    struct output_file *const output = &sink->output;
+    const bool is_complete = flush(sink, error) && output_file_close(output, sink->name, error);
+    const bool are_complete = group_agree(group, is_complete, error);
+    const bool is_published = are_complete && output_file_publish(output, sink->name, error);
+    if (are_complete && !is_published && group && !output->group)
+        error_add(error, "; other ranks have replaced their files");
     sink_discard(sink); /* frees what the commit left */
-    return committed;
+    return is_published;
 }
 
 bool sink_commit_run(struct sink *sink, struct check_sum *content, struct error *error)

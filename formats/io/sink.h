@@ -36,7 +36,7 @@ struct sink_spec {
     struct stat input;         /* the status of that input then */
     size_t ahead_bytes;        /* most bytes whose pages are made before they are written */
     struct group *group; /* NULL, or the ranks that each write a range of one regular file, in plain
-                            bytes; then sink_open() and sink_commit() are collective */
+                            bytes; then sink_open() is collective */
 };
 
 /* Reports the errors of sink_open that depend on the path: a missing directory, or a file that may
@@ -166,8 +166,10 @@ bool sink_store(struct sink *sink, int *file, struct error *error);
 struct check_sum sink_content(const struct sink *sink);
 
 /* Ends the codec's stream, writes what is buffered, closes the file, checks the result and renames
- * the temporary onto the target. The sink is freed, whether or not this succeeds. */
-bool sink_commit(struct sink *sink, struct error *error);
+ * the temporary onto the target. group: NULL, or the ranks that all commit a sink; then no rank
+ * renames a temporary before all files are complete. The sink is freed, whether or not this
+ * succeeds. */
+bool sink_commit(struct sink *sink, struct group *group, struct error *error);
 
 /* As sink_commit(), for a sink on a run. Fills *content with the size and checksum of the bytes
  * in the run. */

@@ -271,7 +271,7 @@ static void test_size_is_that_of_what_was_written(void **state)
             sink_expect(sink, cases[i].expected);
         assert_true(sink_write(sink, "new", 3, &error));
         assert_int_equal(ftruncate(find_unnamed_temporary(), cases[i].size), 0);
-        assert_int_equal(sink_commit(sink, &error), !*cases[i].message);
+        assert_int_equal(sink_commit(sink, NULL, &error), !*cases[i].message);
         assert_string_equal(error.message, cases[i].message);
         assert_file_holds("out", *cases[i].message ? "old" : "new", 3);
         assert_int_equal(find_unnamed_temporary(), -1);

@@ -216,6 +216,8 @@ refused 'files of ranks beside one of all' '\{rank\} is in the name of every inp
 mkdir -p links
 ln -sf "$(realpath -s "$target")" links/0
 ln -sf "$(realpath -s "$target")" links/1
+refused '{rank} in the output, and no launcher' '^gpusort: old-\{rank\}\.txt: .* start it by one of them' -- \
+    gpusort -k1 rows -o 'old-{rank}.txt'
 refused 'files of two ranks that are links to one file' 'links/1: rank 0 writes to the same file' -- \
     ranks 2 'own-{rank}.npy' --output-format=npy -o 'links/{rank}'
 
@@ -291,7 +293,7 @@ refused 'a line that is no number is counted in all lines' "no-number:60001: .*\
     ranks 2 no-number -o "$target"
 refused 'a line that is no number is counted in the whole text' \
     "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
-for option in --verify --explain more.u32; do
+for option in --verify --explain more.u32 -r --top=2 --zstd=3; do
     refused "one rank has another option: $option" 'the command line: not as rank 0 has it' -- \
         eval '(program=sh; ranks 2 -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && set -- '"$option"'
             exec $GPUSORT \$@ four.u32 -o $target")'
@@ -461,6 +463,26 @@ if [ -z "$fault_library" ] || [ ! -f "$preload" ]; then
     exit
 fi
 preload=$(realpath "$preload")
+# Rank 1 cannot complete its own file, whose last bytes, close or name come when rank 0 is done.
+part_fails() { # FAULT INPUT ARGUMENT...
+    local program=sh fault=$1 input=$2
+    shift 2
+    rm -f old.*
+    cp "$input" old.0
+    cp "$input" old.1
+    ranks 2 -c '[ $OMPI_COMM_WORLD_RANK = 0 ] || export FAULT='"$fault LD_PRELOAD=$fault_library"'
+        exec "$0" "$@"' "$(realpath "$GPUSORT")" "$@" 'old.{rank}' -o 'old.{rank}'
+}
+for fault in write:2:28 close_output:1+:5; do
+    ok_fails_with "a rank cannot complete its own file: ${fault%%:*}" 2 '^gpusort: old\.1: .* \(rank 1 on .*\)$' -- \
+        part_fails $fault rows -k1
+    ok_same_bytes 'the file of the other rank is as it was' old.0 rows
+    ok_same_bytes 'and its own' old.1 rows
+    ok 'and no other file is left' test "$(echo old.* .gpusort*)" = 'old.0 old.1 .gpusort*'
+done
+ok_fails_with 'a rank cannot rename its own file' 2 \
+    '^gpusort: old\.1: .*; other ranks have replaced their files \(rank 1 on .*\)$' -- \
+    part_fails renameat:1:5 rows -k1
 for call in Init_thread:1 Comm_rank:2 Comm_size:1 Comm_split_type:1; do
     ok_undone "MPI_${call/:/ fails in call }" "0:MPI_$call:fail" finite.f64
 done
