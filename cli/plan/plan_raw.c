@@ -36,6 +36,10 @@
 #define PLACE_WORDS ((size_t)128)
 #define SAMPLE_WORDS (SAMPLE_PLACES * PLACE_WORDS)
 
+/* Evidence for small integers, see are_small_words(), and for those of the other byte order. */
+#define EVIDENCE ((size_t)90)
+#define EVIDENCE_OF_OTHER ((size_t)200)
+
 /* Fewer words than this are refused only if all of them agree. */
 #define WORDS_MIN ((size_t)8)
 
@@ -277,8 +281,9 @@ static bool has_equal_halves(const struct sample *sample)
 /* Returns true if all words are small integers of 64 bits: other data would hardly have all bytes
  * that do not extend the sign in the lower bytes of the words. Each such byte adds the logarithm of
  * that probability, and so do words of both signs. If all words are equal, there must be at least
- * WORDS_MIN. */
-static bool are_small_words(const struct sample *sample)
+ * WORDS_MIN. evidence: the least sum, in tenths of bits, so the chance that other bytes, most of
+ * them 0, look the same is 2^(-evidence / 10); of random bytes it is 2^-16 for each word. */
+static bool are_small_words(const struct sample *sample, size_t evidence)
 {
     static const unsigned tenths_of_bits[] = {30, 20, 14, 10, 7, 4};
     size_t significant = 0, highest = 0, negative = 0, positive = 0;
@@ -298,11 +303,12 @@ static bool are_small_words(const struct sample *sample)
     }
     const size_t of_signs = negative > 0 && positive > 0 ? 30 : 0;
     return (vary || sample->count >= WORDS_MIN) &&
-           significant * tenths_of_bits[highest] + of_signs >= 90;
+           significant * tenths_of_bits[highest] + of_signs >= evidence;
 }
 
 /* Returns true if the words have one magnitude, as times do: their top bytes are nearly equal, and
- * the middle bytes have many values. */
+ * the middle bytes have many more values. Random bytes are so with a probability of 10^-35, and
+ * bytes that are all of one range never. */
 static bool are_times(const struct sample *sample)
 {
     bool is_there[2][256] = {{false}};
@@ -318,7 +324,8 @@ static bool are_times(const struct sample *sample)
             *there = true;
         }
     }
-    return sample->count >= 32 && most - least <= 16 && different[0] > 16 && different[1] > 16;
+    const size_t few = 16 + 2 * (size_t)(most - least);
+    return sample->count >= 32 && most - least <= 16 && different[0] > few && different[1] > few;
 }
 
 /* ---- Raw data: the type that fits ---- */
@@ -364,7 +371,7 @@ static bool are_long_integers(const struct sample *sample)
     for (size_t i = 0; i < sample->count; i++)
         are_halves_used |= (sample->words[i] + (UINT64_C(1) << 32)) >> 33 != 0;
     return are_times(sample) ||
-           (are_small_words(sample) && (!are_halves_used || is_byte_full(sample, 3)));
+           (are_small_words(sample, EVIDENCE) && (!are_halves_used || is_byte_full(sample, 3)));
 }
 
 static bool are_usual_doubles(const struct sample *sample)
@@ -481,12 +488,56 @@ static bool check_word_of_c(struct source *source, const char *word, const struc
                      source_name(source), word, type->name, of_c, of_c, type->name);
 }
 
+/* Returns the size of the integers of 8 bytes that the words look like; of pairs of small integers
+ * of 4 bytes, which look like them too, "4" or, if either may be, "8 or 4". NULL: neither. */
+static const char *find_integer_bytes(const struct sample *sample, size_t evidence)
+{
+    if (are_times(sample))
+        return "8";
+    if (!are_small_words(sample, evidence))
+        return NULL;
+    return are_int_pairs(sample) ? "4" : are_long_integers(sample) ? "8" : "8 or 4";
+}
+
+/* Fails for data with the type i8 or u8, of one byte here, if it looks like NumPy's types of these
+ * names, which have 8 bytes, in either byte order, or if its file is named as such (is_named).
+ * Consumes nothing. */
+static bool check_bytes(struct source *source, const struct key_type *type, bool is_named,
+                        enum key_endian endian, struct error *error)
+{
+    static struct sample sample; /* large for a stack */
+    const char letter = type->name[0];
+    char types[16];
+    if (!take_sample(source, ENDIAN_LITTLE, &sample, error))
+        return false;
+    const char *const little = find_integer_bytes(&sample, EVIDENCE);
+    swap_words(&sample);
+    const char *const big = find_integer_bytes(&sample, EVIDENCE_OF_OTHER);
+    const char *const bytes = little ? little : big ? big : "8";
+    if (!little && !big && !is_named)
+        return true;
+    snprintf(types, sizeof types, "%c%s", letter, *bytes == '4' ? "32" : "64");
+    if (bytes[1])
+        snprintf(types + 3, sizeof types - 3, " or %c32", letter);
+    const bool are_numpys = strcmp(bytes, "8") == 0;
+    return error_set(error,
+                     "%s: %s is one byte here, and these look like %s%s of %s bytes: use "
+                     "--type=%s%s, or --type=%s for bytes",
+                     source_name(source), type->name, are_numpys ? "NumPy's " : "integers",
+                     are_numpys ? type->name : "", bytes, types,
+                     little && big                    ? ", and --endian=big if they are big-endian"
+                     : big                            ? " with --endian=big"
+                     : little && endian == ENDIAN_BIG ? " with --endian=little"
+                                                      : "",
+                     type->numpy_name);
+}
+
 /* Fails for data with the type i8, u8 or f16, which have 1 and 2 bytes here, if it looks like
- * NumPy's types of these names, which have 8 and 16 bytes, or if its file is named as such 8 bytes.
- * named_type: that of the file's name, or NULL. Accepts data of any other type. Consumes nothing.
- */
-static bool raw_content_check_name(struct source *source, const struct key_type *type,
-                                   const struct key_type *named_type, enum key_endian endian,
+ * NumPy's types of these names, which have 8 and 16 bytes. named_type: that of the file's name, or
+ * NULL. --endian=big may be for indices, but with --type=i8 it means numbers of several bytes.
+ * Accepts data of any other type. Consumes nothing. */
+static bool raw_content_check_name(const struct options *options, const struct key_type *type,
+                                   const struct key_type *named_type, struct source *source,
                                    struct error *error)
 {
     static struct sample sample; /* large for a stack */
@@ -496,15 +547,17 @@ static bool raw_content_check_name(struct source *source, const struct key_type 
     const unsigned bytes = is_byte ? 8 : 16; /* size of NumPy's type */
     if (!(is_byte || type->id == KEY_TYPE_f16) || (left != SIZE_UNKNOWN && left % bytes != 0))
         return true;
-    if (!take_sample(source, endian, &sample, error))
-        return false;
-    if (is_byte && (is_named || are_small_words(&sample) || are_times(&sample)))
+    if (is_byte && options->type_word && options->endian == ENDIAN_BIG && !options->index_type)
         return error_set(error,
-                         "%s: %s is one byte here, and these look like NumPy's %s of 8 bytes: use "
-                         "--type=%s64, or --type=%s for bytes",
-                         source_name(source), type->name, type->name,
-                         type->kind == KEY_SIGNED ? "i" : "u", type->numpy_name);
-    return is_byte || !are_long_doubles(&sample) ||
+                         "%s: %s is one byte here, without a byte order: use --type=%c64 with "
+                         "--endian=big for NumPy's %s of 8 bytes, or --type=%s for bytes",
+                         source_name(source), type->name, type->name[0], type->name,
+                         type->numpy_name);
+    if (is_byte)
+        return check_bytes(source, type, is_named, options->endian, error);
+    if (!take_sample(source, options->endian, &sample, error))
+        return false;
+    return !are_long_doubles(&sample) ||
            error_set(error,
                      "%s: f16 is 2 bytes here, and these look like NumPy's f16 of 16 bytes, which "
                      "is not sorted: use --type=float16 if they are of 2 bytes",
@@ -600,8 +653,7 @@ static bool check_raw_type(const struct options *options, const struct key_type 
         return raw_content_check_doubles(reader->source, options->endian, error);
     }
     if (is_spelled_as_ours)
-        return raw_content_check_name(reader->source, layout->type, named_type, options->endian,
-                                      error);
+        return raw_content_check_name(options, layout->type, named_type, reader->source, error);
     return check_word_of_c(reader->source, options->type_word, layout->type, named_type,
                            options->endian, error);
 }

@@ -202,3 +202,41 @@ random.uniform(-4, -1, 4096).astype("f2").tofile(root + "/negative.f16")
 np.zeros(4096, "i1").tofile(root + "/zeros.u8")
 np.full(4096, 7, "i1").tofile(root + "/sevens.u8")
 np.full(4096, -1, "i1").tofile(root + "/ones.i8")
+
+# Integers of 4 and 8 bytes in both byte orders, WIDTH.ORDER.N.ints, whose type NumPy users call i8 or u8. WIDTH 8or4:
+# both are as likely. What is of one byte: N.bytes.
+ints = {
+    "8": [
+        integers(0, 1000, 1000),
+        integers(-1000, 1000, 1000),
+        integers(0, 2**40, 100),
+        integers(0, 2, 100),
+        10**18 + integers(0, 10**15, 500),
+        np.full(9, 7),
+        np.arange(8),
+    ],
+    "4": [integers(0, 1000, 1000), integers(-1000, 1000, 1000), integers(1, 30, 64)],
+    "8or4": [integers(0, 2, 1000)],
+}
+for width, arrays in ints.items():
+    for number, array in enumerate(arrays):
+        for order, letter in ("little", "<"), ("big", ">"):
+            array.astype(letter + "i" + width[-1]).tofile("%s/%s.%s.%d.ints" % (root, width, order, number))
+seconds = 10**9 * (1700000000 + integers(0, 10**7, 500))  # of these, both ends are constant
+seconds.astype(">i8").tofile(root + "/seconds.big")
+np.sort(seconds).astype(">i8").tofile(root + "/seconds.big.up")
+image = integers(0, 256, (64, 64, 4)).astype("u1")
+image[..., 3] = 255
+bytes_of = [
+    image,
+    image * [1, 1, 1, 0],
+    integers(0, 17, 4096),
+    integers(120, 137, 4096),
+    integers(0, 256, 4096),
+    integers(0, 256, 16),
+    (np.arange(4096) % 512 == 7) * (np.arange(4096) < 1500),  # three of the last byte of eight
+    integers(0, 2, 4096) * 255,
+    np.arange(4096) % 251,
+]
+for number, array in enumerate(bytes_of):
+    array.astype("u1").tofile("%s/%d.bytes" % (root, number))
