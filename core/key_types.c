@@ -123,39 +123,62 @@ const char *key_type_other_name(const struct key_type *type, size_t n)
     return NULL;
 }
 
-const char *key_type_describe_foreign(const char *spelling)
+/* What makes numbers or lines of arrays of other types. */
+#define OF_COMPLEX "save its real part, or its numpy.abs"
+#define OF_UNICODE                                                                                 \
+    "numpy.savetxt(FILE, a.ravel(), '%s', encoding='utf-8') makes lines of it, for -k1, if no "    \
+    "string has a newline"
+#define OF_BYTES                                                                                   \
+    "numpy.savetxt(FILE, numpy.char.decode(a.ravel(), 'latin-1'), '%s', encoding='latin-1') "      \
+    "makes lines of it, for -k1, if no string has a newline"
+#define OF_OBJECTS                                                                                 \
+    "if it holds numbers, astype('f8') rounds them to doubles, and astype('i8') is for whole ones"
+#define OF_LONG_DOUBLES "astype('f8') rounds it to doubles"
+
+const struct foreign_type *key_type_find_foreign(const char *spelling, size_t length)
 {
-    static const struct {
-        const char *name, *kind; /* digits may follow, but not after F and D */
-    } foreign[] = {
-        {"c", "complex numbers"},
-        {"complex", "complex numbers"},
-        {"csingle", "complex numbers"},
-        {"cdouble", "complex numbers"},
-        {"F", "complex numbers"},
-        {"D", "complex numbers"},
-        {"U", "strings"},
-        {"S", "strings"},
-        {"a", "strings"},
-        {"str", "strings"},
-        {"bytes", "strings"},
-        {"O", "objects"},
-        {"object", "objects"},
-        {"V", "records"},
-        {"void", "records"},
-        {"f16", "long doubles"},
-        {"g", "long doubles"},
-        {"longdouble", "long doubles"},
-        {"float128", "long doubles"},
+    static const struct foreign_type foreign[] = {
+        /* digits may follow, but not after a capital letter of complex numbers */
+        {"c", "complex numbers", OF_COMPLEX},
+        {"complex", "complex numbers", OF_COMPLEX},
+        {"complex_", "complex numbers", OF_COMPLEX},
+        {"csingle", "complex numbers", OF_COMPLEX},
+        {"cdouble", "complex numbers", OF_COMPLEX},
+        {"clongdouble", "complex numbers", OF_COMPLEX},
+        {"F", "complex numbers", OF_COMPLEX},
+        {"D", "complex numbers", OF_COMPLEX},
+        {"G", "complex numbers", OF_COMPLEX},
+        {"U", "strings", OF_UNICODE},
+        {"str", "strings", OF_UNICODE},
+        {"str_", "strings", OF_UNICODE},
+        {"S", "strings", OF_BYTES},
+        {"a", "strings", OF_BYTES},
+        {"bytes", "strings", OF_BYTES},
+        {"bytes_", "strings", OF_BYTES},
+        {"O", "objects", OF_OBJECTS},
+        {"object", "objects", OF_OBJECTS},
+        {"object_", "objects", OF_OBJECTS},
+        {"V", "records", ""},
+        {"void", "records", "save one field of them"},
+        {"f16", "long doubles", OF_LONG_DOUBLES},
+        {"g", "long doubles", OF_LONG_DOUBLES},
+        {"longdouble", "long doubles", OF_LONG_DOUBLES},
+        {"float128", "long doubles", OF_LONG_DOUBLES},
+        {"f128", "long doubles", OF_LONG_DOUBLES},
     };
-    spelling += *spelling && strchr("<>=|", *spelling);
+    const size_t order = length > 0 && memchr("<>=|", *spelling, 4) ? 1 : 0;
+    spelling += order;
+    length -= order;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        const char *const name = foreign[i].name;
-        const size_t length = strlen(name);
-        const char *const digits = *name == 'F' || *name == 'D' ? "" : "0123456789";
-        if (strncmp(spelling, name, length) == 0 &&
-            spelling[length + strspn(spelling + length, digits)] == '\0')
-            return foreign[i].kind;
+        const size_t name_length = strlen(foreign[i].name);
+        size_t end = name_length;
+        if (length < name_length || memcmp(spelling, foreign[i].name, name_length) != 0)
+            continue;
+        while (end < length && spelling[end] >= '0' && spelling[end] <= '9' &&
+               !memchr("FDG", *spelling, 3))
+            end++;
+        if (end == length)
+            return &foreign[i];
     }
     return NULL;
 }

@@ -77,9 +77,15 @@ const struct key_type *key_type_find_dtype(const char *dtype, size_t length,
  * NULL: there are no more. */
 const char *key_type_other_name(const struct key_type *type, size_t n);
 
-/* Returns what a NumPy type that is not in key_types holds: "complex numbers" for "<c8". NULL: the
- * type is not known. */
-const char *key_type_describe_foreign(const char *spelling);
+/* A type that NumPy has and key_types has not. */
+struct foreign_type {
+    const char *name;   /* without a byte order and digits */
+    const char *kind;   /* "complex numbers" */
+    const char *remedy; /* what makes numbers or lines of an array of this type; "": unknown */
+};
+
+/* Finds the type of spelling[0..length), as in "<c8" or "complex128". NULL: it is not known. */
+const struct foreign_type *key_type_find_foreign(const char *spelling, size_t length);
 
 /* Writes the dtype string of the type as numpy.save does, "<f8" or "|u1", without a unit. */
 void key_type_numpy_dtype(const struct key_type *type, enum key_endian endian, char text[5]);

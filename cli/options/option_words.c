@@ -88,14 +88,21 @@ bool option_words_set_type(const char *word, struct options *options, struct err
     enum key_endian endian;
     options->type = key_type_find(word, strlen(word), &endian);
     options->type_word = word;
-    const char *const kind = options->type ? NULL : key_type_describe_foreign(word);
     const struct key_type *const time =
         options->type ? NULL : key_type_find_dtype(word, strlen(word), &endian);
+    const struct foreign_type *const foreign =
+        options->type ? NULL : key_type_find_foreign(word, strlen(word));
+    if (time && strchr("<>=|", *word)) /* keeps the byte order */
+        return error_set(error, "unknown type '%s': use --type='%.*s', for times of any unit", word,
+                         (int)strcspn(word, "["), word);
     if (time)
-        return error_set(error, "unknown type '%s': use --type=%s, of any unit", word, time->name);
+        return error_set(error, "unknown type '%s': use --type=%s, for times of any unit", word,
+                         time->name);
+    if (foreign)
+        return error_set(error, "unknown type '%s', a name of %s: --list names the types%s%s", word,
+                         foreign->kind, *foreign->remedy ? "; " : "", foreign->remedy);
     if (!options->type)
-        return error_set(error, "unknown type '%s'%s%s: --list names the types", word,
-                         kind ? ", NumPy's name of " : "", kind ? kind : "");
+        return error_set(error, "unknown type '%s': --list names the types", word);
     return true;
 }
 

@@ -55,35 +55,6 @@ static bool read_header(const struct options *options, const struct format *form
     return true;
 }
 
-void plan_name_input(const struct format *format, const struct layout *layout,
-                     char name[INPUT_NAME_BYTES])
-{
-    const bool is_big = layout->endian == ENDIAN_BIG && !layout->descr[0];
-    snprintf(name, INPUT_NAME_BYTES, "%s %s%s", format->name, is_big ? "big-endian " : "",
-             layout->descr[0] ? layout->descr : layout->type->name);
-}
-
-/* Returns true if numbers of both layouts can be compared as they are stored. Times of two units
- * cannot. */
-static bool layouts_agree(const struct layout *a, const struct layout *b)
-{
-    return a->type == b->type && a->endian == b->endian &&
-           (a->type->kind != KEY_TIME || strcmp(a->descr, b->descr) == 0);
-}
-
-static bool agree_with_first(const struct plan *plan, const struct format *format,
-                             const struct reader *reader, struct error *error)
-{
-    const struct reader *first = &plan->job.readers[0];
-    if (format == plan->job.input_format && layouts_agree(&reader->layout, &first->layout))
-        return true;
-    char name[INPUT_NAME_BYTES], first_name[INPUT_NAME_BYTES];
-    plan_name_input(format, &reader->layout, name);
-    plan_name_input(plan->job.input_format, &first->layout, first_name);
-    return error_set(error, "%s: %s, where %s is %s: all inputs must agree",
-                     source_name(reader->source), name, source_name(first->source), first_name);
-}
-
 static bool add_up_counts(struct plan *plan, const struct reader *reader, struct error *error)
 {
     size_t *count = &plan->job.sort.count;
@@ -184,7 +155,8 @@ static bool open_input(struct options *options, size_t i, int *pipe, struct plan
         job->input_format = format;
         snprintf(plan->format_reason, sizeof plan->format_reason, "%s", reason);
     }
-    return agree_with_first(plan, format, reader, error) && add_up_counts(plan, reader, error);
+    return plan_check_agreement(options, plan, format, reader, error) &&
+           add_up_counts(plan, reader, error);
 }
 
 /* Sets *is_read if an earlier input is the same pipe, socket or standard input. All inputs are open
@@ -501,6 +473,20 @@ static bool could_be_in_place(const struct options *options, const struct plan *
            check_in_place(plan, &ignored);
 }
 
+/* Refuses times of raw numbers or text as .npy. NumPy reads them with a unit from raw numbers; as
+ * integers, which .npy could hold, NaT would be the least number. */
+static bool refuse_unit(const struct reader *reader, struct error *error)
+{
+    const struct key_type *const type = reader->layout.type;
+    char descr[5];
+    key_type_numpy_dtype(type, reader->layout.endian, descr);
+    return error_set(error,
+                     "%s: the unit of its %s is not known, and .npy names one: write raw numbers "
+                     "(--output-format=raw -o NEW.%s), which numpy.fromfile('NEW.%s', '%s[UNIT]') "
+                     "reads",
+                     source_name(reader->source), type->name, type->name, type->name, descr);
+}
+
 static bool choose_output(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
@@ -533,10 +519,7 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
     const struct key_type *type = output_type(plan);
     if (job->output_format == &format_npy && type->kind == KEY_TIME &&
         !job->readers[0].layout.descr[0])
-        return error_set(error,
-                         "%s: the unit of its %s is not known, and .npy names one: write raw or "
-                         "text instead",
-                         source_name(job->readers[0].source), type->name);
+        return refuse_unit(&job->readers[0], error);
     return check_output_name(options, plan, error);
 }
 
@@ -564,7 +547,8 @@ static bool choose_number_order(const struct options *options, struct plan *plan
 {
     const struct job *job = &plan->job;
     const struct layout *layout = &job->readers[0].layout;
-    return line_words_refuse(options, job->input_format, job->output_format, error) &&
+    return line_words_refuse(options, job->input_format, &job->readers[0], job->output_format,
+                             error) &&
            choose_items(plan,
                         key_order_make(layout->type, layout->endian, options->nan,
                                        options->order.letters.reverse),

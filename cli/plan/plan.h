@@ -92,10 +92,11 @@ void plan_free(struct plan *plan);
 /* Returns the first option for lines that is given, for messages; NULL if none is. */
 const char *line_words_find(const struct options *options);
 
-/* For a job that sorts numbers: refuses options for lines. input_format and output_format are the
- * formats of the job. */
+/* For a job that sorts numbers, the first of which `reader` reads: refuses options for lines.
+ * input_format and output_format are the formats of the job. */
 bool line_words_refuse(const struct options *options, const struct format *input_format,
-                       const struct format *output_format, struct error *error);
+                       const struct reader *reader, const struct format *output_format,
+                       struct error *error);
 
 /* Returns true if --in-place is not given, and the options and the number of inputs allow it, so
  * that a message may suggest it. */
@@ -133,12 +134,23 @@ void plan_free_spools(struct plan *plan);
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
                         const struct format **format, char reason[256], struct error *error);
 
+/* Refuses an input that has not the format, type and byte order of the first one, or the unit of
+ * its times. */
+bool plan_check_agreement(const struct options *options, const struct plan *plan,
+                          const struct format *format, const struct reader *reader,
+                          struct error *error);
+
 /* Sets the type of raw numbers, f64 if neither --type nor the name (named_type, or NULL) gives one,
  * and adds that to `reason`. Refuses what the two functions below refuse, unless --format is given
  * (or --type, for the second one), and numbers that surely have another byte order or type, unless
  * options give it unambiguously. Consumes nothing. */
 bool plan_check_raw(const struct options *options, const struct key_type *named_type,
                     struct reader *reader, char reason[256], struct error *error);
+
+/* Writes what raw numbers look like, for the message that asks for --type: " (these look like
+ * f64)";
+ * "" if no type is sure. Consumes nothing. */
+bool plan_guess_raw(struct source *source, char guess[64], struct error *error);
 
 /* Refuses raw data that has lengths, a count or a header in addition to its numbers of `type`, and
  * bool with several bytes other than 0. Consumes nothing. */

@@ -208,18 +208,28 @@ static bool line_words_check(const struct options *options, struct error *error)
     return true;
 }
 
+/* Returns the end of a message about -u and an array: commands that write its different numbers as
+ * text. The order of -u would take integers beyond 2^53 for equal, and has no NaT. Only floating
+ * point numbers may be equal and have two texts, -0 and 0. */
+static const char *lines_without_repeats(const struct options *options, const struct key_type *type)
+{
+    return options->index_type       ? ""
+           : type->kind == KEY_FLOAT ? ", or use gpusort --output-format=text FILE | gpusort -u"
+                                     : ", or use gpusort --output-format=text FILE | uniq";
+}
+
 bool line_words_refuse(const struct options *options, const struct format *input_format,
-                       const struct format *output_format, struct error *error)
+                       const struct reader *reader, const struct format *output_format,
+                       struct error *error)
 {
     const char *const line_word = line_words_find(options);
     const char *const word = line_word ? line_word : options->order.unique ? "-u" : NULL;
     if (!word)
         return true;
     if (input_format != &format_text)
-        return error_set(error,
-                         "%s is for lines of text, and the input is %s: leave %s out, or convert "
-                         "it first (--output-format=text)",
-                         word, input_format->name, word);
+        return error_set(error, "%s: %s is for lines of text, and this is %s: leave %s out%s",
+                         source_name(reader->source), word, input_format->name, word,
+                         lines_without_repeats(options, reader->layout.type));
     if (options->type)
         return error_set(error, "%s is for lines of text, and --type makes numbers of them", word);
     return error_set(error,

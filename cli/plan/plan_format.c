@@ -123,10 +123,12 @@ static bool refuse_doubtful(const char *name, const struct key_type *type, struc
 
 /* Finds the format by the content, which is not an .npy file. */
 static bool detect_by_content(const struct options *options, const struct probe *probe,
-                              const char *name, const struct format **format, char reason[256],
+                              struct source *source, const struct format **format, char reason[256],
                               struct error *error)
 {
+    const char *const name = source_name(source);
     const struct key_type *const type = options->type;
+    char guess[64];
     const struct foreign *const foreign = find_foreign(name, probe);
     if (may_be_text(probe, type)) { /* if a line is not a number, its reader names the line */
         const bool is_text = format_text.recognises(probe->head, probe->bytes);
@@ -140,9 +142,11 @@ static bool detect_by_content(const struct options *options, const struct probe 
         return refuse_foreign(foreign, probe, name, type ? "; if it is not, use --format=raw" : "",
                               error);
     if (!type)
-        return error_set(
-            error, "%s: neither .npy nor text, nor named as raw data: use --type, or --format",
-            name);
+        return plan_guess_raw(source, guess, error) &&
+               error_set(error,
+                         "%s: neither .npy nor text, nor named as raw data: use --type%s, or "
+                         "--format",
+                         name, guess);
     *format = &format_raw;
     snprintf(reason, 256, "neither .npy nor text, and --type says of what");
     return true;
@@ -202,7 +206,7 @@ static bool detect_format(const struct options *options, const struct format *na
         *format = &format_raw;
         snprintf(reason, 256, "empty");
     } else {
-        return detect_by_content(options, &probe, source_name(source), format, reason, error);
+        return detect_by_content(options, &probe, source, format, reason, error);
     }
     return true;
 }
@@ -223,10 +227,16 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
-/* Returns the end of advice to leave an option out: what a job without -c does. */
-static const char *job_without_check(const struct options *options)
+/* Writes the advice for an option for lines and an array. Without -c and -C the job would sort: the
+ * sorted array has other bytes unless the input is sorted, and is not compressed. */
+static void advise_array(const struct options *options, struct source *source,
+                         const char *line_word, char words[80])
 {
-    return options->check ? ", and the numbers are sorted, not checked" : "";
+    if (options->check && !source_codec(source)->decode)
+        snprintf(words, 80, "instead of %s, use gpusort FILE | cmp - FILE", line_word);
+    else
+        snprintf(words, 80, "leave %s out%s", line_word,
+                 options->check ? ", and the numbers are sorted, not checked" : "");
 }
 
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16, whose
@@ -257,14 +267,15 @@ static bool check_lines(const struct options *options, const char *path, const s
     struct source *const source = reader->source;
     struct probe probe;
     bool is_npy;
+    char advice[80];
     const struct foreign *const named_foreign = find_named_foreign(path);
     const bool is_suspect = named_foreign || (named && named != &format_text);
+    advise_array(options, source, line_word, advice);
     if (!look_for_npy(source, &is_npy, error))
         return false;
     if (is_npy && named != &format_npy)
-        return error_set(error,
-                         "%s: %s is for lines of text, and this is a NumPy array: leave %s out%s",
-                         source_name(source), line_word, line_word, job_without_check(options));
+        return error_set(error, "%s: %s is for lines of text, and this is a NumPy array: %s",
+                         source_name(source), line_word, advice);
     if (!is_npy && (options->input_format || options->order.zero_terminated))
         return true;
     if (!look_for_mark(source, &reader->begins_with_mark, error))
@@ -283,10 +294,8 @@ static bool check_lines(const struct options *options, const char *path, const s
     }
     return is_printable(&probe) ||
            error_set(error,
-                     "%s: %s is for lines of text, and this is named as %s and is no text: leave "
-                     "%s out%s",
-                     source_name(source), line_word, named->name, line_word,
-                     job_without_check(options));
+                     "%s: %s is for lines of text, and this is named as %s and is no text: %s",
+                     source_name(source), line_word, named->name, advice);
 }
 
 /* Refuses data that is compressed twice, or a foreign format inside compressed data. Any bytes
@@ -379,4 +388,58 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
                           : *format == &format_raw ? named_type
                                                    : NULL;
     return *format != &format_raw || plan_check_raw(options, named_type, reader, reason, error);
+}
+
+/* ---- Several inputs ---- */
+
+void plan_name_input(const struct format *format, const struct layout *layout,
+                     char name[INPUT_NAME_BYTES])
+{
+    const bool is_big = layout->endian == ENDIAN_BIG && !layout->descr[0];
+    snprintf(name, INPUT_NAME_BYTES, "%s %s%s", format->name, is_big ? "big-endian " : "",
+             layout->descr[0] ? layout->descr : layout->type->name);
+}
+
+/* Returns true if numbers of both layouts can be compared as they are stored. Times of two units
+ * cannot. */
+static bool layouts_agree(const struct layout *a, const struct layout *b)
+{
+    return a->type == b->type && a->endian == b->endian &&
+           (a->type->kind != KEY_TIME || strcmp(a->descr, b->descr) == 0);
+}
+
+/* Writes the end of the message for inputs that differ: what makes them agree. Indices would be
+ * those of a sorted copy, and text is no input for a NaT. */
+static void suggest_conversion(const struct options *options, const struct format *a_format,
+                               const struct layout *a, const struct format *b_format,
+                               const struct layout *b, char words[96])
+{
+    const bool has_text = a_format == &format_text || b_format == &format_text;
+    const bool is_time = a->type->kind == KEY_TIME || b->type->kind == KEY_TIME;
+    if (a_format == b_format || (!has_text && (a->type != b->type || a->endian != b->endian)))
+        snprintf(words, 96, ": convert one with NumPy's astype, to a dtype that holds both");
+    else if (options->index_type || (has_text && is_time))
+        *words = '\0';
+    else if (has_text)
+        snprintf(words, 96, ": convert numbers by gpusort --output-format=text FILE -o NEW.txt");
+    else
+        snprintf(words, 96, ": convert .npy by gpusort --output-format=raw FILE -o NEW.%s",
+                 a->type->name);
+}
+
+bool plan_check_agreement(const struct options *options, const struct plan *plan,
+                          const struct format *format, const struct reader *reader,
+                          struct error *error)
+{
+    const struct reader *first = &plan->job.readers[0];
+    if (format == plan->job.input_format && layouts_agree(&reader->layout, &first->layout))
+        return true;
+    char name[INPUT_NAME_BYTES], first_name[INPUT_NAME_BYTES], words[96];
+    plan_name_input(format, &reader->layout, name);
+    plan_name_input(plan->job.input_format, &first->layout, first_name);
+    suggest_conversion(options, plan->job.input_format, &first->layout, format, &reader->layout,
+                       words);
+    return error_set(error, "%s: %s, where %s is %s: all inputs must agree%s",
+                     source_name(reader->source), name, source_name(first->source), first_name,
+                     words);
 }

@@ -392,6 +392,43 @@ static const char *find_fitting(const struct sample *sample)
                : NULL;
 }
 
+static bool look_hardly_as_doubles(const struct sample *sample)
+{
+    return has_strange_exponents(sample) || has_equal_halves(sample);
+}
+
+/* Returns the type that fits words that are hardly doubles, NULL if none is sure; is_swapped: in
+ * the other byte order. Whole doubles look like small integers of the other order. Swaps the words.
+ */
+static const char *find_fitting_order(struct sample *sample, bool *is_swapped)
+{
+    const char *const fitting = find_fitting(sample);
+    swap_words(sample);
+    const char *const other = find_fitting(sample);
+    const char *const own = are_usual_doubles(sample) ? NULL : fitting;
+    *is_swapped = !own && other;
+    return own ? own : other;
+}
+
+/* Returns true if each word is characters, spaces and ends of lines, and then NULs, and half of the
+ * bytes are no NULs. endian: the byte order in which the words were read. */
+static bool is_text(const struct sample *sample, enum key_endian endian, bool *has_lines)
+{
+    size_t characters = 0;
+    *has_lines = false;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint64_t word = sample->words[i];
+        uint64_t rest = endian == ENDIAN_BIG ? __builtin_bswap64(word) : word;
+        for (; isprint((uint8_t)rest) || isspace((uint8_t)rest); rest >>= 8) {
+            *has_lines |= (uint8_t)rest == '\n';
+            characters++;
+        }
+        if (rest != 0)
+            return false;
+    }
+    return characters >= 4 * sample->count;
+}
+
 /* Fails for data that is hardly doubles in this byte order. The error names another type only if no
  * third type fits as well. Consumes nothing. */
 static bool raw_content_check_doubles(struct source *source, enum key_endian endian,
@@ -408,23 +445,49 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
                          "or use --type=%s if all are f64",
                          source_name(source), period * sizeof(uint64_t),
                          endian == ENDIAN_BIG ? "'>f8'" : "f64");
-    if (!has_strange_exponents(&sample) && !has_equal_halves(&sample))
+    if (!look_hardly_as_doubles(&sample))
         return true;
-    const char *const fitting = find_fitting(&sample);
-    swap_words(&sample);
-    const char *const other = find_fitting(&sample);
-    const char *const own = are_usual_doubles(&sample) ? NULL : fitting;
+    bool has_lines;
+    if (is_text(&sample, endian, &has_lines))
+        return error_set(
+            error,
+            "%s: no type is given, and this looks like text: %s, or --type=TYPE if these are "
+            "numbers",
+            source_name(source),
+            has_lines ? "use --format=text"
+                      : "write each item to a line of its own in a file of text (fold "
+                        "-w N, if each has N characters)");
+    bool is_swapped;
+    const char *const type = find_fitting_order(&sample, &is_swapped);
     return error_set(error,
                      "%s: no type is given, and these are hardly f64: use --type=%s%s, or "
                      "--type=%s if they are",
-                     source_name(source),
-                     own     ? own
-                     : other ? other
-                             : "TYPE (gpusort --list has the types)",
-                     own || !other          ? ""
+                     source_name(source), type ? type : "TYPE (gpusort --list has the types)",
+                     !is_swapped            ? ""
                      : endian == ENDIAN_BIG ? " with --endian=little"
                                             : " with --endian=big",
                      endian == ENDIAN_BIG ? "'>f8'" : "f64");
+}
+
+bool plan_guess_raw(struct source *source, char guess[64], struct error *error)
+{
+    static struct sample sample; /* large for a stack */
+    const uint64_t left = source_stop_and_get_left(source);
+    *guess = '\0';
+    if (left != SIZE_UNKNOWN && left % sizeof(uint64_t) != 0)
+        return true;
+    if (!take_sample(source, ENDIAN_LITTLE, &sample, error))
+        return false;
+    if (find_period(&sample) > 0)
+        return true;
+    const bool are_hardly_doubles = look_hardly_as_doubles(&sample);
+    bool is_swapped;
+    const char *const type = find_fitting_order(&sample, &is_swapped);
+    const bool is_double = type && !is_swapped && strcmp(type, "f64") == 0;
+    if (type && (are_hardly_doubles || is_double))
+        snprintf(guess, 64, " (these look like %s%s)", type,
+                 is_swapped ? " with --endian=big" : "");
+    return true;
 }
 
 /* ---- Raw data: names that NumPy and C give to different types ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy.c - NumPy's array files (numpy.lib.format, versions 1.0, 2.0 and 3.0), with one dimension in
- * effect: every other dimension is 1.
+ * effect: every other dimension is 1, or the array is empty.
  *
  *   "\x93NUMPY" | major | minor | length of the header: 2 bytes, from version 2.0 on 4 | header
  *   header: the literal of a Python dictionary, padded with spaces, and a newline
@@ -9,7 +9,8 @@
  *
  * The grammar of the header is parsed, not searched, and every key must occur once. The dtype and
  * the shape may have every notation that NumPy reads and programs write. They are written as
- * numpy.save does, except that a file that is sorted in place keeps its header.
+ * numpy.save does, except that a file that is sorted in place keeps its header. Python reads more
+ * notations, such as comments, for which the message names a remedy.
  *
  * The size of the data must be exactly as the header's shape states.
  */
@@ -53,7 +54,10 @@ struct span {
 
 static bool malformed(struct header *header, const char *what)
 {
-    return error_set(header->error, "%s: malformed NumPy header: %s", header->file, what);
+    return error_set(header->error,
+                     "%s: malformed NumPy header: %s; if numpy.load reads it, "
+                     "numpy.save(NEW, numpy.load(FILE)) writes a usual one",
+                     header->file, what);
 }
 
 static void skip_spaces(struct header *header)
@@ -72,7 +76,8 @@ static bool accept(struct header *header, char byte)
     return true;
 }
 
-/* Python 2 writes a u before a Unicode string. */
+/* Python 2 writes a u before a Unicode string. Python joins strings without a comma, and begins
+ * some with three quotes. */
 static bool parse_string(struct header *header, struct span *string)
 {
     skip_spaces(header);
@@ -89,7 +94,9 @@ static bool parse_string(struct header *header, struct span *string)
         if (string->data[i] == '\\' || (unsigned char)string->data[i] < ' ')
             return malformed(header, "a string with an escape in it");
     header->at = close + 1;
-    return true;
+    skip_spaces(header);
+    return header->at == header->end || !memchr("'\"", *header->at, 2) ||
+           malformed(header, "a string in several parts");
 }
 
 static bool span_equals(struct span span, const char *text)
@@ -119,28 +126,6 @@ static void keep_descr(struct layout *layout, struct span dtype)
              unit);
 }
 
-/* Returns what makes numbers or lines of a dtype that is not sorted, for a message, or "". */
-static const char *describe_conversion(struct span dtype)
-{
-    const bool has_order = dtype.bytes > 0 && memchr("<>|=", dtype.data[0], 4);
-    switch (dtype.bytes > has_order ? dtype.data[has_order] : '\0') {
-    case 'f': /* of 16 bytes */
-        return "; astype('f8') rounds it to doubles";
-    case 'c':
-        return "; save its real part, or its numpy.abs";
-    case 'S':
-        return "; numpy.savetxt(FILE, numpy.char.decode(a, 'latin-1'), '%s', encoding='latin-1') "
-               "makes lines of it, for -k1";
-    case 'U':
-        return "; numpy.savetxt(FILE, a, '%s', encoding='utf-8') makes lines of it, for -k1";
-    case 'O':
-        return "; if it holds numbers, astype('f8') rounds them to doubles, and astype('i8') is "
-               "for whole ones";
-    default:
-        return "";
-    }
-}
-
 /* Parses a dtype of one number, in NumPy's notation: "i8" has 8 bytes. */
 static bool parse_descr(struct header *header)
 {
@@ -157,10 +142,13 @@ static bool parse_descr(struct header *header)
         return false;
     const int shown = (int)(dtype.bytes < 64 ? dtype.bytes : 64);
     layout->type = key_type_find_dtype(dtype.data, dtype.bytes, &layout->endian);
-    if (!layout->type)
+    if (!layout->type) {
+        const struct foreign_type *const foreign = key_type_find_foreign(dtype.data, dtype.bytes);
+        const char *const remedy = foreign ? foreign->remedy : "";
         return error_set(header->error,
-                         "%s: dtype '%.*s' is not a number type that gpusort sorts%s", header->file,
-                         shown, dtype.data, describe_conversion(dtype));
+                         "%s: dtype '%.*s' is not a number type that gpusort sorts%s%s",
+                         header->file, shown, dtype.data, *remedy ? "; " : "", remedy);
+    }
     const bool is_void = layout->type->numpy_letter == 'V'; /* a type that NumPy does not have */
     if (is_void && wanted && wanted->numpy_letter == 'V' && wanted->bytes == layout->type->bytes)
         layout->type = wanted;
@@ -205,7 +193,7 @@ static bool parse_size(struct header *header, size_t *size)
         value = value * 10 + digit;
     }
     if (header->at == first || (*first == '0' && header->at > first + 1))
-        return malformed(header, "'shape' is not a tuple of whole numbers");
+        return malformed(header, "'shape' is not a tuple of plain whole numbers");
     if (header->at < header->end && *header->at == 'L')
         header->at++;
     *size = value;
@@ -235,7 +223,7 @@ static bool parse_shape(struct header *header)
 {
     struct layout *layout = &header->layout;
     size_t dimensions = 0, size = 0;
-    bool comma = true, is_flat = true;
+    bool comma = true, is_flat = true, is_empty = false;
     if (!accept(header, '('))
         return malformed(header, "'shape' is not a tuple");
     const char *first = header->at;
@@ -243,11 +231,12 @@ static bool parse_shape(struct header *header)
     layout->is_scalar = true;
     while (!accept(header, ')')) {
         if (!comma)
-            return malformed(header, "'shape' is not a tuple of whole numbers");
+            return malformed(header, "'shape' is not a tuple of plain whole numbers");
         if (!parse_size(header, &size))
             return false;
         dimensions++;
         is_flat &= add_dimension(layout, size);
+        is_empty |= size == 0;
         comma = accept(header, ',');
     }
     const char *last = header->at - 1;
@@ -255,10 +244,16 @@ static bool parse_shape(struct header *header)
         return malformed(header, "'shape' is a number, not a tuple");
     if (dimensions > DIMENSIONS_MAX)
         return malformed(header, "'shape' has more dimensions than NumPy's arrays");
+    if (is_empty && !is_flat) { /* as numpy.ravel makes it, for which nothing is sorted */
+        layout->count = 0;
+        layout_flatten(layout);
+        return true;
+    }
     if (!is_flat)
         return error_set(header->error,
                          "%s: the array has %zu dimensions, shape (%.*s); gpusort sorts arrays of "
-                         "one (numpy.ravel makes one of it)",
+                         "one: numpy.ravel makes one of it, to sort all numbers together, not each "
+                         "row",
                          header->file, dimensions, (int)(last - first < 64 ? last - first : 64),
                          first);
     if (layout->count == 1 && dimensions > 0) /* one of the ones is the count */
@@ -408,8 +403,8 @@ static bool read_prefix(struct source *source, size_t *bytes, size_t *prefix_byt
         return error_set(error, "%s: it is empty, without a NumPy header", source_name(source));
     if (memcmp(head, NPY_MAGIC, head_bytes < MAGIC_BYTES ? head_bytes : MAGIC_BYTES) != 0)
         return error_set(error,
-                         "%s: not a NumPy file: it does not start with \\x93NUMPY (--format says "
-                         "what it is)",
+                         "%s: not a NumPy file: it does not start with \\x93NUMPY (for numbers "
+                         "without a header, use --format=raw and --type; for text, --format=text)",
                          source_name(source));
     if (!read_exactly(source, prefix, sizeof prefix, error))
         return false;
@@ -448,16 +443,19 @@ static bool read_layout(struct source *source, struct layout *layout, struct err
     return parsed;
 }
 
-/* Sets the error for data whose size differs from the header. */
+/* Sets the error for data whose size differs from the header. numpy.load ignores what follows. */
 static bool refuse_data(const struct reader *reader, uint64_t bytes, const char *comparison,
                         struct error *error)
 {
     const struct layout *layout = &reader->layout;
+    const bool is_short = bytes < layout_bytes(layout);
     return error_set(error,
                      "%s: the header says %zu items (%" PRIu64 " bytes), the file holds %s%" PRIu64
-                     " bytes of data",
+                     " bytes of data%s",
                      source_name(reader->source), layout->count, layout_bytes(layout), comparison,
-                     bytes);
+                     bytes,
+                     is_short ? ": it is cut off, or still being written"
+                              : "; numpy.save(NEW, numpy.load(FILE)) leaves the rest out");
 }
 
 static bool npy_recognises(const unsigned char *head, size_t bytes)
@@ -474,7 +472,7 @@ static bool refuse_rest(const struct reader *reader, const unsigned char *rest, 
     if (npy_recognises(rest, bytes))
         return error_set(error,
                          "%s: another array follows the first one, of %zu items; gpusort sorts one "
-                         "array a file",
+                         "array a file: save each to its own, and name all",
                          source_name(reader->source), reader->layout.count);
     return left == SIZE_UNKNOWN ? refuse_data(reader, data_bytes, "more than ", error)
                                 : refuse_data(reader, data_bytes + left, "", error);

@@ -24,6 +24,11 @@ for name in glob.glob("doubles-*-5000.bin"):
     want = numpy.sort(numpy.fromfile(name))
     assert numpy.array_equal(numpy.frombuffer(out), want, equal_nan=True), name' "$GPUSORT"
 
+for file in doubles-*.bin; do
+    cp "$file" nameless
+    gpusort nameless -o got 2>&1 || :
+done | grep -vE '^gpusort: nameless: (neither .* use --type( \(these look like f64\))?, or --format|this may be .*)$|^gpusort: nameless:1: ' >problems || :
+pass_unless_said 'doubles in a file without a name of theirs are said to be f64, or nothing is said' problems
 {
     for file in others/*.bin; do
         hint=${file#others/}
@@ -38,12 +43,26 @@ for name in glob.glob("doubles-*-5000.bin"):
         [ "$hint" = "${hint#records-}" ] ||
             said="these look like records of f64 and other data, which repeat every ${hint#records-} bytes: write the \
 numbers to sort as .npy or text, or use --type=f64 if all are f64"
+        [ "$hint" != text ] ||
+            said="this looks like text: write each item to a line of its own in a file of text (fold -w N, if each has N \
+characters), or --type=TYPE if these are numbers"
         cp "$file" kept
         status=0
         gpusort "$file" -o "$file" 2>"$work/log/said" || status=$?
         [ $status -eq 2 ] || echo "$file: status $status"
         echo "gpusort: $file: no type is given, and $said" | diff - "$work/log/said" || :
         cmp "$file" kept || :
+        cp "$file" nameless
+        gpusort nameless -o got 2>"$work/log/said" || :
+        case $hint in
+        TYPE | records-* | text) looks='' ;;
+        *) looks=" (these look like $words)" ;;
+        esac
+        case $hint in
+        text) ;;
+        *) echo "gpusort: nameless: neither .npy nor text, nor named as raw data: use --type$looks, or --format" |
+            diff - "$work/log/said" || : ;;
+        esac
         status=0
         gpusort --format=raw <"$file" >got 2>"$work/log/said" || status=$?
         [ $status -eq 2 ] || echo "$file on standard input: status $status"
@@ -60,6 +79,13 @@ refused 'i64 with --top' "$hardly" -- gpusort --top=1 data.bin -o "$target"
 refused 'i64 with --argsort' "$hardly" -- gpusort --argsort data.bin -o "$target"
 ok_fails_with 'i64 with --explain' 2 "$hardly" -- gpusort --explain data.bin
 ok_writes 'with --type they are sorted' data.up -- --type=i64 data.bin
+fold -w8 others/text.21.5000.bin >lines
+sort lines >lines.up
+ok_writes 'the hint for text sorts it' lines.up -- -k1 lines
+refused 'lines of text under --format=raw are no f32' 'lines: no type is given, and this looks like text: use --format=text, or --type=TYPE if' -- \
+    gpusort --format=raw lines -o "$target"
+refused 'text under --format=raw is no f32' 'this looks like text: write each item' -- \
+    gpusort --format=raw --endian=big others/text.21.5000.bin -o "$target"
 cp data.bin data.f64
 for words in '--type=f64 data.bin' data.f64; do
     ok "a type that is said is believed: $words" gpusort $words -o got
@@ -506,16 +532,36 @@ assert checked > 50, checked
 END
 ok 'other names of types are those of numpy.dtype, and --list names them' "$numpy" names.py "$GPUSORT" \
     "$(full_or_small '<>=|' '>')"
-for name in F D c8 '<c16' complex128 U5 S3 str longdouble '<f16' V4 O; do
-    refused "--type=$name is named" "unknown type '$name', NumPy's name of [a-z ]+: --list" -- \
+while read -r name remedy; do
+    refused "--type=$name is named" "unknown type '$name', a name of [a-z ]+: --list names the types${remedy:+; .*$remedy}" -- \
         gpusort --type="$name" data.bin -o "$target"
-done
+done <<'END'
+F numpy.abs
+D real part
+c8 real part
+<c16 real part
+complex128 real part
+clongdouble real part
+U5 encoding='utf-8'
+S3 latin-1
+str_ encoding='utf-8'
+longdouble astype\('f8'\) rounds it
+g astype\('f8'\) rounds it
+<f16 astype\('f8'\) rounds it
+f128 astype\('f8'\) rounds it
+V4
+O astype
+object astype
+END
 for name in F64 F32 D8; do # NumPy does not know them either
     refused "--type=$name is no name of NumPy's" "unknown type '$name': --list names the types$" -- \
         gpusort --type=$name data.bin -o "$target"
 done
-refused 'a unit of times is named' "unknown type 'M8\[ns\]': use --type=datetime64, of any unit$" -- \
+refused 'a unit of times is named' "unknown type 'M8\[ns\]': use --type=datetime64, for times of any unit$" -- \
     gpusort --type='M8[ns]' data.bin -o "$target"
+refused 'a unit and a byte order of times are named' "unknown type '>m8\[25s\]': use --type='>m8', for times of any unit$" -- \
+    gpusort --type='>m8[25s]' data.bin -o "$target"
+ok '--type of the message is taken' gpusort --type='>m8' data.bin -o got
 
 # ---- text, and files of other programs, with names of raw data -----------------------------------
 

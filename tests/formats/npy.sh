@@ -3,6 +3,7 @@
 # .npy files as programs write them: every spelling of a dtype, times, booleans and bfloat16, and
 # shapes with one dimension in effect. The output has the bytes that numpy.save writes for np.sort
 # of the array from np.load. Files that NumPy does not load, or that hold no numbers, are refused.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 "$numpy" "$tests_dir/make_data.py" arrays .
@@ -28,13 +29,17 @@ for name, dtype in (("g", "longdouble"), ("c", "complex"), ("r", "i4,f8")):
     np.save(name + ".npy", np.arange(3).astype(dtype))
 np.save("s.npy", np.array([b"\xe9t\xe9", b"b", b"a"]))
 np.save("o.npy", np.array([2**53 + 1, 2**53], "O"))
-np.savetxt("words", np.load("words.npy"), "%s", encoding="utf-8")
-np.savetxt("bytes", np.char.decode(np.load("s.npy"), "latin-1"), "%s", encoding="latin-1")
+for name, file in ("words", "words"), ("s", "bytes"):
+    for a in np.load(name + ".npy"), np.load(name + ".npy").reshape(3, 1, 1):
+        if name == "words":
+            np.savetxt(file, a.ravel(), "%s", encoding="utf-8")
+        else:
+            np.savetxt(file, np.char.decode(a.ravel(), "latin-1"), "%s", encoding="latin-1")
 np.save("o8.npy", np.load("o.npy", allow_pickle=True).astype("f8"))
 np.save("whole.npy", np.load("o.npy", allow_pickle=True).astype("i8"))
 np.save("g8.npy", np.load("g.npy").astype("f8"))'
-for words in g:"astype\('f8'\) rounds it" c:'real part, or its numpy.abs' s:"savetxt\(FILE, numpy.char.decode\(a, 'latin-1'\), '%s', encoding='latin-1'\)" \
-    words:"savetxt\(FILE, a, '%s', encoding='utf-8'\) makes lines of it, for -k1" \
+for words in g:"astype\('f8'\) rounds it" c:'real part, or its numpy.abs' s:"savetxt\(FILE, numpy.char.decode\(a.ravel\(\), 'latin-1'\), '%s', encoding='latin-1'\) .*, if no string has a newline$" \
+    words:"savetxt\(FILE, a.ravel\(\), '%s', encoding='utf-8'\) makes lines of it, for -k1, if no string has a newline$" \
     o:"numbers, astype\('f8'\) rounds them to doubles, and astype\('i8'\) is for whole ones" r:'save one field of it'; do
     refused "no number type: ${words%%:*}.npy" "^gpusort: .*not a number type that gpusort sorts; .*${words#*:}" -- \
         gpusort "${words%%:*}.npy" -o "$target"
@@ -101,13 +106,40 @@ for name in little big seconds span; do
     ok_writes "times as text: $name" times.$name.text -- --output-format=text "$in"
     refused "--nan=error refuses a NaT: $name" "$in: number 1 is a NaT" -- gpusort --nan=error "$in" -o "$target"
 done
+
+# The message for -u says what writes the different numbers of an array, and so it does.
+"$numpy" -c 'import numpy as np
+np.save("different.u64.npy", np.array([2**53 + 1, 2**53, 2**64 - 1, 3, 2**53], "u8"))
+np.save("different.f64.npy", np.array([0.0, -0.0, 1.5, np.inf, -2.5, 1.5, 1e300]))
+np.save("different.f16.npy", np.array([0.5, 1.5, -0.5, 1.5], "f2"))
+np.save("different.bool.npy", np.array([True, False, True]))'
+for file in times.little.npy times.span.npy different.*.npy; do
+    gpusort -u "$file" -o got 2>"$work/log/said" || :
+    command=$(sed -n "s/^gpusort: $file: -u is for lines .*: leave -u out, or use \\(.*\\)FILE/\\1$file/p" "$work/log/said")
+    ok "the hint for -u is done: $file" bash -c "PATH=$(dirname "$GPUSORT"):\$PATH; set -o pipefail; ${command:-false} >lines"
+    ok "and it writes what numpy.unique has: $file" "$numpy" -c 'import numpy, sys
+want = numpy.unique(numpy.load(sys.argv[1]))
+lines = open("lines").read().split()
+parse = (lambda x: numpy.iinfo("i8").min if x == "NaT" else int(x)) if want.dtype.kind in "mMbu" else float
+got = numpy.array([parse(x) for x in lines], want.dtype if want.dtype.kind in "uf" else "i8").astype(want.dtype)
+assert numpy.array_equal(got, want, equal_nan=True), lines' "$file"
+done
 ok_writes '--nan=error sorts times without a NaT' sure.up.npy -- --nan=error sure.npy
 ok_writes 'times as raw numbers' times.little.raw -- --output-format=raw times.little.npy
 ok_writes 'raw times with --type' times.little.raw -- --format=raw --type=datetime64 times.little.raw
 ok_writes 'text of times with --type' times.span.raw -- \
     --format=text --type=timedelta64 --output-format=raw times.span.text
-refused 'raw times to .npy, whose unit is not known' 'the unit of its datetime64 is not known' -- \
-    gpusort --format=raw --type=datetime64 times.little.raw --output-format=npy -o "$target"
+for order in '<' '>'; do
+    said="the unit of its datetime64 is not known, .* \(--output-format=raw -o NEW.datetime64\), which numpy.fromfile\('NEW.datetime64', '${order}M8\[UNIT\]'\) reads$"
+    refused "raw times to .npy, whose unit is not known: $order" "$said" -- \
+        gpusort --format=raw --type="${order}M8" times.little.raw --output-format=npy -o "$target"
+done
+refused 'times of text to .npy' "${said/>M8/<M8}" -- gpusort --format=text --type=datetime64 times.little.text -o o.npy
+ok 'as the message says, they are raw numbers' \
+    gpusort --format=text --type=datetime64 times.little.text --output-format=raw -o NEW.datetime64
+ok 'and NumPy reads them with their unit' "$numpy" -c 'import numpy
+numpy.save("NEW.npy", numpy.fromfile("NEW.datetime64", "<M8[ns]"))'
+ok_same_bytes 'with NaT last' NEW.npy times.little.up.npy
 refused 'times of two units' 'times.seconds.npy: npy <M8\[s\], where times.little.npy is npy <M8\[ns\]' -- \
     gpusort times.little.npy times.seconds.npy -o "$target"
 refused 'times with a unit and without one' 'no_unit.npy: npy <M8, where' -- \
@@ -117,6 +149,36 @@ refused 'times and spans of time' 'times.span.npy: npy <m8\[ns\], where' -- \
 refused 'times and whole numbers' 'whole.npy: npy i64, where' -- gpusort times.little.npy whole.npy -o "$target"
 refused 'times with another --type' 'the header says datetime64, the type given is i64' -- \
     gpusort --type=i64 times.little.npy -o "$target"
+
+agree='all inputs must agree: convert'
+"$numpy" -c 'import numpy as np
+a = np.array([3, 1, 2], "<f8")
+np.save("a.npy", a)
+np.save("other.npy", a.astype(">f4"))
+np.save("NEW.npy", np.load("other.npy").astype("<f8"))
+np.save("both.npy", np.sort(np.r_[a, a]))
+a.tofile("a.f64")
+np.sort(np.r_[a, a]).tofile("both.f64")
+np.savetxt("a.txt", a, "%g")'
+refused 'two dtypes' "$agree one with NumPy's astype, to a dtype that holds both$" -- gpusort a.npy other.npy -o "$target"
+ok_writes 'what the message says is done: astype' both.npy -- a.npy NEW.npy
+refused '.npy and raw numbers' "$agree .npy by gpusort --output-format=raw FILE -o NEW.f64$" -- gpusort a.npy a.f64 -o "$target"
+gpusort --output-format=raw a.npy -o NEW.f64
+ok_writes 'what the message says is done: raw' both.f64 -- NEW.f64 a.f64
+for files in 'a.npy a.txt' 'a.txt a.npy' 'a.f64 a.txt'; do
+    refused "numbers and text: $files" "$agree numbers by gpusort --output-format=text FILE -o NEW.txt$" -- \
+        gpusort $files -o "$target"
+done
+gpusort --output-format=text a.npy -o NEW.txt
+ok_prints 'what the message says is done: text' '1\n1\n2\n2\n3\n3\n' -- gpusort a.txt NEW.txt
+refused 'no sorted copy is named for indices' ': all inputs must agree$' -- gpusort --argsort a.npy a.f64 -o "$target"
+for word in -c -C; do
+    for file in a.npy a.f64; do
+        ok_fails_with "$word $file" 2 "instead of $word, use gpusort FILE \\| cmp - FILE$" -- gpusort $word $file
+    done
+done
+ok 'which succeeds for a sorted array' bash -c '"$0" both.npy | cmp - both.npy' "$GPUSORT"
+ok 'and fails for another' bash -c '! "$0" a.npy | cmp -s - a.npy' "$GPUSORT"
 
 ok_writes 'truth values' truth.up.npy -- truth.npy
 ok_writes 'truth values with --type=bool' truth.up.npy -- --type=bool truth.npy
@@ -164,17 +226,36 @@ ok_writes '--top=0 keeps the column' none.npy -- --top=0 column.True.in.npy
 ok_writes 'two columns become one array of one dimension' both.npy -- column.True.in.npy column.False.in.npy
 ok_writes 'indices of a column have one dimension' indices.npy -- --argsort column.True.in.npy
 ok_writes '--top=0 of no dimension has one' nothing.True.out.npy -- --top=0 no_dimension.True.in.npy
-refused 'two dimensions that are not 1' 'the array has 3 dimensions, shape \(2, 1, 2\); .*numpy.ravel' -- \
+refused 'two dimensions that are not 1' 'the array has 3 dimensions, shape \(2, 1, 2\); .*numpy.ravel makes one of it, to sort all numbers together, not each row$' -- \
     gpusort cube.npy -o "$target"
 for file in two longer; do
-    what='more than 64 bytes|holds 68 bytes'
-    [ $file = longer ] || what="another array follows the first one, of 8 items"
+    what='(more than 64|holds 68) bytes of data; numpy.save\(NEW, numpy.load\(FILE\)\) leaves the rest out$'
+    [ $file = longer ] ||
+        what="another array follows the first one, of 8 items; .*: save each to its own, and name all$"
     refused "what follows an array: $file" "^gpusort: $file.npy: .*($what)" -- gpusort $file.npy -o "$target"
     refused "what follows an array, on a pipe: $file" "^gpusort: standard input: .*($what)" -- \
         gpusort -o "$target" < <(cat $file.npy)
     zstd -q $file.npy
     refused "what follows an array, compressed: $file" "^gpusort: $file.npy.zst: .*($what)" -- \
         gpusort $file.npy.zst -o "$target"
+done
+"$numpy" -c 'import numpy as np
+np.save("NEW.npy", np.load("longer.npy"))
+file = open("two.npy", "rb")
+arrays = [np.load(file), np.load(file)]
+for i, a in enumerate(arrays):
+    np.save("own%d.npy" % i, a.astype("f8"))
+np.save("two.up.npy", np.sort(np.concatenate(arrays, axis=None)))
+for shape in (0, 3), (3, 0), (0, 0), (2, 0, 3):
+    np.save("empty.%d.%d.npy" % (len(shape), shape[0]), np.zeros(shape, "i4"))
+np.save("empty.npy", np.zeros(0, "i4"))'
+ok_writes 'what the message says is done: longer' column.True.out.npy -- NEW.npy
+ok_writes 'what the message says is done: two' two.up.npy -- own0.npy own1.npy
+for file in empty.?.?.npy; do
+    ok_writes "an empty array of several dimensions: $file" empty.npy -- "$file"
+    cp "$file" kept
+    ok "in place: $file" gpusort --in-place "$file"
+    ok_same_bytes "it stays: $file" "$file" kept
 done
 gpusort two.npy -o two.npy 2>"$work/log/two" || true
 ok 'a file of two arrays stays as it is' test "$(stat -c %s two.npy)" = 344
@@ -204,7 +285,7 @@ unknown key 'extra'|f8(3,), 'extra': 1}\n
 'descr' is missing|{'fortran_order': False, 'shape': (3,), }\n
 'shape' is missing|{'descr': '<f8', 'fortran_order': False, }\n
 it is not a dictionary|'descr': '<f8', 'fortran_order': False, 'shape': (3,)\n
-a colon is missing|{'descr' '<f8'}\n
+a colon is missing|{'descr' 8}\n
 a string has no end|{'descr': '<f8, }\n
 a string with an escape|{'descr': '\\x3cf8', }\n
 a string is missing|{'descr': 8, }\n
@@ -215,23 +296,33 @@ neither True nor False|{'descr': '<f8', 'fortran_order': 0, 'shape': (3,), }\n
 neither True nor False|{'descr': '<f8', 'fortran_order': Fals
 the array has 2 dimensions, shape \(3, 4\)|f8(3, 4), }\n
 the array has 4 dimensions, shape \(1, 3, 1, 4\)|f8(1, 3, 1, 4), }\n
-the array has 2 dimensions, shape \(0, 5\)|f8(0, 5), }\n
+the header says 0 items \(0 bytes\), the file holds 24 bytes|f8(0, 5), }\n
 the header says 1 items \(8 bytes\), the file holds 24 bytes|f8(), }\n
 a number, not a tuple|f8(3), }\n
+a string in several parts|{'descr': '''<f8''', }\n
+a string in several parts|{'descr': '<f' '8', }\n
+of plain whole numbers; if numpy.load reads it, numpy.save\(NEW, numpy.load\(FILE\)\) writes a usual one$|f8(0x3,), }\n
+of plain whole numbers; if numpy.load|f8(+3,), }\n
+a string is missing; if numpy.load|{ # a comment\n'descr': '<f8', }\n
+it is not a dictionary; if numpy.load|({'descr': '<f8', })\n
 'shape' is not a tuple|f8 3, }\n
-not a tuple of whole numbers|f8(3
-not a tuple of whole numbers|f8(-3,), }\n
+not a tuple of plain whole numbers|f8(3
+not a tuple of plain whole numbers|f8(-3,), }\n
 shape is too large|f8(18446744073709551616,), }\n
 shape is too large|f8(2305843009213693952,), }\n
-the header says 4 items \(32 bytes\), the file holds 24 bytes of data|f8(4,), }\n
+the header says 4 items \(32 bytes\), the file holds 24 bytes of data: it is cut off, or still being written$|f8(4,), }\n
 the header says 2 items \(16 bytes\), the file holds 24 bytes of data|f8(2,), }\n
 END
+npy '' "{'descr': '''<f8''', 'fortran_order': False, 'shape': (0x3,), } # a comment"
+refused 'a header that only NumPy reads' 'a string in several parts; if numpy.load reads it' -- gpusort x.npy -o "$target"
+"$numpy" -c 'import numpy; numpy.save("NEW.npy", numpy.load("x.npy"))'
+ok_writes 'what the message says is done: a usual header' NEW.npy -- NEW.npy
 right="{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"
 while IFS='|' read -r problem prefix; do
     npy "$prefix" "$right"
     refused "$problem" "^gpusort: x.npy: .*$problem" -- gpusort --format=npy x.npy -o "$target"
 done <<'END'
-not a NumPy file|\x93NUMPX\x01\0\x39\0
+not a NumPy file: .* \(for numbers without a header, use --format=raw and --type; for text, --format=text\)|\x93NUMPX\x01\0\x39\0
 version 4.0 of NumPy's format is not known|\x93NUMPY\x04\0\x39\0
 version 1.1 of NumPy's format is not known|\x93NUMPY\x01\x01\x39\0
 a header of 65593 bytes is too long for numbers|\x93NUMPY\x02\0\x39\0\x01\0

@@ -76,18 +76,20 @@ static bool read_count(struct token token, unsigned __int128 *count)
            (token.span.text[0] != '0' || token.span.length == 1 || token.span.text[1] == 'L');
 }
 
-/* Reads a shape after its opening parenthesis. At most one size may differ from 1. */
+/* Reads a shape after its opening parenthesis. At most one size may differ from 1, unless one is 0.
+ */
 static bool read_shape(struct fuzz_span *rest, unsigned __int128 *count)
 {
     unsigned dimensions = 0, others = 0;
     struct token token = next_token(rest);
-    bool comma = false;
+    bool comma = false, is_empty = false;
     *count = 1;
     for (; token.kind == 'n'; dimensions++) {
         unsigned __int128 size;
-        if (!read_count(token, &size))
+        if (!read_count(token, &size) || size > SIZE_MAX)
             return false;
         others += size != 1;
+        is_empty |= size == 0;
         *count = size != 1 ? size : *count;
         token = next_token(rest);
         comma = token.kind == ',';
@@ -96,7 +98,10 @@ static bool read_shape(struct fuzz_span *rest, unsigned __int128 *count)
         else if (token.kind == 'n')
             return false;
     }
-    return token.kind == ')' && others <= 1 && dimensions <= 64 && (dimensions != 1 || comma);
+    if (is_empty)
+        *count = 0;
+    return token.kind == ')' && (others <= 1 || is_empty) && dimensions <= 64 &&
+           (dimensions != 1 || comma);
 }
 
 /* Reads one item of the dictionary; sets its bit in *seen. */

@@ -43,8 +43,8 @@ fuzz_npy() {
         seed "\x00{'descr': '$dtype', 'fortran_order': False, 'shape': (1,), }\n\x00abcdefgh"
         seed "\x02{\"shape\":(2L,),\"fortran_order\":True,\"descr\":\"$dtype\"}\x00abcdefgh"
     done
-    for header in "'shape': (0,)" "'shape': ()" "'shape': (2,2)" "'shape': (18446744073709551615,)" "'shape': [1]" \
-        "'shape': (1,1)" "u'shape': (1, 1,1)" "'shape': (1)" "'shape': (01,)" "'shape': (1.0,)" "'shape': (,)" \
+    for header in "'shape': (0,)" "'shape': (0,3)" "'shape': ()" "'shape': (2,2)" "'shape': (18446744073709551615,)" \
+        "'shape': [1]" "'shape': (1,1)" "u'shape': (1, 1,1)" "'shape': (1)" "'shape': (01,)" "'shape': (1.0,)" "'shape': (,)" \
         "'shape': (1,,)" "'shape': (L,)" "'shape': (1,), 'shape': (1,)" "'shape': (1,), 'x': 1" "'shape': (1,),," \
         "'shape': (1,)}{"; do
         seed "\x01{'descr': '<f8', 'fortran_order': False, $header}\x00abcdefgh"
