@@ -157,9 +157,6 @@ bool plan_guess_raw(struct source *source, char guess[64], struct error *error);
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error);
 
-/* Refuses raw numbers of 4 bytes or more that are text. Consumes nothing. */
-bool plan_check_raw_text(struct source *source, const struct key_type *type, struct error *error);
-
 /* Chooses the backend, its device, its path and the spare backend, with the reasons. The plan has
  * its inputs and its order already. May read much of an input of unknown size into memory, and
  * reads ahead while a GPU is started. */

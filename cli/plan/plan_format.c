@@ -152,6 +152,61 @@ static bool detect_by_content(const struct options *options, const struct probe 
     return true;
 }
 
+/* ---- Text without newlines ----
+ *
+ * Such text is recognised only if the name gives a type of 4 bytes or more, or none. Random bytes
+ * are ASCII text of 12 bytes, or UTF-8 of 16, with a probability of 1e-5.
+ */
+
+#define ASCII_BYTES_MIN ((size_t)12)
+#define UTF_8_BYTES_MIN ((size_t)16)
+
+/* Numbers that differ only in their lowest bytes, this many, may be consecutive and all printable,
+ * such as the addresses of a network. */
+#define LOWEST_BYTES ((size_t)2)
+
+static bool is_ascii(const struct probe *probe)
+{
+    for (size_t i = 0; i < probe->bytes; i++)
+        if (probe->head[i] >= 0x80)
+            return false;
+    return true;
+}
+
+/* Returns true if printable numbers may be such by chance: integers that differ only in their
+ * lowest bytes, or floating point numbers near 1, such as 12.6, whose upper bytes are all from '='
+ * to 'D'. */
+static bool may_be_numbers(const struct probe *probe, const struct key_type *type,
+                           enum key_endian endian)
+{
+    const size_t width = type->bytes, first = endian == ENDIAN_BIG ? 0 : LOWEST_BYTES;
+    const size_t top = endian == ENDIAN_BIG ? 0 : width - 1;
+    bool are_near = true, are_alike = true;
+    for (size_t i = 0; i + width <= probe->bytes; i += width) {
+        const unsigned char *const number = probe->head + i;
+        are_near = are_near && number[top] >= '=' && number[top] <= 'D';
+        are_alike =
+            are_alike && memcmp(number + first, probe->head + first, width - LOWEST_BYTES) == 0;
+    }
+    return are_alike || (are_near && type->kind == KEY_FLOAT);
+}
+
+/* Refuses text that is named as raw numbers of this type, or as raw data (NULL). */
+static bool check_text_alone(const struct options *options, const struct key_type *named_type,
+                             const struct probe *probe, const char *name, struct error *error)
+{
+    const struct key_type *const type = named_type ? named_type : &key_types[KEY_TYPE_f64];
+    if (type->bytes < 4 || probe->bytes < ASCII_BYTES_MIN || !is_printable(probe) ||
+        (probe->bytes < UTF_8_BYTES_MIN && !is_ascii(probe)) ||
+        may_be_numbers(probe, type, options->endian))
+        return true;
+    return error_set(error,
+                     "%s: this is text without newlines, and no %s: write each item to a line of "
+                     "its own in a file of text (fold -w N, if each has N characters); if these "
+                     "are numbers, use --%s",
+                     name, type->name, named_type ? "format=raw" : "type=TYPE");
+}
+
 /* Checks the content of an input whose name gives its format. If the name is that of raw numbers,
  * the content must not be text, whatever their type. It must never be another program's format. */
 static bool check_named(const struct options *options, const struct format *named,
@@ -172,6 +227,8 @@ static bool check_named(const struct options *options, const struct format *name
             return refuse_doubtful(name, type, error);
         return error_set(error, "%s: named as raw data, but it is text: use --format=text", name);
     }
+    if (is_raw && !options->type && !check_text_alone(options, named_type, probe, name, error))
+        return false;
     if (!foreign || options->input_codec || is_printable(probe))
         return true;
     return refuse_foreign(foreign, probe, name, has_type ? "; if it is not, use --format=raw" : "",

@@ -466,7 +466,9 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
                      !is_swapped            ? ""
                      : endian == ENDIAN_BIG ? " with --endian=little"
                                             : " with --endian=big",
-                     endian == ENDIAN_BIG ? "'>f8'" : "f64");
+                     endian == ENDIAN_BIG ? "'>f8'"
+                     : !is_swapped        ? "f64"
+                                          : "'<f8'"); /* so that big endian is not suggested */
 }
 
 bool plan_guess_raw(struct source *source, char guess[64], struct error *error)
@@ -734,7 +736,5 @@ bool plan_check_raw(const struct options *options, const struct key_type *named_
     return (options->input_format ||
             plan_check_raw_header(source, read_as, options->endian, error)) &&
            (!type || is_order_sure || check_byte_order(source, type, options->endian, error)) &&
-           check_raw_type(options, named_type, reader, reason, error) &&
-           (options->input_format || options->type_word ||
-            plan_check_raw_text(source, read_as, error));
+           check_raw_type(options, named_type, reader, reason, error);
 }

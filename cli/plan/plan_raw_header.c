@@ -366,49 +366,6 @@ static bool check_word(struct source *source, const struct key_type *type, enum 
                      source_name(source));
 }
 
-/* ---- Text alone ----
- *
- * Text of fixed width has no newlines by which it is recognised. Numbers of which each byte is
- * printable are few, or hardly numbers.
- */
-
-/* Maximum of the bytes that are examined, minimum of the different numbers, and of the bytes in
- * which they differ: consecutive integers may be printable, such as the addresses of a network. */
-#define TEXT_BYTES ((size_t)64 << 10)
-#define TEXT_NUMBERS_MIN ((size_t)17)
-#define TEXT_CHANGES_MIN ((size_t)3)
-
-bool plan_check_raw_text(struct source *source, const struct key_type *type, struct error *error)
-{
-    const unsigned char *head, *different[TEXT_NUMBERS_MIN];
-    size_t bytes, i, count = 0, printable = 0;
-    if (!source_peek(source, 1, &head, &bytes, error))
-        return false;
-    bytes = bytes < TEXT_BYTES ? bytes : TEXT_BYTES;
-    while (printable < bytes && isprint(head[printable]))
-        printable++;
-    if (type->bytes < 4 || printable < bytes)
-        return true;
-    for (size_t at = 0; at + type->bytes <= bytes && count < TEXT_NUMBERS_MIN; at += type->bytes) {
-        for (i = 0; i < count && memcmp(different[i], head + at, type->bytes) != 0; i++) {
-        }
-        different[i] = head + at;
-        count += i == count;
-    }
-    size_t changes = 0;
-    for (size_t byte = 0; byte < type->bytes; byte++) {
-        for (i = 1; i < count && different[i][byte] == head[byte]; i++) {
-        }
-        changes += i < count;
-    }
-    return count < TEXT_NUMBERS_MIN || changes < TEXT_CHANGES_MIN ||
-           error_set(error,
-                     "%s: this is text without newlines, and no %s: write each item to a line of "
-                     "its own in a file of text (fold -w N, if each has N characters); if these "
-                     "are numbers, use --format=raw",
-                     source_name(source), type->name);
-}
-
 /* ---- Truth values ---- */
 
 /* Refuses truth values that are neither 0 nor 1 among the first bytes, unless they are 0 and one

@@ -134,7 +134,7 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("TYPE", lambda n: integers(0, 2, 8 * n), "u1", 12),
     ("TYPE", lambda n: integers(0, 100, 8 * n), "u1", 400),
     ("text", lambda n: integers(63, 75, 8 * n), "u1", 400),  # as f32 near 1
-    ("text", lambda n: integers(65, 91, 8 * n), "u1", 400),
+    ("text", lambda n: integers(65, 91, 8 * n), "u1", 400),  # letters
     ("TYPE", lambda n: integers(0, 256, 8 * n), "u1", 400),
     ("f32", lambda n: random.normal(size=2 * n), "<f4", 12),
     ("f32", lambda n: random.random(2 * n) * 1e6, "<f4", 12),

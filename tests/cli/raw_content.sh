@@ -39,18 +39,19 @@ pass_unless_said 'doubles in a file without a name of theirs are said to be f64,
         TYPE) words='TYPE (gpusort --list has the types)' ;;
         esac
         [ "$hint" = "${hint%+big}" ] || words="$words with --endian=big"
-        said="these are hardly f64: use --type=$words, or --type=f64 if they are"
+        said="no type is given, and these are hardly f64: use --type=$words, or --type=f64 if they are"
+        # --type=f64 would be refused next: these may be big-endian f64.
+        [ "$hint" = "${hint%+big}" ] || said=${said/--type=f64 if/"--type='<f8' if"}
+        [ "$hint" != text ] || said="this is text without newlines, and no f64: write each item to a line of its own in \
+a file of text (fold -w N, if each has N characters); if these are numbers, use --type=TYPE"
         [ "$hint" = "${hint#records-}" ] ||
-            said="these look like records of f64 and other data, which repeat every ${hint#records-} bytes: write the \
-numbers to sort as .npy or text, or use --type=f64 if all are f64"
-        [ "$hint" != text ] ||
-            said="this looks like text: write each item to a line of its own in a file of text (fold -w N, if each has N \
-characters), or --type=TYPE if these are numbers"
+            said="no type is given, and these look like records of f64 and other data, which repeat every \
+${hint#records-} bytes: write the numbers to sort as .npy or text, or use --type=f64 if all are f64"
         cp "$file" kept
         status=0
         gpusort "$file" -o "$file" 2>"$work/log/said" || status=$?
         [ $status -eq 2 ] || echo "$file: status $status"
-        echo "gpusort: $file: no type is given, and $said" | diff - "$work/log/said" || :
+        echo "gpusort: $file: $said" | diff - "$work/log/said" || :
         cmp "$file" kept || :
         cp "$file" nameless
         gpusort nameless -o got 2>"$work/log/said" || :
@@ -96,6 +97,7 @@ refused 'little-endian integers with --endian=big' \
     gpusort --endian=big others/i64.0.5000.bin -o "$target"
 ok_writes 'the hint for big-endian integers sorts them' sorted.big -- --type=i64 --endian=big others/i64+big.29.5000.bin
 ok_writes 'the hint for big-endian f32 sorts them' single.big -- --type=f32 --endian=big others/f32+big.39.5000.bin
+ok 'the hint for f64 that look big-endian sorts them' gpusort --type='<f8' others/f64+big.36.5000.bin -o got
 ok_writes 'big-endian doubles with --endian=big' big.up -- --endian=big big.bin
 
 records='no type is given, and these look like records of f64 and other data, which repeat every'
@@ -345,7 +347,9 @@ for name in "keys.bin", "keys.f64", "keys.u64", "keys.u32", "keys.f32":
     open(name, "wb").write(b"".join(b"k%07d" % (i * 7919 % 5000) for i in range(5000)))
 random.choice([b"abcdefgh", b"ijklmnop", b"qrstuvwx"], 5000).tofile("codes.u64")
 (random.integers(60, 100, 5000).astype("u2") * 257).tofile("grey.u16")
-np.full(5000, 256 / 3).tofile("thirds.f64")'
+np.full(5000, 256 / 3).tofile("thirds.f64")
+np.array([12.6, 12.7, 16.2, 12.2]).tofile("tenths.f64") # 333333)@ff
+np.array([12.2, 12.7, 12.4, 10.4]).astype("f4").tofile("tenths.f32")'
 for file in magic.bin:16 version.f32:16 ordered.f64:16; do
     bytes=${file#*:}
     file=${file%:*}
@@ -362,23 +366,38 @@ for file in padded.bin padded.f32 block.f64 number.f64 model.bin model.f32; do
     ok_same_bytes "$file stays" $file kept
 done
 ok 'a header with a word when told that it is raw' gpusort --format=raw --type=f64 padded.bin -o got
-for file in keys.bin keys.f64 keys.u64 keys.u32 keys.f32; do
+printf 'hello world 1234' >short.u32
+printf 'abcdefgh12345678' >short.f64
+printf 'na\303\257ve caf\303\251 1234567' >utf8.i32
+printf '%-80s' 'Ada Lovelace' 'Charles Babbage' 'Grace Hopper' >names.f32
+printf '%-16s' Lovelace Babbage Hopper >names.bin
+printf 'AA01AA02AA03' >last.u32
+for file in keys.bin keys.f64 keys.u64 keys.u32 keys.f32 short.u32 short.f64 utf8.i32 names.f32 names.bin last.u32 \
+    codes.u64; do
     type=${file#*.}
-    [ "$type" != bin ] || type=f64
+    advice=format=raw
+    if [ "$type" = bin ]; then type=f64 advice=type=TYPE; fi
     cp $file kept
-    refused "text of fixed width: $file" "^gpusort: $file: this is text without newlines, and no $type: .*use --format=raw$" -- \
+    refused "text without newlines: $file" \
+        "^gpusort: $file: this is text without newlines, and no $type: .*; if these are numbers, use --$advice$" -- \
         gpusort --in-place $file
     ok_same_bytes "$file stays" $file kept
+    ok "text without newlines when told that it is raw: $file" gpusort --${advice/TYPE/f64} $file -o got
 done
 ok 'text of fixed width when its type is given' gpusort --type=u64 keys.bin -o got
 "$numpy" -c 'import numpy as np
-np.arange(0x403e6421, 0x403e647f).astype("u4").tofile("network.u32")'
+np.arange(0x403e6421, 0x403e647f).astype("u4").tofile("network.u32")
+np.arange(0x403e6421, 0x403e647f).astype(">u4").tofile("network.i32")'
 ok 'consecutive integers of which each byte is printable' gpusort network.u32 -o got
-ok 'text of fixed width when told that it is raw' gpusort --format=raw keys.u64 -o got
+ok 'the same in the other byte order' gpusort --endian=big network.i32 -o got
+printf 'hello world' >eleven.u8
+ok 'few printable bytes are sorted as bytes' gpusort eleven.u8 -o got
+printf 'word' >word.u32
+ok 'a few printable bytes may be a number' gpusort word.u32 -o got
 fold -w8 keys.bin >lines
 sort lines >lines.up
 ok_writes 'what the message says of text of fixed width is done' lines.up -- -k1 lines
-for file in near.f64 near.f32 wide.f64 least.f64 greatest.f64 sparse.f64 codes.u64 grey.u16 thirds.f64; do
+for file in near.f64 near.f32 wide.f64 least.f64 greatest.f64 sparse.f64 grey.u16 thirds.f64 tenths.f64 tenths.f32; do
     ok "numbers of which some are printable are sorted: $file" gpusort $file -o got
 done
 for file in pad.f64 short.bin ply.f32 sphere.i16 log.u32; do
