@@ -14,7 +14,6 @@
 #include "formats/codec/codec.h"
 #include "formats/io/output_path.h"
 
-#include <fcntl.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,24 +97,6 @@ static unsigned threads_of_input(const struct options *options, unsigned threads
     return threads > options->input_count ? threads / (unsigned)options->input_count : 1;
 }
 
-/* Fails if one input is sorted to standard output, and both are the same empty file. In `gpusort
- * FILE >FILE` the shell empties it before this program starts. */
-static bool check_emptied(const struct options *options, const struct plan *plan,
-                          struct error *error)
-{
-    const struct source *const source = plan->job.readers[0].source;
-    const bool prints_sorted = options->input_count == 1 && !options->output &&
-                               options->action == ACTION_SORT && plan->job.action == JOB_SORT;
-    struct stat status;
-    return !prints_sorted || !source_is_file(source, STDOUT_FILENO) ||
-           fstat(STDOUT_FILENO, &status) != 0 || status.st_size > 0 ||
-           fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND ||
-           error_set(error,
-                     "%s: this input is standard output too, and is empty: if '>' emptied it, its "
-                     "content is gone; -o may name an input",
-                     source_name(source));
-}
-
 /* Opens input i as the next reader; *pipe is its named pipe, if that is open. A blank input is left
  * out if there are other inputs. */
 static bool open_input(struct options *options, size_t i, int *pipe, struct plan *plan,
@@ -140,8 +121,7 @@ static bool open_input(struct options *options, size_t i, int *pipe, struct plan
     if (!plan_open_input(options, &spec, plan, error))
         return false;
     job->reader_count++; /* plan_free closes it */
-    if (!check_emptied(options, plan, error) ||
-        !is_blank(options, path, reader->source, &blank, error))
+    if (!is_blank(options, path, reader->source, &blank, error))
         return false;
     if (blank && (job->reader_count > 1 || !is_last)) {
         source_close(reader->source);

@@ -8,6 +8,7 @@
 #include "formats/io/source.h"
 #include "formats/io/spill.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,20 +31,38 @@ static bool check_input(const char *path, struct stat *status, struct error *err
     return false;
 }
 
-/* Checks all inputs, and adds up plan->file_bytes. */
+/* Returns true if the job writes to standard output, and this is an empty file, which the shell may
+ * have emptied (`gpusort FILE >FILE`). Sets *output to its status. */
+static bool is_output_empty(const struct options *options, struct stat *output)
+{
+    const bool prints = !options->output || strcmp(options->output, "-") == 0;
+    return prints && options->action == ACTION_SORT && options->check == CHECK_NO &&
+           fstat(STDOUT_FILENO, output) == 0 && S_ISREG(output->st_mode) && output->st_size == 0 &&
+           !(fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND);
+}
+
+/* Checks all inputs, and adds up plan->file_bytes. Fails if all are the empty standard output. */
 static bool check_inputs(const struct options *options, struct plan *plan, struct error *error)
 {
     bool is_awaited = false, is_sized = true;
+    struct stat output;
+    bool are_emptied = is_output_empty(options, &output);
     for (size_t i = 0; i < options->input_count; i++) {
         struct stat status;
         if (!check_input(options->inputs[i], &status, error))
             return false;
+        are_emptied = are_emptied && descriptor_same_file(&status, &output);
         is_awaited |= !S_ISREG(status.st_mode);
         is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */
         if (!is_sized ||
             __builtin_add_overflow(plan->file_bytes, (uint64_t)status.st_size, &plan->file_bytes))
             plan->file_bytes = SIZE_UNKNOWN;
     }
+    if (are_emptied)
+        return error_set(error,
+                         "%s: this input is standard output too, and is empty: if '>' emptied it, "
+                         "its content is gone; -o may name an input",
+                         source_path_name(options->inputs[0]));
     return check_directories(options, is_awaited, error);
 }
 

@@ -155,12 +155,6 @@ static bool read_head(void *context, uint64_t first, void *data, size_t bytes, s
     return true;
 }
 
-/* Returns the name of an input for messages. */
-static const char *name_of(const char *path)
-{
-    return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
 /* Collective: gives the first bytes to the other ranks. */
 static bool share_head(struct plan *plan, const char *path, struct plan_spool *spool,
                        struct source **source, struct error *error)
@@ -180,7 +174,7 @@ static bool share_head(struct plan *plan, const char *path, struct plan_spool *s
         !group_broadcast(group, spool->head, spool->head_bytes, error))
         return false;
     const struct input_stream stream = {read_head, NULL, spool, bytes};
-    if (!is_stored && !source_open_stream(&stream, name_of(path), source, error))
+    if (!is_stored && !source_open_stream(&stream, source_path_name(path), source, error))
         return false;
     source_note_codec(*source, codecs[spool->facts[SPOOL_CODEC]]);
     return true;

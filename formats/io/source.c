@@ -295,8 +295,7 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* Returns the name for messages. */
-static const char *name_of_path(const char *path)
+const char *source_path_name(const char *path)
 {
     return is_standard_input(path) ? "standard input" : *path ? path : "''";
 }
@@ -309,7 +308,7 @@ bool source_check(const char *path, struct stat *status, struct error *error)
     if (is_found && !S_ISDIR(status->st_mode))
         return true;
     errno = is_found ? EISDIR : errno;
-    return error_set_errno(error, "%s", name_of_path(path));
+    return error_set_errno(error, "%s", source_path_name(path));
 }
 
 int source_open_pipe(const char *path)
@@ -349,7 +348,7 @@ bool source_open_as(const struct source_spec *spec, struct source **out, struct 
     *out = NULL;
     int file = spec->pipe > 0 ? await_writer(spec->pipe) : open_path(path);
     const int open_cause = errno;
-    struct source *const source = source_create(name_of_path(path), spec->threads, error);
+    struct source *const source = source_create(source_path_name(path), spec->threads, error);
     if (!source) {
         if (file >= 0)
             close(file);
@@ -370,7 +369,7 @@ bool source_open_as(const struct source_spec *spec, struct source **out, struct 
     source_close(source);
     *out = NULL;
     return error_set(error, "%s: another job is overwriting it with --in-place: wait for its end",
-                     name_of_path(path));
+                     source_path_name(path));
 }
 
 bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,

@@ -60,8 +60,9 @@ bool source_open_stream(const struct input_stream *stream, const char *name, str
 bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,
                       struct source **source, struct error *error);
 
-/* Returns the name for messages: the path, or "standard input". */
+/* Return the name for messages: the path, or "standard input". */
 const char *source_name(const struct source *source);
+const char *source_path_name(const char *path);
 
 /* Returns the codec: the given one, or the one found by its magic. */
 const struct codec *source_codec(const struct source *source);

@@ -92,7 +92,8 @@ ok_file '-o /dev/fd/3 after other output continues there' twice between -- \
     bash -c '{ printf head >&3; "$0" reversed.u64 -o /dev/fd/3; printf tail >&3; } 3>twice' "$GPUSORT"
 ok_file 'standard output is appended to when it is opened so' appended <(printf head; cat sorted.u64) -- \
     bash -c 'printf head >appended; exec "$0" reversed.u64 >>appended' "$GPUSORT"
-for words in '-n numbers' '-n - <numbers' '-u numbers'; do
+for words in '-n numbers' '-n - <numbers' '-u numbers' '-n numbers numbers' '-m numbers' '-nm numbers ./numbers' \
+    '-n numbers - <numbers' '-n numbers -o -'; do
     seq 5 >numbers
     ok_fails_with "a file that the shell empties for standard output: $words >numbers" 2 \
         "^gpusort: (numbers|standard input): .* is empty: if '>' emptied it, its content is gone; -o may" -- \
