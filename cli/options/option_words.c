@@ -327,9 +327,6 @@ bool option_words_set_device(char *word, struct options *options, struct error *
     if (!known || (colon && strcmp(word, "gpu") != 0))
         return error_set(error, "unknown device '%s%s%s': it is auto, cpu, gpu, gpu:N,N or gpu:all",
                          word, colon ? ":" : "", colon ? colon + 1 : "");
-    if (options->backend && !backend_find(options->backend))
-        return error_set(
-            error, "this build has no GPU backend: it was built without nvcc, or with CUDA=0");
     return true;
 }
 

@@ -44,6 +44,7 @@ enum { /* long options without a letter */
        KEY_COMPRESS_PROGRAM,
        KEY_DEBUG,
        KEY_RANDOM_SOURCE,
+       KEY_USAGE,
        KEY_VERSION
 };
 
@@ -67,7 +68,9 @@ static const struct argp_option option_table[] = {
     {"output-format", KEY_OUTPUT_FORMAT, "FORMAT", 0,
      "Format of the output (default: by its name if it is text or .npy, otherwise same): same,", 0},
     {"type", KEY_TYPE, "TYPE", 0,
-     "Type of the numbers, or its NumPy name such as <f8 (default: by header or name, else f64):",
+     "Type of the numbers, or its NumPy name such as <f8 (default: by header or name; f64 for "
+     ".bin, "
+     ".raw, --format=raw and text that is converted):",
      0},
     {"endian", KEY_ENDIAN, "ORDER", 0, "Raw numbers are little or big endian (default little)", 0},
     {"zstd", KEY_ZSTD, "LEVEL", OPTION_ARG_OPTIONAL,
@@ -102,7 +105,10 @@ static const struct argp_option option_table[] = {
     {"field-separator", 't', "SEP", 0, "Fields end at SEP (default: before blanks)", 0},
     {"ignore-leading-blanks", 'b', NULL, 0, "Ignore leading blanks of fields", 0},
     {"stable", 's', NULL, 0, "Keep lines with equal keys in the order of the input", 0},
-    {"unique", 'u', NULL, 0, "Write only the first of lines with equal keys", 0},
+    {"unique", 'u', NULL, 0,
+     "Write only the first of lines with equal keys, such as 7 and 7.0 (18 digits count; with -n, "
+     "all)",
+     0},
     {"zero-terminated", 'z', NULL, 0, "Lines end with NUL, not newline", 0},
     {"header", KEY_HEADER, "N", OPTION_ARG_OPTIONAL,
      "Write the first N lines (default 1) of each input first, unsorted; they must be the same "
@@ -127,7 +133,7 @@ static const struct argp_option option_table[] = {
      0},
     {"parallel", KEY_PARALLEL, "N", 0, "Use at most N threads", 0},
     {"buffer-size", 'S', "SIZE", 0,
-     "Use at most SIZE of memory, in KiB or with a unit of b % K M G T P E Z Y (default: most "
+     "Use at most SIZE of memory, in KiB or with a unit of b % K M G T P E (default: most "
      "of the free memory); sort larger data in parts",
      0},
     {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "Use at most SIZE of the GPU's memory", 0},
@@ -155,6 +161,8 @@ static const struct argp_option option_table[] = {
     {"trace", KEY_TRACE, "FILE", 0,
      "Write a timeline of the threads and the GPU to FILE, for Perfetto", 0},
     {"version", KEY_VERSION, NULL, 0, "Print the version, the build and the license", -1},
+    {"help", '?', NULL, 0, "Print this list of the options", 0},
+    {"usage", KEY_USAGE, NULL, 0, "Print a short list of the options", 0},
     {0},
 };
 
@@ -328,6 +336,12 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
     case 'i':
         options->inputs[options->input_count++] = word;
         return 0;
+    case '?':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        break;
+    case KEY_USAGE:
+        argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+        break;
     case KEY_VERSION:
         version_print(stdout);
         exit(EXIT_SUCCESS);
@@ -362,6 +376,14 @@ static char *complete_help(int key, const char *text, void *input)
     return fclose(stream) == 0 ? completed : (char *)text;
 }
 
+/* Checks the last --device. */
+static bool check_device(const struct options *options, struct error *error)
+{
+    return !options->backend || backend_find(options->backend) ||
+           error_set(error,
+                     "this build has no GPU backend: it was built without nvcc, or with CUDA=0");
+}
+
 static bool check_operands(struct options *options, struct error *error)
 {
     struct quoted quoted;
@@ -393,14 +415,16 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
     argp_err_exit_status = 2;
     argv[0] = (char *)"gpusort"; /* the prefix of argp's messages */
     quote_hold_stderr();         /* argp may end the process: main.c */
-    const error_t status = argp_parse(&argp, argc, argv, 0, NULL, &parse);
+    /* argp's own options for help would add --program-name, and --HANG, which sleeps. */
+    const error_t status = argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &parse);
     quote_release_stderr();
     if (status && wants_json(argc, argv))
         options->stats = STATS_JSON;
     if (status)
         return error_set(error, "command line: %s", strerror(status));
     return options->action == ACTION_LIST ||
-           (option_words_settle_endian(options, error) && check_operands(options, error));
+           (option_words_settle_endian(options, error) && check_device(options, error) &&
+            check_operands(options, error));
 }
 
 /* ---- The list of --files0-from: names, each terminated by NUL ---- */

@@ -268,10 +268,10 @@ static void choose_output_format(const struct options *options, struct plan *pla
     job->output_format = options->output_format ? options->output_format
                          : name_decides         ? named
                                                 : job->input_format;
-    snprintf(plan->output_reason, sizeof plan->output_reason, "%s",
-             options->output_format || options->output_format_same ? "as --output-format says"
-             : name_decides                                        ? "by its name"
-                                                                   : "as the input");
+    plan->output_reason = options->output_format || options->output_format_same
+                              ? "as --output-format says"
+                          : name_decides ? "by its name"
+                                         : "as the input";
 }
 
 /* Returns the type of the items that are written: that of the numbers or of the indices. */
@@ -490,6 +490,10 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
         .input = job->output.input,
         .ahead_bytes = choose_ahead_bytes(options, plan),
     };
+    plan->codec_reason = options->compression == COMPRESSION_ON    ? "as --zstd says"
+                         : options->compression == COMPRESSION_OFF ? "as --no-zstd says"
+                         : by_name->encode                         ? "by its name"
+                                                                   : NULL;
     job->binary_to_terminal = options->force;
     job->verify = options->verify;
     job->sort.is_given_twice = options->in_place;

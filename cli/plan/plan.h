@@ -46,7 +46,8 @@ struct plan {
     uint64_t failed_devices;       /* bits of the GPUs that have failed and are not used */
     struct error failure;          /* of the last of them */
     char format_reason[256];       /* why job.input_format */
-    char output_reason[256];       /* why job.output_format and the codec */
+    const char *output_reason;     /* why job.output_format */
+    const char *codec_reason;      /* why job.output.codec; NULL: plain by default */
     char device_reason[256 + sizeof((struct error *)0)->message]; /* why job.backend */
     char algorithm_reason[256];                                   /* why job.sort.algorithm */
 };

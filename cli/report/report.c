@@ -333,7 +333,9 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
     fprintf(stream, ": %s", job->output_format->name);
     if (job->argsort.index_type)
         fprintf(stream, " %s indices", job->argsort.index_type->name);
-    fprintf(stream, ", %s (%s)", job->output.codec->name, plan->output_reason);
+    fprintf(stream, " (%s), %s", plan->output_reason, job->output.codec->name);
+    if (plan->codec_reason)
+        fprintf(stream, " (%s)", plan->codec_reason);
     if (bytes > 0 && free_bytes != UINT64_MAX && !job->output.is_in_place) {
         fprintf(stream, ", ");
         print_bytes(stream, bytes);

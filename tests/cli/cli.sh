@@ -34,6 +34,7 @@ else
     skip "--list has the GPU's paths" 'this build has no GPU backend'
     ok_fails_with '--device=gpu of a build without it' 2 'built without nvcc, or with CUDA=0$' -- \
         gpusort --device=gpu missing
+    ok_prints 'of several --device the last counts' '1\n2\n' -- gpusort --device=gpu --device=cpu two
 fi
 for option in --help --usage --version --list; do
     ok_fails_with "$option to a full device fails" 2 '^gpusort: standard output: No space left on device$' -- \
@@ -44,6 +45,16 @@ done
 for line in 'input +two: text' 'output +out: text' 'device +cpu' 'algorithm '; do
     ok_says "--explain tells: $line" "^$line" -- gpusort --explain two -o out
 done
+while IFS='|' read -r words said; do
+    ok_says "--explain has the reasons for format and compression: $words" "^output +[^:]*: $said" -- \
+        gpusort --explain $words two
+done <<'END'
+|text \(as the input\), plain$
+--zstd=5|text \(as the input\), zstd \(as --zstd says\)
+-o out.zst|text \(as the input\), zstd \(by its name\)
+-o out.zst --no-zstd --output-format=text|text \(as --output-format says\), plain \(as --no-zstd says\)
+-o out.npy|npy \(by its name\), plain
+END
 ok_says '--explain has seconds for lines' '^model +cpu [0-9.]+ s, gpu [0-9.]+ s' -- gpusort --explain two
 ok_says '--explain has no seconds for indices of lines' '^model +none' -- gpusort --explain --argsort two
 ok_says "--explain has the row of the table" '^table +cpu \([0-9]+ threads?\), any width, 0 items or more: radix$' -- \
@@ -124,6 +135,13 @@ for path in $(list_paths cpu); do
 done
 
 ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option .*--bogus" -- gpusort --bogus
+for option in --program-name=x --HANG; do
+    ok_fails_with "an option that only argp has: $option" 2 "^gpusort: unrecognized option .*${option%=x}" -- \
+        timeout 5 "$GPUSORT" $option /dev/null
+done
+ok_says 'options that may be meant are options of this program' \
+    "^gpusort: option '--p' is ambiguous; possibilities: '--parallel' '--progress'$" -- \
+    bash -c '"$0" --p 2>&1 || true' "$GPUSORT"
 ok_fails_with 'an unknown letter' 2 "^gpusort: invalid option -- 'Q'" -- gpusort -Q
 ok_fails_with 'an option without its argument' 2 '^gpusort: option requires an argument' -- gpusort -o
 ok_fails_with 'an argument to an option that has none' 2 "^gpusort: option .*doesn't allow an argument" -- \
