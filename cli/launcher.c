@@ -189,8 +189,9 @@ static bool join(const struct launcher *launcher, unsigned long size, struct gro
     if (!find_plugin(path))
         return error_set(error,
                          "started as one of %s MPI ranks, which cannot share a job without "
-                         "gpusort's mpi.so: run gpusort without mpirun or srun, or as one rank "
-                         "(mpirun -n 1); if each rank sorts a file of its own, unset %s",
+                         "gpusort's mpi.so, which make builds if it finds mpicc: run gpusort "
+                         "without mpirun or srun, or as one rank (mpirun -n 1); if each rank sorts "
+                         "a file of its own, unset %s",
                          size == 0 ? "perhaps several" : "several", launcher->mark);
     if (!open_plugin(path, group, error))
         return false;

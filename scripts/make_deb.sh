@@ -18,7 +18,7 @@ export SOURCE_DATE_EPOCH=$epoch
 umask 022
 
 rm -rf "$work"
-make --no-print-directory install-strip MPI=0 BUILD="$2" DESTDIR="$(realpath -m "$root")" prefix=/usr \
+make --no-print-directory install-strip BUILD="$2" DESTDIR="$(realpath -m "$root")" prefix=/usr \
     zsh_dir=/usr/share/zsh/vendor-completions
 gzip -9n "$root/usr/share/man/man1/gpusort.1"
 
@@ -45,10 +45,14 @@ CHANGELOG
 
 mkdir -p "$work/debian" "$root/DEBIAN"
 printf 'Source: gpusort\n\nPackage: gpusort\nArchitecture: any\n' >"$work/debian/control"
+# The program runs without the libraries of MPI, which the plugin needs.
+plugin=root/usr/libexec/gpusort/mpi.so
+[ -f "$work/$plugin" ] || { plugin='' && echo 'make deb: without mpi.so for several MPI ranks (no mpicc, or MPI=0)' >&2; }
+depends='libc6, libzstd1' suggests=''
 if command -v dpkg-shlibdeps >/dev/null; then
-    depends=$(cd "$work" && dpkg-shlibdeps -O -eroot/usr/bin/gpusort | sed -n 's/^shlibs:Depends=//p')
-else
-    depends='libc6, libzstd1'
+    (cd "$work" && dpkg-shlibdeps -O -eroot/usr/bin/gpusort ${plugin:+-dSuggests -e$plugin}) >"$work/depends"
+    depends=$(sed -n 's/^shlibs:Depends=//p' "$work/depends")
+    suggests=$(sed -n 's/^shlibs:Suggests=/Suggests: /p' "$work/depends")
 fi
 cat >"$root/DEBIAN/control" <<CONTROL
 Package: gpusort
@@ -56,7 +60,8 @@ Version: $version
 Architecture: $architecture
 Maintainer: $maintainer
 Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f 1)
-Depends: $depends
+Depends: $depends${suggests:+
+$suggests}
 Section: utils
 Priority: optional
 Description: sort numbers and lines, on a GPU where that is faster

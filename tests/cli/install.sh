@@ -96,9 +96,12 @@ if command -v dpkg-deb >/dev/null; then
         touch "$work"/dpkg/{status,available}
         database=(--admindir="$work/dpkg" --instdir="$work/packaged" --log=/dev/null)
         ok 'the package installs' dpkg "${database[@]}" --force-depends -i gpusort_*.deb
+        plugin='' suggested=''
+        if [ -f build/mpi.so ]; then plugin='./usr/libexec/gpusort/mpi.so\n' suggested='.*mpi.*'; fi
+        ok_says 'the libraries of MPI are suggested, not needed' "^$suggested$" -- \
+            dpkg-query "--admindir=$work/dpkg" --show '--showformat=${Suggests}\n' gpusort
         ok_prints 'what it installs' \
-            './usr/bin/gpusort
-./usr/share/bash-completion/completions/gpusort
+            './usr/bin/gpusort\n'"$plugin"'./usr/share/bash-completion/completions/gpusort
 ./usr/share/doc/gpusort/NOTICE
 ./usr/share/doc/gpusort/changelog.gz
 ./usr/share/doc/gpusort/copyright
