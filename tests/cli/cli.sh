@@ -46,6 +46,7 @@ for line in 'input +two: text' 'output +out: text' 'device +cpu' 'algorithm '; d
     ok_says "--explain tells: $line" "^$line" -- gpusort --explain two -o out
 done
 while IFS='|' read -r words said; do
+    # shellcheck disable=SC2086 # options that are several words
     ok_says "--explain has the reasons for format and compression: $words" "^output +[^:]*: $said" -- \
         gpusort --explain $words two
 done <<'END'
