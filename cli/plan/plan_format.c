@@ -225,7 +225,10 @@ static bool check_named(const struct options *options, const struct format *name
         if (type->bytes == 1 || !is_printable(probe) ||
             (is_short && !format_text.recognises(probe->head, probe->bytes)))
             return refuse_doubtful(name, type, error);
-        return error_set(error, "%s: named as raw data, but it is text: use --format=text", name);
+        return error_set(error, "%s: named as raw data, but it is text: use --format=text%s", name,
+                         options->type || format_text.recognises(probe->head, probe->bytes)
+                             ? ""
+                             : " for numbers, or -k1 for lines");
     }
     if (is_raw && !options->type && !check_text_alone(options, named_type, probe, name, error))
         return false;
