@@ -54,9 +54,9 @@ end_server() {
     case $status in 4 | 23) server_leaks=yes ;; esac
 }
 [ -z "${GPUSORT_SERVER:-}" ] || GPUSORT_SERVER=$(realpath "$GPUSORT_SERVER")
-# Turns LeakSanitizer off except in the server: at the end of a short job it takes as long as all else. For tests that
-# start many processes themselves, and of whose failures other tests have the kind.
-only_the_server_checks_leaks() { [ -z "${GPUSORT_SERVER:-}" ] || export LSAN_OPTIONS=detect_leaks=0; }
+# At the end of a short job LeakSanitizer takes as long as all else. Where a server runs the jobs of a test, it alone
+# looks for leaks, and not the jobs that are processes of their own.
+[ -z "${GPUSORT_SERVER:-}" ] || export LSAN_OPTIONS=detect_leaks=0
 # A python3 that comes first in the PATH may be a script, which takes ten times as long to start.
 [ ! -x /usr/bin/python3 ] || python3() { /usr/bin/python3 "$@"; }
 

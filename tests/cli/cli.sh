@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command line does what --help says. Anything else is refused with status 2 and a reason.
 . "$(dirname "$0")/../lib.sh"
-only_the_server_checks_leaks
 printf '2\n1\n' >two
 
 # ---- information ---------------------------------------------------------------------------------

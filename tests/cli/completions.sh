@@ -3,7 +3,6 @@
 # The completions of bash, zsh and fish have exactly the options and words of the program that they
 # were made from. The stored ones, which `make install` installs, are up to date with this program.
 . "$(dirname "$0")/../lib.sh"
-only_the_server_checks_leaks
 stored=$tests_dir/../completions
 ok 'completions are made' bash "$stored/make_completions.sh" "$GPUSORT" made
 if "$GPUSORT" --list | grep -q '^  gpu '; then

@@ -4,7 +4,6 @@
 # what paths refuse; launches of small arrays. device_matrix.cu and types.sh have all types, and
 # argsort.sh lines by each path. Skipped without a GPU.
 . "$(dirname "$0")/../lib.sh"
-only_the_server_checks_leaks
 need_numpy
 problem=$(gpu_problem) || true
 [ -z "$problem" ] || skip_all "$problem"

@@ -4,7 +4,6 @@
 # Python and NumPy write for the same numbers.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
-only_the_server_checks_leaks
 need_numpy
 
 types='i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool'
