@@ -65,7 +65,7 @@ fi
 
 # The sanitized build runs these tests, some with less data: they are about what is said and read, not
 # about much data, and would take as long again.
-plain_except='check_sorted completions conversion examples fuzz_targets messages npy raw_content'
+plain_except='check_sorted completions conversion examples fuzz fuzz_targets messages npy raw_content'
 plain_except+=' sort_cases_* sort_options types'
 plain=(SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}")
 # Tests whose NAME-simt runs all of the host's code run only there; hosts, limits, output_safety and proof,
