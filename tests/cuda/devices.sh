@@ -281,7 +281,7 @@ many.tofile("many.up")
 many[::-1].tofile("many.u32")
 '
     # goes_on NAME CALLS ARGUMENT...: CALLS fail, and the CPU sorts. Sanitized builds take seconds for
-    # each job of this size, and run only the first ones.
+    # each job of this size, and run only the first ones. gpu:all, above, sorts on the devices that are left.
     goes_on() {
         echo 'the old output' >got
         ok_says "$1, the CPU sorts" '^gpusort: device     cpu: .*; but device' -- \
@@ -295,10 +295,6 @@ many[::-1].tofile("many.u32")
         env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 <many.u32
     cp many.u32 place.u32
     ok_file 'in place' place.u32 many.up -- env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --in-place place.u32
-    echo 'the old output' >got
-    ok_says 'on the devices that are left' '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
-        env SIMT_DEVICES=4 SIMT_FAIL=kernel@1:1 "$GPUSORT" --parallel=1 -v --device-memory=140M -o got many.u32
-    ok_same_bytes 'on the devices that are left: the output' got many.up
     refused 'a failure after some of a pipe is read' '^gpusort: device 0: ' -- \
         env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 -o "$target" < <(cat many.u32)
     refused 'a failure of the GPU that --device names' '^gpusort: device 0: ' -- \
@@ -308,6 +304,10 @@ if [ -n "$is_simt" ] && [ "$is_sanitized" = no ]; then
     goes_on 'after a failed launch' cudaLaunchKernelEx:1
     goes_on 'without the one that has no memory' cudaMalloc@1:1,kernel:1 --device-memory=140M
     goes_on 'without one that cannot be used' cudaMemGetInfo@1:1,kernel:1 --device-memory=140M
+    echo 'the old output' >got
+    ok_says 'on the devices that are left' '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
+        env SIMT_DEVICES=4 SIMT_FAIL=kernel@1:1 "$GPUSORT" --parallel=1 -v --device-memory=140M -o got many.u32
+    ok_same_bytes 'on the devices that are left: the output' got many.up
     # The last wait is for the last download.
     SIMT_CALLS=calls "$GPUSORT" --parallel=1 many.u32 >got
     download=$(sed -n 's/^cudaEventSynchronize /cudaEventSynchronize:/p' calls)
