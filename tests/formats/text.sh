@@ -103,7 +103,7 @@ refused 'one whose last digit makes it a fraction' 'long:1: .* whole' -- \
 if [ "$is_sanitized" = yes ]; then
     skip 'many equal lines, with little stack' 'sanitizers take more'
 else
-    head -c 8000000 /dev/zero | tr '\0' '\n' >empty_lines
+    head -c "$(full_or_small 8000000 500000)" /dev/zero | tr '\0' '\n' >empty_lines
     ok_output 'many equal lines, with little stack' empty_lines -- \
         bash -c 'ulimit -s 128; exec "$0" --device=cpu -n empty_lines' "$GPUSORT"
 fi
