@@ -21,9 +21,12 @@ for_the_stand_in=(argsort cli completions device devices external faults input p
     top)
 for_aarch64=(types text)
 for_any_device=(fuzz sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines)
-# These take longest, and start first, so that no processor is idle at the end.
-longest=(device_matrix-top devices-simt external external-simt faults faults-simt fuzz-simt in_place limits mpi
-    pipes-simt radix_matrix sort_alike-simt stats stats-simt style text_device-simt top-simt unit_cpu_sort zstd)
+# These take longest, and start first, in this order, so that no processor is idle at the end: the first ones wait most.
+longest=(limits mpi hosts devices-simt stats-simt radix_matrix launcher stats faults faults-simt sort_alike-simt
+    fuzz-simt external style zstd in_place pipes-simt raw_content unit_cpu_sort top-simt text_device-simt fuzz output
+    merge soak-simt argsort proof output_safety top external-simt input install messages sort_cases_numbers-simt
+    argsort-simt lines_matrix unit_cpu_stream sort_alike portable_cpu text-aarch64 check_sorted proof-simt soak
+    sort_options device_matrix-top device-simt cli-simt device_matrix-rank input-simt types-aarch64)
 
 # full_or_small FULL SMALL: prints the one for this build.
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
@@ -206,11 +209,11 @@ if [ ! -x "$build/gpusort" ]; then
     echo '0 passed, 1 failed, 0 skipped'
     exit 1
 fi
-# Runs the scripts in parallel; the status is 0 if all of them end with 0. prove runs two more at a
+# Runs the scripts in parallel; the status is 0 if all of them end with 0. prove runs three more at a
 # time than there are processors, as many of them wait now and then.
 run_scripts() {
     if command -v prove >/dev/null; then
-        prove --jobs "$(($(nproc) + 2))" --timer --failures --comments "$@"
+        prove --jobs "$(($(nproc) + 3))" --timer --failures --comments "$@"
         return
     fi
     printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' bash -c '
@@ -249,16 +252,18 @@ for script in "${scripts[@]}"; do
     fi
 done
 first=() second=()
+if [ $on_gpu = no ]; then
+    for name in "${longest[@]}"; do
+        case " ${scripts[*]} " in *" $results/$name.sh "*) first+=("$results/$name.sh") ;; esac
+    done
+fi
 for script in "${scripts[@]}"; do
-    if [ $on_gpu = yes ]; then
-        # The driver lets only one process at a time create a context or allocate. So tests that start gpusort many
-        # times, each time with a GPU, run after the tests that are one process, which they would delay.
-        if grep -q 'bash tests/' "$script"; then second+=("$script"); else first+=("$script"); fi
+    # The driver lets only one process at a time create a context or allocate. So tests that start gpusort many
+    # times, each time with a GPU, run after the tests that are one process, which they would delay.
+    if [ $on_gpu = yes ] && ! grep -q 'bash tests/' "$script"; then
+        first+=("$script")
     else
-        case " ${longest[*]} " in
-        *" $(basename "$script" .sh) "*) first+=("$script") ;;
-        *) second+=("$script") ;;
-        esac
+        case " ${first[*]} " in *" $script "*) ;; *) second+=("$script") ;; esac
     fi
 done
 run_status=0
