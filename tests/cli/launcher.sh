@@ -30,7 +30,7 @@ if command -v mpirun >/dev/null && mpirun --version 2>/dev/null | grep -q 'Open 
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     echo old >out
     status=0
-    mpirun --oversubscribe -n 3 "$GPUSORT" two -o out >said 2>&1 || status=$?
+    mpirun --oversubscribe --mca odls_base_sigkill_timeout 0 -n 3 "$GPUSORT" two -o out >said 2>&1 || status=$?
     {
         [ "$status" -eq 2 ] || echo "status $status"
         [ "$(grep '^gpusort: ' said | sort -u | wc -l)" -eq 1 ] || cat said
