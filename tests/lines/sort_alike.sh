@@ -7,7 +7,7 @@
 command -v python3 >/dev/null || skip_all 'no Python'
 
 # Writes a file of each kind of lines.
-read -ra sizes <<<"$(full_or_small '10000 100000 5000000' '1500 30000 1300000')"
+read -ra sizes <<<"$(full_or_small '10000 100000 5000000' '1100 20000 1300000')"
 python3 - "${sizes[@]}" <<'END'
 import random
 import sys
