@@ -244,16 +244,6 @@ void ending_set_task(enum ending_task task, void (*run)(void *context), void *co
     ending.tasks[task].context = context;
 }
 
-void ending_do_task(enum ending_task task)
-{
-    sigset_t old_mask;
-    ending_begin_change(&old_mask);
-    if (ending.tasks[task].run)
-        ending.tasks[task].run(ending.tasks[task].context);
-    ending.tasks[task].run = NULL;
-    ending_end_change(&old_mask);
-}
-
 void ending_do_tasks(void)
 {
     const sigset_t set = ending_signal_set();

@@ -50,9 +50,6 @@ void ending_wait_if_ending(void);
  * NULL: none. Call it within a change. */
 void ending_set_task(enum ending_task task, void (*run)(void *context), void *context);
 
-/* Does the task now, if it is set, and clears it. Not within a change. */
-void ending_do_task(enum ending_task task);
-
 /* Does the tasks now, for a library that ends the process itself. The process counts as ending
  * then. */
 void ending_do_tasks(void);

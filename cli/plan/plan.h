@@ -142,9 +142,9 @@ bool plan_check_agreement(const struct options *options, const struct plan *plan
                           struct error *error);
 
 /* Sets the type of raw numbers, f64 if neither --type nor the name (named_type, or NULL) gives one,
- * and adds that to `reason`. Refuses what the two functions below refuse, unless --format is given
- * (or --type, for the second one), and numbers that surely have another byte order or type, unless
- * options give it unambiguously. Consumes nothing. */
+ * and adds that to `reason`. Refuses what plan_check_raw_header() refuses, unless --format is
+ * given, and numbers that surely have another byte order or type, unless options give it
+ * unambiguously. Consumes nothing. */
 bool plan_check_raw(const struct options *options, const struct key_type *named_type,
                     struct reader *reader, char reason[256], struct error *error);
 

@@ -228,11 +228,14 @@ static bool line_words_check(const struct options *options, struct error *error)
 }
 
 /* Returns the end of a message about -u and an array: commands that write its different numbers as
- * text. The order of -u would take integers beyond 2^53 for equal, and has no NaT. Only floating
- * point numbers may be equal and have two texts, -0 and 0. */
+ * text, unless there are other options that they would need too. The order of -u would take
+ * integers beyond 2^53 for equal, and has no NaT. Only floating point numbers may be equal and have
+ * two texts, -0 and 0. */
 static const char *lines_without_repeats(const struct options *options, const struct key_type *type)
 {
-    return options->index_type       ? ""
+    const bool has_others = options->index_type || options->type_word || options->input_format ||
+                            options->endian == ENDIAN_BIG || options->order.letters.reverse;
+    return has_others                ? ""
            : type->kind == KEY_FLOAT ? ", or use gpusort --output-format=text FILE | gpusort -u"
                                      : ", or use gpusort --output-format=text FILE | uniq";
 }

@@ -287,16 +287,11 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
-/* Writes the advice for an option for lines and an array. Without -c and -C the job would sort: the
- * sorted array has other bytes unless the input is sorted, and is not compressed. */
-static void advise_array(const struct options *options, struct source *source,
-                         const char *line_word, char words[80])
+/* Writes the advice for an option for lines and an array. */
+static void advise_array(const struct options *options, const char *line_word, char words[80])
 {
-    if (options->check && !source_codec(source)->decode)
-        snprintf(words, 80, "instead of %s, use gpusort FILE | cmp - FILE", line_word);
-    else
-        snprintf(words, 80, "leave %s out%s", line_word,
-                 options->check ? ", and the numbers are sorted, not checked" : "");
+    snprintf(words, 80, "leave %s out%s", line_word,
+             options->check ? ", and the numbers are sorted, not checked" : "");
 }
 
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16, whose
@@ -330,7 +325,7 @@ static bool check_lines(const struct options *options, const char *path, const s
     char advice[80];
     const struct foreign *const named_foreign = find_named_foreign(path);
     const bool is_suspect = named_foreign || (named && named != &format_text);
-    advise_array(options, source, line_word, advice);
+    advise_array(options, line_word, advice);
     if (!look_for_npy(source, &is_npy, error))
         return false;
     if (is_npy && named != &format_npy)

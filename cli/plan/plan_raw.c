@@ -639,43 +639,59 @@ static bool check_word_of_c(struct source *source, const char *word, const struc
 
 /* Returns the size of the integers of 8 bytes that the words look like; of pairs of small integers
  * of 4 bytes, which look like them too, "4" or, if either may be, "8 or 4". NULL: neither. */
-static const char *find_integer_bytes(const struct sample *sample, size_t evidence)
+static const char *find_integer_bytes(const struct sample *sample)
 {
     if (are_times(sample))
         return "8";
-    if (!are_small_words(sample, evidence))
+    if (!are_small_words(sample, EVIDENCE))
         return NULL;
     return are_int_pairs(sample) ? "4" : are_long_integers(sample) ? "8" : "8 or 4";
 }
 
+/* Returns true if the words, in the other byte order, are surely integers of 8 bytes. Bytes may
+ * look like them: pixels have their last bytes in common, and an image may have few that are not 0,
+ * all in one column. A table of u8 may have a first column of one magnitude, as times have. */
+static bool are_swapped_integers(const struct sample *sample, const struct key_type *type)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < sample->count; i++)
+        used += sample->words[i] != 0;
+    return (type->kind == KEY_SIGNED && are_times(sample)) ||
+           (3 * used > sample->count && are_small_words(sample, EVIDENCE_OF_OTHER) &&
+            !are_int_pairs(sample) && are_long_integers(sample));
+}
+
 /* Fails for data with the type i8 or u8, of one byte here, if it looks like NumPy's types of these
- * names, which have 8 bytes, in either byte order, or if its file is named as such (is_named).
- * Consumes nothing. */
+ * names, which have 8 bytes, or if its file is named as such (is_named). The other byte order is
+ * considered only if an option gives the type (is_given). Consumes nothing. */
 static bool check_bytes(struct source *source, const struct key_type *type, bool is_named,
-                        enum key_endian endian, struct error *error)
+                        bool is_given, enum key_endian endian, struct error *error)
 {
     static struct sample sample; /* large for a stack */
     const char letter = type->name[0];
-    char types[16];
+    char look[48], types[16];
     if (!take_sample(source, ENDIAN_LITTLE, &sample, error))
         return false;
-    const char *const little = find_integer_bytes(&sample, EVIDENCE);
+    const char *const little = find_integer_bytes(&sample);
     swap_words(&sample);
-    const char *const big = find_integer_bytes(&sample, EVIDENCE_OF_OTHER);
-    const char *const bytes = little ? little : big ? big : "8";
-    if (!little && !big && !is_named)
+    const bool is_big = is_given && are_swapped_integers(&sample, type);
+    const char *const bytes = little ? little : "8";
+    if (!little && !is_big && !is_named)
         return true;
     snprintf(types, sizeof types, "%c%s", letter, *bytes == '4' ? "32" : "64");
     if (bytes[1])
         snprintf(types + 3, sizeof types - 3, " or %c32", letter);
-    const bool are_numpys = strcmp(bytes, "8") == 0;
+    if (!little && !is_big)
+        snprintf(look, sizeof look, "the file is named as %s", types);
+    else if (strcmp(bytes, "8") == 0)
+        snprintf(look, sizeof look, "these look like NumPy's %s of 8 bytes", type->name);
+    else
+        snprintf(look, sizeof look, "these look like integers of %s bytes", bytes);
     return error_set(error,
-                     "%s: %s is one byte here, and these look like %s%s of %s bytes: use "
-                     "--type=%s%s, or --type=%s for bytes",
-                     source_name(source), type->name, are_numpys ? "NumPy's " : "integers",
-                     are_numpys ? type->name : "", bytes, types,
-                     little && big                    ? ", and --endian=big if they are big-endian"
-                     : big                            ? " with --endian=big"
+                     "%s: %s is one byte here, and %s: use --type=%s%s, or --type=%s for bytes",
+                     source_name(source), type->name, look, types,
+                     little && is_big                 ? ", and --endian=big if they are big-endian"
+                     : is_big                         ? " with --endian=big"
                      : little && endian == ENDIAN_BIG ? " with --endian=little"
                                                       : "",
                      type->numpy_name);
@@ -696,14 +712,15 @@ static bool raw_content_check_name(const struct options *options, const struct k
     const unsigned bytes = is_byte ? 8 : 16; /* size of NumPy's type */
     if (!(is_byte || type->id == KEY_TYPE_f16) || (left != SIZE_UNKNOWN && left % bytes != 0))
         return true;
-    if (is_byte && options->type_word && options->endian == ENDIAN_BIG && !options->index_type)
+    const bool is_given = options->type_word != NULL;
+    if (is_byte && is_given && options->endian == ENDIAN_BIG && !options->index_type && left > 0)
         return error_set(error,
                          "%s: %s is one byte here, without a byte order: use --type=%c64 with "
                          "--endian=big for NumPy's %s of 8 bytes, or --type=%s for bytes",
                          source_name(source), type->name, type->name[0], type->name,
                          type->numpy_name);
     if (is_byte)
-        return check_bytes(source, type, is_named, options->endian, error);
+        return check_bytes(source, type, is_named, is_given, options->endian, error);
     if (!take_sample(source, options->endian, &sample, error))
         return false;
     return !are_long_doubles(&sample) ||

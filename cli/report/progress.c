@@ -14,6 +14,7 @@
 #include "core/threads.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
+#include "formats/io/output_write.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -220,15 +221,15 @@ static bool is_in_foreground(void)
     return foreground < 0 || foreground == getpgrp();
 }
 
-/* Erases the line, for good. Async-signal-safe. Does nothing if the terminal accepts no output: it
+/* Erases the line. Async-signal-safe. Does nothing if the terminal accepts no output: it
  * may be stopped. */
 static void erase_now(void *context)
 {
     struct progress *const progress = context;
     char text[LINE_BYTES + 2];
     struct pollfd terminal = {.fd = STDERR_FILENO, .events = POLLOUT};
+    const int shown = __atomic_load_n(&progress->shown, __ATOMIC_RELAXED);
     __atomic_store_n(&progress->may_draw, false, __ATOMIC_RELAXED);
-    const int shown = __atomic_exchange_n(&progress->shown, 0, __ATOMIC_RELAXED);
     if (shown == 0 || !is_in_foreground() || poll(&terminal, 1, 0) <= 0)
         return;
     memset(text, ' ', sizeof text);
@@ -338,6 +339,18 @@ static void *progress_main(void *opaque)
     return NULL;
 }
 
+/* Ends the thread, and erases the line, before the output begins. The writer waits while the
+ * terminal is stopped. */
+static void make_way(void *context)
+{
+    struct progress *const progress = context;
+    pthread_mutex_lock(&progress->lock);
+    progress->is_stopped = true;
+    pthread_cond_signal(&progress->has_stopped);
+    erase(progress);
+    pthread_mutex_unlock(&progress->lock);
+}
+
 static bool is_standard_input(const char *path)
 {
     return strcmp(path, "-") == 0;
@@ -412,6 +425,8 @@ void progress_start(struct progress *progress, const struct options *options)
         thread_start_without_signals(&progress->thread, "progress", progress_main, progress);
     if (progress->on_terminal && !progress->is_running)
         set_may_draw(progress, false);
+    if (progress->on_terminal && progress->is_running)
+        output_file_before_first_byte(make_way, progress);
 }
 
 /* Returns the time of the sort without reading and writing; below 0: not known. */
@@ -480,6 +495,7 @@ void progress_stop(struct progress *progress)
     pthread_cond_signal(&progress->has_stopped);
     pthread_mutex_unlock(&progress->lock);
     pthread_join(progress->thread, NULL);
+    output_file_before_first_byte(NULL, NULL);
     if (progress->on_terminal)
         set_may_draw(progress, false);
     pthread_cond_destroy(&progress->has_stopped);

@@ -81,7 +81,7 @@ struct progress {
     uint64_t stage_start_ns; /* that time, later by the time for which the process was stopped;
                                 so is start_ns */
     int shown;               /* columns of the current line */
-    bool may_draw;           /* false once the task of core/ending.h has erased the line */
+    bool may_draw;           /* false once a signal handler has erased the line */
 };
 
 /* Returns true if the options request progress. */

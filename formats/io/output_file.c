@@ -296,7 +296,7 @@ static bool publish(struct output_file *output, const char *name, struct error *
     return error_set_errno(error, "%s", name);
 }
 
-/* For one process, or for rank 0: does all that may fail before the target is replaced. */
+/* For one process, or for rank 0. What depends on the target follows in publish(). */
 static bool close_alone(struct output_file *output, const char *name, struct error *error)
 {
     if (!finish(output, name, error))

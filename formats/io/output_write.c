@@ -407,14 +407,25 @@ static bool write_mapped(const struct output_file *output, uint64_t position, co
     return write_piece(output, position + done, rest, bytes - done);
 }
 
-/* Ends the line of progress before the first byte of an output that may be shown on its terminal:
- * the terminal itself, or a pipe. */
-static void end_progress(const struct output_file *output)
+/* What output_file_before_first_byte() has set: static, because a process has one terminal. */
+static struct {
+    void (*run)(void *context);
+    void *context;
+} before_first_byte;
+
+void output_file_before_first_byte(void (*run)(void *context), void *context)
+{
+    before_first_byte.run = run;
+    before_first_byte.context = context;
+}
+
+static void begin_bytes(const struct output_file *output)
 {
     struct stat status;
     const bool is_opened = output->kind == OUTPUT_GIVEN || output->kind == OUTPUT_SPECIAL;
-    if (is_opened && fstat(output->file, &status) == 0 && !S_ISREG(status.st_mode))
-        ending_do_task(ENDING_PROGRESS);
+    if (before_first_byte.run && is_opened && fstat(output->file, &status) == 0 &&
+        !S_ISREG(status.st_mode))
+        before_first_byte.run(before_first_byte.context);
 }
 
 bool output_file_write(struct output_file *output, uint64_t position, const void *data,
@@ -422,7 +433,7 @@ bool output_file_write(struct output_file *output, uint64_t position, const void
                        struct error *error)
 {
     if (position == 0)
-        end_progress(output);
+        begin_bytes(output);
     if (output->kind == OUTPUT_TRIAL) {
         tap_observe_all(tap, data, bytes, threads);
         return true;

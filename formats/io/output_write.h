@@ -65,6 +65,10 @@ bool output_file_write(struct output_file *output, uint64_t position, const void
                        size_t bytes, unsigned threads, struct tap *tap, const char *name,
                        struct error *error);
 
+/* Sets what the thread that writes does before the first byte of an output that may be shown on a
+ * terminal: the terminal itself, a device or a pipe. NULL, which is the default: nothing. */
+void output_file_before_first_byte(void (*run)(void *context), void *context);
+
 /* Records that the bytes claimed at `position` will not be written. On standard output, the bytes
  * before it are kept, with no gap. Thread-safe. */
 void output_file_lose(struct output_file *output, uint64_t position);

@@ -593,7 +593,7 @@ bool sink_commit(struct sink *sink, struct group *group, struct error *error)
     const bool are_complete = group_agree(group, is_complete, error);
     const bool is_published = are_complete && output_file_publish(output, sink->name, error);
     if (are_complete && !is_published && group && !output->group)
-        error_add(error, "; other ranks have replaced their files");
+        error_add(error, "; other ranks may have replaced their files");
     sink_discard(sink); /* frees what the commit left */
     return is_published;
 }

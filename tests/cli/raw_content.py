@@ -221,7 +221,10 @@ ints = {
 for width, arrays in ints.items():
     for number, array in enumerate(arrays):
         for order, letter in ("little", "<"), ("big", ">"):
-            array.astype(letter + "i" + width[-1]).tofile("%s/%s.%s.%d.ints" % (root, width, order, number))
+            path = "%s/%s.%s.%d.ints" % (root, width, order, number)
+            array.astype(letter + "i" + width[-1]).tofile(path)
+            for kind in "iu":
+                np.sort(np.fromfile(path, letter + kind + width[0])).tofile("%s.%s.up" % (path, kind))
 seconds = 10**9 * (1700000000 + integers(0, 10**7, 500))  # of these, both ends are constant
 seconds.astype(">i8").tofile(root + "/seconds.big")
 np.sort(seconds).astype(">i8").tofile(root + "/seconds.big.up")
@@ -237,6 +240,13 @@ bytes_of = [
     (np.arange(4096) % 512 == 7) * (np.arange(4096) < 1500),  # three of the last byte of eight
     integers(0, 2, 4096) * 255,
     np.arange(4096) % 251,
+    np.tile([0, 0, 0, 255], 32),
+    image * [0, 0, 0, 1],
+    image * [0, 0, 0, 1] + [255, 255, 255, 0],
+    image // 2 * [0, 0, 1, 0] + [0, 0, 0, 255],
+    (np.arange(64 * 64) % 64 == 63) * integers(1, 256, 64 * 64),
+    np.c_[integers(0, 10, 1000), integers(0, 256, (1000, 7))],
 ]
 for number, array in enumerate(bytes_of):
-    array.astype("u1").tofile("%s/%d.bytes" % (root, number))
+    array.astype("u1").tofile("%s/bytes%d.u8" % (root, number))
+    np.sort(array.astype("u1"), axis=None).tofile("%s/bytes%d.up" % (root, number))

@@ -345,7 +345,7 @@ for word in -g -n -h -k1 -tx -b -z -c -C -m --header; do
     ok_says "$word --format=text" '^input .*: text, ' -- gpusort --explain $word --format=text bytes
 done
 for word in -c -C -nc; do
-    ok_fails_with "$word: numbers are not checked" 2 ': instead of -[cC], use gpusort FILE \| cmp - FILE$' -- \
+    ok_fails_with "$word: numbers are not checked" 2 ': leave -[cC] out, and the numbers are sorted, not checked$' -- \
         gpusort $word numbers.npy
 done
 gpusort --zstd two >compressed
@@ -357,7 +357,7 @@ for word in -n -k -u; do
     ok_fails_with "$word with the name of binary output" 2 "$not_kept name it .txt$" -- \
         gpusort ${word/k/k1} two -o x.npy
 done
-refused '-u with binary numbers' '^gpusort: two: -u is for lines of text, and this is raw: leave -u out' -- \
+refused '-u with binary numbers' '^gpusort: two: -u is for lines of text, and this is raw: leave -u out$' -- \
     gpusort -u --format=raw --type=u8 two -o "$target"
 refused '-u with numbers read from text' '^gpusort: -u is for lines of text, and --type' -- \
     gpusort -u --type=f64 two -o "$target"
