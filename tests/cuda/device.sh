@@ -43,11 +43,19 @@ except ChildProcessError:
     print(first == command.pid, *statuses)
 ' "$@"
 }
+# ends_early_with STATUSES COMMAND...: the same, compared. No second process is started while process 1 has eight
+# zombies of gpusort, which other tests may leave for a moment.
+ends_early_with() {
+    for _ in {1..50}; do
+        [ "$(ends_early "${@:2}" 2>problems)" != "$1" ] || return 0
+        sleep 0.1
+    done
+    return 1
+}
 ok 'a job ends before its device is released, and nothing remains' \
-    test "$(ends_early "$GPUSORT" "${f64[@]}" -o got $one)" = 'True 0 0'
+    ends_early_with 'True 0 0' "$GPUSORT" "${f64[@]}" -o got $one
 printf '\377%.0s' {1..8} >nan
-ok 'its status is that of the job' \
-    test "$(ends_early "$GPUSORT" "${f64[@]}" --nan=error -o got nan 2>problems)" = 'True 2 0'
+ok 'its status is that of the job' ends_early_with 'True 2 0' "$GPUSORT" "${f64[@]}" --nan=error -o got nan
 # zombies COUNT COMMAND...: runs COMMAND ("named": gpusort by that name) COUNT times where process 1 reaps only its own
 # children, and prints how many zombies there are.
 zombies() {
