@@ -206,14 +206,20 @@ static struct sort_task make_task(const struct engine *engine, size_t count)
                               .threads = engine->spec.threads};
 }
 
-static bool map_scratch(struct engine *engine, size_t count, struct error *error)
+static bool find_scratch_bytes(const struct engine *engine, size_t count, size_t *bytes,
+                               struct error *error)
 {
     const struct sort_task task = make_task(engine, count);
+    return array_sort_scratch_bytes(&task, bytes) ||
+           error_set(error, "out of memory: the scratch for %zu items of %u bytes exceeds any",
+                     count, engine->spec.item_bytes);
+}
+
+static bool map_scratch(struct engine *engine, size_t count, struct error *error)
+{
     size_t bytes;
-    if (!array_sort_scratch_bytes(&task, &bytes))
-        return error_set(error, "out of memory: the scratch for %zu items of %u bytes exceeds any",
-                         count, engine->spec.item_bytes);
-    return pages_map(&engine->scratch, bytes, error);
+    return find_scratch_bytes(engine, count, &bytes, error) &&
+           pages_map(&engine->scratch, bytes, error);
 }
 
 /* Maps an array for the kept items and a chunk. The scratch follows in cpu_sort. */
@@ -278,10 +284,8 @@ static size_t stream_chunk(const struct engine *engine)
 /* Fails if `count` items could not be sorted for lack of scratch. */
 static bool check_scratch(const struct engine *engine, size_t count, struct error *error)
 {
-    struct engine other = {.spec = engine->spec};
-    const bool has_room = map_scratch(&other, count, error);
-    pages_release(&other.scratch);
-    return has_room;
+    size_t bytes;
+    return find_scratch_bytes(engine, count, &bytes, error) && pages_check(bytes, error);
 }
 
 /* Sets *room to the items to lend: a part of an array that grows, all requested items of one

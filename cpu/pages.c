@@ -43,14 +43,27 @@ static bool map_addresses(struct pages *pages, size_t bytes, int protection, int
     return true;
 }
 
-bool pages_map(struct pages *pages, size_t bytes, struct error *error)
+static bool map(struct pages *pages, size_t bytes, int flags, struct error *error)
 {
     size_t rounded;
-    const int flags = bytes <= POPULATE_BYTES ? MAP_POPULATE : 0;
     if (!round_up(bytes ? bytes : 1, (size_t)sysconf(_SC_PAGESIZE), &rounded) ||
         !map_addresses(pages, rounded, PROT_READ | PROT_WRITE, flags))
         return out_of_memory(bytes, error);
     pages->committed_bytes = rounded;
+    return true;
+}
+
+bool pages_map(struct pages *pages, size_t bytes, struct error *error)
+{
+    return map(pages, bytes, bytes <= POPULATE_BYTES ? MAP_POPULATE : 0, error);
+}
+
+bool pages_check(size_t bytes, struct error *error)
+{
+    struct pages pages;
+    if (!map(&pages, bytes, 0, error))
+        return false;
+    pages_release(&pages);
     return true;
 }
 

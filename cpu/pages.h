@@ -21,6 +21,9 @@ struct pages {
 /* Maps `bytes` (may be 0) that read as zero. The caller releases. */
 bool pages_map(struct pages *pages, size_t bytes, struct error *error);
 
+/* Fails if pages_map() would find no addresses for them. Takes no memory. */
+bool pages_check(size_t bytes, struct error *error);
+
 /* Reserves addresses for most_bytes, limited to the physical memory. If that is refused, tries a
  * half, a quarter and so on. Commits nothing. The caller releases. */
 bool pages_reserve(struct pages *pages, size_t most_bytes, struct error *error);

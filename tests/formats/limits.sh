@@ -205,11 +205,11 @@ fi
 if [ "$test_size" = small ]; then
     skip 'limits of addresses and data' 'a sanitizer takes all addresses itself'
 else
-    seq 1500000 -1 1 >many
+    seq 1500000 | tac >many
     seq 1500000 >many.up
     head -n 1000000 many.up >many.first
     gpusort -r --type=f64 --output-format=raw many -o many.f64
-    seq 1499999 -1 0 >indices
+    seq 0 1499999 | tac >indices
     zstd -q many -o many.zst
     # within FLAG KIB COMMAND...: runs COMMAND with `ulimit FLAG KIB`.
     within() { bash -c 'ulimit "$1" "$2" && exec "${@:3}"' - "$@"; }
@@ -299,7 +299,7 @@ else
     # in_group COMMAND...: runs COMMAND in the group.
     # shellcheck disable=SC2016 # expanded by the shell that it starts
     in_group() { bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"; }
-    seq 5000000 -1 1 >down
+    seq 5000000 | tac >down
     seq 5 >few
     seq 5000000 >up
     python3 -c 'import array
