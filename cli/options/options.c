@@ -69,8 +69,7 @@ static const struct argp_option option_table[] = {
      "Format of the output (default: by its name if it is text or .npy, otherwise same): same,", 0},
     {"type", KEY_TYPE, "TYPE", 0,
      "Type of the numbers, or its NumPy name such as <f8 (default: by header or name; f64 for "
-     ".bin, "
-     ".raw, --format=raw and text that is converted):",
+     ".bin, .raw, --format=raw and text that is converted):",
      0},
     {"endian", KEY_ENDIAN, "ORDER", 0, "Raw numbers are little or big endian (default little)", 0},
     {"zstd", KEY_ZSTD, "LEVEL", OPTION_ARG_OPTIONAL,

@@ -148,9 +148,8 @@ bool plan_check_agreement(const struct options *options, const struct plan *plan
 bool plan_check_raw(const struct options *options, const struct key_type *named_type,
                     struct reader *reader, char reason[256], struct error *error);
 
-/* Writes what raw numbers look like, for the message that asks for --type: " (these look like
- * f64)";
- * "" if no type is sure. Consumes nothing. */
+/* For the message that asks for --type: writes what raw numbers look like, as in " (these look like
+ * f64)", or "" if no type is sure. Consumes nothing. */
 bool plan_guess_raw(struct source *source, char guess[64], struct error *error);
 
 /* Refuses raw data that has lengths, a count or a header in addition to its numbers of `type`, and

@@ -36,7 +36,8 @@
 #define PLACE_WORDS ((size_t)128)
 #define SAMPLE_WORDS (SAMPLE_PLACES * PLACE_WORDS)
 
-/* Evidence for small integers, see are_small_words(), and for those of the other byte order. */
+/* The evidence of small integers that are_small_words() needs, in tenths of bits: in the byte order
+ * that is given, and in the other one. */
 #define EVIDENCE ((size_t)90)
 #define EVIDENCE_OF_OTHER ((size_t)200)
 

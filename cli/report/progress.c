@@ -221,8 +221,8 @@ static bool is_in_foreground(void)
     return foreground < 0 || foreground == getpgrp();
 }
 
-/* Erases the line. Async-signal-safe. Does nothing if the terminal accepts no output: it
- * may be stopped. */
+/* Erases the line. Async-signal-safe. Does nothing if the terminal accepts no output: it may be
+ * stopped. */
 static void erase_now(void *context)
 {
     struct progress *const progress = context;
