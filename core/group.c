@@ -43,9 +43,12 @@ bool group_reserve(struct group *group, size_t count, struct error *error)
 /* Waits for the message in slot 0. */
 static bool await_message(struct group *group, struct error *error)
 {
-    for (size_t slot = GROUP_NO_SLOT, bytes; slot == GROUP_NO_SLOT;)
+    size_t slot = GROUP_NO_SLOT, bytes;
+    for (unsigned looks = 0; slot == GROUP_NO_SLOT; looks++) {
+        group_pause(looks);
         if (!group_check(group, group->functions->poll(group->context, &slot, &bytes), error))
             return false;
+    }
     return true;
 }
 

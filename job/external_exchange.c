@@ -8,12 +8,10 @@
 #include <errno.h>
 #include <omp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Messages of a stream that are under way. */
@@ -23,10 +21,6 @@
  * times between ranks of one host. */
 #define MESSAGE_BYTES_MAX ((size_t)4 << 20)
 #define MESSAGE_BYTES_MIN ((size_t)4 << 10)
-
-/* Polls without a message after which the thread that moves messages sleeps, and how long. */
-#define LOOKS 64
-#define SLEEP_NS 50000L
 
 enum message_state { MESSAGE_FREE, MESSAGE_MOVING, MESSAGE_READY };
 
@@ -295,7 +289,6 @@ static bool is_done(struct exchange *exchange)
 static bool move_messages(struct exchange *exchange)
 {
     const struct group *const group = exchange->task->group;
-    const struct timespec pause = {.tv_nsec = SLEEP_NS};
     for (unsigned looks = 0; !is_done(exchange);) {
         size_t slot, bytes;
         if (!begin_messages(exchange) ||
@@ -304,10 +297,8 @@ static bool move_messages(struct exchange *exchange)
         if (slot != GROUP_NO_SLOT) {
             end_message(exchange, slot, bytes);
             looks = 0;
-        } else if (++looks < LOOKS) {
-            sched_yield();
         } else {
-            nanosleep(&pause, NULL);
+            group_pause(looks++);
         }
     }
     return true;

@@ -33,14 +33,29 @@ static const char *check(const char *call, int result)
     return plugin.failure;
 }
 
+/* Waits for a collective call, which has begun with `result`. A call of MPI that waits keeps a
+ * processor busy, which another rank of the host may need. */
+static const char *await(const char *call, int result, MPI_Request *request)
+{
+    int is_done = 0;
+    for (unsigned looks = 0; result == MPI_SUCCESS && !is_done; looks++) {
+        group_pause(looks);
+        result = MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+    }
+    return check(call, result);
+}
+
 static const char *broadcast(void *context, void *data, size_t bytes)
 {
     const char *failure = NULL;
     (void)context;
     for (size_t done = 0; done < bytes && !failure; done += CALL_MAX) {
         const size_t count = bytes - done < CALL_MAX ? bytes - done : CALL_MAX;
-        failure = check("MPI_Bcast",
-                        MPI_Bcast((char *)data + done, (int)count, MPI_BYTE, 0, MPI_COMM_WORLD));
+        MPI_Request request;
+        failure = await(
+            "MPI_Ibcast",
+            MPI_Ibcast((char *)data + done, (int)count, MPI_BYTE, 0, MPI_COMM_WORLD, &request),
+            &request);
     }
     return failure;
 }
@@ -51,8 +66,11 @@ static const char *sum(void *context, uint64_t *values, size_t count)
     (void)context;
     for (size_t done = 0; done < count && !failure; done += CALL_MAX) {
         const size_t some = count - done < CALL_MAX ? count - done : CALL_MAX;
-        failure = check("MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, values + done, (int)some,
-                                                       MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
+        MPI_Request request;
+        failure = await("MPI_Iallreduce",
+                        MPI_Iallreduce(MPI_IN_PLACE, values + done, (int)some, MPI_UINT64_T,
+                                       MPI_SUM, MPI_COMM_WORLD, &request),
+                        &request);
     }
     return failure;
 }

@@ -2,7 +2,7 @@
 /* mpi_faults.c - loaded into gpusort before its plugin: one call of MPI fails, or the rank is
  * killed in it. For tests/job/mpi.sh.
  *
- *   MPI_FAULT=RANK:FUNCTION:NUMBER:fail|kill    as in 1:MPI_Allreduce:3:kill
+ *   MPI_FAULT=RANK:FUNCTION:NUMBER:fail|kill    as in 1:MPI_Iallreduce:3:kill
  *
  * The number counts the calls of the function in that rank, from 1. process_vm_readv(2) is refused,
  * so that ranks send messages, unless it is the function.
@@ -64,10 +64,14 @@ WRAP(Comm_rank, (MPI_Comm comm, int *rank), (comm, rank))
 WRAP(Comm_size, (MPI_Comm comm, int *size), (comm, size))
 WRAP(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *out),
      (comm, type, key, info, out))
-WRAP(Bcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm),
-     (data, count, type, root, comm))
-WRAP(Allreduce, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-     (in, out, count, type, op, comm))
+WRAP(Ibcast,
+     (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request),
+     (data, count, type, root, comm, request))
+WRAP(Iallreduce,
+     (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+      MPI_Request *request),
+     (in, out, count, type, op, comm, request))
+WRAP(Test, (MPI_Request * request, int *is_done, MPI_Status *status), (request, is_done, status))
 WRAP(Isend,
      (const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
       MPI_Request *request),

@@ -486,10 +486,10 @@ ok_fails_with 'a rank cannot rename its own file' 2 \
 for call in Init_thread:1 Comm_rank:2 Comm_size:1 Comm_split_type:1; do
     ok_undone "MPI_${call/:/ fails in call }" "0:MPI_$call:fail" finite.f64
 done
-for call in Bcast:{1,2} Allreduce:{2,60} Isend:1 Irecv:1 Testany:3; do
+for call in Ibcast:{1,2} Iallreduce:{2,60} Test:30 Isend:1 Irecv:1 Testany:3; do
     ok_undone "MPI_${call/:/ fails in call }" "1:MPI_$call:fail" finite.f64
 done
-for call in Bcast:{1,2} Allreduce:{4,70} Isend:1 Testany:3; do
+for call in Ibcast:{1,2} Iallreduce:{4,70} Isend:1 Testany:3; do
     ok_undone "a rank is killed in MPI_${call/:/ call }" "1:MPI_$call:kill" finite.f64
 done
 ok_undone 'a rank is killed while indices of lines are sent' 1:MPI_Isend:2:kill --argsort -k1 rows
@@ -508,7 +508,7 @@ ok_undone 'a rank is killed while the ranks map the output' 1:MPI_Isend:2:kill -
 mpi_faults=$preload preload+=:$fault_library
 export FAULT_NAMED=yes # mpirun hands it on to ranks of its own host
 kill_after=1           # the ranks remove the temporary when they get SIGTERM
-for call in 0:MPI_Irecv:1 1:MPI_Allreduce:12; do
+for call in 0:MPI_Irecv:1 1:MPI_Iallreduce:12; do
     ok_undone "a rank is killed while the temporary has a name: $call" "$call:kill" finite.f64
 done
 fault=0:none:1:fail
