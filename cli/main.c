@@ -114,8 +114,9 @@ struct outcome {
 };
 
 /* Returns the first key that should be a number but has it in quotes, in the line with which the
- * one input begins, after its header. NULL: none. */
-static const struct line_key *find_quoted_number(const struct job *job)
+ * one input begins, after its header. NULL: none. *has_blanks: there are blanks before the quote.
+ */
+static const struct line_key *find_quoted_number(const struct job *job, bool *has_blanks)
 {
     const struct line_order *const order = &job->line_order;
     const unsigned char *head;
@@ -134,8 +135,12 @@ static const struct line_key *find_quoted_number(const struct job *job)
         const enum line_kind kind = order->keys[i].kind;
         const struct line_span key =
             line_key_find(order->separator, &order->keys[i], line, (size_t)(end - line));
-        if (kind != LINE_STRICT && kind != LINE_BYTES && key.length > 2 && key.text[0] == '"' &&
-            memchr("+-.0123456789", key.text[1], 13))
+        size_t quote = 0;
+        while (quote < key.length && memchr(" \t", key.text[quote], 2))
+            quote++;
+        *has_blanks = quote > 0;
+        if (kind != LINE_STRICT && kind != LINE_BYTES && key.length > quote + 2 &&
+            key.text[quote] == '"' && memchr("+-.0123456789", key.text[quote + 1], 13))
             return &order->keys[i];
     }
     return NULL;
@@ -167,14 +172,15 @@ static void report_doubts(const struct options *options, const struct plan *plan
             return;
         }
     }
+    bool has_blanks;
     const struct line_key *const key =
-        on_terminal && options->check != CHECK_QUIET ? find_quoted_number(job) : NULL;
+        on_terminal && options->check != CHECK_QUIET ? find_quoted_number(job, &has_blanks) : NULL;
     if (key)
         fprintf(stderr,
                 "gpusort: %s:%zu: a number in quotes counts as no number (a key that begins with "
-                "-k %zu.%zu leaves the quote out)\n",
+                "-k %zu.%zu%s leaves the quote out)\n",
                 source_name(job->readers[0].source), job->header_lines + 1, key->begin.field + 1,
-                key->begin.character + 2);
+                key->begin.character + 2, has_blanks ? "b" : "");
 }
 
 /* Runs the plan once, and ends its progress. Fills *outcome, also after a failure. *is_undone: it

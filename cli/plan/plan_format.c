@@ -84,6 +84,21 @@ static bool is_printable(const struct probe *probe)
     return true;
 }
 
+/* Returns true if seven eighths of the probe are printable ASCII or white space, as in text of
+ * another encoding or with a few control characters. Of the bytes of numbers, half are. A byte of
+ * each number may always be so; then all line feeds are at even offsets, or all at odd ones. */
+static bool is_mostly_printable(const struct probe *probe, const struct key_type *type)
+{
+    size_t printable = 0, line_feeds[2] = {0};
+    for (size_t i = 0; i < probe->bytes; i++) {
+        printable += isprint(probe->head[i]) || isspace(probe->head[i]);
+        line_feeds[i % 2] += probe->head[i] == '\n';
+    }
+    return probe->bytes > SOME_NUMBERS_BYTES && 8 * printable >= 7 * probe->bytes &&
+           (!type || type->bytes > 2 ||
+            (type->bytes == 2 && line_feeds[0] > 0 && line_feeds[1] > 0));
+}
+
 /* Returns the other program's format that the name indicates, with or without .zst, or NULL. */
 static const struct foreign *find_named_foreign(const char *name)
 {
@@ -104,15 +119,19 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
     return !found || (found->unpack && !named->unpack) ? named : found;
 }
 
-/* Returns true if the probe may be text. A few numbers may be printable by chance, but hardly with
- * a line feed among them, and small ones of 2 bytes look like UTF-16 without a mark. */
-static bool may_be_text(const struct probe *probe, const struct key_type *type)
+/* Returns true if the probe of this input may be text. A few numbers may be printable by chance,
+ * but hardly with a line feed among them or a name of text, and small ones of 2 bytes look like
+ * UTF-16 without a mark. Bytes may well be those of text. */
+static bool may_be_text(const struct probe *probe, const char *name, const struct key_type *type)
 {
-    const bool is_long = !type || memchr(probe->head, '\n', probe->bytes);
+    const struct foreign *const named = find_named_foreign(name);
+    const bool is_long =
+        !type || memchr(probe->head, '\n', probe->bytes) || (named && named->kind == FOREIGN_TEXT);
     return format_text.recognises(probe->head, probe->bytes) ||
            (!type && line_error_find_mark(probe->head, probe->bytes)) ||
-           (is_long && (is_printable(probe) || ((!type || type->bytes != 2) &&
-                                                line_error_is_wide(probe->head, probe->bytes))));
+           (is_long &&
+            (is_printable(probe) || is_mostly_printable(probe, type) ||
+             ((!type || type->bytes != 2) && line_error_is_wide(probe->head, probe->bytes))));
 }
 
 static bool refuse_doubtful(const char *name, const struct key_type *type, struct error *error)
@@ -130,7 +149,7 @@ static bool detect_by_content(const struct options *options, const struct probe 
     const struct key_type *const type = options->type;
     char guess[64];
     const struct foreign *const foreign = find_foreign(name, probe);
-    if (may_be_text(probe, type)) { /* if a line is not a number, its reader names the line */
+    if (may_be_text(probe, name, type)) { /* if a line is not a number, its reader names the line */
         const bool is_text = format_text.recognises(probe->head, probe->bytes);
         if (type && (!is_text || type->bytes == 1))
             return refuse_doubtful(name, type, error);
@@ -221,7 +240,7 @@ static bool check_named(const struct options *options, const struct format *name
     /* A few numbers may look like a word by chance, or, less often, like a line of words. */
     const bool is_short = probe->bytes <= SOME_NUMBERS_BYTES;
     const bool has_lines = !is_short || memchr(probe->head, '\n', probe->bytes);
-    if (is_raw && probe->bytes > 0 && has_lines && may_be_text(probe, type)) {
+    if (is_raw && probe->bytes > 0 && has_lines && may_be_text(probe, name, type)) {
         if (type->bytes == 1 || !is_printable(probe) ||
             (is_short && !format_text.recognises(probe->head, probe->bytes)))
             return refuse_doubtful(name, type, error);
@@ -295,9 +314,9 @@ static void advise_array(const struct options *options, const char *line_word, c
 }
 
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16, whose
- * lines do not end where its bytes 0x0a are. Waits only for the first byte if that excludes a mark.
- */
-static bool look_for_mark(struct source *source, bool *has_mark, struct error *error)
+ * lines do not end where its bytes 0x0a are, unless the user says that it is text. Waits only for
+ * the first byte if that excludes a mark. */
+static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, struct error *error)
 {
     struct probe probe;
     *has_mark = false;
@@ -310,7 +329,8 @@ static bool look_for_mark(struct source *source, bool *has_mark, struct error *e
     const char *const remedy = line_error_find_mark(probe.head, probe.bytes);
     const bool has_half = probe.bytes <= SOME_NUMBERS_BYTES && probe.bytes % 2 != 0;
     *has_mark = remedy && probe.head[0] == 0xef;
-    return !remedy || *has_mark || has_half || !line_error_is_wide(probe.head, probe.bytes) ||
+    return !remedy || *has_mark || is_said || has_half ||
+           !line_error_is_wide(probe.head, probe.bytes) ||
            error_set(error, "%s: %s; if it is not, use --format=text", source_name(source), remedy);
 }
 
@@ -331,11 +351,10 @@ static bool check_lines(const struct options *options, const char *path, const s
     if (is_npy && named != &format_npy)
         return error_set(error, "%s: %s is for lines of text, and this is a NumPy array: %s",
                          source_name(source), line_word, advice);
-    if (!is_npy && (options->input_format || options->order.zero_terminated))
-        return true;
-    if (!look_for_mark(source, &reader->begins_with_mark, error))
+    const bool is_said = !is_npy && (options->input_format || options->order.zero_terminated);
+    if (!look_for_mark(source, is_said, &reader->begins_with_mark, error))
         return false;
-    if (!is_npy && !is_suspect)
+    if (is_said || (!is_npy && !is_suspect))
         return true;
     if (!probe_source(source, &probe, error))
         return false;

@@ -115,12 +115,13 @@ static const struct meaning {
              "comma, replaced by a point (tr , .)")},
     {"^[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?$",
      COLUMNS("commas that group digits have to be removed (tr -d ,)")},
-    {"^(" OCTET "[.]){3}" OCTET "$", "-t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such addresses", NULL},
+    {"^(" OCTET "[.]){3}" OCTET "$", "-nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such addresses", NULL},
     {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$",
      COLUMNS("points that group digits have to be removed, and a decimal comma to become a point "
              "(tr -d . | tr , .)")},
     {"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]{0,2})){2,3}$",
-     "-t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such versions, but no dates that begin with the day",
+     "-nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such versions by these numbers alone, but no dates that "
+     "begin with the day",
      NULL},
     {"^[-+]?[0-9]*,[0-9]+$", COLUMNS("a decimal comma has to become a point (tr , .)")},
     {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)[dDqQ][-+]?[0-9]+$",
@@ -132,7 +133,8 @@ static const struct meaning {
     {"^[\"'][-+]?[0-9.][^\"';\t]*[\"']$", SAME("quotes have to be removed (tr -d \\\"\\')")},
     {"^[-+]?[$] ?[-+]?[0-9.]", SAME("the $ has to be removed (tr -d '$')")},
     {"^-?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes",
-     "the suffix has to be written out (numfmt --from=iec, or --from=si)"},
+     "the suffix has to be written out (numfmt --from=iec, or --from=si, for those of one capital "
+     "letter)"},
     {"^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}([ T]|$)", "-k1 sorts such dates, by their bytes",
      "dates are read only as counts of a unit, such as seconds (date +%s)"},
     {"^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-k1 sorts such times, by their bytes",
@@ -219,7 +221,8 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
     else if (are_lines)
         add_clause(remedy, "-g would read no number in it, and sort it below all numbers");
     if (is_blank_line(line, bytes))
-        add_clause(remedy, "sed '/^[[:space:]]*$/d' removes such lines");
+        add_clause(remedy, "sed '/^[[:space:]]*$/d' removes such lines%s",
+                   are_lines ? " (sed -z those of -z)" : "");
     if (advice)
         add_clause(remedy, "%s", advice);
 }

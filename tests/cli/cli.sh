@@ -189,13 +189,15 @@ for number in 1,234 -12,345; do hints $number "a comma that groups .*tr -d ,.*, 
 for number in 1,5 -0,5 0,125 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \..; columns are for"; done
 for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; points .*tr -d \. .*; columns are for"; done
 for number in 192.168.0.1 10.0.0.1 192.168.100.200; do
-    hints $number "read only '[0-9.]+' of it; -t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such addresses$"
+    hints $number "read only '[0-9.]+' of it; -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such addresses$"
 done
 for number in 1.2.10 0.0.3 2.14.0.1; do
-    hints $number "read only '[0-9.]+' of it; -t. -k1,1n -k2,2n -k3,3n -k4,4n sorts such (versions, but no dates that begin with the day|addresses)$"
+    hints $number "read only '[0-9.]+' of it; -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such (versions by these numbers alone, but no dates that begin with the day|addresses)$"
 done
 ok_prints 'what is said of versions sorts them' '1.2.9\n1.2.10\n1.10\n2.0.1\n' -- \
-    gpusort -t. -k1,1n -k2,2n -k3,3n -k4,4n <(printf '2.0.1\n1.10\n1.2.10\n1.2.9\n')
+    gpusort -nt. -k1,1 -k2,2 -k3,3 -k4,4 <(printf '2.0.1\n1.10\n1.2.10\n1.2.9\n')
+ok_prints 'and of addresses, with the -r of the user' '192.168.0.1\n10.0.0.1\n9.9.9.9\n' -- \
+    gpusort -r -nt. -k1,1 -k2,2 -k3,3 -k4,4 <(printf '10.0.0.1\n9.9.9.9\n192.168.0.1\n')
 for number in 1.5D+03 2d5 -1.D0 .5Q1; do hints "$number" 'exponent has to be written with E'; done
 for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
 for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 1_0 030.123.456 1.2.3456; do hints "$number" "read only '[0-9.]+' of it$"; done

@@ -612,6 +612,26 @@ refused 'text named .u8 may be either' 'x.u8: this may be text or raw u8: use --
 ok 'text named .bin is sorted in place when told so' gpusort --format=text x.bin -o x.bin
 ok_prints 'text named .bin is sorted in place when told so' '5\n7\n10\n11\n20\n30\n' -- cat x.bin
 
+# Text with a few bytes that are neither ASCII nor UTF-8.
+for stray in '\032' '\033[1m' '\b' '\0\0\0' '# L\344nge [\265m]' '\337\xe2' '\xe2\x82'; do
+    { seq -w 1 9 600; printf "$stray\n"; seq 400; } | head -c 1600 >stray.dat
+    for type in i16 f32 i64; do
+        refused "text with $stray is not raw $type" \
+            "^gpusort: stray.dat: this may be text or raw $type: use --format=text" -- \
+            gpusort --type=$type stray.dat -o stray.dat
+    done
+    refused "text with $stray is text" '^gpusort: stray.dat:68: .*is not a number' -- gpusort stray.dat -o stray.dat
+done
+"$numpy" -c 'import json
+print(end=json.dumps(list(range(1000, 2000))).ljust(6400))' >list.json
+refused 'text without newlines that is named as text' '^gpusort: list.json: this may be text or raw i64' -- \
+    gpusort --type=i64 list.json -o list.json
+"$numpy" -c 'import numpy
+numpy.random.default_rng(1).normal(15936, 25, 4000).astype("i2").tofile("near.i16")
+numpy.sort(numpy.fromfile("near.i16", "i2")).tofile("near.up")'
+ok_writes 'numbers of 2 bytes that are printable, and line feeds among them' near.up -- near.i16
+
+
 "$numpy" -c 'import bz2, gzip, lzma, pickle, sqlite3
 import io, numpy, tarfile, zlib
 payload = numpy.random.default_rng(1).random(1000).tobytes()

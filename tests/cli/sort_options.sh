@@ -413,6 +413,11 @@ ok_prints 'a terminal shows that numbers in quotes are none' \
     on_terminal --header -t, -k1n quoted.csv -o out
 ok_prints 'what it says sorts the table, and keeps its quotes' '"id","name"\n"9","a"\n"10","b"\n' -- \
     gpusort --header -t, -k1.2n quoted.csv
+printf 'y "10"\nx "9"\n' >quoted
+ok_prints 'with blanks before them, too' \
+    "gpusort: quoted:1: a number in quotes counts as no number (a key that begins with -k 2.2b leaves the quote out)\r\n" -- \
+    on_terminal -k2n quoted -o out
+ok_prints 'what it says sorts them' 'x "9"\ny "10"\n' -- gpusort -k 2.2bn quoted
 for words in '--header -t, -k1' '--header -t, -k2n' '-q --header -t, -k1n' '--stats=json -q -C -t, -k1n'; do
     ok_prints "it does not: $words" '' -- bash -c '"$@" | grep quotes || :' - \
         python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" $words quoted.csv

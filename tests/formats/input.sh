@@ -171,10 +171,10 @@ for type in UTF-32LE UTF-32BE; do
     refused "$type is named" '^gpusort: wide:1: this is UTF-32, .*iconv -f UTF-32' -- gpusort wide -o "$target"
 done
 printf '\xef\xbb\xbf3\n1\n' >marked
-for words in -n -k1; do
+for words in -n -k1 '-n --format=text'; do
     ok_says "the byte order mark that lines are sorted with is reported: $words" \
         '^gpusort: marked:1: this line is sorted with the byte order mark ' -- \
-        bash -c '"$0" "$1" marked 2>&1 || :' "$GPUSORT" $words
+        bash -c '"$0" "$@" marked 2>&1 || :' "$GPUSORT" $words
 done
 ok_output 'it is a part of the first line, as in sort(1)' <(sort -n marked) -- gpusort -qn marked
 refused 'where a line has to be a number it is an error, and reported once' \

@@ -83,7 +83,7 @@ says() {
 no_number=': -g would read no number in it, and sort it below all numbers'
 says "2: 'one' is not a number$no_number; -k1 sorts lines by their bytes$" '1\none\n'
 removes="sed '/.\[\[:space:]]\*\\$/d' removes such lines"
-says "2: empty line, not a number$no_number; $removes$" '1\n\n'
+says "2: empty line, not a number$no_number; $removes .sed -z those of -z.$" '1\n\n'
 says "2: empty line, not a number: $removes$" '1\n \t\n\r\n\v\f \n\n' --type=f64
 ok_prints 'so it does' '1\n' -- bash -c "sed '/^[[:space:]]*\$/d' bad | \"\$0\"" "$GPUSORT"
 says "1: '2 3' is not a number: -g would read only '2' of it; columns are for -t and -k$" '2 3\n'
