@@ -78,7 +78,7 @@ static bool commit_output(struct job_state *state, struct error *error)
     const uint64_t start = job_stage_begin(STAGE_WRITE);
     struct sink *sink = state->sink;
     struct group *const group = state->job->group;
-    const bool is_overwriting = sink_is_overwriting(sink);
+    const bool is_overwriting = sink_is_overwriting(sink); /* the last bytes may be unwritten */
     state->sink = NULL;
     const bool ok = group_agree(group, sink_commit(sink, group, error), error);
     if (!ok && is_overwriting)
@@ -144,7 +144,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     report->total_ns = clock_now_ns() - start;
     ok = true;
 done:
-    if (!ok && state.sink && sink_is_overwriting(state.sink))
+    if (!ok && state.sink && sink_has_damage(state.sink))
         add_damage(error);
     report->is_undone = !ok && state.sink && sink_is_unused(state.sink);
     free(state.header.text);

@@ -133,13 +133,14 @@ static bool receive_traces(struct group *group, FILE *stream, struct error *erro
     return ok;
 }
 
-/* Replaces the content of the file by the trace, and closes the file. group: NULL, or gives its
- * traces too. */
-static bool write_trace(const struct options *options, int file, struct group *group,
-                        struct error *error)
+/* Replaces the content of the file by the trace, and closes the file; removes a new file that
+ * cannot be written. group: NULL, or gives its traces too. */
+static bool write_trace(const struct options *options, const struct trace_file *trace,
+                        struct group *group, struct error *error)
 {
     char name[192];
     struct stat status;
+    const int file = trace->file;
     const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
     FILE *const stream = fdopen(file, "w");
     bool ok = (stream && (!is_regular || ftruncate(file, 0) == 0) && trace_write_head(stream) &&
@@ -147,8 +148,10 @@ static bool write_trace(const struct options *options, int file, struct group *g
               error_set_errno(error, "--trace=%s", options->trace);
     if (group)
         ok = receive_traces(group, stream, error) && ok;
-    if (ok && !trace_write_end(stream))
+    if (ok && (!trace_write_end(stream) || fflush(stream) != 0))
         ok = error_set_errno(error, "--trace=%s", options->trace);
+    if (!ok && trace->is_new)
+        remove_file(trace);
     if ((stream ? fclose(stream) : close(file)) != 0)
         ok = error_set_errno(error, "--trace=%s", options->trace);
     return ok;
@@ -162,7 +165,7 @@ bool trace_file_close(const struct options *options, struct trace_file *trace, b
     if (options->trace && has_begun && group && group->rank > 0) {
         ok = send_trace(group, error);
     } else if (trace->file >= 0 && has_begun) {
-        ok = write_trace(options, trace->file, group, error);
+        ok = write_trace(options, trace, group, error);
     } else if (trace->file >= 0) {
         if (trace->is_new)
             remove_file(trace);

@@ -240,11 +240,25 @@ static bool check_bytes(const struct output_file *output, bool at_least, const c
                      output->claimed, output_file_replaces(output) ? "temporary " : "", bytes);
 }
 
+/* Returns true if another process truncated the file while it was overwritten: on file systems
+ * where each byte that is written has space, it has holes then, which the writes after that left.
+ */
+static bool was_truncated(const struct output_file *output)
+{
+    if (output->kind != OUTPUT_IN_PLACE || output->has_holes ||
+        mapped_file_writers(output->file, false) == 0)
+        return false;
+    const off_t hole = lseek(output->file, 0, SEEK_HOLE);
+    return hole >= 0 && hole < (off_t)output->claimed;
+}
+
 /* Ends the writing, and checks that the file has exactly the bytes that were written. */
 static bool finish(struct output_file *output, const char *name, struct error *error)
 {
     if (!check_bytes(output, true, name, error))
         return false;
+    if (was_truncated(output))
+        return error_set(error, "%s: another process truncated it while it was written", name);
     if (!output_file_settle(output) || (output->has_tail && !descriptor_cut_tail(output->file)))
         return error_set_errno(error, "%s", name);
     return output_file_is_in_place(output) || check_bytes(output, false, name, error);

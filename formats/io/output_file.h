@@ -35,6 +35,7 @@ struct output_file {
     enum output_kind kind;
     int file;            /* open for writing */
     bool has_holes;      /* in place: the file had holes when it was opened */
+    bool is_changed;     /* in place: bytes may have been overwritten */
     struct group *group; /* of OUTPUT_OF_RANKS; otherwise NULL */
     struct output_path target;
     bool replaces_input; /* the target must be this input when it is replaced or overwritten */

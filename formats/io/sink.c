@@ -439,6 +439,11 @@ bool sink_is_overwriting(const struct sink *sink)
     return sink->output.kind == OUTPUT_IN_PLACE;
 }
 
+bool sink_has_damage(const struct sink *sink)
+{
+    return sink->output.is_changed;
+}
+
 void sink_skip(struct sink *sink, size_t bytes)
 {
     (void)output_file_claim(&sink->output, bytes);

@@ -77,8 +77,12 @@ bool sink_is_unused(const struct sink *sink);
  * verified before the first byte is overwritten. */
 bool sink_is_trial(const struct sink *sink);
 
-/* Returns true if a file is being overwritten, so that a failure leaves it neither old nor new. */
+/* Returns true if the sink overwrites a file, after the trial. */
 bool sink_is_overwriting(const struct sink *sink);
+
+/* Returns true if bytes of a file have been overwritten, so that a failure leaves it neither old
+ * nor new. */
+bool sink_has_damage(const struct sink *sink);
 
 /* In place, counts the next `bytes` bytes as written: in a trial, bytes whose content is checked
  * elsewhere; also bytes that stay as they are in the file. */

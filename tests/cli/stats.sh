@@ -281,6 +281,10 @@ for format in text json; do
 done
 ok_fails_with 'a full disk' 2 '^gpusort: --trace=/dev/full: No space left on device$' -- \
     gpusort --trace=/dev/full data.f64 -o out
+ok_fails_with 'a trace that the system refuses' 2 '^gpusort: --trace=refused.json: File too large; ' -- \
+    bash -c '(ulimit -f 0; exec "$0" --trace=refused.json data.f64 -o /dev/null) 2>&1 | cat >&2
+        exit ${PIPESTATUS[0]}' "$GPUSORT"
+ok 'no part of it is left' [ ! -e refused.json ]
 ok_same_bytes 'does not harm the output' out data.sorted
 
 # ---- progress ------------------------------------------------------------------------------------
