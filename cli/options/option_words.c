@@ -85,6 +85,7 @@ bool option_words_set_input_format(char *word, struct options *options, struct e
 
 bool option_words_set_type(const char *word, struct options *options, struct error *error)
 {
+    static const char without_npy[] = ", but not for .npy output";
     enum key_endian endian;
     options->type = key_type_find(word, strlen(word), &endian);
     options->type_word = word;
@@ -93,11 +94,11 @@ bool option_words_set_type(const char *word, struct options *options, struct err
     const struct foreign_type *const foreign =
         options->type ? NULL : key_type_find_foreign(word, strlen(word));
     if (time && strchr("<>=|", *word)) /* keeps the byte order */
-        return error_set(error, "unknown type '%s': use --type='%.*s', for times of any unit", word,
-                         (int)strcspn(word, "["), word);
+        return error_set(error, "unknown type '%s': use --type='%.*s', for times of any unit%s",
+                         word, (int)strcspn(word, "["), word, without_npy);
     if (time)
-        return error_set(error, "unknown type '%s': use --type=%s, for times of any unit", word,
-                         time->name);
+        return error_set(error, "unknown type '%s': use --type=%s, for times of any unit%s", word,
+                         time->name, without_npy);
     if (foreign)
         return error_set(error, "unknown type '%s', a name of %s: --list names the types%s%s", word,
                          foreign->kind, *foreign->remedy ? "; " : "", foreign->remedy);

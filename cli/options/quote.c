@@ -68,7 +68,8 @@ bool quote_is_shown(uint32_t code)
         {0x7f, 0x9f},       /* DEL, C1 */
         {0x61c, 0x61c},     /* a direction mark */
         {0x180e, 0x180e},   /* a separator of zero width */
-        {0x200b, 0x200f},   /* zero-width characters, direction marks */
+        {0x200b, 0x200b},   /* a space of zero width */
+        {0x200e, 0x200f},   /* direction marks, but not the joiners that words and emoji have */
         {0x2028, 0x202e},   /* line ends, direction overrides */
         {0x2060, 0x206f},   /* zero-width characters, direction isolates */
         {0xfeff, 0xfeff},   /* the byte order mark */

@@ -638,11 +638,29 @@ static bool check_word_of_c(struct source *source, const char *word, const struc
                      source_name(source), word, type->name, of_c, of_c, type->name);
 }
 
+/* Returns true if the words are random integers that are not negative, such as hashes: no sign bit
+ * is set, and of the other bytes the highest bit is set in half. */
+static bool are_random_words(const struct sample *sample)
+{
+    size_t set[7] = {0};
+    uint64_t signs = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint64_t word = sample->words[i];
+        signs |= word >> 63;
+        for (size_t byte = 0; byte < 7; byte++)
+            set[byte] += word >> (8 * byte + 7) & 1;
+    }
+    for (size_t byte = 0; byte < 7; byte++)
+        if (8 * set[byte] < 3 * sample->count || 8 * set[byte] > 5 * sample->count)
+            return false;
+    return sample->count >= 8 * WORDS_MIN && signs == 0;
+}
+
 /* Returns the size of the integers of 8 bytes that the words look like; of pairs of small integers
  * of 4 bytes, which look like them too, "4" or, if either may be, "8 or 4". NULL: neither. */
 static const char *find_integer_bytes(const struct sample *sample)
 {
-    if (are_times(sample))
+    if (are_times(sample) || are_random_words(sample))
         return "8";
     if (!are_small_words(sample, EVIDENCE))
         return NULL;

@@ -154,6 +154,12 @@ refused "--type=i8 for a file named as i64, whose bits look like no type" \
     "^gpusort: random.i64: i8 is one byte here, and .* use --type=i64, or --type=int8 for bytes" -- \
     gpusort --type=i8 random.i64 -o "$target"
 ok '--type=int8 is taken for it' gpusort --type=int8 random.i64 -o got
+"$numpy" -c 'import numpy as np; random = np.random.default_rng(3)
+random.integers(0, 2**63, 1000).tofile("hashes.bin")
+random.choice(np.array([0, 255], "u1"), 8000).tofile("mask.bin")
+pixels = random.integers(0, 256, (2000, 4), "u1"); pixels[:, 3] //= 2; pixels.tofile("pixels.bin")'
+refused '--type=i8 for hashes of 63 bits' 'use --type=i64, or --type=int8 for bytes$' -- gpusort --type=i8 hashes.bin -o "$target"
+for bytes in mask pixels; do ok "--type=u8 for $bytes" gpusort --type=u8 $bytes.bin -o got; done
 # What is surely NumPy's is refused, and the hint sorts it. Pairs of 4 bytes are not known in the other byte order, nor
 # are times whose type may be u8.
 for file in *.ints; do
@@ -578,9 +584,9 @@ for name in F64 F32 D8; do # NumPy does not know them either
     refused "--type=$name is no name of NumPy's" "unknown type '$name': --list names the types$" -- \
         gpusort --type=$name data.bin -o "$target"
 done
-refused 'a unit of times is named' "unknown type 'M8\[ns\]': use --type=datetime64, for times of any unit$" -- \
+refused 'a unit of times is named' "unknown type 'M8\[ns\]': use --type=datetime64, for times of any unit, but not for .npy output$" -- \
     gpusort --type='M8[ns]' data.bin -o "$target"
-refused 'a unit and a byte order of times are named' "unknown type '>m8\[25s\]': use --type='>m8', for times of any unit$" -- \
+refused 'a unit and a byte order of times are named' "unknown type '>m8\[25s\]': use --type='>m8', for times of any unit, but not for .npy output$" -- \
     gpusort --type='>m8[25s]' data.bin -o "$target"
 ok '--type of the message is taken' gpusort --type='>m8' data.bin -o got
 
