@@ -132,7 +132,7 @@ static ssize_t read_pipe(struct input_file *input, unsigned char *data, size_t b
     if (bytes < OWN_PIPE_BYTES_MIN || !has_own_pipe(input))
         return read(input->file, data, bytes);
     const ssize_t moved = splice(input->file, NULL, input->own_pipe[1], NULL, bytes, 0);
-    if (moved < 0 && errno == EINVAL) { /* this pipe cannot be spliced */
+    if (moved < 0 && errno != EINTR && errno != EAGAIN) { /* cannot be spliced, or not here */
         input->is_pipe = false;
         return read(input->file, data, bytes);
     }

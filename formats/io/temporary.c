@@ -8,6 +8,7 @@
  */
 #include "formats/io/temporary.h"
 
+#include "core/clock.h"
 #include "core/ending.h"
 #include "formats/descriptor.h"
 
@@ -52,16 +53,16 @@ static void note_name(bool has_name)
     ending_set_task(ENDING_TEMPORARY, has_name ? remove_on_signal : NULL, NULL);
 }
 
-static bool fill_random_letters(char *letters)
+/* Containers may refuse getrandom(2). The letters are from the time then, which others can guess.
+ * That is safe, because the file is created only if there is none of that name. */
+static void fill_random_letters(char *letters)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     uint64_t bits;
-    while (getrandom(&bits, sizeof bits, 0) != sizeof bits) /* never partial for 8 bytes */
-        if (errno != EINTR)
-            return false;
+    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits)
+        bits = clock_now_ns() ^ (uint64_t)getpid() << 32;
     for (size_t i = 0; i < RANDOM_LETTERS; i++, bits /= sizeof alphabet - 1)
         letters[i] = alphabet[bits % (sizeof alphabet - 1)];
-    return true;
 }
 
 /* Calls `make` with random hidden names until it does not fail with EEXIST. Returns its result; -1
@@ -70,8 +71,7 @@ static int make_hidden(int (*make)(int argument), int argument)
 {
     strcpy(temporary.name, PREFIX);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        if (!fill_random_letters(temporary.name + strlen(PREFIX)))
-            return -1;
+        fill_random_letters(temporary.name + strlen(PREFIX));
         const int result = make(argument);
         if (result >= 0 || errno != EEXIST)
             return result;
@@ -230,7 +230,8 @@ static bool create_noted(mode_t mode, const char *output_name, struct group *gro
                          struct error *error)
 {
     char name[sizeof temporary.name] = PREFIX;
-    bool ok = group->rank != 0 || (check_removable() && fill_random_letters(name + strlen(PREFIX)));
+    bool ok = group->rank != 0 || check_removable();
+    fill_random_letters(name + strlen(PREFIX));
     if (!ok)
         error_set_errno(error, "%s", output_name);
     if (!group_broadcast(group, name, sizeof name, error) || !group_agree(group, ok, error))

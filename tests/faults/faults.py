@@ -57,12 +57,11 @@ ERRORS = {
                      "reallocarray", "aligned_alloc"), ["ENOMEM"]),
     "pthread_create": ["EAGAIN"],
     "omp_thread": ["EAGAIN"],
-    "getrandom": ["EIO", "EINTR"],
 }
 TRANSIENT = ["EINTR", "short"]
 MAY_LOSE = ["close_output", "fdatasync"]
 ADVICE = ["close", "posix_fadvise", "getrlimit", "setrlimit", "fstatfs", "statx", "flistxattr",
-          "fgetxattr", "fsetxattr", "fremovexattr", "fclose", "syncfs"]
+          "fgetxattr", "fsetxattr", "fremovexattr", "fclose", "syncfs", "getrandom", "splice"]
 
 CUDA_ERRORS = ["cudaErrorMemoryAllocation", "cudaErrorLaunchFailure"]
 CUDA_MESSAGES = {

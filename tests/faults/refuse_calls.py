@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""refuse_calls.py ERRNO COMMAND... - runs COMMAND where system calls of Linux 3.15 and later fail.
+"""refuse_calls.py ERRNO COMMAND... - runs COMMAND where system calls that are not in every container fail.
 
-Containers that are older than the C library refuse them with EPERM or ENOSYS. Ends with status 77 if
+Containers that are older than the C library refuse calls of Linux 3.15 and later with EPERM or ENOSYS; some
+refuse splice(2) too. Ends with status 77 if
 such a filter cannot be installed.
 """
 
@@ -13,8 +14,8 @@ import struct
 import sys
 
 # By number on x86_64. Without the calls that start threads, which the C library needs.
-CALLS = {"renameat2": 316, "memfd_create": 319, "copy_file_range": 326, "preadv2": 327,
-         "pwritev2": 328, "statx": 332, "io_uring_setup": 425, "pidfd_open": 434,
+CALLS = {"splice": 275, "renameat2": 316, "getrandom": 318, "memfd_create": 319, "copy_file_range": 326,
+         "preadv2": 327, "pwritev2": 328, "statx": 332, "io_uring_setup": 425, "pidfd_open": 434,
          "close_range": 436, "openat2": 437, "faccessat2": 439}
 
 # Instructions and results of a filter, and the calls of prctl(2); see seccomp(2).

@@ -424,6 +424,7 @@ else
         echo 'an old output' >got
         ok_file "$cause: an old file" got upwards -- "${limited[@]}" -n downwards -o got
         ok_output "$cause: in parts" upwards -- "${limited[@]}" -n -S 100K -T . downwards
+        ok_output "$cause: a pipe" upwards -- eval 'cat downwards | "${limited[@]}" -n'
         ok_output "$cause: a merge" upwards -- "${limited[@]}" -m -n upwards /dev/null
         cp downwards got
         ok_file "$cause: in place" got upwards -- "${limited[@]}" -n --in-place got
