@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 /* The variables that each launcher sets. PMIx has none for the number of ranks, so Slurm's is
@@ -150,7 +151,8 @@ void launcher_leave_output(void)
 
 /* Where the plugin is, seen from the directory of the program: in build/, installed, or in the
  * sources, where make puts a copy of the program. */
-static const char *const places[] = {"mpi.so", "../libexec/gpusort/mpi.so", "build/mpi.so"};
+static const char *const places[] = {"mpi.so", "../libexec/gpusort/mpi.so", "../lib/gpusort/mpi.so",
+                                     "build/mpi.so"};
 
 /* Writes the path of the plugin; returns false if there is none. */
 static bool find_plugin(char path[PATH_MAX])
@@ -167,9 +169,16 @@ static bool find_plugin(char path[PATH_MAX])
     return false;
 }
 
-/* RTLD_GLOBAL: components of Open MPI that the plugin loads need the symbols of its library. */
+/* RTLD_GLOBAL: components of Open MPI that the plugin loads need the symbols of its library. A
+ * program that is linked statically would load a second C library, and crash. The system has loaded
+ * no dynamic linker for it, so AT_BASE is 0. */
 static bool open_plugin(const char *path, struct group *group, struct error *error)
 {
+    if (getauxval(AT_BASE) == 0)
+        return error_set(error,
+                         "cannot share the job with other MPI ranks: this gpusort is linked "
+                         "statically, and cannot load %s",
+                         path);
     void *const library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library)
         return error_set(error, "cannot share the job with other MPI ranks: %s", dlerror());

@@ -9,9 +9,9 @@
 
 /* Fills *group and sets *is_shared if a launcher of MPI started several ranks, which share the job.
  * The functions are those of the plugin mpi.so, which is loaded from the directory of the program,
- * else from ../libexec/gpusort or build, seen from there. Fails if there is no plugin, or its
- * MPI finds one rank, or another number than the launcher states: else ranks would do the whole job
- * each, and replace the same output.
+ * else from ../libexec/gpusort, ../lib/gpusort or build, relative to it. Fails if there is no
+ * plugin, or its MPI finds one rank, or another number than the launcher states: else ranks would
+ * do the whole job each, and replace the same output.
  *
  * Slurm's variables alone mean nothing, as every process of a batch job has them. */
 bool launcher_join(struct group *group, bool *is_shared, struct error *error);

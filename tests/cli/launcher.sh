@@ -25,6 +25,26 @@ for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK
     ok_output "one rank sorts: $rank" sorted -- env $rank "$GPUSORT" two
 done
 
+for place in libexec lib; do
+    mkdir -p "$work/$place/gpusort"
+    touch "$work/$place/gpusort/mpi.so"
+    refused "the plugin is looked for in ../$place/gpusort" "/$place/gpusort/mpi\.so: file too short\$" -- \
+        env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 "$GPUSORT" two -o "$target"
+    rm -r "${work:?}/$place"
+done
+
+# A program that is linked statically. So seems one that the dynamic linker starts, whose folder is the program's then.
+loader=$(ldd "$GPUSORT" | sed -n 's|^[^/]*\(/[^ ]*/ld-linux[^ ]*\).*|\1|p') || true
+if [ -n "$loader" ] && [ "$is_sanitized" = no ]; then
+    cp "$loader" "$work/bin/loader"
+    touch "$work/bin/mpi.so"
+    refused 'a program that is linked statically does not load the plugin' 'is linked statically' -- \
+        env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 "$work/bin/loader" "$GPUSORT" two -o "$target"
+    rm "$work/bin/mpi.so"
+else
+    skip 'a program that is linked statically does not load the plugin' 'a sanitizer, or there is no dynamic linker'
+fi
+
 # The variables that real launchers set.
 if command -v mpirun >/dev/null && mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
