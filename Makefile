@@ -62,9 +62,12 @@ nvcc_compress := $(if $(findstring --compress-mode,$(shell $(NVCC) --help 2>/dev
 	--compress-mode=size,-Xfatbin=-compress-all)
 endif
 
-# mpicc: for the plugin that lets several ranks share a job; MPI=0 leaves it out.
+# mpicc: for the plugin that lets several ranks share a job; MPI=0 leaves it out. The default leaves it
+# out if CC and mpicc compile for two processors, as CC may be a cross compiler.
 MPICC ?= $(shell command -v mpicc)
-MPI ?= $(if $(MPICC),1,0)
+processors = $(if $(filter default,$(origin CC)),,$(sort $(shell \
+	{ $(CC) -dumpmachine; $(MPICC) -dumpmachine; } 2>/dev/null | sed -n 's/-.*linux.*//p')))
+MPI ?= $(if $(MPICC),$(if $(word 2,$(processors)),0,1),0)
 plugin := $(if $(filter-out 0,$(MPI)),$(BUILD)/mpi.so)
 
 ifneq ($(SANITIZE),)
@@ -116,7 +119,7 @@ endif
 # Loaded by gpusort if a launcher of MPI starts it (cli/launcher.c), not linked to it.
 $(BUILD)/mpi.so: mpi/mpi_plugin.c $(BUILD)/flags
 	$(call say,CC,$<) $(MPICC) -std=c11 $(all_cppflags) -I. -MMD -MP $(C_WARNINGS) $(CFLAGS) \
-		-fPIC -shared -o $@ $<
+		$(filter-out -static -static-pie,$(LDFLAGS)) -fPIC -shared -o $@ $<
 
 # A build in another directory, or with sanitizers, does not change ./gpusort.
 gpusort: $(BUILD)/gpusort
@@ -130,9 +133,9 @@ $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 completions: $(BUILD)/simt/gpusort
 	completions/make_completions.sh $< completions
 
-# Everything is rebuilt when the compilers or their flags change. First a check that they are for
-# the GNU C library, which has argp and rawmemchr.
-needs_glibc = { printf '\#include <features.h>\n\#ifndef __GLIBC__\n\#error\n\#endif\n' | \
+# Everything is rebuilt when the compilers or their flags change. First a check that there is a
+# compiler, and that it is for the GNU C library, which has argp and rawmemchr.
+needs_glibc = $(CC) $(CPPFLAGS) -E -x c /dev/null >/dev/null && { printf '\#include <features.h>\n\#ifndef __GLIBC__\n\#error\n\#endif\n' | \
 	$(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || { \
 	echo "$(CC) does not compile for the GNU C library (2.28 or newer), which gpusort needs" >&2; \
 	false; }; }
@@ -165,14 +168,14 @@ $(BUILD)/core/backends.cuda.o: core/backends.c $(BUILD)/flags
 include bench/rules.mk tests/rules.mk
 
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
 # Installs the program that was built, as sudo may not find the nvcc that built it.
 bash_dir = $(datadir)/bash-completion/completions
 zsh_dir = $(datadir)/zsh/site-functions
 fish_dir = $(datadir)/fish/vendor_completions.d
 doc_dir = $(datadir)/doc/gpusort
-# Where gpusort looks for its plugin, seen from bindir: ../libexec/gpusort.
+# gpusort looks for its plugin in ../libexec/gpusort and ../lib/gpusort, relative to bindir.
 plugin_dir = $(libexecdir)/gpusort
 INSTALL_PROGRAM = install -m 755
 STRIP ?= strip
@@ -186,9 +189,11 @@ install: $(if $(wildcard $(BUILD)/gpusort),,all)
 	install -m 644 completions/_gpusort '$(DESTDIR)$(zsh_dir)/_gpusort'
 	install -m 644 completions/gpusort.fish '$(DESTDIR)$(fish_dir)/gpusort.fish'
 	install -m 644 LICENSE NOTICE '$(DESTDIR)$(doc_dir)'
-ifneq ($(wildcard $(plugin)),)
-	install -d '$(DESTDIR)$(plugin_dir)'
-	install -m 755 $(plugin) '$(DESTDIR)$(plugin_dir)/mpi.so'
+# The plugin that was built, if any, unless the user says MPI=0: sudo may not find its mpicc either.
+ifneq ($(plugin)$(filter file,$(origin MPI)),)
+	[ ! -f $(BUILD)/mpi.so ] || case $$(realpath -ms --relative-to='$(bindir)' '$(libexecdir)') in \
+		../libexec | ../lib) $(INSTALL_PROGRAM) -D $(BUILD)/mpi.so '$(DESTDIR)$(plugin_dir)/mpi.so' ;; \
+		*) echo 'libexecdir must be libexec or lib beside bindir: gpusort finds mpi.so there' >&2; false ;; esac
 endif
 
 install-strip: INSTALL_PROGRAM += -s --strip-program=$(STRIP)

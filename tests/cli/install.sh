@@ -10,7 +10,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE # set by the make that runs the 
 # takes 20 s of processor time.
 root=$(cd "$tests_dir/.." && pwd)
 mkdir tree
-tar -C "$root" -c --exclude=./build --exclude=./.git --exclude=./gpusort . | tar -C tree -x
+tar -C "$root" -c --exclude=./{build,.git,gpusort,MANIFEST,COMMIT} . | tar -C tree -x
 cd tree
 mkdir build
 cp "$GPUSORT" build
@@ -50,10 +50,27 @@ done
 ok_fails_with 'a compiler that is not for glibc' 2 \
     '^gcc -nostdinc does not compile for the GNU C library \(2\.28 or newer\), which gpusort needs$' -- \
     make CUDA=0 CC='gcc -nostdinc' BUILD=other
+ok_fails_with 'a compiler that there is not' 2 'nosuchcc: (command )?not found$' -- make CUDA=0 CC=nosuchcc BUILD=other
 rm -r other
 
+# A cross compiler, and one for this machine. `false` stands for a wrapper that has no -dumpmachine.
+printf '#!/bin/sh\necho mips64el-linux-gnuabi64\n' >cross-cc
+printf '#!/bin/sh\necho x86_64-pc-linux-gnu\n' >native-cc
+chmod +x ./*-cc
+for row in './cross-cc ./native-cc 0' './cross-cc ./cross-cc 1' './native-cc false 1'; do
+    read -r cc mpicc count <<<"$row"
+    ok_says "how many plugins are built with CC=$cc MPICC=$mpicc: $count" "^$count\$" -- \
+        bash -c 'make -nB CUDA=0 CC="$0" MPICC="$1" | grep -c -- "-shared -o" || true' "$cc" "$mpicc"
+done
+rm ./*-cc
+plugin_anew=(make -n CUDA=0 MPI=1 MPICC=mpicc BUILD=other LDFLAGS='-static -Wl,-z,now')
+ok_says 'LDFLAGS are for the plugin too, without -static' '^[[:blank:]]*-Wl,-z,now -fPIC -shared -o' -- \
+    "${plugin_anew[@]}" other/mpi.so
+ok_says 'make install without a make before it installs the plugin' 'install .*other/mpi\.so ' -- \
+    "${plugin_anew[@]}" install
+
 touch "$work/new" # would be removed by a command that cuts names at blanks
-ok 'make install' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 install DESTDIR="$work/new root" prefix=/usr
+ok 'make install' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 MPICC= install DESTDIR="$work/new root" prefix=/usr
 ok_prints 'what make install installs' \
     './usr/bin/gpusort
 ./usr/share/bash-completion/completions/gpusort
@@ -66,10 +83,12 @@ ok_prints 'what make install installs' \
 if [ -f build/mpi.so ]; then
     ok 'the plugin is installed where the program looks for it' \
         test -f "$work/new root/usr/bin/../libexec/gpusort/mpi.so"
+    ok_fails_with 'and is not where it does not look' 2 '^libexecdir must be libexec or lib beside bindir' -- \
+        make CUDA=0 install DESTDIR="$work/elsewhere" prefix=/usr libexecdir=/opt/libexec
 else
     skip 'the plugin is installed where the program looks for it' 'no mpicc'
 fi
-ok_prints 'make MPI=0 leaves the plugin out' '' -- bash -c 'make -nB CUDA=0 MPI=0 | grep "mpi\.so" || true'
+ok_prints 'make MPI=0 leaves the plugin out' '' -- bash -c 'make -nB CUDA=0 MPI=0 all install | grep "mpi\.so" || true'
 ok_prints 'modes of what make install installs' '644\n755\n' -- \
     bash -c 'find "$0" -type f -printf "%m\n" | sort -u' "$work/new root"
 ok_output 'completions are installed as they are stored' <(cat completions/{gpusort.bash,gpusort.fish,_gpusort}) -- \
@@ -82,7 +101,11 @@ ok_prints 'make uninstall leaves no file' '' -- find "$work/new root" -type f
 ok 'make uninstall leaves the file of another program' test -f "$work/new"
 ok 'make uninstall leaves no folder of documents' test ! -e "$work/new root/usr/share/doc/gpusort"
 ok 'make install-strip' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 install-strip DESTDIR="$work/stripped" prefix=/usr
-ok_says 'what it installs has no symbols' 'no symbols$' -- nm "$work/stripped/usr/bin/gpusort"
+ok_prints 'what it installs has no symbols' '' -- \
+    bash -c 'find "$0" -type f -perm 755 -exec nm {} \; 2>/dev/null' "$work/stripped"
+ok 'make install into the build folder' make CUDA=0 install DESTDIR="$PWD/build/stage"
+ok 'make works after that' make -n CUDA=0 clean
+rm -r build/stage
 
 if command -v dpkg-deb >/dev/null; then
     ok 'make deb' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 deb
@@ -138,7 +161,6 @@ printf '#!/bin/sh\n' | tee bin/dpkg-query >bin/apt-get
 chmod +x bin/*
 ok_fails_with 'check.sh without --install names the packages that are missing, in one line' 1 \
     '^missing packages: gcc .* attr; --install installs them$' -- env -u CI PATH="$PWD/bin:$PATH" scripts/check.sh
-
 ok 'make clean' make CUDA=0 clean
 ok 'make clean leaves no build' test ! -e build
 ok_fails_with 'make dist of neither a checkout nor an archive' 2 'neither a git checkout nor' -- make dist
