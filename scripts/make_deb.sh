@@ -12,12 +12,19 @@ work=$2/deb
 root=$work/root
 doc=$root/usr/share/doc/gpusort
 maintainer="${DEBFULLNAME:-The gpusort authors} <${DEBEMAIL:-authors@gpusort.invalid}>"
-architecture=$(dpkg --print-architecture)
+# machine_of FILE: prints the number of the processor that an ELF file is for.
+machine_of() { od -A n -t u2 -j 18 -N 2 "$1"; }
+if [ -z "${DEB_HOST_ARCH:-}" ] && [ "$(machine_of "$2/gpusort")" != "$(machine_of /bin/sh)" ]; then
+    echo 'make deb: the program is for another processor: set DEB_HOST_ARCH, such as arm64' >&2
+    exit 1
+fi
+architecture=${DEB_HOST_ARCH:-$(dpkg --print-architecture)} # dpkg-shlibdeps reads DEB_HOST_ARCH too
 epoch=${SOURCE_DATE_EPOCH:-$(date +%s)}
 export SOURCE_DATE_EPOCH=$epoch
 umask 022
 
 rm -rf "$work"
+trap 'rm -rf "$work"' EXIT
 make --no-print-directory install-strip BUILD="$2" DESTDIR="$(realpath -m "$root")" prefix=/usr \
     zsh_dir=/usr/share/zsh/vendor-completions
 gzip -9n "$root/usr/share/man/man1/gpusort.1"
@@ -59,8 +66,8 @@ Package: gpusort
 Version: $version
 Architecture: $architecture
 Maintainer: $maintainer
-Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f 1)
-Depends: $depends${suggests:+
+Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f 1)${depends:+
+Depends: $depends}${suggests:+
 $suggests}
 Section: utils
 Priority: optional
@@ -72,4 +79,3 @@ Description: sort numbers and lines, on a GPU where that is faster
 CONTROL
 (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 dpkg-deb --root-owner-group --build "$root" "gpusort_${version}_$architecture.deb"
-rm -rf "$work"

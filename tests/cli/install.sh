@@ -108,6 +108,21 @@ ok 'make works after that' make -n CUDA=0 clean
 rm -r build/stage
 
 if command -v dpkg-deb >/dev/null; then
+    ok_fails_with 'make deb that fails' 2 'nosuchstrip' -- make CUDA=0 STRIP=nosuchstrip deb
+    ok 'it leaves nothing' test ! -e build/deb
+    # The program of a cross compiler for riscv64, as its header says, that is linked statically.
+    mkdir bin
+    printf '#!/bin/sh\n' >bin/dpkg-shlibdeps
+    chmod +x bin/dpkg-shlibdeps
+    cp build/gpusort native
+    printf '\363\0' | dd of=build/gpusort bs=1 seek=18 conv=notrunc status=none
+    cross=(env PATH="$PWD/bin:$PATH" make CUDA=0 MPI=0 STRIP=true deb)
+    ok_fails_with 'make deb of a program for another processor' 2 'set DEB_HOST_ARCH' -- "${cross[@]}"
+    ok 'make deb for that processor' env DEB_HOST_ARCH=riscv64 "${cross[@]}"
+    ok_prints 'the package states it, and no libraries' 'Architecture: riscv64\n' -- \
+        dpkg-deb -f gpusort_*_riscv64.deb Architecture Depends
+    mv native build/gpusort
+    rm -rf bin gpusort_*_riscv64.deb
     ok 'make deb' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 deb
     if command -v lintian >/dev/null; then
         ok_prints 'lintian finds nothing in the package' '' -- bash -c 'lintian --allow-root gpusort_*.deb 2>/dev/null'
