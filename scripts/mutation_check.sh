@@ -5,21 +5,27 @@
 #
 #   scripts/mutation_check.sh [--dir DIR] [PATTERN...]
 #
-#   --dir DIR   builds in DIR and keeps it, so that the next check builds less (default: a temporary
-#               directory)
+#   --dir DIR   builds in DIR, which is new, empty or of an earlier check, and keeps it, so that the
+#               next check builds less (default: a temporary directory)
 #   PATTERN     checks only rows that match one of these regular expressions: cpu/, formats/, top
 #
 # ccache is used if it is installed. The last line is `N passed, N failed, N skipped`: a row has
 # passed if each of its tests has failed.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+root=$(realpath "$(dirname "$0")/..")
 if [ "${1:-}" = --dir ]; then
     copy=$(mkdir -p "$2" && realpath "$2")
     shift 2
+    # Other files in it would be removed.
+    if [ "$copy" = "$root" ] || { [ -n "$(ls -A "$copy")" ] && [ ! -f "$copy/build/files" ]; }; then
+        echo "$0: $copy is neither empty nor of an earlier check" >&2
+        exit 2
+    fi
 else
     copy=$(mktemp -d "${TMPDIR:-/tmp}/gpusort-mutation.XXXXXX")
     trap 'rm -rf "$copy"' EXIT
 fi
+cd "$root"
 patterns=$(printf '%s\n' "${@:-.}")
 mapfile -t rows < <(grep -v '^#' scripts/mutants.txt | grep -E -e "$patterns")
 
@@ -30,7 +36,7 @@ git ls-files | while IFS= read -r file; do
     [ ! -f "$file" ] || { cmp -s "$file" "$copy/$file" || cp --parents "$file" "$copy"; echo "$file"; }
 done | sort >"$copy/build/files"
 cd "$copy"
-find . -path ./build -prune -o -type f -printf '%P\n' | sort | comm -23 - build/files | xargs -r rm
+find . -path ./build -prune -o -type f -printf '%P\n' | sort | comm -23 - build/files | xargs -r -d '\n' rm --
 export CCACHE_NOHASHDIR=yes CCACHE_BASEDIR=$copy
 compilers=()
 ! command -v ccache >/dev/null || compilers=(CC='ccache gcc' CXX='ccache g++')

@@ -8,6 +8,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 count=${1:-10000000}
+if [[ ! $count =~ ^[0-9]+$ ]]; then
+    echo "$0: the count of numbers is not a number: $count" >&2
+    exit 2
+fi
 
 scripts/install_packages.sh gcc g++ make libzstd-dev
 scripts/install_cuda.sh

@@ -176,6 +176,12 @@ printf '#!/bin/sh\n' | tee bin/dpkg-query >bin/apt-get
 chmod +x bin/*
 ok_fails_with 'check.sh without --install names the packages that are missing, in one line' 1 \
     '^missing packages: gcc .* attr; --install installs them$' -- env -u CI PATH="$PWD/bin:$PATH" scripts/check.sh
+mkdir mine
+touch 'mine/a file of a user'
+ok_fails_with 'mutation_check.sh refuses a folder that has other files' 2 'tree/mine is neither empty nor' -- \
+    bash -c 'cd mine && ../scripts/mutation_check.sh --dir .'
+ok_fails_with 'quickstart.sh refuses a count that is no number' 2 'not a number: abc$' -- scripts/quickstart.sh abc
+
 ok 'make clean' make CUDA=0 clean
 ok 'make clean leaves no build' test ! -e build
 ok_fails_with 'make dist of neither a checkout nor an archive' 2 'neither a git checkout nor' -- make dist
