@@ -286,6 +286,9 @@ fault_library=$(dirname "$GPUSORT")/tests/fault_library.so
 gpusort_apart=$(dirname "$GPUSORT")/tests/gpusort_apart
 if [ "$is_sanitized" = yes ] || [ ! -f "$fault_library" ] || [ ! -x "$gpusort_apart" ]; then
     fault_library='' gpusort_apart=''
+elif [[ $fault_library == *[[:blank:]]* ]]; then # LD_PRELOAD needs a name without
+    cp "$fault_library" "$work"
+    fault_library=$work/fault_library.so
 fi
 # As cli/main.c sets it, which is too late for an OpenMP library that is not linked into the program.
 export GOMP_SPINCOUNT=1000

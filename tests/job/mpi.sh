@@ -296,7 +296,7 @@ refused 'a line that is no number is counted in the whole text' \
 for option in --verify --explain more.u32 -r --top=2 --zstd=3; do
     refused "one rank has another option: $option" 'the command line: not as rank 0 has it' -- \
         eval '(program=sh; ranks 2 -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && set -- '"$option"'
-            exec $GPUSORT \$@ four.u32 -o $target")'
+            exec \"$GPUSORT\" \$@ four.u32 -o \"$target\"")'
 done
 refused 'a trace that cannot be written: one message' 'trace=/dev/full: No space left' -- \
     ranks 2 --trace=/dev/full four.u32 -o more.u32
@@ -304,30 +304,30 @@ mkdir host0 host1
 cp finite.f64 host0/input.f64
 gpusort finite.f64 -o host1/input.f64
 refused 'the input of one rank has the same name and size, and other bytes' 'input\.f64: not as rank 0 has it' -- \
-    eval '(program=sh; ranks 2 -c "cd host\$OMPI_COMM_WORLD_RANK; exec $(realpath $GPUSORT) input.f64 -o $(realpath -s $target)")'
+    eval '(program=sh; ranks 2 -c "cd host\$OMPI_COMM_WORLD_RANK; exec \"$GPUSORT\" input.f64 -o \"$target\"")'
 mv frames-finite.f64.zst host0/frames.f64.zst
 cp host0/frames.f64.zst host1
 printf x | dd of=host1/frames.f64.zst bs=1 seek=1000000 conv=notrunc status=none
 refused 'the frames of one rank are broken' 'frames\.f64\.zst: compressed byte 1.*checksum \(rank 1 on ' -- \
-    eval '(program=sh; ranks 3 -c "cd host1; exec $(realpath $GPUSORT) frames.f64.zst -o $(realpath -s $target)")'
+    eval '(program=sh; ranks 3 -c "cd host1; exec \"$GPUSORT\" frames.f64.zst -o \"$target\"")'
 cat host0/frames.f64.zst >/dev/null # headers of frames are read in the page cache only
 printf xxxx | dd of=host1/frames.f64.zst bs=1 seek="$(($(stat -c %s host1/frames.f64.zst) / 2))" \
     conv=notrunc status=none
 refused 'the frames of one rank are other ones' 'frames\.f64\.zst: ' -- \
-    eval '(program=sh; ranks 2 -c "cd host\$OMPI_COMM_WORLD_RANK; exec $(realpath $GPUSORT) frames.f64.zst -o $(realpath -s $target)")'
+    eval '(program=sh; ranks 2 -c "cd host\$OMPI_COMM_WORLD_RANK; exec \"$GPUSORT\" frames.f64.zst -o \"$target\"")'
 cp four.u32 four.0.u32
 cp four.u32 four.1.u32
 refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
-    eval '(program=sh; ranks 2 -c "exec $GPUSORT four.\$OMPI_COMM_WORLD_RANK.u32 -o $target")'
+    eval '(program=sh; ranks 2 -c "exec \"$GPUSORT\" four.\$OMPI_COMM_WORLD_RANK.u32 -o \"$target\"")'
 ok 'without the variable each rank sorts a file of its own' eval '(program=sh;
     ranks 2 -c "unset OMPI_COMM_WORLD_SIZE PMI_SIZE
-        exec $GPUSORT four.\$OMPI_COMM_WORLD_RANK.u32 -o own.\$OMPI_COMM_WORLD_RANK.u32")
+        exec \"$GPUSORT\" four.\$OMPI_COMM_WORLD_RANK.u32 -o own.\$OMPI_COMM_WORLD_RANK.u32")
     gpusort four.u32 -o alone.u32 && cmp own.0.u32 alone.u32 && cmp own.1.u32 alone.u32'
 head -c 100000 finite.f64.zst >cut.f64.zst
 refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- ranks 2 cut.f64.zst -o "$target"
 refused 'a header that is too long for the ranks to share' 'its header has 2000001 bytes' -- \
     eval '{ head -c 2000000 /dev/zero | tr "\0" x; echo; echo 1; } | ranks 2 --header=1 -n -o "$target"'
-printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %s "$@"\n' "$GPUSORT" >limited
+printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec "%s" "$@"\n' "$GPUSORT" >limited
 chmod +x limited
 program=./limited
 refused 'no space for the part of one rank' 'target/out: File too large; raise .* \(rank 1 on ' -- ranks 2 finite.f64 -o "$target"
@@ -462,7 +462,8 @@ if [ -z "$fault_library" ] || [ ! -f "$preload" ]; then
     done_testing
     exit
 fi
-preload=$(realpath "$preload")
+cp "$preload" "$work" # LD_PRELOAD needs a name without blanks
+preload=$work/mpi_faults.so
 # Rank 1 cannot complete its own file, whose last bytes, close or name come when rank 0 is done.
 part_fails() { # FAULT INPUT ARGUMENT...
     local program=sh fault=$1 input=$2
@@ -471,7 +472,7 @@ part_fails() { # FAULT INPUT ARGUMENT...
     cp "$input" old.0
     cp "$input" old.1
     ranks 2 -c '[ $OMPI_COMM_WORLD_RANK = 0 ] || export FAULT='"$fault LD_PRELOAD=$fault_library"'
-        exec "$0" "$@"' "$(realpath "$GPUSORT")" "$@" 'old.{rank}' -o 'old.{rank}'
+        exec "$0" "$@"' "$GPUSORT" "$@" 'old.{rank}' -o 'old.{rank}'
 }
 for fault in write:2:28 close_output:1+:5; do
     ok_fails_with "a rank cannot complete its own file: ${fault%%:*}" 2 '^gpusort: old\.1: .* \(rank 1 on .*\)$' -- \
