@@ -267,20 +267,24 @@ static inline struct key_index load_item(const struct test_case *c, const unsign
 }
 
 /* The reference: sorts by one byte of the keys after the other, the lowest first, so that items of
- * equal keys keep their order. qsort took three quarters of the time of these tests. */
+ * equal keys keep their order. Bytes that all keys share are left out. */
 static inline void sort_simply(const struct test_case *c, unsigned char *items, size_t count)
 {
     struct key_index *from = allocate(count * sizeof *from), *to = allocate(count * sizeof *to);
-    for (size_t i = 0; i < count; i++)
+    size_t begins[8][257] = {0};
+    for (size_t i = 0; i < count; i++) {
         from[i] = load_item(c, items, i);
-    for (unsigned byte = 0; byte < 8 && byte < c->wanted->bytes; byte++) {
-        size_t begins[257] = {0};
-        for (size_t i = 0; i < count; i++)
-            begins[(from[i].key >> 8 * byte & 255) + 1]++;
+        for (unsigned byte = 0; byte < 8; byte++)
+            begins[byte][(from[i].key >> 8 * byte & 255) + 1]++;
+    }
+    for (unsigned byte = 0; byte < 8 && count > 0; byte++) {
+        size_t *const begin = begins[byte];
+        if (begin[(from[0].key >> 8 * byte & 255) + 1] == count)
+            continue;
         for (size_t value = 1; value < 257; value++)
-            begins[value] += begins[value - 1];
+            begin[value] += begin[value - 1];
         for (size_t i = 0; i < count; i++)
-            to[begins[from[i].key >> 8 * byte & 255]++] = from[i];
+            to[begin[from[i].key >> 8 * byte & 255]++] = from[i];
         struct key_index *const sorted = to;
         to = from;
         from = sorted;
