@@ -12,12 +12,12 @@ buckets=$(full_or_small '3 5' 5)
 import sys
 import numpy as np
 random = np.random.default_rng(11)
-for count in (0, 1, 5000, 2200000):
+for count in (0, 1, 2200000, 5000):
     doubles = random.standard_normal(count)
     doubles.tofile("f8.%d.f64" % count)
     ordered = np.sort(doubles)
     ordered.tofile("f8.%d.sorted" % count)
-np.insert(ordered, np.searchsorted(ordered, 0), np.zeros(2800000)).tofile("holes.sorted")
+np.insert(ordered, np.searchsorted(ordered, 0), np.zeros(5000)).tofile("holes.sorted")
 for part in map(int, sys.argv[1:]):  # of equal numbers, in a bucket that is sorted in an array of its own
     large = random.standard_normal(4500000)  # partitioned while it is read
     large[::part] = 0.5
@@ -126,17 +126,17 @@ ok 'the link stays' [ -L leads ]
 # would count the memory of all its jobs, and sanitizers take memory too.
 if [ "$test_size" = full ] && [ "$is_sanitized" = no ]; then
     "$numpy" -c 'import numpy as np
-ordered = np.sqrt(np.arange(15000000))
+ordered = np.sqrt(np.arange(6000000))
 ordered.tofile("peak.sorted")
-ordered.reshape(3000, 5000).T.tofile("peak.f64")'
+ordered.reshape(3000, 2000).T.tofile("peak.f64")'
     "$GPUSORT" --device=cpu --in-place --parallel=2 --stats=json peak.f64 2>stats
-    ok_same_bytes '120 MB of doubles, by the CPU' peak.f64 peak.sorted
-    ok_json '120 MB of doubles take less than 180' "s['memory']['host_bytes'] <= 180_000_000" stats
+    ok_same_bytes '48 MB of doubles, by the CPU' peak.f64 peak.sorted
+    ok_json '48 MB of doubles take less than 100' "s['memory']['host_bytes'] <= 100_000_000" stats
     rm peak.f64 peak.sorted
 else
-    skip '120 MB of doubles, by the CPU' 'for a full build without sanitizers'
+    skip '48 MB of doubles, by the CPU' 'for a full build without sanitizers'
 fi
-cp f8.2200000.f64 holes.f64 && truncate -s 40000000 holes.f64
+cp f8.5000.f64 holes.f64 && truncate -s 80000 holes.f64
 sorted_in_place 'a file with a hole' holes.f64 holes.sorted
 
 # Not every file system, or machine, has ACLs and attributes.
