@@ -169,7 +169,7 @@ if [ -n "$is_simt" ]; then
         "$GPUSORT" --device="$all" -g -v -o got lines
     cmp got lines.up >problems 2>&1
     pass_unless_said 'the same is sorted' problems
-    seq 5500000 | sed 's/^/1000/' >many.txt
+    seq 1000000 1149999 | sed "s/\$/ $(printf %0393d 0)/" >many.txt
     ok_says 'lines, after the first device failed, the CPU sorts' \
         '^gpusort: device     cpu after all, .*cudaMalloc: ' -- env SIMT_FAIL=cudaMalloc:1:cudaErrorUnknown \
         "$GPUSORT" --parallel=1 -n -v --device-memory=100M -o got many.txt

@@ -162,9 +162,9 @@ done
 
 # auto chooses the GPU for large texts, and the CPU if the GPU fails. With parts, the first call to fail
 # belongs to an engine for the whole input.
-seq 1199999 -1 1000000 | sed "s/\$/ $(printf %0393d 0)/" >large
+seq 1149999 -1 1000000 | sed "s/\$/ $(printf %0393d 0)/" >large
 tac large >expected
-for words in "${registrations}cudaMallocHost:2" 'cudaMalloc:2 -S 60M'; do
+for words in "${registrations}cudaMallocHost:2" 'cudaMalloc:2 -S 45M'; do
     read -r call options <<<"$words"
     # shellcheck disable=SC2086 # options
     ok_says "auto: the CPU sorts after $call failed $options" \
