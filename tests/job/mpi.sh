@@ -431,7 +431,7 @@ changed_meanwhile() {
         ! find /proc/[0-9]*/fd -lname "$(realpath "$1")" 2>/dev/null | grep -q . || break
         sleep 0.1
     done
-    sleep 0.5
+    sleep 0.2
     "${@:2}" "$1"
     echo 3 >&8
     echo 4 >&9
