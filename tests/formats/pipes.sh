@@ -103,7 +103,7 @@ fi
 
 # The writer goes on to the second pipe when all of the first has been read, which is more than a pipe holds.
 mkfifo early late
-seq 400000 >ascending
+seq 200000 >ascending
 sort -n ascending ascending >twice
 for option in -n --format=text; do
     timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
@@ -144,10 +144,10 @@ fi
 
 # chosen WORD...: explains the choice for one thread, for which few numbers are worth the GPU's start.
 chosen() { gpusort --parallel=1 --explain --type=f64 --format=raw "$@"; }
-pays=2000000 # the smallest count for which auto chooses the GPU, up to a tenth more
+pays=2000000 # the smallest count for which auto chooses the GPU, up to a fifth more
 while truncate -s $((pays * 8)) sparse && [ $pays -lt 400000000 ] &&
     ! chosen sparse | grep -q '^device *gpu'; do
-    pays=$((pays * 11 / 10))
+    pays=$((pays * 6 / 5))
 done
 for way in 'cat sparse' 'zstd -q -1 <sparse'; do
     truncate -s $((8 * (pays * 4 / 5))) sparse
