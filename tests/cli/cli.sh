@@ -162,9 +162,10 @@ ok_prints '-o twice, the same' '1\n2\n' -- bash -c '"$0" two -o out -o out && ca
 # hints TEXT REGEX: the error for a first line TEXT (printf %b escapes) matches REGEX. The message names the part of the
 # line that -g would read. sort(1) and gpusort with -g must read the same: of the line and that part, -u keeps one.
 hints() {
-    local name=$1 regex=$2 said as
+    local name=$1 regex=$2 command said as kept
     printf %b "$1" >hinted
-    said=$(gpusort hinted 2>&1 >/dev/null) || true
+    gpusort hinted 2>said >/dev/null || true
+    said=$(<said)
     {
         [[ $said =~ $regex ]] || echo "$regex does not match: $said"
         case $said in
@@ -174,9 +175,12 @@ hints() {
         *'-g would read no number in it'*) as=x ;;
         *) echo "it does not say what -g reads: $said" ;;
         esac
-        [ "$({ cat hinted; printf '\n%s\n' "$as"; } | sort -g -u | wc -l)" -eq 1 ] || echo "-g does not read: $as"
-        [ "$({ cat hinted; printf '\n%s\n' "$as"; } | "$GPUSORT" -g -u | wc -l)" -eq 1 ] ||
-            echo "gpusort -g does not read: $as"
+        printf '%b\n%s\n' "$1" "$as" >both
+        for command in sort gpusort; do
+            $command -g -u both >kept
+            mapfile -t kept <kept
+            [ ${#kept[@]} -eq 1 ] || echo "$command -g does not read: $as"
+        done
     } >"$work/log/problems" 2>&1
     pass_unless_said "'$name' is not a number: $regex" "$work/log/problems"
 }
