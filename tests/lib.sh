@@ -126,11 +126,23 @@ ok() {
     fi
 }
 
+# same_bytes A B: whether two files have the same bytes. To start cmp(1) takes a hundred times as long as a comparison of
+# short texts.
+same_bytes() {
+    local a b
+    if [[ -f $1 && -r $1 && -f $2 && -r $2 ]] &&
+        ! IFS= read -r -d '' -n 4096 a <"$1" && ! IFS= read -r -d '' -n 4096 b <"$2"; then # neither has a NUL or more
+        [ "$a" = "$b" ]
+    else
+        cmp -s "$1" "$2"
+    fi
+}
+
 # describe_difference GOT EXPECTED: prints the sizes of two files, and their bytes where they first
 # differ; nothing if they are the same.
 describe_difference() {
     local at file
-    ! cmp -s "$1" "$2" || return 0
+    ! same_bytes "$1" "$2" || return 0
     stat -L -c '%n has %s bytes' "$1" "$2" 2>&1 || return 0
     at=$(cmp "$1" "$2" 2>&1 | sed -nE 's/.* ([0-9]+), .*/\1/p') || true # also where one of them ends
     at=$((${at:-0} > 8 ? at - 8 : 0))

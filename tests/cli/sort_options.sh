@@ -12,9 +12,10 @@ printf '1\n2\n' >ascending
 # refused_as_sort MESSAGE ARGUMENT...: gpusort ends with status 2 and one line, which is MESSAGE or
 # begins with "MESSAGE: ". Skipped if the sort(1) of this machine has another message.
 refused_as_sort() {
-    local message=$1 status=0 sort_said
+    local message=$1 status=0 sort_said said
     shift
-    sort_said=$(sort "$@" 2>&1 >/dev/null </dev/null | head -n 1) || true
+    sort "$@" </dev/null >/dev/null 2>sort_said || true
+    IFS= read -r sort_said <sort_said || true
     if [ "$sort_said" != "sort: $message" ]; then
         skip "refused: $*" "this sort(1) says it so: $sort_said"
         return 0
@@ -23,10 +24,11 @@ refused_as_sort() {
     {
         [ "$status" -eq 2 ] || echo "exit status $status, not 2"
         [ ! -s "$work/log/stdout" ] || echo "it wrote to standard output"
-        case $(cat "$work/log/stderr") in
+        said=$(<"$work/log/stderr")
+        case $said in
         "gpusort: $message" | "gpusort: $message: "*) ;;
         *)
-            echo "it said: $(cat "$work/log/stderr")"
+            echo "it said: $said"
             echo "and not: gpusort: $message"
             ;;
         esac
@@ -230,12 +232,11 @@ done
 # ---- resulting orders ----------------------------------------------------------------------------
 
 # orders ORDER ARGUMENT...: --explain prints ORDER, and sort(1) accepts the arguments too.
-orders() {
-    ok_output "order of: ${*:2}" <(echo "order      $1") -- explained_order "${@:2}" two
-}
+orders() { ok_prints "order of: ${*:2}" "order      $1\n" -- explained_order "${@:2}" two; }
 explained_order() {
-    sort "$@" 2>&1 >/dev/null | sed 's/^/from sort(1): /' | grep -v ': disorder:' || true
-    gpusort --explain "$@" | grep '^order'
+    sort "$@" 2>&1 >/dev/null | grep -v ': disorder:' || true
+    gpusort --explain "$@" >explained
+    grep '^order' explained
 }
 
 strict='the line as one number (as -g, but all else is an error)'

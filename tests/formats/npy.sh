@@ -12,10 +12,11 @@ need_numpy
 
 for file in *.spelling; do
     base=${file%.spelling}
+    spelling=$(<"$file")
     if [ -e "$base.out.npy" ]; then
-        ok_writes "dtype $(cat "$file")" "$base.out.npy" -- "$base.in.npy"
+        ok_writes "dtype $spelling" "$base.out.npy" -- "$base.in.npy"
     else
-        refused "dtype $(cat "$file")" "^gpusort: $base.in.npy: dtype '.*' is not a number type" -- \
+        refused "dtype $spelling" "^gpusort: $base.in.npy: dtype '.*' is not a number type" -- \
             gpusort "$base.in.npy" -o "$target"
     fi
 done

@@ -14,16 +14,16 @@ export TMPDIR=$spill
 # in_parts LEAST ARGUMENT...: `gpusort ARGUMENT...` puts at least LEAST sorted parts aside, or none if LEAST is 0.
 # Nothing of them is left. Prints what is wrong on standard error.
 in_parts() {
-    local parts
+    local parts=''
     gpusort -v "${@:2}" 2>"$work/log/told" || { cat "$work/log/told" >&2 && return 1; }
-    parts=$(sed -n 's/^gpusort: \([0-9]*\) sorted parts stored.*/\1/p' "$work/log/told")
+    [[ ! $(<"$work/log/told") =~ gpusort:\ ([0-9]+)\ sorted\ parts\ stored ]] || parts=${BASH_REMATCH[1]}
     [ "$1" != 0 ] || [ -z "$parts" ] || echo "$parts parts, not 0" >&2
     [ "${parts:-1}" -ge "$1" ] || echo "${parts:-1} parts, not $1" >&2
-    [ -z "$(ls -A "$spill")" ] || echo "left behind: $(ls -A "$spill")" >&2
+    ! { compgen -G "$spill/*" || compgen -G "$spill/.[!.]*"; } >&2 || echo 'left behind' >&2
 }
 # ok_parts NAME LEAST EXPECTED -- ARGUMENT...: like ok_writes, in at least LEAST parts.
 ok_parts() {
-    rm -f got
+    : >got
     ok_file "$1" got "$3" -- in_parts "$2" "${@:5}" -o got
 }
 

@@ -9,12 +9,11 @@
 ok_checks() {
     local name=$1 status=0 expected_status=0
     shift
-    sort "$@" <"${input:-/dev/null}" >"$work/log/expected" 2>&1 || expected_status=$?
+    (exec -a gpusort sort "$@") <"${input:-/dev/null}" >"$work/log/expected" 2>&1 || expected_status=$?
     gpusort "$@" <"${input:-/dev/null}" >"$work/log/found" 2>&1 || status=$?
     {
         [ "$status" -eq "$expected_status" ] ||
             echo "exit status $status, not $expected_status, of: $*"
-        sed -i 's/^sort: /gpusort: /' "$work/log/expected"
         describe_difference "$work/log/found" "$work/log/expected"
     } >"$work/log/problems"
     pass_unless_said "$name" "$work/log/problems"

@@ -22,7 +22,7 @@ compare() {
     {
         [ "$status" -eq "$expected_status" ] || echo "exit status $status of gpusort $*"
         if [ "$by_sort" = yes ] || [ "$expected" = = ]; then
-            sort "$@" >"$work/log/sort" 2>"$work/log/sort_said" || sort_status=$?
+            (exec -a gpusort sort "$@") >"$work/log/sort" 2>"$work/log/sort_said" || sort_status=$?
             [ "$sort_status" -eq "$expected_status" ] || echo "exit status $sort_status of sort $*"
             [ "$expected" != = ] || cp "$work/log/sort" "$work/log/literal"
             describe_difference "$work/log/sort" "$work/log/literal"
@@ -34,13 +34,10 @@ compare() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# Prints how standard error differs from $message. In that of sort(1) the program's name is replaced.
+# Prints how standard error differs from $message.
 message_problems() {
     printf %b "$message" >"$work/log/message"
-    if [ "$by_sort" = yes ]; then
-        sed 's/^sort: /gpusort: /' "$work/log/sort_said" >"$work/log/sort_says"
-        describe_difference "$work/log/sort_says" "$work/log/message"
-    fi
+    [ "$by_sort" = no ] || describe_difference "$work/log/sort_said" "$work/log/message"
     describe_difference "$work/log/got_said" "$work/log/message"
 }
 
