@@ -117,14 +117,16 @@ np.save("different.bool.npy", np.array([True, False, True]))'
 for file in times.little.npy times.span.npy different.*.npy; do
     gpusort -u "$file" -o got 2>"$work/log/said" || :
     command=$(sed -n "s/^gpusort: $file: -u is for lines .*: leave -u out, or use \\(.*\\)FILE/\\1$file/p" "$work/log/said")
-    ok "the hint for -u is done: $file" bash -c "PATH=$(dirname "$GPUSORT"):\$PATH; set -o pipefail; ${command:-false} >lines"
-    ok "and it writes what numpy.unique has: $file" "$numpy" -c 'import numpy, sys
-want = numpy.unique(numpy.load(sys.argv[1]))
-lines = open("lines").read().split()
-parse = (lambda x: numpy.iinfo("i8").min if x == "NaT" else int(x)) if want.dtype.kind in "mMbu" else float
-got = numpy.array([parse(x) for x in lines], want.dtype if want.dtype.kind in "uf" else "i8").astype(want.dtype)
-assert numpy.array_equal(got, want, equal_nan=True), lines' "$file"
+    ok "the hint for -u is done: $file" bash -c \
+        "PATH=$(dirname "$GPUSORT"):\$PATH; set -o pipefail; ${command:-false} >$file.lines"
 done
+ok 'and it writes what numpy.unique has' "$numpy" -c 'import numpy, sys
+for name in sys.argv[1:]:
+    want = numpy.unique(numpy.load(name))
+    lines = open(name + ".lines").read().split()
+    parse = (lambda x: numpy.iinfo("i8").min if x == "NaT" else int(x)) if want.dtype.kind in "mMbu" else float
+    got = numpy.array([parse(x) for x in lines], want.dtype if want.dtype.kind in "uf" else "i8").astype(want.dtype)
+    assert numpy.array_equal(got, want, equal_nan=True), (name, lines)' times.little.npy times.span.npy different.*.npy
 ok_writes '--nan=error sorts times without a NaT' sure.up.npy -- --nan=error sure.npy
 ok_writes 'times as raw numbers' times.little.raw -- --output-format=raw times.little.npy
 ok_writes 'raw times with --type' times.little.raw -- --format=raw --type=datetime64 times.little.raw
