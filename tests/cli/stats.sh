@@ -341,7 +341,7 @@ wait
 "${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
 if [ -n "$fault_library" ]; then
     # Before the writing begins, the time that compression takes is not known.
-    head -c 20000000 /dev/urandom >large.u64
+    head -c 20000000 /dev/zero >large.u64
     for zstd in --no-zstd --zstd; do
         env LD_PRELOAD="$fault_library" FAULT=read:40:run FAULT_RUN='sleep 1.5' "$GPUSORT" --device=cpu --parallel=1 \
             --progress --format=raw --type=u64 $zstd large.u64 -o out 2>"while$zstd"

@@ -212,15 +212,15 @@ refused 'a missing input' 'gpusort: .*missing.*No such file' -- gpusort -m -n in
 
 # ---- memory --------------------------------------------------------------------------------------
 
-# 10 files of 20 MB each. The limit is less than their size: the documented 64 MiB, the memory of
+# 10 files of 16 MB each. The limit is less than their size: the documented 64 MiB, the memory of
 # threads and OpenMP, and a reserve.
 if [ "$test_size" = small ]; then
     skip 'memory is independent of the size of the inputs' 'a slow build'
 else
-    seq 10000000 11999999 | sed "s/^1/$(printf %093d 0)/" >expected
+    seq 10000000 11599999 | sed "s/^1/$(printf %093d 0)/" >expected
     split -n r/10 expected big.
-    ok_peak 'a merge of 10 files of 20 MB' 140000 "$GPUSORT" -m -n --parallel=2 -o merged big.*
-    ok_same_bytes '10 files of 20 MB' merged expected
+    ok_peak 'a merge of 10 files of 16 MB' 140000 "$GPUSORT" -m -n --parallel=2 -o merged big.*
+    ok_same_bytes '10 files of 16 MB' merged expected
 fi
 
 done_testing
