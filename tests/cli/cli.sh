@@ -177,7 +177,7 @@ hints() {
         esac
         printf '%b\n%s\n' "$1" "$as" >both
         for command in sort gpusort; do
-            $command -g -u both >kept
+            $command -g -u both >kept 2>"$work/log/stderr" || echo "$command -g fails"
             mapfile -t kept <kept
             [ ${#kept[@]} -eq 1 ] || echo "$command -g does not read: $as"
         done

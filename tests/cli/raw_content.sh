@@ -9,11 +9,12 @@ need_numpy
 
 # ---- doubles, and others -------------------------------------------------------------------------
 
-# refused_of FILE...: prints the error messages of the files that are refused.
+# refused_of FILE...: prints the error messages of the files that are refused. In such loops each job has outputs of its
+# own, as a server empties the files that it writes to.
 refused_of() {
     local file
     for file; do
-        gpusort -q "$file" -o "got-$file" 2>"$work/log/said" || sed "s|^|$file: |" "$work/log/said"
+        gpusort -q "$file" -o "got-$file" >got 2>"$work/log/said" || sed "s|^|$file: |" "$work/log/said"
     done
 }
 refused_of doubles-*.bin >refused
@@ -27,8 +28,9 @@ for name in names:
 rm got-doubles-*
 
 for file in doubles-*.bin; do
-    gpusort -o got <"$file" || :
-done 2>said
+    gpusort <"$file" >got 2>"$work/log/said" || :
+    [ ! -s "$work/log/said" ] || cat "$work/log/said"
+done >said
 grep -vE '^gpusort: standard input: (neither .* use --type( \(these look like f64\))?, or --format|this may be .*)$|^gpusort: standard input:1: ' said >problems || :
 pass_unless_said 'doubles in a file without a name of theirs are said to be f64, or nothing is said' problems
 cp -r others kept
@@ -49,17 +51,17 @@ a file of text (fold -w N, if each has N characters); if these are numbers, use 
             said="no type is given, and these look like records of f64 and other data, which repeat every \
 ${hint#records-} bytes: write the numbers to sort as .npy or text, or use --type=f64 if all are f64"
         status=0
-        gpusort "$file" -o "$file" 2>"$work/log/said" || status=$?
+        gpusort "$file" -o "$file" >got 2>"$work/log/said" || status=$?
         [ $status -eq 2 ] || echo "$file: status $status"
         got=$(<"$work/log/said")
         [ "${got/"'<f8'"/f64}" = "gpusort: $file: $said" ] || echo "$got" # <f8 if they look big-endian
         [[ $got =~ \ --type=\'?([^\ \']*)\'?\ if\  ]] || BASH_REMATCH=('' none)
-        [ "$hint" = text ] || gpusort --type="${BASH_REMATCH[1]}" "$file" -o got 2>&1 || :
+        [ "$hint" = text ] || gpusort --type="${BASH_REMATCH[1]}" "$file" >got 2>"$work/log/said" || cat "$work/log/said"
         case $hint in
         TYPE | records-*) looks='' ;;
         *) looks=" (these look like $words)" ;;
         esac
-        gpusort -o got <"$file" 2>"$work/log/said" || :
+        gpusort <"$file" >got 2>"$work/log/said" || :
         [ "$hint" = text ] || [ "$(<"$work/log/said")" = \
             "gpusort: standard input: neither .npy nor text, nor named as raw data: use --type$looks, or --format" ] ||
             cat "$work/log/said"
