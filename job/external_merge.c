@@ -126,7 +126,7 @@ static bool allocate(struct merger *merger, struct error *error)
     merger->idle = ring_create(2);
     merger->filled = ring_create(2);
     if (!merger->windows || !merger->window_memory || !merger->group_memory || !merger->scratch ||
-        !merger->cuts || !merger->arrays || !merger->idle || !merger->filled)
+        !merger->cuts || !merger->positions || !merger->arrays || !merger->idle || !merger->filled)
         return error_set(error, "out of memory: no room to merge %zu runs", count);
     for (size_t i = 0; i < 2; i++)
         ring_push(merger->idle,

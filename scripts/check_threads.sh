@@ -56,7 +56,7 @@ tail -n 150000 "$files/lines.txt" | LC_ALL=C sort -n >"$files/sorted_2.txt"
 compare "$files/array.u64"
 compare -r "$files/sorted.npy"
 compare "$files/stream.f32"
-for threads in 2 4; do # 4: through a mapping
+for threads in 2 4; do # 4, on as many processors: through a mapping
     cp "$files/stream.f32" "$files/place.f32"
     "$BUILD/gpusort" --device=cpu --parallel=$threads --in-place "$files/place.f32" || status=1
     cmp "$files/1" "$files/place.f32" || status=1
@@ -77,5 +77,11 @@ compare --zstd "$files/stream.f32"
 for _ in 1 2 3; do zstd -q -1 -c "$files/stream.f32"; done >"$files/frames.f32.zst"
 compare --no-zstd "$files/frames.f32.zst"
 compare -S 8M "$files/stream.f32"
+compare --no-zstd -S 16M "$files/frames.f32.zst"
+for threads in 2 7; do # read ahead from a pipe
+    "$BUILD/gpusort" --device=cpu --parallel=$threads -S 8M --type=f32 -o "$files/got" < <(cat "$files/stream.f32") ||
+        status=1
+    "$BUILD/gpusort" --device=cpu --parallel=1 "$files/stream.f32" -o "$files/1" && cmp "$files/1" "$files/got" || status=1
+done
 compare -S 2M -n "$files/lines.txt"
 exit $status

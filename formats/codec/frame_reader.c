@@ -33,7 +33,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- The compressed bytes of a file ----
@@ -72,7 +71,7 @@ struct frame_stream {
     int file;
     const struct codec *codec;
     unsigned window_log; /* for decoder_open */
-    int waker;           /* readable when reading must end; -1: none */
+    int waker;           /* readable when reading must end; 0: none */
     bool keeps_head;     /* keeps the first bytes for frame_stream_rewind */
     void *decoder;
     unsigned char *data; /* compressed bytes read ahead: data[begin..end) */
@@ -149,7 +148,7 @@ static bool wait_for_input(const struct frame_stream *stream, struct error *erro
 {
     struct pollfd files[] = {{.fd = stream->file, .events = POLLIN},
                              {.fd = stream->waker, .events = POLLIN}};
-    if (stream->waker < 0)
+    if (stream->waker == 0)
         return true;
     while (poll(files, 2, -1) < 0)
         if (errno != EINTR)
@@ -406,7 +405,7 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
                                            .file = spec->file,
                                            .codec = spec->codec,
                                            .window_log = spec->window_log,
-                                           .waker = -1,
+                                           .waker = spec->waker,
                                            .origin = spec->origin,
                                            .keeps_head = spec->threads > 1};
     counter_start(&reader->used);
@@ -527,16 +526,6 @@ static void *cutter_main(void *opaque)
 
 /* ---- The caller ---- */
 
-/* A file that is not regular may block the cutter indefinitely; the waker ends that. */
-static bool open_waker(struct frame_stream *stream)
-{
-    struct stat status;
-    if (fstat(stream->file, &status) == 0 && S_ISREG(status.st_mode))
-        return true;
-    stream->waker = descriptor_raise(eventfd(0, EFD_CLOEXEC));
-    return stream->waker >= 0;
-}
-
 /* Returns how many threads may decode ahead in each of `readers` readers. In a small container the
  * slots of many threads would exceed its memory, and the process would be killed. */
 static unsigned threads_with_room(unsigned threads, unsigned readers)
@@ -573,8 +562,7 @@ bool frame_reader_start(struct frame_reader *reader, struct error *error)
         return error_set(error, "%s: no memory to decompress it", reader->stream.name);
     for (size_t i = 0; i < reader->slot_count; i++)
         counter_start(&reader->slots[i].decoded);
-    reader->is_ahead = open_waker(&reader->stream) &&
-                       thread_start(&reader->cutter, "cutter", cutter_main, reader) == 0;
+    reader->is_ahead = thread_start(&reader->cutter, "cutter", cutter_main, reader) == 0;
     return true;
 }
 
@@ -623,8 +611,8 @@ static void stop(struct frame_reader *reader)
     reader->is_stopped = true;
     ring_stop(reader->batches);
     counter_stop(&reader->used);
-    if (reader->stream.waker >= 0)
-        (void)eventfd_write(reader->stream.waker, 1); /* cannot fail: the counter is 0 */
+    if (reader->stream.waker > 0)
+        (void)eventfd_write(reader->stream.waker, 1); /* cannot fail: the counter is 0 or 1 */
     pthread_join(reader->cutter, NULL);
     for (unsigned i = 0; i < reader->worker_count; i++)
         pthread_join(reader->workers[i], NULL);
@@ -636,8 +624,6 @@ void frame_reader_close(struct frame_reader *reader)
         return;
     if (reader->is_ahead)
         stop(reader);
-    if (reader->stream.waker >= 0)
-        close(reader->stream.waker);
     for (size_t i = 0; reader->slots && i < reader->slot_count; i++) {
         free(reader->slots[i].batch.data);
         free(reader->slots[i].content);

@@ -16,8 +16,10 @@ struct codec;
 struct frame_reader;
 
 struct frame_reader_spec {
-    const char *name; /* of the file, for messages; borrowed, like the next two fields */
+    const char *name; /* of the file, for messages; borrowed, like the next three fields */
     int file;
+    int waker; /* an eventfd: once another thread has written to it, waiting for the file fails; 0:
+                  none, for a file that does not make a reader wait */
     const struct codec *codec; /* a codec that decodes */
     unsigned window_log;       /* for decoder_open */
     unsigned threads;          /* maximum number of decoding threads; 1: the caller's thread only */

@@ -147,6 +147,10 @@ static _Thread_local sigjmp_buf *volatile escape;
 
 static void escape_fault(int signal_number)
 {
+    sigset_t fault;
+    sigemptyset(&fault);
+    sigaddset(&fault, signal_number);
+    (void)pthread_sigmask(SIG_UNBLOCK, &fault, NULL); /* a sanitizer's handler blocks it */
     if (escape)
         siglongjmp(*escape, 1);
     const struct sigaction default_action = {.sa_handler = SIG_DFL};
@@ -504,9 +508,9 @@ static int take(int file, size_t begin, size_t end)
 static int take_window(struct file_space *space, size_t begin, size_t end)
 {
     const uint64_t begin_ns = trace_begin();
-    atomic_store(&space->is_taking, true);
     const bool has_memory =
         !space->is_in_memory || memory_watch_grow(&space->watch, end - begin, false);
+    atomic_store(&space->is_taking, true); /* a signal handler waits for what follows */
     const int cause = atomic_load(&space->is_halted) ? ECANCELED
                       : has_memory                   ? take(space->file, begin, end)
                                                      : ENOMEM;

@@ -30,6 +30,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,7 @@ struct source {
     const struct codec *codec;
     const struct codec *decoded_from; /* NULL, or what source_codec() returns */
     struct frame_reader *frames;      /* reads the file; NULL for a plain source */
+    int waker; /* ends the waits of `frames`; 0: none, as for regular files */
     bool is_standard_input;
     uint64_t content_left;    /* bytes not yet decoded; SIZE_UNKNOWN: not stated by the frames */
     struct buffer peeked;     /* decoded */
@@ -102,7 +104,7 @@ static bool buffer_prepare(struct source *source, struct buffer *buffer, size_t 
 /* Returns true if neither the file nor the bytes read ahead have more. */
 static bool has_ended(const struct source *source)
 {
-    return source->ended && !source->ahead;
+    return !source->ahead && source->ended;
 }
 
 /* As frame_reader_read(). If the codec is a guess, skippable frames without others are an error. */
@@ -227,6 +229,15 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
            read_ahead_await(source->ahead, missing < SIZE_MAX ? (size_t)missing : SIZE_MAX, ended);
 }
 
+/* Opens the waker, unless the file is regular. */
+static bool open_waker(struct source *source, struct error *error)
+{
+    if (source->input.is_sized)
+        return true;
+    source->waker = descriptor_raise(eventfd(0, EFD_CLOEXEC));
+    return source->waker >= 0 || error_set_errno(error, "%s", source->name);
+}
+
 /* Reads the first block, and finds the codec. */
 static bool find_codec(struct source *source, const struct source_spec *spec, struct error *error)
 {
@@ -248,8 +259,11 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
         !source->codec->content_bytes(source->input.file, source->input.offset - head->end,
                                       source->input.bytes, &source->content_left))
         source->content_left = SIZE_UNKNOWN;
+    if (!open_waker(source, error))
+        return false;
     const struct frame_reader_spec reader = {.name = source->name,
                                              .file = source->input.file,
+                                             .waker = source->waker,
                                              .codec = source->codec,
                                              .window_log = spec->window_log,
                                              .threads = source->input.threads,
@@ -495,10 +509,15 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
 /* Frees everything except the name, as soon as the source has been read to its end. */
 static void release(struct source *source)
 {
+    if (source->waker > 0) /* the thread that reads ahead may wait for frames */
+        (void)eventfd_write(source->waker, 1);
     read_ahead_close(source->ahead); /* before the objects that its thread reads from */
     source->ahead = NULL;
     frame_reader_close(source->frames);
     source->frames = NULL;
+    if (source->waker > 0)
+        close(source->waker);
+    source->waker = 0;
     input_file_close(&source->input);
     free(source->peeked.data);
     source->peeked = (struct buffer){0};
@@ -525,7 +544,8 @@ bool source_read_observed(struct source *source, void *data, size_t bytes, struc
     unsigned char *const target = data;
     struct buffer *peeked = &source->peeked;
     size_t done = buffered(peeked) < bytes ? buffered(peeked) : bytes;
-    source->is_read = true;
+    if (!source->ahead) /* else it is set, and belongs to that thread */
+        source->is_read = true;
     if (done > 0) {
         memcpy(target, peeked->data + peeked->begin, done);
         peeked->begin += done;
@@ -579,7 +599,7 @@ bool source_can_read_at(const struct source *source)
 {
     const struct input_file *const input = &source->input;
     return input->is_sized && !input->is_stream && input->file >= 0 && !input->is_parked &&
-           !source->frames && !source->ahead && !source->ended;
+           !source->ahead && !source->frames && !source->ended;
 }
 
 bool source_can_narrow(const struct source *source)

@@ -111,6 +111,36 @@ static void a_pipe_ends_when_its_writer_does(void **state)
     free(content);
 }
 
+/* Half a frame has come: threads wait for the other half. */
+static void a_compressed_pipe_is_closed_while_threads_wait_for_it(void **state)
+{
+    enum { ALL = 60000, FIRST = 20000 };
+    const struct timespec pause = {.tv_nsec = 100000000};
+    struct error error = {0};
+    struct source *source;
+    int ends[2];
+    char path[40];
+    unsigned char *const content = make_bytes(ALL);
+    unsigned char *const frame = malloc(codec_zstd.encoded_bytes_max(ALL));
+    struct byte_writer out = {frame, codec_zstd.encoded_bytes_max(ALL)};
+    void *const encoder = codec_zstd.encoder_open(1);
+    assert_true(codec_zstd.encode(encoder, (struct byte_reader){content, ALL}, &out, &error));
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], frame, FIRST), FIRST);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_true(source_open_as(&(struct source_spec){.path = path, .threads = 2}, &source, &error));
+    source_read_ahead(source, (size_t)1 << 20);
+    nanosleep(&pause, NULL);
+    alarm(60); /* ends the test if closing waits for the other half */
+    source_close(source);
+    alarm(0);
+    close(ends[0]);
+    close(ends[1]);
+    codec_zstd.encoder_close(encoder);
+    free(frame);
+    free(content);
+}
+
 /* ---- Bytes that will be read soon: the kernel reads them meanwhile ---- */
 
 enum { COLD_BYTES = 40 << 20, SOON_BEGIN = 20 << 20, SOON_BYTES = 19 << 20 };
@@ -389,6 +419,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipe_ends_when_its_writer_does),
+        cmocka_unit_test(a_compressed_pipe_is_closed_while_threads_wait_for_it),
         cmocka_unit_test(a_run_is_read_by_the_kernel_before_it_is_needed),
         cmocka_unit_test(a_tap_gets_whole_units_at_any_position),
         cmocka_unit_test(lines_are_keyed_in_steps),
