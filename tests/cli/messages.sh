@@ -10,7 +10,7 @@
 # Those of a group are in one name, separated by blanks.
 hidden=($'\033]0;x \a \b \r \v \177' $'\x9b \x80 \xc2\x9b \xc2\x85 \xd8\x9c \xe2\x80\xae \xe2\x80\x8f'
     $'\xe2\x81\xa6 \xe2\x80\xa8 \xef\xbb\xbf \xf3\xa0\x81\x81 \xc0\x9b \xed\xa0\x80 \xff \xe2\x80')
-shown='é ε 日 𝄞'
+shown=$'é ε 日 𝄞 \xe2\x80\x8c \xe2\x80\x8d' # the last two join letters, or keep them apart
 
 # Prints the messages of commands with the characters in one of their arguments or files. A
 # subshell, where lib.sh uses no server: all messages go to one file, which a server would empty.
