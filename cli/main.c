@@ -138,6 +138,8 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
         size_t quote = 0;
         while (quote < key.length && memchr(" \t", key.text[quote], 2))
             quote++;
+        if (quote > 0 && order->keys[i].begin.character > 0) /* no key begins after such quotes */
+            continue;
         *has_blanks = quote > 0;
         if (kind != LINE_STRICT && kind != LINE_BYTES && key.length > quote + 2 &&
             key.text[quote] == '"' && memchr("+-.0123456789", key.text[quote + 1], 13))

@@ -227,13 +227,14 @@ bool external_runs_open(struct job_state *state, struct external_runs *external,
            error_set(error, "out of memory: no room for runs");
 }
 
-/* Merging takes no more memory than one array of a part did, if allocations failed and parts became
- * smaller. Sorting took another one, but a merge has most of its memory in one allocation. */
+/* If allocations failed and parts became smaller, merging takes no more memory than one array of a
+ * part did. Sorting took another one, but a merge has most of its memory in one allocation. */
 static void limit_merge(struct external_runs *external)
 {
     const struct job_state *const state = external->state;
     const size_t item_bytes = state->job->sort.item_bytes;
-    if (state->backend == backends[0] && state->part_count < external->merge_bytes / item_bytes)
+    if (state->backend == backends[0] &&
+        state->part_count < external->merge_bytes / (2 * item_bytes))
         external->merge_bytes = state->part_count * item_bytes;
 }
 

@@ -38,11 +38,12 @@ static const char *check(const char *call, int result)
 static const char *await(const char *call, int result, MPI_Request *request)
 {
     int is_done = 0;
-    for (unsigned looks = 0; result == MPI_SUCCESS && !is_done; looks++) {
+    const char *failure = check(call, result);
+    for (unsigned looks = 0; !failure && !is_done; looks++) {
         group_pause(looks);
-        result = MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+        failure = check("MPI_Test", MPI_Test(request, &is_done, MPI_STATUS_IGNORE));
     }
-    return check(call, result);
+    return failure;
 }
 
 static const char *broadcast(void *context, void *data, size_t bytes)

@@ -59,44 +59,50 @@ static bool refuse_foreign(const struct foreign *foreign, const struct probe *pr
                      foreign->name, foreign->unpack, otherwise);
 }
 
-/* Returns the bytes of the printable character or white space that has this first byte; 0 for
- * none. */
-static size_t character_bytes(unsigned char first)
+/* Returns the bytes of the printable character of ASCII or UTF-8, or white space, that the text
+ * begins with; 0 for none. The end of the text may cut it off. */
+static size_t character_bytes(const unsigned char *text, size_t bytes)
 {
-    return isprint(first) || isspace(first) ? 1
-           : first >= 0xc2 && first < 0xe0  ? 2
-           : first >= 0xe0 && first < 0xf0  ? 3
-           : first >= 0xf0 && first < 0xf5  ? 4
-                                            : 0;
+    const unsigned char first = *text;
+    const size_t length = isprint(first) || isspace(first) ? 1
+                          : first >= 0xc2 && first < 0xe0  ? 2
+                          : first >= 0xe0 && first < 0xf0  ? 3
+                          : first >= 0xf0 && first < 0xf5  ? 4
+                                                           : 0;
+    for (size_t i = 1; i < length && i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    return length;
 }
 
 /* Returns true if the probe has only printable ASCII or UTF-8 and white space. */
 static bool is_printable(const struct probe *probe)
 {
-    for (size_t i = 0, end; i < probe->bytes; i = end) {
-        const size_t length = character_bytes(probe->head[i]);
+    for (size_t i = 0, length; i < probe->bytes; i += length) {
+        length = character_bytes(probe->head + i, probe->bytes - i);
         if (length == 0)
             return false;
-        for (end = i + 1; end < i + length && end < probe->bytes; end++)
-            if ((probe->head[end] & 0xc0) != 0x80)
-                return false;
     }
     return true;
 }
 
-/* Returns true if seven eighths of the probe are printable ASCII or white space, as in text of
- * another encoding or with a few control characters. Of the bytes of numbers, half are. A byte of
- * each number may always be so; then all line feeds are at even offsets, or all at odd ones. */
+/* Returns true if seven eighths of the probe are printable or white space, as in text of another
+ * encoding or with a few control characters, and it is not another program's format. Of the bytes
+ * of numbers, half are. One byte of each number may always be so, or even be a line feed; then the
+ * line feeds at even or at odd offsets are few. */
 static bool is_mostly_printable(const struct probe *probe, const struct key_type *type)
 {
     size_t printable = 0, line_feeds[2] = {0};
-    for (size_t i = 0; i < probe->bytes; i++) {
-        printable += isprint(probe->head[i]) || isspace(probe->head[i]);
+    for (size_t i = 0, length; i<probe->bytes; i += length> 0 ? length : 1) {
+        length = character_bytes(probe->head + i, probe->bytes - i);
+        printable += length;
         line_feeds[i % 2] += probe->head[i] == '\n';
     }
+    const size_t fewer = line_feeds[line_feeds[0] > line_feeds[1]];
     return probe->bytes > SOME_NUMBERS_BYTES && 8 * printable >= 7 * probe->bytes &&
+           !foreign_find_by_magic(probe->head, probe->bytes) &&
            (!type || type->bytes > 2 ||
-            (type->bytes == 2 && line_feeds[0] > 0 && line_feeds[1] > 0));
+            (type->bytes == 2 && 16 * fewer > line_feeds[0] + line_feeds[1]));
 }
 
 /* Returns the other program's format that the name indicates, with or without .zst, or NULL. */

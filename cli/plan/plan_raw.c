@@ -675,7 +675,7 @@ static bool are_swapped_integers(const struct sample *sample, const struct key_t
     size_t used = 0;
     for (size_t i = 0; i < sample->count; i++)
         used += sample->words[i] != 0;
-    return (type->kind == KEY_SIGNED && are_times(sample)) ||
+    return (type->kind == KEY_SIGNED && (are_times(sample) || are_random_words(sample))) ||
            (3 * used > sample->count && are_small_words(sample, EVIDENCE_OF_OTHER) &&
             !are_int_pairs(sample) && are_long_integers(sample));
 }

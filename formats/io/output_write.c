@@ -370,7 +370,18 @@ static bool write_watched(struct output_file *output, uint64_t position, const u
     return cause == 0;
 }
 
-/* Writes by write(2), in order; in place, to `position`. Returns false with errno. */
+/* Returns true if another process has truncated the file. */
+static bool is_truncated(const struct output_file *output)
+{
+    struct stat status;
+    if (output->mapped)
+        return mapped_file_is_truncated(output->mapped);
+    return output->kind == OUTPUT_IN_PLACE && fstat(output->file, &status) == 0 &&
+           status.st_size < output->target.status.st_size;
+}
+
+/* Writes by write(2), in order; in place, to `position`. Returns false with errno; with EIO if the
+ * file is truncated in place, which the next write would hide. */
 static bool write_straight(struct output_file *output, uint64_t position, const void *data,
                            size_t bytes, unsigned threads, struct tap *tap)
 {
@@ -389,6 +400,10 @@ static bool write_straight(struct output_file *output, uint64_t position, const 
         if (!(is_watched ? write_watched(output, position + done, content, piece, threads, tap)
                          : write_piece(output, position + done, content, piece)))
             return false;
+        if (is_truncated(output)) {
+            errno = EIO;
+            return false;
+        }
     }
     return true;
 }
@@ -447,7 +462,7 @@ bool output_file_write(struct output_file *output, uint64_t position, const void
     if (written)
         return true;
     output_file_lose(output, position);
-    if (cause == EIO && output->mapped && mapped_file_is_truncated(output->mapped))
+    if (cause == EIO && is_truncated(output))
         return error_set(error, "%s: another process truncated it while it was written", name);
     if (cause == ENOMEM && file_is_in_memory(output->file))
         return error_set(error,

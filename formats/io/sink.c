@@ -439,9 +439,12 @@ bool sink_is_overwriting(const struct sink *sink)
     return sink->output.kind == OUTPUT_IN_PLACE;
 }
 
-bool sink_has_damage(const struct sink *sink)
+bool sink_has_damage(struct sink *sink)
 {
-    return sink->output.is_changed;
+    struct writer *const writer = &sink->writer;
+    return sink_is_overwriting(sink) &&
+           (__atomic_load_n(&sink->output.is_changed, __ATOMIC_RELAXED) ||
+            (writer->thread_count > 0 && is_unwritten(writer)));
 }
 
 void sink_skip(struct sink *sink, size_t bytes)

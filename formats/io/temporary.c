@@ -230,8 +230,8 @@ static bool create_noted(mode_t mode, const char *output_name, struct group *gro
                          struct error *error)
 {
     char name[sizeof temporary.name] = PREFIX;
-    bool ok = group->rank != 0 || check_removable();
     fill_random_letters(name + strlen(PREFIX));
+    bool ok = group->rank != 0 || check_removable();
     if (!ok)
         error_set_errno(error, "%s", output_name);
     if (!group_broadcast(group, name, sizeof name, error) || !group_agree(group, ok, error))

@@ -159,9 +159,12 @@ refused "--type=i8 for a file named as i64, whose bits look like no type" \
 ok '--type=int8 is taken for it' gpusort --type=int8 random.i64 -o got
 "$numpy" -c 'import numpy as np; random = np.random.default_rng(3)
 random.integers(0, 2**63, 1000).tofile("hashes.bin")
+random.integers(0, 2**63, 1000).astype(">i8").tofile("swapped.bin")
 random.choice(np.array([0, 255], "u1"), 8000).tofile("mask.bin")
 pixels = random.integers(0, 256, (2000, 4), "u1"); pixels[:, 3] //= 2; pixels.tofile("pixels.bin")'
 refused '--type=i8 for hashes of 63 bits' 'use --type=i64, or --type=int8 for bytes$' -- gpusort --type=i8 hashes.bin -o "$target"
+refused 'and for big-endian ones' 'use --type=i64 with --endian=big, or --type=int8 for bytes$' -- \
+    gpusort --type=i8 swapped.bin -o "$target"
 for bytes in mask pixels; do ok "--type=u8 for $bytes" gpusort --type=u8 $bytes.bin -o got; done
 # What is surely NumPy's is refused, and the hint sorts it. Pairs of 4 bytes are not known in the other byte order, nor
 # are times whose type may be u8.
@@ -631,14 +634,29 @@ for stray in '\032' '\033[1m' '\b' '\0\0\0' '# L\344nge [\265m]' '\337\xe2' '\xe
     done
     refused "text with $stray is text" '^gpusort: stray.dat:68: .*is not a number' -- gpusort stray.dat -o stray.dat
 done
+{ printf 'Заголовок \033[1m\n'; seq -f '%.0f строка' 400; } | head -c 6400 >stray.dat
+for type in u16 f32 i64; do
+    refused "text in UTF-8 with a colour is not raw $type" '^gpusort: stray.dat: this may be text or raw' -- \
+        gpusort --type=$type stray.dat -o stray.dat
+done
+seq 3000 >numbers.txt
+tar cf tarred numbers.txt
+cp tarred tarred.bin
+for words in tarred.bin '--type=f64 tarred' tarred; do
+    refused "an archive of text: $words" ': this is tar data, to be unpacked first \(tar -x\)' -- gpusort $words -o "$target"
+done
 "$numpy" -c 'import json
 print(end=json.dumps(list(range(1000, 2000))).ljust(6400))' >list.json
 refused 'text without newlines that is named as text' '^gpusort: list.json: this may be text or raw i64' -- \
     gpusort --type=i64 list.json -o list.json
 "$numpy" -c 'import numpy
-numpy.random.default_rng(1).normal(15936, 25, 4000).astype("i2").tofile("near.i16")
-numpy.sort(numpy.fromfile("near.i16", "i2")).tofile("near.up")'
-ok_writes 'numbers of 2 bytes that are printable, and line feeds among them' near.up -- near.i16
+for mean in 15936, 2635:
+    numbers = numpy.random.default_rng(1).normal(mean, 25, 4000).astype("i2")
+    numbers.tofile("near.%d.i16" % mean)
+    numpy.sort(numbers).tofile("near.%d.up" % mean)'
+for mean in 15936 2635; do
+    ok_writes "numbers of 2 bytes that are printable, and line feeds among them, $mean" near.$mean.up -- near.$mean.i16
+done
 
 
 "$numpy" -c 'import bz2, gzip, lzma, pickle, sqlite3

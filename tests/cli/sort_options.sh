@@ -418,6 +418,8 @@ printf 'y "10"\nx "9"\n' >quoted
 ok_prints 'with blanks before them, too' \
     "gpusort: quoted:1: a number in quotes counts as no number (a key that begins with -k 2.2b leaves the quote out)\r\n" -- \
     on_terminal -k2n quoted -o out
+ok_prints 'but not for a key that begins with a character after them' '' -- \
+    bash -c 'sed "s/ /  /" quoted >wide; "$@" | grep quotes || :' - python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" -k2.2n wide -o out
 ok_prints 'what it says sorts them' 'x "9"\ny "10"\n' -- gpusort -k 2.2bn quoted
 for words in '--header -t, -k1' '--header -t, -k2n' '-q --header -t, -k1n' '--stats=json -q -C -t, -k1n'; do
     ok_prints "it does not: $words" '' -- bash -c '"$@" | grep quotes || :' - \
