@@ -318,16 +318,22 @@ if [ -n "$fault_library" ]; then
         } >"$work/log/problems"
         pass_unless_said "$1: it is reported" "$work/log/problems"
     }
-    # One thread writes by pwrite(2), and extends the file again.
+    # One thread writes by pwrite(2), here 32 times, and extends the file again.
+    truncated() {
+        ok_fails_with "truncated while it is overwritten: $1" 2 \
+            'short.f64: another process truncated it while it was written; .* is of no use$' -- \
+            env LD_PRELOAD="$fault_library" FAULT="pwrite:$2:run" FAULT_RUN='truncate -s 0 short.f64' "$GPUSORT" \
+            --device=cpu --parallel=1 --in-place short.f64
+    }
     head -c 8388608 f8.2200000.f64 >short.f64
-    ok_fails_with 'truncated while it is overwritten: it is reported' 2 \
-        'short.f64: another process truncated it while it was written; .* is of no use$' -- \
-        env LD_PRELOAD="$fault_library" FAULT=pwrite:3:run FAULT_RUN='truncate -s 0 short.f64' "$GPUSORT" \
-        --device=cpu --parallel=1 --in-place short.f64
-    cp f8.5000.f64 short.f64 && truncate -s 8388608 short.f64 # a hole, which tells nothing
-    ok_fails_with 'so is a file with a hole' 2 'short.f64: another process truncated it while it was written; ' -- \
-        env LD_PRELOAD="$fault_library" FAULT=pwrite:2:run FAULT_RUN='truncate -s 0 short.f64' "$GPUSORT" \
-        --device=cpu --parallel=1 --in-place short.f64
+    truncated 'before the second write' 2
+    head -c 8388608 f8.2200000.f64 >short.f64
+    case $(stat -f -c %T .) in
+    ext* | xfs | tmpfs) truncated 'before the last one' 32 ;;
+    *) skip 'truncated before the last write' 'this file system does not show that the file has holes' ;;
+    esac
+    cp f8.5000.f64 short.f64 && truncate -s 8388608 short.f64
+    truncated 'a file with a hole' 2
     # Threads cannot start: before the first byte is overwritten, and after it.
     for ((number = 1, unstarted = 0; number < 12; number++)); do
         cp f8.2200000.f64 ended.f64
