@@ -149,8 +149,8 @@ void launcher_leave_output(void)
     }
 }
 
-/* Where the plugin is, seen from the directory of the program: in build/, installed, or in the
- * sources, where make puts a copy of the program. */
+/* Where the plugin is, seen from the directory of the program: in build/, installed in one of two
+ * places, or in the sources, where make puts a copy of the program. */
 static const char *const places[] = {"mpi.so", "../libexec/gpusort/mpi.so", "../lib/gpusort/mpi.so",
                                      "build/mpi.so"};
 

@@ -66,13 +66,14 @@ struct group {
 
 /* The symbol that a plugin exports, of the type group_open_function: joins the other ranks and
  * fills *group. Returns NULL or a text that says what failed. The number in the name changes with
- * this file. */
+ * these structures. */
 #define GROUP_OPEN_NAME "gpusort_group_open_1"
 typedef const char *group_open_function(struct group *group);
 
-/* Waits between two looks at what another rank does, of which there were `looks`. A sleep leaves
- * the processor to other ranks: on a host with 32 processors, a rank that did not sleep while it
- * waited halved the speed at which rank 0 allocated the space of the output (2026-11). */
+/* Pauses between two looks at what other ranks do: yields after the first 64, and then sleeps.
+ * looks: how many there were. A sleep leaves the processor to other ranks: on a host with 32
+ * processors, a rank that did not sleep while it waited halved the speed at which rank 0 allocated
+ * the space of the output (2026-11). */
 static inline void group_pause(unsigned looks)
 {
     const struct timespec pause = {.tv_nsec = 50000};

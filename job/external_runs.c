@@ -227,15 +227,15 @@ bool external_runs_open(struct job_state *state, struct external_runs *external,
            error_set(error, "out of memory: no room for runs");
 }
 
-/* If allocations failed and parts became smaller, merging takes no more memory than one array of a
- * part did. Sorting took another one, but a merge has most of its memory in one allocation. */
+/* If the CPU's parts became smaller, because allocations failed, merging takes no more memory than
+ * one of the two arrays of such a part: a merge has most of its memory in one allocation. */
 static void limit_merge(struct external_runs *external)
 {
     const struct job_state *const state = external->state;
-    const size_t item_bytes = state->job->sort.item_bytes;
-    if (state->backend == backends[0] &&
-        state->part_count < external->merge_bytes / (2 * item_bytes))
-        external->merge_bytes = state->part_count * item_bytes;
+    const size_t most = state->part_count * state->job->sort.item_bytes;
+    if (state->backend == backends[0] && state->part_count < state->job->part_count &&
+        most < external->merge_bytes)
+        external->merge_bytes = most;
 }
 
 bool external_runs_keep_rest(struct external_runs *external, struct error *error)

@@ -87,9 +87,10 @@ static bool is_printable(const struct probe *probe)
 }
 
 /* Returns true if seven eighths of the probe are printable or white space, as in text of another
- * encoding or with a few control characters, and it is not another program's format. Of the bytes
- * of numbers, half are. One byte of each number may always be so, or even be a line feed; then the
- * line feeds at even or at odd offsets are few. */
+ * encoding or with a few control characters, and it does not begin as another program's format. In
+ * numbers, about half of the bytes are. But of numbers of 2 bytes, all upper bytes may be
+ * printable, or line feeds: then nearly all line feeds are at even offsets, or nearly all at odd
+ * ones. Numbers of one byte may be any text: returns false. */
 static bool is_mostly_printable(const struct probe *probe, const struct key_type *type)
 {
     size_t printable = 0, line_feeds[2] = {0};
@@ -125,18 +126,19 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
     return !found || (found->unpack && !named->unpack) ? named : found;
 }
 
-/* Returns true if the probe of this input may be text. A few numbers may be printable by chance,
- * but hardly with a line feed among them or a name of text, and small ones of 2 bytes look like
- * UTF-16 without a mark. Bytes may well be those of text. */
+/* Returns true if the probe of this input may be text. type: that of the option, or NULL. A few
+ * numbers may be printable by chance, but hardly with a line feed among them or in a file with a
+ * name of text. Small numbers of 2 bytes look like UTF-16, which is then no sign of text. */
 static bool may_be_text(const struct probe *probe, const char *name, const struct key_type *type)
 {
     const struct foreign *const named = find_named_foreign(name);
-    const bool is_long =
-        !type || memchr(probe->head, '\n', probe->bytes) || (named && named->kind == FOREIGN_TEXT);
+    const bool is_named_text = named && named->kind == FOREIGN_TEXT;
+    const bool is_no_chance = !type || memchr(probe->head, '\n', probe->bytes) || is_named_text;
     return format_text.recognises(probe->head, probe->bytes) ||
            (!type && line_error_find_mark(probe->head, probe->bytes)) ||
-           (is_long &&
-            (is_printable(probe) || is_mostly_printable(probe, type) ||
+           (is_no_chance &&
+            (is_printable(probe) ||
+             ((!named || is_named_text) && is_mostly_printable(probe, type)) ||
              ((!type || type->bytes != 2) && line_error_is_wide(probe->head, probe->bytes))));
 }
 

@@ -639,7 +639,8 @@ static bool check_word_of_c(struct source *source, const char *word, const struc
 }
 
 /* Returns true if the words are random integers that are not negative, such as hashes: no sign bit
- * is set, and of the other bytes the highest bit is set in half. */
+ * is set, and the highest bit of each lower byte is set in about half of the words. If they were
+ * random bytes, the sign bits would be, too. */
 static bool are_random_words(const struct sample *sample)
 {
     size_t set[7] = {0};

@@ -67,11 +67,11 @@
 #define HOW_TO_READ_AS_IT_IS "; if it is not compressed, use --format=FORMAT:plain"
 
 struct frame_stream {
-    const char *name; /* of the file, for messages; borrowed, like the next two fields */
+    const char *name; /* of the file, for messages; borrowed, like the next three fields */
     int file;
+    int waker; /* readable when reading must end; 0: none */
     const struct codec *codec;
     unsigned window_log; /* for decoder_open */
-    int waker;           /* readable when reading must end; 0: none */
     bool keeps_head;     /* keeps the first bytes for frame_stream_rewind */
     void *decoder;
     unsigned char *data; /* compressed bytes read ahead: data[begin..end) */

@@ -240,8 +240,9 @@ static bool check_bytes(const struct output_file *output, bool at_least, const c
                      output->claimed, output_file_replaces(output) ? "temporary " : "", bytes);
 }
 
-/* Returns true if another process truncated the file while it was overwritten: on file systems
- * where each byte that is written has space, it has holes then, which the writes after that left.
+/* Returns true if another process truncated the file while it was overwritten, and later writes
+ * made it as long as it was: bytes that they did not write are holes then. Only on file systems
+ * where bytes that are written are none (those of mapped_file.c), and if the file had none before.
  */
 static bool was_truncated(const struct output_file *output)
 {
@@ -252,7 +253,8 @@ static bool was_truncated(const struct output_file *output)
     return hole >= 0 && hole < (off_t)output->claimed;
 }
 
-/* Ends the writing, and checks that the file has exactly the bytes that were written. */
+/* Ends the writing, and checks that the file has the bytes that were written; of a temporary, that
+ * it has no others. */
 static bool finish(struct output_file *output, const char *name, struct error *error)
 {
     if (!check_bytes(output, true, name, error))

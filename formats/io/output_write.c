@@ -370,7 +370,7 @@ static bool write_watched(struct output_file *output, uint64_t position, const u
     return cause == 0;
 }
 
-/* Returns true if another process has truncated the file. */
+/* Returns true if another process has truncated the file, in place or mapped. */
 static bool is_truncated(const struct output_file *output)
 {
     struct stat status;
@@ -380,8 +380,8 @@ static bool is_truncated(const struct output_file *output)
            status.st_size < output->target.status.st_size;
 }
 
-/* Writes by write(2), in order; in place, to `position`. Returns false with errno; with EIO if the
- * file is truncated in place, which the next write would hide. */
+/* Writes by write(2), in order; in place, to `position`. Returns false with errno; with EIO if
+ * another process has truncated the file in place. The next write would make it long again. */
 static bool write_straight(struct output_file *output, uint64_t position, const void *data,
                            size_t bytes, unsigned threads, struct tap *tap)
 {

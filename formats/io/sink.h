@@ -80,8 +80,8 @@ bool sink_is_trial(const struct sink *sink);
 /* Returns true if the sink overwrites a file, after the trial. */
 bool sink_is_overwriting(const struct sink *sink);
 
-/* Returns true if bytes of a file have been overwritten, or may be while the sink is discarded, so
- * that a failure leaves it neither old nor new. */
+/* Returns true if bytes of a file have been overwritten, or its threads have bytes that they may
+ * yet write, so that a failure leaves the file neither old nor new. */
 bool sink_has_damage(struct sink *sink);
 
 /* In place, counts the next `bytes` bytes as written: in a trial, bytes whose content is checked

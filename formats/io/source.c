@@ -229,7 +229,8 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
            read_ahead_await(source->ahead, missing < SIZE_MAX ? (size_t)missing : SIZE_MAX, ended);
 }
 
-/* Opens the waker, unless the file is regular. */
+/* Opens the eventfd that ends the waits of frame_reader.c, unless the file has a size, and so makes
+ * no reader wait. */
 static bool open_waker(struct source *source, struct error *error)
 {
     if (source->input.is_sized)
@@ -506,10 +507,11 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
     return true;
 }
 
-/* Frees everything except the name, as soon as the source has been read to its end. */
+/* Frees everything except the name: when the source has been read to its end, or is closed. Threads
+ * that wait for a compressed pipe are woken first. */
 static void release(struct source *source)
 {
-    if (source->waker > 0) /* the thread that reads ahead may wait for frames */
+    if (source->waker > 0)
         (void)eventfd_write(source->waker, 1);
     read_ahead_close(source->ahead); /* before the objects that its thread reads from */
     source->ahead = NULL;

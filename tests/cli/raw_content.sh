@@ -642,6 +642,9 @@ done
 seq 3000 >numbers.txt
 tar cf tarred numbers.txt
 cp tarred tarred.bin
+{ seq 400; printf '\1\2'; seq 400; } >named.pkl
+refused 'a name of another format, text with strange bytes' '^gpusort: named.pkl: not text, and named as pickle data' -- \
+    gpusort named.pkl -o "$target"
 for words in tarred.bin '--type=f64 tarred' tarred; do
     refused "an archive of text: $words" ': this is tar data, to be unpacked first \(tar -x\)' -- gpusort $words -o "$target"
 done
