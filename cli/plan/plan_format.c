@@ -86,24 +86,34 @@ static bool is_printable(const struct probe *probe)
     return true;
 }
 
-/* Returns true if seven eighths of the probe are printable or white space, as in text of another
- * encoding or with a few control characters, and it does not begin as another program's format. In
- * numbers, about half of the bytes are. But of numbers of 2 bytes, all upper bytes may be
- * printable, or line feeds: then nearly all line feeds are at even offsets, or nearly all at odd
- * ones. Numbers of one byte may be any text: returns false. */
-static bool is_mostly_printable(const struct probe *probe, const struct key_type *type)
+/* Text has at most one control character, apart from white space, in this many bytes. Of random
+ * bytes, one in nine is such. */
+#define CONTROL_BYTES_MIN ((size_t)256)
+
+/* Returns true if the probe is not all printable, but like text with a few strange bytes, seven
+ * eighths of it printable, or like text of another encoding, nearly without control characters; and
+ * if it does not begin as another program's format. A byte of each number may always be printable,
+ * or a line feed. So not all line feeds may be the same byte of a number, except in printable text
+ * against numbers of 4 and 8 bytes. Numbers of one byte may be any text: returns false. */
+static bool is_mostly_text(const struct probe *probe, const struct key_type *type)
 {
-    size_t printable = 0, line_feeds[2] = {0};
+    const size_t width = type ? type->bytes : sizeof(uint64_t);
+    size_t printable = 0, controls = 0, line_feeds = 0, same = 0, at[sizeof(uint64_t)] = {0};
     for (size_t i = 0, length; i<probe->bytes; i += length> 0 ? length : 1) {
+        const unsigned char byte = probe->head[i];
         length = character_bytes(probe->head + i, probe->bytes - i);
         printable += length;
-        line_feeds[i % 2] += probe->head[i] == '\n';
+        controls += iscntrl(byte) && !isspace(byte);
+        line_feeds += byte == '\n';
+        at[i % width] += byte == '\n';
+        same = at[i % width] > same ? at[i % width] : same;
     }
-    const size_t fewer = line_feeds[line_feeds[0] > line_feeds[1]];
-    return probe->bytes > SOME_NUMBERS_BYTES && 8 * printable >= 7 * probe->bytes &&
-           !foreign_find_by_magic(probe->head, probe->bytes) &&
-           (!type || type->bytes > 2 ||
-            (type->bytes == 2 && 16 * fewer > line_feeds[0] + line_feeds[1]));
+    const bool are_lines = 16 * (line_feeds - same) > line_feeds;
+    const bool is_printable = 8 * printable >= 7 * probe->bytes && (width > 2 || are_lines);
+    const bool is_encoded = width > 2 && are_lines && probe->bytes >= CONTROL_BYTES_MIN &&
+                            CONTROL_BYTES_MIN * controls <= probe->bytes;
+    return width > 1 && probe->bytes > SOME_NUMBERS_BYTES && (is_printable || is_encoded) &&
+           !foreign_find_by_magic(probe->head, probe->bytes);
 }
 
 /* Returns the other program's format that the name indicates, with or without .zst, or NULL. */
@@ -137,8 +147,7 @@ static bool may_be_text(const struct probe *probe, const char *name, const struc
     return format_text.recognises(probe->head, probe->bytes) ||
            (!type && line_error_find_mark(probe->head, probe->bytes)) ||
            (is_no_chance &&
-            (is_printable(probe) ||
-             ((!named || is_named_text) && is_mostly_printable(probe, type)) ||
+            (is_printable(probe) || ((!named || is_named_text) && is_mostly_text(probe, type)) ||
              ((!type || type->bytes != 2) && line_error_is_wide(probe->head, probe->bytes))));
 }
 

@@ -639,6 +639,21 @@ for type in u16 f32 i64; do
     refused "text in UTF-8 with a colour is not raw $type" '^gpusort: stray.dat: this may be text or raw' -- \
         gpusort --type=$type stray.dat -o stray.dat
 done
+"$numpy" -c 'for encoding in "koi8_r", "cp1251", "shift_jis", "euc_jp":
+    line = "行 %d 番\n" if "_j" in encoding else "строка номер %d\n"
+    open("%s.dat" % encoding, "wb").write("".join(line % i for i in range(300)).encode(encoding)[:2400])'
+for encoding in koi8_r cp1251 shift_jis euc_jp; do
+    for type in f64 u32; do
+        refused "text in $encoding is not raw $type" 'dat: this may be text or raw' -- \
+            gpusort --type=$type $encoding.dat -o $encoding.dat
+    done
+    refused "text in $encoding is text" 'dat:1: .*is not a number' -- gpusort $encoding.dat -o "$target"
+done
+"$numpy" -c 'import numpy
+numbers = 0xac1e0a00 + numpy.random.default_rng(1).integers(0, 65536, 500).astype("u4")
+numbers.tofile("addresses.u32")
+numpy.sort(numbers).tofile("addresses.up")'
+ok_writes 'addresses with line feeds among them' addresses.up -- addresses.u32
 seq 3000 >numbers.txt
 tar cf tarred numbers.txt
 cp tarred tarred.bin
