@@ -233,8 +233,7 @@ static void limit_merge(struct external_runs *external)
 {
     const struct job_state *const state = external->state;
     const size_t most = state->part_count * state->job->sort.item_bytes;
-    if (state->backend == backends[0] && state->part_count < state->job->part_count &&
-        most < external->merge_bytes)
+    if (state->is_part_reduced && most < external->merge_bytes)
         external->merge_bytes = most;
 }
 

@@ -28,8 +28,9 @@ struct job_state {
     const struct backend *backend;            /* the backend of the engine */
     const struct engine_functions *functions; /* of that backend, for the engine's kind of data */
     const struct sort_spec *sort;             /* for that backend, if numbers are sorted */
-    size_t part_count; /* maximum items of a part: the job's, unless the spare backend
-                          sorts, or memory was short */
+    size_t part_count;    /* maximum items of a part: the job's, unless the spare backend
+                             sorts, or memory was short */
+    bool is_part_reduced; /* memory was short */
     struct engine *engine;
     struct sink *sink;
     const struct sink *target;  /* the job's output; `sink` may be that of a spilled run */

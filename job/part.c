@@ -82,6 +82,7 @@ static bool lend_room(struct job_state *state, size_t want, struct chunk *chunk,
             return false;
         }
         state->part_count = taken;
+        state->is_part_reduced = true;
         state->room = 0;
         return true;
     }
@@ -242,6 +243,7 @@ static bool open_engine(struct job_state *state, struct error *error)
             return false;
         }
         state->part_count = part;
+        state->is_part_reduced = true;
         cause = (struct error){0};
     }
     return true;

@@ -86,33 +86,38 @@ static bool is_printable(const struct probe *probe)
     return true;
 }
 
-/* Text has at most one control character, apart from white space, in this many bytes. Of random
- * bytes, one in nine is such. */
+/* Text has at most one control character, apart from white space, in the one number of bytes, and
+ * at least one line in the other. Of random bytes, one in nine is a control character. */
 #define CONTROL_BYTES_MIN ((size_t)256)
+#define LINE_BYTES_MAX ((size_t)1024)
 
 /* Returns true if the probe is not all printable, but like text with a few strange bytes, seven
  * eighths of it printable, or like text of another encoding, nearly without control characters; and
- * if it does not begin as another program's format. A byte of each number may always be printable,
- * or a line feed. So not all line feeds may be the same byte of a number, except in printable text
- * against numbers of 4 and 8 bytes. Numbers of one byte may be any text: returns false. */
+ * if it does not begin as another program's format. Numbers may have one byte that is always
+ * printable, or always a line feed. So lines must end at even and at odd offsets, except in
+ * printable text against numbers of 4 and 8 bytes. Numbers of one byte may be any text: returns
+ * false. */
 static bool is_mostly_text(const struct probe *probe, const struct key_type *type)
 {
     const size_t width = type ? type->bytes : sizeof(uint64_t);
-    size_t printable = 0, controls = 0, line_feeds = 0, same = 0, at[sizeof(uint64_t)] = {0};
+    size_t strange = 0, controls = 0, ends[2] = {0};
+    unsigned char before = '\n';
     for (size_t i = 0, length; i<probe->bytes; i += length> 0 ? length : 1) {
         const unsigned char byte = probe->head[i];
         length = character_bytes(probe->head + i, probe->bytes - i);
-        printable += length;
+        strange += length == 0;
         controls += iscntrl(byte) && !isspace(byte);
-        line_feeds += byte == '\n';
-        at[i % width] += byte == '\n';
-        same = at[i % width] > same ? at[i % width] : same;
+        ends[i % 2] += byte == '\n' && before != '\n';
+        before = byte;
+        if (8 * strange > probe->bytes && CONTROL_BYTES_MIN * controls > probe->bytes)
+            return false;
     }
-    const bool are_lines = 16 * (line_feeds - same) > line_feeds;
-    const bool is_printable = 8 * printable >= 7 * probe->bytes && (width > 2 || are_lines);
+    const size_t lines = ends[0] + ends[1], fewer = ends[ends[0] > ends[1]];
+    const bool are_lines = 16 * fewer > lines && LINE_BYTES_MAX * lines >= probe->bytes;
+    const bool has_few_strange = 8 * strange <= probe->bytes && (width > 2 || are_lines);
     const bool is_encoded = width > 2 && are_lines && probe->bytes >= CONTROL_BYTES_MIN &&
                             CONTROL_BYTES_MIN * controls <= probe->bytes;
-    return width > 1 && probe->bytes > SOME_NUMBERS_BYTES && (is_printable || is_encoded) &&
+    return width > 1 && probe->bytes > SOME_NUMBERS_BYTES && (has_few_strange || is_encoded) &&
            !foreign_find_by_magic(probe->head, probe->bytes);
 }
 
@@ -139,7 +144,8 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
 /* Returns true if the probe of this input may be text. type: that of the option, or NULL. A few
  * numbers may be printable by chance, but hardly with a line feed among them or in a file with a
  * name of text. Small numbers of 2 bytes look like UTF-16, which is then no sign of text. */
-static bool may_be_text(const struct probe *probe, const char *name, const struct key_type *type)
+static bool may_be_text(const struct options *options, const struct probe *probe, const char *name,
+                        const struct key_type *type)
 {
     const struct foreign *const named = find_named_foreign(name);
     const bool is_named_text = named && named->kind == FOREIGN_TEXT;
@@ -147,7 +153,8 @@ static bool may_be_text(const struct probe *probe, const char *name, const struc
     return format_text.recognises(probe->head, probe->bytes) ||
            (!type && line_error_find_mark(probe->head, probe->bytes)) ||
            (is_no_chance &&
-            (is_printable(probe) || ((!named || is_named_text) && is_mostly_text(probe, type)) ||
+            (is_printable(probe) ||
+             ((!named || is_named_text || options->input_codec) && is_mostly_text(probe, type)) ||
              ((!type || type->bytes != 2) && line_error_is_wide(probe->head, probe->bytes))));
 }
 
@@ -166,7 +173,8 @@ static bool detect_by_content(const struct options *options, const struct probe 
     const struct key_type *const type = options->type;
     char guess[64];
     const struct foreign *const foreign = find_foreign(name, probe);
-    if (may_be_text(probe, name, type)) { /* if a line is not a number, its reader names the line */
+    if (may_be_text(options, probe, name,
+                    type)) { /* if a line is not a number, its reader names the line */
         const bool is_text = format_text.recognises(probe->head, probe->bytes);
         if (type && (!is_text || type->bytes == 1))
             return refuse_doubtful(name, type, error);
@@ -257,7 +265,7 @@ static bool check_named(const struct options *options, const struct format *name
     /* A few numbers may look like a word by chance, or, less often, like a line of words. */
     const bool is_short = probe->bytes <= SOME_NUMBERS_BYTES;
     const bool has_lines = !is_short || memchr(probe->head, '\n', probe->bytes);
-    if (is_raw && probe->bytes > 0 && has_lines && may_be_text(probe, name, type)) {
+    if (is_raw && probe->bytes > 0 && has_lines && may_be_text(options, probe, name, type)) {
         if (type->bytes == 1 || !is_printable(probe) ||
             (is_short && !format_text.recognises(probe->head, probe->bytes)))
             return refuse_doubtful(name, type, error);

@@ -649,11 +649,28 @@ for encoding in koi8_r cp1251 shift_jis euc_jp; do
     done
     refused "text in $encoding is text" 'dat:1: .*is not a number' -- gpusort $encoding.dat -o "$target"
 done
+# Numbers of which bytes are line feeds, and few are control characters.
 "$numpy" -c 'import numpy
-numbers = 0xac1e0a00 + numpy.random.default_rng(1).integers(0, 65536, 500).astype("u4")
-numbers.tofile("addresses.u32")
-numpy.sort(numbers).tofile("addresses.up")'
-ok_writes 'addresses with line feeds among them' addresses.up -- addresses.u32
+random = numpy.random.default_rng(1)
+labels = numpy.full(8192, -1)
+labels[::256] = random.integers(0, 5000, 32)
+labels[:2] = 10, 2570
+for name, numbers in (("lan.u32", 0xc0a80a00 + random.integers(128, 250, 5000)),
+                      ("leases.u32", 0x0a0a3200 + random.integers(100, 200, 5000)),
+                      ("labels.i64", labels), ("few.i32", random.choice([-1, -246, -3, -100], 5000))):
+    numbers = numbers.astype(name[-3] + str(int(name[-2:]) // 8))
+    numbers.tofile(name)
+    numpy.sort(numbers).tofile(name + ".up")'
+for file in lan.u32 leases.u32 labels.i64 few.i32; do
+    ok_writes "bytes of them are line feeds: $file" $file.up -- $file
+    cp $file nameless
+    refused "without a type it is not called text: $file" '^gpusort: nameless: neither .npy nor text' -- \
+        gpusort nameless -o "$target"
+done
+{ seq 1000 1999; printf '\032\344\n'; seq 10000 10500; } >listed.pkl
+truncate -s 8000 listed.pkl
+refused 'a name of another format, and no codec' '^gpusort: listed.pkl: this may be text or raw f64' -- \
+    gpusort --format=auto:plain --type=f64 listed.pkl -o listed.pkl
 seq 3000 >numbers.txt
 tar cf tarred numbers.txt
 cp tarred tarred.bin
