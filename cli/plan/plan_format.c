@@ -86,25 +86,27 @@ static bool is_printable(const struct probe *probe)
     return true;
 }
 
-/* Text has at most one control character, apart from white space, in the one number of bytes, and
- * at least one line in the other. Of random bytes, one in nine is a control character. */
+/* Minimum bytes of text for each control character that is not white space. Of random bytes, one in
+ * nine is such a character. */
 #define CONTROL_BYTES_MIN ((size_t)256)
+
+/* Maximum bytes of text, on average, for each line. */
 #define LINE_BYTES_MAX ((size_t)1024)
 
-/* Returns true if the probe is not all printable, but like text with a few strange bytes, seven
- * eighths of it printable, or like text of another encoding, nearly without control characters; and
- * if it does not begin as another program's format. Numbers may have one byte that is always
- * printable, or always a line feed. So lines must end at even and at odd offsets, except in
- * printable text against numbers of 4 and 8 bytes. Numbers of one byte may be any text: returns
- * false. */
+/* Returns true for text with a few strange bytes, of which seven eighths are printable, and for
+ * text of another encoding, which has hardly any control characters. Numbers may have a byte that
+ * is always printable, or always a line feed. So lines must end at even and at odd offsets;
+ * printable text need not, if the numbers would have 4 or 8 bytes. Numbers of one byte may be any
+ * text, and other programs' formats may contain text: returns false. */
 static bool is_mostly_text(const struct probe *probe, const struct key_type *type)
 {
     const size_t width = type ? type->bytes : sizeof(uint64_t);
     size_t strange = 0, controls = 0, ends[2] = {0};
     unsigned char before = '\n';
-    for (size_t i = 0, length; i<probe->bytes; i += length> 0 ? length : 1) {
+    for (size_t i = 0, step; i < probe->bytes; i += step) {
         const unsigned char byte = probe->head[i];
-        length = character_bytes(probe->head + i, probe->bytes - i);
+        const size_t length = character_bytes(probe->head + i, probe->bytes - i);
+        step = length > 0 ? length : 1;
         strange += length == 0;
         controls += iscntrl(byte) && !isspace(byte);
         ends[i % 2] += byte == '\n' && before != '\n';
@@ -173,8 +175,8 @@ static bool detect_by_content(const struct options *options, const struct probe 
     const struct key_type *const type = options->type;
     char guess[64];
     const struct foreign *const foreign = find_foreign(name, probe);
-    if (may_be_text(options, probe, name,
-                    type)) { /* if a line is not a number, its reader names the line */
+    if (may_be_text(options, probe, name, type)) {
+        /* If a line is not a number, the reader of the text names the line. */
         const bool is_text = format_text.recognises(probe->head, probe->bytes);
         if (type && (!is_text || type->bytes == 1))
             return refuse_doubtful(name, type, error);

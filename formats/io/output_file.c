@@ -240,10 +240,9 @@ static bool check_bytes(const struct output_file *output, bool at_least, const c
                      output->claimed, output_file_replaces(output) ? "temporary " : "", bytes);
 }
 
-/* Returns true if another process truncated the file while it was overwritten, and later writes
- * made it as long as it was: bytes that they did not write are holes then. Only on file systems
- * where bytes that are written are none (those of mapped_file.c), and if the file had none before.
- */
+/* Returns true if another process truncated the file while it was overwritten. Later writes make it
+ * as long as it was, and the bytes between are holes. Finds that only if the file had no holes
+ * before, and on the file systems of mapped_file.c, where bytes that were written are no holes. */
 static bool was_truncated(const struct output_file *output)
 {
     if (output->kind != OUTPUT_IN_PLACE || output->has_holes ||

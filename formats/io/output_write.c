@@ -453,7 +453,7 @@ bool output_file_write(struct output_file *output, uint64_t position, const void
         tap_observe_all(tap, data, bytes, threads);
         return true;
     }
-    if (output->kind == OUTPUT_IN_PLACE) /* of several threads */
+    if (output->kind == OUTPUT_IN_PLACE) /* several threads may be here */
         __atomic_store_n(&output->is_changed, true, __ATOMIC_RELAXED);
     const bool written = output->mapped
                              ? write_mapped(output, position, data, bytes, threads, tap)
