@@ -4,6 +4,7 @@
 
 #include <regex.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,24 +53,67 @@ static const struct mark {
 #undef UTF_16
 };
 
-const char *line_error_find_mark(const void *text, size_t bytes)
+static const struct mark *find_mark(const void *text, size_t bytes)
 {
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (bytes >= marks[i].length && memcmp(text, marks[i].bytes, marks[i].length) == 0)
-            return marks[i].remedy;
+            return &marks[i];
     return NULL;
 }
 
-bool line_error_is_wide(const void *text, size_t bytes)
+const char *line_error_find_mark(const void *text, size_t bytes)
 {
-    const unsigned char *const units = text;
+    const struct mark *const mark = find_mark(text, bytes);
+    return mark ? mark->remedy : NULL;
+}
+
+/* Returns true if the text looks like ASCII in UTF-16: each character, except perhaps one, has a
+ * NUL beside it. */
+static bool is_wide_ascii(const unsigned char *text, size_t bytes)
+{
     size_t little = 0, big = 0;
     for (size_t i = 0; i + 1 < bytes; i += 2) {
-        little += units[i] != 0 && units[i] < 0x7f && units[i + 1] == 0;
-        big += units[i + 1] != 0 && units[i + 1] < 0x7f && units[i] == 0;
+        little += text[i] != 0 && text[i] < 0x7f && text[i + 1] == 0;
+        big += text[i + 1] != 0 && text[i + 1] < 0x7f && text[i] == 0;
     }
     const size_t most = little > big ? little : big;
     return most > 0 && most == little + big && 4 * (most + 1) >= 3 * (bytes / 2);
+}
+
+/* Minimum units of text for each invalid one. Of random units of UTF-16, one in 32 is invalid: half
+ * of a surrogate pair. */
+#define UNITS_MIN ((size_t)64)
+
+/* Up to this many bytes without a line feed may be valid by chance. */
+#define SHORT_BYTES ((size_t)32)
+
+/* Returns true if the text after a byte order mark is valid in units of `width` bytes in the order
+ * of the mark, and line feeds are such units. */
+static bool is_valid_in_units(const unsigned char *text, size_t bytes, size_t width)
+{
+    const bool is_big = text[0] != 0xff;
+    bool is_low_due = false;
+    size_t invalid = 0, line_feeds = 0;
+    for (size_t i = width; i + width <= bytes; i += width) {
+        uint32_t unit = 0;
+        for (size_t j = 0; j < width; j++)
+            unit = unit << 8 | text[i + (is_big ? j : width - 1 - j)];
+        const bool is_low = unit >= 0xdc00 && unit <= 0xdfff;
+        const bool is_none = unit == 0 || unit > 0x10ffff || (unit & 0xfffe) == 0xfffe;
+        invalid += is_none || is_low != is_low_due;
+        is_low_due = unit >= 0xd800 && unit <= 0xdbff;
+        line_feeds += unit == '\n';
+    }
+    const bool is_one_line = bytes > SHORT_BYTES && memchr(text, '\n', bytes) == NULL;
+    return UNITS_MIN * invalid <= bytes / width && (line_feeds > 0 || is_one_line);
+}
+
+size_t line_error_unit_bytes(const void *text, size_t bytes)
+{
+    const struct mark *const mark = find_mark(text, bytes);
+    if (mark && mark->length % 2 == 0 && is_valid_in_units(text, bytes, mark->length))
+        return mark->length;
+    return is_wide_ascii(text, bytes) ? 2 : 0;
 }
 
 /* A line that is not a number. */
@@ -239,7 +283,7 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
     if (memchr(line, 0, bytes) != NULL) {
         const char *const order = line_number > 1 ? "" : line[0] ? "LE" : "BE";
         const char *const advice = type ? "" : "-z takes lines that end with NUL";
-        if (!line_error_is_wide(line, bytes))
+        if (line_error_unit_bytes(line, bytes) == 0)
             return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s%s",
                              file, line_number, quote, type ? "" : ": ", advice);
         return error_set(error,
