@@ -137,9 +137,10 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
 
 /* Words that are no title, as regular expressions. */
 #define TRUTH "([Tt]rue|TRUE|[Ff]alse|FALSE)"
-#define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
+#define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|NaT|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
 
 #define ONE_IN_A_LINE "each number has to be on a line of its own"
+#define BY_BYTES "-k1 sorts lines by their bytes"
 
 /* The probable meaning of a line, as an extended regular expression for its text, and advice: for
  * lines, and for numbers that are read from text (NULL: none). The first match counts. Advice must
@@ -151,25 +152,30 @@ static const struct meaning {
 /* Advice that damages a table says what a table needs. */
 #define COLUMNS(advice)                                                                            \
     advice "; columns are for -t and -k", advice "; if commas separate columns, " ONE_IN_A_LINE
+#define TO_POINT                                                                                   \
+    "(tr , .), after points that group digits in other lines have been removed (tr -d .)"
+#define NO_GROUPS                                                                                  \
+    "points that group digits have to be removed, and a decimal comma to become a point "          \
+    "(tr -d . | tr , .)"
+#define BY_PARTS "-nt. -k1,1 -k2,2 -k3,3 -k4,4"
+#define EXPONENT "the exponent has to be written with E, if it is one (tr DdQq E)"
 #define OCTET "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" /* of an IPv4 address */
     {"\n", "the lines of -z end with NUL, and this has a newline in it", NULL},
     {"\r", SAME("lines have to end with a newline, not with a carriage return (tr '\\r' '\\n')")},
     {"^[-+]?[1-9][0-9]{0,2},[0-9]{3}$",
      COLUMNS("a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal "
-             "comma, replaced by a point (tr , .)")},
+             "comma, replaced by a point " TO_POINT)},
     {"^[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?$",
      COLUMNS("commas that group digits have to be removed (tr -d ,)")},
-    {"^(" OCTET "[.]){3}" OCTET "$", "-nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such addresses", NULL},
-    {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$",
-     COLUMNS("points that group digits have to be removed, and a decimal comma to become a point "
-             "(tr -d . | tr , .)")},
+    {"^(" OCTET "[.]){3}" OCTET "$", BY_PARTS " sorts such addresses", NULL},
+    {"^[1-9][0-9]{0,2}([.][0-9]{3}){2,3}$", NO_GROUPS ", but " BY_PARTS " sorts versions",
+     NO_GROUPS},
+    {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$", COLUMNS(NO_GROUPS)},
     {"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]{0,2})){2,3}$",
-     "-nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such versions by these numbers alone, but no dates that "
-     "begin with the day",
+     BY_PARTS " sorts such versions by these numbers alone, but no dates that begin with the day",
      NULL},
-    {"^[-+]?[0-9]*,[0-9]+$", COLUMNS("a decimal comma has to become a point (tr , .)")},
-    {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)[dDqQ][-+]?[0-9]+$",
-     SAME("the exponent has to be written with E (tr DdQq E)")},
+    {"^[-+]?[0-9]*,[0-9]+$", COLUMNS("a decimal comma has to become a point " TO_POINT)},
+    {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)[dDqQ][-+]?[0-9]+$", EXPONENT "; " BY_BYTES, EXPONENT},
     {"^[-+]?[1-9][0-9]{0,2}(_[0-9]{3})+([.][0-9_]*)?$",
      SAME("underscores that group digits have to be removed (tr -d _)")},
     {"^[-+]?[1-9][0-9]{0,2}('[0-9]{3})+([.][0-9]*)?$",
@@ -190,10 +196,14 @@ static const struct meaning {
     {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
     {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", "columns are for -t and -k", ONE_IN_A_LINE},
     {"[,;|\t ]", "columns are for -t and -k", NULL},
-    {"^" TRUTH "$", "-k1 sorts lines by their bytes", "truth values have to be written as 1 and 0"},
-    {"^" MISSING "$", "-k1 sorts lines by their bytes",
-     "a missing number has to be written as nan, or removed"},
-    {"^[\"']?[[:alpha:]\x80-\xff]", "-k1 sorts lines by their bytes", NULL},
+    {"^" TRUTH "$", BY_BYTES, "truth values have to be written as 1 and 0"},
+    {"^" MISSING "$", BY_BYTES,
+     "a missing number has to be removed, or written as nan (floating point) or NaT (times)"},
+    {".", BY_BYTES, NULL},
+#undef TO_POINT
+#undef NO_GROUPS
+#undef BY_PARTS
+#undef EXPONENT
 #undef OCTET
 #undef COLUMNS
 #undef SAME
