@@ -305,6 +305,8 @@ bool job_group_keys(struct job_state *state, struct error *error)
             (uint64_t)state->count * state->job->readers[0].layout.type->bytes;
     }
     external_runs_close(&keys.runs);
+    if (keys.is_shared) /* after a failure its threads may still read */
+        job_close_engine(state);
     free(keys.memory);
     free(state->shared_sample);
     free(keys.targets);
