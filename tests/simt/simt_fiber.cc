@@ -234,15 +234,6 @@ struct fiber *fiber_current()
     return current;
 }
 
-void fiber_expect(const struct fiber *later, const struct fiber *sooner)
-{
-    __builtin_prefetch(later);
-#if defined(SIMT_ASSEMBLY)
-    __builtin_prefetch(sooner->stack_pointer);
-    __builtin_prefetch((const char *)sooner->stack_pointer + 64);
-#endif
-}
-
 void fiber_run(struct fiber *first)
 {
     current = first;

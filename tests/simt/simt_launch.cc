@@ -145,11 +145,6 @@ class ready_queue
         ring_[first_] = (uint16_t)thread;
         count_++;
     }
-    /* Returns the thread after `others` others; any thread if there are fewer. */
-    unsigned peek(unsigned others) const
-    {
-        return ring_[(first_ + others) % max_threads];
-    }
     unsigned pop_front()
     {
         const unsigned thread = ring_[first_];
@@ -363,21 +358,10 @@ unsigned next_ready()
     return ready.pop_front();
 }
 
-/* The stacks of a block exceed the first-level cache. Prefetching the stacks of the next threads
- * saves a seventh of the time of device_matrix. */
-void expect_others()
-{
-    const struct fiber *const later = threads[ready.peek(8)].fiber;
-    const struct fiber *const sooner = threads[ready.peek(4)].fiber;
-    if (later != nullptr && sooner != nullptr)
-        fiber_expect(later, sooner);
-}
-
 /* Called by a thread that waits or is queued. Returns when the thread's turn has come. */
 void run_others()
 {
     const unsigned next = next_ready();
-    expect_others();
     set_running(next);
     fiber_switch(fiber_of(next));
 }

@@ -50,10 +50,6 @@ struct fiber *fiber_take(fiber_body body);
 /* Returns the running fiber; NULL outside of fiber_run. */
 struct fiber *fiber_current();
 
-/* Prefetches the data for switches to both fibers, and the stack of `sooner`, which was passed as
- * `later` a few switches ago. */
-void fiber_expect(const struct fiber *later, const struct fiber *sooner);
-
 /* Runs `first`, and the fibers it switches to, until one calls fiber_return. */
 void fiber_run(struct fiber *first);
 
