@@ -80,6 +80,12 @@ int device_of(const void *pointer, size_t bytes)
     return -1;
 }
 
+bool has_room(int device, size_t bytes)
+{
+    const size_t total = device_bytes_total(device), used = devices[device].bytes_used;
+    return used <= total && bytes <= total - used;
+}
+
 /* ---- copies ---- */
 
 bool is_device_range(int device, const void *pointer, size_t bytes)
@@ -87,30 +93,25 @@ bool is_device_range(int device, const void *pointer, size_t bytes)
     return bytes == 0 || device_of(pointer, bytes) == device;
 }
 
-/* Returns the kind of a copy from its addresses, if the caller leaves it open. */
-cudaMemcpyKind kind_of(const void *to, const void *from, cudaMemcpyKind kind)
-{
-    if (kind != cudaMemcpyDefault)
-        return kind;
-    if (device_of(to, 1) < 0)
-        return cudaMemcpyDeviceToHost;
-    return device_of(from, 1) < 0 ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
-}
-
+/* Finds the direction of a copy by its addresses. cudaErrorInvalidValue: `wanted` is another one,
+ * or a side is neither within one allocation of the device nor outside of all devices. */
 cudaError_t check_copy(int device, const void *to, const void *from, size_t bytes,
-                       cudaMemcpyKind kind)
+                       cudaMemcpyKind wanted, cudaMemcpyKind *kind)
 {
-    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if (kind < cudaMemcpyHostToDevice || kind > cudaMemcpyDeviceToDevice)
-        return cudaErrorInvalidMemcpyDirection;
+    const int to_owner = device_of(to, 1), from_owner = device_of(from, 1);
+    *kind = to_owner < 0     ? cudaMemcpyDeviceToHost
+            : from_owner < 0 ? cudaMemcpyHostToDevice
+                             : cudaMemcpyDeviceToDevice;
     if (bytes == 0)
         return cudaSuccess;
-    const int to_owner = device_of(to, to_device ? bytes : 1);
-    const int from_owner = device_of(from, from_device ? bytes : 1);
-    if (to_owner != (to_device ? device : -1) || from_owner != (from_device ? device : -1))
+    if (wanted != cudaMemcpyDefault && wanted != *kind)
         return cudaErrorInvalidValue;
-    return cudaSuccess;
+    const bool is_to_host = *kind == cudaMemcpyDeviceToHost,
+               is_from_host = *kind == cudaMemcpyHostToDevice;
+    return (is_to_host || device_of(to, bytes) == device) &&
+                   (is_from_host || device_of(from, bytes) == device)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
 }
 
 /* The driver has copied pageable memory to or from its own buffer when the call returns. */
@@ -182,14 +183,11 @@ cudaError_t allocate_device(void **pointer, size_t bytes)
     *pointer = nullptr;
     if (bytes == 0)
         return cudaSuccess;
-    const size_t total = device_bytes_total(current_device);
-    device_memory &memory = devices[current_device];
-    if (memory.bytes_used > total || bytes > total - memory.bytes_used ||
-        posix_memalign(pointer, device_alignment, bytes) != 0)
+    if (!has_room(current_device, bytes) || posix_memalign(pointer, device_alignment, bytes) != 0)
         return cudaErrorMemoryAllocation;
     memset(*pointer, poison, bytes);
-    memory.allocated.add(*pointer, bytes);
-    memory.bytes_used += bytes;
+    devices[current_device].allocated.add(*pointer, bytes);
+    devices[current_device].bytes_used += bytes;
     return cudaSuccess;
 }
 
@@ -231,24 +229,32 @@ namespace
 
 constexpr size_t mapping_unit = 4096;
 
-/* Memory of a device that cuMemCreate made; it is freed when it is neither held nor mapped. */
+/* Memory of a device, in use while a handle of cuMemCreate or a mapping holds it. */
 struct physical {
     int device;
     size_t bytes;
-    int uses; /* by its handle, and by each mapping */
+
+    physical(int holder, size_t size) : device(holder), bytes(size)
+    {
+        devices[device].bytes_used += bytes;
+    }
+    ~physical()
+    {
+        devices[device].bytes_used -= bytes;
+    }
 };
-std::map<CUmemGenericAllocationHandle, physical> physicals;
+std::map<CUmemGenericAllocationHandle, std::shared_ptr<physical>> physicals;
 
 struct mapping {
-    size_t bytes;
-    CUmemGenericAllocationHandle handle;
+    std::shared_ptr<physical> memory;
     bool is_accessible;
 };
 
 /* A range of cuMemAddressReserve, which one device uses. */
 struct reservation {
+    CUdeviceptr begin;
     size_t bytes;
-    int user = -1;
+    int user;
     std::map<CUdeviceptr, mapping> mappings;
 };
 std::map<CUdeviceptr, reservation> reservations;
@@ -268,45 +274,35 @@ void *pointer_of(CUdeviceptr address)
 }
 
 /* Lets the user of a range use what it has access to, from its beginning. */
-void update_access(CUdeviceptr begin, const reservation &range)
+void update_access(const reservation &range)
 {
     size_t bytes = 0, old_bytes;
     for (const auto &[address, mapped] : range.mappings)
-        if (address == begin + bytes && mapped.is_accessible)
-            bytes += mapped.bytes;
+        if (address == range.begin + bytes && mapped.is_accessible)
+            bytes += mapped.memory->bytes;
     if (range.user < 0)
         return;
-    (void)devices[range.user].allocated.remove(pointer_of(begin), &old_bytes);
+    (void)devices[range.user].allocated.remove(pointer_of(range.begin), &old_bytes);
     if (bytes > 0)
-        devices[range.user].allocated.add(pointer_of(begin), bytes);
+        devices[range.user].allocated.add(pointer_of(range.begin), bytes);
 }
 
-void drop_use(CUmemGenericAllocationHandle handle)
+cudaError_t set_access(CUdeviceptr address, size_t bytes, int user)
 {
-    physical &memory = physicals.at(handle);
-    if (--memory.uses > 0)
-        return;
-    devices[memory.device].bytes_used -= memory.bytes;
-    physicals.erase(handle);
-}
-
-cudaError_t set_access(CUdeviceptr address, size_t bytes, const CUmemAccessDesc &access)
-{
-    for (auto &[begin, range] : reservations) {
-        const auto found = range.mappings.find(address);
-        if (found == range.mappings.end() || found->second.bytes != bytes)
-            continue;
-        const int holder = physicals.at(found->second.handle).device;
-        if (holder != access.location.id && number_from("SIMT_PEERS", 1) == 0)
-            return cudaErrorPeerAccessUnsupported;
-        if (range.user >= 0 && range.user != access.location.id)
-            return cudaErrorInvalidDevice;
-        range.user = access.location.id;
-        found->second.is_accessible = true;
-        update_access(begin, range);
-        return cudaSuccess;
-    }
-    return cudaErrorInvalidValue;
+    reservation *const range = reservation_of(address, bytes);
+    if (!range || range->mappings.count(address) == 0)
+        return cudaErrorInvalidValue;
+    mapping &mapped = range->mappings.at(address);
+    if (mapped.memory->bytes != bytes)
+        return cudaErrorInvalidValue;
+    if (mapped.memory->device != user && number_from("SIMT_PEERS", 1) == 0)
+        return cudaErrorPeerAccessUnsupported;
+    if (range->user >= 0 && range->user != user)
+        return cudaErrorInvalidDevice;
+    range->user = user;
+    mapped.is_accessible = true;
+    update_access(*range);
+    return cudaSuccess;
 }
 
 } // namespace
@@ -331,7 +327,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t, CUdevic
             return cudaErrorMemoryAllocation;
         memset(pointer, poison, bytes);
         *address = reinterpret_cast<CUdeviceptr>(pointer);
-        reservations[*address].bytes = bytes;
+        reservations[*address] = {*address, bytes, -1, {}};
         return cudaSuccess;
     });
 }
@@ -357,13 +353,10 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
         const int device = kind->location.id;
         if (bytes == 0 || bytes % mapping_unit > 0 || device >= device_count())
             return cudaErrorInvalidValue;
-        device_memory &memory = devices[device];
-        const size_t total = device_bytes_total(device);
-        if (memory.bytes_used > total || bytes > total - memory.bytes_used)
+        if (!has_room(device, bytes))
             return cudaErrorMemoryAllocation;
-        memory.bytes_used += bytes;
         *handle = ++last;
-        physicals[last] = {device, bytes, 1};
+        physicals[last] = std::make_shared<physical>(device, bytes);
         return cudaSuccess;
     });
 }
@@ -371,10 +364,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
     return api_call("cuMemRelease").run_anyway([&] {
-        if (physicals.count(handle) == 0)
-            return cudaErrorInvalidValue;
-        drop_use(handle);
-        return cudaSuccess;
+        return physicals.erase(handle) == 1 ? cudaSuccess : cudaErrorInvalidValue;
     });
 }
 
@@ -384,12 +374,11 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
     return api_call("cuMemMap").run([&] {
         reservation *const range = reservation_of(address, bytes);
         const auto found = physicals.find(handle);
-        if (!range || found == physicals.end() || offset != 0 || found->second.bytes != bytes ||
-            range->mappings.count(address) > 0)
+        if (!range || found == physicals.end() || offset != 0 || found->second->bytes != bytes)
             return cudaErrorInvalidValue;
-        found->second.uses++;
-        range->mappings[address] = {bytes, handle, false};
-        return cudaSuccess;
+        const mapping mapped = {found->second, false};
+        return range->mappings.insert({address, mapped}).second ? cudaSuccess
+                                                                : cudaErrorInvalidValue;
     });
 }
 
@@ -400,12 +389,9 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
         if (!range)
             return cudaErrorInvalidValue;
         run_devices();
-        for (auto at = range->mappings.lower_bound(address);
-             at != range->mappings.end() && at->first < address + bytes;) {
-            drop_use(at->second.handle);
-            at = range->mappings.erase(at);
-        }
-        update_access(address, *range);
+        range->mappings.erase(range->mappings.lower_bound(address),
+                              range->mappings.lower_bound(address + bytes));
+        update_access(*range);
         return cudaSuccess;
     });
 }
@@ -414,7 +400,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
                         size_t count)
 {
     return api_call("cuMemSetAccess").run([&] {
-        return count == 1 ? set_access(address, bytes, *access) : cudaErrorInvalidValue;
+        return count == 1 ? set_access(address, bytes, access->location.id) : cudaErrorInvalidValue;
     });
 }
 
@@ -512,14 +498,14 @@ cudaError_t cudaHostUnregister(void *pointer)
     });
 }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind wanted)
 {
     return api_call("cudaMemcpy").run([&] {
-        const work_pointer &work = default_work(current_device);
-        if (const cudaError_t error = check_copy(current_device, to, from, bytes, kind))
+        cudaMemcpyKind kind;
+        if (const cudaError_t error = check_copy(current_device, to, from, bytes, wanted, &kind))
             return error;
-        give_work(work, [=] { copy_bytes(to, from, bytes); });
-        run_all(*work);
+        run_all(*default_work(current_device));
+        copy_bytes(to, from, bytes);
         return cudaSuccess;
     });
 }
@@ -528,15 +514,16 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
                             cudaStream_t stream)
 {
     return api_call("cudaMemcpyAsync").run([&] {
-        const cudaMemcpyKind kind = kind_of(to, from, wanted);
-        if (const cudaError_t error = check_copy(work_of(stream)->device, to, from, bytes, kind))
+        cudaMemcpyKind kind;
+        const work_pointer &work = work_of(stream);
+        if (const cudaError_t error = check_copy(work->device, to, from, bytes, wanted, &kind))
             return error;
-        give_work(work_of(stream), [=] {
+        give_work(work, [=] {
             copy_bytes(to, from, bytes);
             flip_bit(to, bytes, name_of(kind));
         });
         if (is_pageable(to, bytes) || is_pageable(from, bytes))
-            run_all(*work_of(stream));
+            run_all(*work);
         return cudaSuccess;
     });
 }
