@@ -4,8 +4,8 @@
  *
  * A stream is a queue of closures. With SIMT_STREAMS=lazy none of them runs until a call waits for
  * it. So a buffer that is reused or read too early holds the wrong bytes every time, instead of now
- * and then. Work runs only in a wait for a position of a stream, which runs just that stream and
- * the streams it waits for.
+ * and then. A wait for a position of a stream runs just that stream. The default stream is one like
+ * the others: CUDA's other rule for it would hide a missing wait.
  */
 #include "simt_launch.h"
 #include "simt_state.h"
@@ -172,14 +172,19 @@ size_t device_bytes_total(int device)
 
 std::vector<work_pointer> streams;
 
+work_pointer make_stream(int device)
+{
+    streams.push_back(std::make_shared<stream_work>());
+    streams.back()->device = device;
+    return streams.back();
+}
+
 const work_pointer &default_work(int device)
 {
     static std::map<int, work_pointer> works;
     work_pointer &work = works[device];
-    if (work == nullptr) {
-        work = std::make_shared<stream_work>();
-        work->device = device;
-    }
+    if (work == nullptr)
+        work = make_stream(device);
     return work;
 }
 
@@ -205,7 +210,6 @@ void run_device(int device)
     for (size_t i = streams.size(); i-- > 0;)
         if (streams[i]->device == device)
             run_all(*streams[i]);
-    run_all(*default_work(device));
 }
 
 static bool is_eager()
@@ -219,31 +223,9 @@ static bool is_eager()
     abort();
 }
 
-/* The rule of the default stream: its work waits for all earlier work of other streams, and theirs
- * waits for its own. */
-static std::function<void()> work_in_turn(const work_pointer &stream, std::function<void()> work)
-{
-    std::vector<std::pair<work_pointer, uint64_t>> before;
-    const work_pointer &first = default_work(stream->device);
-    if (stream == first) {
-        for (const work_pointer &other : streams)
-            if (other->device == stream->device && other->done < other->given)
-                before.emplace_back(other, other->given);
-    } else if (first->done < first->given) {
-        before.emplace_back(first, first->given);
-    }
-    if (before.empty())
-        return work;
-    return [before, work] {
-        for (const auto &[other, position] : before)
-            run_until(*other, position);
-        work();
-    };
-}
-
 void give_work(const work_pointer &stream, std::function<void()> work)
 {
-    stream->queue.push_back(work_in_turn(stream, std::move(work)));
+    stream->queue.push_back(std::move(work));
     stream->given++;
     if (is_eager())
         run_all(*stream);
@@ -251,7 +233,7 @@ void give_work(const work_pointer &stream, std::function<void()> work)
 
 const work_pointer &work_of(cudaStream_t stream)
 {
-    return (uintptr_t)stream <= 2 ? default_work(current_device) : stream->work;
+    return stream == nullptr ? default_work(current_device) : stream->work;
 }
 
 } // namespace simt
@@ -391,9 +373,7 @@ static bool is_reached(const simt_event_record &record)
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
     return api_call("cudaStreamCreate").run([&] {
-        *stream = new CUstream_st{std::make_shared<stream_work>()};
-        (*stream)->work->device = current_device;
-        streams.push_back((*stream)->work);
+        *stream = new CUstream_st{make_stream(current_device)};
         return cudaSuccess;
     });
 }
@@ -401,7 +381,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     return api_call("cudaStreamDestroy").run_anyway([&] {
-        if ((uintptr_t)stream <= 2)
+        if (stream == nullptr)
             return cudaErrorInvalidResourceHandle;
         run_all(*stream->work);
         streams.erase(std::find(streams.begin(), streams.end(), stream->work));

@@ -109,7 +109,8 @@ struct stream_work {
 };
 typedef std::shared_ptr<stream_work> work_pointer;
 
-extern std::vector<work_pointer> streams; /* all but the default streams */
+extern std::vector<work_pointer> streams;
+work_pointer make_stream(int device);
 
 /* Returns the work of a device's default stream. */
 const work_pointer &default_work(int device);
@@ -122,7 +123,7 @@ void run_device(int device);
 /* Appends work to the stream. With SIMT_STREAMS=eager it runs at once. */
 void give_work(const work_pointer &stream, std::function<void()> work);
 
-/* Returns the work of a stream. Handles 0, 1 and 2 mean the current device's default stream. */
+/* Returns the work of a stream; of the current device's default stream for NULL. */
 const work_pointer &work_of(cudaStream_t stream);
 
 } // namespace simt
