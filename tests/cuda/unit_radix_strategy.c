@@ -116,22 +116,12 @@ static void the_larger_sample_fits_the_scratch(void **state)
     assert_int_equal(radix_repeats_sample(SIZE_MAX), 1 << 18);
 }
 
-static void a_sample_is_taken_where_it_decides(void **state)
-{
-    const struct radix_tuning *const tuning = &radix_tuning_default;
-    assert_true(radix_needs_sample(tuning, tuning->models_least, 8));
-    assert_false(radix_needs_sample(tuning, tuning->models_least - 1, 16));
-    assert_false(radix_needs_sample(tuning, tuning->models_least, 4));
-    assert_true(radix_needs_sample(tuning, tuning->values_least, 4));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_keys_has_its_strategy),
         cmocka_unit_test(items_that_share_keys_have_digits),
         cmocka_unit_test(the_larger_sample_fits_the_scratch),
-        cmocka_unit_test(a_sample_is_taken_where_it_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
