@@ -135,7 +135,7 @@ pass_unless_said 'a trace has rows for each device, and for the copies between t
 if [ -n "$is_simt" ]; then
     GPUSORT_SERVER= # does not get these environment variables
     unset LSAN_OPTIONS # jobs on devices that fail leave no memory behind
-    for order in SIMT_STREAMS=eager SIMT_ORDER=reverse SIMT_PEERS=0; do
+    for order in SIMT_STREAMS=eager SIMT_ORDER=2 SIMT_PEERS=0; do
         ok_output "with $order" "$up" -- env $order "$GPUSORT" "${sorts[@]}" "$in"
     done
     # The text, on the last devices, and twice the items need 300 KB. No device can hold two of them.

@@ -8,15 +8,15 @@
  * barriers runs as a plain loop on one stack.
  *
  * The order of threads exposes missing synchronization. When threads become ready together (at the
- * start, after a barrier, after a warp primitive), they are queued in the order that SIMT_ORDER
- * selects. In the random order, the next work of a warp may also come before or after the work of
- * the other warps. Blocks run in such an order too, because CUDA guarantees none. Shared memory is
- * filled with 0xa5 before each block.
+ * start, after a barrier, after a warp primitive), they are queued in a random order. The next work
+ * of a warp may also come before or after the work of the other warps. Blocks run in such an order
+ * too, because CUDA guarantees none. Shared memory is filled with 0xa5 before each block.
  *
  * If no thread can run, the waiting threads wait for threads that have ended or wait elsewhere.
  * Then the places where threads wait are reported, and the process aborts.
  */
 #include "simt_launch.h"
+#include "simt_state.h"
 
 #include <algorithm>
 #include <map>
@@ -51,8 +51,6 @@ constexpr unsigned char simt_poison = 0xa5;
 
 /* ---- the order of threads and blocks ---- */
 
-enum order_kind { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
-
 /* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016. */
 class random_source
 {
@@ -74,48 +72,17 @@ class random_source
     uint64_t state_ = 1;
 };
 
-struct simt_order {
-    order_kind kind;
-    uint64_t seed;
-};
-
-/* Returns the order of SIMT_ORDER, or random:1 if it is not set. Ends the process if it is invalid.
- */
-struct simt_order order_read()
-{
-    const char *text = getenv("SIMT_ORDER");
-    const std::string word = text == nullptr ? "random:1" : text;
-    char *end = nullptr;
-    if (word == "forward")
-        return {ORDER_FORWARD, 0};
-    if (word == "reverse")
-        return {ORDER_REVERSE, 0};
-    if (word.rfind("random:", 0) == 0 && word.size() > 7) {
-        const uint64_t seed = strtoull(word.c_str() + 7, &end, 10);
-        if (*end == '\0')
-            return {ORDER_RANDOM, seed};
-    }
-    fprintf(stderr, "simt: SIMT_ORDER is '%s', not forward, reverse or random:SEED\n",
-            word.c_str());
-    abort();
-}
-
 /* The order of `count` blocks. Block i of it is start + i * stride mod count; all are different,
  * because stride and count have no common divisor. */
 class block_order
 {
   public:
-    block_order(struct simt_order order, class random_source *dice, unsigned count) : count_(count)
+    block_order(class random_source *dice, unsigned count) : count_(count)
     {
-        if (order.kind == ORDER_REVERSE) {
-            start_ = count - 1;
-            stride_ = count - 1;
-        } else if (order.kind == ORDER_RANDOM) {
-            start_ = dice->below(count);
-            do
-                stride_ = 1 + dice->below(count);
-            while (std::gcd(stride_, count) != 1);
-        }
+        start_ = dice->below(count);
+        do
+            stride_ = 1 + dice->below(count);
+        while (std::gcd(stride_, count) != 1);
     }
     unsigned at(uint64_t i) const
     {
@@ -123,7 +90,7 @@ class block_order
     }
 
   private:
-    unsigned count_, start_ = 0, stride_ = 1;
+    unsigned count_, start_, stride_;
 };
 
 /* The ready threads, in the order in which they will run. A ring is large enough, because each
@@ -237,7 +204,6 @@ struct thread threads[max_threads];
 struct warp warps[max_warps];
 class ready_queue ready;
 class random_source dice;
-struct simt_order order;
 uint64_t launches = 0;
 
 const struct simt_kernel *kernel = nullptr; /* NULL: no kernel is running */
@@ -366,18 +332,13 @@ void run_others()
     fiber_switch(fiber_of(next));
 }
 
-/* Makes `count` threads ready, in an order among themselves. keep_place: they may run before the
- * threads that are ready already, so that one warp runs ahead of the others. */
-void make_ready(unsigned *list, unsigned count, bool keep_place)
+/* Makes `count` threads ready, in a random order. is_ahead: perhaps they run before the threads
+ * that are ready already, so that one warp runs ahead of the others. */
+void make_ready(unsigned *list, unsigned count, bool is_ahead)
 {
-    bool front = keep_place;
-    if (order.kind == ORDER_RANDOM) {
-        for (unsigned i = count; i > 1; i--)
-            std::swap(list[i - 1], list[dice.below(i)]);
-        front = keep_place && dice.below(2) == 0;
-    } else if (order.kind == ORDER_REVERSE) {
-        std::reverse(list, list + count);
-    }
+    for (unsigned i = count; i > 1; i--)
+        std::swap(list[i - 1], list[dice.below(i)]);
+    const bool front = is_ahead && dice.below(2) == 0;
     for (unsigned i = 0; i < count; i++) {
         if (front)
             ready.push_front(list[count - 1 - i]);
@@ -534,7 +495,7 @@ void run_block()
 void run_grid()
 {
     const unsigned blocks = gridDim.x;
-    const class block_order block_order(order, &dice, blocks);
+    const class block_order block_order(&dice, blocks);
     static class shared_poisoner shared_poisoner;
     for (unsigned i = 0; i < blocks; i++) {
         blockIdx = {block_order.at(i), 0, 0};
@@ -566,8 +527,7 @@ void simt_run_kernel(const struct simt_kernel &kernel_to_run)
 {
     if (launches == 0)
         catch_death();
-    order = order_read();
-    dice.seed(order.seed + launches++ * 0x10001);
+    dice.seed(simt::number_from("SIMT_ORDER", 1) + launches++ * 0x10001);
     /* Allocated with the exact size, so that AddressSanitizer notices accesses past the end. */
     if (kernel_to_run.dynamic_shared_bytes > 0 &&
         posix_memalign(&dynamic_shared, 1024, kernel_to_run.dynamic_shared_bytes) != 0)

@@ -24,7 +24,13 @@ namespace simt
 size_t number_from(const char *name, size_t otherwise)
 {
     const char *const text = getenv(name);
-    return text == nullptr ? otherwise : strtoull(text, nullptr, 10);
+    char *end = nullptr;
+    const size_t number = text == nullptr ? otherwise : strtoull(text, &end, 10);
+    if (end != nullptr && (end == text || *end != '\0')) {
+        fprintf(stderr, "simt: %s is '%s', not a number\n", name, text);
+        abort();
+    }
+    return number;
 }
 
 std::recursive_mutex device_lock;
