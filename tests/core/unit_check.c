@@ -280,39 +280,6 @@ static void test_text(void **state)
     free(text);
 }
 
-static void test_gathered_lines(void **state)
-{
-    const size_t bytes_most = 100 + CHECK_LINES_MAX * 300;
-    unsigned char *const text = malloc(bytes_most);
-    for (size_t i = 0; i < bytes_most; i++)
-        text[i] = (unsigned char)draw();
-    for (unsigned round = 0; round < 500; round++) {
-        struct check_lines lines;
-        const size_t count = draw() % (CHECK_LINES_MAX + 1), begin_of_all = draw() % 100;
-        const size_t most = round % 5 == 0 ? 300 : round % 5 == 1 ? 30 : 25;
-        uint64_t sum = 0;
-        size_t end = begin_of_all;
-        check_lines_start(&lines, begin_of_all);
-        for (size_t k = 0; k < count; k++) {
-            const size_t begin = end;
-            const uint64_t position = draw() >> (draw() % 2 ? 1 : 40);
-            end += draw() % most + 1;
-            check_lines_add(&lines, end, position);
-            sum += sum_of_text(position, text + begin, end - begin);
-        }
-        /* After the last lines, few bytes or none can be read. */
-        const size_t room = end + (round % 2 == 0 ? draw() % 40 : 0);
-        unsigned char *const exact = malloc(room);
-        memset(exact, 0xa5, room);
-        memcpy(exact, text, end);
-        const struct check_sum found = check_sum_lines(&lines, exact, room);
-        assert_int_equal(found.count, end - begin_of_all);
-        assert_int_equal(found.hash, sum);
-        free(exact);
-    }
-    free(text);
-}
-
 /* Keys that rise, stay the same and fall, for any number of lines. */
 static void test_line_items(void **state)
 {
@@ -412,9 +379,8 @@ int main(void)
         cmocka_unit_test(test_hash),           cmocka_unit_test(test_short_keys),
         cmocka_unit_test(test_exchanged_bits), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_order),          cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_text),           cmocka_unit_test(test_gathered_lines),
-        cmocka_unit_test(test_line_items),     cmocka_unit_test(test_keys_that_rise),
-        cmocka_unit_test(test_open_lines),
+        cmocka_unit_test(test_text),           cmocka_unit_test(test_line_items),
+        cmocka_unit_test(test_keys_that_rise), cmocka_unit_test(test_open_lines),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }
