@@ -131,18 +131,27 @@ static bool sort_all(const struct cuda_sort &sort, const struct radix_tuning &tu
     return passed;
 }
 
+/* Sorts the items by `sort_items`, and compares them with the results of std::sort. */
+template <typename K, typename F>
+static bool check_sort_with(const std::vector<K> &items, struct key_order order, size_t tile_size,
+                            struct error *error, F sort_items)
+{
+    struct cuda_sort sort;
+    bool passed = sort_open(&sort, items, tile_size, error);
+    sort.order = order;
+    passed = passed && sort_items(sort) && holds(sort, sorted_copy(order, items), error);
+    sort_close(&sort);
+    return passed;
+}
+
 template <typename K>
 static bool check_sort(const std::vector<K> &items, struct key_order order, size_t tile_size,
                        const struct radix_tuning &tuning, std::string *strategy,
                        struct error *error)
 {
-    struct cuda_sort sort;
-    bool passed = sort_open(&sort, items, tile_size, error);
-    sort.order = order;
-    passed = passed && sort_all(sort, tuning, strategy, error) &&
-             holds(sort, sorted_copy(order, items), error);
-    sort_close(&sort);
-    return passed;
+    return check_sort_with(items, order, tile_size, error, [&](const struct cuda_sort &sort) {
+        return sort_all(sort, tuning, strategy, error);
+    });
 }
 
 /* As check_sort(), by the strategy that is named. */
@@ -223,25 +232,19 @@ static bool check_payloads(size_t every, struct error *error)
     return true;
 }
 
-/* Only the highest BYTES bytes of a key vary. */
-template <unsigned BYTES>
-static uint64_t shape_high_bytes(size_t i, size_t)
-{
-    return random_bits(i) >> (64 - 8 * BYTES) << (64 - 8 * BYTES);
-}
-
-/* Keys of each number of bytes that vary, each of which is a pass, in several portions. */
+/* Keys of which only the highest bytes vary. Each of these is a pass, in several portions. */
 template <typename K>
 static bool check_passes(struct error *error)
 {
-    uint64_t (*const keys[])(size_t, size_t) = {
-        shape_high_bytes<1>, shape_high_bytes<2>, shape_high_bytes<3>, shape_high_bytes<4>,
-        shape_high_bytes<5>, shape_high_bytes<6>, shape_high_bytes<7>, shape_high_bytes<8>};
     std::string strategy;
-    for (unsigned i = 0; i < std::min(sizeof(K), sizeof(uint64_t)); i++)
-        if (!check_sort(make_items<K>(keys[i], key_order_identity(), i % 2 ? 41473 : 13825),
-                        key_order_identity(), 256, digits_tuning(), &strategy, error))
+    for (unsigned bytes = 1; bytes <= std::min(sizeof(K), sizeof(uint64_t)); bytes++) {
+        std::vector<K> items(bytes % 2 ? 13825 : 41473);
+        const unsigned rest = 64 - 8 * bytes;
+        for (size_t i = 0; i < items.size(); i++)
+            items[i] = item_of<K>(key_order_identity(), random_bits(i) >> rest << rest, 7 + i);
+        if (!check_sort(items, key_order_identity(), 256, digits_tuning(), &strategy, error))
             return false;
+    }
     return true;
 }
 
@@ -452,14 +455,12 @@ template <typename K>
 static bool check_counted(uint64_t (*key)(size_t, size_t), struct key_order order, size_t count,
                           size_t shared_most, struct error *error)
 {
-    const std::vector<K> items = make_items<K>(key, order, count);
-    struct cuda_sort sort;
-    bool passed = sort_open(&sort, items, 4096, error);
-    sort.order = order;
-    passed = passed && counting_sort(&sort, shared_most, error) &&
-             check(cudaDeviceSynchronize(), error) && holds(sort, sorted_copy(order, items), error);
-    sort_close(&sort);
-    return passed || error_set(error, "%zu keys, %zu bytes of shared memory", count, shared_most);
+    return check_sort_with(make_items<K>(key, order, count), order, 4096, error,
+                           [&](const struct cuda_sort &sort) {
+                               return counting_sort(&sort, shared_most, error) &&
+                                      check(cudaDeviceSynchronize(), error);
+                           }) ||
+           error_set(error, "%zu keys, %zu bytes of shared memory", count, shared_most);
 }
 
 /* Sorts counts around the keys that a lane, a warp and a block read at a time; and more keys of one
