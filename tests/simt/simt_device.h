@@ -279,17 +279,15 @@ inline int __ffsll(long long x)
     return __builtin_ffsll(x);
 }
 
-/* Nibble i of the selector selects byte i of the result from the 8 bytes of high:low. */
+/* Nibble i of the selector, from 0 to 7, selects byte i of the result from the 8 bytes of high:low.
+ */
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
 {
     const uint64_t bytes = (uint64_t)high << 32 | low;
     unsigned result = 0;
     for (unsigned i = 0; i < 4; i++) {
-        const unsigned nibble = selector >> 4 * i & 15;
-        unsigned byte = (unsigned)(bytes >> 8 * (nibble & 7) & 0xff);
-        if (nibble & 8)
-            byte = byte & 0x80 ? 0xff : 0;
-        result |= byte << 8 * i;
+        const unsigned position = selector >> 4 * i & 7;
+        result |= (unsigned)(bytes >> 8 * position & 0xff) << 8 * i;
     }
     return result;
 }
@@ -323,26 +321,20 @@ inline long long __double_as_longlong(double x)
     return bits;
 }
 
-/* ---- min and max, with CUDA's overloads for mixed signs ---- */
+/* ---- min and max, which CUDA has for mixed signs, too ---- */
 
-#define SIMT_MIN_MAX(result, type_a, type_b)                                                       \
-    constexpr result min(type_a a, type_b b)                                                       \
-    {                                                                                              \
-        return (result)a < (result)b ? (result)a : (result)b;                                      \
-    }                                                                                              \
-    constexpr result max(type_a a, type_b b)                                                       \
-    {                                                                                              \
-        return (result)a > (result)b ? (result)a : (result)b;                                      \
-    }
-#define SIMT_MIN_MAX_INTEGER(type)                                                                 \
-    SIMT_MIN_MAX(type, type, type)                                                                 \
-    SIMT_MIN_MAX(unsigned type, unsigned type, unsigned type)                                      \
-    SIMT_MIN_MAX(unsigned type, type, unsigned type)                                               \
-    SIMT_MIN_MAX(unsigned type, unsigned type, type)
-SIMT_MIN_MAX_INTEGER(int)
-SIMT_MIN_MAX_INTEGER(long)
-SIMT_MIN_MAX_INTEGER(long long)
-#undef SIMT_MIN_MAX_INTEGER
-#undef SIMT_MIN_MAX
+template <class A, class B>
+constexpr std::common_type_t<A, B> min(A a, B b)
+{
+    const std::common_type_t<A, B> x = a, y = b;
+    return x < y ? x : y;
+}
+
+template <class A, class B>
+constexpr std::common_type_t<A, B> max(A a, B b)
+{
+    const std::common_type_t<A, B> x = a, y = b;
+    return x < y ? y : x;
+}
 
 #endif

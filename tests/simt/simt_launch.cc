@@ -4,9 +4,6 @@
  *   queue of ready threads --> one runs until it reaches a barrier, a warp primitive or its end
  *   --> the next one ... --> the last one to arrive makes the waiting threads ready again
  *
- * A thread gets a stack when it first runs, and passes it on when it ends. So a kernel without
- * barriers runs as a plain loop on one stack.
- *
  * The order of threads exposes missing synchronization. When threads become ready together (at the
  * start, after a barrier, after a warp primitive), they are queued in a random order. The next work
  * of a warp may also come before or after the work of the other warps. Blocks run in such an order
@@ -186,7 +183,6 @@ class shared_poisoner
 enum thread_state { THREAD_READY, THREAD_AT_BARRIER, THREAD_AT_WARP, THREAD_ENDED };
 
 struct thread {
-    struct fiber *fiber; /* NULL until the thread first runs */
     thread_state state;
     uint3 index;
     simt_site site; /* where it waits */
@@ -306,17 +302,6 @@ void set_running(unsigned thread)
     threadIdx = threads[thread].index;
 }
 
-void run_round();
-
-/* Returns the fiber to run `next` on. */
-struct fiber *fiber_of(unsigned next)
-{
-    struct thread &thread = threads[next];
-    if (thread.fiber == nullptr)
-        thread.fiber = fiber_take(run_round);
-    return thread.fiber;
-}
-
 unsigned next_ready()
 {
     if (ready.is_empty())
@@ -329,7 +314,7 @@ void run_others()
 {
     const unsigned next = next_ready();
     set_running(next);
-    fiber_switch(fiber_of(next));
+    fiber_switch(next);
 }
 
 /* Makes `count` threads ready, in a random order. is_ahead: perhaps they run before the threads
@@ -453,22 +438,17 @@ void barrier_release()
 }
 
 /* The body of every fiber: one thread of the block, from start to end. */
-void run_round()
+unsigned run_round()
 {
     kernel->run_thread();
     threads[running].state = THREAD_ENDED;
     ended++;
     warp_end_lane(running);
-    if (ended == thread_count) {
-        fiber_return();
-        return;
-    }
+    if (ended == thread_count)
+        return fiber_max;
     const unsigned next = next_ready();
     set_running(next);
-    if (threads[next].fiber == nullptr)
-        threads[next].fiber = fiber_current();
-    else
-        fiber_retire(threads[next].fiber);
+    return next;
 }
 
 void run_block()
@@ -476,7 +456,6 @@ void run_block()
     ended = at_barrier = 0;
     barrier_true = 0;
     for (unsigned t = 0; t < thread_count; t++) {
-        threads[t].fiber = nullptr;
         threads[t].index = {t, 0, 0};
         thread_list[t] = t;
     }
@@ -487,7 +466,7 @@ void run_block()
     make_ready(thread_list, thread_count, false);
     const unsigned first = ready.pop_front();
     set_running(first);
-    fiber_run(fiber_of(first));
+    fiber_run(run_round, first);
 }
 
 /* ---- the grid ---- */
