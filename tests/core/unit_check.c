@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_check.c - the sums and the order checks of the proof of output, against loops over single
- * keys and bytes.
+ * keys and lines. The sums of text are not here: a sort of lines fails if those of its input and
+ * its output differ, which other functions compute.
  */
 #include "core/check/check.h"
 #include "core/check/check_kernels.h"
@@ -249,37 +250,6 @@ static void test_pieces(void **state)
     }
 }
 
-static uint64_t sum_of_text(uint64_t position, const unsigned char *text, size_t bytes)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < bytes; i++)
-        sum +=
-            ((uint64_t)text[i] << 8 * ((position + i) % 8)) * check_text_factor((position + i) / 8);
-    return sum;
-}
-
-static void test_text(void **state)
-{
-    unsigned char *const text = malloc(KEYS_BYTES);
-    for (size_t i = 0; i < KEYS_BYTES; i++)
-        text[i] = (unsigned char)draw();
-    for (unsigned round = 0; round < 500; round++) {
-        const size_t begin = draw() % 40, bytes = draw() % (KEYS_BYTES - begin);
-        const size_t cut = bytes > 0 ? draw() % bytes : 0;
-        const uint64_t position = draw() % 3 == 0 ? draw() % 9 : draw() >> 20;
-        const uint64_t sum = sum_of_text(position, text + begin, bytes);
-        assert_int_equal(check_sum_text(position, text + begin, bytes), sum);
-        assert_int_equal(check_sum_text(position, text + begin, cut) +
-                             check_sum_text(position + cut, text + begin + cut, bytes - cut),
-                         sum);
-    }
-    for (size_t bytes = 1; bytes <= CHECK_LINE_BYTES; bytes++)
-        for (uint64_t position = 0; position < 24; position++)
-            assert_int_equal(check_sum_line(position, text + 3, bytes, CHECK_LINE_SLACK),
-                             sum_of_text(position, text + 3, bytes));
-    free(text);
-}
-
 /* Keys that rise, stay the same and fall, for any number of lines. */
 static void test_line_items(void **state)
 {
@@ -379,8 +349,8 @@ int main(void)
         cmocka_unit_test(test_hash),           cmocka_unit_test(test_short_keys),
         cmocka_unit_test(test_exchanged_bits), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_order),          cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_text),           cmocka_unit_test(test_line_items),
-        cmocka_unit_test(test_keys_that_rise), cmocka_unit_test(test_open_lines),
+        cmocka_unit_test(test_line_items),     cmocka_unit_test(test_keys_that_rise),
+        cmocka_unit_test(test_open_lines),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }
