@@ -73,9 +73,6 @@ struct simt_site {
     }
 };
 
-/* How a block barrier combines the predicates of its threads. */
-enum simt_barrier { SIMT_BARRIER_COUNT, SIMT_BARRIER_OR };
-
 enum simt_warp_kind { SIMT_WARP_SYNC, SIMT_WARP_SHUFFLE, SIMT_WARP_BALLOT, SIMT_WARP_MATCH };
 
 /* The argument of a lane of a warp primitive, up to 16 bytes. It consists of whole words, so that
@@ -84,8 +81,8 @@ struct simt_value {
     uint64_t words[2];
 };
 
-/* Waits for all threads of the block. Returns the combined predicates. */
-int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site);
+/* Waits for all threads of the block. Returns how many of their predicates are true. */
+int simt_block_barrier(bool predicate, simt_site site);
 
 /* Waits for all living lanes of the warp. Returns, for a shuffle, the value of source_lane; for a
  * ballot or a match, the mask as the first word. `mask` must be that of all lanes. */
@@ -108,17 +105,17 @@ void *simt_dynamic_shared();
 
 inline void __syncthreads(SIMT_SITE_PARAMETER)
 {
-    simt_block_barrier(SIMT_BARRIER_COUNT, false, site);
+    simt_block_barrier(false, site);
 }
 
 inline int __syncthreads_count(int predicate, SIMT_SITE_PARAMETER)
 {
-    return simt_block_barrier(SIMT_BARRIER_COUNT, predicate != 0, site);
+    return simt_block_barrier(predicate != 0, site);
 }
 
 inline int __syncthreads_or(int predicate, SIMT_SITE_PARAMETER)
 {
-    return simt_block_barrier(SIMT_BARRIER_OR, predicate != 0, site);
+    return simt_block_barrier(predicate != 0, site) > 0;
 }
 
 inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_SITE_PARAMETER)

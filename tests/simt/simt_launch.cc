@@ -14,6 +14,7 @@
  */
 #include "simt_launch.h"
 #include "simt_state.h"
+#include "tests/random_next.h"
 
 #include <algorithm>
 #include <map>
@@ -48,47 +49,13 @@ constexpr unsigned char simt_poison = 0xa5;
 
 /* ---- the order of threads and blocks ---- */
 
-/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016. */
-class random_source
+uint64_t dice;
+
+/* Returns a random number below n, which is at least 1. */
+unsigned dice_below(unsigned n)
 {
-  public:
-    void seed(uint64_t seed)
-    {
-        state_ = (seed + 1) * 0x9e3779b97f4a7c15u | 1;
-    }
-    /* Returns a number below n, which is at least 1. */
-    unsigned below(unsigned n)
-    {
-        state_ ^= state_ >> 12;
-        state_ ^= state_ << 25;
-        state_ ^= state_ >> 27;
-        return (unsigned)((state_ * 0x2545f4914f6cdd1du >> 32) * n >> 32);
-    }
-
-  private:
-    uint64_t state_ = 1;
-};
-
-/* The order of `count` blocks. Block i of it is start + i * stride mod count; all are different,
- * because stride and count have no common divisor. */
-class block_order
-{
-  public:
-    block_order(class random_source *dice, unsigned count) : count_(count)
-    {
-        start_ = dice->below(count);
-        do
-            stride_ = 1 + dice->below(count);
-        while (std::gcd(stride_, count) != 1);
-    }
-    unsigned at(uint64_t i) const
-    {
-        return (unsigned)((start_ + i * stride_) % count_);
-    }
-
-  private:
-    unsigned count_, start_, stride_;
-};
+    return (unsigned)((random_next(&dice) >> 32) * n >> 32);
+}
 
 /* The ready threads, in the order in which they will run. A ring is large enough, because each
  * thread is in it at most once. */
@@ -199,7 +166,6 @@ struct warp {
 struct thread threads[max_threads];
 struct warp warps[max_warps];
 class ready_queue ready;
-class random_source dice;
 uint64_t launches = 0;
 
 const struct simt_kernel *kernel = nullptr; /* NULL: no kernel is running */
@@ -322,8 +288,8 @@ void run_others()
 void make_ready(unsigned *list, unsigned count, bool is_ahead)
 {
     for (unsigned i = count; i > 1; i--)
-        std::swap(list[i - 1], list[dice.below(i)]);
-    const bool front = is_ahead && dice.below(2) == 0;
+        std::swap(list[i - 1], list[dice_below(i)]);
+    const bool front = is_ahead && dice_below(2) == 0;
     for (unsigned i = 0; i < count; i++) {
         if (front)
             ready.push_front(list[count - 1 - i]);
@@ -473,11 +439,16 @@ void run_block()
 
 void run_grid()
 {
-    const unsigned blocks = gridDim.x;
-    const class block_order block_order(&dice, blocks);
+    /* Block i of the order is start + i * stride mod blocks. All are different, because stride and
+     * blocks have no common divisor. */
+    const unsigned blocks = gridDim.x, start = dice_below(blocks);
+    unsigned stride;
+    do
+        stride = 1 + dice_below(blocks);
+    while (std::gcd(stride, blocks) != 1);
     static class shared_poisoner shared_poisoner;
-    for (unsigned i = 0; i < blocks; i++) {
-        blockIdx = {block_order.at(i), 0, 0};
+    for (uint64_t i = 0; i < blocks; i++) {
+        blockIdx = {(unsigned)((start + i * stride) % blocks), 0, 0};
         shared_poisoner.before_block(dynamic_shared, kernel->dynamic_shared_bytes);
         run_block();
         shared_poisoner.after_block(kernel->function);
@@ -506,7 +477,7 @@ void simt_run_kernel(const struct simt_kernel &kernel_to_run)
 {
     if (launches == 0)
         catch_death();
-    dice.seed(simt::number_from("SIMT_ORDER", 1) + launches++ * 0x10001);
+    dice = simt::number_from("SIMT_ORDER", 1) + launches++ * 0x10001;
     /* Allocated with the exact size, so that AddressSanitizer notices accesses past the end. */
     if (kernel_to_run.dynamic_shared_bytes > 0 &&
         posix_memalign(&dynamic_shared, 1024, kernel_to_run.dynamic_shared_bytes) != 0)
@@ -522,7 +493,7 @@ void simt_run_kernel(const struct simt_kernel &kernel_to_run)
     dynamic_shared = nullptr;
 }
 
-int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site)
+int simt_block_barrier(bool predicate, simt_site site)
 {
     threads[running].state = THREAD_AT_BARRIER;
     threads[running].site = site;
@@ -531,7 +502,7 @@ int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site)
         barrier_release();
     run_others();
     /* No thread can complete the next barrier before this thread has reached it. */
-    return kind == SIMT_BARRIER_OR ? barrier_result > 0 : barrier_result;
+    return barrier_result;
 }
 
 simt_value simt_warp_meet(simt_warp_kind kind, unsigned mask, simt_value value,

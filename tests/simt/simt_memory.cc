@@ -35,15 +35,15 @@ class ranges
     {
         bytes_at_[key(pointer)] = bytes;
     }
-    /* Drops the range that begins at `pointer` and returns its size; false if there is none. */
-    bool remove(const void *pointer, size_t *bytes)
+    /* Drops the range that begins at `pointer` and returns its size; 0 if there is none. */
+    size_t remove(const void *pointer)
     {
         const auto found = bytes_at_.find(key(pointer));
         if (found == bytes_at_.end())
-            return false;
-        *bytes = found->second;
+            return 0;
+        const size_t bytes = found->second;
         bytes_at_.erase(found);
-        return true;
+        return bytes;
     }
     bool contains(const void *pointer, size_t bytes) const
     {
@@ -166,44 +166,6 @@ void run_devices()
         run_device(device);
 }
 
-cudaError_t allocate_host(void **pointer, size_t bytes)
-{
-    *pointer = nullptr;
-    if (bytes == 0)
-        return cudaSuccess;
-    if (posix_memalign(pointer, 4096, bytes) != 0)
-        return cudaErrorMemoryAllocation;
-    memset(*pointer, poison, bytes);
-    pinned_ranges.add(*pointer, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t allocate_device(void **pointer, size_t bytes)
-{
-    *pointer = nullptr;
-    if (bytes == 0)
-        return cudaSuccess;
-    if (!has_room(current_device, bytes) || posix_memalign(pointer, device_alignment, bytes) != 0)
-        return cudaErrorMemoryAllocation;
-    memset(*pointer, poison, bytes);
-    devices[current_device].allocated.add(*pointer, bytes);
-    devices[current_device].bytes_used += bytes;
-    return cudaSuccess;
-}
-
-cudaError_t release_device(void *pointer)
-{
-    size_t bytes;
-    if (pointer == nullptr)
-        return cudaSuccess;
-    const int device = device_of(pointer, 1);
-    if (device < 0 || !devices[device].allocated.remove(pointer, &bytes))
-        return cudaErrorInvalidValue;
-    devices[device].bytes_used -= bytes;
-    free(pointer);
-    return cudaSuccess;
-}
-
 } // namespace
 
 bool simt_is_foreign(const void *argument, size_t bytes, cudaStream_t stream)
@@ -276,13 +238,13 @@ void *pointer_of(CUdeviceptr address)
 /* Lets the user of a range use what it has access to, from its beginning. */
 void update_access(const reservation &range)
 {
-    size_t bytes = 0, old_bytes;
+    size_t bytes = 0;
     for (const auto &[address, mapped] : range.mappings)
         if (address == range.begin + bytes && mapped.is_accessible)
             bytes += mapped.memory->bytes;
     if (range.user < 0)
         return;
-    (void)devices[range.user].allocated.remove(pointer_of(range.begin), &old_bytes);
+    (void)devices[range.user].allocated.remove(pointer_of(range.begin));
     if (bytes > 0)
         devices[range.user].allocated.add(pointer_of(range.begin), bytes);
 }
@@ -444,32 +406,55 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
     return api_call("cudaMalloc", cudaErrorMemoryAllocation).run([&] {
-        return allocate_device(pointer, bytes);
+        *pointer = nullptr;
+        if (bytes == 0)
+            return cudaSuccess;
+        if (!has_room(current_device, bytes) ||
+            posix_memalign(pointer, device_alignment, bytes) != 0)
+            return cudaErrorMemoryAllocation;
+        memset(*pointer, poison, bytes);
+        devices[current_device].allocated.add(*pointer, bytes);
+        devices[current_device].bytes_used += bytes;
+        return cudaSuccess;
     });
 }
 
 cudaError_t cudaFree(void *pointer)
 {
     return api_call("cudaFree").run_anyway([&] {
-        if (device_of(pointer, 1) >= 0)
-            run_device(device_of(pointer, 1));
-        return release_device(pointer);
+        const int device = device_of(pointer, 1);
+        if (pointer == nullptr)
+            return cudaSuccess;
+        if (device < 0)
+            return cudaErrorInvalidValue;
+        run_device(device);
+        const size_t bytes = devices[device].allocated.remove(pointer);
+        devices[device].bytes_used -= bytes;
+        if (bytes > 0)
+            free(pointer);
+        return bytes > 0 ? cudaSuccess : cudaErrorInvalidValue;
     });
 }
 
 cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 {
     return api_call("cudaMallocHost", cudaErrorMemoryAllocation).run([&] {
-        return allocate_host(pointer, bytes);
+        *pointer = nullptr;
+        if (bytes == 0)
+            return cudaSuccess;
+        if (posix_memalign(pointer, 4096, bytes) != 0)
+            return cudaErrorMemoryAllocation;
+        memset(*pointer, poison, bytes);
+        pinned_ranges.add(*pointer, bytes);
+        return cudaSuccess;
     });
 }
 
 cudaError_t cudaFreeHost(void *pointer)
 {
     return api_call("cudaFreeHost").run_anyway([&] {
-        size_t bytes;
         run_devices();
-        if (pointer != nullptr && !pinned_ranges.remove(pointer, &bytes))
+        if (pointer != nullptr && pinned_ranges.remove(pointer) == 0)
             return cudaErrorInvalidValue;
         free(pointer);
         return cudaSuccess;
@@ -491,22 +476,8 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned)
 cudaError_t cudaHostUnregister(void *pointer)
 {
     return api_call("cudaHostUnregister").run_anyway([&] {
-        size_t bytes;
         run_devices();
-        return pinned_ranges.remove(pointer, &bytes) ? cudaSuccess
-                                                     : cudaErrorHostMemoryNotRegistered;
-    });
-}
-
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind wanted)
-{
-    return api_call("cudaMemcpy").run([&] {
-        cudaMemcpyKind kind;
-        if (const cudaError_t error = check_copy(current_device, to, from, bytes, wanted, &kind))
-            return error;
-        run_all(*default_work(current_device));
-        copy_bytes(to, from, bytes);
-        return cudaSuccess;
+        return pinned_ranges.remove(pointer) > 0 ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
     });
 }
 
@@ -526,6 +497,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
             run_all(*work);
         return cudaSuccess;
     });
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+    return error != cudaSuccess ? error : cudaStreamSynchronize(nullptr);
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,

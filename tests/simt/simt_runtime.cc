@@ -34,7 +34,7 @@ size_t number_from(const char *name, size_t otherwise)
 }
 
 std::recursive_mutex device_lock;
-thread_local cudaError_t last_error = cudaSuccess;
+static thread_local cudaError_t last_error = cudaSuccess;
 
 cudaError_t remember(cudaError_t error)
 {
@@ -48,35 +48,28 @@ cudaError_t remember(cudaError_t error)
 namespace
 {
 
-/* Counts the calls of each function. Writes SIMT_CALLS at exit. */
-class call_counts
-{
-  public:
-    unsigned long add(const std::string &name)
-    {
-        return ++counts_[name];
-    }
+/* The number of calls of each function. Writes SIMT_CALLS at exit. */
+struct call_counts {
+    std::map<std::string, unsigned long> of;
+
     ~call_counts()
     {
         const char *path = getenv("SIMT_CALLS");
         FILE *file = path == nullptr ? nullptr : fopen(path, "w");
         if (file == nullptr)
             return;
-        for (const auto &[name, count] : counts_)
+        for (const auto &[name, count] : of)
             fprintf(file, "%s %lu\n", name.c_str(), count);
         fclose(file);
     }
-
-  private:
-    std::map<std::string, unsigned long> counts_;
-};
-call_counts calls_counted;
+} calls;
 
 } // namespace
 
-unsigned long count_call(const std::string &name)
+/* Counts a call for SIMT_CALLS. Returns the number of calls so far. */
+static unsigned long count_call(const std::string &name)
 {
-    return calls_counted.add(name);
+    return ++calls.of[name];
 }
 
 static std::set<int> lost_devices;
@@ -157,7 +150,9 @@ int device_count()
     return count;
 }
 
-size_t number_of_device(const char *name, int device, size_t otherwise)
+/* Returns the device's number in the list in the environment variable `name`, whose last number is
+ * for the other devices; `otherwise` if that is not set. */
+static size_t number_of_device(const char *name, int device, size_t otherwise)
 {
     size_t number = otherwise;
     const char *text = getenv(name);
@@ -176,16 +171,16 @@ size_t device_bytes_total(int device)
 
 /* ---- streams ---- */
 
-std::vector<work_pointer> streams;
+static std::vector<work_pointer> streams;
 
-work_pointer make_stream(int device)
+static work_pointer make_stream(int device)
 {
     streams.push_back(std::make_shared<stream_work>());
     streams.back()->device = device;
     return streams.back();
 }
 
-const work_pointer &default_work(int device)
+static const work_pointer &default_work(int device)
 {
     static std::map<int, work_pointer> works;
     work_pointer &work = works[device];
@@ -257,11 +252,6 @@ constexpr int multiprocessors = 4, l2_cache_bytes = 1 << 20;
 int capability()
 {
     return static_cast<int>(number_from("SIMT_CAPABILITY", 90));
-}
-
-int compute_mode()
-{
-    return static_cast<int>(number_from("SIMT_COMPUTE_MODE", cudaComputeModeDefault));
 }
 
 int max_shared_optin_bytes(int device)
@@ -340,10 +330,11 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     return api_call("cudaDeviceGetAttribute").run_without_device([&] {
         if (!is_device(device))
             return cudaErrorInvalidDevice;
+        const int mode = static_cast<int>(number_from("SIMT_COMPUTE_MODE", cudaComputeModeDefault));
         *value = attribute == cudaDevAttrMultiProcessorCount      ? multiprocessors
                  : attribute == cudaDevAttrComputeCapabilityMajor ? capability() / 10
                  : attribute == cudaDevAttrComputeCapabilityMinor ? capability() % 10
-                 : attribute == cudaDevAttrComputeMode            ? compute_mode()
+                 : attribute == cudaDevAttrComputeMode            ? mode
                                                                   : max_shared_optin_bytes(device);
         return cudaSuccess;
     });
@@ -370,11 +361,6 @@ struct CUevent_st {
     int device;
     std::shared_ptr<simt_event_record> record; /* NULL: never recorded */
 };
-
-static bool is_reached(const simt_event_record &record)
-{
-    return record.stream->done >= record.position;
-}
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
@@ -453,8 +439,9 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
     return api_call("cudaEventElapsedTime").run([&] {
         if (start->record == nullptr || end->record == nullptr || start->device != end->device)
             return cudaErrorInvalidResourceHandle;
-        if (!is_reached(*start->record) || !is_reached(*end->record))
-            return cudaErrorNotReady;
+        for (const auto &record : {start->record, end->record})
+            if (record->stream->done < record->position)
+                return cudaErrorNotReady;
         const std::chrono::duration<float, std::milli> took =
             end->record->time - start->record->time;
         *milliseconds = took.count();
@@ -523,12 +510,6 @@ namespace
 /* The dynamic shared memory that cudaFuncSetAttribute allowed for each kernel of a device. */
 std::map<std::pair<int, const void *>, int> shared_bytes_allowed;
 
-int shared_limit(const void *kernel)
-{
-    const auto found = shared_bytes_allowed.find({current_device, kernel});
-    return found == shared_bytes_allowed.end() ? max_shared_bytes : found->second;
-}
-
 /* Grids and blocks have one dimension. */
 bool is_valid_grid(const dim3 &grid, const dim3 &block)
 {
@@ -538,12 +519,12 @@ bool is_valid_grid(const dim3 &grid, const dim3 &block)
 
 cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel)
 {
+    const auto found = shared_bytes_allowed.find({current_device, kernel});
+    const int allowed = found == shared_bytes_allowed.end() ? max_shared_bytes : found->second;
     if (!is_valid_grid(config.gridDim, config.blockDim) ||
         config.dynamicSmemBytes > (size_t)max_shared_optin_bytes(current_device))
         return cudaErrorInvalidConfiguration;
-    if (config.dynamicSmemBytes > (size_t)shared_limit(kernel))
-        return cudaErrorInvalidValue;
-    return cudaSuccess;
+    return config.dynamicSmemBytes > (size_t)allowed ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 } // namespace
