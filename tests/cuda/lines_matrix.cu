@@ -195,12 +195,6 @@ static bool check_text(const struct matrix_order &row, const std::string &text, 
     return passed || error_set(error, "%s, %zu bytes", row.name, text.size());
 }
 
-static void print_claim(struct tap_output *tap, bool passed, const char *order, const char *what,
-                        const struct error &error)
-{
-    tap_claim(tap, passed, (std::string(order) + ": " + what).c_str(), error);
-}
-
 static void check_spellings(const struct matrix_order &row, const struct spelling &spelling,
                             size_t lines, struct tap_output *tap)
 {
@@ -212,7 +206,7 @@ static void check_spellings(const struct matrix_order &row, const struct spellin
     const bool is_strict_part = row.key.kind == LINE_STRICT && !line_key_is_whole(&row.key);
     if (spelling.is_ordinary && !is_strict_part && flagged > 0)
         passed = error_set(&error, "%zu lines are left to the host", flagged);
-    print_claim(tap, passed, row.name, spelling.name, error);
+    tap_claim(tap, passed, (std::string(row.name) + ": " + spelling.name).c_str(), error);
 }
 
 /* Texts whose lines are at odd positions of the tiles; orders take turns with them, if texts are to
@@ -245,7 +239,7 @@ static void check_edges(const struct matrix_order &row, size_t lines, struct tap
     texts.push_back(long_line + end + end + long_line + ".5" + end);
     for (size_t i = (size_t)(&row - orders) % turns; passed && i < texts.size(); i += turns)
         passed = check_text(row, texts[i], &flagged, &error);
-    print_claim(tap, passed, row.name, "edges of tiles", error);
+    tap_claim(tap, passed, (std::string(row.name) + ": edges of tiles").c_str(), error);
 }
 
 /* ---- the output: texts ---- */
