@@ -392,6 +392,7 @@ static uint64_t shape_shared(size_t i, size_t)
     return random_bits(~(random_bits(i) % 2501));
 }
 
+/* The first three kinds in all orders, the others in one. */
 template <typename K>
 static bool check_choice(struct error *error)
 {
@@ -412,14 +413,17 @@ static bool check_choice(struct error *error)
         {shape_two_values, "count", "count", "digits"},
         {shape_shared, "digits", "models", "digits"},
     };
-    for (const struct key_order &order : orders_of<K>())
-        for (const auto &choice : choices)
-            if (!check_sort_by(sizeof(K) == 4   ? choice.of_4
-                               : sizeof(K) == 8 ? choice.of_8
-                                                : choice.of_16,
-                               make_items<K>(choice.key, order, 30011), order, small_tuning(),
+    const std::vector<struct key_order> orders = orders_of<K>();
+    for (const struct key_order &order : orders) {
+        const bool is_last = &order == &orders.back();
+        for (size_t i = 0; i < (is_last ? std::size(choices) : 3); i++)
+            if (!check_sort_by(sizeof(K) == 4   ? choices[i].of_4
+                               : sizeof(K) == 8 ? choices[i].of_8
+                                                : choices[i].of_16,
+                               make_items<K>(choices[i].key, order, 30011), order, small_tuning(),
                                error))
                 return false;
+    }
     return true;
 }
 
