@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_check.c - the sums and the order checks of the proof of output, against loops over single
- * keys and bytes.
+ * keys and lines. The sums of text are not here: a sort of lines fails if those of its input and
+ * its output differ, which other functions compute.
  */
 #include "core/check/check.h"
 #include "core/check/check_kernels.h"
@@ -154,63 +155,46 @@ static void test_pairs(void **state)
     }
 }
 
-/* Blocks of equal keys, which are not checked key by key, and blocks in which one key differs. */
-static void test_equal_keys(void **state)
-{
-    const struct key_order order = key_order_identity();
-    unsigned char *const keys = malloc(KEYS_BYTES);
-    for (unsigned width = 1; width <= 8; width *= 2) {
-        const size_t count = KEYS_BYTES / width;
-        const uint64_t greater = UINT64_MAX, less = 0;
-        memset(keys, 5, KEYS_BYTES);
-        assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
-        assert_int_equal(find_disorder(width, order, &less, keys, count), count);
-        assert_int_equal(find_disorder(width, order, &greater, keys, count), 0);
-        for (size_t i = 0; i < count; i += 1 + i / 3) {
-            memset(keys + i * width, 4, width);
-            assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
-            assert_int_equal(find_disorder(width, order, NULL, keys, count), i > 0 ? i : count);
-            memset(keys + i * width, 6, width);
-            assert_int_equal(find_disorder(width, order, NULL, keys, count),
-                             i + 1 < count ? i + 1 : count);
-            memset(keys + i * width, 5, width);
-        }
-    }
-    free(keys);
-}
-
-static void fill_sorted(unsigned char *keys, size_t count, unsigned width, struct key_order order)
+/* Fills an array with rising keys, or with one key in the middle of them. Blocks of equal keys are
+ * not checked key by key. */
+static void fill(unsigned char *keys, size_t count, unsigned width, struct key_order order,
+                 bool are_equal)
 {
     for (size_t i = 0; i < count; i++) {
-        const uint64_t step = (key_bits_mask(8 * width) / count + 1) * i;
-        const uint64_t ordered = step < key_bits_mask(8 * width) ? step : key_bits_mask(8 * width);
-        const uint64_t stored = key_order_decode(order, 8 * width, ordered);
+        const uint64_t all = key_bits_mask(8 * width), rank = are_equal ? count / 2 : i;
+        const uint64_t step = (all / count + 1) * rank;
+        const uint64_t stored = key_order_decode(order, 8 * width, step < all ? step : all);
         memcpy(keys + i * width, &stored, width);
     }
 }
 
-/* Sorted keys have no disorder. If one is replaced by the least key, or exchanged with the key
- * before it, disorder is found at its position. */
-static void check_order(unsigned width, struct key_order order, size_t count)
+/* Sorted keys have no disorder. If one is replaced by the least or the greatest key, or exchanged
+ * with the key before it, disorder is found at its position, or at the next one. */
+static void check_order(unsigned width, struct key_order order, size_t count, bool are_equal)
 {
     unsigned char *const keys = calloc(count, width);
-    fill_sorted(keys, count, width, order);
+    const uint64_t least = key_order_decode(order, 8 * width, 0);
+    const uint64_t greatest = key_order_decode(order, 8 * width, key_bits_mask(8 * width));
+    fill(keys, count, width, order, are_equal);
     assert_int_equal(find_disorder(width, order, NULL, keys, count), count);
     for (size_t i = 1; i < count; i += 1 + i / 5) {
-        const uint64_t kept = load(keys, i, width), least = key_order_decode(order, 8 * width, 0);
-        const uint64_t before = key_order_encode(order, 8 * width, load(keys, i - 1, width));
-        memcpy(keys + i * width, &least, width);
-        assert_int_equal(find_disorder(width, order, NULL, keys, count), before > 0 ? i : count);
-        assert_int_equal(
-            find_disorder(width, order, keys + (i - 1) * width, keys + i * width, count - i),
-            before > 0 ? 0 : count - i);
-        const uint64_t previous = load(keys, i - 1, width);
-        memcpy(keys + i * width, &previous, width);
-        memcpy(keys + (i - 1) * width, &kept, width);
+        unsigned char *const key = keys + i * width, *const before = key - width;
+        const uint64_t kept = load(keys, i, width), previous = load(keys, i - 1, width);
+        const bool falls = previous != least;
+        const bool rises = i + 1 < count && load(keys, i + 1, width) != greatest;
+        memcpy(key, &least, width);
+        assert_int_equal(find_disorder(width, order, NULL, keys, count), falls ? i : count);
+        assert_int_equal(find_disorder(width, order, before, key, count - i),
+                         falls ? 0 : count - i);
+        assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
+        memcpy(key, &greatest, width);
+        assert_int_equal(find_disorder(width, order, NULL, keys, count), rises ? i + 1 : count);
+        memcpy(key, &previous, width);
+        memcpy(before, &kept, width);
         assert_int_equal(find_disorder(width, order, NULL, keys, count),
                          previous == kept ? count : i);
-        memcpy(keys + (i - 1) * width, &previous, width);
-        memcpy(keys + i * width, &kept, width);
+        memcpy(before, &previous, width);
+        memcpy(key, &kept, width);
     }
     free(keys);
 }
@@ -223,122 +207,47 @@ static void test_order(void **state)
             const enum nan_rule nan = way & 1 ? NAN_FIRST : NAN_GREATEST;
             const enum key_endian endian = way & 2 ? ENDIAN_BIG : ENDIAN_LITTLE;
             const struct key_order order = key_order_make(type, endian, nan, way & 4);
-            check_order(type->bytes, order, KEYS_BYTES / type->bytes);
-            check_order(type->bytes, order, (BLOCK_BYTES + 64) / type->bytes); /* and a part */
+            check_order(type->bytes, order, KEYS_BYTES / type->bytes, false);
+            check_order(type->bytes, order, KEYS_BYTES / type->bytes, true);
+            check_order(type->bytes, order, (BLOCK_BYTES + 64) / type->bytes, false);
         }
 }
 
-/* A check of ordered keys observes the pieces in reverse order. */
-static void test_pieces(void **state)
+/* Lets a check observe a chunk of keys, its last piece first. */
+static void observe_backwards(struct key_check *check, const uint64_t *keys, size_t count)
 {
-    enum { COUNT = 10000, PIECE = 1024 };
-    uint64_t keys[COUNT];
-    const struct key_order order = key_order_identity();
-    for (size_t misplaced = 0; misplaced < COUNT; misplaced += 512) {
-        struct key_check check;
-        key_check_start_ordered(&check, 8, order);
-        for (size_t i = 0; i < COUNT; i++)
-            keys[i] = i == misplaced && i > 0 ? 0 : i + 1;
-        for (size_t chunk = 0; chunk < 2; chunk++) {
-            const uint64_t *const first = keys + chunk * COUNT / 2;
-            key_check_begin_chunk(&check, first, COUNT / 2);
-            for (size_t piece = (COUNT / 2 - 1) / PIECE + 1; piece-- > 0;) {
-                const size_t begin = piece * PIECE, left = COUNT / 2 - begin;
-                tap_observe(&check.tap, first + begin, (left < PIECE ? left : PIECE) * 8);
-            }
-        }
-        assert_int_equal(check.sum.count, COUNT);
-        assert_int_equal(check.sum.hash, check_hash_keys(8, keys, COUNT));
-        assert_int_equal(check.disorder, misplaced > 0 ? misplaced + 1 : 0);
+    enum { PIECE = 1024 };
+    key_check_begin_chunk(check, keys, count);
+    for (size_t begin = (count + PIECE - 1) / PIECE * PIECE; begin > 0; count = begin) {
+        begin -= PIECE;
+        tap_observe(&check->tap, keys + begin, (count - begin) * sizeof *keys);
     }
 }
 
-/* Checks of consecutive parts, of which one is empty, are appended. */
-static void test_appended_checks(void **state)
+/* Checks of parts, of which one is empty, are appended. Each part is two chunks. A key is misplaced
+ * where a part, a chunk or a piece begins, or within one. */
+static void test_pieces(void **state)
 {
-    enum { COUNT = 60, PARTS = 4 };
-    static const size_t begins[PARTS + 1] = {0, 1, 31, 31, COUNT};
+    enum { COUNT = 10000 };
+    static const size_t begins[] = {0, 1, 4096, 4096, COUNT};
     uint64_t keys[COUNT];
-    for (size_t misplaced = 0; misplaced < COUNT; misplaced++) {
+    for (size_t misplaced = 0; misplaced < COUNT; misplaced += misplaced == 0 ? 1 : 15) {
         struct key_check all, part;
         key_check_start_ordered(&all, 8, key_order_identity());
         for (size_t i = 0; i < COUNT; i++)
             keys[i] = i == misplaced && i > 0 ? 0 : i + 1;
-        for (size_t i = 0; i < PARTS; i++) {
+        for (size_t i = 0; i + 1 < LENGTH(begins); i++) {
             const size_t count = begins[i + 1] - begins[i];
+            const uint64_t *const first = keys + begins[i];
             key_check_start_ordered(&part, 8, key_order_identity());
-            key_check_begin_chunk(&part, keys + begins[i], count);
-            tap_observe(&part.tap, keys + begins[i], count * 8);
+            observe_backwards(&part, first, count / 2);
+            observe_backwards(&part, first + count / 2, count - count / 2);
             key_check_append(&all, &part);
         }
         assert_int_equal(all.sum.count, COUNT);
         assert_int_equal(all.sum.hash, check_hash_keys(8, keys, COUNT));
         assert_int_equal(all.disorder, misplaced > 0 ? misplaced + 1 : 0);
     }
-}
-
-static uint64_t sum_of_text(uint64_t position, const unsigned char *text, size_t bytes)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < bytes; i++)
-        sum +=
-            ((uint64_t)text[i] << 8 * ((position + i) % 8)) * check_text_factor((position + i) / 8);
-    return sum;
-}
-
-static void test_text(void **state)
-{
-    unsigned char *const text = malloc(KEYS_BYTES);
-    for (size_t i = 0; i < KEYS_BYTES; i++)
-        text[i] = (unsigned char)draw();
-    for (unsigned round = 0; round < 500; round++) {
-        const size_t begin = draw() % 40, bytes = draw() % (KEYS_BYTES - begin);
-        const size_t cut = bytes > 0 ? draw() % bytes : 0;
-        const uint64_t position = draw() % 3 == 0 ? draw() % 9 : draw() >> 20;
-        const uint64_t sum = sum_of_text(position, text + begin, bytes);
-        assert_int_equal(check_sum_text(position, text + begin, bytes), sum);
-        assert_int_equal(check_sum_text(position, text + begin, cut) +
-                             check_sum_text(position + cut, text + begin + cut, bytes - cut),
-                         sum);
-    }
-    for (size_t bytes = 1; bytes <= CHECK_LINE_BYTES; bytes++)
-        for (uint64_t position = 0; position < 24; position++)
-            assert_int_equal(check_sum_line(position, text + 3, bytes, CHECK_LINE_SLACK),
-                             sum_of_text(position, text + 3, bytes));
-    free(text);
-}
-
-static void test_gathered_lines(void **state)
-{
-    const size_t bytes_most = 100 + CHECK_LINES_MAX * 300;
-    unsigned char *const text = malloc(bytes_most);
-    for (size_t i = 0; i < bytes_most; i++)
-        text[i] = (unsigned char)draw();
-    for (unsigned round = 0; round < 500; round++) {
-        struct check_lines lines;
-        const size_t count = draw() % (CHECK_LINES_MAX + 1), begin_of_all = draw() % 100;
-        const size_t most = round % 5 == 0 ? 300 : round % 5 == 1 ? 30 : 25;
-        uint64_t sum = 0;
-        size_t end = begin_of_all;
-        check_lines_start(&lines, begin_of_all);
-        for (size_t k = 0; k < count; k++) {
-            const size_t begin = end;
-            const uint64_t position = draw() >> (draw() % 2 ? 1 : 40);
-            end += draw() % most + 1;
-            check_lines_add(&lines, end, position);
-            sum += sum_of_text(position, text + begin, end - begin);
-        }
-        /* After the last lines, few bytes or none can be read. */
-        const size_t room = end + (round % 2 == 0 ? draw() % 40 : 0);
-        unsigned char *const exact = malloc(room);
-        memset(exact, 0xa5, room);
-        memcpy(exact, text, end);
-        const struct check_sum found = check_sum_lines(&lines, exact, room);
-        assert_int_equal(found.count, end - begin_of_all);
-        assert_int_equal(found.hash, sum);
-        free(exact);
-    }
-    free(text);
 }
 
 /* Keys that rise, stay the same and fall, for any number of lines. */
@@ -439,9 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hash),           cmocka_unit_test(test_short_keys),
         cmocka_unit_test(test_exchanged_bits), cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_equal_keys),     cmocka_unit_test(test_order),
-        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_appended_checks),
-        cmocka_unit_test(test_text),           cmocka_unit_test(test_gathered_lines),
+        cmocka_unit_test(test_order),          cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_line_items),     cmocka_unit_test(test_keys_that_rise),
         cmocka_unit_test(test_open_lines),
     };

@@ -258,35 +258,6 @@ static void samples_that_mislead_take_little_stack(void **state)
     pthread_attr_destroy(&attributes);
 }
 
-/* A third of the keys go to one part. Both parts together have all keys, and no key is in the wrong
- * part. */
-static void vectors_cut(void **state)
-{
-    static uint64_t low[30001], high[30001];
-    static const size_t counts[] = {0, 1, 5, 1000, 30001};
-    if (!has_vector_units())
-        skip();
-    for (size_t n = 0; n < LENGTH(counts); n++) {
-        const size_t count = counts[n];
-        uint64_t random = count, sum = 0, greatest = 0;
-        for (size_t i = 0; i < count; i++)
-            sum += low[i] = random_next(&random);
-        const size_t below = vector_cut(8, low, count, 1, 3, low, high);
-        assert_true(below <= count);
-        if (count >= 1000)
-            assert_in_range(below, count / 4, count * 5 / 12);
-        for (size_t i = 0; i < below; i++) {
-            greatest = low[i] > greatest ? low[i] : greatest;
-            sum -= low[i];
-        }
-        for (size_t i = 0; i < count - below; i++) {
-            assert_true(below == 0 || high[i] > greatest);
-            sum -= high[i];
-        }
-        assert_int_equal(sum, 0);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,7 +267,6 @@ int main(void)
         cmocka_unit_test(pieces_of_the_output),
         cmocka_unit_test(vectors_sort_to_any_place),
         cmocka_unit_test(samples_that_mislead_take_little_stack),
-        cmocka_unit_test(vectors_cut),
     };
     return cmocka_run_group_tests_name("cpu sort", tests, find_functions, NULL);
 }

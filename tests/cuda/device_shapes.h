@@ -112,13 +112,6 @@ static uint64_t shape_clusters(size_t i, size_t)
     return random_bits(bits % 12 + 5) + (bits >> 20) % 1000000;
 }
 
-/* A sample of one key in each stride of 24 that knows nothing of the others is misled: only each
- * 24th key is even. */
-static uint64_t shape_mostly_dense(size_t i, size_t)
-{
-    return i % 24 ? ((uint64_t)3 << 60) + random_bits(i) % 65521 : random_bits(i);
-}
-
 /* Values at even distances, each too often for two to share a tile of a path that parts by bounds
  * at even distances too: every other part is empty. The last one is too often for any tile. */
 static uint64_t shape_even_values(size_t i, size_t n)
@@ -222,7 +215,6 @@ static const struct shape shapes[] = {
     {"exponents", shape_exponents, some, large},
     {"hot bucket", shape_hot_bucket, some, large},
     {"clusters", shape_clusters, (1 << 20) + 1, large},
-    {"mostly dense", shape_mostly_dense, some, large},
     {"hidden from a sample", shape_hidden, some, large},
     {"even values", shape_even_values, some, large},
     {"hot byte 1", shape_hot_bytes<1>, some, large},

@@ -17,6 +17,14 @@ make_data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
 first() { seq -s , 0 $(($1 - 1)); }
 all=gpu:$(first "$devices")
 
+# sorts_with NAME REGEX FILE -- COMMAND...: a line of -v matches REGEX, and the output replaces an old one by the bytes
+# of FILE.
+sorts_with() {
+    echo 'the old output' >got
+    ok_says "$1" "$2" -- "${@:5}" -v -o got
+    ok_same_bytes "$1: the output" got "$3"
+}
+
 # ---- what is sorted ------------------------------------------------------------------------------
 
 GPUSORT_SERVER=$gpusort_server
@@ -52,8 +60,8 @@ sorts=(--device="$all" --format=raw --type=f64)
 in=f64.$large.little.in.raw up=f64.$large.little.up.raw
 ok_output 'numbers from a pipe' "$up" -- gpusort "${sorts[@]}" < <(cat "$in")
 some=$((large * 8 / devices))b # memory for about half of all at once
-ok_writes 'more than all devices hold' "$up" -- "${sorts[@]}" --device-memory="$some" "$in"
-ok_says 'is sorted in parts' 'sorted parts stored' -- gpusort "${sorts[@]}" --device-memory="$some" -v -o got "$in"
+sorts_with 'more than all devices hold, in parts' 'sorted parts stored' "$up" -- \
+    gpusort "${sorts[@]}" --device-memory="$some" "$in"
 ok_output 'more than all devices hold, from a pipe' "$up" -- \
     gpusort "${sorts[@]}" --device-memory="$some" < <(cat "$in")
 ok_writes 'with little memory of the host' "$up" -- "${sorts[@]}" --device-memory="$some" -S 1M "$in"
@@ -83,9 +91,8 @@ ok_says 'the first ones are found by all devices' '^gpusort: device     gpu:1,0:
 
 make_data lines 3000 >lines
 sort -g lines >lines.up
-ok_writes 'lines as sort -g' lines.up -- --device=gpu:0,1 -g lines
-ok_says 'lines are sorted in the memory of several devices' '^gpusort: device     gpu:1,0: .*\(as --device says\)$' -- \
-    gpusort --device=gpu:1,0 -g -v -o got lines
+sorts_with 'lines in the memory of several devices' '^gpusort: device     gpu:1,0: .*\(as --device says\)$' lines.up -- \
+    gpusort --device=gpu:1,0 -g lines
 gpusort --device=cpu -g --argsort lines -o lines.indices
 ok_writes 'indices of lines' lines.indices -- --device=gpu:0,1 -g --argsort lines
 
@@ -128,7 +135,7 @@ pass_unless_said 'a trace has rows for each device, and for the copies between t
 if [ -n "$is_simt" ]; then
     GPUSORT_SERVER= # does not get these environment variables
     unset LSAN_OPTIONS # jobs on devices that fail leave no memory behind
-    for order in SIMT_STREAMS=eager SIMT_ORDER=reverse SIMT_PEERS=0; do
+    for order in SIMT_STREAMS=eager SIMT_ORDER=2 SIMT_PEERS=0; do
         ok_output "with $order" "$up" -- env $order "$GPUSORT" "${sorts[@]}" "$in"
     done
     # The text, on the last devices, and twice the items need 300 KB. No device can hold two of them.
@@ -158,22 +165,18 @@ if [ -n "$is_simt" ]; then
         ok_output "lines, after $fault of a device that is not needed" lines.up -- env SIMT_FAIL=$fault \
             SIMT_MEMORY_BYTES=60000,500000 "$GPUSORT" --device=gpu:0,1,2 -g lines
     done
-    ok_says 'lines, and a device that is not needed cannot be used' \
-        'gpu:0,2: .*the first GPU sorts text, without those whose memory it cannot use' -- \
-        env SIMT_FAIL=cudaGetDeviceProperties:2 "$GPUSORT" --device=gpu:0,1,2 -g -v -o got lines
-    ok_same_bytes 'these lines' got lines.up
+    sorts_with 'lines, and a device that is not needed cannot be used' \
+        'gpu:0,2: .*the first GPU sorts text, without those whose memory it cannot use' lines.up -- \
+        env SIMT_FAIL=cudaGetDeviceProperties:2 "$GPUSORT" --device=gpu:0,1,2 -g lines
     refused 'numbers, and a device that cannot be used' 'device 1: cudaGetDeviceProperties: ' -- \
         env SIMT_FAIL=cudaGetDeviceProperties:2 "$GPUSORT" --device=gpu:0,1,2 --format=raw --type=f64 -o "$target" "$in"
-    SIMT_PEERS=0 ok_says 'lines of devices without a link' \
-        'gpu: .*the first GPU sorts text, without those whose memory it cannot use' -- \
-        "$GPUSORT" --device="$all" -g -v -o got lines
-    cmp got lines.up >problems 2>&1
-    pass_unless_said 'the same is sorted' problems
+    SIMT_PEERS=0 sorts_with 'lines of devices without a link' \
+        'gpu: .*the first GPU sorts text, without those whose memory it cannot use' lines.up -- \
+        "$GPUSORT" --device="$all" -g lines
     seq 1000000 1149999 | sed "s/\$/ $(printf %0393d 0)/" >many.txt
-    ok_says 'lines, after the first device failed, the CPU sorts' \
-        '^gpusort: device     cpu after all, .*cudaMalloc: ' -- env SIMT_FAIL=cudaMalloc:1:cudaErrorUnknown \
-        "$GPUSORT" --parallel=1 -n -v --device-memory=100M -o got many.txt
-    ok_same_bytes 'the output of these lines' got many.txt
+    sorts_with 'lines, after the first device failed, the CPU sorts' \
+        '^gpusort: device     cpu after all, .*cudaMalloc: ' many.txt -- \
+        env SIMT_FAIL=cudaMalloc:1:cudaErrorUnknown "$GPUSORT" --parallel=1 -n --device-memory=100M many.txt
     # The second device has a third of the first one's memory, and neither has room for all.
     bytes=$((8 * large))
     unequal=SIMT_MEMORY_BYTES=$((bytes * 9 / 4)),$((bytes * 3 / 4))
@@ -237,33 +240,28 @@ numpy.sort(many).tofile("many.up")
     # gpu:all takes as many devices as have room for the numbers. Two have, with this limit.
     limit=$((bytes * 5 / 4))b
     fits=(--device=gpu:all --device-memory="$limit" --format=raw --type=f64)
-    ok_says 'gpu:all: as many devices as have room' '^gpusort: device     gpu:0,1: .* memory of fewer GPUs' -- \
-        "$GPUSORT" "${fits[@]}" -v -o got "$in"
-    ok_same_bytes 'gpu:all: the output' got "$up"
-    ok_says 'gpu:all: one device, and why' '^gpusort: device     gpu: .*one GPU has room for it, and each further' -- \
-        env SIMT_CALLS=calls "$GPUSORT" --device=gpu:all --format=raw --type=f64 -v -o got "$in"
-    ok_same_bytes 'gpu:all: the output of one device' got "$up"
+    sorts_with 'gpu:all: as many devices as have room' '^gpusort: device     gpu:0,1: .* memory of fewer GPUs' "$up" -- \
+        "$GPUSORT" "${fits[@]}" "$in"
+    sorts_with 'gpu:all: one device, and why' \
+        '^gpusort: device     gpu: .*one GPU has room for it, and each further' "$up" -- \
+        env SIMT_CALLS=calls "$GPUSORT" --device=gpu:all --format=raw --type=f64 "$in"
     ok 'CUDA does not see the others' grep -q '^shown:1 ' calls
     ok_says '--explain estimates all devices, too' '^model .* gpu [0-9.]+ s, all 5 [0-9.]+ s' -- \
         "$GPUSORT" --device=gpu:all --format=raw --type=f64 --explain "$in"
-    ok_says 'gpu:all: what does not fit all is sorted in parts by all' '^gpusort: device     gpu:0,1,2,3,4: ' -- \
-        "$GPUSORT" --device=gpu:all --device-memory="$some" --format=raw --type=f64 -v -o got "$in"
-    ok_same_bytes 'gpu:all: the output of parts' got "$up"
+    sorts_with 'gpu:all: what does not fit all is sorted in parts by all' '^gpusort: device     gpu:0,1,2,3,4: ' "$up" -- \
+        "$GPUSORT" --device=gpu:all --device-memory="$some" --format=raw --type=f64 "$in"
     head -c 3000000 /dev/zero >zeros
-    ok_says 'gpu:all: a pipe may need all devices' '^gpusort: device     gpu:0,1,2,3,4: .*it may not fit' -- \
-        "$GPUSORT" --device=gpu:all --format=raw --type=f64 -v -o got < <(cat zeros)
-    ok_same_bytes 'gpu:all: the output of a pipe' got zeros
-    ok_says 'gpu:all: a path of one device takes one' '^gpusort: device     gpu: ' -- \
-        "$GPUSORT" "${fits[@]}" -a bitonic -v -o got "$in"
-    ok_same_bytes 'gpu:all: the output of such a path' got "$up"
+    sorts_with 'gpu:all: a pipe may need all devices' '^gpusort: device     gpu:0,1,2,3,4: .*it may not fit' zeros -- \
+        "$GPUSORT" --device=gpu:all --format=raw --type=f64 < <(cat zeros)
+    sorts_with 'gpu:all: a path of one device takes one' '^gpusort: device     gpu: ' "$up" -- \
+        "$GPUSORT" "${fits[@]}" -a bitonic "$in"
     # It goes on without a device that fails, but not on the CPU.
-    for fail in kernel@1:1 cudaMemGetInfo@1:1; do
-        ok_says "gpu:all, after $fail: the others sort" '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
-            env SIMT_FAIL=$fail "$GPUSORT" "${fits[@]}" -v -o got "$in"
-        ok_same_bytes "gpu:all, after $fail: the output" got "$up"
+    for fail in 'kernel@1:1' 'cudaMemGetInfo@1:1' 'kernel@1:1 -a radix'; do
+        read -r call words <<<"$fail"
+        # shellcheck disable=SC2086 # words
+        sorts_with "gpu:all, after $fail: the others sort" '^gpusort: device     gpu:0,2: .*; without device 1: ' "$up" -- \
+            env SIMT_FAIL="$call" "$GPUSORT" "${fits[@]}" $words "$in"
     done
-    ok_says 'gpu:all and a path, after a failure: the others sort' '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
-        env SIMT_FAIL=kernel@1:1 "$GPUSORT" "${fits[@]}" -a radix -v -o got "$in"
     truncate -s 7G sparse.f64
     ok_says 'gpu:all says that more devices can be named' '^device     gpu: .*if there are more GPUs, name them' -- \
         env SIMT_MEMORY_BYTES=$((8 << 30)) "$GPUSORT" --device=gpu:all --explain sparse.f64
@@ -283,10 +281,8 @@ many[::-1].tofile("many.u32")
     # goes_on NAME CALLS ARGUMENT...: CALLS fail, and the CPU sorts. Sanitized builds take seconds for
     # each job of this size, and run only the first ones. gpu:all, above, sorts on the devices that are left.
     goes_on() {
-        echo 'the old output' >got
-        ok_says "$1, the CPU sorts" '^gpusort: device     cpu: .*; but device' -- \
-            env SIMT_DEVICES=4 SIMT_FAIL="$2" "$GPUSORT" --parallel=1 -v "${@:3}" -o got many.u32
-        ok_same_bytes "$1: the output" got many.up
+        sorts_with "$1, the CPU sorts" '^gpusort: device     cpu: .*; but device' many.up -- \
+            env SIMT_DEVICES=4 SIMT_FAIL="$2" "$GPUSORT" --parallel=1 "${@:3}" many.u32
     }
     goes_on 'after a lost device' kernel:1
     ok '-v says that it begins again' grep -q '^gpusort: device 0: .*; the job begins again$' "$work/log/said"
@@ -304,10 +300,8 @@ if [ -n "$is_simt" ] && [ "$is_sanitized" = no ]; then
     goes_on 'after a failed launch' cudaLaunchKernelEx:1
     goes_on 'without the one that has no memory' cudaMalloc@1:1,kernel:1 --device-memory=140M
     goes_on 'without one that cannot be used' cudaMemGetInfo@1:1,kernel:1 --device-memory=140M
-    echo 'the old output' >got
-    ok_says 'on the devices that are left' '^gpusort: device     gpu:0,2: .*; without device 1: ' -- \
-        env SIMT_DEVICES=4 SIMT_FAIL=kernel@1:1 "$GPUSORT" --parallel=1 -v --device-memory=140M -o got many.u32
-    ok_same_bytes 'on the devices that are left: the output' got many.up
+    sorts_with 'on the devices that are left' '^gpusort: device     gpu:0,2: .*; without device 1: ' many.up -- \
+        env SIMT_DEVICES=4 SIMT_FAIL=kernel@1:1 "$GPUSORT" --parallel=1 --device-memory=140M many.u32
     # The last wait is for the last download.
     SIMT_CALLS=calls "$GPUSORT" --parallel=1 many.u32 >got
     download=$(sed -n 's/^cudaEventSynchronize /cudaEventSynchronize:/p' calls)
@@ -322,29 +316,26 @@ if [ -n "$is_simt" ] && [ "$is_sanitized" = no ]; then
 fi
 rm -f many.* place.u32
 if [ -n "$is_simt" ]; then
+    # estimated WORDS CASE...: with WORDS and a file of SIZE GiB, 5 devices of GIB GiB, --explain shows the devices SHOWN.
+    # A case is SIZE/GIB/SHOWN.
+    estimated() {
+        local case size gib shown
+        for case in "${@:2}"; do
+            IFS=/ read -r size gib shown <<<"$case"
+            truncate -s "${size}G" sparse.f64 sparse.txt
+            # shellcheck disable=SC2086 # words
+            ok_says "$1 of $size GiB, 5 devices of $gib GiB" "^device     $shown: " -- \
+                env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain $1
+        done
+    }
     # auto takes as few devices as have room for the data twice and for a sixteenth more, so that no
     # parts are stored, and the CPU if all have not.
-    for case in 24:80:gpu: 24:50:gpu:0,1: 24:30:gpu:0,1: 31:33:gpu:0,1,2: 24:6:cpu:; do
-        size=${case%%:*} gib=${case#*:} wanted=${case#*:*:}
-        gib=${gib%%:*}
-        truncate -s "${size}G" sparse.f64
-        ok_says "$size GiB of numbers, 5 devices of $gib GiB" "^device     $wanted " -- \
-            env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain sparse.f64
-    done
+    estimated sparse.f64 24/80/gpu 24/50/gpu:0,1 24/30/gpu:0,1 31/33/gpu:0,1,2 24/6/cpu
     # gpu:all takes as few, of 16 GiB or more each, and all of them for parts.
-    for case in 7:80:gpu: 8:24:gpu: 7:16:gpu: 14:24:gpu:0,1: 24:16:gpu:0,1,2,3: 40:24:gpu:0,1,2,3: 200:24:gpu:0,1,2,3,4:; do
-        size=${case%%:*} gib=${case#*:} wanted=${case#*:*:}
-        gib=${gib%%:*}
-        truncate -s "${size}G" sparse.f64
-        ok_says "gpu:all, $size GiB of numbers, 5 devices of $gib GiB" "^device     $wanted " -- \
-            env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --device=gpu:all --explain sparse.f64
-    done
+    estimated '--device=gpu:all sparse.f64' 7/80/gpu 8/24/gpu 7/16/gpu 14/24/gpu:0,1 24/16/gpu:0,1,2,3 40/24/gpu:0,1,2,3 \
+        200/24/gpu:0,1,2,3,4
     # Three times the bytes of a text decide how many are shown.
-    truncate -s 24G sparse.txt
-    for case in 80:gpu:0,1,2: 9:gpu:0,1,2: 7:cpu:; do
-        ok_says "24 GiB of lines, 5 devices of ${case%%:*} GiB" "^device     ${case#*:} " -- \
-            env SIMT_MEMORY_BYTES=$((${case%%:*} << 30)) "$GPUSORT" --explain -n sparse.txt
-    done
+    estimated '-n sparse.txt' 24/80/gpu:0,1,2 24/9/gpu:0,1,2 24/7/cpu
     ok_says 'the same, and the second one does not work' '^device     gpu:0,2: ' -- \
         env SIMT_MEMORY_BYTES=$((80 << 30)) SIMT_FAIL=cudaGetDeviceProperties:1 "$GPUSORT" --explain -n sparse.txt
 fi

@@ -3,7 +3,7 @@
  *
  *   items: kind x part of the line x terminator x direction x spellings, compared with the items
  *   that other code makes on the host (formats/lines/line_compare.h). An item may be flagged,
- *   except of an ordinary spelling. Flagged items are replaced as the engine does it;
+ *   except of an ordinary spelling;
  *
  *   the output: lengths of lines x pieces of the output, compared with lines joined on the host.
  *
@@ -66,7 +66,6 @@ struct bench {
     unsigned char *memory; /* of the text */
     unsigned char *workspace;
     struct key_index *items;
-    struct cuda_flagged taken;
     struct cuda_gather gather;
     unsigned char *target;
 };
@@ -93,9 +92,8 @@ static void bench_close(struct bench *bench)
 {
     if (bench->text.stream != NULL)
         (void)cudaStreamDestroy(bench->text.stream);
-    for (void *const memory :
-         {(void *)bench->target, (void *)bench->taken.lines, (void *)bench->taken.items,
-          (void *)bench->items, (void *)bench->workspace, (void *)bench->memory})
+    for (void *const memory : {(void *)bench->target, (void *)bench->items,
+                               (void *)bench->workspace, (void *)bench->memory})
         (void)cudaFree(memory);
 }
 
@@ -141,7 +139,7 @@ static bool check_items(const std::vector<struct key_index> &items, const struct
                         struct error *error)
 {
     *flagged = 0;
-    for (size_t i = 0; i < items.size(); i++) {
+    for (size_t i = 0; i < expected.items.size(); i++) {
         const struct key_index item = items[i], wanted = expected.items[i];
         const bool is_flagged = line_item_is_flagged(item);
         *flagged += is_flagged;
@@ -156,48 +154,16 @@ static bool check_items(const std::vector<struct key_index> &items, const struct
     return true;
 }
 
-/* Takes the flagged items out, room by room, and puts the expected ones in their places. */
-static bool replace_flagged(const struct bench *bench, const std::vector<struct key_index> &items,
-                            const struct expected &expected, size_t flagged, struct error *error)
-{
-    std::vector<struct key_index> taken;
-    std::vector<uint64_t> lines;
-    size_t next = 0;
-    for (size_t first = 0; first < flagged; first += bench->taken.room) {
-        const size_t count = std::min(bench->taken.room, flagged - first);
-        if (!cuda_lines_take_flagged(&bench->text, bench->workspace, bench->items, first,
-                                     &bench->taken, error) ||
-            !check(cudaStreamSynchronize(bench->text.stream), error) ||
-            !download(&taken, bench->taken.items, count, error) ||
-            !download(&lines, bench->taken.lines, count, error))
-            return false;
-        for (size_t i = 0; i < count; i++, next++) {
-            while (next < items.size() && !line_item_is_flagged(items[next]))
-                next++;
-            if (next == items.size() || lines[i] != next || !same_item(taken[i], items[next]))
-                return error_set(error, "flagged line %zu is not taken", next);
-            taken[i] = expected.items[next];
-        }
-        if (!upload(bench->taken.items, taken, error) ||
-            !cuda_lines_put_flagged(&bench->text, &bench->taken, count, bench->items, error))
-            return false;
-    }
-    return check(cudaStreamSynchronize(bench->text.stream), error);
-}
-
 constexpr size_t GUARD = 4; /* items after the last one, which must not change */
 
 static bool run_text(struct bench *bench, const struct expected &expected, const std::string &text,
-                     size_t room, size_t *flagged, struct error *error)
+                     size_t *flagged, struct error *error)
 {
     const size_t count = expected.items.size();
     const std::vector<struct key_index> guard(GUARD, {0x5555, 0xaaaa});
     std::vector<struct key_index> items;
     size_t reported = 0;
-    bench->taken.room = room;
     if (!allocate(&bench->workspace, cuda_lines_workspace_bytes(text.size()), error) ||
-        !allocate(&bench->taken.items, room, error) ||
-        !allocate(&bench->taken.lines, room, error) ||
         !cuda_lines_count(&bench->text, bench->workspace, error))
         return false;
     if (bench->text.count != count)
@@ -205,39 +171,28 @@ static bool run_text(struct bench *bench, const struct expected &expected, const
     if (!allocate(&bench->items, count + GUARD, error) ||
         !upload(bench->items + count, guard, error) ||
         !cuda_lines_key(&bench->text, bench->workspace, bench->items, &reported, error) ||
-        !download(&items, bench->items, count, error) ||
+        !download(&items, bench->items, count + GUARD, error) ||
         !check_items(items, expected, text, bench->text.order.terminator, flagged, error))
         return false;
     if (reported != *flagged)
         return error_set(error, "%zu lines are flagged, and %zu reported", *flagged, reported);
-    if (!replace_flagged(bench, items, expected, *flagged, error) ||
-        !download(&items, bench->items, count + GUARD, error))
-        return false;
-    for (size_t i = 0; i < count + GUARD; i++)
-        if (!same_item(items[i], i < count ? expected.items[i] : guard[i - count]))
-            return error_set(error, "line %zu is not what was put there", i);
-    return true;
+    return std::equal(guard.begin(), guard.end(), items.begin() + (ptrdiff_t)count, same_item) ||
+           error_set(error, "items after the last line are not what they were");
 }
 
 /* Adds to *flagged. */
-static bool check_text(const struct matrix_order &row, const std::string &text, size_t room,
-                       size_t *flagged, struct error *error)
+static bool check_text(const struct matrix_order &row, const std::string &text, size_t *flagged,
+                       struct error *error)
 {
     struct line_key key = row.key;
     const struct line_order order = {&key, 1, row.separator, row.terminator, false, false, false};
     struct bench bench;
     size_t found = 0;
     const bool passed = bench_open(&bench, cuda_line_order_make(&order), text, error) &&
-                        run_text(&bench, expect_items(&order, text), text, room, &found, error);
+                        run_text(&bench, expect_items(&order, text), text, &found, error);
     bench_close(&bench);
     *flagged += found;
     return passed || error_set(error, "%s, %zu bytes", row.name, text.size());
-}
-
-static void print_claim(struct tap_output *tap, bool passed, const char *order, const char *what,
-                        const struct error &error)
-{
-    tap_claim(tap, passed, (std::string(order) + ": " + what).c_str(), error);
 }
 
 static void check_spellings(const struct matrix_order &row, const struct spelling &spelling,
@@ -247,11 +202,11 @@ static void check_spellings(const struct matrix_order &row, const struct spellin
     struct error error = {};
     const std::string text = spellings_make(spelling, row.terminator, lines, &source);
     size_t flagged = 0;
-    bool passed = check_text(row, text, lines / 20 + 1, &flagged, &error);
+    bool passed = check_text(row, text, &flagged, &error);
     const bool is_strict_part = row.key.kind == LINE_STRICT && !line_key_is_whole(&row.key);
     if (spelling.is_ordinary && !is_strict_part && flagged > 0)
         passed = error_set(&error, "%zu lines are left to the host", flagged);
-    print_claim(tap, passed, row.name, spelling.name, error);
+    tap_claim(tap, passed, (std::string(row.name) + ": " + spelling.name).c_str(), error);
 }
 
 /* Texts whose lines are at odd positions of the tiles; orders take turns with them, if texts are to
@@ -283,8 +238,8 @@ static void check_edges(const struct matrix_order &row, size_t lines, struct tap
     }
     texts.push_back(long_line + end + end + long_line + ".5" + end);
     for (size_t i = (size_t)(&row - orders) % turns; passed && i < texts.size(); i += turns)
-        passed = check_text(row, texts[i], 3 + texts[i].size() / 100, &flagged, &error);
-    print_claim(tap, passed, row.name, "edges of tiles", error);
+        passed = check_text(row, texts[i], &flagged, &error);
+    tap_claim(tap, passed, (std::string(row.name) + ": edges of tiles").c_str(), error);
 }
 
 /* ---- the output: texts ---- */

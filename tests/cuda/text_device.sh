@@ -45,15 +45,6 @@ for file in none empty_line unended one empty_lines long_line nothing_but_long m
     sorts "-g: $file" -g "$file"
     sorts "-n -r: $file" -n -r "$file"
 done
-for file in empty_lines many respelt; do
-    sorts "-k1: $file" -k1 "$file"
-    sorts "-h -u -r: $file" -h -u -r "$file"
-done
-sorts 'two keys' -k1.1,1.2n -k1.3,1nr many
-awk '{ printf "%s\tx%d y\n", $1, NR % 5 }' many >fields
-sorts 'a field by its bytes, then a number' -t "$(printf '\t')" -k2,2 -k1,1g fields
-tr '\n' '\0' <many >zeros
-sorts '-z' -z -n zeros
 
 # More than a slot of the pinned ring, so that lines are cut at the borders of slots, in both directions.
 awk -v lines="$(full_or_small 60000 1000)" \

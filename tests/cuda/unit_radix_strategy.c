@@ -54,9 +54,6 @@ static void each_kind_of_keys_has_its_strategy(void **state)
         {"a smooth density", {SMOOTH}, MANY, {"digits", "models", "models"}},
         {"keys above an index", {ITEMS}, MANY, {NULL, "upper digits", "models"}},
         {"a few of them", {ITEMS}, 100000, {NULL, "upper digits", NULL}},
-        {"in order", {SMOOTH, .falls = 0}, MANY, {"in order", "in order", "in order"}},
-        {"reversed", {SMOOTH, .rises = 0}, MANY, {"reverse", "reverse", "reverse"}},
-        {"all equal", {SMOOTH, .falls = 0, .rises = 0}, MANY, {"in order", "in order", "in order"}},
         {"enough for models", {SMOOTH}, models_least, {NULL, "models", NULL}},
         {"too few for models", {SMOOTH}, models_least - 1, {NULL, "digits", NULL}},
         {"no sample", {UNSAMPLED}, 100000, {NULL, "digits", NULL}},
@@ -116,22 +113,12 @@ static void the_larger_sample_fits_the_scratch(void **state)
     assert_int_equal(radix_repeats_sample(SIZE_MAX), 1 << 18);
 }
 
-static void a_sample_is_taken_where_it_decides(void **state)
-{
-    const struct radix_tuning *const tuning = &radix_tuning_default;
-    assert_true(radix_needs_sample(tuning, tuning->models_least, 8));
-    assert_false(radix_needs_sample(tuning, tuning->models_least - 1, 16));
-    assert_false(radix_needs_sample(tuning, tuning->models_least, 4));
-    assert_true(radix_needs_sample(tuning, tuning->values_least, 4));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_keys_has_its_strategy),
         cmocka_unit_test(items_that_share_keys_have_digits),
         cmocka_unit_test(the_larger_sample_fits_the_scratch),
-        cmocka_unit_test(a_sample_is_taken_where_it_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

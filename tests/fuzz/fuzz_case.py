@@ -184,13 +184,6 @@ def split_inputs(rng, lines, terminator):
     return inputs
 
 
-def lengthen(rng, lines):
-    """One line gets very long, at its begin or its end."""
-    at = rng.randrange(len(lines))
-    filling = rng.choice([b"0", b" ", b"a", b"7", b"\0", b"ab ", b", "]) * rng.choice([1000, 5000, 40000])
-    lines[at] = rng.choice([lines[at] + filling, filling + lines[at], lines[at] + filling + lines[at]])
-
-
 def make_case(rng, settings):
     if rng.random() < 0.05:
         return make_strict_case(rng)
@@ -219,8 +212,6 @@ def make_case(rng, settings):
 
     terminator = b"\0" if "z" in letters else b"\n"
     lines = Lines(rng, orders or ["b"], separator, field_count, terminator).many(line_count(rng))
-    if lines and rng.random() < 0.01:
-        lengthen(rng, lines)
     inputs = split_inputs(rng, lines, terminator)
     if not settings.knows_ronna:
         inputs = [re.sub(rb"[RQ]", b"Y", text) for text in inputs]

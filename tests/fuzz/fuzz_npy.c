@@ -2,140 +2,114 @@
 /* fuzz_npy.c - NumPy's files: which headers are accepted, their meaning, and the numbers after
  * them.
  *
- * The reference splits the header into tokens. Only one sequence of tokens is valid, except for the
- * order of the three items. The reference does not judge dtypes other than plain numbers.
+ * The reference reads the header by regular expressions. Its three items may come in any order. The
+ * reference does not judge dtypes other than plain numbers.
  */
 #include "core/backend.h"
 #include "formats/array/format.h"
 #include "formats/codec/codec.h"
 #include "tests/fuzz/fuzz.h"
 
+#include <regex.h>
+
 #define PREFIX "\x93NUMPY"
 
 /* ---- the reference ---- */
 
-/* kind: a byte of punctuation; s: a string, whose text has no quotes; n: a number; w: a word; 0:
- * the end; ?: anything else. */
-struct token {
-    char kind;
-    struct fuzz_span span;
+#define BLANK_BYTES " \t\r\n"
+#define BLANKS "[" BLANK_BYTES "]*"
+#define NAME(name) "^" BLANKS "u?('" name "'|\"" name "\")" BLANKS ":" BLANKS
+/* A string has no backslash and no control character. */
+#define NO_STRING "\\\001-\037"
+
+enum { DESCR, FORTRAN_ORDER, SHAPE, ITEMS };
+static const char *const patterns[ITEMS] = {
+    [DESCR] = NAME("descr") "u?('[^'" NO_STRING "]*'|\"[^\"" NO_STRING "]*\")",
+    [FORTRAN_ORDER] = NAME("fortran_order") "(True|False)",
+    [SHAPE] = NAME("shape") "(\\([^()]*\\))",
 };
 
-static bool is_in(char c, const char *set)
-{
-    return c != '\0' && strchr(set, c);
-}
-
-static struct token next_token(struct fuzz_span *rest)
-{
-    const char *p = rest->text, *const end = p + rest->length;
-    while (p < end && is_in(*p, " \t\r\n"))
-        p++;
-    const char *const first = p;
-    char kind = p == end ? '\0' : is_in(*p, "{}(),:") ? *p++ : '?';
-    p += kind == '?' && end - p > 1 && *p == 'u' && is_in(p[1], "'\"");
-    const char *const quote = p;
-    if (kind == '?' && is_in(*p, "'\"")) {
-        for (p++; p < end && *p != *quote && *p != '\\' && (unsigned char)*p >= ' '; p++)
-            ;
-        kind = p < end && *p == *quote ? 's' : '?';
-        p += kind == 's';
-    } else if (kind == '?') {
-        while (p < end && is_in(*p, "0123456789"))
-            p++;
-        kind = p > first ? 'n' : '?';
-        p += kind == 'n' && p < end && *p == 'L';
-        while (p < end && kind == '?' && is_in(*p, "TrueFalse"))
-            p++;
-        kind = kind == '?' && p > first ? 'w' : kind;
-    }
-    *rest = (struct fuzz_span){p, (size_t)(end - p)};
-    if (kind == 's')
-        return (struct token){kind, {quote + 1, (size_t)(p - quote) - 2}};
-    return (struct token){kind, {first, (size_t)(p - first)}};
-}
-
-static bool is_text(struct token token, char kind, const char *text)
-{
-    return token.kind == kind && token.span.length == strlen(text) &&
-           memcmp(token.span.text, text, token.span.length) == 0;
-}
-
 struct model_header {
-    struct token dtype;
+    struct fuzz_span dtype;
     unsigned __int128 count;
 };
 
-static bool read_count(struct token token, unsigned __int128 *count)
+/* Reads a size, which may end with an L as in Python 2. */
+static bool read_size(const char **p, unsigned __int128 *size)
 {
-    *count = 0;
-    for (size_t i = 0; i < token.span.length && token.span.text[i] != 'L'; i++)
-        if (*count <= SIZE_MAX)
-            *count = *count * 10 + (unsigned)(token.span.text[i] - '0');
-    return token.kind == 'n' &&
-           (token.span.text[0] != '0' || token.span.length == 1 || token.span.text[1] == 'L');
+    const size_t digits = strspn(*p, "0123456789");
+    if (digits == 0 || (digits > 1 && **p == '0'))
+        return false;
+    *size = 0;
+    for (size_t i = 0; i < digits && *size <= SIZE_MAX; i++)
+        *size = *size * 10 + (unsigned)((*p)[i] - '0');
+    *p += digits;
+    *p += **p == 'L';
+    return *size <= SIZE_MAX;
 }
 
-/* Reads a shape after its opening parenthesis. At most one size may differ from 1, unless one is 0.
- */
-static bool read_shape(struct fuzz_span *rest, unsigned __int128 *count)
+/* Reads a shape in parentheses. At most one size may differ from 1, unless one is 0. */
+static bool read_shape(const char *p, unsigned __int128 *count)
 {
     unsigned dimensions = 0, others = 0;
-    struct token token = next_token(rest);
     bool comma = false, is_empty = false;
     *count = 1;
-    for (; token.kind == 'n'; dimensions++) {
+    for (p++; *(p += strspn(p, BLANK_BYTES)) != ')'; dimensions++) {
         unsigned __int128 size;
-        if (!read_count(token, &size) || size > SIZE_MAX)
+        if ((dimensions > 0 && !comma) || !read_size(&p, &size))
             return false;
         others += size != 1;
         is_empty |= size == 0;
         *count = size != 1 ? size : *count;
-        token = next_token(rest);
-        comma = token.kind == ',';
-        if (comma)
-            token = next_token(rest);
-        else if (token.kind == 'n')
-            return false;
+        p += strspn(p, BLANK_BYTES);
+        comma = *p == ',';
+        p += comma;
     }
-    if (is_empty)
-        *count = 0;
-    return token.kind == ')' && (others <= 1 || is_empty) && dimensions <= 64 &&
-           (dimensions != 1 || comma);
+    *count = is_empty ? 0 : *count;
+    return (others <= 1 || is_empty) && dimensions <= 64 && (dimensions != 1 || comma);
 }
 
-/* Reads one item of the dictionary; sets its bit in *seen. */
-static bool read_item(struct fuzz_span *rest, struct model_header *header, unsigned *seen)
+/* Finds the item at *p, reads it and moves *p to its end. */
+static bool read_item(const char **p, struct model_header *header, unsigned *seen)
 {
-    const struct token name = next_token(rest);
-    const unsigned bit = is_text(name, 's', "descr")           ? 1
-                         : is_text(name, 's', "fortran_order") ? 2
-                         : is_text(name, 's', "shape")         ? 4
-                                                               : 0;
-    if (bit == 0 || (*seen & bit) || next_token(rest).kind != ':')
+    static regex_t items[ITEMS];
+    regmatch_t found[3];
+    unsigned item = 0;
+    for (unsigned i = 0; i < ITEMS && items[i].re_nsub == 0; i++)
+        if (regcomp(&items[i], patterns[i], REG_EXTENDED) != 0)
+            abort();
+    while (item < ITEMS && regexec(&items[item], *p, 3, found, 0) != 0)
+        item++;
+    if (item == ITEMS || (*seen & 1u << item))
         return false;
-    *seen |= bit;
-    const struct token value = next_token(rest);
-    if (bit == 1)
-        header->dtype = value;
-    return bit == 1   ? value.kind == 's'
-           : bit == 2 ? is_text(value, 'w', "True") || is_text(value, 'w', "False")
-                      : value.kind == '(' && read_shape(rest, &header->count);
+    *seen |= 1u << item;
+    const char *const value = *p + found[2].rm_so;
+    *p += found[0].rm_eo;
+    if (item == DESCR)
+        header->dtype = (struct fuzz_span){value + 1, (size_t)(*p - value) - 2};
+    return item != SHAPE || read_shape(value, &header->count);
 }
 
-static bool read_dictionary(struct fuzz_span rest, struct model_header *header)
+static bool read_dictionary(struct fuzz_span span, struct model_header *header)
 {
+    static char text[65537];
     unsigned seen = 0;
-    char kind = ',';
-    if (next_token(&rest).kind != '{')
+    bool is_next = true;
+    if (memchr(span.text, '\0', span.length))
         return false;
-    while (kind == ',') {
-        struct fuzz_span after = rest;
-        if (next_token(&after).kind != '}' && !read_item(&rest, header, &seen))
+    memcpy(text, span.text, span.length);
+    text[span.length] = '\0';
+    const char *p = text + strspn(text, BLANK_BYTES);
+    if (*p++ != '{')
+        return false;
+    while (is_next && *(p += strspn(p, BLANK_BYTES)) != '}') {
+        if (!read_item(&p, header, &seen))
             return false;
-        kind = next_token(&rest).kind;
+        p += strspn(p, BLANK_BYTES);
+        is_next = *p == ',';
+        p += is_next;
     }
-    return kind == '}' && seen == 7 && next_token(&rest).kind == '\0';
+    return *p == '}' && seen == 7 && p[1 + strspn(p + 1, BLANK_BYTES)] == '\0';
 }
 
 /* The dtypes of the numbers that the model knows. */
@@ -146,11 +120,11 @@ static const struct {
               {"f2", "f16"}, {"f4", "f32"}, {"f8", "f64"}};
 
 /* Returns the name of the type; NULL if the model does not know it. */
-static const char *find_type(struct token dtype)
+static const char *find_type(struct fuzz_span dtype)
 {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        if (dtype.span.length == 3 && is_in(dtype.span.text[0], "<>=") &&
-            memcmp(dtype.span.text + 1, dtypes[i].dtype, 2) == 0)
+        if (dtype.length == 3 && memchr("<>=", dtype.text[0], 3) &&
+            memcmp(dtype.text + 1, dtypes[i].dtype, 2) == 0)
             return dtypes[i].type;
     return NULL;
 }
@@ -193,7 +167,7 @@ static void check_layout(const struct layout *layout, const struct model_header 
                          size_t data_bytes)
 {
     const char *const type = find_type(header->dtype);
-    const enum key_endian endian = header->dtype.span.text[0] == '>' ? ENDIAN_BIG : ENDIAN_LITTLE;
+    const enum key_endian endian = header->dtype.text[0] == '>' ? ENDIAN_BIG : ENDIAN_LITTLE;
     if (layout->count != header->count || layout->count * layout->type->bytes != data_bytes)
         fuzz_fail("%zu numbers are read", layout->count);
     if (type && (strcmp(layout->type->name, type) != 0 ||

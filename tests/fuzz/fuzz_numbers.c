@@ -263,14 +263,6 @@ static void check_order(enum line_kind kind, bool reverse, struct fuzz_span a, s
                   a.text, (int)b.length, b.text, found, expected);
 }
 
-static void check_strict(struct fuzz_span text, const char *terminated, bool is_one_number)
-{
-    uint64_t key;
-    bool exact;
-    if (number_line_image(text.text, text.length, &key, &exact) != is_one_number)
-        fuzz_fail("whether '%s' is one number", terminated);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct fuzz_input input = {data, bytes};
@@ -286,7 +278,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         if (key_types[i].kind != KEY_FLOAT || key_types[i].bytes > 2)
             check_parse(&key_types[i], a, terminated, is_one_number);
     check_value(a, terminated);
-    check_strict(a, terminated, is_one_number);
+    uint64_t key;
+    bool is_exact;
+    if (number_line_image(a.text, a.length, &key, &is_exact) != is_one_number)
+        fuzz_fail("whether '%s' is one number", terminated);
     check_order(LINE_NUMERIC, reverse, a, b);
     check_order(LINE_HUMAN, reverse, a, b);
     free(terminated);

@@ -223,78 +223,62 @@ def read_file(name):
 # ---- a mismatch ----------------------------------------------------------------------------------
 
 
-class Shrinker:
-    """Looks for less that still shows a mismatch, by leaving out parts for as long as that goes."""
+def shrink(runner, case):
+    """The case with less that still shows a mismatch: parts are left out for as long as that goes."""
+    end = time.monotonic() + SHRINK_TIME_S
 
-    def __init__(self, runner, case):
-        self.runner = runner
-        self.case = case
-        self.end = time.monotonic() + SHRINK_TIME_S
-
-    def is_over(self):
-        return time.monotonic() > self.end
-
-    def still(self, **changes):
+    def still(**changes):
         """Takes the changes if the mismatch is still there."""
-        case = dataclasses.replace(self.case, **changes)
-        if self.is_over() or not case.in_domain() or self.runner.compare(case) is None:
+        nonlocal case
+        changed = dataclasses.replace(case, **changes)
+        if not changed.in_domain() or runner.compare(changed) is None:
             return False
-        self.case = case
+        case = changed
         return True
 
-    def without_parts(self, parts, build):
+    def without_parts(parts, build):
         """Leaves out parts, many at a time and then fewer; build(parts) gives the changes."""
         size = len(parts)
         while size >= 1:
             at = 0
-            while at < len(parts) and not self.is_over():
+            while at < len(parts) and time.monotonic() < end:
                 fewer = parts[:at] + parts[at + size :]
-                if self.still(**build(fewer)):
+                if still(**build(fewer)):
                     parts = fewer
                 else:
                     at += size
             size //= 2
 
-    def shrink_inputs(self, parts_of):
-        for i, text in enumerate(self.case.inputs):
-            self.without_parts(parts_of(text), lambda parts, i=i: {
-                "inputs": self.case.inputs[:i] + [b"".join(parts)] + self.case.inputs[i + 1 :]})  # fmt: skip
+    def shrink_inputs(parts_of):
+        for i, text in enumerate(case.inputs):
+            without_parts(parts_of(text), lambda parts, i=i: {
+                "inputs": case.inputs[:i] + [b"".join(parts)] + case.inputs[i + 1 :]})  # fmt: skip
 
-    def shrink(self):
-        before = None
-        while before != self.case and not self.is_over():
-            before = self.case
-            self.without_parts(self.case.inputs, lambda parts: {"inputs": parts})
-            self.shrink_inputs(lambda text: lines_of(text, self.case.terminator))
-            self.without_parts(self.case.units, lambda parts: {"units": parts})
-            for change in ({"packing": 0}, {"repeated": None}, {"argsort": b""}, {"output": ""},
-                           {"delivery": "files"}, {"header": 0}, {"top": 0}, {"device_words": []},
-                           {"is_presorted": False, "action": ""}):  # fmt: skip
-                self.still(**change)
-            self.shrink_inputs(lambda text: [text[k : k + 1] for k in range(len(text))])
-        return self.case
+    before = None
+    while before != case:
+        before = case
+        without_parts(case.inputs, lambda parts: {"inputs": parts})
+        shrink_inputs(lambda text: lines_of(text, case.terminator))
+        without_parts(case.units, lambda parts: {"units": parts})
+        for change in ({"packing": 0}, {"repeated": None}, {"argsort": b""}, {"output": ""},
+                       {"delivery": "files"}, {"header": 0}, {"top": 0}, {"device_words": []},
+                       {"is_presorted": False, "action": ""}):  # fmt: skip
+            still(**change)
+        shrink_inputs(lambda text: [text[k : k + 1] for k in range(len(text))])
+    return case
 
 
 def in_printf(text):
     """As a format of printf(1), in quotes."""
-    said = []
-    for byte in text:
-        char = chr(byte)
-        if char in "\\%":
-            said.append(char * 2)
-        elif char == "\n":
-            said.append("\\n")
-        elif char == "'" or not 32 <= byte < 127:
-            said.append("\\%03o" % byte)
-        else:
-            said.append(char)
+    said = [chr(byte) if 32 <= byte < 127 and byte not in b"\\%'" else "\\n" if byte == 10 else "\\%03o" % byte
+            for byte in text]  # fmt: skip
     return "'" + "".join(said) + "'"
 
 
 def in_shell(word):
     if all(32 <= byte < 127 for byte in word):
         return shlex.quote(word.decode())
-    return "$" + in_printf(word).replace("%%", "%")
+    return "$" + in_printf(word)
 
 
 def in_report(text):
@@ -362,7 +346,7 @@ def try_round(settings, runner, number):
     found = runner.compare(case)
     if found is None:
         return None
-    case = Shrinker(runner, case).shrink()
+    case = shrink(runner, case)
     arguments = "".join(" " + option for option in settings.gpusort_options)
     return report(number, settings.seed, arguments, case, runner.compare(case) or found)
 

@@ -75,36 +75,23 @@ static void replace(size_t at, size_t out, const uint8_t *data, size_t in)
     current.bytes = at + in + after;
 }
 
-/* Changes a bit, a byte, or a few bytes, which are removed, repeated, or taken from a seed. */
+/* Changes a bit or a byte, or replaces a few bytes, or none, by some of a seed or of the input. */
 static void mutate(uint64_t *random)
 {
     const uint64_t draw = random_next(random);
     const size_t at = draw % (current.bytes + 1), most = current.bytes - at;
     const size_t some = (draw >> 24) % (most < 16 ? most + 1 : 16);
     const uint8_t byte = (uint8_t)(draw >> 32);
-    const struct input *const other = &seeds[(draw >> 40) % seed_count];
+    const unsigned kind = (unsigned)(draw >> 61);
+    const struct input *const other = kind == 7 ? &current : &seeds[(draw >> 40) % seed_count];
     const size_t from = random_next(random) % (other->bytes + 1), left = other->bytes - from;
     const size_t taken = (draw >> 16) % (left < 24 ? left + 1 : 24);
-    switch (draw >> 61) {
-    case 0:
-        if (most > 0)
-            current.data[at] ^= (uint8_t)(1 << (byte & 7));
-        break;
-    case 1:
-        replace(at, most > 0, &byte, 1);
-        break;
-    case 2:
-        replace(at, 0, &byte, 1);
-        break;
-    case 3:
-        replace(at, some, current.data, 0);
-        break;
-    case 4:
-        replace(at, 0, current.data + at, some);
-        break;
-    default:
-        replace(at, some, other->data + from, taken);
-    }
+    if (kind == 0 && most > 0)
+        current.data[at] ^= (uint8_t)(1 << (byte & 7));
+    else if (kind < 3)
+        replace(at, kind == 1 && most > 0, &byte, 1);
+    else
+        replace(at, kind < 6 ? some : 0, other->data + from, kind > 3 ? taken : 0);
 }
 
 int main(int argc, char **argv)

@@ -9,24 +9,7 @@
  * reads of unwritten memory are noticed. Kernels run on fibers; simt_device.h has the CUDA that
  * kernels use.
  *
- * Environment variables:
- *   SIMT_ORDER=forward|reverse|random:SEED  order of threads between barriers, and of blocks; the
- *                                           default is random with a fixed seed
- *   SIMT_STREAMS=lazy|eager                 lazy, the default: work on a stream runs as late as the
- *                                           rules allow, so that a missing wait is noticed
- *   SIMT_DEVICES=N                          number of devices; the default is 1
- *   SIMT_PEERS=0                            no device can reach the memory of another
- *   SIMT_MEMORY_BYTES=N[,N...]              memory of the devices, the last number for all others;
- *                                           the default is 4 GiB
- *   SIMT_CAPABILITY=N                       compute capability: 80 is 8.0; the default is 90
- *   SIMT_SHARED_BYTES=N[,N...]              maximum shared memory of a block that opts in, as
- *                                           SIMT_MEMORY_BYTES; the default is 227 KiB
- *   SIMT_FAIL=NAME:K[:ERROR][,...]          the K-th call of the API function NAME fails with that
- *                                           error; NAME@N:K: the K-th for device N. After
- *                                           cudaErrorLaunchFailure all calls for that device fail
- *   SIMT_FAIL=kernel:K                      the K-th kernel fails, not its launch
- *   SIMT_CALLS=FILE                         at exit, writes a line for each function: name, calls
- *   SIMT_TRACE=FILE                         writes a line for each kernel: name, blocks, threads
+ * docs/testing.md has the environment variables that select orders, devices and faults.
  *
  * cudaError is [[nodiscard]] here: an unchecked call is a warning. A copy whose device side is not
  * within one device allocation fails with cudaErrorInvalidValue.
@@ -49,7 +32,6 @@
     X(cudaErrorInvalidValue, 1, "invalid argument")                                                \
     X(cudaErrorMemoryAllocation, 2, "out of memory")                                               \
     X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")                          \
-    X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                    \
     X(cudaErrorInsufficientDriver, 35,                                                             \
       "CUDA driver version is insufficient for CUDA runtime version")                              \
     X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                \

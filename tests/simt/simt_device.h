@@ -73,9 +73,6 @@ struct simt_site {
     }
 };
 
-/* How a block barrier combines the predicates of its threads. */
-enum simt_barrier { SIMT_BARRIER_COUNT, SIMT_BARRIER_OR };
-
 enum simt_warp_kind { SIMT_WARP_SYNC, SIMT_WARP_SHUFFLE, SIMT_WARP_BALLOT, SIMT_WARP_MATCH };
 
 /* The argument of a lane of a warp primitive, up to 16 bytes. It consists of whole words, so that
@@ -84,8 +81,8 @@ struct simt_value {
     uint64_t words[2];
 };
 
-/* Waits for all threads of the block. Returns the combined predicates. */
-int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site);
+/* Waits for all threads of the block. Returns how many of their predicates are true. */
+int simt_block_barrier(bool predicate, simt_site site);
 
 /* Waits for all living lanes of the warp. Returns, for a shuffle, the value of source_lane; for a
  * ballot or a match, the mask as the first word. `mask` must be that of all lanes. */
@@ -108,17 +105,17 @@ void *simt_dynamic_shared();
 
 inline void __syncthreads(SIMT_SITE_PARAMETER)
 {
-    simt_block_barrier(SIMT_BARRIER_COUNT, false, site);
+    simt_block_barrier(false, site);
 }
 
 inline int __syncthreads_count(int predicate, SIMT_SITE_PARAMETER)
 {
-    return simt_block_barrier(SIMT_BARRIER_COUNT, predicate != 0, site);
+    return simt_block_barrier(predicate != 0, site);
 }
 
 inline int __syncthreads_or(int predicate, SIMT_SITE_PARAMETER)
 {
-    return simt_block_barrier(SIMT_BARRIER_OR, predicate != 0, site);
+    return simt_block_barrier(predicate != 0, site) > 0;
 }
 
 inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_SITE_PARAMETER)
@@ -279,17 +276,15 @@ inline int __ffsll(long long x)
     return __builtin_ffsll(x);
 }
 
-/* Nibble i of the selector selects byte i of the result from the 8 bytes of high:low. */
+/* Nibble i of the selector, from 0 to 7, selects byte i of the result from the 8 bytes of high:low.
+ */
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
 {
     const uint64_t bytes = (uint64_t)high << 32 | low;
     unsigned result = 0;
     for (unsigned i = 0; i < 4; i++) {
-        const unsigned nibble = selector >> 4 * i & 15;
-        unsigned byte = (unsigned)(bytes >> 8 * (nibble & 7) & 0xff);
-        if (nibble & 8)
-            byte = byte & 0x80 ? 0xff : 0;
-        result |= byte << 8 * i;
+        const unsigned position = selector >> 4 * i & 7;
+        result |= (unsigned)(bytes >> 8 * position & 0xff) << 8 * i;
     }
     return result;
 }
@@ -323,26 +318,20 @@ inline long long __double_as_longlong(double x)
     return bits;
 }
 
-/* ---- min and max, with CUDA's overloads for mixed signs ---- */
+/* ---- min and max, which CUDA has for mixed signs, too ---- */
 
-#define SIMT_MIN_MAX(result, type_a, type_b)                                                       \
-    constexpr result min(type_a a, type_b b)                                                       \
-    {                                                                                              \
-        return (result)a < (result)b ? (result)a : (result)b;                                      \
-    }                                                                                              \
-    constexpr result max(type_a a, type_b b)                                                       \
-    {                                                                                              \
-        return (result)a > (result)b ? (result)a : (result)b;                                      \
-    }
-#define SIMT_MIN_MAX_INTEGER(type)                                                                 \
-    SIMT_MIN_MAX(type, type, type)                                                                 \
-    SIMT_MIN_MAX(unsigned type, unsigned type, unsigned type)                                      \
-    SIMT_MIN_MAX(unsigned type, type, unsigned type)                                               \
-    SIMT_MIN_MAX(unsigned type, unsigned type, type)
-SIMT_MIN_MAX_INTEGER(int)
-SIMT_MIN_MAX_INTEGER(long)
-SIMT_MIN_MAX_INTEGER(long long)
-#undef SIMT_MIN_MAX_INTEGER
-#undef SIMT_MIN_MAX
+template <class A, class B>
+constexpr std::common_type_t<A, B> min(A a, B b)
+{
+    const std::common_type_t<A, B> x = a, y = b;
+    return x < y ? x : y;
+}
+
+template <class A, class B>
+constexpr std::common_type_t<A, B> max(A a, B b)
+{
+    const std::common_type_t<A, B> x = a, y = b;
+    return x < y ? y : x;
+}
 
 #endif

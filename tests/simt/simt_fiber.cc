@@ -13,7 +13,6 @@
  */
 #include "simt_launch.h"
 
-#include <new>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,17 +36,14 @@ namespace
  * threads do not compete for the same few sets of the cache. */
 constexpr size_t stack_bytes = 16 * 1024 + 320;
 
-/* The stacks of so many threads are one piece of memory, in huge pages. On small pages all the
- * switches took radix_matrix a quarter of its time, because the processor keeps the addresses of
- * few pages. */
-constexpr size_t stacks_together = 1024, huge_page = (size_t)2 << 20;
+/* The stacks are one piece of memory, in huge pages. On small pages all the switches took
+ * radix_matrix a quarter of its time, because the processor keeps the addresses of few pages. */
+constexpr size_t huge_page = (size_t)2 << 20;
 
 /* The lowest bytes of a stack, which a thread must not reach. */
 constexpr size_t guard_bytes = 64;
 constexpr unsigned char guard[guard_bytes] =
     "the lowest bytes of the stack of a thread, until it overflows";
-
-} // namespace
 
 struct fiber {
 #if defined(SIMT_ASSEMBLY)
@@ -55,21 +51,15 @@ struct fiber {
 #else
     ucontext_t context;
 #endif
-    const void *stack_bottom;
+    char *stack_bottom; /* NULL until it first runs */
     size_t stack_size;
     void *fake_stack; /* AddressSanitizer's fake stack */
-    fiber_body body;
-    struct fiber *next_idle;
 };
 
-namespace
-{
-
-struct fiber host;               /* the stack of the caller of fiber_run */
-struct fiber *current = nullptr; /* NULL: the host */
-struct fiber *previous = nullptr;
-struct fiber *idle = nullptr; /* the pool, a stack */
-size_t fibers_made = 0;
+struct fiber host; /* the stack of the caller of fiber_run */
+struct fiber fibers[fiber_max];
+struct fiber *current = &host, *previous;
+fiber_body body;
 
 [[noreturn]] void fail(const char *what)
 {
@@ -91,20 +81,12 @@ void arrived(struct fiber *self)
     size_t size;
     __sanitizer_finish_switch_fiber(self->fake_stack, &bottom, &size);
     if (previous == &host) {
-        host.stack_bottom = bottom;
+        host.stack_bottom = (char *)const_cast<void *>(bottom);
         host.stack_size = size;
     }
 #else
     (void)self;
 #endif
-}
-
-void run_rounds()
-{
-    struct fiber *self = current;
-    arrived(self);
-    for (;;)
-        self->body();
 }
 
 } // namespace
@@ -139,19 +121,39 @@ simt_swap_stacks:
 namespace
 {
 
-void swap_stacks(struct fiber *from, struct fiber *to)
+void switch_to(struct fiber *next)
 {
+    struct fiber *const self = current;
+    if (next == self)
+        return;
 #if defined(SIMT_ADDRESS_SANITIZER)
     if (has_fake_stack)
-        __sanitizer_start_switch_fiber(&from->fake_stack, to->stack_bottom, to->stack_size);
+        __sanitizer_start_switch_fiber(&self->fake_stack, next->stack_bottom, next->stack_size);
 #endif
-    previous = from;
+    previous = self;
+    current = next;
 #if defined(SIMT_ASSEMBLY)
-    simt_swap_stacks(&from->stack_pointer, to->stack_pointer);
+    simt_swap_stacks(&self->stack_pointer, next->stack_pointer);
 #else
-    swapcontext(&from->context, &to->context);
+    swapcontext(&self->context, &next->context);
 #endif
-    arrived(from);
+    arrived(self);
+}
+
+struct fiber *fiber_at(unsigned number);
+
+void run_rounds()
+{
+    struct fiber *const self = current;
+    arrived(self);
+    for (;;) {
+        const unsigned next = body();
+        if (memcmp(self->stack_bottom, guard, guard_bytes) != 0) {
+            fprintf(stderr, "simt: a thread needs a larger stack (stack_bytes in simt_fiber.cc)\n");
+            abort();
+        }
+        switch_to(next == fiber_max ? &host : fiber_at(next));
+    }
 }
 
 /* Lays out the stack as if run_rounds had been called and had switched away before its first
@@ -159,7 +161,7 @@ void swap_stacks(struct fiber *from, struct fiber *to)
 void prepare_stack(struct fiber *fiber)
 {
 #if defined(SIMT_ASSEMBLY)
-    void **top = (void **)((char *)const_cast<void *>(fiber->stack_bottom) + fiber->stack_size);
+    void **top = (void **)(fiber->stack_bottom + fiber->stack_size);
     *--top = nullptr; /* return address of run_rounds: a backtrace ends here */
     *--top = (void *)run_rounds;
     for (int i = 0; i < 6; i++)
@@ -168,17 +170,16 @@ void prepare_stack(struct fiber *fiber)
 #else
     if (getcontext(&fiber->context) != 0)
         fail("simt: getcontext");
-    fiber->context.uc_stack.ss_sp = const_cast<void *>(fiber->stack_bottom);
+    fiber->context.uc_stack.ss_sp = fiber->stack_bottom;
     fiber->context.uc_stack.ss_size = fiber->stack_size;
     fiber->context.uc_link = nullptr;
     makecontext(&fiber->context, run_rounds, 0);
 #endif
 }
 
-/* Allocates the stacks of further threads. */
 char *stacks_make()
 {
-    constexpr size_t bytes = stacks_together * stack_bytes;
+    constexpr size_t bytes = fiber_max * stack_bytes;
     char *map = (char *)mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
@@ -188,86 +189,28 @@ char *stacks_make()
     return map;
 }
 
-struct fiber *fiber_make(fiber_body body)
+struct fiber *fiber_at(unsigned number)
 {
-    static char *stacks;
-    const size_t number = fibers_made++ % stacks_together;
-    if (number == 0)
-        stacks = stacks_make();
-    /* The fiber itself is stored after the top of its stack, and is read as often. */
-    constexpr size_t own_bytes = (sizeof(struct fiber) + 63) / 64 * 64;
-    constexpr size_t size = stack_bytes - own_bytes;
-    char *const stack = stacks + number * stack_bytes;
-    struct fiber *fiber = new (stack + size) struct fiber();
-    fiber->stack_bottom = stack;
-    fiber->stack_size = size;
-    fiber->body = body;
-    memcpy(stack, guard, guard_bytes);
-    prepare_stack(fiber);
-    return fiber;
-}
-
-void make_idle(struct fiber *fiber)
-{
-    if (memcmp(fiber->stack_bottom, guard, guard_bytes) != 0) {
-        fprintf(stderr, "simt: a thread needs a larger stack (stack_bytes in simt_fiber.cc)\n");
-        abort();
+    static char *const stacks = stacks_make();
+    struct fiber *const fiber = &fibers[number];
+    if (fiber->stack_bottom == nullptr) {
+        fiber->stack_bottom = stacks + number * stack_bytes;
+        fiber->stack_size = stack_bytes;
+        memcpy(fiber->stack_bottom, guard, guard_bytes);
+        prepare_stack(fiber);
     }
-    fiber->next_idle = idle;
-    idle = fiber;
+    return fiber;
 }
 
 } // namespace
 
-struct fiber *fiber_take(fiber_body body)
+void fiber_run(fiber_body body_to_run, unsigned first)
 {
-    if (idle == nullptr)
-        return fiber_make(body);
-    struct fiber *fiber = idle;
-    idle = fiber->next_idle;
-    fiber->body = body;
-    return fiber;
+    body = body_to_run;
+    switch_to(fiber_at(first));
 }
 
-struct fiber *fiber_current()
+void fiber_switch(unsigned next)
 {
-    return current;
-}
-
-void fiber_expect(const struct fiber *later, const struct fiber *sooner)
-{
-    __builtin_prefetch(later);
-#if defined(SIMT_ASSEMBLY)
-    __builtin_prefetch(sooner->stack_pointer);
-    __builtin_prefetch((const char *)sooner->stack_pointer + 64);
-#endif
-}
-
-void fiber_run(struct fiber *first)
-{
-    current = first;
-    swap_stacks(&host, first);
-}
-
-void fiber_switch(struct fiber *next)
-{
-    struct fiber *self = current;
-    if (next == self)
-        return;
-    current = next;
-    swap_stacks(self, next);
-}
-
-void fiber_retire(struct fiber *next)
-{
-    make_idle(current);
-    fiber_switch(next);
-}
-
-void fiber_return()
-{
-    struct fiber *self = current;
-    make_idle(self);
-    current = nullptr;
-    swap_stacks(self, &host);
+    switch_to(fiber_at(next));
 }

@@ -4,19 +4,17 @@
  *   queue of ready threads --> one runs until it reaches a barrier, a warp primitive or its end
  *   --> the next one ... --> the last one to arrive makes the waiting threads ready again
  *
- * A thread gets a stack when it first runs, and passes it on when it ends. So a kernel without
- * barriers runs as a plain loop on one stack.
- *
  * The order of threads exposes missing synchronization. When threads become ready together (at the
- * start, after a barrier, after a warp primitive), they are queued in the order that SIMT_ORDER
- * selects. In the random order, the next work of a warp may also come before or after the work of
- * the other warps. Blocks run in such an order too, because CUDA guarantees none. Shared memory is
- * filled with 0xa5 before each block.
+ * start, after a barrier, after a warp primitive), they are queued in a random order. The next work
+ * of a warp may also come before or after the work of the other warps. Blocks run in such an order
+ * too, because CUDA guarantees none. Shared memory is filled with 0xa5 before each block.
  *
  * If no thread can run, the waiting threads wait for threads that have ended or wait elsewhere.
  * Then the places where threads wait are reported, and the process aborts.
  */
 #include "simt_launch.h"
+#include "simt_state.h"
+#include "tests/random_next.h"
 
 #include <algorithm>
 #include <map>
@@ -51,80 +49,13 @@ constexpr unsigned char simt_poison = 0xa5;
 
 /* ---- the order of threads and blocks ---- */
 
-enum order_kind { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
+uint64_t dice;
 
-/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016. */
-class random_source
+/* Returns a random number below n, which is at least 1. */
+unsigned dice_below(unsigned n)
 {
-  public:
-    void seed(uint64_t seed)
-    {
-        state_ = (seed + 1) * 0x9e3779b97f4a7c15u | 1;
-    }
-    /* Returns a number below n, which is at least 1. */
-    unsigned below(unsigned n)
-    {
-        state_ ^= state_ >> 12;
-        state_ ^= state_ << 25;
-        state_ ^= state_ >> 27;
-        return (unsigned)((state_ * 0x2545f4914f6cdd1du >> 32) * n >> 32);
-    }
-
-  private:
-    uint64_t state_ = 1;
-};
-
-struct simt_order {
-    order_kind kind;
-    uint64_t seed;
-};
-
-/* Returns the order of SIMT_ORDER, or random:1 if it is not set. Ends the process if it is invalid.
- */
-struct simt_order order_read()
-{
-    const char *text = getenv("SIMT_ORDER");
-    const std::string word = text == nullptr ? "random:1" : text;
-    char *end = nullptr;
-    if (word == "forward")
-        return {ORDER_FORWARD, 0};
-    if (word == "reverse")
-        return {ORDER_REVERSE, 0};
-    if (word.rfind("random:", 0) == 0 && word.size() > 7) {
-        const uint64_t seed = strtoull(word.c_str() + 7, &end, 10);
-        if (*end == '\0')
-            return {ORDER_RANDOM, seed};
-    }
-    fprintf(stderr, "simt: SIMT_ORDER is '%s', not forward, reverse or random:SEED\n",
-            word.c_str());
-    abort();
+    return (unsigned)((random_next(&dice) >> 32) * n >> 32);
 }
-
-/* The order of `count` blocks. Block i of it is start + i * stride mod count; all are different,
- * because stride and count have no common divisor. */
-class block_order
-{
-  public:
-    block_order(struct simt_order order, class random_source *dice, unsigned count) : count_(count)
-    {
-        if (order.kind == ORDER_REVERSE) {
-            start_ = count - 1;
-            stride_ = count - 1;
-        } else if (order.kind == ORDER_RANDOM) {
-            start_ = dice->below(count);
-            do
-                stride_ = 1 + dice->below(count);
-            while (std::gcd(stride_, count) != 1);
-        }
-    }
-    unsigned at(uint64_t i) const
-    {
-        return (unsigned)((start_ + i * stride_) % count_);
-    }
-
-  private:
-    unsigned count_, start_ = 0, stride_ = 1;
-};
 
 /* The ready threads, in the order in which they will run. A ring is large enough, because each
  * thread is in it at most once. */
@@ -144,11 +75,6 @@ class ready_queue
         first_ = (first_ + max_threads - 1) % max_threads;
         ring_[first_] = (uint16_t)thread;
         count_++;
-    }
-    /* Returns the thread after `others` others; any thread if there are fewer. */
-    unsigned peek(unsigned others) const
-    {
-        return ring_[(first_ + others) % max_threads];
     }
     unsigned pop_front()
     {
@@ -224,7 +150,6 @@ class shared_poisoner
 enum thread_state { THREAD_READY, THREAD_AT_BARRIER, THREAD_AT_WARP, THREAD_ENDED };
 
 struct thread {
-    struct fiber *fiber; /* NULL until the thread first runs */
     thread_state state;
     uint3 index;
     simt_site site; /* where it waits */
@@ -241,8 +166,6 @@ struct warp {
 struct thread threads[max_threads];
 struct warp warps[max_warps];
 class ready_queue ready;
-class random_source dice;
-struct simt_order order;
 uint64_t launches = 0;
 
 const struct simt_kernel *kernel = nullptr; /* NULL: no kernel is running */
@@ -345,17 +268,6 @@ void set_running(unsigned thread)
     threadIdx = threads[thread].index;
 }
 
-void run_round();
-
-/* Returns the fiber to run `next` on. */
-struct fiber *fiber_of(unsigned next)
-{
-    struct thread &thread = threads[next];
-    if (thread.fiber == nullptr)
-        thread.fiber = fiber_take(run_round);
-    return thread.fiber;
-}
-
 unsigned next_ready()
 {
     if (ready.is_empty())
@@ -363,37 +275,21 @@ unsigned next_ready()
     return ready.pop_front();
 }
 
-/* The stacks of a block exceed the first-level cache. Prefetching the stacks of the next threads
- * saves a seventh of the time of device_matrix. */
-void expect_others()
-{
-    const struct fiber *const later = threads[ready.peek(8)].fiber;
-    const struct fiber *const sooner = threads[ready.peek(4)].fiber;
-    if (later != nullptr && sooner != nullptr)
-        fiber_expect(later, sooner);
-}
-
 /* Called by a thread that waits or is queued. Returns when the thread's turn has come. */
 void run_others()
 {
     const unsigned next = next_ready();
-    expect_others();
     set_running(next);
-    fiber_switch(fiber_of(next));
+    fiber_switch(next);
 }
 
-/* Makes `count` threads ready, in an order among themselves. keep_place: they may run before the
- * threads that are ready already, so that one warp runs ahead of the others. */
-void make_ready(unsigned *list, unsigned count, bool keep_place)
+/* Makes `count` threads ready, in a random order. is_ahead: perhaps they run before the threads
+ * that are ready already, so that one warp runs ahead of the others. */
+void make_ready(unsigned *list, unsigned count, bool is_ahead)
 {
-    bool front = keep_place;
-    if (order.kind == ORDER_RANDOM) {
-        for (unsigned i = count; i > 1; i--)
-            std::swap(list[i - 1], list[dice.below(i)]);
-        front = keep_place && dice.below(2) == 0;
-    } else if (order.kind == ORDER_REVERSE) {
-        std::reverse(list, list + count);
-    }
+    for (unsigned i = count; i > 1; i--)
+        std::swap(list[i - 1], list[dice_below(i)]);
+    const bool front = is_ahead && dice_below(2) == 0;
     for (unsigned i = 0; i < count; i++) {
         if (front)
             ready.push_front(list[count - 1 - i]);
@@ -508,22 +404,17 @@ void barrier_release()
 }
 
 /* The body of every fiber: one thread of the block, from start to end. */
-void run_round()
+unsigned run_round()
 {
     kernel->run_thread();
     threads[running].state = THREAD_ENDED;
     ended++;
     warp_end_lane(running);
-    if (ended == thread_count) {
-        fiber_return();
-        return;
-    }
+    if (ended == thread_count)
+        return fiber_max;
     const unsigned next = next_ready();
     set_running(next);
-    if (threads[next].fiber == nullptr)
-        threads[next].fiber = fiber_current();
-    else
-        fiber_retire(threads[next].fiber);
+    return next;
 }
 
 void run_block()
@@ -531,7 +422,6 @@ void run_block()
     ended = at_barrier = 0;
     barrier_true = 0;
     for (unsigned t = 0; t < thread_count; t++) {
-        threads[t].fiber = nullptr;
         threads[t].index = {t, 0, 0};
         thread_list[t] = t;
     }
@@ -542,18 +432,23 @@ void run_block()
     make_ready(thread_list, thread_count, false);
     const unsigned first = ready.pop_front();
     set_running(first);
-    fiber_run(fiber_of(first));
+    fiber_run(run_round, first);
 }
 
 /* ---- the grid ---- */
 
 void run_grid()
 {
-    const unsigned blocks = gridDim.x;
-    const class block_order block_order(order, &dice, blocks);
+    /* Block i of the order is start + i * stride mod blocks. All are different, because stride and
+     * blocks have no common divisor. */
+    const unsigned blocks = gridDim.x, start = dice_below(blocks);
+    unsigned stride;
+    do
+        stride = 1 + dice_below(blocks);
+    while (std::gcd(stride, blocks) != 1);
     static class shared_poisoner shared_poisoner;
-    for (unsigned i = 0; i < blocks; i++) {
-        blockIdx = {block_order.at(i), 0, 0};
+    for (uint64_t i = 0; i < blocks; i++) {
+        blockIdx = {(unsigned)((start + i * stride) % blocks), 0, 0};
         shared_poisoner.before_block(dynamic_shared, kernel->dynamic_shared_bytes);
         run_block();
         shared_poisoner.after_block(kernel->function);
@@ -582,8 +477,7 @@ void simt_run_kernel(const struct simt_kernel &kernel_to_run)
 {
     if (launches == 0)
         catch_death();
-    order = order_read();
-    dice.seed(order.seed + launches++ * 0x10001);
+    dice = simt::number_from("SIMT_ORDER", 1) + launches++ * 0x10001;
     /* Allocated with the exact size, so that AddressSanitizer notices accesses past the end. */
     if (kernel_to_run.dynamic_shared_bytes > 0 &&
         posix_memalign(&dynamic_shared, 1024, kernel_to_run.dynamic_shared_bytes) != 0)
@@ -599,7 +493,7 @@ void simt_run_kernel(const struct simt_kernel &kernel_to_run)
     dynamic_shared = nullptr;
 }
 
-int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site)
+int simt_block_barrier(bool predicate, simt_site site)
 {
     threads[running].state = THREAD_AT_BARRIER;
     threads[running].site = site;
@@ -608,7 +502,7 @@ int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site)
         barrier_release();
     run_others();
     /* No thread can complete the next barrier before this thread has reached it. */
-    return kind == SIMT_BARRIER_OR ? barrier_result > 0 : barrier_result;
+    return barrier_result;
 }
 
 simt_value simt_warp_meet(simt_warp_kind kind, unsigned mask, simt_value value,

@@ -35,36 +35,18 @@ const std::vector<simt_variable> &simt_shared_variables();
 
 /* ---- fibers: functions with their own stacks that switch to each other ---- */
 
-/* All belong to the one OS thread that called fiber_run. Stacks are pooled and never freed. A
- * kernel uses as many as it has threads that wait at the same time. */
-struct fiber;
+/* Fibers are numbered from 0 and run one at a time. Their stacks are never freed. */
+constexpr unsigned fiber_max = 1024;
 
-/* The body that every fiber runs repeatedly. It must end each round with fiber_retire or
- * fiber_return. */
-typedef void (*fiber_body)();
+/* The body that every fiber runs repeatedly. Returns the number of the fiber that runs next, or
+ * fiber_max for the caller of fiber_run. The body starts again when its fiber's turn comes. */
+typedef unsigned (*fiber_body)();
 
-/* Returns a fiber at the start of a round: the top one of the pool, or a new one. Ends the process
- * if there is no memory for a stack. */
-struct fiber *fiber_take(fiber_body body);
-
-/* Returns the running fiber; NULL outside of fiber_run. */
-struct fiber *fiber_current();
-
-/* Prefetches the data for switches to both fibers, and the stack of `sooner`, which was passed as
- * `later` a few switches ago. */
-void fiber_expect(const struct fiber *later, const struct fiber *sooner);
-
-/* Runs `first`, and the fibers it switches to, until one calls fiber_return. */
-void fiber_run(struct fiber *first);
+/* Runs `first`, and the fibers it switches to, until a body returns fiber_max. Ends the process if
+ * there is no memory for a stack. */
+void fiber_run(fiber_body body, unsigned first);
 
 /* Switches to `next`; returns when another fiber switches back. `next` may be the current fiber. */
-void fiber_switch(struct fiber *next);
-
-/* Ends the round: the fiber returns to the pool, and `next` runs. The call returns when the fiber
- * starts its next round. */
-void fiber_retire(struct fiber *next);
-
-/* Ends fiber_run at the end of a round. Returns as fiber_retire does. */
-void fiber_return();
+void fiber_switch(unsigned next);
 
 #endif

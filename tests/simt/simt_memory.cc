@@ -35,15 +35,15 @@ class ranges
     {
         bytes_at_[key(pointer)] = bytes;
     }
-    /* Drops the range that begins at `pointer` and returns its size; false if there is none. */
-    bool remove(const void *pointer, size_t *bytes)
+    /* Drops the range that begins at `pointer` and returns its size; 0 if there is none. */
+    size_t remove(const void *pointer)
     {
         const auto found = bytes_at_.find(key(pointer));
         if (found == bytes_at_.end())
-            return false;
-        *bytes = found->second;
+            return 0;
+        const size_t bytes = found->second;
         bytes_at_.erase(found);
-        return true;
+        return bytes;
     }
     bool contains(const void *pointer, size_t bytes) const
     {
@@ -80,6 +80,12 @@ int device_of(const void *pointer, size_t bytes)
     return -1;
 }
 
+bool has_room(int device, size_t bytes)
+{
+    const size_t total = device_bytes_total(device), used = devices[device].bytes_used;
+    return used <= total && bytes <= total - used;
+}
+
 /* ---- copies ---- */
 
 bool is_device_range(int device, const void *pointer, size_t bytes)
@@ -87,30 +93,25 @@ bool is_device_range(int device, const void *pointer, size_t bytes)
     return bytes == 0 || device_of(pointer, bytes) == device;
 }
 
-/* Returns the kind of a copy from its addresses, if the caller leaves it open. */
-cudaMemcpyKind kind_of(const void *to, const void *from, cudaMemcpyKind kind)
-{
-    if (kind != cudaMemcpyDefault)
-        return kind;
-    if (device_of(to, 1) < 0)
-        return cudaMemcpyDeviceToHost;
-    return device_of(from, 1) < 0 ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
-}
-
+/* Finds the direction of a copy by its addresses. cudaErrorInvalidValue: `wanted` is another one,
+ * or a side is neither within one allocation of the device nor outside of all devices. */
 cudaError_t check_copy(int device, const void *to, const void *from, size_t bytes,
-                       cudaMemcpyKind kind)
+                       cudaMemcpyKind wanted, cudaMemcpyKind *kind)
 {
-    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if (kind < cudaMemcpyHostToDevice || kind > cudaMemcpyDeviceToDevice)
-        return cudaErrorInvalidMemcpyDirection;
+    const int to_owner = device_of(to, 1), from_owner = device_of(from, 1);
+    *kind = to_owner < 0     ? cudaMemcpyDeviceToHost
+            : from_owner < 0 ? cudaMemcpyHostToDevice
+                             : cudaMemcpyDeviceToDevice;
     if (bytes == 0)
         return cudaSuccess;
-    const int to_owner = device_of(to, to_device ? bytes : 1);
-    const int from_owner = device_of(from, from_device ? bytes : 1);
-    if (to_owner != (to_device ? device : -1) || from_owner != (from_device ? device : -1))
+    if (wanted != cudaMemcpyDefault && wanted != *kind)
         return cudaErrorInvalidValue;
-    return cudaSuccess;
+    const bool is_to_host = *kind == cudaMemcpyDeviceToHost,
+               is_from_host = *kind == cudaMemcpyHostToDevice;
+    return (is_to_host || device_of(to, bytes) == device) &&
+                   (is_from_host || device_of(from, bytes) == device)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
 }
 
 /* The driver has copied pageable memory to or from its own buffer when the call returns. */
@@ -165,47 +166,6 @@ void run_devices()
         run_device(device);
 }
 
-cudaError_t allocate_host(void **pointer, size_t bytes)
-{
-    *pointer = nullptr;
-    if (bytes == 0)
-        return cudaSuccess;
-    if (posix_memalign(pointer, 4096, bytes) != 0)
-        return cudaErrorMemoryAllocation;
-    memset(*pointer, poison, bytes);
-    pinned_ranges.add(*pointer, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t allocate_device(void **pointer, size_t bytes)
-{
-    *pointer = nullptr;
-    if (bytes == 0)
-        return cudaSuccess;
-    const size_t total = device_bytes_total(current_device);
-    device_memory &memory = devices[current_device];
-    if (memory.bytes_used > total || bytes > total - memory.bytes_used ||
-        posix_memalign(pointer, device_alignment, bytes) != 0)
-        return cudaErrorMemoryAllocation;
-    memset(*pointer, poison, bytes);
-    memory.allocated.add(*pointer, bytes);
-    memory.bytes_used += bytes;
-    return cudaSuccess;
-}
-
-cudaError_t release_device(void *pointer)
-{
-    size_t bytes;
-    if (pointer == nullptr)
-        return cudaSuccess;
-    const int device = device_of(pointer, 1);
-    if (device < 0 || !devices[device].allocated.remove(pointer, &bytes))
-        return cudaErrorInvalidValue;
-    devices[device].bytes_used -= bytes;
-    free(pointer);
-    return cudaSuccess;
-}
-
 } // namespace
 
 bool simt_is_foreign(const void *argument, size_t bytes, cudaStream_t stream)
@@ -231,24 +191,32 @@ namespace
 
 constexpr size_t mapping_unit = 4096;
 
-/* Memory of a device that cuMemCreate made; it is freed when it is neither held nor mapped. */
+/* Memory of a device, in use while a handle of cuMemCreate or a mapping holds it. */
 struct physical {
     int device;
     size_t bytes;
-    int uses; /* by its handle, and by each mapping */
+
+    physical(int holder, size_t size) : device(holder), bytes(size)
+    {
+        devices[device].bytes_used += bytes;
+    }
+    ~physical()
+    {
+        devices[device].bytes_used -= bytes;
+    }
 };
-std::map<CUmemGenericAllocationHandle, physical> physicals;
+std::map<CUmemGenericAllocationHandle, std::shared_ptr<physical>> physicals;
 
 struct mapping {
-    size_t bytes;
-    CUmemGenericAllocationHandle handle;
+    std::shared_ptr<physical> memory;
     bool is_accessible;
 };
 
 /* A range of cuMemAddressReserve, which one device uses. */
 struct reservation {
+    CUdeviceptr begin;
     size_t bytes;
-    int user = -1;
+    int user;
     std::map<CUdeviceptr, mapping> mappings;
 };
 std::map<CUdeviceptr, reservation> reservations;
@@ -268,45 +236,35 @@ void *pointer_of(CUdeviceptr address)
 }
 
 /* Lets the user of a range use what it has access to, from its beginning. */
-void update_access(CUdeviceptr begin, const reservation &range)
+void update_access(const reservation &range)
 {
-    size_t bytes = 0, old_bytes;
+    size_t bytes = 0;
     for (const auto &[address, mapped] : range.mappings)
-        if (address == begin + bytes && mapped.is_accessible)
-            bytes += mapped.bytes;
+        if (address == range.begin + bytes && mapped.is_accessible)
+            bytes += mapped.memory->bytes;
     if (range.user < 0)
         return;
-    (void)devices[range.user].allocated.remove(pointer_of(begin), &old_bytes);
+    (void)devices[range.user].allocated.remove(pointer_of(range.begin));
     if (bytes > 0)
-        devices[range.user].allocated.add(pointer_of(begin), bytes);
+        devices[range.user].allocated.add(pointer_of(range.begin), bytes);
 }
 
-void drop_use(CUmemGenericAllocationHandle handle)
+cudaError_t set_access(CUdeviceptr address, size_t bytes, int user)
 {
-    physical &memory = physicals.at(handle);
-    if (--memory.uses > 0)
-        return;
-    devices[memory.device].bytes_used -= memory.bytes;
-    physicals.erase(handle);
-}
-
-cudaError_t set_access(CUdeviceptr address, size_t bytes, const CUmemAccessDesc &access)
-{
-    for (auto &[begin, range] : reservations) {
-        const auto found = range.mappings.find(address);
-        if (found == range.mappings.end() || found->second.bytes != bytes)
-            continue;
-        const int holder = physicals.at(found->second.handle).device;
-        if (holder != access.location.id && number_from("SIMT_PEERS", 1) == 0)
-            return cudaErrorPeerAccessUnsupported;
-        if (range.user >= 0 && range.user != access.location.id)
-            return cudaErrorInvalidDevice;
-        range.user = access.location.id;
-        found->second.is_accessible = true;
-        update_access(begin, range);
-        return cudaSuccess;
-    }
-    return cudaErrorInvalidValue;
+    reservation *const range = reservation_of(address, bytes);
+    if (!range || range->mappings.count(address) == 0)
+        return cudaErrorInvalidValue;
+    mapping &mapped = range->mappings.at(address);
+    if (mapped.memory->bytes != bytes)
+        return cudaErrorInvalidValue;
+    if (mapped.memory->device != user && number_from("SIMT_PEERS", 1) == 0)
+        return cudaErrorPeerAccessUnsupported;
+    if (range->user >= 0 && range->user != user)
+        return cudaErrorInvalidDevice;
+    range->user = user;
+    mapped.is_accessible = true;
+    update_access(*range);
+    return cudaSuccess;
 }
 
 } // namespace
@@ -331,7 +289,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t, CUdevic
             return cudaErrorMemoryAllocation;
         memset(pointer, poison, bytes);
         *address = reinterpret_cast<CUdeviceptr>(pointer);
-        reservations[*address].bytes = bytes;
+        reservations[*address] = {*address, bytes, -1, {}};
         return cudaSuccess;
     });
 }
@@ -357,13 +315,10 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
         const int device = kind->location.id;
         if (bytes == 0 || bytes % mapping_unit > 0 || device >= device_count())
             return cudaErrorInvalidValue;
-        device_memory &memory = devices[device];
-        const size_t total = device_bytes_total(device);
-        if (memory.bytes_used > total || bytes > total - memory.bytes_used)
+        if (!has_room(device, bytes))
             return cudaErrorMemoryAllocation;
-        memory.bytes_used += bytes;
         *handle = ++last;
-        physicals[last] = {device, bytes, 1};
+        physicals[last] = std::make_shared<physical>(device, bytes);
         return cudaSuccess;
     });
 }
@@ -371,10 +326,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
     return api_call("cuMemRelease").run_anyway([&] {
-        if (physicals.count(handle) == 0)
-            return cudaErrorInvalidValue;
-        drop_use(handle);
-        return cudaSuccess;
+        return physicals.erase(handle) == 1 ? cudaSuccess : cudaErrorInvalidValue;
     });
 }
 
@@ -384,12 +336,11 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
     return api_call("cuMemMap").run([&] {
         reservation *const range = reservation_of(address, bytes);
         const auto found = physicals.find(handle);
-        if (!range || found == physicals.end() || offset != 0 || found->second.bytes != bytes ||
-            range->mappings.count(address) > 0)
+        if (!range || found == physicals.end() || offset != 0 || found->second->bytes != bytes)
             return cudaErrorInvalidValue;
-        found->second.uses++;
-        range->mappings[address] = {bytes, handle, false};
-        return cudaSuccess;
+        const mapping mapped = {found->second, false};
+        return range->mappings.insert({address, mapped}).second ? cudaSuccess
+                                                                : cudaErrorInvalidValue;
     });
 }
 
@@ -400,12 +351,9 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
         if (!range)
             return cudaErrorInvalidValue;
         run_devices();
-        for (auto at = range->mappings.lower_bound(address);
-             at != range->mappings.end() && at->first < address + bytes;) {
-            drop_use(at->second.handle);
-            at = range->mappings.erase(at);
-        }
-        update_access(address, *range);
+        range->mappings.erase(range->mappings.lower_bound(address),
+                              range->mappings.lower_bound(address + bytes));
+        update_access(*range);
         return cudaSuccess;
     });
 }
@@ -414,7 +362,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
                         size_t count)
 {
     return api_call("cuMemSetAccess").run([&] {
-        return count == 1 ? set_access(address, bytes, *access) : cudaErrorInvalidValue;
+        return count == 1 ? set_access(address, bytes, access->location.id) : cudaErrorInvalidValue;
     });
 }
 
@@ -458,32 +406,55 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
     return api_call("cudaMalloc", cudaErrorMemoryAllocation).run([&] {
-        return allocate_device(pointer, bytes);
+        *pointer = nullptr;
+        if (bytes == 0)
+            return cudaSuccess;
+        if (!has_room(current_device, bytes) ||
+            posix_memalign(pointer, device_alignment, bytes) != 0)
+            return cudaErrorMemoryAllocation;
+        memset(*pointer, poison, bytes);
+        devices[current_device].allocated.add(*pointer, bytes);
+        devices[current_device].bytes_used += bytes;
+        return cudaSuccess;
     });
 }
 
 cudaError_t cudaFree(void *pointer)
 {
     return api_call("cudaFree").run_anyway([&] {
-        if (device_of(pointer, 1) >= 0)
-            run_device(device_of(pointer, 1));
-        return release_device(pointer);
+        const int device = device_of(pointer, 1);
+        if (pointer == nullptr)
+            return cudaSuccess;
+        if (device < 0)
+            return cudaErrorInvalidValue;
+        run_device(device);
+        const size_t bytes = devices[device].allocated.remove(pointer);
+        devices[device].bytes_used -= bytes;
+        if (bytes > 0)
+            free(pointer);
+        return bytes > 0 ? cudaSuccess : cudaErrorInvalidValue;
     });
 }
 
 cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 {
     return api_call("cudaMallocHost", cudaErrorMemoryAllocation).run([&] {
-        return allocate_host(pointer, bytes);
+        *pointer = nullptr;
+        if (bytes == 0)
+            return cudaSuccess;
+        if (posix_memalign(pointer, 4096, bytes) != 0)
+            return cudaErrorMemoryAllocation;
+        memset(*pointer, poison, bytes);
+        pinned_ranges.add(*pointer, bytes);
+        return cudaSuccess;
     });
 }
 
 cudaError_t cudaFreeHost(void *pointer)
 {
     return api_call("cudaFreeHost").run_anyway([&] {
-        size_t bytes;
         run_devices();
-        if (pointer != nullptr && !pinned_ranges.remove(pointer, &bytes))
+        if (pointer != nullptr && pinned_ranges.remove(pointer) == 0)
             return cudaErrorInvalidValue;
         free(pointer);
         return cudaSuccess;
@@ -505,22 +476,8 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned)
 cudaError_t cudaHostUnregister(void *pointer)
 {
     return api_call("cudaHostUnregister").run_anyway([&] {
-        size_t bytes;
         run_devices();
-        return pinned_ranges.remove(pointer, &bytes) ? cudaSuccess
-                                                     : cudaErrorHostMemoryNotRegistered;
-    });
-}
-
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
-{
-    return api_call("cudaMemcpy").run([&] {
-        const work_pointer &work = default_work(current_device);
-        if (const cudaError_t error = check_copy(current_device, to, from, bytes, kind))
-            return error;
-        give_work(work, [=] { copy_bytes(to, from, bytes); });
-        run_all(*work);
-        return cudaSuccess;
+        return pinned_ranges.remove(pointer) > 0 ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
     });
 }
 
@@ -528,17 +485,24 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
                             cudaStream_t stream)
 {
     return api_call("cudaMemcpyAsync").run([&] {
-        const cudaMemcpyKind kind = kind_of(to, from, wanted);
-        if (const cudaError_t error = check_copy(work_of(stream)->device, to, from, bytes, kind))
+        cudaMemcpyKind kind;
+        const work_pointer &work = work_of(stream);
+        if (const cudaError_t error = check_copy(work->device, to, from, bytes, wanted, &kind))
             return error;
-        give_work(work_of(stream), [=] {
+        give_work(work, [=] {
             copy_bytes(to, from, bytes);
             flip_bit(to, bytes, name_of(kind));
         });
         if (is_pageable(to, bytes) || is_pageable(from, bytes))
-            run_all(*work_of(stream));
+            run_all(*work);
         return cudaSuccess;
     });
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+    return error != cudaSuccess ? error : cudaStreamSynchronize(nullptr);
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,

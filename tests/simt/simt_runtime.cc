@@ -4,8 +4,8 @@
  *
  * A stream is a queue of closures. With SIMT_STREAMS=lazy none of them runs until a call waits for
  * it. So a buffer that is reused or read too early holds the wrong bytes every time, instead of now
- * and then. Work runs only in a wait for a position of a stream, which runs just that stream and
- * the streams it waits for.
+ * and then. A wait for a position of a stream runs just that stream. The default stream is one like
+ * the others: CUDA's other rule for it would hide a missing wait.
  */
 #include "simt_launch.h"
 #include "simt_state.h"
@@ -24,11 +24,17 @@ namespace simt
 size_t number_from(const char *name, size_t otherwise)
 {
     const char *const text = getenv(name);
-    return text == nullptr ? otherwise : strtoull(text, nullptr, 10);
+    char *end = nullptr;
+    const size_t number = text == nullptr ? otherwise : strtoull(text, &end, 10);
+    if (end != nullptr && (end == text || *end != '\0')) {
+        fprintf(stderr, "simt: %s is '%s', not a number\n", name, text);
+        abort();
+    }
+    return number;
 }
 
 std::recursive_mutex device_lock;
-thread_local cudaError_t last_error = cudaSuccess;
+static thread_local cudaError_t last_error = cudaSuccess;
 
 cudaError_t remember(cudaError_t error)
 {
@@ -42,35 +48,28 @@ cudaError_t remember(cudaError_t error)
 namespace
 {
 
-/* Counts the calls of each function. Writes SIMT_CALLS at exit. */
-class call_counts
-{
-  public:
-    unsigned long add(const std::string &name)
-    {
-        return ++counts_[name];
-    }
+/* The number of calls of each function. Writes SIMT_CALLS at exit. */
+struct call_counts {
+    std::map<std::string, unsigned long> of;
+
     ~call_counts()
     {
         const char *path = getenv("SIMT_CALLS");
         FILE *file = path == nullptr ? nullptr : fopen(path, "w");
         if (file == nullptr)
             return;
-        for (const auto &[name, count] : counts_)
+        for (const auto &[name, count] : of)
             fprintf(file, "%s %lu\n", name.c_str(), count);
         fclose(file);
     }
-
-  private:
-    std::map<std::string, unsigned long> counts_;
-};
-call_counts calls_counted;
+} calls;
 
 } // namespace
 
-unsigned long count_call(const std::string &name)
+/* Counts a call for SIMT_CALLS. Returns the number of calls so far. */
+static unsigned long count_call(const std::string &name)
 {
-    return calls_counted.add(name);
+    return ++calls.of[name];
 }
 
 static std::set<int> lost_devices;
@@ -151,7 +150,9 @@ int device_count()
     return count;
 }
 
-size_t number_of_device(const char *name, int device, size_t otherwise)
+/* Returns the device's number in the list in the environment variable `name`, whose last number is
+ * for the other devices; `otherwise` if that is not set. */
+static size_t number_of_device(const char *name, int device, size_t otherwise)
 {
     size_t number = otherwise;
     const char *text = getenv(name);
@@ -170,16 +171,21 @@ size_t device_bytes_total(int device)
 
 /* ---- streams ---- */
 
-std::vector<work_pointer> streams;
+static std::vector<work_pointer> streams;
 
-const work_pointer &default_work(int device)
+static work_pointer make_stream(int device)
+{
+    streams.push_back(std::make_shared<stream_work>());
+    streams.back()->device = device;
+    return streams.back();
+}
+
+static const work_pointer &default_work(int device)
 {
     static std::map<int, work_pointer> works;
     work_pointer &work = works[device];
-    if (work == nullptr) {
-        work = std::make_shared<stream_work>();
-        work->device = device;
-    }
+    if (work == nullptr)
+        work = make_stream(device);
     return work;
 }
 
@@ -205,7 +211,6 @@ void run_device(int device)
     for (size_t i = streams.size(); i-- > 0;)
         if (streams[i]->device == device)
             run_all(*streams[i]);
-    run_all(*default_work(device));
 }
 
 static bool is_eager()
@@ -219,31 +224,9 @@ static bool is_eager()
     abort();
 }
 
-/* The rule of the default stream: its work waits for all earlier work of other streams, and theirs
- * waits for its own. */
-static std::function<void()> work_in_turn(const work_pointer &stream, std::function<void()> work)
-{
-    std::vector<std::pair<work_pointer, uint64_t>> before;
-    const work_pointer &first = default_work(stream->device);
-    if (stream == first) {
-        for (const work_pointer &other : streams)
-            if (other->device == stream->device && other->done < other->given)
-                before.emplace_back(other, other->given);
-    } else if (first->done < first->given) {
-        before.emplace_back(first, first->given);
-    }
-    if (before.empty())
-        return work;
-    return [before, work] {
-        for (const auto &[other, position] : before)
-            run_until(*other, position);
-        work();
-    };
-}
-
 void give_work(const work_pointer &stream, std::function<void()> work)
 {
-    stream->queue.push_back(work_in_turn(stream, std::move(work)));
+    stream->queue.push_back(std::move(work));
     stream->given++;
     if (is_eager())
         run_all(*stream);
@@ -251,7 +234,7 @@ void give_work(const work_pointer &stream, std::function<void()> work)
 
 const work_pointer &work_of(cudaStream_t stream)
 {
-    return (uintptr_t)stream <= 2 ? default_work(current_device) : stream->work;
+    return stream == nullptr ? default_work(current_device) : stream->work;
 }
 
 } // namespace simt
@@ -269,11 +252,6 @@ constexpr int multiprocessors = 4, l2_cache_bytes = 1 << 20;
 int capability()
 {
     return static_cast<int>(number_from("SIMT_CAPABILITY", 90));
-}
-
-int compute_mode()
-{
-    return static_cast<int>(number_from("SIMT_COMPUTE_MODE", cudaComputeModeDefault));
 }
 
 int max_shared_optin_bytes(int device)
@@ -352,10 +330,11 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     return api_call("cudaDeviceGetAttribute").run_without_device([&] {
         if (!is_device(device))
             return cudaErrorInvalidDevice;
+        const int mode = static_cast<int>(number_from("SIMT_COMPUTE_MODE", cudaComputeModeDefault));
         *value = attribute == cudaDevAttrMultiProcessorCount      ? multiprocessors
                  : attribute == cudaDevAttrComputeCapabilityMajor ? capability() / 10
                  : attribute == cudaDevAttrComputeCapabilityMinor ? capability() % 10
-                 : attribute == cudaDevAttrComputeMode            ? compute_mode()
+                 : attribute == cudaDevAttrComputeMode            ? mode
                                                                   : max_shared_optin_bytes(device);
         return cudaSuccess;
     });
@@ -383,17 +362,10 @@ struct CUevent_st {
     std::shared_ptr<simt_event_record> record; /* NULL: never recorded */
 };
 
-static bool is_reached(const simt_event_record &record)
-{
-    return record.stream->done >= record.position;
-}
-
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
     return api_call("cudaStreamCreate").run([&] {
-        *stream = new CUstream_st{std::make_shared<stream_work>()};
-        (*stream)->work->device = current_device;
-        streams.push_back((*stream)->work);
+        *stream = new CUstream_st{make_stream(current_device)};
         return cudaSuccess;
     });
 }
@@ -401,7 +373,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     return api_call("cudaStreamDestroy").run_anyway([&] {
-        if ((uintptr_t)stream <= 2)
+        if (stream == nullptr)
             return cudaErrorInvalidResourceHandle;
         run_all(*stream->work);
         streams.erase(std::find(streams.begin(), streams.end(), stream->work));
@@ -467,8 +439,9 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
     return api_call("cudaEventElapsedTime").run([&] {
         if (start->record == nullptr || end->record == nullptr || start->device != end->device)
             return cudaErrorInvalidResourceHandle;
-        if (!is_reached(*start->record) || !is_reached(*end->record))
-            return cudaErrorNotReady;
+        for (const auto &record : {start->record, end->record})
+            if (record->stream->done < record->position)
+                return cudaErrorNotReady;
         const std::chrono::duration<float, std::milli> took =
             end->record->time - start->record->time;
         *milliseconds = took.count();
@@ -537,12 +510,6 @@ namespace
 /* The dynamic shared memory that cudaFuncSetAttribute allowed for each kernel of a device. */
 std::map<std::pair<int, const void *>, int> shared_bytes_allowed;
 
-int shared_limit(const void *kernel)
-{
-    const auto found = shared_bytes_allowed.find({current_device, kernel});
-    return found == shared_bytes_allowed.end() ? max_shared_bytes : found->second;
-}
-
 /* Grids and blocks have one dimension. */
 bool is_valid_grid(const dim3 &grid, const dim3 &block)
 {
@@ -552,12 +519,12 @@ bool is_valid_grid(const dim3 &grid, const dim3 &block)
 
 cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel)
 {
+    const auto found = shared_bytes_allowed.find({current_device, kernel});
+    const int allowed = found == shared_bytes_allowed.end() ? max_shared_bytes : found->second;
     if (!is_valid_grid(config.gridDim, config.blockDim) ||
         config.dynamicSmemBytes > (size_t)max_shared_optin_bytes(current_device))
         return cudaErrorInvalidConfiguration;
-    if (config.dynamicSmemBytes > (size_t)shared_limit(kernel))
-        return cudaErrorInvalidValue;
-    return cudaSuccess;
+    return config.dynamicSmemBytes > (size_t)allowed ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 } // namespace

@@ -24,7 +24,6 @@ namespace simt
 size_t number_from(const char *name, size_t otherwise);
 
 extern std::recursive_mutex device_lock;
-extern thread_local cudaError_t last_error;
 
 /* Stores an error for cudaGetLastError, and returns it. */
 cudaError_t remember(cudaError_t error);
@@ -38,9 +37,6 @@ void lose(int device);
 
 /* The device of cudaSetDevice. */
 extern thread_local int current_device;
-
-/* Counts a call for SIMT_CALLS, which is written at exit. Returns the number of calls so far. */
-unsigned long count_call(const std::string &name);
 
 /* Returns the error of this call of `name`: as SIMT_FAIL sets it, or `fault` if that sets none.
  * cudaSuccess: the call must not fail. SIMT_FAIL=NAME:3 is the third call of all, NAME@1:3 the
@@ -93,10 +89,6 @@ class api_call
  * CUDA does. */
 int device_count();
 
-/* Returns the device's number in the list in the environment variable `name`, whose last number is
- * for the other devices; `otherwise` if that is not set. */
-size_t number_of_device(const char *name, int device, size_t otherwise);
-
 /* Returns the memory of a device, of SIMT_MEMORY_BYTES. */
 size_t device_bytes_total(int device);
 
@@ -109,11 +101,6 @@ struct stream_work {
 };
 typedef std::shared_ptr<stream_work> work_pointer;
 
-extern std::vector<work_pointer> streams; /* all but the default streams */
-
-/* Returns the work of a device's default stream. */
-const work_pointer &default_work(int device);
-
 /* Runs the stream's work up to a position; all of its work; all work of a device. */
 void run_until(stream_work &stream, uint64_t position);
 void run_all(stream_work &stream);
@@ -122,7 +109,7 @@ void run_device(int device);
 /* Appends work to the stream. With SIMT_STREAMS=eager it runs at once. */
 void give_work(const work_pointer &stream, std::function<void()> work);
 
-/* Returns the work of a stream. Handles 0, 1 and 2 mean the current device's default stream. */
+/* Returns the work of a stream; of the current device's default stream for NULL. */
 const work_pointer &work_of(cudaStream_t stream);
 
 } // namespace simt

@@ -25,16 +25,14 @@
 namespace
 {
 
-int take_base(struct dl_phdr_info *info, size_t, void *base)
-{
-    *(uintptr_t *)base = info->dlpi_addr;
-    return 1; /* the first one is the program */
-}
-
 uintptr_t program_base()
 {
     uintptr_t base = 0;
-    dl_iterate_phdr(take_base, &base);
+    const auto take = [](struct dl_phdr_info *info, size_t, void *to) {
+        *(uintptr_t *)to = info->dlpi_addr;
+        return 1; /* the first one is the program */
+    };
+    dl_iterate_phdr(take, &base);
     return base;
 }
 
