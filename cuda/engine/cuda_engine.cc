@@ -535,4 +535,5 @@ const struct engine_functions cuda_keys = {
     NULL,
     engine_check,
     NULL,
+    NULL,
 };

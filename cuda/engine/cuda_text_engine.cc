@@ -354,5 +354,5 @@ static void text_get_times(const struct engine *engine, struct engine_times *tim
 
 const struct engine_functions cuda_lines = {
     text_open,  text_lend, text_take,   text_sort, text_give, text_take_back, text_get_times,
-    text_close, NULL,      text_rewind, NULL,      NULL,      NULL,
+    text_close, NULL,      text_rewind, NULL,      NULL,      NULL,           NULL,
 };

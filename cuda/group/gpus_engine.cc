@@ -360,5 +360,5 @@ static void gpus_get_times(const struct engine *engine, struct engine_times *tim
 
 const struct engine_functions gpus_keys = {
     gpus_open,  gpus_lend,    gpus_take,   gpus_sort, gpus_give,  gpus_take_back, gpus_get_times,
-    gpus_close, gpus_restart, gpus_rewind, NULL,      gpus_check, NULL,
+    gpus_close, gpus_restart, gpus_rewind, NULL,      gpus_check, NULL,           NULL,
 };
