@@ -286,6 +286,14 @@ refused() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
+# kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and inode.
+kept() {
+    local before
+    before=$(stat -c '%i %y %z' "$3" && cksum "$3")
+    refused "$1" "$2" "${@:4}"
+    ok "$1: the file stays" [ "$before" = "$(stat -c '%i %y %z' "$3" && cksum "$3")" ]
+}
+
 # ---- properties of the machine and the program ---------------------------------------------------
 
 # A sanitizer takes memory and stack of its own.

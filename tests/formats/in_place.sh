@@ -153,27 +153,8 @@ fi
 
 # ---- refused inputs ------------------------------------------------------------------------------
 
-# kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and inode.
-kept() {
-    local name=$1 regex=$2 file=$3 status=0 before after
-    shift 4
-    before=$(stat -c '%i %y %z' "$file" && cksum "$file")
-    "$@" >"$work/log/stdout" 2>"$work/log/stderr" </dev/null || status=$?
-    after=$(stat -c '%i %y %z' "$file" && cksum "$file")
-    {
-        [ "$status" -eq 2 ] || echo "status $status"
-        [ "$before" = "$after" ] || echo "the file was $before, and is $after"
-        [ "$(wc -l <"$work/log/stderr")" -eq 1 ] || echo 'not one line on standard error'
-        grep -Eq -e "$regex" "$work/log/stderr" || cat "$work/log/stderr"
-    } >"$work/log/problems"
-    pass_unless_said "$name is refused" "$work/log/problems"
-}
 cp numbers.txt in.txt
 cp numbers.txt text.f64
-for words in --type=f64 -n; do
-    kept "text in a file named as raw, with $words" 'would be written: use --output-format=text$' text.f64 -- \
-        gpusort --format=text "$words" --in-place text.f64
-done
 printf '3\n2\n1' >open.txt
 printf '3.0\n2\n1\n' >spelled.txt
 cp numbers.txt other.txt
@@ -181,6 +162,7 @@ for option in -u --top=3 --argsort --zstd -m -c; do
     kept "$option" "^gpusort: ${option%%=*} cannot be done with --in-place" in.txt -- \
         "$GPUSORT" --in-place "$option" in.txt
 done
+zstd -q numbers.txt -o packed.zst
 mkfifo fifo
 printf '2\nx\n1\n' >wrong.txt
 cp numbers.txt linked.txt && ln linked.txt linked2.txt
@@ -192,6 +174,9 @@ done <<'END'
 another output|^gpusort: other.txt: --in-place writes to the input alone|in.txt|--in-place in.txt -o other.txt
 a second input|^gpusort: --in-place sorts one file, and here are 2|in.txt|--in-place in.txt other.txt
 standard input|^gpusort: --in-place needs the name of a file|in.txt|--in-place -
+text in a file named as raw|would be written: use --output-format=text$|text.f64|--format=text --type=f64 --in-place text.f64
+lines in a file named as raw|would be written: use --output-format=text$|text.f64|--format=text -n --in-place text.f64
+compressed data|packed.zst: it is compressed, .*: use -o instead$|packed.zst|--in-place packed.zst
 another format|--in-place keeps the format, and text would become raw|in.txt|--in-place --type=u32 --output-format=raw in.txt
 a last line without its end|open.txt: sorted it has 6 bytes, not 5|open.txt|--in-place open.txt
 a number that becomes shorter|spelled.txt: sorted it has 6 bytes, not 8|spelled.txt|--in-place --type=f64 spelled.txt
@@ -204,8 +189,6 @@ a file with two links, -u|copy it here with cp$|linked.txt|-n -u linked.txt -o l
 END
 kept 'an open file' '^gpusort: /dev/fd/3: --in-place needs the name of a file, and this has none' in.txt -- \
     bash -c 'exec "$0" --in-place /dev/fd/3 3<>in.txt' "$GPUSORT"
-zstd -q numbers.txt -o packed.zst
-kept 'compressed data' 'packed.zst: it is compressed, .*: use -o instead$' packed.zst -- gpusort --in-place packed.zst
 kept 'a file above the limit of sizes' 'f8.2200000.f64: it is larger than this process may write \(ulimit' \
     f8.2200000.f64 -- bash -c 'ulimit -f 1000; exec "$0" --in-place f8.2200000.f64' "$GPUSORT"
 ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \
@@ -306,17 +289,10 @@ if [ -n "$fault_library" ]; then
     # meanwhile NAME CALL COMMAND REGEX: COMMAND changes the file shared.f64 just before the call,
     # and the job then fails with one line that matches REGEX.
     meanwhile() {
-        local status=0
         rm -f moved.f64 && cp f8.2200000.f64 shared.f64
         touch -d '1 minute ago' shared.f64 # a file's times have a resolution of some milliseconds
-        FAULT_RUN=$3 LD_PRELOAD=$fault_library FAULT=$2:run "$GPUSORT" --device=cpu --in-place \
-            --parallel=2 shared.f64 2>"$work/log/stderr" || status=$?
-        {
-            [ "$status" -eq 2 ] || echo "status $status"
-            [ "$(wc -l <"$work/log/stderr")" -eq 1 ] || echo 'not one line on standard error'
-            grep -Eq -e "$4" "$work/log/stderr" || cat "$work/log/stderr"
-        } >"$work/log/problems"
-        pass_unless_said "$1: it is reported" "$work/log/problems"
+        refused "$1: it is reported" "$4" -- env FAULT_RUN="$3" LD_PRELOAD="$fault_library" FAULT="$2:run" "$GPUSORT" \
+            --device=cpu --in-place --parallel=2 shared.f64
     }
     # One thread writes by pwrite(2), here 32 times, and extends the file again.
     truncated() {
@@ -325,9 +301,9 @@ if [ -n "$fault_library" ]; then
             env LD_PRELOAD="$fault_library" FAULT="pwrite:$2:run" FAULT_RUN='truncate -s 0 short.f64' "$GPUSORT" \
             --device=cpu --parallel=1 --in-place short.f64
     }
-    head -c 8388608 f8.2200000.f64 >short.f64
+    head -c 8388608 f8.2200000.f64 | tee again.f64 >short.f64
     truncated 'before the second write' 2
-    head -c 8388608 f8.2200000.f64 >short.f64
+    mv again.f64 short.f64
     case $(stat -f -c %T .) in
     ext* | xfs | tmpfs) truncated 'before the last one' 32 ;;
     *) skip 'truncated before the last write' 'this file system does not show that the file has holes' ;;
@@ -376,32 +352,28 @@ if [ -n "$fault_library" ]; then
         done) -- cat refusals
     ok 'they write nothing' [ ! -s read ]
     cp numbers.txt both.txt
-    status=0
-    env LD_PRELOAD="$fault_library" FAULT=read:2:run FAULT_RUN='"$GPUSORT" -n --in-place both.txt' \
-        GPUSORT="$GPUSORT" "$GPUSORT" -nr both.txt -o both.txt 2>second || status=$?
-    ok 'a file that was overwritten while it was sorted is not replaced' [ "$status" -eq 2 ]
+    refused 'a file that was overwritten while it was sorted is not replaced' 'both.txt: it was changed while ' -- \
+        env LD_PRELOAD="$fault_library" FAULT=read:2:run FAULT_RUN='"$GPUSORT" -n --in-place both.txt' \
+        GPUSORT="$GPUSORT" "$GPUSORT" -nr both.txt -o both.txt
     ok_same_bytes 'it is left as it was overwritten' both.txt numbers.sorted
-    ok 'this is reported' grep -q '^gpusort: both.txt: it was changed while ' second
-    cp numbers.txt locked.txt
-    ok_file 'a file that a script locks by lockf(3)' locked.txt numbers.sorted -- \
-        python3 -c 'import fcntl, subprocess, sys
-f = open("locked.txt", "r+")
-fcntl.lockf(f, fcntl.LOCK_EX)
-sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n locked.txt -o locked.txt
-    ok_fails_with 'in place, one that a script locks so' 2 '^gpusort: locked.txt: another process has locked it' -- \
-        python3 -c 'import fcntl, subprocess, sys
-f = open("locked.txt", "r+")
-fcntl.lockf(f, fcntl.LOCK_EX)
-sys.exit(subprocess.call(sys.argv[1:]))' "$GPUSORT" -n --in-place locked.txt
-    cp numbers.txt locked.txt
-    for range in '100 1' '0 0'; do # all bytes
-        ok_file "a file of which a script locks $range by F_OFD_SETLK" locked.txt numbers.sorted -- \
-            python3 -c 'import fcntl, struct, subprocess, sys
-f = open("locked.txt", "r+")
-fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, *map(int, sys.argv[1].split()), 0))
-sys.exit(subprocess.call(sys.argv[2:]))' "$range" "$GPUSORT" -n locked.txt -o locked.txt
+    # locking HOW COMMAND...: COMMAND runs while a script locks locked.txt, by lockf(3) or "OFFSET BYTES" by F_OFD_SETLK.
+    locking() {
+        python3 -c 'import fcntl, struct, subprocess, sys
+how, f = sys.argv[1], open("locked.txt", "r+")
+if how == "lockf":
+    fcntl.lockf(f, fcntl.LOCK_EX)
+else:
+    fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, *map(int, how.split()), 0))
+sys.exit(subprocess.call(sys.argv[2:]))' "$@"
+    }
+    for how in lockf '100 1' '0 0'; do # all bytes
         cp numbers.txt locked.txt
+        ok_file "a file that a script locks: $how" locked.txt numbers.sorted -- \
+            locking "$how" "$GPUSORT" -n locked.txt -o locked.txt
     done
+    ok_fails_with 'in place, one that a script locks so' 2 '^gpusort: locked.txt: another process has locked it' -- \
+        locking lockf "$GPUSORT" -n --in-place locked.txt
+    cp numbers.txt locked.txt
     ok_file 'a file that a script locks by flock(1)' locked.txt numbers.sorted -- \
         flock locked.txt "$GPUSORT" -n --in-place locked.txt
 
