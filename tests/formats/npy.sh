@@ -25,17 +25,13 @@ ok 'some spellings are taken, and some are not' \
 
 # The message says what makes numbers or lines of an array, and so it does.
 "$numpy" -c 'import numpy as np
-np.save("words.npy", np.array(["\u00e9t\u00e9", "b", "a"]))
 for name, dtype in (("g", "longdouble"), ("c", "complex"), ("r", "i4,f8")):
     np.save(name + ".npy", np.arange(3).astype(dtype))
+np.save("words.npy", np.array([[["\u00e9t\u00e9"]], [["b"]], [["a"]]]))
 np.save("s.npy", np.array([b"\xe9t\xe9", b"b", b"a"]))
 np.save("o.npy", np.array([2**53 + 1, 2**53], "O"))
-for name, file in ("words", "words"), ("s", "bytes"):
-    for a in np.load(name + ".npy"), np.load(name + ".npy").reshape(3, 1, 1):
-        if name == "words":
-            np.savetxt(file, a.ravel(), "%s", encoding="utf-8")
-        else:
-            np.savetxt(file, np.char.decode(a.ravel(), "latin-1"), "%s", encoding="latin-1")
+np.savetxt("words", np.load("words.npy").ravel(), "%s", encoding="utf-8")
+np.savetxt("bytes", np.char.decode(np.load("s.npy").ravel(), "latin-1"), "%s", encoding="latin-1")
 np.save("o8.npy", np.load("o.npy", allow_pickle=True).astype("f8"))
 np.save("whole.npy", np.load("o.npy", allow_pickle=True).astype("i8"))
 np.save("g8.npy", np.load("g.npy").astype("f8"))'
@@ -49,8 +45,7 @@ sort words >up
 ok_writes 'lines of words' up -- -k1 words
 ok_prints 'lines of bytes' 'a\nb\n\xe9t\xe9\n' -- gpusort -k1 bytes
 ok_prints 'whole numbers of objects' '9007199254740992\n9007199254740993\n' -- gpusort --output-format=text whole.npy
-ok 'doubles of long doubles' gpusort g8.npy -o got
-ok 'doubles of objects' gpusort o8.npy -o got
+for name in g8 o8; do ok "doubles of long doubles or objects: $name" gpusort $name.npy -o got; done
 
 "$numpy" - <<'PYTHON'
 import numpy as np
@@ -63,12 +58,11 @@ for name, dtype in (("little", "<M8[ns]"), ("big", ">M8[ns]"), ("seconds", "<M8[
     array = np.load("times.%s.npy" % name)
     ordered = np.sort(array)
     nat = np.isnat(ordered)
-    np.save("times.%s.up.npy" % name, ordered)
-    np.save("times.%s.down.npy" % name, ordered[::-1])
-    np.save("times.%s.first.npy" % name, np.concatenate((ordered[nat], ordered[~nat])).astype(array.dtype))
-    np.save("times.%s.down.last.npy" % name, np.concatenate((ordered[~nat][::-1], ordered[nat])).astype(array.dtype))
-    np.save("times.%s.two.npy" % name, ordered[:2])
-    np.save("times.%s.twice.npy" % name, np.sort(np.concatenate((array, array))).astype(array.dtype))
+    for kind, numbers in (("up", ordered), ("down", ordered[::-1]), ("two", ordered[:2]),
+                          ("first", np.concatenate((ordered[nat], ordered[~nat]))),
+                          ("down.last", np.concatenate((ordered[~nat][::-1], ordered[nat]))),
+                          ("twice", np.sort(np.concatenate((array, array))))):
+        np.save("times.%s.%s.npy" % (name, kind), numbers.astype(array.dtype))
     np.save("times.%s.indices.npy" % name, np.argsort(array, kind="stable").astype("<u8"))
     with open("times.%s.text" % name, "w") as file:
         file.writelines("NaT\n" if np.isnat(x) else "%d\n" % x.astype("i8") for x in ordered)
@@ -80,7 +74,6 @@ np.save("sure.up.npy", np.sort(times[~np.isnat(times)]))
 truth = np.array([True, False, True, True, False])
 np.save("truth.npy", truth)
 np.save("truth.up.npy", np.sort(truth))
-np.save("truth.indices.npy", np.argsort(truth, kind="stable").astype("<u8"))
 numbers = np.array([1.5, -2, np.nan, 3e38, 0, np.inf, 1e-40], "<f4")
 bits = numbers.view("<u4") >> 16
 ordered = np.sort((bits << 16).view("<f4")).view("<u4") >> 16
@@ -96,15 +89,19 @@ PYTHON
 
 for name in little big seconds span; do
     in=times.$name.npy
-    ok_writes "NaT goes last: $name" times.$name.up.npy -- "$in"
-    ok_writes "and first with -r: $name" times.$name.down.npy -- -r "$in"
-    ok_writes "and first with --nan=first: $name" times.$name.first.npy -- --nan=first "$in"
-    ok_writes "and last with --nan=last -r: $name" times.$name.down.last.npy -- --nan=last -r "$in"
-    ok_writes "--top=2 of times: $name" times.$name.two.npy -- --top=2 "$in"
-    ok_writes "times of two files: $name" times.$name.twice.npy -- "$in" "$in"
-    ok_writes "indices of times: $name" times.$name.indices.npy -- --argsort "$in"
+    while read -r expected words; do
+        ok_writes "times, NaT among them: $name.$expected $words" "times.$name.$expected" -- $words "$in"
+    done <<END
+up.npy
+down.npy -r
+first.npy --nan=first
+down.last.npy --nan=last -r
+two.npy --top=2
+twice.npy $in
+indices.npy --argsort
+text --output-format=text
+END
     ok_output "times on a pipe: $name" times.$name.up.npy -- gpusort < <(cat "$in")
-    ok_writes "times as text: $name" times.$name.text -- --output-format=text "$in"
     refused "--nan=error refuses a NaT: $name" "$in: number 1 is a NaT" -- gpusort --nan=error "$in" -o "$target"
 done
 
@@ -143,13 +140,10 @@ ok 'as the message says, they are raw numbers' \
 ok 'and NumPy reads them with their unit' "$numpy" -c 'import numpy
 numpy.save("NEW.npy", numpy.fromfile("NEW.datetime64", "<M8[ns]"))'
 ok_same_bytes 'with NaT last' NEW.npy times.little.up.npy
-refused 'times of two units' 'times.seconds.npy: npy <M8\[s\], where times.little.npy is npy <M8\[ns\]' -- \
-    gpusort times.little.npy times.seconds.npy -o "$target"
-refused 'times with a unit and without one' 'no_unit.npy: npy <M8, where' -- \
-    gpusort times.little.npy no_unit.npy -o "$target"
-refused 'times and spans of time' 'times.span.npy: npy <m8\[ns\], where' -- \
-    gpusort times.little.npy times.span.npy -o "$target"
-refused 'times and whole numbers' 'whole.npy: npy i64, where' -- gpusort times.little.npy whole.npy -o "$target"
+for words in 'times.seconds.npy: npy <M8\[s\]' 'no_unit.npy: npy <M8' 'times.span.npy: npy <m8\[ns\]' 'whole.npy: npy i64'; do
+    refused "times beside another kind: $words" "$words, where times.little.npy is npy <M8\[ns\]" -- \
+        gpusort times.little.npy "${words%%:*}" -o "$target"
+done
 refused 'times with another --type' 'the header says datetime64, the type given is i64' -- \
     gpusort --type=i64 times.little.npy -o "$target"
 
@@ -175,18 +169,8 @@ done
 gpusort --output-format=text a.npy -o NEW.txt
 ok_prints 'what the message says is done: text' '1\n1\n2\n2\n3\n3\n' -- gpusort a.txt NEW.txt
 refused 'no sorted copy is named for indices' ': all inputs must agree$' -- gpusort --argsort a.npy a.f64 -o "$target"
-for word in -c -C; do
-    for file in a.npy a.f64; do
-        ok_fails_with "$word $file" 2 "leave $word out, and the numbers are sorted, not checked$" -- gpusort $word $file
-    done
-done
 
-ok_writes 'truth values' truth.up.npy -- truth.npy
 ok_writes 'truth values with --type=bool' truth.up.npy -- --type=bool truth.npy
-ok_writes 'indices of truth values' truth.indices.npy -- --argsort truth.npy
-ok_prints 'truth values as text' '0\n0\n1\n1\n1\n' -- gpusort --output-format=text truth.npy
-printf '1\n0\n1\n1\n0\n' >truth.txt
-ok_writes 'truth values of text' truth.up.npy -- --type=bool --output-format=npy truth.txt
 
 for name in native void big; do
     ok_writes "bf16 keeps its header: $name" bf16.$name.up.npy -- --type=bf16 bf16.$name.npy
@@ -233,7 +217,7 @@ for file in two longer; do
     what='(more than 64|holds 68) bytes of data; numpy.save\(NEW, numpy.load\(FILE\)\) leaves the rest out$'
     [ $file = longer ] ||
         what="another array follows the first one, of 8 items; .*: save each to its own, and name all$"
-    refused "what follows an array: $file" "^gpusort: $file.npy: .*($what)" -- gpusort $file.npy -o "$target"
+    kept "what follows an array: $file" "^gpusort: $file.npy: .*($what)" $file.npy -- gpusort $file.npy -o $file.npy
     refused "what follows an array, on a pipe: $file" "^gpusort: standard input: .*($what)" -- \
         gpusort -o "$target" < <(cat $file.npy)
     zstd -q $file.npy
@@ -254,12 +238,10 @@ ok_writes 'what the message says is done: longer' column.True.out.npy -- NEW.npy
 ok_writes 'what the message says is done: two' two.up.npy -- own0.npy own1.npy
 for file in empty.?.?.npy; do
     ok_writes "an empty array of several dimensions: $file" empty.npy -- "$file"
-    cp "$file" kept
-    ok "in place: $file" gpusort --in-place "$file"
-    ok_same_bytes "it stays: $file" "$file" kept
+    cp "$file" in_place.npy
+    ok_file "in place it stays: $file" in_place.npy "$file" -- gpusort --in-place in_place.npy
 done
-gpusort two.npy -o two.npy 2>"$work/log/two" || true
-ok 'a file of two arrays stays as it is' test "$(stat -c %s two.npy)" = 344
+
 # ---- headers that are wrong ----------------------------------------------------------------------
 
 # npy PREFIX HEADER: writes x.npy, whose length of the header is right if PREFIX is empty. 24 bytes of data follow.
