@@ -345,9 +345,9 @@ for word in -g -n -h -k1 -tx -b -z -c -C -m --header; do
         gpusort $word --type=f64 two
     ok_says "$word --format=text" '^input .*: text, ' -- gpusort --explain $word --format=text bytes
 done
-for word in -c -C -nc; do
-    ok_fails_with "$word: numbers are not checked" 2 ': leave -[cC] out, and the numbers are sorted, not checked$' -- \
-        gpusort $word numbers.npy
+for words in '-c numbers.npy' '-C numbers.f64' '-nc numbers.npy'; do
+    ok_fails_with "numbers are not checked: $words" 2 ': leave -[cC] out, and the numbers are sorted, not checked$' -- \
+        gpusort $words
 done
 gpusort --zstd two >compressed
 ok_prints 'zstd is recognised before' '1\n2\n' -- gpusort -n compressed

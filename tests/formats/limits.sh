@@ -173,11 +173,9 @@ if with_directories true 2>/dev/null; then
     for directories in 'one three' 'two one three' 'one one three'; do
         words=()
         for directory in $directories; do words+=(-T "$directory"); done
-        for size in 100K 1M; do
-            ok_output "-S $size, lines, in directories $directories" upwards -- \
-                "${parts[@]}" -n -S $size "${words[@]}" downwards
-            ok_output "-S $size, numbers, in directories $directories" upwards -- \
-                "${parts[@]}" --type=u32 -S $size "${words[@]}" downwards
+        for on in '-n -S 100K' '-n -S 1M' '--type=u32 -S 100K' '--type=u32 -S 1M'; do
+            read -ra on <<<"$on"
+            ok_output "${on[*]}, in directories $directories" upwards -- "${parts[@]}" "${on[@]}" "${words[@]}" downwards
         done
     done
     head -n $((lines / 2)) upwards >half
@@ -190,11 +188,11 @@ if with_directories true 2>/dev/null; then
     sort -m -n upwards upwards | cat upwards - >expected
     ok_same_bytes 'a copy of an input that is written to, where a directory is full' merged expected
     rm merged
-    refused 'all directories are full' "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device; name more directories with -T$" -- \
-        "${parts[@]}" -n -S 1M -T one -T two downwards -o "$target"
-    refused 'all directories are full, of numbers' \
-        "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device; name more directories with -T$" -- \
-        "${parts[@]}" --type=u64 -S 1M -T one -T two downwards -o "$target"
+    for order in -n --type=u64; do
+        refused "all directories are full, $order" \
+            "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device; name more directories with -T$" -- \
+            "${parts[@]}" $order -S 1M -T one -T two downwards -o "$target"
+    done
 else
     skip 'directories that are full' 'no name space to mount file systems in'
 fi
@@ -279,7 +277,6 @@ END
             -m -k1 --format=text short.zst short.zst short.zst short.zst short.zst short.zst
         # Frames that are decoded ahead are decoded whole, the others in pieces.
         seq 5 >few
-        # shellcheck disable=SC2016 # expanded by the shell that it starts
         ok_prints 'a merge of a compressed input and plain ones decodes ahead' 'frames\n' -- \
             in_groups 'memory.max=700000000;memory.current=10000000' bash -c '
                 "$0" -m -k1 --device=cpu --parallel=32 --format=text --trace=trace \
@@ -297,7 +294,6 @@ if [ "$test_size" = small ] || ! make_group memory 80M memory.max memory.limit_i
     skip 'an output that takes memory in a container' 'slow, or no control group may be made'
 else
     # in_group COMMAND...: runs COMMAND in the group.
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     in_group() { bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"; }
     seq 5000000 | tac >down
     seq 5 >few
@@ -313,42 +309,32 @@ with open("numbers", "w") as file:
     file.write("%d\n" * count % tuple(ordered))'
     # The program sees four processors, and so has up to four compressing threads.
     if [ -n "$fault_library" ]; then
-        # shellcheck disable=SC2016 # expanded by the shell that it starts
         ok_output 'a compressed output, in a container' numbers -- in_group bash -c \
             'LD_PRELOAD=$0 "$@" && zstd -dc packed.zst' "$fault_library" "$gpusort_apart" \
             --device=cpu --parallel=16 --output-format=text numbers.u64 -o packed.zst
     else
         skip 'a compressed output, in a container' 'no program whose processors can be set'
     fi
-    if unshare --map-root-user --mount mount -t tmpfs none one 2>/dev/null; then
-        # shellcheck disable=SC2016 # expanded by the shell that it starts
-        ok_output 'lines to a file in memory, in a container' up -- in_group unshare --map-root-user --mount bash -c \
-            'mount -t tmpfs none one && "$0" -n -T . down -o one/out && cat one/out' "$GPUSORT"
-        # 60 MB, which are sorted in parts and merged.
-        to_memory=(in_group unshare --map-root-user --mount bash -c
-            'mount -t tmpfs none one && "$0" --device=cpu --format=raw --type=u64 -T . "$@" -o one/out && cat one/out'
-            "$GPUSORT")
-        head -c 60000000 /dev/zero >zeros
-        ok_output 'numbers to a file in memory, in a container' zeros -- "${to_memory[@]}" zeros
-        refused 'numbers to a file in memory that a container has no room for' \
-            '^gpusort: one/out: it is in memory, where 120000000 bytes will be written, and [0-9]+ are free' -- \
-            "${to_memory[@]}" zeros zeros
-        refused 'a file in memory that leaves too little to sort' \
-            '^gpusort: one/out: it is in memory, where 76000000 bytes will be written, and [56][0-9]{7} are free beside' -- \
-            "${to_memory[@]}" <(head -c 16000000 zeros) zeros
-        rm zeros
-    else
-        skip 'lines to a file in memory, in a container' 'no name space to mount file systems in'
-    fi
     # in_memory LIMIT WORDS...: runs the program in a group with that limit; the folder `one` is in memory.
     in_memory() {
         rmdir "$group"
         make_group memory "$1" memory.max memory.limit_in_bytes
-        # shellcheck disable=SC2016 # expanded by the shell that it starts
         in_group unshare --map-root-user --mount bash -c \
             'mount -t tmpfs none one && "$@" && { [ ! -e one/out ] || cat one/out; }' - "$GPUSORT" --device=cpu "${@:2}"
     }
     if unshare --map-root-user --mount mount -t tmpfs none one 2>/dev/null; then
+        ok_output 'lines to a file in memory, in a container' up -- in_memory 80M -n -T . down -o one/out
+        # 60 MB, which are sorted in parts and merged.
+        head -c 60000000 /dev/zero >zeros
+        raw=(--format=raw --type=u64 -T . -o one/out)
+        ok_output 'numbers to a file in memory, in a container' zeros -- in_memory 80M "${raw[@]}" zeros
+        refused 'numbers to a file in memory that a container has no room for' \
+            '^gpusort: one/out: it is in memory, where 120000000 bytes will be written, and [0-9]+ are free' -- \
+            in_memory 80M "${raw[@]}" zeros zeros
+        refused 'a file in memory that leaves too little to sort' \
+            '^gpusort: one/out: it is in memory, where 76000000 bytes will be written, and [56][0-9]{7} are free beside' -- \
+            in_memory 80M "${raw[@]}" <(head -c 16000000 zeros) zeros
+        rm zeros
         # 39 MB of lines and 24 MB of numbers.
         for size in 32M 75M 90%; do
             ok_output "sorted parts of lines in memory, -S $size" up -- in_memory 80M -n -S $size -T one down
@@ -386,7 +372,7 @@ with open("numbers", "w") as file:
             '^gpusort: one/out: no memory is left for it, as it is stored in memory: use a file system on a disk$' -- \
             in_memory 45M --output-format=text -T . numbers.u64 -o one/out
     else
-        skip 'sorted parts in memory' 'no name space to mount file systems in'
+        skip 'outputs and sorted parts in memory' 'no name space to mount file systems in'
     fi
     rmdir "$group"
     make_group memory 80M memory.max memory.limit_in_bytes
@@ -448,14 +434,10 @@ else
     head -n 500000 mixed.stable >mixed.first
     while IFS='|' read -r name way bytes expected input words; do
         read -ra words <<<"$words"
-        given=(env LD_PRELOAD="$fault_library" FAULT_MEMORY="$bytes" "$gpusort_apart"
-            --device=cpu --parallel=2 "${words[@]}")
-        if [ "$way" = file ]; then
-            ok_output "$name, no more than $bytes bytes at a time" "$expected" -- "${given[@]}" "$input"
-        else
-            ok_output "$name, no more than $bytes bytes at a time, of a pipe" "$expected" -- \
-                "${given[@]}" < <(cat "$input")
-        fi
+        [ "$way" = pipe ] || words+=("$input")
+        ok_output "$name of a $way, no more than $bytes bytes at a time" "$expected" -- \
+            env LD_PRELOAD="$fault_library" FAULT_MEMORY="$bytes" "$gpusort_apart" --device=cpu --parallel=2 \
+            "${words[@]}" < <(cat "$input")
     done <<'END'
 lines|file|15000000|mixed.stable|mixed|-s -k1,1n
 lines without equal ones|pipe|15000000|mixed.unique|mixed|-u -k1,1n
@@ -477,10 +459,9 @@ space_before_sort() {
         tr '{' '\n' <"$work/log/trace" | sed -n 's/.*"name":"\(space\|sort\)".*"ts":\([0-9]*\).*/\2 \1/p' |
         sort -n | head -n 1 | cut -d ' ' -f 2
 }
-if [ -z "$fault_library" ] || [ "$test_size" = small ]; then
-    skip 'space for the output, by the free memory' 'no program whose processors can be set'
-elif ! unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
-    skip 'space for the output, by the free memory' 'no name space to mount groups in'
+if [ -z "$fault_library" ] || [ "$test_size" = small ] ||
+    ! unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
+    skip 'space for the output, by the free memory' 'no program whose processors can be set, or no name space'
 else
     head -c 20000000 /dev/zero >zeros
     ok_prints 'the output gets its space at once if memory is plentiful' 'space\n' -- space_before_sort 10000000
