@@ -198,58 +198,45 @@ if unshare --map-root-user --mount mount -t tmpfs -o size=1m none small 2>/dev/n
 else
     skip 'a file system that is full' 'no name space to mount one in'
 fi
-bytes=("$GPUSORT" --device=cpu --format=raw --type=u8)
-doubles=("$GPUSORT" --device=cpu --format=raw --type=f64 -S 1M)
 seq 3000000 >lines
 yes "$(printf %0999d 0)" | head -n 20000 >alike || true # yes(1) ends by SIGPIPE
+export GPUSORT
+sort='"$GPUSORT" --device=cpu' bytes='"$GPUSORT" --device=cpu --format=raw --type=u8'
+doubles='"$GPUSORT" --device=cpu --format=raw --type=f64 -S 1M'
+in_small="temporary file in 'small' \(-T\)" or_in_place='or overwrite the input with --in-place$'
+beside="$in_small and the output: 40000000 bytes will be written there, and 3[0-9]{7} are free"
 for kind in tmpfs ext4; do
     if [ "$test_size" = small ] || ! within $kind 24m true 2>/dev/null; then
         skip "room on $kind" 'slow, or it cannot be mounted here'
         continue
     fi
     ok_prints "$kind: an output that fits is not refused" '20000000\n' -- \
-        within $kind 34m bash -c '"$@" large -o small/out && stat -c %s small/out' - "${bytes[@]}"
+        within $kind 34m bash -c "$bytes large -o small/out && stat -c %s small/out"
     ok_prints "$kind: smaller outputs are not refused" '5\n1000\n' -- \
-        within $kind 8m bash -c '"$@" large --top=5 -o small/out && stat -c %s small/out
-            "$1" --device=cpu -k1 -u alike -o small/out && stat -c %s small/out
-            "$@" large --zstd -o small/zst' - "${bytes[@]}"
-    refused "$kind: lines have no room" "^gpusort: small/out: $early\$" -- \
-        within $kind 18m "$GPUSORT" --device=cpu -n lines -o small/out
-    refused "$kind: lines have no room beside the input" \
-        "^gpusort: small/in: $early, or overwrite the input with --in-place\$" -- \
-        within $kind 36m bash -c 'cp lines small/in && "$@" -n small/in -o small/in' - "$GPUSORT" --device=cpu
-    refused "$kind: lines of standard input have no room" "^gpusort: small/out: $early\$" -- \
-        within $kind 18m bash -c '"$@" <lines -n -o small/out' - "$GPUSORT" --device=cpu
-    refused "$kind: lines to merge have no room" "^gpusort: small/out: $early\$" -- \
-        within $kind 28m "$GPUSORT" -m -n lines lines -o small/out
-    refused "$kind: standard output has no room" "^gpusort: standard output: $early\$" -- \
-        within $kind 18m bash -c '"$@" lines -n >small/out' - "$GPUSORT" --device=cpu
-    refused "$kind: sorted parts of numbers have no room" \
-        "^gpusort: temporary file in 'small' \(-T\): 20000000 bytes will be written there, and [0-9]+ are free" -- \
-        within $kind 16m "${doubles[@]}" large -T small -o "$target"
-    refused "$kind: sorted parts of lines have no room" \
-        "^gpusort: temporary file in 'small' \(-T\): $early" -- \
-        within $kind 16m "$GPUSORT" --device=cpu -n -S 1M lines -T small -o "$target"
-    refused "$kind: sorted parts have no room in two folders of a file system" \
-        "^gpusort: temporary files in 'small', 'small/\.' \(-T\): $early" -- \
-        within $kind 16m "${doubles[@]}" large -T small -T small/. -o "$target"
-    beside="^gpusort: temporary file in 'small' \(-T\) and the output: 40000000 bytes will be written there, and 3[0-9]{7} are free: use another file system"
-    refused "$kind: no room for the parts beside the output" "$beside\$" -- \
-        within $kind 38m "${doubles[@]}" large -T small -o small/out
-    refused "$kind: no room for the parts beside the output and the input" \
-        "^gpusort: temporary file in 'small' .* and [0-9]+ are free: .*, or overwrite the input with --in-place\$" -- \
-        within $kind 56m bash -c 'cp large small/in && "$@" small/in -T small -o small/in' - "${doubles[@]}"
-    refused "$kind: no room for the parts beside standard output" "$beside\$" -- \
-        within $kind 38m bash -c '"$@" large -T small >small/out' - "${doubles[@]}"
-    refused "$kind: no room for the parts of lines beside the output" \
-        "^gpusort: temporary file in 'small' \(-T\) and the output: 45777792 bytes will be written there, and [34]" -- \
-        within $kind 40m "$GPUSORT" --device=cpu -n -S 1M lines -T small -o small/out
-    refused "$kind: a pipe is refused before its parts are merged" "^gpusort: small/out: $early\$" -- \
-        within $kind 38m bash -c 'cat large | "$@" -T small -o small/out' - "${doubles[@]}"
-    refused "$kind: a pipe of lines is refused before its parts are merged" "^gpusort: small/out: $early\$" -- \
-        within $kind 40m bash -c 'cat lines | "$@" -T small -o small/out' - "$GPUSORT" --device=cpu -n -S 1M
+        within $kind 8m bash -c "$bytes large --top=5 -o small/out && stat -c %s small/out
+            $sort -k1 -u alike -o small/out && stat -c %s small/out
+            $bytes large --zstd -o small/zst"
     ok_prints "$kind: what has room for parts and output" '20000000\n' -- \
-        within $kind 64m bash -c '"$@" large -T small -o small/out && stat -c %s small/out' - "${doubles[@]}"
+        within $kind 64m bash -c "$doubles large -T small -o small/out && stat -c %s small/out"
+    # A row: the size of the file system, what has no room there, the message, and a command.
+    while IFS='|' read -r size name message command; do
+        refused "$kind: no room for $name" "^gpusort: $message" -- within $kind $size bash -c "$command"
+    done <<END
+18m|lines|small/out: $early$|$sort -n lines -o small/out
+36m|lines beside the input|small/in: $early, $or_in_place|cp lines small/in && $sort -n small/in -o small/in
+18m|lines of standard input|small/out: $early$|$sort -n -o small/out <lines
+28m|lines to merge|small/out: $early$|$sort -m -n lines lines -o small/out
+18m|standard output|standard output: $early$|$sort -n lines >small/out
+16m|parts of numbers|$in_small: 20000000 bytes will be written there, and [0-9]+ are free|$doubles large -T small
+16m|parts of lines|$in_small: $early|$sort -n -S 1M lines -T small
+16m|parts in two folders|temporary files in 'small', 'small/\.' \(-T\): $early|$doubles large -T small -T small/.
+38m|parts beside the output|$beside: use another file system$|$doubles large -T small -o small/out
+56m|parts, output and input|$in_small .* are free: .*, $or_in_place|cp large small/in && $doubles small/in -T small -o small/in
+38m|parts beside standard output|$beside: use another file system$|$doubles large -T small >small/out
+40m|parts of lines beside the output|${beside/40000000*/45777792} bytes will|$sort -n -S 1M lines -T small -o small/out
+38m|a pipe, before its parts are merged|small/out: $early$|cat large | $doubles -T small -o small/out
+40m|a pipe of lines, before that|small/out: $early$|cat lines | $sort -n -S 1M -T small -o small/out
+END
 done
 rm -f image lines alike
 refused 'a file that grows over the limit' 'File too large; raise the limit on the size of files .ulimit -f.$' -- \
