@@ -89,15 +89,11 @@ with open(read_out, "rb") as source:
     sys.stdout.buffer.write(source.read())
 sys.exit(process.wait())' "$@"
 }
-if command -v python3 >/dev/null; then
-    seq 300000 -1 1 >down
-    zstd -q down -o down.zst
-    ok_output 'pipes that do not block' <(sort -n down) -- without_waiting down "$GPUSORT" -n
-    ok_output 'compressed numbers by a pipe that does not block' <(sort -n down) -- \
-        without_waiting down.zst "$GPUSORT" --type=u32 --parallel=4
-else
-    skip 'pipes that do not block' 'no Python'
-fi
+seq 300000 -1 1 >down
+zstd -q down -o down.zst
+ok_output 'pipes that do not block' <(sort -n down) -- without_waiting down "$GPUSORT" -n
+ok_output 'compressed numbers by a pipe that does not block' <(sort -n down) -- \
+    without_waiting down.zst "$GPUSORT" --type=u32 --parallel=4
 
 # ---- several named pipes -------------------------------------------------------------------------
 
@@ -105,14 +101,16 @@ fi
 mkfifo early late
 seq 200000 >ascending
 sort -n ascending ascending >twice
-for option in -n --format=text; do
-    timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
-    ok_output "pipes that are written one after the other: $option" twice -- timeout 20 "$GPUSORT" $option early late
-done
 sort -n ascending twice >thrice
-timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
-ok_output 'pipes that are written one after the other, and a file between them' thrice -- \
-    timeout 20 "$GPUSORT" -n early ascending late
+while read -r expected words; do
+    read -ra words <<<"$words"
+    timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
+    ok_output "pipes that are written one after the other: ${words[*]}" $expected -- timeout 20 "$GPUSORT" "${words[@]}"
+done <<'END'
+twice -n early late
+twice --format=text early late
+thrice -n early ascending late
+END
 timeout 30 bash -c '{ cat ascending >early; cat ascending; } | timeout 20 "$0" -n early - >merged' "$GPUSORT"
 ok 'a named pipe, then standard input of the same writer' cmp merged twice
 
@@ -121,7 +119,6 @@ seq 9 >digits
 while IFS='|' read -r first second words; do
     read -ra words <<<"$words"
     sort -n "$first" "$second" >expected
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     timeout 30 bash -c 'exec 3>early 4>late; cat "$0" >&3; exec 3>&-; cat "$1" >&4' "$first" "$second" &
     ok_output "pipes that are opened together: ${words[*]}" expected -- \
         timeout 20 "$GPUSORT" "${words[@]}" early late
