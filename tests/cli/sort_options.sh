@@ -76,7 +76,6 @@ refused_as_sort "stray character in field spec: invalid field specification '1\\
 refused_as_sort "options '-gn' are incompatible" -k 2 -k 1ng two
 
 refused_as_sort 'empty tab' -t '' two
-refused_as_sort "multi-character tab 'ab'" -t ab two
 refused_as_sort "multi-character tab 'ab'" --field-separator=ab two
 refused_as_sort "multi-character tab '\\\\n'" -t '\n' two
 refused_as_sort "multi-character tab '\\\\t'" -t '\t' two
@@ -86,20 +85,16 @@ refused_as_sort 'incompatible tabs' -t a -t b two
 refused_as_sort "multi-character tab 'ab'" -t ab -k 0 two
 refused_as_sort "field number is zero: invalid field specification '0'" -k 0 -t ab two
 
-refused_as_sort "options '-gn' are incompatible" -gn two
 refused_as_sort "options '-gn' are incompatible" -n -g two
 refused_as_sort "options '-hn' are incompatible" -nh two
 refused_as_sort "options '-gh' are incompatible" -hg two
 refused_as_sort "options '-ghn' are incompatible" -hngrb two
-refused_as_sort "options '-gn' are incompatible" -gn -k 1 two
 refused_as_sort "options '-gn' are incompatible" --sort=numeric -g two
 refused_as_sort "options '-hn' are incompatible" --sort=numeric --sort=human-numeric two
-refused_as_sort "options '-cC' are incompatible" -cC two
 refused_as_sort "options '-cC' are incompatible" --check=quiet --check two
 refused_as_sort "options '-cC' are incompatible" -gn -Cc two
 refused_as_sort "options '-co' are incompatible" -c -o out two
 refused_as_sort "options '-Co' are incompatible" -C -o out two
-refused_as_sort "extra operand 'ascending' not allowed with -c" -c two ascending
 refused_as_sort "extra operand 'ascending' not allowed with -C" -C - ascending missing
 refused_as_sort "extra operand 'ascending' not allowed with -c" -c -o out two ascending
 refused_as_sort "options '-gn' are incompatible" -gn -c two ascending
@@ -182,9 +177,7 @@ printf 'two\0-\0' >dash
 ok_prints '--files0-from=-' '1\n1\n2\n2\n' -- bash -c '"$0" --files0-from=- <names' "$GPUSORT"
 ok_prints '--files0-from twice: the last one counts' '1\n2\n' -- gpusort --files0-from=names --files0-from=name
 ok_prints 'a list names standard input' '1\n1\n2\n2\n' -- bash -c '"$0" --files0-from=dash <two' "$GPUSORT"
-refused_as_sort "no input from 'none'" --files0-from=none
-refused_as_sort "no input from '/dev/null'" --files0-from=/dev/null
-refused_as_sort "no input from '-'" --files0-from=-
+for list in none /dev/null -; do refused_as_sort "no input from '$list'" --files0-from=$list; done
 refused_as_sort 'hole:2: invalid zero-length file name' --files0-from=hole
 refused_as_sort "cannot read file names from '$PWD'" --files0-from="$PWD"
 refused_as_sort 'open failed: missing: No such file or directory' --files0-from=missing
@@ -360,8 +353,6 @@ for word in -n -k -u; do
 done
 refused '-u with binary numbers' '^gpusort: two: -u is for lines of text, and this is raw: leave -u out$' -- \
     gpusort -u --format=raw --type=u8 two -o "$target"
-refused '-u with numbers read from text' '^gpusort: -u is for lines of text, and --type' -- \
-    gpusort -u --type=f64 two -o "$target"
 ok_prints '-s with binary numbers is as without' '\n\n12' -- gpusort -s --format=raw --type=u8 two
 refused '--nan with an option for lines' '^gpusort: -n is for lines of text, and --nan is for numbers$' -- \
     gpusort -n --nan=first two -o "$target"
@@ -400,11 +391,9 @@ for files in 'table nothing' 'nothing table'; do
     refused "--header: an empty file, $files" '^gpusort: nothing: it is empty, and has no header: leave it out$' -- \
         gpusort --header -k1 $files -o "$target"
 done
-ok_prints '--header with as many lines' 'name\nunit\n2\n1\n' -- gpusort --header=4 table
 seq 40000 -1 1 >descending
 { sed 30000q descending && sed 1,30000d descending | sort -n; } >expected
-ok_output '--header of more than is read ahead' expected -- gpusort --header=30000 -n descending
-ok_output '--header of more than is read ahead, from a pipe' expected -- gpusort --header=30000 -n <(cat descending)
+ok_output '--header of more than is read ahead' expected -- gpusort --header=30000 -n <(cat descending)
 ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
 ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- gpusort --header=2 --argsort table
 printf '"id","name"\n"9","a"\n"10","b"\n' >quoted.csv
@@ -418,12 +407,12 @@ printf 'y "10"\nx "9"\n' >quoted
 ok_prints 'with blanks before them, too' \
     "gpusort: quoted:1: a number in quotes counts as no number (a key that begins with -k 2.2b leaves the quote out)\r\n" -- \
     on_terminal -k2n quoted -o out
-ok_prints 'but not for a key that begins with a character after them' '' -- \
-    bash -c 'sed "s/ /  /" quoted >wide; "$@" | grep quotes || :' - python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" -k2.2n wide -o out
 ok_prints 'what it says sorts them' 'x "9"\ny "10"\n' -- gpusort -k 2.2bn quoted
-for words in '--header -t, -k1' '--header -t, -k2n' '-q --header -t, -k1n' '--stats=json -q -C -t, -k1n'; do
+sed 's/ /  /' quoted >wide
+for words in '-k2.2n wide' '--header -t, -k1 quoted.csv' '--header -t, -k2n quoted.csv' \
+    '-q --header -t, -k1n quoted.csv' '--stats=json -q -C -t, -k1n quoted.csv'; do
     ok_prints "it does not: $words" '' -- bash -c '"$@" | grep quotes || :' - \
-        python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" $words quoted.csv
+        python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" $words
 done
 ok_prints 'nor is there a message elsewhere' '' -- bash -c '"$0" --header -t, -k1n quoted.csv 2>&1 >out' "$GPUSORT"
 ok_fails_with '--header: lines are counted from the top of the file' 2 \
