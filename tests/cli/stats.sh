@@ -21,10 +21,15 @@ sort -n data.txt >lines.sorted
 # The members of the object that the manual page lists.
 sed -n '/^\.Sh STATISTICS/,/^\.Sh ENV/s/^\.It Li \([a-zA-Z_.]*\)$/\1/p' "$tests_dir/../man/gpusort.1" >documented
 
-# ok_stats NAME CONDITION WALL_SECONDS FILE: FILE is one line of JSON, and CONDITION, a Python
-# expression with the object as `s`, is true.
-ok_stats() {
-    "$python" - "$2" "$3" "$4" >"$work/log/problems" 2>&1 <<'PYTHON' || true
+# stats NAME CONDITION -- ARGUMENT...: `gpusort ARGUMENT... --stats=json` prints nothing except one line of JSON, which
+# has its exit status, and CONDITION, a Python expression with the object as `s`, is true.
+stats() {
+    local name=$1 condition=$2 start status=0
+    shift 3
+    start=$(date +%s%N)
+    gpusort "$@" --stats=json >"$work/log/stdout" 2>"$work/log/stats" || status=$?
+    "$python" - "$condition and s['status'] == $status" "$((($(date +%s%N) - start) / 1000000 + 1))e-3" \
+        "$work/log/stats" >"$work/log/problems" 2>&1 <<'PYTHON' || true
 import json, os, sys
 condition, wall, path = sys.argv[1:]
 data = open(path, "rb").read()
@@ -56,18 +61,7 @@ if "model" in s and s["model"]["measured_seconds"] != stages["total"]["seconds"]
 if not 0 < s["memory"]["host_bytes"] < 2**40:
     print("no peak of memory")
 PYTHON
-    pass_unless_said "$1" "$work/log/problems"
-}
-
-# stats NAME CONDITION -- ARGUMENT...: `gpusort --stats=json ARGUMENT...` prints nothing except its
-# statistics, which contain its exit status.
-stats() {
-    local name=$1 condition=$2 start status=0
-    shift 3
-    start=$(date +%s%N)
-    gpusort --stats=json "$@" >"$work/log/stdout" 2>"$work/log/stats" || status=$?
-    ok_stats "$name" "$condition and s['status'] == $status" "$((($(date +%s%N) - start) / 1000000 + 1))e-3" \
-        "$work/log/stats"
+    pass_unless_said "$name" "$work/log/problems"
 }
 
 bytes=$((numbers * 8))
@@ -94,8 +88,7 @@ stats '--stats=json: parts that are stored' "s['runs']['count'] > 2 and s['runs'
 ok_same_bytes 'with --stats it sorts in parts' out data.sorted
 stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((2 * lines))" -- \
     -nm lines.sorted lines.sorted -o out
-stats '--stats=json: nothing at all' "s['data']['numbers'] == 0" -- --format=raw --type=u8 /dev/null
-stats '--stats=json with -q' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
+stats '--stats=json with -q, of nothing at all' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
 
 # Settings of OpenMP that are not valid are ignored without a message of its library, if that is linked statically.
 if ldd "$GPUSORT" 2>/dev/null | grep -q libgomp; then
@@ -152,8 +145,7 @@ export message=
 fails '--stats=json: no such file' "'stages' not in s" -- missing
 fails '--stats=json: no such directory' 'True' -- data.f64 -o missing/out
 cp data.f64 place.f64
-gpusort --stats=json --in-place place.f64 2>said
-ok_stats '--stats=json: in place' "s['output']['method'] == 'in place'" 60 said
+stats '--stats=json: in place' "s['output']['method'] == 'in place'" -- --in-place place.f64
 printf '1\nx"\\\t\303\251y\n' >words
 fails '--stats=json: a word' "s['input']['file'] == 'words' and 'data' not in s and
     s['stages']['plan']['seconds'] > 0 and 'total' not in s['stages']" -- words
@@ -166,16 +158,14 @@ for words in '-k 0' '-nh' '-S x' '--parallel=0' '-t ab' '--type=f128' '-c a b' '
     # shellcheck disable=SC2086 # several words
     fails "--stats=json: $words" 'True' -- $words data.f64
 done
-if gpusort --top=x data.f64 --stats=json 2>said; then echo 'no error' >>said; fi
-ok_stats '--stats=json after what is wrong' "s['error'].startswith('invalid number of items')" 0 said
-if gpusort --stats=json data.f64 2>said >/dev/full; then echo 'no error' >>said; fi
-ok_stats '--stats=json: a full disk' "'No space left' in s['error'] and s['path']['name']" 0 said
-if gpusort --stats=json --trace=/dev/full data.f64 -o out 2>said; then echo 'no error' >>said; fi
-ok_stats '--stats=json: a trace that cannot be written' "s['data']['numbers'] == $numbers and s['error']" 0 said
-if gpusort --stats=json "missing
-$odd" 2>said; then echo 'no error' >>said; fi
-ok_stats '--stats=json: a missing file of odd bytes' \
-    "s['error'].startswith('missing\\na \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd')" 0 said
+stats '--stats=json before what is wrong' "s['error'].startswith('invalid number of items')" -- \
+    --stats=json --top=x data.f64
+stats '--stats=json: a full disk' "'No space left' in s['error'] and s['path']['name']" -- data.f64 -o /dev/full
+stats '--stats=json: a trace that cannot be written' "s['data']['numbers'] == $numbers and s['error']" -- \
+    --trace=/dev/full data.f64 -o out
+stats '--stats=json: a missing file of odd bytes' \
+    "s['error'].startswith('missing\\na \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd')" -- "missing
+$odd"
 ok_prints '--stats=json with what sorts nothing prints no object' '' -- \
     bash -c '"$0" --stats=json --list 2>&1 >/dev/null && "$0" --stats=json --explain data.f64 2>&1 >/dev/null' "$GPUSORT"
 ok_prints 'all that the manual page lists is there' '' -- \
@@ -263,19 +253,18 @@ refused 'standard input' 'this is an input$' -- bash -c '"$0" --trace=data.txt -
 refused 'the output' 'this is the output$' -- gpusort --trace="$target" data.f64 -o "$target"
 ln -sf "$target" link
 refused 'the output by another name' 'this is the output$' -- gpusort --trace=link data.f64 -o "$target"
-rm -f new
-ok_fails_with 'an output that is not there yet' 2 'this is the output$' -- gpusort --trace=./new data.f64 -o new
-ok 'is not there then either' test ! -e new
 ln -s new leads_to_new
-ok_fails_with 'one that a link leads to' 2 'this is the output$' -- gpusort --trace=leads_to_new data.f64 -o new
-ok 'is not there either, but the link is' test ! -e new -a -L leads_to_new
+for name in ./new leads_to_new; do
+    ok_fails_with "an output that is not there yet: $name" 2 'this is the output$' -- \
+        gpusort --trace=$name data.f64 -o new
+done
+ok 'is not there then either, but the link is' test ! -e new -a -L leads_to_new
 printf 'data.txt\0' >list
 refused 'the list of inputs' 'this is the list of inputs$' -- gpusort --trace=list --files0-from=list -o "$target"
 ok 'nothing of these was changed' bash -c 'cmp <(printf "data.txt\0") list &&
     [ "$(stat -c %s data.f64)" -eq "$1" ] && [ "$(wc -l <data.txt)" -eq "$2" ]' - "$bytes" "$lines"
 for format in text json; do
     rm -f out
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     ok_prints "--stats=$format that cannot be written: the output is, and the status is 2" '2\n' -- \
         bash -c '"$0" --stats='"$format"' data.f64 -o out 2>/dev/full; echo $?; test -s out' "$GPUSORT"
 done
