@@ -79,22 +79,30 @@ static unsigned char *make_bytes(size_t bytes)
 
 /* ---- A pipe that is read ahead: what has arrived, and whether that is all ---- */
 
+/* Creates a pipe, and opens it as a source that reads ahead after the first bytes are written. */
+static struct source *open_pipe(int ends[2], const void *first, size_t bytes)
+{
+    struct error error = {0};
+    struct source *source;
+    char path[40];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], first, bytes), bytes);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_true(source_open_as(&(struct source_spec){.path = path, .threads = 2}, &source, &error));
+    source_read_ahead(source, (size_t)1 << 20);
+    return source;
+}
+
 static void a_pipe_ends_when_its_writer_does(void **state)
 {
     enum { FIRST = 50000, ALL = 60000 }; /* a pipe takes as much before anyone reads it */
     struct error error = {0};
-    struct source *source;
     int ends[2];
     bool ended = true;
-    char path[40];
     size_t got;
     unsigned char *const content = make_bytes(ALL), *const found = malloc(ALL + 1);
     content[0] = 'x'; /* no codec's magic */
-    assert_int_equal(pipe(ends), 0);
-    assert_int_equal(write(ends[1], content, FIRST), FIRST);
-    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    assert_true(source_open_as(&(struct source_spec){.path = path, .threads = 2}, &source, &error));
-    source_read_ahead(source, (size_t)1 << 20);
+    struct source *const source = open_pipe(ends, content, FIRST);
     assert_int_equal(source_await(source, FIRST, &ended), FIRST);
     assert_false(ended);
     assert_int_equal(write(ends[1], content + FIRST, ALL - FIRST), ALL - FIRST);
@@ -117,19 +125,13 @@ static void a_compressed_pipe_is_closed_while_threads_wait_for_it(void **state)
     enum { ALL = 60000, FIRST = 20000 };
     const struct timespec pause = {.tv_nsec = 100000000};
     struct error error = {0};
-    struct source *source;
     int ends[2];
-    char path[40];
     unsigned char *const content = make_bytes(ALL);
     unsigned char *const frame = malloc(codec_zstd.encoded_bytes_max(ALL));
     struct byte_writer out = {frame, codec_zstd.encoded_bytes_max(ALL)};
     void *const encoder = codec_zstd.encoder_open(1);
     assert_true(codec_zstd.encode(encoder, (struct byte_reader){content, ALL}, &out, &error));
-    assert_int_equal(pipe(ends), 0);
-    assert_int_equal(write(ends[1], frame, FIRST), FIRST);
-    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    assert_true(source_open_as(&(struct source_spec){.path = path, .threads = 2}, &source, &error));
-    source_read_ahead(source, (size_t)1 << 20);
+    struct source *const source = open_pipe(ends, frame, FIRST);
     nanosleep(&pause, NULL);
     alarm(60); /* ends the test if closing waits for the other half */
     source_close(source);
@@ -160,24 +162,9 @@ static bool is_in_memory(int file)
     return resident == count;
 }
 
-/* Drops the pages of the file. Returns false where that has no effect, as on tmpfs. */
-static bool make_cold(int file)
-{
-    assert_int_equal(fsync(file), 0);
-    assert_int_equal(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED), 0);
-    return !is_in_memory(file);
-}
-
-static void assert_gets_into_memory(int file)
-{
-    const struct timespec pause = {.tv_nsec = 10000000};
-    for (int tries = 0; tries < 1000 && !is_in_memory(file); tries++)
-        nanosleep(&pause, NULL);
-    assert_true(is_in_memory(file));
-}
-
 static void a_run_is_read_by_the_kernel_before_it_is_needed(void **state)
 {
+    const struct timespec pause = {.tv_nsec = 10000000};
     const char *const directory = ".";
     struct error error = {0};
     struct spill_run run;
@@ -187,15 +174,19 @@ static void a_run_is_read_by_the_kernel_before_it_is_needed(void **state)
     assert_true(spill_begin(spill, &run, &error));
     assert_true(spill_append(&run, content, COLD_BYTES, &error));
     assert_true(spill_end(&run, &error));
-    const bool is_cold = make_cold(run.file);
+    assert_int_equal(fsync(run.file), 0);
+    assert_int_equal(posix_fadvise(run.file, 0, 0, POSIX_FADV_DONTNEED), 0);
+    const bool is_cold = !is_in_memory(run.file); /* false on tmpfs */
     if (is_cold) {
         spill_prefetch(&run, SOON_BEGIN, SOON_BYTES);
-        assert_gets_into_memory(run.file);
+        for (int tries = 0; tries < 1000 && !is_in_memory(run.file); tries++)
+            nanosleep(&pause, NULL);
+        assert_true(is_in_memory(run.file));
     }
     spill_free(spill);
     free(content);
     if (!is_cold)
-        skip(); /* as on tmpfs */
+        skip();
 }
 
 /* ---- Lines ---- */
@@ -204,70 +195,51 @@ static struct line_key strict_key = {.kind = LINE_STRICT};
 static struct line_order strict_order = {
     .keys = &strict_key, .key_count = 1, .separator = LINE_SEPARATOR_BLANKS, .terminator = '\n'};
 
-static struct lines *read_lines(const char *name)
+/* Reads `all` lines of the file "in" and keys them, at most `step` a call. */
+static struct key_index *read_and_key(size_t all, size_t step)
 {
     struct error error = {0};
     struct source *source;
     struct lines *const lines = lines_create(2, &strict_order);
+    struct key_index *const items = calloc(all + 1, sizeof *items);
+    size_t done = 0, count;
     assert_non_null(lines);
-    assert_true(source_open_as(&(struct source_spec){.path = name, .threads = 2}, &source, &error));
+    assert_true(source_open_as(&(struct source_spec){.path = "in", .threads = 2}, &source, &error));
     assert_true(lines_begin_input(lines, source_name(source), 0, &error));
     for (bool ended = false; !ended;)
         assert_true(lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, &error));
     source_close(source);
     assert_true(lines_index(lines, &error));
-    return lines;
-}
-
-/* Keys all lines, at most `step` a call. */
-static struct key_index *key_all(struct lines *lines, size_t step)
-{
-    struct error error = {0};
-    const size_t all = lines_count(lines);
-    struct key_index *const items = calloc(all + 1, sizeof *items);
-    size_t done = 0, count;
+    assert_int_equal(lines_count(lines), all);
     do {
         const size_t room = all - done < step ? all - done : step;
         assert_true(lines_key(lines, items + done, room, &count, &error));
         done += count;
     } while (count > 0);
     assert_int_equal(done, all);
+    lines_free(lines);
     return items;
 }
 
 static void lines_are_keyed_in_steps(void **state)
 {
+    enum { COUNT = 50000 };
     static const size_t steps[] = {100, 777, 65536};
     FILE *const file = fopen("in", "w");
-    for (int i = 0; i < 50000; i++)
+    for (int i = 0; i < COUNT; i++)
         fprintf(file, "%d%s%0*d\n", i * 7919 % 10007, i % 3 ? "" : ".5", i % 1000 ? 0 : 5000, 0);
     assert_int_equal(fclose(file), 0);
-    struct lines *lines = read_lines("in");
-    struct key_index *const expected = key_all(lines, SIZE_MAX);
-    const size_t count = lines_count(lines);
-    assert_int_equal(count, 50000);
-    lines_free(lines);
+    struct key_index *const expected = read_and_key(COUNT, SIZE_MAX);
     for (size_t i = 0; i < LENGTH(steps); i++) {
-        lines = read_lines("in");
-        struct key_index *const items = key_all(lines, steps[i]);
-        assert_memory_equal(items, expected, count * sizeof *items);
+        struct key_index *const items = read_and_key(COUNT, steps[i]);
+        assert_memory_equal(items, expected, COUNT * sizeof *items);
         free(items);
-        lines_free(lines);
     }
     free(expected);
     unlink("in");
 }
 
 /* ---- Outputs ---- */
-
-static struct sink *open_sink(const char *path)
-{
-    struct error error = {0};
-    struct sink *sink;
-    const struct sink_spec spec = {.path = path, .codec = codecs[0], .threads = 8};
-    assert_true(sink_open(&spec, &sink, &error));
-    return sink;
-}
 
 /* Returns the descriptor of a file that has no name, -1 if there is none. */
 static int find_unnamed_temporary(void)
@@ -293,10 +265,12 @@ static void test_size_is_that_of_what_was_written(void **state)
         {9, 0, "out: 3 bytes were written, but the temporary file has 0"},
         {9, 7, ""},
     };
+    const struct sink_spec spec = {.path = "out", .codec = codecs[0], .threads = 8};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error error = {0};
+        struct sink *sink;
         put_file("out", "old", 3);
-        struct sink *sink = open_sink("out");
+        assert_true(sink_open(&spec, &sink, &error));
         if (cases[i].expected)
             sink_expect(sink, cases[i].expected);
         assert_true(sink_write(sink, "new", 3, &error));
