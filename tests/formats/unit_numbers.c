@@ -27,11 +27,6 @@ union float_bits {
     uint32_t bits;
 };
 
-static uint64_t bits_of_double(double value)
-{
-    return (union double_bits){.value = value}.bits;
-}
-
 static double double_of_bits(uint64_t bits)
 {
     return (union double_bits){.bits = bits}.value;
@@ -140,7 +135,8 @@ static void numbers_are_read_as_by_libc(void **state)
         const double near = (double)value;
         if (!number_prefix_value(text, length, &read) || compare_values(read, value) != 0)
             fail_msg("'%s' has the value %La", text, value);
-        const uint64_t near_bits = bits_of_double(near == 0 ? 0 : near), sign = UINT64_C(1) << 63;
+        const uint64_t near_bits = (union double_bits){near == 0 ? 0 : near}.bits;
+        const uint64_t sign = UINT64_C(1) << 63;
         if (!isnan(near) && key != (near_bits & sign ? ~near_bits : near_bits | sign))
             fail_msg("'%s' has the key %016" PRIx64 ", bits %016" PRIx64, text, key, near_bits);
         const int order = compare_values(value_before, value);
