@@ -14,10 +14,8 @@ sorts '-n: negative numbers' '1\n-1\n0\n-10\n-2\n' '-10\n-2\n-1\n0\n1\n' -n
 sorts '-n: equal values go by the bytes of the line' '1.0\n01\n1\n1.\n 1\n' ' 1\n01\n1\n1.\n1.0\n' -n
 sorts '-n: a plus sign is no part of a number' '1\n+5\n-1\n' '-1\n+5\n1\n' -n
 sorts '-n: what is no number is 0' 'b\n1\n-1\na\n0\n' '-1\n0\na\nb\n1\n' -n
-sorts '-n: an empty line is 0' '1\n\n-1\n' '-1\n\n1\n' -n
 sorts '-n: -0 is 0' '0\n-0\n0.0\n-0.00\n' '0\n-0\n0.0\n-0.00\n' -n -s
 sorts '-n: -0 is 0, the last resort decides' '0\n-\n-0\n-.0\n-x\n' '-\n-.0\n-0\n-x\n0\n' -n
-sorts '-n: a minus with nothing after it is 0' '1\n-\n-1\n' '-1\n-\n1\n' -n
 sorts '-n: blanks before the minus, not after it' '- 5\n -5\n\t-6\n1\n' '\t-6\n -5\n- 5\n1\n' -n
 sorts '-n: two minus signs are no number' '--1\n-1\n1\n' '-1\n--1\n1\n' -n
 sorts '-n: a fraction alone' '.5\n0.4\n.45\n-.5\n' '-.5\n0.4\n.45\n.5\n' -n
