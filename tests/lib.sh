@@ -194,6 +194,9 @@ ok_writes() {
     ok_file "$1" got "$2" -- gpusort "${@:4}" -o got
 }
 
+# unpacked ARGUMENT...: gpusort writes got.zst, of which zstd(1) prints the content.
+unpacked() { gpusort "$@" -o got.zst && zstd -qdc got.zst; }
+
 # ok_prints NAME EXPECTED -- COMMAND...: COMMAND succeeds, prints exactly EXPECTED (printf %b
 # escapes) on standard output and nothing on standard error.
 ok_prints() {
