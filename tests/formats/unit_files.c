@@ -283,42 +283,6 @@ static void test_size_is_that_of_what_was_written(void **state)
     }
 }
 
-/* Counts the bytes that a tap of 8-byte units observes. */
-static size_t observed_bytes;
-static void observe_units(struct tap *tap, const void *data, size_t bytes)
-{
-    assert_int_equal(bytes % tap->unit_bytes, 0);
-    __atomic_fetch_add(&observed_bytes, bytes, __ATOMIC_RELAXED);
-}
-
-/* A file in place may have numbers at any position, after a header of another program. */
-static void a_tap_gets_whole_units_at_any_position(void **state)
-{
-    const size_t bytes = 40 * TAP_PIECE_BYTES, header_bytes = 71;
-    unsigned char *const content = make_bytes(header_bytes + bytes);
-    for (unsigned i = 0; i < 4; i++) {
-        const unsigned threads = i % 2 ? 4 : 1, watchers = i / 2 ? 6 : threads;
-        struct tap tap = {observe_units, 8, NULL};
-        size_t done;
-        put_file("units", content, header_bytes);
-        const int file = open("units", O_RDWR);
-        assert_int_equal(ftruncate(file, (off_t)(header_bytes + bytes)), 0);
-        struct mapped_file *const mapped =
-            mapped_file_open(file, header_bytes + bytes, true, false, NULL);
-        assert_non_null(mapped);
-        observed_bytes = 0;
-        assert_true(mapped_file_write(mapped, header_bytes, content + header_bytes, bytes, threads,
-                                      &tap, watchers, &done));
-        assert_int_equal(done, bytes);
-        assert_int_equal(observed_bytes, bytes);
-        mapped_file_close(mapped);
-        close(file);
-        assert_file_holds("units", content, header_bytes + bytes);
-    }
-    unlink("units");
-    free(content);
-}
-
 static int cut_file;
 
 /* Truncates the file just before the last of its pages are stored to. */
@@ -395,7 +359,6 @@ int main(void)
         cmocka_unit_test(a_pipe_ends_when_its_writer_does),
         cmocka_unit_test(a_compressed_pipe_is_closed_while_threads_wait_for_it),
         cmocka_unit_test(a_run_is_read_by_the_kernel_before_it_is_needed),
-        cmocka_unit_test(a_tap_gets_whole_units_at_any_position),
         cmocka_unit_test(lines_are_keyed_in_steps),
         cmocka_unit_test(test_size_is_that_of_what_was_written),
         cmocka_unit_test(test_truncated_at_the_last_moment),
