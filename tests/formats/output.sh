@@ -220,7 +220,7 @@ for kind in tmpfs ext4; do
         within $kind 64m bash -c "$doubles large -T small -o small/out && stat -c %s small/out"
     # A row: the size of the file system, what has no room there, the message, and a command.
     while IFS='|' read -r size name message command; do
-        refused "$kind: no room for $name" "^gpusort: $message" -- within $kind $size bash -c "$command"
+        refused "$kind: no room for $name" "^gpusort: $message" -- within "$kind" "$size" bash -c "$command"
     done <<END
 18m|lines|small/out: $early$|$sort -n lines -o small/out
 36m|lines beside the input|small/in: $early, $or_in_place|cp lines small/in && $sort -n small/in -o small/in
@@ -285,14 +285,20 @@ if [ "$is_sanitized" = yes ]; then
     done_testing
     exit
 fi
-ones_from() { "${by_four[@]}" --device=cpu --format=raw --type=u8 "$1"; }
-ones() { ones_from large; }
-ones >got
-ok_same_bytes 'a new file' got large
-ones_from - < <(cat large) >got
-ok_same_bytes 'a new file, of what comes through a pipe' got large
-{ ones_from - < <(cat large) && echo behind && ones_from - < <(cat large); } >got
-ok_same_bytes 'what comes after that' got <(cat large <(echo behind) large)
+ones() { "${by_four[@]}" --device=cpu --format=raw --type=u8 large; }
+piped() { "${by_four[@]}" --device=cpu --format=raw --type=u8 - < <(cat large); }
+echo other >other
+# A row: what the file must have, and the commands that write to it.
+while IFS='|' read -r expected command; do
+    eval "{ $command; } >got"
+    read -ra expected <<<"$expected"
+    ok_same_bytes "standard output that is a file: $command" got <(cat "${expected[@]}")
+done <<'END'
+large other large|ones && cat other && ones
+large other large|piped && cat other && piped
+other large large|cat other && ones && ones >>got
+large large|ones & ones; wait $!
+END
 # whole_so_far NAME: got is the beginning of large, neither empty nor complete.
 whole_so_far() {
     local bytes
@@ -300,18 +306,10 @@ whole_so_far() {
     ok "$1: there are some bytes" test "$bytes" -gt 0 -a "$bytes" -lt "$(stat -c %s large)"
     ok_same_bytes "$1" got <(head -c "$bytes" large)
 }
-(ulimit -f 8000 && ones_from - < <(cat large)) >got 2>/dev/null || true
-whole_so_far 'what has no room after a pipe is no gap'
-{ ones && echo behind && ones; } >got
-ok_same_bytes 'what comes after it' got <(cat large <(echo behind) large)
-{ echo before && ones; } >got
-ok_same_bytes 'what was there before' got <(cat <(echo before) large)
-{
-    ones &
-    ones
-    wait $!
-} >got
-ok_same_bytes 'two at once' got <(cat large large)
+for command in ones piped; do
+    (ulimit -f 8000 && $command) >got 2>/dev/null || true
+    whole_so_far "what has no room is no gap: $command"
+done
 head -c 19999999 /dev/zero | tr '\0' 1 | fold >unended
 : >nothing
 {
@@ -323,8 +321,6 @@ for _ in 1 2 3 4; do cat unended && echo; done >expected
 # Two jobs that write to the same file may take turns: no byte is lost.
 counts() { wc -lc <"$1" && tr -d '1\n' <"$1" | wc -c; }
 ok_same_bytes 'two at once that add last newlines' <(counts got) <(counts expected)
-(ulimit -f 8000 && ones) >got 2>/dev/null || true
-whole_so_far 'what has no room is no gap'
 for delay in 0.01 0.02 0.04 0.08 0.16 0.32; do
     {
         "${by_four[@]}" --device=cpu --format=raw --type=u8 - < <(cat large) &
@@ -344,9 +340,6 @@ fi
 # The size of a pipe, and so the space for the output, becomes known while it is read.
 { "${by_four[@]}" --device=cpu --format=raw --type=u32 - < <(cat large; echo) >got; } 2>/dev/null || true
 ok_prints 'nor is there if nothing is written' '0 0\n' -- stat -c '%s %b' got
-{ echo before && ones; } >got
-ones >>got
-ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)
 
 # The end of a complete output is not moved, as others may append to it at that moment. Where the
 # file system has no fallocate(2), no file position is moved before the bytes are written.
@@ -354,8 +347,7 @@ if [ -n "$fault_library" ]; then
     FAULT_CALLS=$work/log/calls ones >got
     ok 'the end of what is whole is not moved' bash -c '[ -s "$0" ] && ! grep -q "^ftruncate " "$0"' "$work/log/calls"
     # Space that is allocated first is not compressed there.
-    FAULT_BTRFS=full FAULT_CALLS=$work/log/calls "${by_four[@]}" --device=cpu \
-        --format=raw --type=u8 large -o got
+    FAULT_BTRFS=full FAULT_CALLS=$work/log/calls "${by_four[@]}" --device=cpu --format=raw --type=u8 large -o got
     ok 'no space is allocated on btrfs' bash -c '[ -s "$0" ] && ! grep -q "^fallocate " "$0"' "$work/log/calls"
     ok_same_bytes 'an output on btrfs' got large
     FAULT=fallocate:1+:95 ones >got
