@@ -54,7 +54,7 @@ two --zstd=5|output +[^:]*: text \(as the input\), zstd \(as --zstd says\)
 two -o out.zst|output +[^:]*: text \(as the input\), zstd \(by its name\)
 two -o x.zst --no-zstd --output-format=text|output .*text \(as --output-format says\), plain \(as --no-zstd says\)
 two -o out.npy|output +[^:]*: npy \(by its name\), plain
-two|algorithm 
+two|algorithm +radix
 two|model +cpu [0-9.]+ s, gpu [0-9.]+ s
 two --argsort|model +none
 two --device=cpu|table +cpu \([0-9]+ threads?\), any width, 0 items or more: radix$
@@ -86,13 +86,13 @@ ok_prints 'without -v it is quiet' '1\n2\n' -- gpusort two
 # ---- accepted options ----------------------------------------------------------------------------
 
 for word in -r --reverse --rev; do
-    ok_prints "options may follow the files, and long ones may be cut: $word" '2\n1\n' -- gpusort two $word
+    ok_prints "options may follow the files, and long ones may be cut: $word" '2\n1\n' -- gpusort two "$word"
 done
 seq 300000 >ascending
 tac ascending >descending
 ok_writes 'more threads than are of use' ascending -- --parallel=4096 descending
 for word in --parallel={1,2,3,64,4096,99999999999999999999} --device={cpu,auto} --algorithm=auto; do
-    ok_prints "$word" '1\n2\n' -- gpusort $word two
+    ok_prints "$word" '1\n2\n' -- gpusort "$word" two
 done
 for path in $(list_paths cpu); do
     ok_prints "--device=cpu --algorithm=$path" '1\n2\n' -- gpusort --device=cpu --algorithm="$path" two

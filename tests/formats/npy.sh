@@ -89,8 +89,8 @@ PYTHON
 
 for name in little big seconds span; do
     in=times.$name.npy
-    while read -r expected words; do
-        ok_writes "times, NaT among them: $name.$expected $words" "times.$name.$expected" -- $words "$in"
+    while read -r expected options; do
+        ok_writes "times, NaT among them: $name.$expected $options" "times.$name.$expected" -- $options "$in"
     done <<END
 up.npy
 down.npy -r

@@ -105,7 +105,7 @@ sort -n ascending twice >thrice
 while read -r expected words; do
     read -ra words <<<"$words"
     timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
-    ok_output "pipes that are written one after the other: ${words[*]}" $expected -- timeout 20 "$GPUSORT" "${words[@]}"
+    ok_output "pipes that are written one after the other: ${words[*]}" "$expected" -- timeout 20 "$GPUSORT" "${words[@]}"
 done <<'END'
 twice -n early late
 twice --format=text early late

@@ -296,7 +296,7 @@ refused 'a line that is no number is counted in all lines' "no-number:60001: .*\
 refused 'a line that is no number is counted in the whole text' \
     "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
 # in_shell N SCRIPT: N ranks of a shell run SCRIPT, in which $0 is gpusort and $1 the output.
-in_shell() (program=sh && ranks "$1" -c "$2" "$GPUSORT" "$target")
+in_shell() (program='sh' && ranks "$1" -c "$2" "$GPUSORT" "$target")
 options=(--verify --explain more.u32 -r --top=2 --zstd=3)
 for option in "${options[@]:0:$(full_or_small 6 1)}"; do
     refused "one rank has another option: $option" 'the command line: not as rank 0 has it' -- in_shell 2 \
