@@ -289,6 +289,9 @@ refused() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
+# refuses NAME REGEX -- ARGUMENT...: the same of `gpusort ARGUMENT... -o $target`.
+refuses() { refused "$1" "$2" -- gpusort "${@:4}" -o "$target"; }
+
 # kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and inode.
 kept() {
     local before

@@ -136,10 +136,10 @@ ok_fails_with 'an option without its argument' 2 '^gpusort: option requires an a
 ok_fails_with 'an argument to an option that has none' 2 "^gpusort: option .*doesn't allow an argument" -- \
     gpusort --reverse=yes
 ok_fails_with 'a usage error has a hint' 2 '^Try .*--help' -- gpusort --bogus
-refused 'a type of the other byte order than --endian, before it' 'contradict each other: leave one out' -- \
-    gpusort --endian=big --type='<f8' --format=raw two -o "$target"
-refused 'a type of the other byte order than --endian, after it' '--type=>f8 and --endian=little contradict' -- \
-    gpusort --type='>f8' --endian=little --format=raw two -o "$target"
+refuses 'a type of the other byte order than --endian, before it' 'contradict each other: leave one out' -- \
+    --endian=big --type='<f8' --format=raw two
+refuses 'a type of the other byte order than --endian, after it' '--type=>f8 and --endian=little contradict' -- \
+    --type='>f8' --endian=little --format=raw two
 printf '\0\2\1\0' >pair
 printf '\1\0\0\2' >pair.sorted
 ok_output 'the last --type has the byte order' pair.sorted -- gpusort --type='>u2' --type=u2 --format=raw pair
@@ -227,24 +227,21 @@ for line in 'price:a title line has to be removed .tail -n .2.$' '1_000:undersco
     'True:truth values have to be written as 1 and 0$' 'false:truth values' '2024-01-31:dates are read only as counts' \
     'NA:a missing number has to be written as nan, or removed$' '"null":a missing number'; do
     printf '%s\n' "${line%%:*}" >hinted
-    refused "read as numbers: ${line%%:*}" "is not a number: ${line#*:}" -- \
-        gpusort --format=text --type=f64 hinted -o "$target"
+    refuses "read as numbers: ${line%%:*}" "is not a number: ${line#*:}" -- --format=text --type=f64 hinted
 done
 
 problem=$(gpu_problem) || true
 if [ -n "$problem" ]; then
-    refused '--device=gpu without one is refused with the reason' 'GPU|CUDA|driver|device' -- \
-        gpusort --device=gpu two -o "$target"
+    refuses '--device=gpu without one is refused with the reason' 'GPU|CUDA|driver|device' -- --device=gpu two
     if gpusort --list | grep -q '^    bitonic'; then
-        refused "a GPU's path without one is refused with the reason" 'algorithm=bitonic: ' -- \
-            gpusort -a bitonic two -o "$target"
+        refuses "a GPU's path without one is refused with the reason" 'algorithm=bitonic: ' -- -a bitonic two
     else
         unknown --algorithm=bitonic "unknown algorithm 'bitonic'"
     fi
 else
     for path in $(list_paths gpu | grep -vxF -f <(list_paths cpu)); do
-        refused "--device=cpu --algorithm=$path, which is the GPU's" "cpu has no path '$path'" -- \
-            gpusort --device=cpu --algorithm="$path" two -o "$target"
+        refuses "--device=cpu --algorithm=$path, which is the GPU's" "cpu has no path '$path'" -- \
+            --device=cpu --algorithm="$path" two
     done
     ok_says '--device=cpu --algorithm=radix, which both have' 'device +cpu: .*as --device says' -- \
         gpusort --explain --device=cpu --algorithm=radix two

@@ -79,7 +79,7 @@ refused_as_sort 'empty tab' -t '' two
 refused_as_sort "multi-character tab 'ab'" --field-separator=ab two
 refused_as_sort "multi-character tab '\\\\n'" -t '\n' two
 refused_as_sort "multi-character tab '\\\\t'" -t '\t' two
-refused 'the tab that was meant is named' ": a tab is -t .'.t' in bash\$" -- gpusort -t '\t' two -o "$target"
+refuses 'the tab that was meant is named' ": a tab is -t .'.t' in bash\$" -- -t '\t' two
 refused_as_sort "multi-character tab 'a\\tb'" -t $'a\tb' two
 refused_as_sort 'incompatible tabs' -t a -t b two
 refused_as_sort "multi-character tab 'ab'" -t ab -k 0 two
@@ -165,7 +165,7 @@ for words in '--batch-size=2' '--batch-size=+16' '--compress-program=missing' '-
         ok_prints "$program $words" '1\n2\n' -- $program $words -n two
     done
 done
-refused '--debug is refused' '^gpusort: --debug: gpusort does not mark keys ' -- gpusort --debug -n two -o "$target"
+refuses '--debug is refused' '^gpusort: --debug: gpusort does not mark keys ' -- --debug -n two
 
 # ---- names from a file ---------------------------------------------------------------------------
 
@@ -211,15 +211,13 @@ for option in -d:dictionary-order -f:ignore-case -M:month-sort -R:random-sort -V
             gpusort "$word" two -o "$target"
     done
 done
-refused '--ignore-nonprinting is refused' 'has no order .i. \(--ignore-nonprinting' -- \
-    gpusort --ignore-nonprinting two -o "$target"
+refuses '--ignore-nonprinting is refused' 'has no order .i. \(--ignore-nonprinting' -- --ignore-nonprinting two
 for letter in d f i M R V; do
-    refused "-k 1$letter is refused" "^gpusort: -k '2n,3$letter': gpusort has no order '$letter' " -- \
-        gpusort -k "2n,3$letter" two -o "$target"
+    refuses "-k 1$letter is refused" "^gpusort: -k '2n,3$letter': gpusort has no order '$letter' " -- \
+        -k "2n,3$letter" two
 done
 for word in month random version; do
-    refused "--sort=$word is refused" "^gpusort: --sort: gpusort has no order .*--$word-sort" -- \
-        gpusort --sort=$word two -o "$target"
+    refuses "--sort=$word is refused" "^gpusort: --sort: gpusort has no order .*--$word-sort" -- --sort=$word two
 done
 
 # ---- resulting orders ----------------------------------------------------------------------------
@@ -346,20 +344,17 @@ gpusort --zstd two >compressed
 ok_prints 'zstd is recognised before' '1\n2\n' -- gpusort -n compressed
 for word in -n -k -u; do
     not_kept="^gpusort: $word is for lines of text, and npy output .*: leave $word out, or"
-    refused "$word with binary output" "$not_kept use --output-format=text$" -- \
-        gpusort ${word/k/k1} --output-format=npy two -o "$target"
+    refuses "$word with binary output" "$not_kept use --output-format=text$" -- ${word/k/k1} --output-format=npy two
     ok_fails_with "$word with the name of binary output" 2 "$not_kept name it .txt$" -- \
         gpusort ${word/k/k1} two -o x.npy
 done
-refused '-u with binary numbers' '^gpusort: two: -u is for lines of text, and this is raw: leave -u out$' -- \
-    gpusort -u --format=raw --type=u8 two -o "$target"
+refuses '-u with binary numbers' '^gpusort: two: -u is for lines of text, and this is raw: leave -u out$' -- \
+    -u --format=raw --type=u8 two
 ok_prints '-s with binary numbers is as without' '\n\n12' -- gpusort -s --format=raw --type=u8 two
-refused '--nan with an option for lines' '^gpusort: -n is for lines of text, and --nan is for numbers$' -- \
-    gpusort -n --nan=first two -o "$target"
-refused '--nan with lines' '^gpusort: --nan is for numbers, .* \(--type makes them numbers\)$' -- \
-    gpusort --nan=first two -o "$target"
-refused '--nan with -u, which --type refuses' '^gpusort: --nan is for numbers, .*, NaNs first$' -- \
-    gpusort -u --nan=first two -o "$target"
+refuses '--nan with an option for lines' '^gpusort: -n is for lines of text, and --nan is for numbers$' -- \
+    -n --nan=first two
+refuses '--nan with lines' '^gpusort: --nan is for numbers, .* \(--type makes them numbers\)$' -- --nan=first two
+refuses '--nan with -u, which --type refuses' '^gpusort: --nan is for numbers, .*, NaNs first$' -- -u --nan=first two
 ok_prints 'what its hint says is done' '1\n2\n' -- gpusort --nan=first --type=f64 --output-format=text two
 for action in -c -C -m; do
     for word in --top=1 --argsort --algorithm=radix; do
@@ -377,19 +372,19 @@ refused '--header: not the same in two files' '^gpusort: other: its header is no
     gpusort --header=2 table other
 sed 's/$/\r/' table >returns
 { printf '\xef\xbb\xbf' && cat table; } >marked
-refused '--header: a difference that is not seen, carriage returns' \
+refuses '--header: a difference that is not seen, carriage returns' \
     "^gpusort: returns: its header is not that of table, in carriage returns .tr -d '.r' removes them.$" -- \
-    gpusort -k1 --header table returns -o "$target"
+    -k1 --header table returns
 # tail(1) would remove letters of the other file.
 mark='in the byte order mark that marked begins with .tail -c .4 removes it.$'
-refused '--header: a difference that is not seen, a mark' "^gpusort: marked: its header is not that of table, $mark" -- \
-    gpusort -k1 --header table marked -o "$target"
-refused '--header: the file with the mark is named' "^gpusort: table: its header is not that of marked, $mark" -- \
-    gpusort -k1 --header marked table -o "$target"
+refuses '--header: a difference that is not seen, a mark' "^gpusort: marked: its header is not that of table, $mark" -- \
+    -k1 --header table marked
+refuses '--header: the file with the mark is named' "^gpusort: table: its header is not that of marked, $mark" -- \
+    -k1 --header marked table
 : >nothing
 for files in 'table nothing' 'nothing table'; do
-    refused "--header: an empty file, $files" '^gpusort: nothing: it is empty, and has no header: leave it out$' -- \
-        gpusort --header -k1 $files -o "$target"
+    refuses "--header: an empty file, $files" '^gpusort: nothing: it is empty, and has no header: leave it out$' -- \
+        --header -k1 $files
 done
 seq 40000 -1 1 >descending
 { sed 30000q descending && sed 1,30000d descending | sort -n; } >expected
@@ -432,7 +427,7 @@ for lines in 1K 1KiB 1.024e3; do
     ok_output "--header=$lines" expected -- gpusort --header=$lines long_header
 done
 for lines in -1 x '' 1.5 1e-1; do
-    refused "--header=$lines" "^gpusort: invalid number of lines '$lines'" -- gpusort --header=$lines two -o "$target"
+    refuses "--header=$lines" "^gpusort: invalid number of lines '$lines'" -- --header=$lines two
 done
 
 done_testing

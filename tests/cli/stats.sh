@@ -246,13 +246,13 @@ echo 'an old trace, and a long one' >trace
 traced 'an old one is replaced' '' -- data.txt -n -o out
 ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.txt >/dev/null && [ ! -e none ]' "$GPUSORT"
 
-refused 'a directory' '^gpusort: --trace=\.: Is a directory$' -- gpusort --trace=. data.f64 -o "$target"
-refused 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
-    gpusort --trace=./data.f64 data.sorted data.f64 --type=f64 -o "$target"
+refuses 'a directory' '^gpusort: --trace=\.: Is a directory$' -- --trace=. data.f64
+refuses 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
+    --trace=./data.f64 data.sorted data.f64 --type=f64
 refused 'standard input' 'this is an input$' -- bash -c '"$0" --trace=data.txt -o "$1" <data.txt' "$GPUSORT" "$target"
-refused 'the output' 'this is the output$' -- gpusort --trace="$target" data.f64 -o "$target"
+refuses 'the output' 'this is the output$' -- --trace="$target" data.f64
 ln -sf "$target" link
-refused 'the output by another name' 'this is the output$' -- gpusort --trace=link data.f64 -o "$target"
+refuses 'the output by another name' 'this is the output$' -- --trace=link data.f64
 ln -s new leads_to_new
 for name in ./new leads_to_new; do
     ok_fails_with "an output that is not there yet: $name" 2 'this is the output$' -- \
@@ -260,7 +260,7 @@ for name in ./new leads_to_new; do
 done
 ok 'is not there then either, but the link is' test ! -e new -a -L leads_to_new
 printf 'data.txt\0' >list
-refused 'the list of inputs' 'this is the list of inputs$' -- gpusort --trace=list --files0-from=list -o "$target"
+refuses 'the list of inputs' 'this is the list of inputs$' -- --trace=list --files0-from=list
 ok 'nothing of these was changed' bash -c 'cmp <(printf "data.txt\0") list &&
     [ "$(stat -c %s data.f64)" -eq "$1" ] && [ "$(wc -l <data.txt)" -eq "$2" ]' - "$bytes" "$lines"
 for format in text json; do

@@ -151,9 +151,9 @@ ok_writes 'what f64 holds, or looks like no integer of 64 bits, is f64' rounded.
 for i in "${!inexact[@]}"; do
     word=${inexact[i]}
     printf '1\n%s\n' "$word" >ids
-    refused "$word is not rounded without a word" \
+    refuses "$word is not rounded without a word" \
         "^gpusort: ids:2:  ?[^ ]* is not exact as f64: use --type=i64 or u64, or f64 to round it$" -- \
-        gpusort --output-format=npy ids -o "$target"
+        --output-format=npy ids
     ok_writes "$word is rounded when told so" "ids$i.npy" -- --type=f64 --output-format=npy ids
 done
 ok_prints 'floats are written short' '-0\n0\n1e-05\n0.0001\n0.1\n100000\n1e+16\n1e+22\ninf\nnan\n' -- \
@@ -164,8 +164,8 @@ ok_prints 'every spelling of an integer is read' '-1\n0\n1\n10\n16\n1000\n' -- \
 # A row: a type, and numbers on the second line that are refused, each with the words of the message.
 while read -r type numbers; do
     for number in $numbers; do
-        refused "${number%:*} is no $type" "^gpusort: standard input:2: .*${number#*:}" -- \
-            gpusort --format=text --type="$type" -o "$target" <<<"1"$'\n'"${number%:*}"
+        refuses "${number%:*} is no $type" "^gpusort: standard input:2: .*${number#*:}" -- \
+            --format=text --type="$type" <<<"1"$'\n'"${number%:*}"
     done
 done <<'END'
 u8 256:range -1:range inf:

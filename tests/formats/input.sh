@@ -9,7 +9,7 @@ need_numpy
 # ---- inputs that cannot be read, of which limits.sh has more -------------------------------------
 
 refused 'a closed standard input' 'standard input: ' -- bash -c 'exec "$0" -o "$1" <&-' "$GPUSORT" "$target"
-refused 'a name with a newline is still one line' 'No such file' -- gpusort $'missing\nfile' -o "$target"
+refuses 'a name with a newline is still one line' 'No such file' -- $'missing\nfile'
 
 # ---- raw -----------------------------------------------------------------------------------------
 
@@ -34,16 +34,15 @@ for type in "${types[@]}" U32; do
 done
 cp n.u32 nameless
 printf '\xff\xff\xff\xff' >>nameless
-refused 'nothing says what it is' 'nameless: .*--type' -- gpusort nameless -o "$target"
+refuses 'nothing says what it is' 'nameless: .*--type' -- nameless
 ok_prints '--type says that it is raw' '1\n9\n100\n4294967295\n' -- gpusort --type=u32 --output-format=text nameless
 head -c 10 n.u32 >five.u32
 ok_prints '--type overrides the name' '0\n0\n1\n9\n100\n' -- gpusort --type=u16 --output-format=text five.u32
 head -c 11 n.f64 >odd.bin
 for type in i16 u32 f64; do
-    refused "11 bytes are no numbers of type $type" 'odd.bin: .*11 bytes' -- gpusort --type=$type odd.bin -o "$target"
+    refuses "11 bytes are no numbers of type $type" 'odd.bin: .*11 bytes' -- --type=$type odd.bin
 done
-refused '11 bytes on a pipe are no u32' 'standard input: .*' -- \
-    gpusort --format=raw --type=u32 -o "$target" < <(cat odd.bin)
+refuses '11 bytes on a pipe are no u32' 'standard input: .*' -- --format=raw --type=u32 < <(cat odd.bin)
 ok_prints '--endian=big' '1\n256\n' -- \
     gpusort --format=raw --type=u16 --endian=big --output-format=text < <(printf '\1\0\0\1')
 ok_prints 'a big-endian spelling of the type' '1\n256\n' -- \
@@ -54,12 +53,12 @@ printf '2\n1\n' >plain
 printf 'one\ntwo\n' >sentence
 for type in u8 i8; do
     kept "text or $type? is asked" "plain: .*text or raw $type.*--format" plain -- gpusort --type=$type plain -o plain
-    refused "text or $type? is asked on a pipe" "standard input: .*text or raw $type.*--format" -- \
-        gpusort --type=$type -o "$target" < <(cat plain)
+    refuses "text or $type? is asked on a pipe" "standard input: .*text or raw $type.*--format" -- \
+        --type=$type < <(cat plain)
     ok_prints "--format=text says that it is text, $type" '1\n2\n' -- gpusort --format=text --type=$type plain
     ok_prints "--format=raw says that it is $type" '\n\n12' -- gpusort --format=raw --type=$type plain
 done
-refused 'a word where text is looked for' '^gpusort: sentence:1: ' -- gpusort sentence -o "$target"
+refuses 'a word where text is looked for' '^gpusort: sentence:1: ' -- sentence
 printf 'h\xc3\xb6he\n1.5\n1200\n' >titled # of 16 bytes, so that they could be raw numbers
 for type in u8 i16 f32 f64; do
     for file in sentence titled; do
@@ -69,9 +68,8 @@ for type in u8 i16 f32 f64; do
     done
 done
 ok_prints 'numbers that are printable by chance' 'xsat' -- gpusort --type=u16 < <(printf 'atxs')
-refused 'a word of UTF-8 where text is looked for' '^gpusort: titled:1: ' -- gpusort titled -o "$target"
-refused 'words with --format=text and --type' '^gpusort: titled:1: ' -- \
-    gpusort --format=text --type=f64 titled -o "$target"
+refuses 'a word of UTF-8 where text is looked for' '^gpusort: titled:1: ' -- titled
+refuses 'words with --format=text and --type' '^gpusort: titled:1: ' -- --format=text --type=f64 titled
 ok_prints 'words with --format=raw' '\n\nenootw' -- gpusort --format=raw --type=u8 sentence
 
 # ---- npy -----------------------------------------------------------------------------------------
@@ -91,9 +89,8 @@ cp version1.npy array.txt
 for file in version1.npy misnamed.bin array.txt version1.npy.zst; do
     for words in --format=raw --format=text '--format=raw --type=u8' '--format=text --type=u8' \
         '-z --format=text' -z -n -k1 -m; do
-        refused "npy is not taken for anything else: $words $file" \
-            "^gpusort: $file: [^:]*(NumPy array|named as npy)[^:]*: leave (--format|-[znkm]) out$" -- \
-            gpusort $words $file -o "$target"
+        refuses "npy is not taken for anything else: $words $file" \
+            "^gpusort: $file: [^:]*(NumPy array|named as npy)[^:]*: leave (--format|-[znkm]) out$" -- $words $file
     done
     ok_fails_with "npy is not taken for anything else: -c $file" 2 \
         'leave -c out, and the numbers are sorted, not checked$' -- \
@@ -102,29 +99,28 @@ for file in version1.npy misnamed.bin array.txt version1.npy.zst; do
         gpusort -u $file -o $file
 done
 for words in --format=raw '--format=text -n'; do
-    refused "npy on a pipe: $words" 'standard input: .*NumPy array' -- gpusort $words -o "$target" < <(cat version1.npy)
+    refuses "npy on a pipe: $words" 'standard input: .*NumPy array' -- $words < <(cat version1.npy)
 done
-refused 'npy in a second input: --format=raw' 'version1.npy: this is a NumPy array' -- \
-    gpusort --format=raw n.bin version1.npy -o "$target"
-refused 'npy in a second input: -n' 'array.txt: .*NumPy array' -- gpusort -n plain array.txt -o "$target"
+refuses 'npy in a second input: --format=raw' 'version1.npy: this is a NumPy array' -- --format=raw n.bin version1.npy
+refuses 'npy in a second input: -n' 'array.txt: .*NumPy array' -- -n plain array.txt
 ok_writes 'several npy files' twice.npy -- version1.npy sorted.npy
 
 refused 'npy: fewer bytes, on a pipe' 'standard input: ' -- gpusort -o "$target" < <(cat fewer_bytes.npy)
 zstd -q fewer_bytes.npy
 refused 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- gpusort -o "$target" fewer_bytes.npy.zst
-refused 'npy: --endian that the header contradicts' \
+refuses 'npy: --endian that the header contradicts' \
     '^gpusort: big_endian.npy: its header says the other byte order than --endian=little: leave that out$' -- \
-    gpusort --endian=little big_endian.npy -o "$target"
-refused 'npy: a type that the header contradicts is named' 'other byte order than --type=.<f8.: leave that out$' -- \
-    gpusort --type='<f8' big_endian.npy -o "$target"
-refused 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- gpusort --type=f32 version1.npy -o "$target"
+    --endian=little big_endian.npy
+refuses 'npy: a type that the header contradicts is named' 'other byte order than --type=.<f8.: leave that out$' -- \
+    --type='<f8' big_endian.npy
+refuses 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- --type=f32 version1.npy
 
 # ---- text ----------------------------------------------------------------------------------------
 
 cp plain named.txt
 ok_prints 'text is found by its name' '1\n2\n' -- gpusort named.txt
 printf '3\n1\n' | iconv -f UTF-8 -t UTF-16 >wide
-refused 'UTF-16 is named, whatever the file is called' '^gpusort: wide:1: this is UTF-16' -- gpusort wide -o "$target"
+refuses 'UTF-16 is named, whatever the file is called' '^gpusort: wide:1: this is UTF-16' -- wide
 { printf 'Gr\xc3\xb6\xc3\x9fe\n' && seq 100; } | iconv -f UTF-8 -t UTF-16 >wide
 iconv -f UTF-16 -t UTF-16LE wide >wide.le
 iconv -f UTF-16 -t UTF-16BE wide >wide.be
@@ -137,8 +133,7 @@ for text in '3\n1\n2\n' '3\n' 3; do
         { printf '\357\273\277' && printf "$text"; } | iconv -f UTF-8 -t UTF-16$order >short
         kept "a few characters in UTF-16$order, $text" '^gpusort: short: this is UTF-16, ' short -- \
             gpusort -n short -o short
-        refused "nor on a pipe: UTF-16$order, $text" '^gpusort: standard input: this is UTF-16, ' -- \
-            gpusort -k1 -o "$target" < <(cat short)
+        refuses "nor on a pipe: UTF-16$order, $text" '^gpusort: standard input: this is UTF-16, ' -- -k1 < <(cat short)
     done
 done
 for text in '\377\376' '\377\376\n' '\377\376\n\0\n' '\377\376b\na\n'; do
@@ -155,7 +150,7 @@ done
 ok_output 'small numbers of 2 bytes are no UTF-16' <(gpusort --format=raw --type=u16 wide.le) -- gpusort --type=u16 wide.le
 for type in UTF-32LE UTF-32BE; do
     printf '\xef\xbb\xbf3\n1\n' | iconv -f UTF-8 -t $type >wide
-    refused "$type is named" '^gpusort: wide:1: this is UTF-32, .*iconv -f UTF-32' -- gpusort wide -o "$target"
+    refuses "$type is named" '^gpusort: wide:1: this is UTF-32, .*iconv -f UTF-32' -- wide
 done
 printf '\xef\xbb\xbf3\n1\n' >marked
 for words in -n -k1 '-n --format=text'; do
@@ -164,29 +159,28 @@ for words in -n -k1 '-n --format=text'; do
         bash -c '"$0" "$@" marked 2>&1 || :' "$GPUSORT" $words
 done
 ok_output 'it is a part of the first line, as in sort(1)' <(sort -n marked) -- gpusort -qn marked
-refused 'where a line has to be a number it is an error, and reported once' \
-    '^gpusort: marked:1: the text begins with a byte order mark' -- gpusort -b marked -o "$target"
+refuses 'where a line has to be a number it is an error, and reported once' \
+    '^gpusort: marked:1: the text begins with a byte order mark' -- -b marked
 for words in '-q -n' '--header -n' -cn; do
     ok_prints "it is not: $words" '' -- bash -c '"$0" "$@" marked 2>&1 >out' "$GPUSORT" $words
 done
 cp plain plain.npy
-refused 'text that is named as npy' '^gpusort: plain.npy: not a NumPy file: .*--format' -- \
-    gpusort plain.npy -o "$target"
+refuses 'text that is named as npy' '^gpusort: plain.npy: not a NumPy file: .*--format' -- plain.npy
 printf 'abc\n' >words.txt
-refused 'words' 'words.txt:1: ' -- gpusort words.txt -o "$target"
+refuses 'words' 'words.txt:1: ' -- words.txt
 for name in UTF-8 UTF-16LE UTF-16BE; do
     printf '\xef\xbb\xbf3\n1\n' | iconv -f UTF-8 -t $name >marked.txt
     for word in --format=text --type=f64; do
-        refused "the byte order mark of $name is named, $word" "^gpusort: marked.txt:1: .*${name:0:6}" -- \
-            gpusort $word marked.txt -o "$target"
+        refuses "the byte order mark of $name is named, $word" "^gpusort: marked.txt:1: .*${name:0:6}" -- \
+            $word marked.txt
     done
 done
 no_order='plain: text has no byte order, and'
-refused '--endian with text' "$no_order --endian=big is not .*: leave it out$" -- gpusort --endian=big plain -o "$target"
-refused '--endian with text, for raw indices' "$no_order --endian=big is not for .* indices .*: leave it out$" -- \
-    gpusort --endian=big --argsort --output-format=raw plain -o "$target"
-refused 'a big-endian type with text is named' "$no_order --type='>f8' is not .*: use --type=f64$" -- \
-    gpusort --format=text --type='>f8' plain -o "$target"
+refuses '--endian with text' "$no_order --endian=big is not .*: leave it out$" -- --endian=big plain
+refuses '--endian with text, for raw indices' "$no_order --endian=big is not for .* indices .*: leave it out$" -- \
+    --endian=big --argsort --output-format=raw plain
+refuses 'a big-endian type with text is named' "$no_order --type='>f8' is not .*: use --type=f64$" -- \
+    --format=text --type='>f8' plain
 cp plain plain.bin
 ok_prints '--format=text overrides the name' '1\n2\n' -- gpusort --format=text plain.bin
 
@@ -221,10 +215,10 @@ ok_prints 'raw standard input is read from where it stands' '1\n2\n3\n' -- \
     bash -c '{ dd bs=4 count=1 of=/dev/null status=none
         exec "$0" --format=raw --type=u32 --output-format=text; } <offset' "$GPUSORT"
 ok_writes 'several raw files' <(numbers f8 1 1 2 2) -- n.bin n.bin
-refused 'text beside raw numbers' 'n.bin: raw f64.* plain is text' -- gpusort plain n.bin -o "$target"
-refused 'two types' 'n.u32: raw u32.* n.f64 is raw f64' -- gpusort n.f64 n.u32 -o "$target"
-refused 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- gpusort version1.npy u32.npy -o "$target"
-refused 'two byte orders' 'big_endian.npy: npy big-endian f64.* version1.npy is npy f64' -- gpusort version1.npy big_endian.npy -o "$target"
+refuses 'text beside raw numbers' 'n.bin: raw f64.* plain is text' -- plain n.bin
+refuses 'two types' 'n.u32: raw u32.* n.f64 is raw f64' -- n.f64 n.u32
+refuses 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- version1.npy u32.npy
+refuses 'two byte orders' 'big_endian.npy: npy big-endian f64.* version1.npy is npy f64' -- version1.npy big_endian.npy
 
 kernel=/proc/sys/kernel/pid_max # Linux refuses reads of more than 4 MiB
 for words in "-n $kernel" "-n $kernel long" "-nm $kernel"; do
@@ -337,7 +331,7 @@ ok_output 'an empty pipe' nothing -- gpusort < <(:)
 ok_writes 'empty raw to npy' empty.npy -- --output-format=npy nothing.bin
 ok_writes 'empty npy to text' nothing -- --output-format=text empty.npy
 ok_writes 'empty text to npy' empty.npy -- --format=text --type=f64 --output-format=npy nothing
-refused 'an empty file as npy' 'nothing: ' -- gpusort --format=npy nothing -o "$target"
+refuses 'an empty file as npy' 'nothing: ' -- --format=npy nothing
 ok_prints 'an empty file beside a full one' '1\n2\n' -- gpusort --format=text nothing plain
 for files in 'nothing nameless' 'nameless nothing'; do
     ok_prints "an empty raw file beside a full one: $files" '1\n9\n100\n4294967295\n' -- \

@@ -16,8 +16,7 @@ for file in *.spelling; do
     if [ -e "$base.out.npy" ]; then
         ok_writes "dtype $spelling" "$base.out.npy" -- "$base.in.npy"
     else
-        refused "dtype $spelling" "^gpusort: $base.in.npy: dtype '.*' is not a number type" -- \
-            gpusort "$base.in.npy" -o "$target"
+        refuses "dtype $spelling" "^gpusort: $base.in.npy: dtype '.*' is not a number type" -- "$base.in.npy"
     fi
 done
 ok 'some spellings are taken, and some are not' \
@@ -38,8 +37,8 @@ np.save("g8.npy", np.load("g.npy").astype("f8"))'
 for words in g:"astype\('f8'\) rounds it" c:'real part, or its numpy.abs' s:"savetxt\(FILE, numpy.char.decode\(a.ravel\(\), 'latin-1'\), '%s', encoding='latin-1'\) .*, if no string has a newline$" \
     words:"savetxt\(FILE, a.ravel\(\), '%s', encoding='utf-8'\) makes lines of it, for -k1, if no string has a newline$" \
     o:"numbers, astype\('f8'\) rounds them to doubles, and astype\('i8'\) is for whole ones" r:'save one field of it'; do
-    refused "no number type: ${words%%:*}.npy" "^gpusort: .*not a number type that gpusort sorts; .*${words#*:}" -- \
-        gpusort "${words%%:*}.npy" -o "$target"
+    refuses "no number type: ${words%%:*}.npy" "^gpusort: .*not a number type that gpusort sorts; .*${words#*:}" -- \
+        "${words%%:*}.npy"
 done
 sort words >up
 ok_writes 'lines of words' up -- -k1 words
@@ -102,7 +101,7 @@ indices.npy --argsort
 text --output-format=text
 END
     ok_output "times on a pipe: $name" times.$name.up.npy -- gpusort < <(cat "$in")
-    refused "--nan=error refuses a NaT: $name" "$in: number 1 is a NaT" -- gpusort --nan=error "$in" -o "$target"
+    refuses "--nan=error refuses a NaT: $name" "$in: number 1 is a NaT" -- --nan=error "$in"
 done
 
 # The message for -u says what writes the different numbers of an array, and so it does.
@@ -131,8 +130,8 @@ ok_writes 'text of times with --type' times.span.raw -- \
     --format=text --type=timedelta64 --output-format=raw times.span.text
 for order in '<' '>'; do
     said="the unit of its datetime64 is not known, .* \(--output-format=raw -o NEW.datetime64\), which numpy.fromfile\('NEW.datetime64', '${order}M8\[UNIT\]'\) reads$"
-    refused "raw times to .npy, whose unit is not known: $order" "$said" -- \
-        gpusort --format=raw --type="${order}M8" times.little.raw --output-format=npy -o "$target"
+    refuses "raw times to .npy, whose unit is not known: $order" "$said" -- \
+        --format=raw --type="${order}M8" times.little.raw --output-format=npy
 done
 refused 'times of text to .npy' "${said/>M8/<M8}" -- gpusort --format=text --type=datetime64 times.little.text -o o.npy
 ok 'as the message says, they are raw numbers' \
@@ -141,11 +140,10 @@ ok 'and NumPy reads them with their unit' "$numpy" -c 'import numpy
 numpy.save("NEW.npy", numpy.fromfile("NEW.datetime64", "<M8[ns]"))'
 ok_same_bytes 'with NaT last' NEW.npy times.little.up.npy
 for words in 'times.seconds.npy: npy <M8\[s\]' 'no_unit.npy: npy <M8' 'times.span.npy: npy <m8\[ns\]' 'whole.npy: npy i64'; do
-    refused "times beside another kind: $words" "$words, where times.little.npy is npy <M8\[ns\]" -- \
-        gpusort times.little.npy "${words%%:*}" -o "$target"
+    refuses "times beside another kind: $words" "$words, where times.little.npy is npy <M8\[ns\]" -- \
+        times.little.npy "${words%%:*}"
 done
-refused 'times with another --type' 'the header says datetime64, the type given is i64' -- \
-    gpusort --type=i64 times.little.npy -o "$target"
+refuses 'times with another --type' 'the header says datetime64, the type given is i64' -- --type=i64 times.little.npy
 
 agree='all inputs must agree: convert'
 "$numpy" -c 'import numpy as np
@@ -157,27 +155,25 @@ np.save("both.npy", np.sort(np.r_[a, a]))
 a.tofile("a.f64")
 np.sort(np.r_[a, a]).tofile("both.f64")
 np.savetxt("a.txt", a, "%g")'
-refused 'two dtypes' "$agree one with NumPy's astype, to a dtype that holds both$" -- gpusort a.npy other.npy -o "$target"
+refuses 'two dtypes' "$agree one with NumPy's astype, to a dtype that holds both$" -- a.npy other.npy
 ok_writes 'what the message says is done: astype' both.npy -- a.npy NEW.npy
-refused '.npy and raw numbers' "$agree .npy by gpusort --output-format=raw FILE -o NEW.f64$" -- gpusort a.npy a.f64 -o "$target"
+refuses '.npy and raw numbers' "$agree .npy by gpusort --output-format=raw FILE -o NEW.f64$" -- a.npy a.f64
 gpusort --output-format=raw a.npy -o NEW.f64
 ok_writes 'what the message says is done: raw' both.f64 -- NEW.f64 a.f64
 for files in 'a.npy a.txt' 'a.txt a.npy' 'a.f64 a.txt'; do
-    refused "numbers and text: $files" "$agree numbers by gpusort --output-format=text FILE -o NEW.txt$" -- \
-        gpusort $files -o "$target"
+    refuses "numbers and text: $files" "$agree numbers by gpusort --output-format=text FILE -o NEW.txt$" -- $files
 done
 gpusort --output-format=text a.npy -o NEW.txt
 ok_prints 'what the message says is done: text' '1\n1\n2\n2\n3\n3\n' -- gpusort a.txt NEW.txt
-refused 'no sorted copy is named for indices' ': all inputs must agree$' -- gpusort --argsort a.npy a.f64 -o "$target"
+refuses 'no sorted copy is named for indices' ': all inputs must agree$' -- --argsort a.npy a.f64
 
 ok_writes 'truth values with --type=bool' truth.up.npy -- --type=bool truth.npy
 
 for name in native void big; do
     ok_writes "bf16 keeps its header: $name" bf16.$name.up.npy -- --type=bf16 bf16.$name.npy
-    refused "2 bytes of no type: $name" "dtype '[<|>]V2' means 2 bytes of no type; .* --type=bf16$" -- \
-        gpusort bf16.$name.npy -o "$target"
+    refuses "2 bytes of no type: $name" "dtype '[<|>]V2' means 2 bytes of no type; .* --type=bf16$" -- bf16.$name.npy
 done
-refused '2 bytes of no type with another --type' 'use --type=bf16$' -- gpusort --type=f16 bf16.native.npy -o "$target"
+refuses '2 bytes of no type with another --type' 'use --type=bf16$' -- --type=f16 bf16.native.npy
 ok_writes 'bf16 to .npy has the header of ml_dtypes' bf16.native.up.npy -- \
     --format=raw --type=bf16 --output-format=npy bf16.raw
 gpusort --format=raw --type=bf16 --output-format=text bf16.raw -o bf16.txt
@@ -211,8 +207,8 @@ ok_writes '--top=0 keeps the column' none.npy -- --top=0 column.True.in.npy
 ok_writes 'two columns become one array of one dimension' both.npy -- column.True.in.npy column.False.in.npy
 ok_writes 'indices of a column have one dimension' indices.npy -- --argsort column.True.in.npy
 ok_writes '--top=0 of no dimension has one' nothing.True.out.npy -- --top=0 no_dimension.True.in.npy
-refused 'two dimensions that are not 1' 'the array has 3 dimensions, shape \(2, 1, 2\); .*numpy.ravel makes one of it, to sort all numbers together, not each row$' -- \
-    gpusort cube.npy -o "$target"
+refuses 'two dimensions that are not 1' 'the array has 3 dimensions, shape \(2, 1, 2\); .*numpy.ravel makes one of it, to sort all numbers together, not each row$' -- \
+    cube.npy
 for file in two longer; do
     what='(more than 64|holds 68) bytes of data; numpy.save\(NEW, numpy.load\(FILE\)\) leaves the rest out$'
     [ $file = longer ] ||
@@ -221,8 +217,7 @@ for file in two longer; do
     refused "what follows an array, on a pipe: $file" "^gpusort: standard input: .*($what)" -- \
         gpusort -o "$target" < <(cat $file.npy)
     zstd -q $file.npy
-    refused "what follows an array, compressed: $file" "^gpusort: $file.npy.zst: .*($what)" -- \
-        gpusort $file.npy.zst -o "$target"
+    refuses "what follows an array, compressed: $file" "^gpusort: $file.npy.zst: .*($what)" -- $file.npy.zst
 done
 "$numpy" -c 'import numpy as np
 np.save("NEW.npy", np.load("longer.npy"))
@@ -252,7 +247,7 @@ npy() {
 }
 while IFS='|' read -r problem header; do
     npy '' "${header/#f8/"{'descr': '<f8', 'fortran_order': False, 'shape': "}"
-    refused "$problem: $header" "^gpusort: x.npy: .*$problem" -- gpusort x.npy -o "$target"
+    refuses "$problem: $header" "^gpusort: x.npy: .*$problem" -- x.npy
 done <<'END'
 it is not a dictionary|
 it is not a dictionary|[]
@@ -297,13 +292,13 @@ the header says 4 items \(32 bytes\), the file holds 24 bytes of data: it is cut
 the header says 2 items \(16 bytes\), the file holds 24 bytes of data|f8(2,), }\n
 END
 npy '' "{'descr': '''<f8''', 'fortran_order': False, 'shape': (0x3,), } # a comment"
-refused 'a header that only NumPy reads' 'a string in several parts; if numpy.load reads it' -- gpusort x.npy -o "$target"
+refuses 'a header that only NumPy reads' 'a string in several parts; if numpy.load reads it' -- x.npy
 "$numpy" -c 'import numpy; numpy.save("NEW.npy", numpy.load("x.npy"))'
 ok_writes 'what the message says is done: a usual header' NEW.npy -- NEW.npy
 right="{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"
 while IFS='|' read -r problem prefix; do
     npy "$prefix" "$right"
-    refused "$problem" "^gpusort: x.npy: .*$problem" -- gpusort --format=npy x.npy -o "$target"
+    refuses "$problem" "^gpusort: x.npy: .*$problem" -- --format=npy x.npy
 done <<'END'
 not a NumPy file: .* \(for numbers without a header, use --format=raw and --type; for text, --format=text\)|\x93NUMPX\x01\0\x39\0
 version 4.0 of NumPy's format is not known|\x93NUMPY\x04\0\x39\0
@@ -314,12 +309,12 @@ END
 npy '' "$right"
 bytes=$(stat -c %s x.npy)
 head -c 0 x.npy >cut.npy
-refused 'an empty file' '^gpusort: cut.npy: it is empty, without a NumPy header$' -- gpusort cut.npy -o "$target"
+refuses 'an empty file' '^gpusort: cut.npy: it is empty, without a NumPy header$' -- cut.npy
 for ((cut = 1; cut < bytes; cut += cut < 14 || cut > bytes - 26 ? 1 : 5)); do
     head -c $cut x.npy >cut.npy
     what='header is cut off'
     [ $cut -lt $((bytes - 24)) ] || what='the header says 3 items'
-    refused "cut off after $cut bytes" "^gpusort: cut.npy: .*$what" -- gpusort cut.npy -o "$target"
+    refuses "cut off after $cut bytes" "^gpusort: cut.npy: .*$what" -- cut.npy
 done
 
 done_testing

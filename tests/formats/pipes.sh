@@ -57,10 +57,10 @@ for device in "${devices[@]}"; do
         ok_output "$device: $bytes bytes from a pipe" "some.$bytes.sorted" -- \
             gpusort --device="$device" --format=raw --type=u8 < <(cat "some.$bytes")
     done
-    refused "$device: a number that is cut off" 'standard input: 1003 bytes is not a multiple' -- \
-        gpusort --device="$device" "${raw[@]}" -o "$target" < <(head -c 1003 n.f64)
-    refused "$device: frames that are cut off" 'standard input: ' -- \
-        gpusort --device="$device" "${raw[@]}" -o "$target" < <(head -c 100000 n.f64.zst)
+    refuses "$device: a number that is cut off" 'standard input: 1003 bytes is not a multiple' -- \
+        --device="$device" "${raw[@]}" < <(head -c 1003 n.f64)
+    refuses "$device: frames that are cut off" 'standard input: ' -- \
+        --device="$device" "${raw[@]}" < <(head -c 100000 n.f64.zst)
     ok "$device: a closed output ends it quietly" bash -c 'set -o pipefail
         "$0" --device='"$device"' --format=raw --type=f64 <(cat n.f64) 2>err | head -c 10 >first
         [ ! -s err ] && [ "$(stat -c %s first)" -eq 10 ]' "$GPUSORT"

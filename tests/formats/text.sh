@@ -44,7 +44,7 @@ ok_writes 'lines that end in CR LF' <(sort -g crlf) -- crlf
 # strict NAME CONTENT LINE: CONTENT is refused with a message that names LINE.
 strict() {
     printf -- "$2" >bad
-    refused "$1" "^gpusort: bad:$3: " -- gpusort --format=text -o "$target" bad
+    refuses "$1" "^gpusort: bad:$3: " -- --format=text bad
 }
 strict 'a word' '1\nabc\n2\n' 2
 strict 'an empty line' '1\n\n2\n' 2
@@ -58,8 +58,7 @@ strict 'something that begins as infinity' 'infinite\n' 1
 { seq 1 499999; echo abc; seq 1 1000; } >bad
 refused 'a word far down' '^gpusort: bad:500000: ' -- gpusort -o "$target" bad
 refused 'a word far down on a pipe' '^gpusort: standard input:500000: ' -- gpusort -o "$target" < <(cat bad)
-refused 'a word far down on a pipe, as numbers' '^gpusort: standard input:500000: ' -- \
-    gpusort --type=f64 -o "$target" < <(cat bad)
+refuses 'a word far down on a pipe, as numbers' '^gpusort: standard input:500000: ' -- --type=f64 < <(cat bad)
 refused 'a word in the second file' '^gpusort: second_bad:2: ' -- \
     bash -c 'printf "1\nx\n" >second_bad; exec "$@"' - "$GPUSORT" -o "$target" first second_bad
 refused 'the first of several words is named' '^gpusort: bad:2: ' -- \
@@ -67,7 +66,7 @@ refused 'the first of several words is named' '^gpusort: bad:2: ' -- \
 # says REGEX CONTENT ARGUMENT...: CONTENT is refused with a message that matches REGEX.
 says() {
     printf -- "$2" >bad
-    refused "$1" "^gpusort: bad:$1" -- gpusort --format=text "${@:3}" bad -o "$target"
+    refuses "$1" "^gpusort: bad:$1" -- --format=text "${@:3}" bad
 }
 no_number=': -g would read no number in it, and sort it below all numbers'
 says "2: 'one' is not a number$no_number; -k1 sorts lines by their bytes$" '1\none\n'
@@ -87,8 +86,7 @@ says "1: lines of 1 MiB and more are not read: each number has to be on a line o
 printf '7%0300000d.%0300000de-300000\n' 0 0 >long
 ok_prints 'a number of 600,000 digits' '7\n' -- gpusort --format=text --type=u8 long
 printf '7%0300000d.%0300000de-300000\n' 0 1 >long
-refused 'one whose last digit makes it a fraction' 'long:1: .* whole' -- \
-    gpusort --format=text --type=u8 long -o "$target"
+refuses 'one whose last digit makes it a fraction' 'long:1: .* whole' -- --format=text --type=u8 long
 if [ "$is_sanitized" = yes ]; then
     skip 'many equal lines, with little stack' 'sanitizers take more'
 else
@@ -96,6 +94,6 @@ else
     ok_output 'many equal lines, with little stack' empty_lines -- \
         bash -c 'ulimit -s 128; exec "$0" --device=cpu -n empty_lines' "$GPUSORT"
 fi
-refused '--nan with lines of text' 'nan' -- gpusort --nan=last -o "$target" first
+refuses '--nan with lines of text' 'nan' -- --nan=last first
 
 done_testing

@@ -29,32 +29,28 @@ for magic in '\x28\xb5\x2f\xfd' '\x50\x2a\x4d\x18'; do
     done
 done
 printf '\x28\xb5\x2f\xfd\1\2\3\4' >number.u32
-refused 'a number that is a magic of zstd: the message says what to do' \
-    '^gpusort: number.u32: .*; if it is not compressed, use --format=FORMAT:plain$' -- \
-    gpusort --format=raw number.u32 -o "$target"
+refuses 'a number that is a magic of zstd: the message says what to do' \
+    '^gpusort: number.u32: .*; if it is not compressed, use --format=FORMAT:plain$' -- --format=raw number.u32
 cp number.u32 number.u32.zst
-refused 'damaged data that is named as zstd: no advice to sort its bytes' \
-    '^gpusort: number.u32.zst: compressed byte 5: [^;]*; decompress it first [(A-Za-z -]*)$' -- \
-    gpusort number.u32.zst -o "$target"
+refuses 'damaged data that is named as zstd: no advice to sort its bytes' \
+    '^gpusort: number.u32.zst: compressed byte 5: [^;]*; decompress it first [(A-Za-z -]*)$' -- number.u32.zst
 ok_writes '--format=text:zstd' up -- --format=text:zstd misnamed
-refused '--format=auto:zstd of what is not' 'lines: this is no zstd data$' -- \
-    gpusort --format=auto:zstd lines -o "$target"
-refused '--format=auto:gzip' "unknown codec 'gzip': --list names the codecs$" -- \
-    gpusort --format=auto:gzip lines -o "$target"
+refuses '--format=auto:zstd of what is not' 'lines: this is no zstd data$' -- --format=auto:zstd lines
+refuses '--format=auto:gzip' "unknown codec 'gzip': --list names the codecs$" -- --format=auto:gzip lines
 
 # With damaged first bytes, compressed data could be read as numbers. Text is recognized as text.
 printf '2\n1\n' >plain.txt.zst
 ok_prints 'text that is named as compressed and is not' '1\n2\n' -- gpusort plain.txt.zst
 printf 'numbers!' >numbers.f64.zst
 for words in --type=f64 --format=raw; do
-    refused "numbers that are named as compressed and are not: $words" \
+    refuses "numbers that are named as compressed and are not: $words" \
         '^gpusort: numbers.f64.zst: named as zstd data, but it is not: unless it is damaged, --format=raw:plain reads it as it is$' -- \
-        gpusort $words numbers.f64.zst -o "$target"
+        $words numbers.f64.zst
 done
 zstd -qc plain.txt.zst | tr '\050' '\051' >damaged.txt.zst
-refused 'lines whose first byte is damaged' \
+refuses 'lines whose first byte is damaged' \
     '^gpusort: damaged.txt.zst: named as zstd data, but it is not: unless it is damaged, --format=text:plain reads it as it is$' -- \
-    gpusort -n damaged.txt.zst -o "$target"
+    -n damaged.txt.zst
 ok_output 'lines whose first byte is damaged: --format=text:plain' <(sort -n damaged.txt.zst) -- \
     gpusort -n --format=text:plain damaged.txt.zst
 ok_prints 'numbers that are named as compressed and are not: --format=raw:plain' 'numbers!' -- \
@@ -65,8 +61,8 @@ mkdir samples
 for i in {1..300}; do printf '%s\n' "$i common words of sample $i" "$((i * 7)) common words" >"samples/$i"; done
 if zstd -q --train samples/* -o dictionary --maxdict=2048 2>/dev/null; then
     zstd -q -D dictionary lines -o of_dictionary.zst
-    refused 'data that needs a dictionary' 'needs a dictionary, which is not read here; decompress it first' -- \
-        gpusort of_dictionary.zst -o "$target"
+    refuses 'data that needs a dictionary' 'needs a dictionary, which is not read here; decompress it first' -- \
+        of_dictionary.zst
 else
     skip 'data that needs a dictionary' 'no dictionary of these samples'
 fi
@@ -158,8 +154,8 @@ for bytes in $(full_or_small '33554432 33554433' 33554433); do # a frame is kept
 done
 # The header states 2^56 - 1 bytes, and the only block is empty.
 printf '\x28\xb5\x2f\xfd\xc0\0\xff\xff\xff\xff\xff\xff\xff\0\1\0\0' >liar.zst
-refused 'a frame that states more than blocks can hold' 'liar.zst: compressed byte 17: corrupt zstd data: less than the frame says' -- \
-    gpusort --type=u8 --format=raw liar.zst -o "$target"
+refuses 'a frame that states more than blocks can hold' 'liar.zst: compressed byte 17: corrupt zstd data: less than the frame says' -- \
+    --type=u8 --format=raw liar.zst
 # The headers are read only where they are in the page cache, and a busy machine may have dropped them.
 ok_says 'the count is known where all frames state their size' "$(($(stat -c %s big.u32) / 4)) numbers" -- \
     bash -c 'cat sized.zst >/dev/null && "$0" --explain --type=u32 sized.zst' "$GPUSORT"
@@ -171,11 +167,10 @@ size=$(stat -c %s sized.zst)
 printf 'XXXX' | dd of=sized.zst bs=1 seek=$((size - 3000)) conv=notrunc status=none
 head -c -5 unsized.zst >cut.zst
 for threads in 1 7; do
-    refused "corrupted in the last frame, $threads threads" \
-        'sized.zst: compressed byte [0-9]{7,}: corrupt zstd data' -- \
-        gpusort --type=u32 --parallel=$threads -o "$target" sized.zst
-    refused "cut off in the last frame, $threads threads" 'cut.zst: compressed byte [0-9]{7,}: truncated zstd data' -- \
-        gpusort --type=u32 --parallel=$threads -o "$target" cut.zst
+    refuses "corrupted in the last frame, $threads threads" \
+        'sized.zst: compressed byte [0-9]{7,}: corrupt zstd data' -- --type=u32 --parallel=$threads sized.zst
+    refuses "cut off in the last frame, $threads threads" 'cut.zst: compressed byte [0-9]{7,}: truncated zstd data' -- \
+        --type=u32 --parallel=$threads cut.zst
     refused "a full disk, $threads threads" '/dev/full: No space left' -- \
         gpusort --zstd --parallel=$threads big.u32 -o /dev/full
 done
@@ -265,13 +260,13 @@ printf 'P*M\030\004\0\0\0\001\0\0\0' >skipped.u32
 ok_output 'numbers that are a skippable frame' <(printf '\001\0\0\0\004\0\0\0P*M\030') -- gpusort skipped.u32
 for bytes in '\0\0\0\0numbers!' '\377\377\377\0numbers!' '\0\0\0'; do
     printf 'P*M\030'"$bytes" >skipped.u8
-    refused "numbers that begin as a skippable frame: $bytes" \
-        '; use --format=FORMAT:plain if it is not compressed$' -- gpusort skipped.u8 -o "$target"
-    refused "through a pipe: $bytes" '; use --format=FORMAT:plain if it is not compressed$' -- \
-        gpusort --type=u8 -o "$target" < <(cat skipped.u8)
+    refuses "numbers that begin as a skippable frame: $bytes" \
+        '; use --format=FORMAT:plain if it is not compressed$' -- skipped.u8
+    refuses "through a pipe: $bytes" '; use --format=FORMAT:plain if it is not compressed$' -- \
+        --type=u8 < <(cat skipped.u8)
 done
-refused 'numbers, all of them a skippable frame that is too long to be looked through' \
-    ': skippable zstd frames, and no others; use --format=FORMAT:plain' -- gpusort --type=u8 -o "$target" \
+refuses 'numbers, all of them a skippable frame that is too long to be looked through' \
+    ': skippable zstd frames, and no others; use --format=FORMAT:plain' -- --type=u8 \
     < <(printf 'P*M\030\0\0\100\0' && head -c 4194304 /dev/zero)
 
 # These are compressed.
@@ -291,14 +286,11 @@ ok_prints 'a frame of nothing is no text' '' -- gpusort -k1 no_content
 head -c 400000 /dev/urandom | od -A n -v -t x1 -w8 | zstd -qc >hexadecimal
 for left in 300000 200000 20000 200; do
     head -c $left hexadecimal >cut_off
-    refused "compressed lines, cut off after $left bytes" 'cut_off: .*truncated zstd data' -- \
-        gpusort -k1 cut_off -o "$target"
-    refused "on a pipe, cut off after $left bytes" 'standard input: .*truncated zstd data' -- \
-        gpusort -k1 -o "$target" < <(cat cut_off)
+    refuses "compressed lines, cut off after $left bytes" 'cut_off: .*truncated zstd data' -- -k1 cut_off
+    refuses "on a pipe, cut off after $left bytes" 'standard input: .*truncated zstd data' -- -k1 < <(cat cut_off)
 done
 { head -c 2000 hexadecimal; printf '\377\377\377\377\377'; tail -c +2006 hexadecimal; } >damaged
-refused 'compressed lines of which the first are damaged' 'damaged: .*corrupt zstd data' -- \
-    gpusort -n damaged -o "$target"
+refuses 'compressed lines of which the first are damaged' 'damaged: .*corrupt zstd data' -- -n damaged
 
 # ---- windows -------------------------------------------------------------------------------------
 
@@ -308,17 +300,17 @@ if zstd -q --long=28 -k lines -o long.zst 2>/dev/null && zstd -q --long=28 -c <l
     ok_output '--long=31 does with all options of sort(1), and no name' up -- \
         gpusort -g --long=31 < <(cat long_piped.zst)
     for words in '' --long --long=27; do
-        refused "a window of 256 MiB: '$words'" 'the zstd window is larger than 128 MiB; --long=28 reads it' -- \
-            gpusort $words long_piped.zst -o "$target"
+        refuses "a window of 256 MiB: '$words'" 'the zstd window is larger than 128 MiB; --long=28 reads it' -- \
+            $words long_piped.zst
     done
-    refused 'a window of 256 MiB, as lines, not named as compressed' '; --long=28 reads it' -- \
-        gpusort -g -o "$target" < <(cat long_piped.zst)
-    refused '--long=10 takes less' 'larger than 1 KiB; --long=' -- gpusort --long=10 level.zst -o "$target"
+    refuses 'a window of 256 MiB, as lines, not named as compressed' '; --long=28 reads it' -- \
+        -g < <(cat long_piped.zst)
+    refuses '--long=10 takes less' 'larger than 1 KiB; --long=' -- --long=10 level.zst
 else
     skip 'large windows' 'zstd(1) makes none here'
 fi
 for log in 9 32 x ''; do
-    refused "--long=$log" '^gpusort: .*zstd window .*10 to 31$' -- gpusort "--long=$log" lines.zst -o "$target"
+    refuses "--long=$log" '^gpusort: .*zstd window .*10 to 31$' -- "--long=$log" lines.zst
 done
 
 # ---- data that is compressed twice ---------------------------------------------------------------
@@ -335,13 +327,12 @@ head -c 8000 /dev/urandom | gzip -c >gzip.f64.zst
 zstd -qc big.1.zst >twice.u32.zst
 for words in '' -n -k1 -z; do
     for name in zstd gzip tar; do
-        refused "$name data in zstd data, '$words'" "this is $name data inside zstd data" -- \
-            gpusort $words of_$name.zst -o "$target"
+        refuses "$name data in zstd data, '$words'" "this is $name data inside zstd data" -- $words of_$name.zst
     done
-    refused "gzip data named .zst, '$words'" 'gzip.zst: this is gzip data, ' -- gpusort $words gzip.zst -o "$target"
+    refuses "gzip data named .zst, '$words'" 'gzip.zst: this is gzip data, ' -- $words gzip.zst
 done
-refused 'numbers compressed twice' 'this is zstd data inside zstd data' -- gpusort twice.u32.zst -o "$target"
-refused 'gzip data named .f64.zst' 'this is gzip data' -- gpusort gzip.f64.zst -o "$target"
+refuses 'numbers compressed twice' 'this is zstd data inside zstd data' -- twice.u32.zst
+refuses 'gzip data named .f64.zst' 'this is gzip data' -- gzip.f64.zst
 ok_output 'compressed twice, and said to be lines' <(sort lines.zst) -- \
     gpusort -k1 --format=text:zstd --no-zstd of_zstd.zst
 printf "$header"'x\nP*M\030\n' | zstd -qc >magic_inside
@@ -360,30 +351,29 @@ ok_output 'and an empty input' nothing -- gpusort --format=text --no-zstd got.zs
 for stem in none none.f64; do
     : >$stem.zst
     for words in '' -n --type=f64; do
-        refused "an empty file that is named as zstd data, $words" \
-            "^gpusort: $stem.zst: it is empty, and zstd data has some bytes" -- gpusort $words $stem.zst -o "$target"
+        refuses "an empty file that is named as zstd data, $words" \
+            "^gpusort: $stem.zst: it is empty, and zstd data has some bytes" -- $words $stem.zst
     done
 done
-refused 'one beside another input' '^gpusort: none.zst: it is empty' -- gpusort plain.txt.zst none.zst -o "$target"
+refuses 'one beside another input' '^gpusort: none.zst: it is empty' -- plain.txt.zst none.zst
 ok_prints 'one that is said to be plain' '' -- gpusort --format=text:plain none.zst
 
 size=$(stat -c %s lines.zst)
 for left in 5 9 100 $((size / 2)) $((size - 4)) $((size - 1)); do
     head -c "$left" lines.zst >cut.zst
-    refused "cut off after $left of $size bytes" 'cut.zst: .*truncated' -- gpusort --format=text -o "$target" cut.zst
+    refuses "cut off after $left of $size bytes" 'cut.zst: .*truncated' -- --format=text cut.zst
 done
-refused 'cut off on a pipe' 'standard input: .*truncated' -- gpusort --format=text -o "$target" < <(cat cut.zst)
+refuses 'cut off on a pipe' 'standard input: .*truncated' -- --format=text < <(cat cut.zst)
 cat lines.zst cut.zst >frames.zst
-refused 'the second frame cut off' 'truncated' -- gpusort --format=text -o "$target" frames.zst
+refuses 'the second frame cut off' 'truncated' -- --format=text frames.zst
 
 { cat lines.zst; echo garbage; } >garbage.zst
-refused 'garbage after the last frame' 'garbage.zst: .*garbage' -- gpusort --format=text -o "$target" garbage.zst
+refuses 'garbage after the last frame' 'garbage.zst: .*garbage' -- --format=text garbage.zst
 # A broken header, and after it the magic of a frame of version 0.7, which libzstd would decode.
 printf '\x28\xb5\x2f\xfd\x5d\x27\xb5\x2f\xfd\x17\0\0\0\0\0\0\0\0' >header.zst
-refused 'a broken header before an old frame' 'header.zst: .*corrupt zstd data: ' -- \
-    gpusort --format=text -o "$target" header.zst
+refuses 'a broken header before an old frame' 'header.zst: .*corrupt zstd data: ' -- --format=text header.zst
 for level in 99 0 fast; do
-    refused "a level that there is not: $level" 'zstd level' -- gpusort --zstd=$level -o "$target" lines
+    refuses "a level that there is not: $level" 'zstd level' -- --zstd=$level lines
 done
 
 done_testing

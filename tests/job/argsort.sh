@@ -91,11 +91,11 @@ ok_file 'indices as np.argsort writes them, by their name' named.i64 i8.raw -- \
     gpusort --argsort=i64 place.in.f64 -o named.i64
 refused 'a name of another type of indices says which to ask for' 'use --argsort=i32$' -- \
     gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i32"
-refused 'indices have no byte order of their own' 'the byte order of the numbers: use --argsort=i64$' -- \
-    gpusort --argsort='>i8' place.in.f64 -o "$target"
+refuses 'indices have no byte order of their own' 'the byte order of the numbers: use --argsort=i64$' -- \
+    --argsort='>i8' place.in.f64
 for word in i16 float64 bool '<M8' '' I64; do
-    refused "--argsort=$word" "^gpusort: unknown type of indices '$word': it is u32, u64, i32 or i64" -- \
-        gpusort --argsort="$word" place.in.f64 -o "$target"
+    refuses "--argsort=$word" "^gpusort: unknown type of indices '$word': it is u32, u64, i32 or i64" -- \
+        --argsort="$word" place.in.f64
 done
 ok_says '--explain tells of indices' 'output .*raw u32 indices' -- gpusort --argsort=u32 --explain first.f64
 printf '3\nnan\n-0\n1\nnan\n0\n' >numbers
@@ -211,8 +211,7 @@ fi
 # ---- refused inputs ------------------------------------------------------------------------------
 
 truncate -s 4294967296 many.u8
-refused 'u32 for 2^32 numbers' 'argsort=u32 counts up to 4294967295 numbers' -- \
-    gpusort --argsort=u32 many.u8 -o "$target"
+refuses 'u32 for 2^32 numbers' 'argsort=u32 counts up to 4294967295 numbers' -- --argsort=u32 many.u8
 truncate -s 4294967295 many.u8
 ok_says 'u32 for one number less' 'raw u32 indices' -- gpusort --argsort=u32 --explain many.u8
 rm many.u8
@@ -246,11 +245,11 @@ refused 'a name that says another type than the indices of lines' \
     gpusort --argsort three.txt -o "$target_dir/x.u32"
 refused 'the name of the input, which says another type' 'named as raw f64, but raw u64' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.f64"
-refused 'a rule for NaNs in lines' '--nan is for numbers' -- gpusort --argsort --nan=last lines -o "$target"
-refused 'a NaN, if told to' 'number [0-9]+ is a NaN' -- \
-    gpusort --argsort --nan=error --format=raw --type=f64 f64.1000.little.in.raw -o "$target"
+refuses 'a rule for NaNs in lines' '--nan is for numbers' -- --argsort --nan=last lines
+refuses 'a NaN, if told to' 'number [0-9]+ is a NaN' -- \
+    --argsort --nan=error --format=raw --type=f64 f64.1000.little.in.raw
 printf '1\nx\n' >word
-refused 'a word, named with its line' 'word:2: ' -- gpusort --argsort word -o "$target"
+refuses 'a word, named with its line' 'word:2: ' -- --argsort word
 ok_fails_with 'a full disk' 2 'No space left on device' -- gpusort --argsort first.f64 -o /dev/full
 
 done_testing

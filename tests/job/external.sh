@@ -237,8 +237,8 @@ END
 { cat fields; seq 3000; echo x; seq 3000; } | sed 's/ .*//' >words
 sed -i '/[^0-9x]/d; s/^$/1/' words
 bad=$(grep -n x words | head -n 1 | cut -d: -f1)
-refused 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number: -g would " \
-    -- gpusort -S 1b words -o "$target"
+refuses 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number: -g would " \
+    -- -S 1b words
 # Of a file, which is not awaited, these are found when a part is stored.
 nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file"
 in_tmpdir="^gpusort: cannot create temporary file in './missing' \(TMPDIR\): No such file"
@@ -251,8 +251,8 @@ for words in '--format=raw --type=f64' '-n --format=text'; do
 done
 mkdir one two
 ok_parts 'two directories' "$few" "$sorted" -- -T one -T two --format=raw --type=f64 -S 1b "$unsorted"
-refused 'one of two directories is not there' "$nowhere" -- \
-    gpusort -S 1b -T one -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
+refuses 'one of two directories is not there' "$nowhere" -- \
+    -S 1b -T one -T ./missing --format=raw --type=f64 "$unsorted"
 for words in '64 -S 1b --format=raw --type=f64' '8 -S 100K -g --format=text'; do
     refused "a limit of size: ulimit -f $words" \
         "^gpusort: temporary file in '.*' \(TMPDIR\): File too large; raise the limit on the size of files .ulimit -f.$" -- \
@@ -278,8 +278,7 @@ else
     ok_says 'a /tmp in memory is used if it is named' 'parts stored in /tmp, which is memory \(16\.0 KiB free: too little\)$' -- in_memory -T /tmp --explain
     rm program
 fi
-refused '--device-memory=x' "^gpusort: invalid --device-memory argument 'x'$" \
-    -- gpusort --device-memory=x lines -o "$target"
+refuses '--device-memory=x' "^gpusort: invalid --device-memory argument 'x'$" -- --device-memory=x lines
 while read -r word shown; do
     ok_says "-S $word" "^memory +$shown \(as -S says\)" -- gpusort --explain -S "$word" lines
 done <<'END'

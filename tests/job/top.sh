@@ -100,8 +100,8 @@ for device in "${devices[@]}"; do
     expect 100 "$f64.up.raw"
     ok_file "$device: in place of the input" place first -- gpusort "${on[@]}" --format=raw --type=f64 place -o place
     ok_writes "$device: nothing of nothing" /dev/null -- "${on[@]}" --type=f64 /dev/null
-    refused "$device: a NaN that is not among the first is an error all the same" 'is a NaN' -- \
-        gpusort --device="$device" --top=1 --nan=error --format=raw --type=f64 -o "$target" "$f64.in.raw"
+    refuses "$device: a NaN that is not among the first is an error all the same" 'is a NaN' -- \
+        --device="$device" --top=1 --nan=error --format=raw --type=f64 "$f64.in.raw"
 done
 
 indices=f64.$count.up
@@ -209,7 +209,7 @@ for word in 1K 1k 1KiB 1kB 2K 1M 15EiB 7 0 1e3 1E3 1e+3 1.234e3 0.5e1 9.5e18 0e9
 done
 for word in '' -1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e+ e3 1e3K 1Kb 1KI K 1_000 0x10 \
     18446744073709551616 2e19 1e99999999999999999999 16E; do
-    refused "--top='$word' is no number" 'invalid number of items' -- gpusort --top="$word" -o "$target" few.f64
+    refuses "--top='$word' is no number" 'invalid number of items' -- --top="$word" few.f64
 done
 head -c 400000 /dev/zero >zeros.f64
 while IFS='|' read -r words said; do
