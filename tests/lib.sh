@@ -84,6 +84,9 @@ skip() {
     echo "ok $claims - $1 # SKIP $2"
 }
 
+# possible NAME REASON COMMAND...: returns true if COMMAND succeeds. If not, NAME is skipped for that REASON.
+possible() { "${@:3}" >/dev/null 2>&1 || { skip "$1" "$2" && false; }; }
+
 # skip_all REASON: skips the whole test and ends it.
 skip_all() {
     echo "1..0 # SKIP $1"
@@ -316,6 +319,9 @@ elif [[ $fault_library == *[[:blank:]]* ]]; then # LD_PRELOAD needs a name witho
     cp "$fault_library" "$work"
     fault_library=$work/fault_library.so
 fi
+has_faults() { [ -n "$fault_library" ]; }
+# can_mount DIRECTORY: returns true if a file system in memory can be mounted there, in a name space of its own.
+can_mount() { unshare --map-root-user --mount mount -t tmpfs none "$1"; }
 # As cli/main.c sets it, which is too late for an OpenMP library that is not linked into the program.
 export GOMP_SPINCOUNT=1000
 

@@ -91,9 +91,8 @@ stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((2 * 
 stats '--stats=json with -q, of nothing at all' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
 
 # Settings of OpenMP that are not valid are ignored without a message of its library, if that is linked statically.
-if ldd "$GPUSORT" 2>/dev/null | grep -q libgomp; then
-    skip 'settings of OpenMP that are not valid' 'the library reads them before the program starts'
-else
+if possible 'settings of OpenMP that are not valid' 'the library reads them before the program starts' \
+    eval '! ldd "$GPUSORT" | grep -q libgomp'; then
     for setting in OMP_NUM_THREADS= OMP_NUM_THREADS=x OMP_NUM_THREADS=0 OMP_NUM_THREADS=2k 'OMP_NUM_THREADS=2,' \
         OMP_STACKSIZE=x OMP_STACKSIZE= OMP_STACKSIZE=99999999999999999999 OMP_THREAD_LIMIT=; do
         ok_prints "$setting has no effect and no message" '1\n2\n' -- env "$setting" "$GPUSORT" -n <(printf '2\n1\n')
@@ -220,7 +219,7 @@ traced 'a check' "read=$text_bytes lanes=read,stage" -- -nc lines.sorted
 traced 'text made of numbers, by many threads' "read=$bytes" -- \
     --device=cpu --parallel=16 --output-format=text data.f64 -o out
 traced 'numbers made of text' "read=$text_bytes parse=$text_bytes" -- --device=cpu --type=f64 data.txt -o out
-if [ -n "$is_gpu" ]; then
+if possible 'the GPU in a trace' 'no GPU' [ -n "$is_gpu" ]; then
     traced 'numbers on the GPU' "read=$bytes write=$bytes upload=$bytes kernel=$bytes download=$bytes" -- \
         --device=gpu data.f64 -o out
     ok_same_bytes 'with --trace the GPU sorts' out data.sorted
@@ -231,8 +230,6 @@ if [ -n "$is_gpu" ]; then
         --device=gpu --device-memory=$((bytes / 2))b data.f64 -o out
     ok_prints 'are the work of one engine' '1\n' -- grep -c '"cat":"start"' trace
     stats 'the memory of the GPU' "s['memory']['device_bytes'] >= 2 * $bytes" -- --device=gpu -a radix data.f64 -o out
-else
-    skip 'the GPU in a trace' 'no GPU'
 fi
 
 rm -f trace
@@ -328,7 +325,7 @@ slow '' 1 --progress -q >asked_quiet 2>&1 &
 wait
 "${on_terminal[@]}" "$GPUSORT" data.f64 -o out >fast
 "${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
-if [ -n "$fault_library" ]; then
+if possible 'the time left while numbers are read' 'no calls fail in this build' has_faults; then
     # Before the writing begins, the time that compression takes is not known.
     head -c 20000000 /dev/zero >large.u64
     for zstd in --no-zstd --zstd; do
@@ -338,8 +335,6 @@ if [ -n "$fault_library" ]; then
     rm large.u64 out
     ok 'the time left is shown while numbers are read' grep -Eq '^gpusort: read .* [0-9]+ s left$' while--no-zstd
     ok 'but not if they will be compressed' grep -Eq '^gpusort: read [0-9]+%, [0-9.]+ GB/s$' while--zstd
-else
-    skip 'the time left while numbers are read' 'no calls fail in this build'
 fi
 
 # The line on a terminal begins with a carriage return, and is erased with one.

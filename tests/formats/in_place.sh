@@ -86,15 +86,14 @@ for name in short 'version 2' long; do
     sorted_in_place "a header of another program, in parts: $name" "$name.npy" "$name.sorted.npy" -S 1M
 done
 sorted_in_place 'a header of odd length, and two threads that write' many.npy many.sorted.npy --device=cpu --parallel=2
-if [ -n "$fault_library" ]; then # which makes four processors of any number
+# The fault library makes four processors of any number.
+if possible 'a header of odd length, and four threads that write' 'no calls fail in this build' has_faults; then
     for name in many many.big; do
         order=(--device=cpu)
         [ $name = many ] || order+=(-r)
         ok_file "$name: a header of odd length, and four threads that write" $name.npy $name.sorted.npy -- \
             env LD_PRELOAD="$fault_library" "$gpusort_apart" "${order[@]}" --parallel=4 --in-place $name.npy
     done
-else
-    skip 'a header of odd length, and four threads that write' 'no calls fail in this build'
 fi
 for name in u1 i2 u4 f4; do
     sorted_in_place "$name in .npy" $name.npy $name.sorted.npy
@@ -124,7 +123,8 @@ ok 'the link stays' [ -L leads ]
 
 # The numbers are in memory once, both while they are checked and while they are written. A server
 # would count the memory of all its jobs, and sanitizers take memory too.
-if [ "$test_size" = full ] && [ "$is_sanitized" = no ]; then
+if possible '48 MB of doubles, by the CPU' 'for a full build without sanitizers' \
+    [ "$test_size" = full -a "$is_sanitized" = no ]; then
     "$numpy" -c 'import numpy as np
 ordered = np.sqrt(np.arange(6000000))
 ordered.tofile("peak.sorted")
@@ -133,8 +133,6 @@ ordered.reshape(3000, 2000).T.tofile("peak.f64")'
     ok_same_bytes '48 MB of doubles, by the CPU' peak.f64 peak.sorted
     ok_json '48 MB of doubles take less than 100' "s['memory']['host_bytes'] <= 100_000_000" stats
     rm peak.f64 peak.sorted
-else
-    skip '48 MB of doubles, by the CPU' 'for a full build without sanitizers'
 fi
 cp f8.5000.f64 holes.f64 && truncate -s 80000 holes.f64
 sorted_in_place 'a file with a hole' holes.f64 holes.sorted
@@ -142,13 +140,12 @@ sorted_in_place 'a file with a hole' holes.f64 holes.sorted
 # Not every file system, or machine, has ACLs and attributes.
 facts() { stat -c '%i %a' named && getfacl -cn named && getfattr -d named; }
 cp numbers.txt named
-if setfacl -m u:65534:rw named 2>/dev/null && setfattr -n user.origin -v somewhere named 2>/dev/null; then
+if possible 'a file with an ACL and attributes' 'none here' \
+    eval 'setfacl -m u:65534:rw named && setfattr -n user.origin -v somewhere named'; then
     facts >before
     ok 'a file with an ACL and attributes' gpusort -n --in-place named
     ok_output 'they stay' before -- facts
     ok_same_bytes 'and it is sorted' named numbers.sorted
-else
-    skip 'a file with an ACL and attributes' 'none here'
 fi
 
 # ---- refused inputs ------------------------------------------------------------------------------
@@ -194,13 +191,11 @@ kept 'a file above the limit of sizes' 'f8.2200000.f64: it is larger than this p
 ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \
     gpusort --explain --in-place numbers.txt
 
-if [ -n "$fault_library" ]; then
+if possible 'a file of a full btrfs' 'no calls fail in this build' has_faults; then
     cp numbers.txt full.txt
     kept 'a file of a full btrfs' \
         '^gpusort: full.txt: overwriting a file on btrfs takes its size in free space, [0-9]+ bytes, and 0 are free' \
         full.txt -- env LD_PRELOAD="$fault_library" FAULT_BTRFS=full "$GPUSORT" -n --in-place full.txt
-else
-    skip 'a file of a full btrfs' 'no calls fail in this build'
 fi
 # Opening a lower file with two links for writing makes another file of it.
 mkdir lower upper work overlay
@@ -210,20 +205,18 @@ on_overlay() {
         mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work none overlay && "$@"' - "$@"
 }
 cp numbers.txt lower/one && ln lower/one lower/two && cp numbers.txt lower/alone
-if on_overlay true 2>/dev/null; then
+if possible 'a file in a lower layer' 'no overlay file system may be mounted' on_overlay true; then
     ok_file 'a file in a lower layer' upper/alone numbers.sorted -- on_overlay "$GPUSORT" -n --in-place overlay/alone
     ok_fails_with 'a file with two links in a lower layer' 2 'is in a lower layer .*: run the command again$' -- \
         on_overlay "$GPUSORT" -n --in-place overlay/two
     ok_file 'the command is run again' upper/two numbers.sorted -- on_overlay "$GPUSORT" -n --in-place overlay/two
     ok_same_bytes 'the lower layer stays' lower/two numbers.txt
-else
-    skip 'a file in a lower layer' 'no overlay file system may be mounted'
 fi
 
 # ---- flipped bits, signals -----------------------------------------------------------------------
 
 flips=$(dirname "$GPUSORT")/tests/gpusort_flips
-if [ -x "$flips" ]; then
+if possible 'bits turned over' "no $flips (make check builds it)" [ -x "$flips" ]; then
     caught() {
         local name=$1 stage=$2 file=$3
         shift 3
@@ -253,11 +246,9 @@ if [ -x "$flips" ]; then
     cp "$stream" stream.f64
     ok_fails_with 'doubles in buckets: a bit that is turned over later is told' 2 'is of no use$' -- \
         env FLIP=write:3 "$flips" --device=cpu --parallel=2 --in-place stream.f64
-else
-    skip 'bits turned over' "no $flips (make check builds it)"
 fi
 
-if [ -n "$fault_library" ]; then
+if possible 'signals while it is overwritten, and other processes' 'no calls fail in this build' has_faults; then
     for name in f8.2200000 large.5; do # the main thread writes one, two threads the other
         cp $name.f64 ended.f64
         status=0
@@ -400,7 +391,5 @@ sys.exit(subprocess.call(sys.argv[2:]))' "$@"
             'shared.f64: (it was moved, removed or replaced while this job ran|No such file or directory$)'
         ok "removed at $call: no file is made" test ! -e shared.f64
     done
-else
-    skip 'signals while it is overwritten, and other processes' 'no calls fail in this build'
 fi
 done_testing

@@ -28,7 +28,7 @@ by_name() { "${by_name[@]}" "$@"; }
 
 # Root sorts to att/out. The owner of att keeps changing it: to a link to root's file, to a link to
 # his own, and to a file.
-if [ $is_root = yes ] && "${as_user[@]}" perl -e 1 2>/dev/null; then
+if possible 'a link that flips' 'not root, or no Perl' eval '[ $is_root = yes ] && "${as_user[@]}" perl -e 1'; then
     mkdir -m 755 att roots
     chown 65534:65534 att
     install -m 600 input roots/file
@@ -57,8 +57,6 @@ if [ $is_root = yes ] && "${as_user[@]}" perl -e 1 2>/dev/null; then
     pass_unless_said "root's file stays root's while a link to it flips" "$work/log/problems"
     ok "root's file is whole: as it was, or sorted" bash -c 'cmp -s roots/file input || cmp -s roots/file sorted'
     ok_prints 'and no temporary is left there' '' -- find att roots -name '.gpusort-*'
-else
-    skip 'a link that flips' 'not root, or no Perl'
 fi
 
 # ---- ACLs, attributes, owner and mode ------------------------------------------------------------
@@ -93,7 +91,7 @@ for way in "${ways[@]}"; do
         install -m 4755 -o 65534 -g 7 /dev/null place/set_uid
         ok_kept "$way: a file with setuid" place/set_uid "$way"
     fi
-    if [ $has_acls = yes ]; then
+    if possible "$way: ACLs" 'no setfacl, or the file system has none' [ $has_acls = yes ]; then
         install -m 600 /dev/null place/acl
         setfacl -m u:65534:rw,g:7:r place/acl
         ok_kept "$way: an ACL" place/acl "$way"
@@ -110,18 +108,14 @@ for way in "${ways[@]}"; do
         touch place/inner/touched
         ok "$way: a new file there" "$way" -n input -o place/inner/new
         ok_output "$way: a new file has the default ACL" <(facts place/inner/touched) -- facts place/inner/new
-    else
-        skip "$way: ACLs" 'no setfacl, or the file system has none'
     fi
-    if [ $has_attributes = yes ]; then
+    if possible "$way: attributes" 'no setfattr, or the file system has none' [ $has_attributes = yes ]; then
         : >place/attributes
         setfattr -n user.origin -v somewhere place/attributes
         setfattr -n user.empty place/attributes
         setfattr -n user.large -v "$(printf 'x%.0s' {1..2000})" place/attributes
         [ $is_root = no ] || chmod 440 place/attributes
         ok_kept "$way: user.* attributes" place/attributes "$way"
-    else
-        skip "$way: attributes" 'no setfattr, or the file system has none'
     fi
     for mask in 000 027 077 137; do
         rm -f place/new place/touched
@@ -167,7 +161,7 @@ fi
 
 # A group that the user is not in cannot be kept. Its members are others now, and the members of the
 # new group were others. So both get only the permissions that group and others had in common.
-if [ $is_root = yes ]; then
+if possible 'a group that cannot be kept' 'not root' [ $is_root = yes ]; then
     rm -rf open && mkdir -m 777 open
     # old mode, new mode
     while read -r old new; do
@@ -192,8 +186,6 @@ END
         ok_prints 'the group of a file with an ACL is lost: no ACL' 'user::rw-\ngroup::---\nother::---\n\n' -- \
             getfacl -cn open/out
     fi
-else
-    skip 'a group that cannot be kept' 'not root'
 fi
 
 # ---- while it is sorted --------------------------------------------------------------------------
@@ -334,14 +326,12 @@ sorting=("$GPUSORT")
 
 # Linux ignores the default actions of signals for the first process of a container. unshare exits with its status.
 container=(unshare --user --map-root-user --pid --fork)
-if "${container[@]}" true 2>/dev/null; then
+if possible 'signals in a container' 'no name space of processes' "${container[@]}" true; then
     end_sorter() { kill -s "$1" "$(children "$sorter" | tr -d ' ')"; }
     sorting=(env --default-signal "${container[@]}" "$GPUSORT")
     ends_all 'in a container, nor a file without a name' TERM HUP RTMIN
     sorting=(env --default-signal "${container[@]}" "${by_name[@]}")
     [ -z "$fault_library" ] || ends_all 'in a container, nor one with a name' TERM PIPE
-else
-    skip 'signals in a container' 'no name space of processes'
 fi
 sorting=("$GPUSORT")
 
@@ -378,7 +368,8 @@ cut_off='file=$(find /proc/$PPID/fd -lname "*(deleted)")
     truncate -s 3000000 "$file"'
 for directory in place "$(mktemp -d /dev/shm/gpusort-test.XXXXXX)"; do
     case $(stat -f -c %T "$directory") in tmpfs | ext* | xfs) is_mapped=yes ;; *) is_mapped=no ;; esac
-    if [ -n "$fault_library" ] && [ $is_mapped = yes ]; then
+    if possible "a temporary in $directory is truncated" 'no calls fail in this build, or it is not mapped there' \
+        eval 'has_faults && [ $is_mapped = yes ]'; then
         echo old >"$directory/out"
         ok_fails_with "a temporary in $directory is truncated" 2 \
             "^gpusort: $directory/out: another process truncated it while it was written$" -- \
@@ -386,8 +377,6 @@ for directory in place "$(mktemp -d /dev/shm/gpusort-test.XXXXXX)"; do
             "$gpusort_apart" --device=cpu --parallel=4 large.u8 -o "$directory/out"
         ok_prints "a temporary in $directory is truncated: the old output stays" 'out\nold\n' -- \
             bash -c 'ls -A "$0" && cat "$0/out"' "$directory"
-    else
-        skip "a temporary in $directory is truncated" 'no calls fail in this build, or it is not mapped there'
     fi
     rm -rf "$directory"
 done
@@ -446,7 +435,7 @@ ok 'a link to /dev/null, which stays a device' bash -c \
     'ln -s /dev/null place/null && "$0" -n input -o place/null && test -c /dev/null' "$GPUSORT"
 mkfifo place/fifo
 
-if [ $is_root = yes ]; then
+if possible "what another user's is" 'not root' [ $is_root = yes ]; then
     rm -rf closed && mkdir closed
     install -m 666 /dev/null closed/out
     refused_early 'a directory that may not be written' \
@@ -499,13 +488,11 @@ if [ $is_root = yes ]; then
     ok_says "a stranger's file that comes meanwhile" "^gpusort: place/out: $stranger" -- \
         meanwhile install -m 666 -o 65534 /dev/null sticky/out
     ok_prints "a stranger's file that comes meanwhile stays empty" '0\n' -- stat -c %s sticky/out
-else
-    skip "what another user's is" 'not root'
 fi
 
 # chattr(1) and mounts are not possible everywhere.
 mkdir grows
-if chattr +a grows 2>/dev/null; then
+if possible 'append-only and immutable files' 'no chattr, or not on this file system' chattr +a grows; then
     : >grows/out
     refused_early 'a file in a directory that only grows' \
         "^gpusort: grows/out: its directory is append-only, so it cannot be replaced: $copy_it" grows/out "$GPUSORT"
@@ -525,11 +512,10 @@ if chattr +a grows 2>/dev/null; then
     refused_early 'a directory that never changes' \
         '^gpusort: grows/out: its directory may not be written \(Operation not permitted\)' grows/out "$GPUSORT"
     chattr -i grows
-else
-    skip 'append-only and immutable files' 'no chattr, or not on this file system'
 fi
 cp input mounted
-if unshare --map-root-user --mount mount --bind input mounted 2>/dev/null; then
+if possible 'a mount point, and no /proc' 'no name space to mount in' \
+    unshare --map-root-user --mount mount --bind input mounted; then
     refused_early 'a mount point' "^gpusort: mounted: it is a mount point, so it cannot be replaced: $copy_it" \
         mounted unshare --map-root-user --mount bash -c 'mount --bind input mounted && exec "$0" "$@"' "$GPUSORT"
     # Without /proc, descriptors have no paths: no function that is needed is lost.
@@ -539,8 +525,6 @@ if unshare --map-root-user --mount mount --bind input mounted 2>/dev/null; then
         "$0" --device=cpu -n input -o no_proc && "$0" --device=cpu -n input -o no_proc_new &&
             cmp no_proc sorted && cmp no_proc_new sorted && [ "$(stat -c %a no_proc)" = 604 ] &&
             "$0" --device=cpu -n input -o /dev/null && [ -z "$(ls -A | grep gpusort-)" ]' "$GPUSORT"
-else
-    skip 'a mount point, and no /proc' 'no name space to mount in'
 fi
 
 done_testing

@@ -119,9 +119,7 @@ fi
 # ---- the GPU's memory ----------------------------------------------------------------------------
 
 no_gpu=$(gpu_problem) || true
-if [ -n "$no_gpu" ]; then
-    skip "parts for the GPU's memory" 'no GPU'
-else
+if possible "parts for the GPU's memory" 'no GPU' [ -z "$no_gpu" ]; then
     for type in f64 i32 u16 u8; do
         base=$type.$count.little parts=$(parts_of "$type")
         on=(--device=gpu --device-memory=24K --format=raw --type="$type" "$base.in.raw")
@@ -209,9 +207,7 @@ ok_parts 'a line that is longer than the limit' 2 <(sort -n -s long) -- -S 100K 
 head -c 50000 /dev/zero | tr '\0' '\n' >blank
 seq 5 >>blank
 ok_parts 'lines of which there is nothing' 2 <(sort -k1 blank) -- -S 100K -k1 blank
-if [ "$test_size" = small ]; then
-    skip '500 parts of lines and of indices, in passes' 'a slow build'
-else
+if possible '500 parts of lines and of indices, in passes' 'a slow build' [ "$test_size" != small ]; then
     seq 1000000 1499999 >expected
     tac expected >many
     ok_parts '500 parts of lines, in passes' 500 expected -- -S 70K -n many
@@ -258,11 +254,8 @@ for words in '64 -S 1b --format=raw --type=f64' '8 -S 100K -g --format=text'; do
         "^gpusort: temporary file in '.*' \(TMPDIR\): File too large; raise the limit on the size of files .ulimit -f.$" -- \
         bash -c 'ulimit -f $1; exec "${@:2}"' - ${words%% *} "$GPUSORT" ${words#* } "$unsorted" -o "$target"
 done
-if ! unshare --map-root-user --mount mount -t tmpfs none /tmp 2>/dev/null; then
-    skip 'a /tmp in memory' 'no name space to mount one in'
-elif [ "$(stat -f -c %T /var/tmp)" = tmpfs ] || [ ! -w /var/tmp ]; then
-    skip 'a /tmp in memory' '/var/tmp is no better here'
-else
+if possible 'a /tmp in memory' 'no name space to mount one in, or /var/tmp is no better here' \
+    eval 'can_mount /tmp && [ "$(stat -f -c %T /var/tmp)" != tmpfs ] && [ -w /var/tmp ]'; then
     cp "$GPUSORT" program # the original may be in /tmp
     cp "$unsorted" unsorted
     # in_memory ARGUMENT...: runs the program with a /tmp of 16 KiB that is in memory.
@@ -328,9 +321,7 @@ if [ -n "$fault_library" ]; then
 fi
 
 # SIGTERM, as a later part is stored.
-if [ -z "$fault_library" ]; then
-    skip 'SIGTERM after a part was stored' 'with sanitizers, or the faults are not built'
-else
+if possible 'SIGTERM after a part was stored' 'with sanitizers, or the faults are not built' has_faults; then
     for input in "--format=raw --type=f64 $unsorted" '-n fields'; do
         refused "the ninth write is one of a part: $input" '^gpusort: temporary file in .* \(TMPDIR\): Input/output error$' -- \
             env FAULT=write:9:5 LD_PRELOAD="$fault_library" "$GPUSORT" -S 1b $input -o "$target"
@@ -356,9 +347,7 @@ ok_within() {
     ok_peak "$1" $(($2 * 105 / 100)) "$GPUSORT" -o got -S "$2" --parallel=2 "${@:4}"
     ok_same_bytes "$1" got "$3"
 }
-if [ "$test_size" = small ]; then
-    skip 'memory stays within -S' 'a slow build'
-else
+if possible 'memory stays within -S' 'a slow build' [ "$test_size" != small ]; then
     ok_within '14 MB of numbers in 20 MiB' 20480 many.up many.i64
     for _ in 1 2 3 4 5; do cat many.i64; done >large.i64
     "$numpy" -c 'import numpy as np; np.repeat(np.fromfile("many.up", "i8"), 5).tofile("large.up")'

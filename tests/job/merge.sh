@@ -157,7 +157,7 @@ ok_output 'more inputs than files that may be open' <(sort -n -m many/*) -- "${w
 cat many/* | sort -n >expected
 ok_output 'more inputs than files that may be open, to be sorted' expected -- "${with_64_files[@]}" -n many/*
 
-if [ -n "$fault_library" ]; then
+if possible 'more inputs than files that may be open, on FUSE' 'no calls fail in this build' has_faults; then
     on_fuse=(bash -c 'ulimit -n 64; exec env LD_PRELOAD="$0" FAULT_FUSE=yes "$@"' "$fault_library")
     ok_output 'more inputs than files that may be open, on FUSE, where inodes change' expected -- \
         "${on_fuse[@]}" "$gpusort_apart" -n many/*
@@ -166,8 +166,6 @@ if [ -n "$fault_library" ]; then
     ok_fails_with 'an input on FUSE that is replaced' 2 'it was replaced by another file while it was read$' -- \
         "${on_fuse[@]}" FAULT=read:$((${#names[@]} + 10)):run FAULT_RUN="seq 3 >other; mv other ${names[-1]}" \
         "$gpusort_apart" -n replaced/*
-else
-    skip 'more inputs than files that may be open, on FUSE' 'no calls fail in this build'
 fi
 for i in {1..100}; do : >many/empty."$i"; done
 ok_output 'more inputs with nothing in them than files that may be open' expected -- "${with_64_files[@]}" -n -m many/*
@@ -175,9 +173,7 @@ ok_output 'the same, to be sorted' expected -- "${with_64_files[@]}" -n many/*
 
 # ---- inputs that are written while they are read -------------------------------------------------
 
-if [ "$test_size" = small ]; then
-    skip 'inputs that are written while they are read' 'the full build does that'
-else
+if possible 'inputs that are written while they are read' 'the full build does that' [ "$test_size" != small ]; then
     # More than the part of an input that is in memory. A limit on the file's size ends a job that reads its own output.
     count=1500000
     seq 0 2 "$count" >even
@@ -207,9 +203,7 @@ refused 'a missing input' 'gpusort: .*missing.*No such file' -- gpusort -m -n in
 
 # 10 files of 16 MB each. The limit is less than their size: the documented 64 MiB, the memory of
 # threads and OpenMP, and a reserve.
-if [ "$test_size" = small ]; then
-    skip 'memory is independent of the size of the inputs' 'a slow build'
-else
+if possible 'memory is independent of the size of the inputs' 'a slow build' [ "$test_size" != small ]; then
     seq 10000000 11599999 | sed "s/^1/$(printf %093d 0)/" >expected
     split -n r/10 expected big.
     ok_peak 'a merge of 10 files of 16 MB' 140000 "$GPUSORT" -m -n --parallel=2 -o merged big.*

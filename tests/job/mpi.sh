@@ -250,9 +250,8 @@ ok_says '--explain is of all ranks, printed by one' '^1$' -- eval \
 threads() {
     "$@" --explain large.f64 -o out.f64 | sed -n 's/.*cpu (\([0-9]*\) threads*).*/\1/p'
 }
-if [ "$is_sanitized" = yes ] || [ "$(threads gpusort --device=cpu)" = 1 ]; then
-    skip 'one rank has all threads' 'with sanitizers, or there is one processor'
-else
+if possible 'one rank has all threads' 'with sanitizers, or there is one processor' \
+    [ "$is_sanitized" = no -a "$(threads gpusort --device=cpu)" != 1 ]; then
     ok_says "one rank: Open MPI's default binding is undone" "^$(threads gpusort --device=cpu)\$" -- \
         threads ranks 1 --device=cpu
     while IFS='|' read -r name command; do
@@ -345,9 +344,8 @@ in_memory() {
         exit "$status"' "$@"
 }
 mkdir memory
-if [ "$is_sanitized" = yes ] || ! in_memory 1m true 2>/dev/null; then
-    skip 'a large output in memory' 'with sanitizers, or no file system may be mounted'
-else
+if possible 'a large output in memory' 'with sanitizers, or no file system may be mounted' \
+    eval '[ "$is_sanitized" != yes ] && in_memory 1m true'; then
     export -f ranks
     export work GPUSORT
     gpusort large.f64 -o sorted.f64
@@ -373,9 +371,7 @@ else
 fi
 
 # 26 MB for each rank, which are sorted in parts.
-if [ "$is_sanitized" = yes ]; then
-    skip 'the memory of ranks' 'a sanitizer takes memory itself'
-else
+if possible 'the memory of ranks' 'a sanitizer takes memory itself' [ "$is_sanitized" != yes ]; then
     ranks 2 --parallel=1 --stats=json -S 48M large.f64 large.f64 large.f64 -o got 2>stats
     ok_json 'the memory of ranks is at most -S' \
         "s['ranks'] and all(rank['memory_bytes'] <= 48 << 20 for rank in s['ranks'])" stats
@@ -393,9 +389,8 @@ refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which th
 mpich() {
     timeout 300 mpirun.mpich -n "$1" "$work/mpich/gpusort" "${@:2}"
 }
-if [ "$is_sanitized" = yes ] || ! command -v mpicc.mpich mpirun.mpich >/dev/null; then
-    skip 'ranks of MPICH' 'not with sanitizers, or no mpicc.mpich and mpirun.mpich'
-else
+if possible 'ranks of MPICH' 'not with sanitizers, or no mpicc.mpich and mpirun.mpich' \
+    eval '[ "$is_sanitized" != yes ] && command -v mpicc.mpich mpirun.mpich'; then
     mkdir "$work/mpich"
     cp "$GPUSORT" "$work/mpich/gpusort"
     mpicc.mpich -std=c11 -D_GNU_SOURCE -I"$tests_dir/.." -O1 -fPIC -shared -o "$work/mpich/mpi.so" \
