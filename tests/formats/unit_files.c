@@ -44,26 +44,14 @@ static int leave_scratch(void **state)
     return is_gone ? 0 : -1;
 }
 
-/* Makes a new file. Filling a file again that was truncated to 0 would wait for the disk on
- * ext4. */
-static void put_file(const char *name, const void *data, size_t bytes)
+/* Makes a new file, and returns it open. Filling a file again that was truncated to 0 would wait
+ * for the disk on ext4. */
+static int put_file(const char *name, const void *data, size_t bytes)
 {
     unlink(name);
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void assert_file_holds(const char *name, const void *data, size_t bytes)
-{
-    char *const found = malloc(bytes + 1);
-    FILE *file = fopen(name, "rb");
-    assert_non_null(file);
-    assert_int_equal(fread(found, 1, bytes + 1, file), bytes);
-    assert_memory_equal(found, data, bytes);
-    fclose(file);
-    free(found);
+    const int file = open(name, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(write(file, data, bytes), bytes);
+    return file;
 }
 
 /* Returns bytes that compress only partly and are the same in every run. */
@@ -269,7 +257,8 @@ static void test_size_is_that_of_what_was_written(void **state)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error error = {0};
         struct sink *sink;
-        put_file("out", "old", 3);
+        char found[4];
+        close(put_file("out", "old", 3));
         assert_true(sink_open(&spec, &sink, &error));
         if (cases[i].expected)
             sink_expect(sink, cases[i].expected);
@@ -277,7 +266,10 @@ static void test_size_is_that_of_what_was_written(void **state)
         assert_int_equal(ftruncate(find_unnamed_temporary(), cases[i].size), 0);
         assert_int_equal(sink_commit(sink, NULL, &error), !*cases[i].message);
         assert_string_equal(error.message, cases[i].message);
-        assert_file_holds("out", *cases[i].message ? "old" : "new", 3);
+        FILE *const out = fopen("out", "rb");
+        assert_int_equal(fread(found, 1, sizeof found, out), 3);
+        assert_memory_equal(found, *cases[i].message ? "old" : "new", 3);
+        fclose(out);
         assert_int_equal(find_unnamed_temporary(), -1);
         unlink("out");
     }
@@ -300,8 +292,7 @@ static void check_truncated(const char *name, bool is_in_place)
     unsigned char *const data = make_bytes(bytes);
     struct tap tap = {truncate_file, 1, NULL};
     size_t done;
-    put_file(name, data, bytes);
-    cut_file = open(name, O_RDWR);
+    cut_file = put_file(name, data, bytes);
     struct mapped_file *const mapped = mapped_file_open(cut_file, bytes, is_in_place, false, NULL);
     assert_non_null(mapped);
     assert_false(mapped_file_is_truncated(mapped));
@@ -333,8 +324,7 @@ static void test_truncated_while_pages_are_made(void **state)
     const size_t bytes = 3 * TAP_PIECE_BYTES;
     unsigned char *const data = make_bytes(bytes);
     size_t done;
-    put_file("cut", data, 0);
-    const int file = open("cut", O_RDWR);
+    const int file = put_file("cut", data, 0);
     struct file_space *const space = file_space_open(file);
     if (!space || mapped_file_writers(file, true) == mapped_file_writers(file, false))
         skip(); /* no fallocate(2), or a file system whose pages are not made ahead */
