@@ -355,6 +355,7 @@ at_any_moment() {
 head -c 18000000 /dev/zero >large.u8
 at_any_moment 20 "$GPUSORT" -n input -o place/out
 at_any_moment 10 "$GPUSORT" large.u8 -o place/out
+at_any_moment 10 "$GPUSORT" --zstd=9 large.u8 -o place/out
 if [ -n "$fault_library" ]; then
     at_any_moment 30 "${by_name[@]}" -n input -o place/out
     at_any_moment 10 "${by_name[@]}" --parallel=4 large.u8 -o place/out # mapped

@@ -174,24 +174,6 @@ for threads in 1 7; do
         gpusort --zstd --parallel=$threads big.u32 -o /dev/full
 done
 
-# By two threads, so that it takes seconds on any machine. The temporary may have no name, depending
-# on the file system, so the descriptors show that it exists.
-old_output
-"$GPUSORT" --zstd=22 --parallel=2 big.u32 -o "$target" &
-for _ in {1..100}; do
-    ! find /proc/$!/fd -lname "$target_dir/*" 2>/dev/null | grep -q . || break
-    sleep 0.1
-done
-sleep 0.7
-kill -TERM $! || true
-status=0
-wait $! || status=$?
-{
-    [ "$status" -eq 143 ] || echo "exit status $status, not that of the signal"
-    old_output_problems
-} >killed
-pass_unless_said 'killed while it compresses, it leaves nothing' killed
-
 # ---- memory --------------------------------------------------------------------------------------
 
 if possible 'memory of compressed data' 'sanitizers take more' [ "$test_size" = full -a "$is_sanitized" = no ]; then
