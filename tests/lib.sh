@@ -60,6 +60,9 @@ end_server() {
 # A python3 that comes first in the PATH may be a script, which takes ten times as long to start.
 [ ! -x /usr/bin/python3 ] || python3() { /usr/bin/python3 "$@"; }
 
+# on_terminal [--stdin|--stderr] COMMAND...: runs COMMAND with its output, or that stream, on a terminal, and prints it.
+on_terminal() { python3 "$tests_dir/on_terminal.py" "$@"; }
+
 # full_or_small FULL SMALL: prints the one for the size of this test.
 full_or_small() { if [ "$test_size" = small ]; then echo "$2"; else echo "$1"; fi; }
 

@@ -392,16 +392,15 @@ ok_output '--header of more than is read ahead' expected -- gpusort --header=300
 ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
 ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- gpusort --header=2 --argsort table
 printf '"id","name"\n"9","a"\n"10","b"\n' >quoted.csv
-on_terminal() { python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" "$@"; }
 ok_prints 'a terminal shows that numbers in quotes are none' \
     "gpusort: quoted.csv:2: a number in quotes counts as no number (a key that begins with -k 1.2 leaves the quote out)\r\n" -- \
-    on_terminal --header -t, -k1n quoted.csv -o out
+    on_terminal --stderr "$GPUSORT" --header -t, -k1n quoted.csv -o out
 ok_prints 'what it says sorts the table, and keeps its quotes' '"id","name"\n"9","a"\n"10","b"\n' -- \
     gpusort --header -t, -k1.2n quoted.csv
 printf 'y "10"\nx "9"\n' >quoted
 ok_prints 'with blanks before them, too' \
     "gpusort: quoted:1: a number in quotes counts as no number (a key that begins with -k 2.2b leaves the quote out)\r\n" -- \
-    on_terminal -k2n quoted -o out
+    on_terminal --stderr "$GPUSORT" -k2n quoted -o out
 ok_prints 'what it says sorts them' 'x "9"\ny "10"\n' -- gpusort -k 2.2bn quoted
 sed 's/ /  /' quoted >wide
 for words in '-k2.2n wide' '--header -t, -k1 quoted.csv' '--header -t, -k2n quoted.csv' \

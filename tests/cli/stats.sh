@@ -292,28 +292,27 @@ slow() {
 }
 export -f await slow
 export GPUSORT cr=$'\r'
-on_terminal=("$python" "$tests_dir/on_terminal.py" --stderr)
 
 # These jobs run at the same time, as they only wait.
-"${on_terminal[@]}" bash -c 'slow shown 1 -o shown.out' >shown &
-"${on_terminal[@]}" bash -c 'slow "" 1 -q -o quiet.out' >quiet &
-"${on_terminal[@]}" bash -c 'slow "" 1 --no-progress -o no_progress.out' >no_progress &
-"${on_terminal[@]}" bash -c 'slow "" 1 --stats=json -o json.out' >json &
-"${on_terminal[@]}" bash -c 'slow failed x -o failed.out' >failed || true &
-"${on_terminal[@]}" bash -c 'slow verbose 1 -v -o verbose.out' >verbose &
-"${on_terminal[@]}" bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 60 2>/dev/null) &
+on_terminal --stderr bash -c 'slow shown 1 -o shown.out' >shown &
+on_terminal --stderr bash -c 'slow "" 1 -q -o quiet.out' >quiet &
+on_terminal --stderr bash -c 'slow "" 1 --no-progress -o no_progress.out' >no_progress &
+on_terminal --stderr bash -c 'slow "" 1 --stats=json -o json.out' >json &
+on_terminal --stderr bash -c 'slow failed x -o failed.out' >failed || true &
+on_terminal --stderr bash -c 'slow verbose 1 -v -o verbose.out' >verbose &
+on_terminal --stderr bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 60 2>/dev/null) &
     await killed
     cat /proc/$!/task/*/comm >killed.threads
     kill $! && wait $! 2>/dev/null
     echo $? >killed.status' >killed &
-"${on_terminal[@]}" bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
-"${on_terminal[@]}" bash -c 'stty cols 80 <&2
+on_terminal --stderr bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
+on_terminal --stderr bash -c 'stty cols 80 <&2
     { printf "2\n" && await narrowed && stty cols 9 <&2 && await narrowed "${cr}gpusort:$cr"; } | "$GPUSORT" -o /dev/null' >narrowed &
-"${on_terminal[@]}" bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
-"${on_terminal[@]}" --stdin "$GPUSORT" -o /dev/null >typed &
-"$python" "$tests_dir/on_terminal.py" bash -c '{ printf "8K\t./b\n" && await beside && printf "4K\t./a\n"; } |
+on_terminal --stderr bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
+on_terminal --stderr --stdin "$GPUSORT" -o /dev/null >typed &
+on_terminal bash -c '{ printf "8K\t./b\n" && await beside && printf "4K\t./a\n"; } |
     "$GPUSORT" -h 2>&1' >beside &
-"$python" "$tests_dir/on_terminal.py" bash -c '{ { printf "8K\t./b\n" && await piped_beside && printf "4K\t./a\n"; } |
+on_terminal bash -c '{ { printf "8K\t./b\n" && await piped_beside && printf "4K\t./a\n"; } |
     "$GPUSORT" -h 2>&3 | cat; } 3>&1' >piped_beside &
 slow '' 1 >not_asked 2>&1 &
 slow asked 1 --progress >asked 2>&1 &
@@ -323,8 +322,8 @@ slow '' 1 --progress -q >asked_quiet 2>&1 &
 { head -c 8000000 /dev/zero; await piped; } |
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 wait
-"${on_terminal[@]}" "$GPUSORT" data.f64 -o out >fast
-"${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
+on_terminal --stderr "$GPUSORT" data.f64 -o out >fast
+on_terminal --stderr "$GPUSORT" --progress data.txt -n -o out >fast_asked
 if possible 'the time left while numbers are read' 'no calls fail in this build' has_faults; then
     # Before the writing begins, the time that compression takes is not known.
     head -c 20000000 /dev/zero >large.u64

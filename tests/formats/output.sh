@@ -70,9 +70,6 @@ fresh_place
 for name in "$long" $'a b\nc'; do
     ok_file "a name of ${#name} bytes: ${name:0:3}" "place/$name" sorted.u64 -- gpusort reversed.u64 -o "place/$name"
 done
-fresh_place
-ok 'a name in the directory one is in' bash -c 'cd place && exec "$0" ../reversed.u64 -o here' "$GPUSORT"
-ok_alone 'a name in the directory one is in' here
 
 # ---- outputs that are not files ------------------------------------------------------------------
 
@@ -239,7 +236,6 @@ refused 'a file that grows over the limit' 'File too large; raise the limit on t
 # ---- terminals -----------------------------------------------------------------------------------
 
 if possible 'terminals' 'no Python' command -v python3; then
-    on_terminal() { python3 "$tests_dir/on_terminal.py" "$@"; }
     refused 'binary data to a terminal' 'standard output: .*terminal: use .*--output-format=text or --force$' -- \
         on_terminal "$GPUSORT" reversed.u64
     refused 'compressed data to a terminal' 'standard output: .*terminal: use .*--no-zstd or --force$' -- \
@@ -260,10 +256,6 @@ closed_pipe() {
 set +o pipefail
 ok_prints 'a closed pipe ends the run quietly, as sort(1)' '1\nstatus 141\n' -- \
     closed_pipe env --default-signal=PIPE "$GPUSORT" many
-ok_prints 'a closed pipe ends the run quietly, raw numbers' '\1\0status 141\n' -- \
-    closed_pipe env --default-signal=PIPE "$GPUSORT" --type=u32 --output-format=raw many
-ok_prints 'a closed pipe with SIGPIPE ignored is an error' '1\nstatus 2\ngpusort: standard output: Broken pipe\n' -- \
-    closed_pipe env --ignore-signal=PIPE "$GPUSORT" many
 ok_prints 'a closed pipe with SIGPIPE ignored is an error, raw numbers' \
     '\1\0status 2\ngpusort: standard output: Broken pipe\n' -- \
     closed_pipe env --ignore-signal=PIPE "$GPUSORT" --type=u32 --output-format=raw many
