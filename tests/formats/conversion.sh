@@ -108,9 +108,7 @@ exec 5<>waiting # without data
         echo "$name|raw numbers, but npy f64 would be written: use --output-format=raw, or |three.npy"
     done
     cat <<'END'
-x.gz|gzip data|--zstd three
 x.gz|gzip data|--output-format=text three.npy
-x.gz|gzip data|-n three
 x.npz|zip data, which is not written: name it .txt, or use --output-format=text$|-m three
 x.db|SQLite data, which is not written: name it .txt, or use --output-format=text$|-k1 three
 x.gz|gzip data|--argsort three
@@ -128,7 +126,6 @@ x.u32|raw u32, but text would be written: use --type=u32 --output-format=raw, or
 x.u32|raw u32, but text would be written: use --output-format=raw, or --output-format=text$|--type=u32 two
 x.u32|raw u32, but raw f64 would be written: use --type=u32$|--output-format=raw two
 x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|-n three
-x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|-u three
 x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|--header three
 x.f64.zst|raw f64, but text would be written: name it .txt.zst, or use --output-format=text$|-n three
 x.u32.zst|raw u32, but raw f64 would be written: name it .f64.zst$|eight.f64

@@ -252,10 +252,7 @@ done <<'END'
 it is not a dictionary|
 it is not a dictionary|[]
 a string is missing|{
-'descr' is missing|{}
-a string is missing|f8(3,),\x20
 something follows it|f8(3,), }x\n
-something follows it|f8(3,), }\0
 a comma is missing|f8(3,) 'a': 1}\n
 unknown key 'extra'|f8(3,), 'extra': 1}\n
 'shape' is there twice|f8(3,), 'shape': (3,)}\n
@@ -273,18 +270,15 @@ a structured dtype|{'descr': [('a', '<f8')], }\n
 neither True nor False|{'descr': '<f8', 'fortran_order': 0, 'shape': (3,), }\n
 neither True nor False|{'descr': '<f8', 'fortran_order': Fals
 the array has 2 dimensions, shape \(3, 4\)|f8(3, 4), }\n
-the array has 4 dimensions, shape \(1, 3, 1, 4\)|f8(1, 3, 1, 4), }\n
 the header says 0 items \(0 bytes\), the file holds 24 bytes|f8(0, 5), }\n
 the header says 1 items \(8 bytes\), the file holds 24 bytes|f8(), }\n
 a number, not a tuple|f8(3), }\n
 a string in several parts|{'descr': '''<f8''', }\n
 a string in several parts|{'descr': '<f' '8', }\n
 of plain whole numbers; if numpy.load reads it, numpy.save\(NEW, numpy.load\(FILE\)\) writes a usual one$|f8(0x3,), }\n
-of plain whole numbers; if numpy.load|f8(+3,), }\n
 a string is missing; if numpy.load|{ # a comment\n'descr': '<f8', }\n
 it is not a dictionary; if numpy.load|({'descr': '<f8', })\n
 'shape' is not a tuple|f8 3, }\n
-not a tuple of plain whole numbers|f8(3
 not a tuple of plain whole numbers|f8(-3,), }\n
 shape is too large|f8(18446744073709551616,), }\n
 shape is too large|f8(2305843009213693952,), }\n

@@ -243,11 +243,7 @@ refused 'a name that says another type than the indices of lines' \
     gpusort --argsort three.txt -o "$target_dir/x.u32"
 refused 'the name of the input, which says another type' 'named as raw f64, but raw u64' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.f64"
-refuses 'a rule for NaNs in lines' '--nan is for numbers' -- --argsort --nan=last lines
 refuses 'a NaN, if told to' 'number [0-9]+ is a NaN' -- \
     --argsort --nan=error --format=raw --type=f64 f64.1000.little.in.raw
-printf '1\nx\n' >word
-refuses 'a word, named with its line' 'word:2: ' -- --argsort word
-ok_fails_with 'a full disk' 2 'No space left on device' -- gpusort --argsort first.f64 -o /dev/full
 
 done_testing

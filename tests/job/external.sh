@@ -168,13 +168,9 @@ done <<'END'
 lines|-g
 lines|-n
 lines|-h
-lines|-g -r
-lines|-g -s
 fields|-g -u
 lines|-n -u -r
 fields|-k1
-fields|-k1 -u
-fields|-n
 fields|-n -s
 fields|-n -u
 fields|-k2,2g -s

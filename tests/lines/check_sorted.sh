@@ -42,8 +42,6 @@ done <<'END'
 -n
 -g -r
 -h
--n -s
--n -u
 -k1
 -t : -k2,2n
 -t : -k2,2nr -k1,1g -s

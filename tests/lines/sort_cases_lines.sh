@@ -102,10 +102,8 @@ sorts '-z: a newline is a blank before a number, -h' '\n5\x00 \n\t4K\x001\x00' '
 sorts '-z: a newline parts fields' 'a\n2\x00b\n1\x00' 'b\n1\x00a\n2\x00' -z -k2n
 sorts '-z: a newline ends a number' '1\n5\x0014\x002\x00' '1\n5\x002\x0014\x00' -z -n
 sorts '-z: a newline at the end of the data' '2\x001\n' '1\n\x002\x00' -z -n
-sorts '-z: empty lines' '\x00\x001\x00-1\x00' '-1\x00\x00\x001\x00' -z -n
 sorts '-z: -u' '1\x0001\x001\n\x00' '1\x00' -z -n -u
 sorts '-z: -s' '1\n\x0001\x001\x000\x00' '0\x001\n\x0001\x001\x00' -z -n -s
-sorts '-z: -r' '1\x002\x0001\x00' '2\x001\x0001\x00' -z -n -r
 sorts '-z: NUL as the separator never stands in a line' 'b 1\x00a 2\x00' 'a 2\x00b 1\x00' -z -t '\0' -k1
 
 # ---- gpusort's own order: -g, but strict ---------------------------------------------------------
