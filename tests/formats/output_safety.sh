@@ -10,11 +10,9 @@ chmod a+rx "$work" "$work/files"
 
 is_root=no
 [ "$EUID" -ne 0 ] || ! "${as_user[@]}" "$GPUSORT" --version >/dev/null 2>&1 || is_root=yes
-has_acls=no
 : >probe
-! setfacl -m u:65534:r probe 2>/dev/null || has_acls=yes
-has_attributes=no
-! setfattr -n user.probe -v 1 probe 2>/dev/null || has_attributes=yes
+has_acls() { setfacl -m u:65534:r probe 2>/dev/null; }
+has_attributes() { setfattr -n user.probe -v 1 probe 2>/dev/null; }
 
 # A directory that only its owner may write to, and one that all users may write to, sticky like /tmp.
 fresh_place() { rm -rf place && mkdir -m 755 place; }
@@ -71,8 +69,8 @@ ok_kept() {
 }
 facts() {
     stat -c '%u %g %a' "$1"
-    [ $has_acls = no ] || getfacl -cn "$1"
-    [ $has_attributes = no ] || getfattr -d "$1"
+    ! has_acls || getfacl -cn "$1"
+    ! has_attributes || getfattr -d "$1"
 }
 # Both kinds of temporary: without a name, and with one.
 ways=(gpusort)
@@ -91,7 +89,7 @@ for way in "${ways[@]}"; do
         install -m 4755 -o 65534 -g 7 /dev/null place/set_uid
         ok_kept "$way: a file with setuid" place/set_uid "$way"
     fi
-    if possible "$way: ACLs" 'no setfacl, or the file system has none' [ $has_acls = yes ]; then
+    if possible "$way: ACLs" 'no setfacl, or the file system has none' has_acls; then
         install -m 600 /dev/null place/acl
         setfacl -m u:65534:rw,g:7:r place/acl
         ok_kept "$way: an ACL" place/acl "$way"
@@ -109,7 +107,7 @@ for way in "${ways[@]}"; do
         ok "$way: a new file there" "$way" -n input -o place/inner/new
         ok_output "$way: a new file has the default ACL" <(facts place/inner/touched) -- facts place/inner/new
     fi
-    if possible "$way: attributes" 'no setfattr, or the file system has none' [ $has_attributes = yes ]; then
+    if possible "$way: attributes" 'no setfattr, or the file system has none' has_attributes; then
         : >place/attributes
         setfattr -n user.origin -v somewhere place/attributes
         setfattr -n user.empty place/attributes
@@ -178,7 +176,7 @@ if possible 'a group that cannot be kept' 'not root' [ $is_root = yes ]; then
 770 700
 2775 755
 END
-    if [ $has_acls = yes ]; then
+    if has_acls; then
         install -m 640 -o 65534 -g 0 /dev/null open/out
         setfacl -m u:7:r open/out
         ok 'the group of a file with an ACL is lost' "${as_user[@]}" "$GPUSORT" -n input -o open/out
