@@ -288,7 +288,6 @@ def command_npy(directory):
         with open(os.path.join(directory, "version%d.npy" % version), "wb") as file:
             np.lib.format.write_array(file, eight, version=(version, 0))
     np.save(os.path.join(directory, "big_endian.npy"), eight.astype(">f8"))
-    np.save(os.path.join(directory, "u32.npy"), eight.astype("<u4"))
     np.save(os.path.join(directory, "empty.npy"), eight[:0])
     np.save(os.path.join(directory, "sorted.npy"), np.sort(eight))
     with open(os.path.join(directory, "fewer_bytes.npy"), "wb") as file:

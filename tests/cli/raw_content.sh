@@ -552,10 +552,6 @@ f128 astype\('f8'\) rounds it
 V4
 object astype
 END
-for name in F64 F32 D8; do # NumPy does not know them either
-    refuses "--type=$name is no name of NumPy's" "unknown type '$name': --list names the types$" -- \
-        --type=$name data.bin
-done
 refuses 'a unit of times is named' "unknown type 'M8\[ns\]': use --type=datetime64, for times of any unit, but not for .npy output$" -- \
     --type='M8[ns]' data.bin
 refuses 'a unit and a byte order of times are named' "unknown type '>m8\[25s\]': use --type='>m8', for times of any unit, but not for .npy output$" -- \

@@ -147,11 +147,6 @@ for program in sort "$GPUSORT"; do
 done
 rm out
 
-for option in -k -t; do
-    ok_fails_with "$option without its argument" 2 "^gpusort: option requires an argument -- '${option#-}'" -- \
-        gpusort $option
-done
-
 # ---- options without effect ----------------------------------------------------------------------
 
 for words in '--batch-size=2' '--batch-size=+16' '--compress-program=missing' '--random-source=missing' \

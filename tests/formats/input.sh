@@ -198,7 +198,6 @@ ok_prints 'raw standard input is read from where it stands' '1\n2\n3\n' -- \
         exec "$0" --format=raw --type=u32 --output-format=text; } <offset' "$GPUSORT"
 refuses 'text beside raw numbers' 'n.bin: raw f64.* plain is text' -- plain n.bin
 refuses 'two types' 'n.u32: raw u32.* n.f64 is raw f64' -- n.f64 n.u32
-refuses 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- version1.npy u32.npy
 refuses 'two byte orders' 'big_endian.npy: npy big-endian f64.* version1.npy is npy f64' -- version1.npy big_endian.npy
 
 kernel=/proc/sys/kernel/pid_max # Linux refuses reads of more than 4 MiB
@@ -285,7 +284,6 @@ for name in bin f32 f64 txt; do cp nothing nothing.$name; done
 for words in nothing nothing.bin nothing.f32 '--format=text nothing' '--format=raw --type=u8 nothing'; do
     ok_writes "an empty file: $words" nothing -- $words
 done
-ok_writes 'an empty npy stays npy' empty.npy -- empty.npy
 ok_output 'empty standard input' nothing -- gpusort </dev/null
 for words in '-o x.f64' '-o x.u32.zst' '-o x.bin' '--format=text -o x.f64' 'nothing.txt -o x.f64'; do
     refused "an empty input for $words: the message says that it is empty" \
@@ -299,7 +297,6 @@ done
 refused '--in-place keeps the format of an empty file' 'use --output-format=text$' -- \
     gpusort --format=text --in-place nothing.f64
 ok 'which may be empty then' gpusort --format=text --in-place --output-format=text nothing.f64
-ok_output 'an empty pipe' nothing -- gpusort < <(:)
 ok_writes 'empty raw to npy' empty.npy -- --output-format=npy nothing.bin
 ok_writes 'empty npy to text' nothing -- --output-format=text empty.npy
 ok_writes 'empty text to npy' empty.npy -- --format=text --type=f64 --output-format=npy nothing

@@ -123,8 +123,6 @@ at_once 'no -T, and a list' "$nowhere" -- -T ./missing --files0-from=silent
 at_once 'no directory of the trace' '^gpusort: --trace=missing/x: No such file or directory$' -- \
     --trace=missing/x silent
 ok_fails_with 'no -T, to check' 2 "$nowhere" -- timeout 10 "$GPUSORT" -c -T ./missing silent
-ok_fails_with 'no second input, explained' 2 '^gpusort: missing: No such file' -- \
-    timeout 10 "$GPUSORT" --explain silent missing
 ok_writes 'a -T that is not needed need not be there' upwards -- -n -T ./missing downwards
 chmod 755 "$work"
 if possible 'what another user may not do' 'no other user may run the program' "${as_user[@]}" test -x "$GPUSORT"; then

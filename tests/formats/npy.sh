@@ -143,7 +143,6 @@ for words in 'times.seconds.npy: npy <M8\[s\]' 'no_unit.npy: npy <M8' 'times.spa
     refuses "times beside another kind: $words" "$words, where times.little.npy is npy <M8\[ns\]" -- \
         times.little.npy "${words%%:*}"
 done
-refuses 'times with another --type' 'the header says datetime64, the type given is i64' -- --type=i64 times.little.npy
 
 agree='all inputs must agree: convert'
 "$numpy" -c 'import numpy as np

@@ -274,10 +274,8 @@ done <<'END'
 1 1.0 KiB
 1b 1 bytes
 3k 3.0 KiB
-3K 3.0 KiB
 2m 2.0 MiB
 1536M 1.5 GiB
-2G 2.0 GiB
 G 1.0 GiB
 END
 for size in '-S 3T' '-S 100%' '-S 200%' ''; do
