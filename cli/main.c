@@ -179,8 +179,8 @@ static void report_doubts(const struct options *options, const struct plan *plan
         on_terminal && options->check != CHECK_QUIET ? find_quoted_number(job, &has_blanks) : NULL;
     if (key)
         fprintf(stderr,
-                "gpusort: %s:%zu: a number in quotes counts as no number (a key that begins with "
-                "-k %zu.%zu%s leaves the quote out)\n",
+                "gpusort: %s:%zu: a number in quotes counts as no number (if all lines have a "
+                "quote there, a key that begins with -k %zu.%zu%s leaves it out)\n",
                 source_name(job->readers[0].source), job->header_lines + 1, key->begin.field + 1,
                 key->begin.character + 2, has_blanks ? "b" : "");
 }

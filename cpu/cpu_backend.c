@@ -22,6 +22,7 @@
  */
 #include "core/backend.h"
 #include "core/clock.h"
+#include "core/group.h"
 #include "core/host_limits.h"
 #include "cpu/cpu_sorts.h"
 #include "cpu/items/item_kernels.h"
@@ -352,8 +353,9 @@ static void stream_begin(struct engine *engine)
     const struct sort_task task = make_task(engine, engine->spec.count);
     struct pages spare = {0};
     struct error error = {0};
-    const struct stream_example first = {items, engine->count, false};
-    const struct stream_example sample = {engine->sample, engine->spec.sample_count, true};
+    const struct stream_example first = {items, engine->count, false, 0};
+    const struct stream_example sample = {engine->sample, engine->spec.sample_count, true,
+                                          engine->spec.shared_count};
     engine->may_stream =
         !items_are_ascending(width, items, 0, ORDER_COUNT, order) &&
         !items_are_descending(width, items, 0, ORDER_COUNT, order) &&
@@ -507,24 +509,24 @@ static bool cpu_sort(struct engine *engine, struct error *error)
 
 /* ---- Out ---- */
 
-static void stream_give(struct engine *engine, size_t most, struct chunk *chunk)
+static bool stream_give(struct engine *engine, size_t most, struct chunk *chunk,
+                        struct error *error)
 {
     size_t count;
-    stream_sort_give(engine->stream, &chunk->items, &count);
+    if (!stream_sort_give(engine->stream, &chunk->items, &count, error))
+        return false;
     if (count > most - engine->given)
         count = most - engine->given;
     chunk->count = chunk->capacity = count;
     engine->given += count;
+    return true;
 }
 
 static bool cpu_give(struct engine *engine, struct chunk *chunk, struct error *error)
 {
     const size_t most = sort_spec_given(&engine->spec, engine->count), begin = engine->given;
-    (void)error;
-    if (engine->stream && begin < most) {
-        stream_give(engine, most, chunk);
-        return true;
-    }
+    if (engine->stream && begin < most)
+        return stream_give(engine, most, chunk, error);
     if (begin < most)
         engine->given = await_sorted(engine, begin);
     if (engine->given > most)
@@ -588,6 +590,26 @@ static bool cpu_rewind(struct engine *engine, struct error *error)
     return true;
 }
 
+static bool cpu_share(struct engine *engine, struct shared_sort *shared, bool *is_shared,
+                      struct error *error)
+{
+    const uint64_t *const target = &shared->targets[shared->group->rank];
+    if (!group_agree(shared->group, !engine->stream || stream_put(engine, error), error) ||
+        !stream_sort_share(engine->stream, shared, is_shared, error))
+        return false;
+    if (!*is_shared)
+        return true;
+    const uint64_t start_ns = clock_now_ns();
+    bool suits; /* if it does not, stream_sort_give reports why */
+    stream_sort_start(engine->stream, engine->items.data, stream_sort_chunk(engine->spec.threads),
+                      NULL, &suits);
+    engine->spec.is_kept = false;
+    engine->count = (size_t)(target[1] - target[0]);
+    engine->times.sort_ns += clock_now_ns() - start_ns;
+    pages_release(&engine->scratch);
+    return true;
+}
+
 static void cpu_times(const struct engine *engine, struct engine_times *times)
 {
     *times = engine->times;
@@ -608,6 +630,7 @@ static const struct engine_functions cpu_keys = {
     .consumer = cpu_consumer,
     .check = cpu_check,
     .write = cpu_write,
+    .share = cpu_share,
 };
 
 static unsigned cpu_count(unsigned most)

@@ -75,6 +75,8 @@ struct stream_example {
     const void *keys;
     size_t count;
     bool is_of_all_keys; /* sampled from the whole input; false: the first chunk */
+    size_t shared_count; /* 0, or the keys of all ranks, if stream_sort_share may be called: the
+                            example is equal on all ranks, and so is the model then */
 };
 
 /* Opens a stream for keys of 4 or 8 bytes. task->count: SIZE_MAX if unknown. Returns false,
@@ -107,10 +109,19 @@ void stream_sort_undo(struct stream_sort *stream, void *keys);
 void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
                        struct key_check *check, bool *suits);
 
-/* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end.
- * The caller sorts buckets while it waits. Always the same thread. The last call releases the
- * memory of the blocks, unless the keys are given twice. */
-void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count);
+/* Collective, before stream_sort_start: the streams of all ranks give their keys together, each of
+ * them the keys of its rank's range, if they have one model and the buckets are even enough. Sets
+ * *is_shared, which is equal on all ranks. The streams are then closed when all ranks have got
+ * their keys. stream: NULL if this rank has none. Fails on all ranks if it fails on one. */
+bool stream_sort_share(struct stream_sort *stream, struct shared_sort *shared, bool *is_shared,
+                       struct error *error);
+
+/* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end. Of a
+ * shared stream, keys after the rank's range may follow. The caller sorts buckets while it waits.
+ * Always the same thread. The last call releases the memory of the blocks, unless the keys are
+ * given twice or shared. Fails only if the memory of another rank cannot be read, or of a shared
+ * stream if there is no memory for large buckets. */
+bool stream_sort_give(struct stream_sort *stream, void **keys, size_t *count, struct error *error);
 
 /* Returns the oldest given keys, `count` of them, so that their range of the ring is reused. */
 void stream_sort_take_back(struct stream_sort *stream, size_t count);

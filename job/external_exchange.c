@@ -2,7 +2,7 @@
 /* external_exchange.c - see external_exchange.h. */
 #include "job/external_exchange.h"
 
-#include "core/clock.h"
+#include "core/rank_memory.h"
 #include "core/threads.h"
 
 #include <errno.h>
@@ -10,9 +10,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 /* Messages of a stream that are under way. */
 #define DEPTH 2
@@ -50,9 +47,10 @@ struct exchange {
     struct stream *streams; /* sent_count that are sent, then the received ones */
     size_t sent_count, count;
     unsigned char *buffers;
-    struct item_run *runs;      /* the range of this rank in each run */
-    struct rank_memory *memory; /* the ranges in other ranks; NULL: messages are sent */
-    struct error *error;        /* of the messages */
+    struct item_run *runs; /* the range of this rank in each run */
+    struct rank_memory *memory;
+    struct remote_range *ranges; /* in the memory of all ranks; NULL: messages are sent */
+    struct error *error;         /* of the messages */
     pthread_mutex_t lock; /* protects the messages of received streams, and the fields below */
     pthread_cond_t has_come;
     bool has_failed;  /* on this rank or another one */
@@ -308,135 +306,71 @@ static bool move_messages(struct exchange *exchange)
  *
  * A message between two processes is copied by one thread, into a buffer, from which the merge
  * copies it again. If the ranks are on one host, the threads of the merge copy what they need,
- * once, by process_vm_readv(2). The system may refuse that to a process (a security module, a
- * filter of system calls, ranks in different containers).
+ * once (core/rank_memory.h).
  */
 
 /* A range of a run in the memory of a rank. */
-struct rank_memory {
+struct remote_range {
+    const struct rank_memory *memory;
     unsigned rank;
-    int process;
     uint64_t address; /* of the first item */
     unsigned item_bytes;
 };
 
-/* A row for each rank: its process, and a mark in its memory. A reader that finds the mark knows
- * that the number means the same process in its own name space. */
-enum { MARK_PROCESS, MARK_ADDRESS, MARK_TIME, MARK_WORDS };
-
 /* The address of a run without items, which need not be in memory. */
 #define UNREAD 1
 
-static bool read_memory(int process, uint64_t address, void *out, size_t bytes)
+/* A `read` of struct item_run; the context is a struct remote_range. */
+static bool read_remote(void *context, uint64_t first, void *items, size_t count,
+                        struct error *error)
 {
-    for (size_t done = 0; done < bytes;) {
-        const struct iovec own = {(char *)out + done, bytes - done};
-        const struct iovec other = {(void *)(uintptr_t)(address + done), bytes - done};
-        const ssize_t got = process_vm_readv(process, &own, 1, &other, 1, 0);
-        if (got == 0)
-            errno = EFAULT;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
+    const struct remote_range *const range = context;
+    return rank_memory_read(range->memory, range->rank, range->address + first * range->item_bytes,
+                            items, count * range->item_bytes, error);
 }
 
-/* A `read` of struct item_run; the context is a struct rank_memory. */
-static bool rank_memory_read(void *context, uint64_t first, void *items, size_t count,
-                             struct error *error)
+/* Sets exchange->ranges from the addresses of all runs. */
+static bool find_ranges(struct exchange *exchange, const uint64_t *addresses, struct error *error)
 {
-    const struct rank_memory *const memory = context;
-    const uint64_t address = memory->address + first * memory->item_bytes;
-    return read_memory(memory->process, address, items, count * memory->item_bytes) ||
-           error_set_errno(error, "cannot read the memory of rank %u", memory->rank);
-}
-
-/* Returns true if this rank can read the memory of all others. */
-static bool can_read(const struct group *group, const uint64_t *marks)
-{
-    for (unsigned rank = 0; rank < group->size; rank++) {
-        const uint64_t *const mark = marks + (size_t)rank * MARK_WORDS;
-        uint64_t found;
-        if (!read_memory((int)mark[MARK_PROCESS], mark[MARK_ADDRESS], &found, sizeof found) ||
-            found != mark[MARK_TIME])
-            return false;
-    }
-    return true;
-}
-
-/* Collective: fills in the marks of all ranks and the addresses of all runs. The caller has filled
- * in the addresses of this rank's runs. Sets *is_usable. */
-static bool share(struct group *group, uint64_t *words, size_t count, bool *is_usable,
-                  struct error *error)
-{
-    const size_t all = (size_t)group->size * MARK_WORDS;
-    uint64_t *const own = words + (size_t)group->rank * MARK_WORDS;
-    const uint64_t mark = clock_now_ns(); /* on the stack until the last sum, so all have read it */
-    /* The security module Yama lets only ancestors read a process, unless that is allowed. */
-    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    own[MARK_PROCESS] = (uint64_t)getpid();
-    own[MARK_ADDRESS] = (uintptr_t)&mark;
-    own[MARK_TIME] = mark;
-    if (!group_sum(group, words, count, error))
-        return false;
-    uint64_t refusals = !can_read(group, words);
-    for (size_t i = all; i < count; i++)
-        refusals |= words[i] == 0;
-    if (!group_sum(group, &refusals, 1, error))
-        return false;
-    *is_usable = refusals == 0;
-    return true;
-}
-
-/* Returns the range of this rank in each run; NULL if there is no memory. */
-static struct rank_memory *find_ranges(const struct external_exchange *exchange,
-                                       const uint64_t *marks, const uint64_t *addresses)
-{
+    const struct external_exchange *const task = exchange->task;
     const uint64_t *const begins =
-        exchange->numbered->positions + exchange->group->rank * exchange->numbered->count;
-    struct rank_memory *const memory = calloc(exchange->numbered->count + 1, sizeof *memory);
-    for (size_t i = 0; memory && i < exchange->numbered->count; i++) {
-        const unsigned rank = exchange->numbered->owners[i];
-        memory[i] = (struct rank_memory){
-            .rank = rank,
-            .process = (int)marks[(size_t)rank * MARK_WORDS + MARK_PROCESS],
-            .address = addresses[i] + begins[i] * exchange->item_bytes,
-            .item_bytes = exchange->item_bytes,
+        task->numbered->positions + task->group->rank * task->numbered->count;
+    exchange->ranges = calloc(task->numbered->count + 1, sizeof *exchange->ranges);
+    for (size_t i = 0; exchange->ranges && i < task->numbered->count; i++)
+        exchange->ranges[i] = (struct remote_range){
+            .memory = exchange->memory,
+            .rank = task->numbered->owners[i],
+            .address = addresses[i] + begins[i] * task->item_bytes,
+            .item_bytes = task->item_bytes,
         };
-    }
-    return memory;
+    return exchange->ranges || error_set(error, "out of memory");
 }
 
-/* Collective: finds out whether each rank can read the runs of all others: all ranks are on one
- * host, all runs are in memory, and the system allows it. Then sets *memory to an array with the
- * range of this rank in each run of the exchange, which the caller frees; else to NULL. The runs
- * must stay until all ranks have merged. Fails only if the group does, or memory runs out. */
-static bool rank_memory_open(const struct external_exchange *exchange, struct rank_memory **memory,
-                             struct error *error)
+/* Collective: if each rank can read the memory of all others, and all runs are in memory, sets
+ * exchange->ranges to the range of this rank in each run. The runs must stay until all ranks have
+ * merged. Fails only if the group does, or memory runs out. */
+static bool open_ranges(struct exchange *exchange, struct error *error)
 {
-    struct group *const group = exchange->group;
-    const size_t marks = (size_t)group->size * MARK_WORDS,
-                 count = marks + exchange->numbered->count;
-    bool is_usable = false;
-    *memory = NULL;
-    if (group->host_size < group->size)
+    const struct external_exchange *const task = exchange->task;
+    struct group *const group = task->group;
+    const size_t count = task->numbered->count;
+    if (!rank_memory_open(group, &exchange->memory, error))
+        return false;
+    if (!exchange->memory)
         return true;
-    uint64_t *const words = calloc(count, sizeof *words);
-    bool ok = group_agree(group, words || error_set(error, "out of memory"), error);
-    if (ok) {
-        for (size_t i = 0; i < exchange->run_count; i++) {
-            const struct item_run *const run = &exchange->runs[i];
-            words[marks + exchange->numbered->first + i] =
-                run->count > 0 ? (uintptr_t)run->items : UNREAD;
-        }
-        ok = share(group, words, count, &is_usable, error);
+    uint64_t *const addresses = calloc(count + 1, sizeof *addresses);
+    bool ok = group_agree(group, addresses || error_set(error, "out of memory"), error);
+    for (size_t i = 0; ok && i < task->run_count; i++) {
+        const struct item_run *const run = &task->runs[i];
+        addresses[task->numbered->first + i] = run->count > 0 ? (uintptr_t)run->items : UNREAD;
     }
-    if (ok && is_usable) {
-        *memory = find_ranges(exchange, words, words + marks);
-        ok = group_agree(group, *memory || error_set(error, "out of memory"), error);
-    }
-    free(words);
+    ok = ok && group_sum(group, addresses, count, error);
+    bool are_in_memory = ok;
+    for (size_t i = 0; are_in_memory && i < count; i++)
+        are_in_memory = addresses[i] != 0;
+    if (are_in_memory)
+        ok = group_agree(group, find_ranges(exchange, addresses, error), error);
+    free(addresses);
     return ok;
 }
 
@@ -472,7 +406,7 @@ static void add_streams(struct exchange *exchange)
 {
     const struct external_exchange *const task = exchange->task;
     const unsigned self = task->group->rank;
-    if (exchange->memory)
+    if (exchange->ranges)
         return;
     for (size_t i = 0; i < task->run_count; i++)
         for (unsigned rank = 0; rank < task->group->size; rank++)
@@ -494,9 +428,9 @@ static void make_runs(struct exchange *exchange)
         const uint64_t begin = position(task, self, number);
         struct item_run *const run = &exchange->runs[number];
         *run = (struct item_run){.count = position(task, self + 1, number) - begin};
-        if (task->numbered->owners[number] != self && exchange->memory) {
-            run->read = rank_memory_read;
-            run->context = &exchange->memory[number];
+        if (task->numbered->owners[number] != self && exchange->ranges) {
+            run->read = read_remote;
+            run->context = &exchange->ranges[number];
             run->reads_anywhere = true;
             task->received_bytes += run->count * width;
             continue;
@@ -507,7 +441,7 @@ static void make_runs(struct exchange *exchange)
             continue;
         }
         const struct item_run *const own = &task->runs[number - task->numbered->first];
-        if (exchange->memory)
+        if (exchange->ranges)
             task->sent_bytes += (position(task, task->group->size, number) -
                                  position(task, 0, number) - run->count) *
                                 width;
@@ -521,7 +455,7 @@ static void make_runs(struct exchange *exchange)
 static bool run_exchange(struct exchange *exchange, struct error *error)
 {
     pthread_t thread;
-    if (exchange->memory) {
+    if (exchange->ranges) {
         merge_main(exchange);
         error_merge(error, &exchange->merge_error);
         return !exchange->has_failed;
@@ -544,7 +478,7 @@ static bool allocate(struct exchange *exchange, struct error *error)
 {
     const struct external_exchange *const task = exchange->task;
     const size_t most =
-        exchange->memory ? 0 : task->run_count * (task->group->size - 1) + task->numbered->count;
+        exchange->ranges ? 0 : task->run_count * (task->group->size - 1) + task->numbered->count;
     exchange->streams = calloc(most + 1, sizeof *exchange->streams);
     exchange->runs = calloc(task->numbered->count + 1, sizeof *exchange->runs);
     exchange->buffers = malloc(most * DEPTH * task->message_bytes + 1);
@@ -558,13 +492,14 @@ bool external_exchange_run(struct external_exchange *task, struct error *error)
     struct exchange exchange = {.task = task, .error = error};
     pthread_mutex_init(&exchange.lock, NULL);
     pthread_cond_init(&exchange.has_come, NULL);
-    bool ok = rank_memory_open(task, &exchange.memory, error) &&
+    bool ok = open_ranges(&exchange, error) &&
               group_agree(task->group, allocate(&exchange, error), error);
     if (ok) {
         add_streams(&exchange);
         make_runs(&exchange);
         ok = run_exchange(&exchange, error);
     }
+    free(exchange.ranges);
     free(exchange.memory);
     free(exchange.buffers);
     free(exchange.runs);

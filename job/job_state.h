@@ -48,6 +48,9 @@ struct job_state {
     bool is_at_end;       /* all inputs have been read */
     bool is_short;        /* for lines: the CPU's engine had no memory and took nothing */
 
+    void *shared_sample; /* of the numbers of all ranks, for the first part; or NULL */
+    size_t shared_sample_count;
+
     struct proof proof;
 };
 
@@ -126,7 +129,15 @@ bool job_write_keys(struct job_state *state, struct error *error);
  * files and in memory. Returns the memory of the sample, which the caller frees, or NULL. */
 void *job_sample_part(const struct job_state *state, struct sort_spec *spec);
 
-/* Opens an engine for the next part of the numbers, reads them into it and sorts them. */
+/* Collective, before the first part: takes a sample of the numbers of all ranks, if they are on one
+ * host, have enough numbers for their engines to sort them together, and can be sampled. Sets
+ * state->shared_sample, which the caller frees, on all ranks or on none. */
+bool job_share_sample(struct job_state *state, struct error *error);
+
+/* Opens an engine for the next part of the numbers, and reads them into it. */
+bool job_read_part(struct job_state *state, struct error *error);
+
+/* As job_read_part(), and sorts them. */
 bool job_sort_part(struct job_state *state, struct error *error);
 
 /* ---- pipeline_order.c ---- */

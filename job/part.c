@@ -276,8 +276,13 @@ static bool open_first_engine(struct job_state *state, struct error *error)
     return open_engine(state, error);
 }
 
-bool job_sort_part(struct job_state *state, struct error *error)
+bool job_read_part(struct job_state *state, struct error *error)
 {
     return (state->count == 0 ? open_first_engine(state, error) : open_engine(state, error)) &&
-           read_keys(state, error) && job_sort_engine(state, error);
+           read_keys(state, error);
+}
+
+bool job_sort_part(struct job_state *state, struct error *error)
+{
+    return job_read_part(state, error) && job_sort_engine(state, error);
 }

@@ -7,22 +7,31 @@
  *
  * An engine that partitions keys while they are read would otherwise learn their distribution from
  * the first ones only, which may differ from the rest. Only pages in memory are read: otherwise
- * reading a thousand positions takes longer than reading everything.
+ * reading a thousand positions takes longer than reading everything. The engines of ranks that sort
+ * together have one sample, of the numbers of all ranks.
  */
 #include "job/job_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Maximum positions. 2048 take 1.2 of 360 ms: 0.8 GB of doubles, two cores of an AMD EPYC (Zen 5),
  * 2026-11. */
-#define POSITIONS_MAX ((size_t)2048)
+#define POSITIONS_MAX ((size_t)8192)
 
 /* Bytes read at a position: a cache line, which is fetched as a whole. */
 #define POSITION_BYTES ((size_t)64)
 
 /* Minimum bytes of a stretch, and minimum positions of a useful sample. */
-#define STRETCH_BYTES_MIN ((size_t)128 << 10)
+#define STRETCH_BYTES_MIN ((size_t)256 << 10)
 #define POSITIONS_MIN ((size_t)128)
+
+/* One position in 16 may be missed: Linux does not always read a page at once that is in memory. */
+#define POSITIONS_PER_MISS 16
+
+/* Minimum bytes of a rank's numbers for which a sample is shared. A stream needs as many
+ * (STREAM_CHUNKS_MIN in cpu/cpu_backend.c). */
+#define SHARED_BYTES_MIN ((size_t)32 << 20)
 
 static size_t numbers_left(const struct reader *reader)
 {
@@ -50,14 +59,14 @@ static size_t count_part(const struct job_state *state)
 }
 
 /* Fills the sample from `positions` positions in the part. Returns how many numbers it has; 0 if
- * some are not in memory. */
+ * too many of them are not in memory. */
 static size_t fill_sample(const struct job_state *state, size_t count, size_t positions,
                           unsigned char *sample)
 {
     const size_t width = state->job->sort.item_bytes, at_position = POSITION_BYTES / width;
     const size_t stretch = count / positions;
     const struct reader *reader = &state->job->readers[state->reader];
-    size_t filled = 0, before = 0; /* numbers before the reader's */
+    size_t filled = 0, missed = 0, before = 0; /* numbers before the reader's */
     uint64_t random = count;
     for (size_t i = 0; i < positions; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
@@ -66,20 +75,84 @@ static size_t fill_sample(const struct job_state *state, size_t count, size_t po
             before += numbers_left(reader);
         if (numbers_left(reader) - (at - before) < at_position)
             continue;
-        if (!source_look_at(reader->source, (uint64_t)(at - before) * width,
-                            sample + filled * width, POSITION_BYTES))
+        if (source_look_at(reader->source, (uint64_t)(at - before) * width, sample + filled * width,
+                           POSITION_BYTES))
+            filled += at_position;
+        else if (++missed > positions / POSITIONS_PER_MISS)
             return 0;
-        filled += at_position;
     }
     return filled;
 }
 
 void *job_sample_part(const struct job_state *state, struct sort_spec *spec)
 {
+    if (state->shared_sample && state->part_begin == 0) {
+        spec->sample = state->shared_sample;
+        spec->sample_count = state->shared_sample_count;
+        spec->shared_count = (size_t)state->job->group_count;
+        return NULL;
+    }
     const size_t count = count_part(state), most = count * spec->item_bytes / STRETCH_BYTES_MIN;
     const size_t positions = most < POSITIONS_MAX ? most : POSITIONS_MAX;
     void *const sample = positions < POSITIONS_MIN ? NULL : malloc(positions * POSITION_BYTES);
     spec->sample_count = sample ? fill_sample(state, count, positions, sample) : 0;
     spec->sample = spec->sample_count > 0 ? sample : NULL;
     return sample;
+}
+
+/* True if the engines of the ranks may sort together. All ranks find the same. */
+static bool can_share(const struct job *job)
+{
+    const struct group *const group = job->group;
+    return group->host_size == group->size && !job->argsort.index_type &&
+           (job->sort.item_bytes == 4 || job->sort.item_bytes == 8) &&
+           job->group_count / group->size >= SHARED_BYTES_MIN / job->sort.item_bytes;
+}
+
+/* Moves the numbers of all rows, each a row of a count and then `most` bytes of numbers, to a
+ * sample. Returns how many there are, or 0 if a row has none. */
+static size_t join_rows(const uint64_t *rows, unsigned count, size_t most, size_t width,
+                        unsigned char *sample)
+{
+    size_t joined = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t *const row = rows + i * (1 + most / sizeof *rows);
+        if (row[0] == 0)
+            return 0;
+        memcpy(sample + joined * width, row + 1, row[0] * width);
+        joined += row[0];
+    }
+    return joined;
+}
+
+bool job_share_sample(struct job_state *state, struct error *error)
+{
+    struct group *const group = state->job->group;
+    const size_t width = state->job->sort.item_bytes;
+    const size_t positions = (POSITIONS_MAX + group->size - 1) / group->size,
+                 row_words = 1 + positions * POSITION_BYTES / sizeof(uint64_t);
+    if (!can_share(state->job))
+        return true;
+    uint64_t *const row = calloc(row_words, sizeof *row), *rows = NULL;
+    state->shared_sample = malloc(group->size * positions * POSITION_BYTES);
+    bool ok = group_agree(group, (row && state->shared_sample) || error_set(error, "out of memory"),
+                          error);
+    if (ok) {
+        state->room = state->part_count;
+        const size_t count = count_part(state);
+        if (count / positions >= POSITION_BYTES)
+            row[0] = fill_sample(state, count, positions, (unsigned char *)(row + 1));
+        rows = group_gather(group, row, row_words, error);
+        ok = rows;
+    }
+    if (ok)
+        state->shared_sample_count =
+            join_rows(rows, group->size, positions * POSITION_BYTES, width, state->shared_sample);
+    if (state->shared_sample_count == 0) {
+        free(state->shared_sample);
+        state->shared_sample = NULL;
+    }
+    free(row);
+    free(rows);
+    return ok;
 }

@@ -7,6 +7,9 @@
  *        merged                                               (external_exchange.h)
  *     -> this rank's range of the one output
  *
+ * If the engines of all ranks can sort together (`share` in core/backend.h), there are no runs:
+ * each engine gives the numbers of its rank's range.
+ *
  * Keys of one and two bytes are counted. The counts are added up over all ranks, and each rank
  * writes its range of the output from them: no key is sent.
  *
@@ -14,6 +17,8 @@
  * follow the first key of the next one.
  */
 #include "core/clock.h"
+#include "core/rank_memory.h"
+#include "core/trace.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/frames.h"
 #include "job/external_runs.h"
@@ -29,6 +34,8 @@ struct group_keys {
     struct job_state *state;
     struct group *group;
     struct external_runs runs;
+    bool is_shared; /* the engines sort together; there are no runs */
+    struct rank_memory *memory;
     struct layout layout; /* of the whole output */
     uint64_t *targets;    /* where the range of each rank begins in the sorted items; and an end */
     struct rank_runs numbered;
@@ -38,10 +45,11 @@ struct group_keys {
 
 /* ---- Runs and ranges ---- */
 
+/* Sorts the part that was read, and all others. */
 static bool sort_runs(struct group_keys *keys, struct error *error)
 {
     struct job_state *const state = keys->state;
-    return job_sort_part(state, error) && external_runs_open(state, &keys->runs, error) &&
+    return job_sort_engine(state, error) && external_runs_open(state, &keys->runs, error) &&
            external_runs_keep(&keys->runs, error) && external_runs_keep_rest(&keys->runs, error);
 }
 
@@ -168,10 +176,28 @@ static bool exchange(struct group_keys *keys, struct error *error)
            ranks_exchange(keys->state, merge_bytes(keys), &exchange, keys->figures, error);
 }
 
+/* Writes what the engine gives. */
+static bool write_given(struct group_keys *keys, struct error *error)
+{
+    struct job_state *const state = keys->state;
+    const size_t count = (size_t)range_count(keys);
+    for (size_t given = 0; given < count;) {
+        struct chunk chunk;
+        if (!job_give_next(state, count, &chunk, &given, error) ||
+            !job_write_chunk(state, &keys->layout, &chunk, error) ||
+            !state->functions->take_back(state->engine, chunk, error))
+            return false;
+    }
+    return true;
+}
+
 /* Collective: the range of this rank goes to state->sink. */
 static bool write_range(void *context, struct error *error)
 {
     struct group_keys *const keys = context;
+    if (keys->is_shared)
+        return begin_output(keys, error) &&
+               group_agree(keys->group, write_given(keys, error), error);
     return keys->runs.counts ? group_agree(keys->group, write_counted(keys, error), error)
                              : exchange(keys, error);
 }
@@ -209,24 +235,48 @@ static bool prove(struct group_keys *keys, struct error *error)
 
 /* ---- A job of numbers, from parts to output ---- */
 
+/* Collective: lets the engines of all ranks sort together, if they have all numbers and can. */
+static bool share_sort(struct group_keys *keys, struct error *error)
+{
+    struct job_state *const state = keys->state;
+    struct group *const group = keys->group;
+    struct shared_sort shared = {.group = group, .targets = keys->targets};
+    uint64_t refusals = !state->is_at_end || !state->functions->share;
+    if (!state->shared_sample)
+        return true;
+    if (!group_sum(group, &refusals, 1, error) ||
+        (refusals == 0 && !rank_memory_open(group, &keys->memory, error)))
+        return false;
+    if (!keys->memory)
+        return true;
+    shared.memory = keys->memory;
+    const uint64_t start_ns = job_stage_begin(STAGE_SORT);
+    const bool ok = state->functions->share(state->engine, &shared, &keys->is_shared, error);
+    trace_span(TRACE_STAGE, stage_names[STAGE_SORT], start_ns, clock_now_ns(), 0);
+    keys->figures[RANK_SENT_BYTES] = shared.sent_bytes;
+    keys->figures[RANK_RECEIVED_BYTES] = shared.received_bytes;
+    return ok;
+}
+
 /* Sorts this rank's part of the input. Sets the layout of the whole output. */
 static bool sort_part(struct group_keys *keys, struct error *error)
 {
     struct job_state *const state = keys->state;
+    struct group *const group = keys->group;
     keys->layout = job_output_layout(state->job, state->job->group_count);
     proof_start_keys(state);
-    if (!group_agree(keys->group, sort_runs(keys, error), error))
-        return false;
-    keys->targets = calloc(keys->group->size + 1, sizeof *keys->targets);
-    if (!group_agree(keys->group, keys->targets || error_set(error, "out of memory"), error))
+    keys->targets = calloc(group->size + 1, sizeof *keys->targets);
+    if (!group_agree(group, keys->targets || error_set(error, "out of memory"), error))
         return false;
     choose_targets(keys);
-    return true;
+    return job_share_sample(state, error) &&
+           group_agree(group, job_read_part(state, error), error) && share_sort(keys, error) &&
+           (keys->is_shared || group_agree(group, sort_runs(keys, error), error));
 }
 
 static bool write_output(struct group_keys *keys, struct error *error)
 {
-    if (!keys->runs.counts &&
+    if (!keys->runs.counts && !keys->is_shared &&
         (!group_agree(keys->group, reduce_runs(keys, error), error) ||
          !rank_runs_number(keys->group, keys->runs.list.count, &keys->numbered, error) ||
          !find_cuts(keys, error)))
@@ -255,6 +305,8 @@ bool job_group_keys(struct job_state *state, struct error *error)
             (uint64_t)state->count * state->job->readers[0].layout.type->bytes;
     }
     external_runs_close(&keys.runs);
+    free(keys.memory);
+    free(state->shared_sample);
     free(keys.targets);
     rank_runs_free(&keys.numbered);
     return ok;

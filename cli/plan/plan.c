@@ -392,7 +392,7 @@ static bool check_foreign_output(const struct options *options, struct error *er
         return error_set(error, "%s: named as %s data, which is not written: name it %s",
                          options->output, foreign->name,
                          writes_lines(options) ? ".txt, or use --output-format=text"
-                                               : ".npy, .txt, or as raw numbers (.f64)");
+                                               : ".npy or .txt");
     while (options->output[--length] != '.') /* the extension begins with one */
         ;
     const char *const stem = options->output;

@@ -145,19 +145,21 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
 
 /* Returns true if the probe of this input may be text. type: that of the option, or NULL. A few
  * numbers may be printable by chance, but hardly with a line feed among them or in a file with a
- * name of text. Small numbers of 2 bytes look like UTF-16, which is then no sign of text. */
+ * name of text. Small numbers of 2 bytes look like UTF-16, and of 4 bytes like UTF-32, which is
+ * then no sign of text. */
 static bool may_be_text(const struct options *options, const struct probe *probe, const char *name,
                         const struct key_type *type)
 {
     const struct foreign *const named = find_named_foreign(name);
     const bool is_named_text = named && named->kind == FOREIGN_TEXT;
+    const size_t unit_bytes = line_error_unit_bytes(probe->head, probe->bytes);
     const bool is_no_chance = !type || memchr(probe->head, '\n', probe->bytes) || is_named_text;
     return format_text.recognises(probe->head, probe->bytes) ||
            (!type && line_error_find_mark(probe->head, probe->bytes)) ||
            (is_no_chance &&
             (is_printable(probe) ||
              ((!named || is_named_text || options->input_codec) && is_mostly_text(probe, type)) ||
-             ((!type || type->bytes != 2) && line_error_is_wide(probe->head, probe->bytes))));
+             (unit_bytes > 0 && (!type || type->bytes != unit_bytes))));
 }
 
 static bool refuse_doubtful(const char *name, const struct key_type *type, struct error *error)
@@ -340,16 +342,16 @@ static void advise_array(const struct options *options, const char *line_word, c
              options->check ? ", and the numbers are sorted, not checked" : "");
 }
 
-/* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16, whose
- * lines do not end where its bytes 0x0a are, unless the user says that it is text. Waits only for
- * the first byte if that excludes a mark. */
+/* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16 and
+ * UTF-32, whose lines do not end where their bytes 0x0a are, unless the user says that it is text.
+ * Waits only for the first byte if that excludes a mark. */
 static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, struct error *error)
 {
     struct probe probe;
     *has_mark = false;
     if (!source_peek(source, 1, &probe.head, &probe.bytes, error))
         return false;
-    if (probe.bytes == 0 || !memchr("\xef\xff\xfe", probe.head[0], 3))
+    if (probe.bytes == 0 || !memchr("\xef\xff\xfe\0", probe.head[0], 4))
         return true;
     if (!probe_source(source, &probe, error))
         return false;
@@ -357,12 +359,13 @@ static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, s
     const bool has_half = probe.bytes <= SOME_NUMBERS_BYTES && probe.bytes % 2 != 0;
     *has_mark = remedy && probe.head[0] == 0xef;
     return !remedy || *has_mark || is_said || has_half ||
-           !line_error_is_wide(probe.head, probe.bytes) ||
+           line_error_unit_bytes(probe.head, probe.bytes) == 0 ||
            error_set(error, "%s: %s; if it is not, use --format=text", source_name(source), remedy);
 }
 
 /* With an option for lines any input is text, except a NumPy array, and, without -z and
- * --format=text, UTF-16 and binary content that is named so: sorting their lines destroys them. */
+ * --format=text, UTF-16, UTF-32 and binary content that is named so: sorting their lines destroys
+ * them. */
 static bool check_lines(const struct options *options, const char *path, const struct format *named,
                         const char *line_word, struct reader *reader, struct error *error)
 {

@@ -27,7 +27,7 @@
 #define BUCKET_MODEL_CELLS 1024
 #define BUCKET_MODEL_BUCKETS_MIN                                                                   \
     (BUCKET_MODEL_CELLS + 2) /* every model can be made with this many */
-#define BUCKET_MODEL_BUCKETS_MAX 8192
+#define BUCKET_MODEL_BUCKETS_MAX 16384
 
 struct model_cell {
     uint32_t base;  /* number of its first bucket */

@@ -14,7 +14,7 @@
 #define BUCKET_COUNT ((size_t)128 << 10)
 
 #define BUCKETS_WANTED_MIN 16u
-#define BUCKETS_WANTED_MAX 4096u
+#define BUCKETS_WANTED_MAX 8192u
 _Static_assert(2 * BUCKETS_WANTED_MAX <= BUCKET_MODEL_BUCKETS_MAX, "the model has room");
 
 /* A partition resolves about this many bits of the range. See count_outliers. */

@@ -30,7 +30,7 @@
  */
 
 /* Maximum number of sample keys for a model. */
-#define SAMPLES_MAX ((size_t)16 << 10)
+#define SAMPLES_MAX ((size_t)64 << 10)
 
 /* Contiguous items in one array, with the same positions free in the other. */
 struct item_range {

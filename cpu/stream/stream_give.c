@@ -6,6 +6,7 @@
  * bucket when the caller has taken back everything that the bucket's range of the ring held before.
  * Keys that are given twice are sorted and checked in their blocks first. Then each thread gathers
  * a bucket, checks it again and writes it; keys that become text are copied to the ring instead.
+ * Shared keys of other ranks are gathered from their memory (stream_share.c).
  */
 #include "cpu/stream/stream_sort.h"
 
@@ -48,7 +49,8 @@ static void lay_out_buckets(struct stream_sort *stream)
     size_t next = 0;
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
         const size_t left = ring_bytes - next % ring_bytes;
-        stream->sizes[bucket] = stream_bucket_count(stream, bucket) * stream->task.item_bytes;
+        if (!stream->rank_memory) /* else stream_sort_share has set them */
+            stream->sizes[bucket] = stream_bucket_count(stream, bucket) * stream->task.item_bytes;
         stream->starts[bucket] = next;
         if (output_end(stream, bucket) > next + left)
             stream->starts[bucket] = next + left;
@@ -56,9 +58,12 @@ static void lay_out_buckets(struct stream_sort *stream)
     }
 }
 
-/* Gathers a large bucket with all threads, decoded. */
-static void gather_large(const struct stream_sort *stream, size_t bucket, unsigned char *keys)
+/* Gathers a large bucket, decoded; own keys with all threads. */
+static bool gather_large(const struct stream_sort *stream, size_t bucket, unsigned char *keys,
+                         struct error *error)
 {
+    unsigned char *const others =
+        keys + stream_bucket_count(stream, bucket) * stream->task.item_bytes;
     const unsigned parts = stream->task.threads, width = stream->task.item_bytes;
 #pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
     for (unsigned i = 0; i < parts; i++) {
@@ -69,6 +74,10 @@ static void gather_large(const struct stream_sort *stream, size_t bucket, unsign
             bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket, to);
         key_map_decode(width, stream->task.order, to, bytes / width, to);
     }
+    const unsigned char *const end = stream_gather_peers(stream, bucket, others, error);
+    if (end)
+        key_map_decode(width, stream->task.order, others, (size_t)(end - others) / width, others);
+    return end;
 }
 
 static struct large_bucket *find_large(const struct stream_sort *stream, size_t bucket)
@@ -101,7 +110,10 @@ static bool sort_large(const struct stream_sort *stream, struct large_bucket *la
         !pages_map(&scratch, scratch_bytes, error))
         return false;
     unsigned char *const keys = find_given(stream, large->bucket);
-    gather_large(stream, large->bucket, keys);
+    if (!gather_large(stream, large->bucket, keys, error)) {
+        pages_release(&scratch);
+        return false;
+    }
     struct array_sort *const sorting = array_sort_begin(&task, keys, scratch.data);
     for (size_t sorted = 0; sorted < task.count;)
         sorted = array_sort_await(sorting, sorted);
@@ -110,8 +122,13 @@ static bool sort_large(const struct stream_sort *stream, struct large_bucket *la
     return true;
 }
 
-static bool sort_all_large(struct stream_sort *stream, size_t count, struct error *error)
+static bool sort_all_large(struct stream_sort *stream, struct error *error)
 {
+    size_t count = 0;
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
+        count += is_large(stream, bucket);
+    if (count == 0)
+        return true;
     stream->large = calloc(count, sizeof *stream->large);
     if (!stream->large)
         return error_set(error, "out of memory: %zu large buckets", count);
@@ -126,9 +143,18 @@ static bool sort_all_large(struct stream_sort *stream, size_t count, struct erro
     return true;
 }
 
-/* Counting sort of a bucket that has no more possible values than keys; false for any other. */
-static bool sort_dense(const struct stream_sort *stream, const struct stream_part *part,
-                       size_t bucket, struct key_order order, unsigned char *to)
+/* True if the bucket has no more possible values than keys. */
+static bool is_dense(const struct stream_sort *stream, size_t bucket)
+{
+    uint64_t lowest, highest;
+    bucket_model_range(&stream->model, bucket, &lowest, &highest);
+    return highest - lowest < stream->sizes[bucket] / stream->task.item_bytes;
+}
+
+/* Counting sort of a dense bucket. Returns `to`, or NULL if it fails. */
+static unsigned char *sort_dense(const struct stream_sort *stream, const struct stream_part *part,
+                                 size_t bucket, struct key_order order, unsigned char *to,
+                                 struct error *error)
 {
     const struct sort_task *const task = &stream->task;
     const unsigned width = task->item_bytes;
@@ -136,8 +162,6 @@ static bool sort_dense(const struct stream_sort *stream, const struct stream_par
     uint32_t *const counts = (void *)part->room; /* has room for the keys */
     uint64_t lowest, highest;
     bucket_model_range(&stream->model, bucket, &lowest, &highest);
-    if (highest - lowest >= count)
-        return false;
     memset(counts, 0, ((size_t)(highest - lowest) + 1) * sizeof *counts);
     for (unsigned i = 0; i < task->threads; i++) {
         const struct bucket_chains *const chains = &stream->parts[i].chains;
@@ -145,29 +169,36 @@ static bool sort_dense(const struct stream_sort *stream, const struct stream_par
              piece.bytes > 0; piece = bucket_chain_previous(&stream->pool, piece))
             dense_keys_count(width, counts, lowest, piece.data, piece.bytes / width);
     }
+    const unsigned char *const end = stream_gather_peers(stream, bucket, part->gathered, error);
+    if (!end)
+        return NULL;
+    dense_keys_count(width, counts, lowest, part->gathered, (size_t)(end - part->gathered) / width);
     dense_keys_write(width, counts, lowest, order, to, count);
-    return true;
+    return to;
 }
 
-/* Copies the bucket from the chains of all threads. */
-static void gather_bucket(const struct stream_sort *stream, size_t bucket, unsigned char *to)
+/* Copies the bucket from the chains of all threads and ranks. */
+static bool gather_bucket(const struct stream_sort *stream, size_t bucket, unsigned char *to,
+                          struct error *error)
 {
     for (unsigned i = 0; i < stream->task.threads; i++)
         to += bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket, to);
+    return stream_gather_peers(stream, bucket, to, error);
 }
 
 /* Sorts the bucket into `to`, decoded. Returns its keys; if `to` is NULL, they are in the memory of
- * the part, encoded. */
+ * the part, encoded. Returns NULL if the keys of other ranks cannot be read. */
 static unsigned char *sort_bucket(const struct stream_sort *stream, const struct stream_part *part,
-                                  size_t bucket, unsigned char *to)
+                                  size_t bucket, unsigned char *to, struct error *error)
 {
     const struct key_order order = to ? stream->task.order : key_order_identity();
     const unsigned width = stream->task.item_bytes;
     const size_t count = stream->sizes[bucket] / width;
     unsigned char *const out = to ? to : part->gathered;
-    if (sort_dense(stream, part, bucket, order, out))
-        return out;
-    gather_bucket(stream, bucket, part->gathered);
+    if (is_dense(stream, bucket))
+        return sort_dense(stream, part, bucket, order, out, error);
+    if (!gather_bucket(stream, bucket, part->gathered, error))
+        return NULL;
     if (has_vector_units()) {
         vector_sort(width, part->gathered, part->room, count, out, key_order_identity(), order);
         return out;
@@ -192,14 +223,17 @@ static bool can_sort_next(const struct stream_sort *stream)
 static void sort_next(struct stream_sort *stream, const struct stream_part *part)
 {
     const size_t bucket = stream->next++;
+    struct error failure = {0};
     pthread_mutex_unlock(&stream->mutex);
     const uint64_t start_ns = clock_now_ns();
     if (stream->is_given_twice && !is_large(stream, bucket))
-        gather_bucket(stream, bucket, find_range(stream, bucket));
+        gather_bucket(stream, bucket, find_range(stream, bucket), &failure);
     else if (stream->sizes[bucket] > 0 && !is_large(stream, bucket))
-        sort_bucket(stream, part, bucket, find_range(stream, bucket));
+        sort_bucket(stream, part, bucket, find_range(stream, bucket), &failure);
     const uint64_t end_ns = clock_now_ns();
     pthread_mutex_lock(&stream->mutex);
+    error_merge(&stream->failure, &failure);
+    stream->is_stopped |= stream->failure.is_set;
     stream->busy_ns += stream->is_given_twice ? 0 : end_ns - start_ns;
     finished_buckets_add(&stream->finished, bucket);
     pthread_cond_broadcast(&stream->changed);
@@ -231,7 +265,8 @@ static void check_bucket(const struct stream_sort *stream, const struct stream_p
         tap_observe(&check->tap, keys, bytes);
         return;
     }
-    const unsigned char *keys = sort_bucket(stream, part, bucket, NULL);
+    struct error none = {0}; /* such keys are not shared */
+    const unsigned char *keys = sort_bucket(stream, part, bucket, NULL, &none);
     for (unsigned i = 0; i < stream->task.threads; i++)
         keys +=
             bucket_chain_overwrite(&stream->pool, &stream->parts[i].chains, bucket, keys, check);
@@ -265,7 +300,7 @@ static void check_buckets(struct stream_sort *stream, const struct stream_part *
         if (stream->sizes[bucket] > 0 && !writer) {
             check_bucket(stream, part, bucket);
         } else if (stream->sizes[bucket] > 0 && !is_large(stream, bucket)) {
-            gather_bucket(stream, bucket, part->gathered);
+            gather_bucket(stream, bucket, part->gathered, &failure);
             write_bucket(stream, bucket, part->gathered, writer, position, 1, &failure);
         }
         pthread_mutex_lock(&stream->mutex);
@@ -337,15 +372,16 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
 {
     struct error shortage = {0}; /* of memory for large buckets: an array of all keys needs less */
     stream_end_input(stream);
-    const struct excess excess = stream_excess(stream, stream_room_count(stream));
-    *suits = excess.keys <= stream->count / 2;
+    *suits = stream->rank_memory ||
+             stream_excess(stream, stream_room_count(stream)) <= stream->count / 2;
     if (!*suits)
         return;
     stream->is_given_twice = check != NULL;
     stream->ring = room;
     stream->ring_bytes = room_bytes;
     lay_out_buckets(stream);
-    if (excess.buckets > 0 && !sort_all_large(stream, excess.buckets, &shortage)) {
+    if (!sort_all_large(stream, &shortage)) {
+        stream->failure = shortage;
         *suits = false;
         return;
     }
@@ -388,13 +424,23 @@ uint64_t stream_sort_busy_ns(struct stream_sort *stream)
     return busy_ns / stream->task.threads;
 }
 
-void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
+/* Leaves out what the rank before gives. */
+static void skip_first(struct stream_sort *stream, void **keys, size_t *bytes)
+{
+    if (stream->has_skipped || *bytes == 0)
+        return;
+    *keys = (unsigned char *)*keys + stream->skipped;
+    *bytes -= stream->skipped;
+    stream->has_skipped = true;
+}
+
+bool stream_sort_give(struct stream_sort *stream, void **keys, size_t *count, struct error *error)
 {
     size_t bytes = 0;
-    if (!stream->has_team)
+    if (!stream->has_team && !stream->failure.is_set)
         start_team(stream); /* keys that are given twice were sorted without it */
     pthread_mutex_lock(&stream->mutex);
-    while (bytes == 0 && stream->given < stream->model.buckets) {
+    while (bytes == 0 && stream->given < stream->model.buckets && !stream->failure.is_set) {
         const size_t begin = stream->given, end = find_piece_end(stream, begin);
         if (end > begin) {
             *keys = find_given(stream, begin);
@@ -406,17 +452,22 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
             pthread_cond_wait(&stream->changed, &stream->mutex);
         }
     }
+    skip_first(stream, keys, &bytes);
     *count = bytes / stream->task.item_bytes;
     const bool is_last = stream->given == stream->model.buckets;
+    error_merge(error, &stream->failure);
     pthread_mutex_unlock(&stream->mutex);
-    if (is_last && !stream->is_given_twice) /* all buckets are sorted */
+    if (is_last && !stream->is_given_twice && !stream->rank_memory) /* all buckets are sorted */
         pages_release(&stream->blocks);
+    return !error->is_set;
 }
 
 void stream_sort_take_back(struct stream_sort *stream, size_t count)
 {
     size_t left = count * stream->task.item_bytes;
     pthread_mutex_lock(&stream->mutex);
+    if (stream->taken_back == 0)
+        left += stream->skipped;
     while (stream->taken_back < stream->given && stream->sizes[stream->taken_back] <= left) {
         if (is_large(stream, stream->taken_back) && !stream->is_given_twice)
             pages_release(&find_large(stream, stream->taken_back)->keys);

@@ -55,10 +55,15 @@ size_t stream_sort_chunk(unsigned threads)
 static void plan_stream(struct stream_sort *stream)
 {
     const struct sort_task *const task = &stream->task;
-    const size_t bucket_factor = task->item_bytes == 4 ? BUCKET_FACTOR_NARROW : 1;
-    const unsigned wanted = partition_fan_out(task->count / bucket_factor, task->threads);
-    const size_t mean_limit = UNEVEN_MAX * (task->count * task->item_bytes / wanted);
+    const size_t bucket_factor = task->item_bytes == 4 ? BUCKET_FACTOR_NARROW : 1,
+                 count = stream->planned_count;
+    const unsigned wanted = partition_fan_out(count / bucket_factor, task->threads);
+    const size_t mean_limit = UNEVEN_MAX * (count * task->item_bytes / wanted);
+    const size_t room = mean_limit < ROOM_BYTES_MIN   ? ROOM_BYTES_MIN
+                        : mean_limit < ROOM_BYTES_MAX ? round_to_cache_line(mean_limit)
+                                                      : ROOM_BYTES_MAX;
     const size_t samples = wanted * (size_t)SAMPLES_PER_BUCKET;
+    const size_t most = room / (2 * sizeof(uint64_t)); /* the sample is sorted in that room */
     const unsigned spare = stream->is_counted ? BUCKETS_SPARE : BUCKETS_SPARE_USUAL;
     const unsigned buckets = spare * wanted;
     stream->buckets_wanted = wanted;
@@ -66,11 +71,8 @@ static void plan_stream(struct stream_sort *stream)
         .buckets_max = buckets < BUCKET_MODEL_BUCKETS_MIN   ? BUCKET_MODEL_BUCKETS_MIN
                        : buckets < BUCKET_MODEL_BUCKETS_MAX ? buckets
                                                             : BUCKET_MODEL_BUCKETS_MAX,
-        .samples_max = samples < SAMPLES_MAX ? samples : SAMPLES_MAX,
-        .room_bytes = mean_limit < ROOM_BYTES_MIN   ? ROOM_BYTES_MIN
-                      : mean_limit < ROOM_BYTES_MAX ? round_to_cache_line(mean_limit)
-                                                    : ROOM_BYTES_MAX};
-    _Static_assert(2 * SAMPLES_MAX * sizeof(uint64_t) <= ROOM_BYTES_MIN, "room for a sample");
+        .samples_max = samples < most ? samples : most,
+        .room_bytes = room};
 }
 
 static size_t choose_block(const struct stream_sort *stream)
@@ -161,7 +163,7 @@ static bool map_memory(struct stream_sort *stream, struct error *error)
 /* True if most keys of an ascending sample fall into buckets that have room. */
 static bool suits_sample(const struct stream_sort *stream, const uint64_t *sample, size_t count)
 {
-    const double part = (double)stream_room_count(stream) / (double)stream->task.count;
+    const double part = (double)stream_room_count(stream) / (double)stream->planned_count;
     size_t excess = 0, largest = 0, begin = 0;
     for (size_t i = 1; i <= count; i++) {
         if (i < count && bucket_model_find(&stream->model, sample[i]) ==
@@ -244,6 +246,7 @@ bool stream_sort_open(const struct sort_task *task, const struct stream_example 
     stream->is_of_all_keys = example->is_of_all_keys;
     if (!stream->is_counted)
         stream->task.count = COUNT_USUAL;
+    stream->planned_count = example->shared_count > 0 ? example->shared_count : stream->task.count;
     pthread_mutex_init(&stream->mutex, NULL); /* cannot fail on Linux; neither can the next call */
     pthread_cond_init(&stream->changed, NULL);
     plan_stream(stream);
@@ -265,20 +268,17 @@ size_t stream_bucket_count(const struct stream_sort *stream, size_t bucket)
     return bytes / stream->task.item_bytes;
 }
 
-struct excess stream_excess(const struct stream_sort *stream, size_t most)
+size_t stream_excess(const struct stream_sort *stream, size_t most)
 {
-    struct excess excess = {0, 0};
-    size_t largest = 0;
+    size_t excess = 0, largest = 0;
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
         const size_t count = stream_bucket_count(stream, bucket);
         if (count <= most)
             continue;
-        excess.buckets++;
-        excess.keys += count;
+        excess += count;
         largest = count > largest ? count : largest;
     }
-    excess.keys += largest;
-    return excess;
+    return excess + largest;
 }
 
 /* True if most keys will be in buckets with room. With a sample of all keys the counts so far
@@ -289,11 +289,11 @@ bool stream_sort_suits(const struct stream_sort *stream)
         stream->count / stream->buckets_wanted > stream_room_count(stream) / 2)
         return false;
     if (stream->is_of_all_keys)
-        return stream_excess(stream, stream_room_count(stream)).keys <= stream->task.count / 2;
+        return stream_excess(stream, stream_room_count(stream)) <= stream->task.count / 2;
     const double part = stream->is_counted
                             ? (double)stream_room_count(stream) / (double)stream->task.count
                             : (double)UNEVEN_MAX / stream->buckets_wanted;
-    return stream_excess(stream, (size_t)(part * (double)stream->count)).keys <= stream->count / 2;
+    return stream_excess(stream, (size_t)(part * (double)stream->count)) <= stream->count / 2;
 }
 
 bool stream_sort_put(struct stream_sort *stream, const void *keys, size_t count, bool *suits,
@@ -376,6 +376,7 @@ void stream_sort_close(struct stream_sort *stream)
     for (size_t i = 0; i < stream->large_count; i++)
         pages_release(&stream->large[i].keys);
     free(stream->large);
+    stream_free_peers(stream);
     pages_release(&stream->previous);
     pages_release(&stream->blocks);
     pages_release(&stream->memory);

@@ -5,6 +5,7 @@
 #ifndef CPU_STREAM_SORT_H
 #define CPU_STREAM_SORT_H
 
+#include "core/rank_memory.h"
 #include "cpu/cpu_sorts.h"
 #include "cpu/pages.h"
 #include "cpu/partition/bucket_partition.h"
@@ -24,11 +25,23 @@ struct large_bucket {
     struct pages keys; /* if the ring has no range for it */
 };
 
+/* The keys of another rank, partitioned by the same model. */
+struct peer {
+    unsigned rank;
+    unsigned parts;
+    size_t block_bytes;
+    uint64_t data;      /* address of its blocks in its memory */
+    uint32_t *previous; /* copies of its pool's, and of the ends of its chains: */
+    uint64_t *ends;     /* of bucket b in part i at i * buckets + b */
+};
+
 struct stream_sort {
     struct tap tap; /* first, so that tap and stream have one address; its `observe` takes keys */
     struct sort_task task;
     bool is_counted;     /* task.count is exact; otherwise it is COUNT_USUAL */
     bool is_of_all_keys; /* the model is from a sample of all keys */
+    size_t
+        planned_count; /* keys that the buckets are for: of all ranks if shared, else task.count */
     unsigned buckets_wanted;
     struct partition_workspace_plan plan;
     struct bucket_model model;
@@ -63,6 +76,14 @@ struct stream_sort {
     size_t taken_back;                /* buckets before it were taken back */
     uint64_t position;                /* of bucket `next` in the file, while buckets are written */
     bool is_stopped;
+    struct error failure; /* of reading the keys of other ranks, or of sorting a large bucket */
+
+    /* If the keys are shared. Buckets outside of this rank's range have size 0. */
+    const struct rank_memory *rank_memory; /* NULL: they are not */
+    struct peer *peers;
+    size_t peer_count;
+    size_t skipped; /* bytes of the first bucket in the range that the rank before gives */
+    bool has_skipped;
 };
 
 /* Maximum keys of a bucket that is sorted in cache. */
@@ -80,13 +101,15 @@ void stream_stop_team(struct stream_sort *stream);
 /* Returns the number of keys in the bucket. */
 size_t stream_bucket_count(const struct stream_sort *stream, size_t bucket);
 
-/* Keys in buckets that are too large. */
-struct excess {
-    size_t buckets; /* number of such buckets */
-    size_t keys;    /* keys in them; the largest bucket counts twice */
-};
+/* Copies the bucket's keys of other ranks to `to`. Returns their end, or NULL if that fails. */
+unsigned char *stream_gather_peers(const struct stream_sort *stream, size_t bucket,
+                                   unsigned char *to, struct error *error);
 
-/* Returns the excess of buckets with more than `most` keys. */
-struct excess stream_excess(const struct stream_sort *stream, size_t most);
+/* Frees what stream_sort_share has allocated. */
+void stream_free_peers(struct stream_sort *stream);
+
+/* Returns the number of keys in buckets with more than `most` keys; the largest bucket counts
+ * twice. */
+size_t stream_excess(const struct stream_sort *stream, size_t most);
 
 #endif

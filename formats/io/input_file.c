@@ -4,6 +4,7 @@
 
 #include "core/trace.h"
 #include "formats/descriptor.h"
+#include "formats/io/mapped_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -262,7 +263,10 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes)
 {
     const struct iovec part = {data, bytes};
-    return preadv2(input->file, &part, 1, (off_t)offset, RWF_NOWAIT) == (ssize_t)bytes;
+    ssize_t got = preadv2(input->file, &part, 1, (off_t)offset, RWF_NOWAIT);
+    if (got < 0 && errno == EOPNOTSUPP && file_is_in_memory(input->file)) /* tmpfs */
+        got = pread(input->file, data, bytes, (off_t)offset);
+    return got == (ssize_t)bytes;
 }
 
 bool input_file_begin(struct input_file *input, int file, struct error *error)

@@ -59,8 +59,8 @@ bool input_file_read(struct input_file *input, void *data, size_t bytes, struct 
 bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
                         size_t *got, struct error *error);
 
-/* As input_file_read_at(), but only if all the bytes are in memory already and the file system can
- * report that; else returns false. */
+/* As input_file_read_at(), but only if all the bytes are in memory already, and the file system is
+ * in memory or can report that; else returns false. */
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes);
 
 /* Narrows a regular file whose size is known to its bytes [begin, end): only these are read from

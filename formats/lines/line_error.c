@@ -4,6 +4,7 @@
 
 #include <regex.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,24 +53,67 @@ static const struct mark {
 #undef UTF_16
 };
 
-const char *line_error_find_mark(const void *text, size_t bytes)
+static const struct mark *find_mark(const void *text, size_t bytes)
 {
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (bytes >= marks[i].length && memcmp(text, marks[i].bytes, marks[i].length) == 0)
-            return marks[i].remedy;
+            return &marks[i];
     return NULL;
 }
 
-bool line_error_is_wide(const void *text, size_t bytes)
+const char *line_error_find_mark(const void *text, size_t bytes)
 {
-    const unsigned char *const units = text;
+    const struct mark *const mark = find_mark(text, bytes);
+    return mark ? mark->remedy : NULL;
+}
+
+/* Returns true if the text looks like ASCII in UTF-16: each character, except perhaps one, has a
+ * NUL beside it. */
+static bool is_wide_ascii(const unsigned char *text, size_t bytes)
+{
     size_t little = 0, big = 0;
     for (size_t i = 0; i + 1 < bytes; i += 2) {
-        little += units[i] != 0 && units[i] < 0x7f && units[i + 1] == 0;
-        big += units[i + 1] != 0 && units[i + 1] < 0x7f && units[i] == 0;
+        little += text[i] != 0 && text[i] < 0x7f && text[i + 1] == 0;
+        big += text[i + 1] != 0 && text[i + 1] < 0x7f && text[i] == 0;
     }
     const size_t most = little > big ? little : big;
     return most > 0 && most == little + big && 4 * (most + 1) >= 3 * (bytes / 2);
+}
+
+/* Minimum units of text for each invalid one. Of random units of UTF-16, one in 32 is invalid: half
+ * of a surrogate pair. */
+#define UNITS_MIN ((size_t)64)
+
+/* Up to this many bytes without a line feed may be valid by chance. */
+#define SHORT_BYTES ((size_t)32)
+
+/* Returns true if the text after a byte order mark is valid in units of `width` bytes in the order
+ * of the mark, and line feeds are such units. */
+static bool is_valid_in_units(const unsigned char *text, size_t bytes, size_t width)
+{
+    const bool is_big = text[0] != 0xff;
+    bool is_low_due = false;
+    size_t invalid = 0, line_feeds = 0;
+    for (size_t i = width; i + width <= bytes; i += width) {
+        uint32_t unit = 0;
+        for (size_t j = 0; j < width; j++)
+            unit = unit << 8 | text[i + (is_big ? j : width - 1 - j)];
+        const bool is_low = unit >= 0xdc00 && unit <= 0xdfff;
+        const bool is_none = unit == 0 || unit > 0x10ffff || (unit & 0xfffe) == 0xfffe;
+        invalid += is_none || is_low != is_low_due;
+        is_low_due = unit >= 0xd800 && unit <= 0xdbff;
+        line_feeds += unit == '\n';
+    }
+    const bool is_one_line = bytes > SHORT_BYTES && memchr(text, '\n', bytes) == NULL;
+    return UNITS_MIN * invalid <= bytes / width && (line_feeds > 0 || is_one_line);
+}
+
+size_t line_error_unit_bytes(const void *text, size_t bytes)
+{
+    const struct mark *const mark = find_mark(text, bytes);
+    if (mark && mark->length % 2 == 0 && is_valid_in_units(text, bytes, mark->length))
+        return mark->length;
+    return is_wide_ascii(text, bytes) ? 2 : 0;
 }
 
 /* A line that is not a number. */
@@ -93,9 +137,10 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
 
 /* Words that are no title, as regular expressions. */
 #define TRUTH "([Tt]rue|TRUE|[Ff]alse|FALSE)"
-#define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
+#define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|NaT|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
 
 #define ONE_IN_A_LINE "each number has to be on a line of its own"
+#define BY_BYTES "-k1 sorts lines by their bytes"
 
 /* The probable meaning of a line, as an extended regular expression for its text, and advice: for
  * lines, and for numbers that are read from text (NULL: none). The first match counts. Advice must
@@ -107,25 +152,30 @@ static const struct meaning {
 /* Advice that damages a table says what a table needs. */
 #define COLUMNS(advice)                                                                            \
     advice "; columns are for -t and -k", advice "; if commas separate columns, " ONE_IN_A_LINE
+#define TO_POINT                                                                                   \
+    "(tr , .), after points that group digits in other lines have been removed (tr -d .)"
+#define NO_GROUPS                                                                                  \
+    "points that group digits have to be removed, and a decimal comma to become a point "          \
+    "(tr -d . | tr , .)"
+#define BY_PARTS "-nt. -k1,1 -k2,2 -k3,3 -k4,4"
+#define EXPONENT "the exponent has to be written with E, if it is one (tr DdQq E)"
 #define OCTET "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" /* of an IPv4 address */
     {"\n", "the lines of -z end with NUL, and this has a newline in it", NULL},
     {"\r", SAME("lines have to end with a newline, not with a carriage return (tr '\\r' '\\n')")},
     {"^[-+]?[1-9][0-9]{0,2},[0-9]{3}$",
      COLUMNS("a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal "
-             "comma, replaced by a point (tr , .)")},
+             "comma, replaced by a point " TO_POINT)},
     {"^[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?$",
      COLUMNS("commas that group digits have to be removed (tr -d ,)")},
-    {"^(" OCTET "[.]){3}" OCTET "$", "-nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such addresses", NULL},
-    {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$",
-     COLUMNS("points that group digits have to be removed, and a decimal comma to become a point "
-             "(tr -d . | tr , .)")},
+    {"^(" OCTET "[.]){3}" OCTET "$", BY_PARTS " sorts such addresses", NULL},
+    {"^[1-9][0-9]{0,2}([.][0-9]{3}){2,3}$", NO_GROUPS ", but " BY_PARTS " sorts versions",
+     NO_GROUPS},
+    {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$", COLUMNS(NO_GROUPS)},
     {"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]{0,2})){2,3}$",
-     "-nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such versions by these numbers alone, but no dates that "
-     "begin with the day",
+     BY_PARTS " sorts such versions by these numbers alone, but no dates that begin with the day",
      NULL},
-    {"^[-+]?[0-9]*,[0-9]+$", COLUMNS("a decimal comma has to become a point (tr , .)")},
-    {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)[dDqQ][-+]?[0-9]+$",
-     SAME("the exponent has to be written with E (tr DdQq E)")},
+    {"^[-+]?[0-9]*,[0-9]+$", COLUMNS("a decimal comma has to become a point " TO_POINT)},
+    {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)[dDqQ][-+]?[0-9]+$", EXPONENT "; " BY_BYTES, EXPONENT},
     {"^[-+]?[1-9][0-9]{0,2}(_[0-9]{3})+([.][0-9_]*)?$",
      SAME("underscores that group digits have to be removed (tr -d _)")},
     {"^[-+]?[1-9][0-9]{0,2}('[0-9]{3})+([.][0-9]*)?$",
@@ -146,10 +196,14 @@ static const struct meaning {
     {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
     {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", "columns are for -t and -k", ONE_IN_A_LINE},
     {"[,;|\t ]", "columns are for -t and -k", NULL},
-    {"^" TRUTH "$", "-k1 sorts lines by their bytes", "truth values have to be written as 1 and 0"},
-    {"^" MISSING "$", "-k1 sorts lines by their bytes",
-     "a missing number has to be written as nan, or removed"},
-    {"^[\"']?[[:alpha:]\x80-\xff]", "-k1 sorts lines by their bytes", NULL},
+    {"^" TRUTH "$", BY_BYTES, "truth values have to be written as 1 and 0"},
+    {"^" MISSING "$", BY_BYTES,
+     "a missing number has to be removed, or written as nan (floating point) or NaT (times)"},
+    {".", BY_BYTES, NULL},
+#undef TO_POINT
+#undef NO_GROUPS
+#undef BY_PARTS
+#undef EXPONENT
 #undef OCTET
 #undef COLUMNS
 #undef SAME
@@ -239,7 +293,7 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
     if (memchr(line, 0, bytes) != NULL) {
         const char *const order = line_number > 1 ? "" : line[0] ? "LE" : "BE";
         const char *const advice = type ? "" : "-z takes lines that end with NUL";
-        if (!line_error_is_wide(line, bytes))
+        if (line_error_unit_bytes(line, bytes) == 0)
             return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s%s",
                              file, line_number, quote, type ? "" : ": ", advice);
         return error_set(error,

@@ -175,9 +175,17 @@ for title in price '"price"' 'id,price' '# prices' 'Gr\xc3\xb6\xc3\x9fe' _x "'a 
     hints "$title" '--header sets a title line apart'
 done
 for number in -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,.; columns are for"; done
-for number in 1,234 -12,345; do hints $number "a comma that groups .*tr -d ,.*, or, if it is a decimal comma, .*tr , \..; columns are for"; done
-for number in 1,5 -0,5 0,125 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \..; columns are for"; done
-for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; points .*tr -d \. .*; columns are for"; done
+to_point='\(tr , \.\), after points that group digits in other lines have been removed \(tr -d \.\)'
+for number in 1,234 -12,345; do
+    hints $number "a comma that groups .*tr -d ,.*, or, if it is a decimal comma, .*$to_point; columns are for"
+done
+for number in 1,5 -0,5 0,125 1234,5; do
+    hints $number "read only '-?[0-9]+' of it; a decimal comma .*$to_point; columns are for"
+done
+for number in 1.234.567 1.100.200 1.100.200.300; do
+    hints $number "points .*tr -d \. .*, but -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts versions$"
+done
+for number in 1.234,56 -1.234.567; do hints $number "read only '-?1.234' of it; points .*tr -d \. .*; columns are for"; done
 for number in 192.168.0.1 10.0.0.1 192.168.100.200; do
     hints $number "read only '[0-9.]+' of it; -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such addresses$"
 done
@@ -188,9 +196,15 @@ ok_prints 'what is said of versions sorts them' '1.2.9\n1.2.10\n1.10\n2.0.1\n' -
     gpusort -nt. -k1,1 -k2,2 -k3,3 -k4,4 <(printf '2.0.1\n1.10\n1.2.10\n1.2.9\n')
 ok_prints 'and of addresses, with the -r of the user' '192.168.0.1\n10.0.0.1\n9.9.9.9\n' -- \
     gpusort -r -nt. -k1,1 -k2,2 -k3,3 -k4,4 <(printf '10.0.0.1\n9.9.9.9\n192.168.0.1\n')
-for number in 1.5D+03 2d5 -1.D0 .5Q1; do hints "$number" 'exponent has to be written with E'; done
+for number in 1.5D+03 2d5 -1.D0 .5Q1 12d34; do
+    hints "$number" 'exponent has to be written with E, if it is one .*; -k1 sorts lines by their bytes$'
+done
 for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
-for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 1_0 030.123.456 1.2.3456; do hints "$number" "read only '[0-9.]+' of it$"; done
+for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 0x 1e; do hints "$number" "read only '[0-9.]+' of it$"; done
+for line in /usr/b ./a ../a ~/x .bashrc @user '[x]' '*.c' 00:1b:44:11:3a:b7 10.0.0.0/8 1.2.3.4:80 01/02/2024 2-Jan-24 \
+    550e8400-e29b-41d4-a716-446655440000 3f1a9 ::1 5- 1/3 1+2j 1_0 030.123.456 1.2.3456 - . '(5)' '?'; do
+    hints "$line" '; -k1 sorts lines by their bytes$'
+done
 for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
 for number in "1'000" "-1'234'567.5"; do hints "$number" "read only '-?1' of it; apostrophes .*tr -d .'"; done
 for line in '1\r2' '1\r2\r3\r'; do hints "$line" "read only '1' of it; .*not with a carriage return .tr '.r' '.n'.\$"; done
@@ -204,7 +218,7 @@ for line in '1 2' 1,2,3 '1;2' '1\t2' '1|2' '1, 2'; do hints "$line" "read only '
 hints '\xe2\x88\x925' 'no number in it, .*U\+2212'
 hints '\xef\xbc\x95' 'no number in it, .*full-width'
 hints '5\xc2\xa0000' "read only '5' of it; it has a no-break space"
-for line in NA null None nil n/a '"NA"' - . '(5)' '?'; do hints "$line" ': -g would read no number in it, and sort it below all'; done
+for line in NA null None nil n/a '"NA"'; do hints "$line" ': -g would read no number in it, and sort it below all'; done
 for line in '' '  '; do
     ok_fails_with "'$line' is an empty line" 2 ':2: empty line, not a number: -g would read no number in it, and sort' -- \
         bash -c 'printf "1\n%s\n2\n" "$1" | "$0"' "$GPUSORT" "$line"
@@ -220,10 +234,10 @@ ok_prints 'so is what it says of numbers' '7\n1.5E+03\n1534\n' -- \
 columns='; if commas separate columns, each number has to be on a line of its own$'
 for line in 'price:a title line has to be removed .tail -n .2.$' '1_000:underscores' '1.5D3:the exponent has to be written with E' \
     '5kg:what follows the number has to be removed, if it is the same unit in all lines$' "1,234,567:commas .*tr -d ,.$columns" \
-    "1,2:a decimal comma .*tr , ..$columns" "1,234:a comma that groups .*tr , ..$columns" "1.234,56:points .*$columns" \
+    "1,2:a decimal comma .*$to_point$columns" "1,234:a comma that groups .*$to_point$columns" "1.234,56:points .*$columns" \
     '1 2:each number has to be on a line of its own$' '1,2,3:each number has' '1 234 567:each number has to be on a line of its own$' '2;-.5:each number has' '4K:the suffix .*numfmt' \
     'True:truth values have to be written as 1 and 0$' 'false:truth values' '2024-01-31:dates are read only as counts' \
-    'NA:a missing number has to be written as nan, or removed$' '"null":a missing number'; do
+    'NA:a missing number has to be removed, or written as nan .floating point. or NaT .times.$' '"null":a missing number' 'NaT:a missing number'; do
     printf '%s\n' "${line%%:*}" >hinted
     refuses "read as numbers: ${line%%:*}" "is not a number: ${line#*:}" -- --format=text --type=f64 hinted
 done

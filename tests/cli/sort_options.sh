@@ -382,14 +382,16 @@ ok_output '--header of more than is read ahead' expected -- gpusort --header=300
 ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
 ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- gpusort --header=2 --argsort table
 printf '"id","name"\n"9","a"\n"10","b"\n' >quoted.csv
+# Where only some have them, the key would leave out digits.
+quotes='a number in quotes counts as no number (if all lines have a quote there, a key that begins with'
 ok_prints 'a terminal shows that numbers in quotes are none' \
-    "gpusort: quoted.csv:2: a number in quotes counts as no number (a key that begins with -k 1.2 leaves the quote out)\r\n" -- \
+    "gpusort: quoted.csv:2: $quotes -k 1.2 leaves it out)\r\n" -- \
     on_terminal --stderr "$GPUSORT" --header -t, -k1n quoted.csv -o out
 ok_prints 'what it says sorts the table, and keeps its quotes' '"id","name"\n"9","a"\n"10","b"\n' -- \
     gpusort --header -t, -k1.2n quoted.csv
 printf 'y "10"\nx "9"\n' >quoted
 ok_prints 'with blanks before them, too' \
-    "gpusort: quoted:1: a number in quotes counts as no number (a key that begins with -k 2.2b leaves the quote out)\r\n" -- \
+    "gpusort: quoted:1: $quotes -k 2.2b leaves it out)\r\n" -- \
     on_terminal --stderr "$GPUSORT" -k2n quoted -o out
 ok_prints 'what it says sorts them' 'x "9"\ny "10"\n' -- gpusort -k 2.2bn quoted
 sed 's/ /  /' quoted >wide

@@ -12,13 +12,19 @@
 /* GIVEN_KEPT: the ring has room for all keys, and none are taken back. */
 enum use { GIVEN_ONCE, GIVEN_TWICE, GIVEN_KEPT };
 
+static void give(struct stream_sort *stream, void **keys, size_t *count)
+{
+    struct error error = {0};
+    assert_true(stream_sort_give(stream, keys, count, &error));
+}
+
 /* Compares all keys that the stream gives. Two pieces are held before the first is returned, and it
  * is compared again then. */
 static void check_given(struct stream_sort *stream, const struct test_case *c, unsigned threads)
 {
     size_t done = 0, held = 0, count;
     for (void *keys = NULL, *before = NULL;; held = count, before = keys) {
-        stream_sort_give(stream, &keys, &count);
+        give(stream, &keys, &count);
         if (held > 0) {
             assert_sorted(c, before, done - held, held, "as a stream", threads);
             stream_sort_take_back(stream, held);
@@ -127,8 +133,8 @@ static struct stream_sort *open_stream(const struct sort_task *task, const struc
     unsigned char *const keys = allocate(count * width);
     for (size_t i = 0; i < count; i++)
         memcpy(keys + i * width, c->input + (is_of_all_keys ? 100 * i : i) * width, width);
-    const struct stream_example example = {keys, count, is_of_all_keys};
-    const struct stream_example first = {c->input, piece, false};
+    const struct stream_example example = {keys, count, is_of_all_keys, 0};
+    const struct stream_example first = {c->input, piece, false, 0};
     if (!stream_sort_open(task, &example, &stream, &error))
         assert_true(is_of_all_keys && stream_sort_open(task, &first, &stream, &error));
     assert_false(error.is_set);
@@ -142,7 +148,7 @@ static void check_kept(struct stream_sort *stream, const struct test_case *c, co
 {
     size_t done = 0, count;
     for (void *keys = NULL;; done += count) {
-        stream_sort_give(stream, &keys, &count);
+        give(stream, &keys, &count);
         if (count == 0)
             break;
         assert_ptr_equal(keys, (const char *)ring + done * c->wanted->bytes);
@@ -180,7 +186,7 @@ static bool check_stream(const struct test_case *c, bool is_known, enum use use,
             stream_sort_rewind(stream);
             check_given(stream, c, threads);
             stream_sort_rewind(stream);
-            stream_sort_give(stream, &keys, &count); /* while others are being copied */
+            give(stream, &keys, &count); /* while others are being copied */
             stream_sort_rewind(stream);
         }
         check_given(stream, c, threads);

@@ -95,7 +95,7 @@ exec 5<>waiting # without data
         done
         for name in x.npz x.zip x.parquet x.arrow x.feather x.h5 x.hdf5 x.sqlite x.xlsx x.pkl x.json \
             x.mat x.parquet.zst x.NPZ; do
-            echo "$name|[A-Za-z0-9]+ data, which is not written: name it .npy, .txt, |$input"
+            echo "$name|[A-Za-z0-9]+ data, which is not written: name it .npy or .txt$|$input"
         done
     done
     to_text='--output-format=raw, or --output-format=text$'
@@ -114,7 +114,7 @@ x.db|SQLite data, which is not written: name it .txt, or use --output-format=tex
 x.gz|gzip data|--argsort three
 x.zst.gz|gzip data, which is not written: name it .*/x.zst$|three
 x.npy.ZST.bz2|bzip2 data, which is not written: name it .*/x.npy.ZST$|three
-x.json|JSON data, which is not written: name it |-n --argsort three
+x.json|JSON data, which is not written: name it .npy or .txt$|-n --argsort three
 x.yaml.zst|YAML data, which is not written: name it |-n --argsort three
 x.html|XML data, which is not written: name it |-n --argsort three
 x.i32|raw i32, but npy f64 would be written: name it .npy$|three.npy

@@ -122,6 +122,27 @@ for text in '3\n1\n2\n' '3\n' 3; do
         refuses "nor on a pipe: UTF-16$order, $text" '^gpusort: standard input: this is UTF-16, ' -- -k1 < <(cat short)
     done
 done
+while IFS='|' read -r name text; do
+    for encoding in UTF-16LE UTF-16BE UTF-32LE UTF-32BE; do
+        printf "\xef\xbb\xbf$text" | iconv -f UTF-8 -t $encoding >wide.other
+        for words in -n --type=f64; do
+            kept "$name in $encoding, $words" \
+                "^gpusort: wide.other: (this is ${encoding%?E}, |this may be text or raw|.*size of f64)" wide.other -- \
+                gpusort $words wide.other -o wide.other
+        done
+        refuses "$name in $encoding, on a pipe" "^gpusort: standard input: this is ${encoding%?E}, " -- \
+            -k1 < <(cat wide.other)
+    done
+done <<END
+a table in Cyrillic|Город;N\\n$(printf 'Москва;%d\\n' 3 1 2)
+numbers|$(seq -s '\n' 300 -1 1)\\n
+characters with a byte 0|一　─Ā\\n一;3\\nĀ;1\\n
+characters of more than 16 bits|😀;1\\n🀄;2\\n
+one line|Ни одного конца строки
+two letters|я\\nа\\n
+END
+{ printf '\377\376' && cat wide.le && printf '\0\330\n\0'; } >wide.other # half of a surrogate pair
+refused 'UTF-16 with a mistake in it' '^gpusort: wide.other: this is UTF-16' -- gpusort -n wide.other -o wide.other
 for text in '\377\376' '\377\376\n' '\377\376\n\0\n' '\377\376b\na\n'; do
     printf "$text" >short
     ok_output "bytes that are no UTF-16 are sorted: $text" <(sort short) -- gpusort -k1 short

@@ -333,7 +333,8 @@ def words_of_sort(case):
 
 def words_of_gpusort(case):
     """What only gpusort is told; sort(1) is given other inputs, or its output is cut."""
-    words = [b"--format=text"] if case.strict else []
+    is_marked = any(text.startswith((b"\xff\xfe", b"\xfe\xff")) for text in case.inputs)  # may look like UTF-16
+    words = [b"--format=text"] if case.strict or is_marked else []
     words += [b"--header=%d" % case.header] if case.header else []
     words += [case.argsort] if case.argsort else []
     return words + ([b"--top=%d" % case.top] if case.top else [])

@@ -93,6 +93,7 @@ if sys.argv[1] == "no":  # large files: with sanitizers no claim needs them
     crowded[::5] = 2**62
     crowded.tofile("crowded.u64")
     crowded[:3_000_000].tofile("some-crowded.u64")
+    random.standard_normal(10_000_000).tofile("plenty.f64") # two ranks sort them together
     open("uneven.txt", "w").write("7\n" * 600_000 + "1234567890123456789\n" * 100_000)
     lines("much", [f"{n:070}" for n in random.integers(0, 10**9, 300_000)])
     random.standard_normal(1_500_000).tofile("many.f64")
@@ -227,6 +228,10 @@ refused 'files of two ranks that are links to one file' 'links/1: rank 0 writes 
 ok_shared_all <<'END'
 a large output, indices of numbers|3|npy|--parallel=2 --argsort large.f64
 a large output, bytes|2|npy|--parallel=2 --type=u8 large.f64
+large parts, sorted together|2|npy|--parallel=2 plenty.f64
+large parts, sorted together, descending|2|u32|--parallel=1 -r --type=u32 plenty.f64
+the first of large parts|2|f64|--top=9000000 plenty.f64
+large parts with a value that is a fifth of them|2|u64|crowded.u64
 a large output, lines|2|txt|--parallel=2 -k1 much
 END
 if [ "$is_sanitized" = no ]; then
@@ -279,6 +284,10 @@ if [ "$is_sanitized" = no ]; then
     ranks 2 --stats=json crowded.u64 -o out.u64 2>stats || true
     ok_json 'a rank has 2.2 times its part in memory, and little more' \
         "all(r['memory_bytes'] <= 2.2 * 80_000_000 / 2 + 2**26 for r in s['ranks'])" stats
+    ranks 2 --parallel=1 --stats=json plenty.f64 -o out.f64 2>stats || true
+    ok_json 'ranks that sort together have little more than their part in memory' \
+        "all(r['memory_bytes'] <= 1.25 * 80_000_000 / 2 + 2**25 for r in s['ranks']) and
+        sum(r['sent_bytes'] for r in s['ranks']) == sum(r['received_bytes'] for r in s['ranks']) > 20_000_000" stats
 fi
 
 # ---- errors --------------------------------------------------------------------------------------
@@ -497,6 +506,9 @@ cat broken.f64.zst >open &
 ok_undone 'a frame of a pipe is broken' 0:MPI_Finalize:1:fail --parallel=2 --trace=trace.json --type=f64 <&9
 exec 9<&-
 ok_says 'no thread reads or decodes after that' '^(gpusort )+$' -- tr '\n' ' ' <threads
+for call in 3:fail 43:fail 44:kill; do
+    ok_undone "ranks sort together, reading: ${call/:/, }" "1:process_vm_readv:$call" plenty.f64
+done
 ok_undone 'a rank is killed while the ranks map the output' 1:MPI_Isend:2:kill --parallel=2 large.f64
 mpi_faults=$preload preload+=:$fault_library
 export FAULT_NAMED=yes # mpirun hands it on to ranks of its own host
