@@ -29,15 +29,12 @@ if grep -q SIMT_DEVICES "$bench"; then
     ok_fails_with 'a device that there is not' 2 'no device 3: 3 found' -- "$bench" --devices=0,3 --sizes=10 --runs=1
 fi
 cpu=$(dirname "$bench")/../bench/bench_cpu
-if [ -x "$cpu" ]; then
+if possible 'the sorts of the CPU' "no $cpu (make bench)" [ -x "$cpu" ]; then
     ok 'the sorts of the CPU sort every type' "$cpu" --types=all --shapes=uniform,zipf --sizes=1,3000 "${quick[@]}"
     ok 'measure_cpu.sh times the CPU, and NumPy beside it' env \
         BUILD="$(realpath "$(dirname "$bench")/..")" ROWS="$PWD/measured" SIZES=1,1000 PYTHON="$numpy" \
         bash "$tests_dir/../scripts/measure_cpu.sh" sizes
     ok_says 'with rows of both' '"u64[+]u64",.*"path":"numpy"' -- cat "measured/cpu_sizes_$(nproc).json"
-else
-    skip 'the sorts of the CPU' "no $cpu (make bench)"
-    skip 'measure_cpu.sh' "no $cpu (make bench)"
 fi
 
 # Reads the rows with another JSON parser, and counts the cases and the rows of each path.
@@ -71,13 +68,11 @@ ok 'a seed draws the same counts again, in their range, and another seed others'
     { count[NR] = $1; bad += $1 < 100 || $1 > 900 }
     END { for (i = 1; i <= 3; i++) bad += count[i] != count[i + 3] || count[i] == count[i + 6]
           exit bad > 0 || NR != 9 }' drawn
-if grep -q ' cub-radix ' sorters; then
+if possible 'the sorts of CUB sort every type' 'built without CUB' grep -q ' cub-radix ' sorters; then
     ok_says 'the worst case is named' '^worst: f64 uniform [0-9]+, [0-9.]+ of the best' -- \
         "$bench" --sizes=random:2:1:1000:5000 --paths=radix,cub-radix "${quick[@]}"
     ok 'the sorts of CUB sort every type' "$bench" --types=all --shapes=seeds --sizes=1000,100003 \
         "${quick[@]}" --paths=radix,cub-radix,cub-merge
-else
-    skip 'the sorts of CUB sort every type' 'built without CUB'
 fi
 
 # The table of auto, made from rows that are written by hand.
@@ -106,11 +101,9 @@ row f64 8 uniform 1000 merge false 256 0.020 | sed 's/"sorted":true/"sorted":fal
 ok_fails_with 'auto_table.py does not choose from wrong outputs' 1 'wrong' -- \
     "$numpy" "$tests_dir/../scripts/auto_table.py" wrong.json
 
-if command -v gnuplot >/dev/null; then
+if possible 'plot_bench.sh draws' 'no gnuplot' command -v gnuplot; then
     ok 'plot_bench.sh draws rates over sizes' bash "$tests_dir/../scripts/plot_bench.sh" hand.json f64 sizes.svg
     ok_says 'with a line for each path and peer' '>cub-radix<' -- cat sizes.svg
-else
-    skip 'plot_bench.sh draws' 'no gnuplot'
 fi
 
 for option in --types=f63 --shapes=cube --sizes=1.5 --sizes=random:0:1 --sizes=random:3 --runs=0 --batch=0 --least-ms=x --paths=quick; do

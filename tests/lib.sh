@@ -60,6 +60,9 @@ end_server() {
 # A python3 that comes first in the PATH may be a script, which takes ten times as long to start.
 [ ! -x /usr/bin/python3 ] || python3() { /usr/bin/python3 "$@"; }
 
+# on_terminal [--stdin|--stderr] COMMAND...: runs COMMAND with its output, or that stream, on a terminal, and prints it.
+on_terminal() { python3 "$tests_dir/on_terminal.py" "$@"; }
+
 # full_or_small FULL SMALL: prints the one for the size of this test.
 full_or_small() { if [ "$test_size" = small ]; then echo "$2"; else echo "$1"; fi; }
 
@@ -83,6 +86,9 @@ skip() {
     claims=$((claims + 1))
     echo "ok $claims - $1 # SKIP $2"
 }
+
+# possible NAME REASON COMMAND...: returns true if COMMAND succeeds. If not, NAME is skipped for that REASON.
+possible() { "${@:3}" >/dev/null 2>&1 || { skip "$1" "$2" && false; }; }
 
 # skip_all REASON: skips the whole test and ends it.
 skip_all() {
@@ -194,6 +200,9 @@ ok_writes() {
     ok_file "$1" got "$2" -- gpusort "${@:4}" -o got
 }
 
+# unpacked ARGUMENT...: gpusort writes got.zst, of which zstd(1) prints the content.
+unpacked() { gpusort "$@" -o got.zst && zstd -qdc got.zst; }
+
 # ok_prints NAME EXPECTED -- COMMAND...: COMMAND succeeds, prints exactly EXPECTED (printf %b
 # escapes) on standard output and nothing on standard error.
 ok_prints() {
@@ -286,6 +295,17 @@ refused() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
+# refuses NAME REGEX -- ARGUMENT...: the same of `gpusort ARGUMENT... -o $target`.
+refuses() { refused "$1" "$2" -- gpusort "${@:4}" -o "$target"; }
+
+# kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and inode.
+kept() {
+    local before
+    before=$(stat -c '%i %y %z' "$3" && cksum "$3")
+    refused "$1" "$2" "${@:4}"
+    ok "$1: the file stays" [ "$before" = "$(stat -c '%i %y %z' "$3" && cksum "$3")" ]
+}
+
 # ---- properties of the machine and the program ---------------------------------------------------
 
 # A sanitizer takes memory and stack of its own.
@@ -302,6 +322,9 @@ elif [[ $fault_library == *[[:blank:]]* ]]; then # LD_PRELOAD needs a name witho
     cp "$fault_library" "$work"
     fault_library=$work/fault_library.so
 fi
+has_faults() { [ -n "$fault_library" ]; }
+# can_mount DIRECTORY: returns true if a file system in memory can be mounted there, in a name space of its own.
+can_mount() { unshare --map-root-user --mount mount -t tmpfs none "$1"; }
 # As cli/main.c sets it, which is too late for an OpenMP library that is not linked into the program.
 export GOMP_SPINCOUNT=1000
 

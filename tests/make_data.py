@@ -283,21 +283,15 @@ def npy(header, data, magic=b"\x93NUMPY\x01\x00"):
 
 
 def command_npy(directory):
-    def save(name, content):
-        with open(os.path.join(directory, name + ".npy"), "wb") as file:
-            file.write(content)
-
     eight = np.arange(8, 0, -1, dtype="<f8")
-    data = eight.tobytes()
-    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s,), }\n"
     for version in (1, 2, 3):
         with open(os.path.join(directory, "version%d.npy" % version), "wb") as file:
             np.lib.format.write_array(file, eight, version=(version, 0))
     np.save(os.path.join(directory, "big_endian.npy"), eight.astype(">f8"))
-    np.save(os.path.join(directory, "u32.npy"), eight.astype("<u4"))
     np.save(os.path.join(directory, "empty.npy"), eight[:0])
-    save("sorted", npy(header % 8, np.sort(eight).tobytes()))
-    save("fewer_bytes", npy(header % 8, data[:-8]))
+    np.save(os.path.join(directory, "sorted.npy"), np.sort(eight))
+    with open(os.path.join(directory, "fewer_bytes.npy"), "wb") as file:
+        file.write(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (8,), }\n", eight[:-1].tobytes()))
 
 
 # Dtypes as programs write them in a header. The result of numpy.dtype() determines what is expected.

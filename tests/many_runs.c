@@ -101,17 +101,8 @@ static void open_files(const struct request *request)
     move_file(open(request->names[2].data, flags, 0600), STDERR_FILENO);
 }
 
-/* Sets the streams to the state that they have in a new process. */
-static void flush_streams(void)
-{
-    __fpurge(stdin);
-    clearerr(stdin);
-    fflush(stdout);
-    clearerr(stdout);
-    clearerr(stderr);
-}
-
-/* Calls main with pointers of its own to the words, as the option parser may exchange them. */
+/* Calls main with pointers of its own to the words, as the option parser may exchange them. Then
+ * the streams have the state that they have in a new process. */
 static int run_request(const struct request *request)
 {
     char *words[WORDS_MAX + 1];
@@ -120,7 +111,11 @@ static int run_request(const struct request *request)
     words[request->word_count] = NULL;
     open_files(request);
     const int status = gpusort_main(request->word_count, words);
-    flush_streams();
+    __fpurge(stdin);
+    clearerr(stdin);
+    fflush(stdout);
+    clearerr(stdout);
+    clearerr(stderr);
     return status;
 }
 

@@ -22,7 +22,7 @@ for_the_stand_in=(argsort cli completions device devices external faults input p
 for_aarch64=(types text)
 for_any_device=(fuzz sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines)
 # These take longest, and start first, in this order, so that no processor is idle at the end: the first ones wait most.
-longest=(limits mpi hosts devices-simt stats-simt radix_matrix launcher stats faults faults-simt sort_alike-simt
+longest=(limits mpi hosts devices-simt stats-simt radix_matrix stats faults faults-simt sort_alike-simt
     fuzz-simt external style zstd in_place pipes-simt raw_content unit_cpu_sort top-simt text_device-simt fuzz output
     merge soak-simt argsort proof output_safety top external-simt input install messages sort_cases_numbers-simt
     argsort-simt lines_matrix unit_cpu_stream sort_alike portable_cpu text-aarch64 check_sorted proof-simt soak

@@ -31,17 +31,13 @@ ok_prints 'the manual page has every type, format, codec and device' '' -- bash 
     '"$0" --list | sed -nE "s/^  ([^ ]+).*/\1/p" | while read -r word; do
         grep -qw -e "$word" man/gpusort.1 || echo "$word"
     done' "$GPUSORT"
-ok_prints 'links between the pages lead to files' '' -- bash -c 'for page in *.md docs/*.md; do
-        grep -oE "\]\([^):#]+[)#]" "$page" | sed "s/^](//; s/.$//" | while read -r file; do
-            [ -e "$(dirname "$page")/$file" ] || echo "$page: $file"
-        done
-    done'
 # The anchor of a heading: in small letters, with hyphens for blanks, without punctuation.
-ok_prints 'links between the pages lead to headings' '' -- bash -c 'for page in *.md docs/*.md; do
-        grep -oE "\]\([^):#]*#[^)]+\)" "$page" | sed "s/^](//; s/.$//" | while IFS="#" read -r file anchor; do
+ok_prints 'links between the pages lead to files and headings' '' -- bash -c 'for page in *.md docs/*.md; do
+        grep -oE "\]\([^): ]+\)" "$page" | sed "s/^](//; s/.$//" | while IFS="#" read -r file anchor; do
             target=$page
             [ -z "$file" ] || target=$(dirname "$page")/$file
-            sed -nE "s/^#+ //p" "$target" | tr A-Z a-z | sed -E "s/[^a-z0-9 _-]//g; s/ /-/g" |
+            [ -e "$target" ] || echo "$page: $file"
+            [ -z "$anchor" ] || sed -nE "s/^#+ //p" "$target" | tr A-Z a-z | sed -E "s/[^a-z0-9 _-]//g; s/ /-/g" |
                 grep -qxF -e "$anchor" || echo "$page: #$anchor"
         done
     done'

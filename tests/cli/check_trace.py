@@ -10,10 +10,6 @@ import json
 import sys
 
 
-def rows_by_name(events):
-    return {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
-
-
 def nesting_problems(name, spans):
     # Nanoseconds, so that a span that begins at the end of another is compared exactly.
     open_ends = []
@@ -31,7 +27,7 @@ def problems(trace, wanted):
     events = trace["traceEvents"]
     if trace["otherData"]["lost_spans"]:
         yield f"{trace['otherData']['lost_spans']} spans are lost"
-    names = rows_by_name(events)
+    names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     spans, lane_bytes = {}, {}
     for event in events:
         if event["ph"] == "M":

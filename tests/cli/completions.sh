@@ -5,12 +5,10 @@
 . "$(dirname "$0")/../lib.sh"
 stored=$tests_dir/../completions
 ok 'completions are made' bash "$stored/make_completions.sh" "$GPUSORT" made
-if "$GPUSORT" --list | grep -q '^  gpu '; then
+if possible 'the completions that are stored' 'this build has no GPU backend' grep -q '^  gpu ' <(gpusort --list); then
     for file in gpusort.bash _gpusort gpusort.fish; do
         ok_same_bytes "completions/$file is what 'make completions' makes" made/$file "$stored/$file"
     done
-else
-    skip 'the completions that are stored' 'this build has no GPU backend'
 fi
 
 # The long options are taken from --usage; the completions are made from --help.
@@ -69,17 +67,13 @@ ok_output 'fish: each long option, and no other' options -- \
 types=$(paste -sd' ' types)
 ok_says 'zsh: the types' "^    '--type=.*:TYPE:\\($types\\)' " -- cat made/_gpusort
 ok_says 'fish: the types' "-l type -r -f -a '$types' -d " -- cat made/gpusort.fish
-if command -v zsh >/dev/null; then
+if possible 'zsh reads it' 'no zsh' command -v zsh; then
     ok 'zsh reads it' zsh -n made/_gpusort
-else
-    skip 'zsh reads it' 'no zsh'
 fi
-if command -v fish >/dev/null; then
+if possible 'fish offers them' 'no fish' command -v fish; then
     fish_offers() { HOME=$work fish --no-config -c 'source made/gpusort.fish; complete -C $argv' "$1" | cut -f1; }
     ok_output 'fish: long options' <(grep '^--t' options) -- bash -c sort < <(fish_offers 'gpusort --t')
     ok_output 'fish: words' <(printf -- '--type=u%s\n' 16 32 64 8) -- bash -c sort < <(fish_offers 'gpusort --type=u')
-else
-    skip 'fish offers them' 'no fish'
 fi
 
 done_testing

@@ -28,7 +28,8 @@ ok_says 'make builds an object' '^  CC   core/threads\.c$' -- "${build[@]}"
 ok 'it prints a short line for each command' bash -c '! grep -E -- " -[co] " "$0"' "$work/log/said"
 ok 'the second make has nothing to build' bash -c '"$@" V=1 >made && ! grep -- "-c -o" made' bash "${build[@]}"
 # glibc before 2.33 has no sys/platform/x86.h.
-if [ -f /usr/include/x86_64-linux-gnu/sys/platform/x86.h ]; then
+if possible 'with the headers of an older glibc it builds' 'no sys/platform/x86.h to hide' \
+    [ -f /usr/include/x86_64-linux-gnu/sys/platform/x86.h ]; then
     cp -rs /usr/include/x86_64-linux-gnu older
     rm -r older/sys/platform
     printf '#include "core/vector_units.h"\nint main(void) { return 2 * has_vector_units() + has_avx2(); }\n' >units.c
@@ -39,8 +40,6 @@ if [ -f /usr/include/x86_64-linux-gnu/sys/platform/x86.h ]; then
         -isystem "$(gcc -print-file-name=include)" -isystem /usr/include -o units units.c core/vector_units.c
     ok_prints 'and it finds the same units' "$units\n" -- bash -c './units && echo 0 || echo $?'
     rm -r older units*
-else
-    skip 'with the headers of an older glibc it builds' 'no sys/platform/x86.h to hide'
 fi
 for object in core/threads.c.o tests/faults/flips.c.o core/backends.cpu.o; do
     ok "flags that change build $object anew" bash -c 'make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 "$1" &&
@@ -80,13 +79,11 @@ ok_prints 'what make install installs' \
 ./usr/share/man/man1/gpusort.1
 ./usr/share/zsh/site-functions/_gpusort
 ' -- bash -c 'cd "$0" && find . -type f ! -name mpi.so | sort' "$work/new root"
-if [ -f build/mpi.so ]; then
+if possible 'the plugin is installed where the program looks for it' 'no mpicc' [ -f build/mpi.so ]; then
     ok 'the plugin is installed where the program looks for it' \
         test -f "$work/new root/usr/bin/../libexec/gpusort/mpi.so"
     ok_fails_with 'and is not where it does not look' 2 '^libexecdir must be libexec or lib beside bindir' -- \
         make CUDA=0 install DESTDIR="$work/elsewhere" prefix=/usr libexecdir=/opt/libexec
-else
-    skip 'the plugin is installed where the program looks for it' 'no mpicc'
 fi
 ok_prints 'make MPI=0 leaves the plugin out' '' -- bash -c 'make -nB CUDA=0 MPI=0 all install | grep "mpi\.so" || true'
 ok_prints 'modes of what make install installs' '644\n755\n' -- \
@@ -98,16 +95,15 @@ ok_prints 'a tilde in prefix is the home folder' '' -- \
     bash -c 'make -n CUDA=0 install uninstall "prefix=~/.local" "DESTDIR=~/root" | grep -F "~" || true'
 ok 'make uninstall' make CUDA=0 uninstall DESTDIR="$work/new root" prefix=/usr
 ok_prints 'make uninstall leaves no file' '' -- find "$work/new root" -type f
-ok 'make uninstall leaves the file of another program' test -f "$work/new"
-ok 'make uninstall leaves no folder of documents' test ! -e "$work/new root/usr/share/doc/gpusort"
+ok 'make uninstall leaves the file of another program, and no folder of documents' \
+    test -f "$work/new" -a ! -e "$work/new root/usr/share/doc/gpusort"
 ok 'make install-strip' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 install-strip DESTDIR="$work/stripped" prefix=/usr
 ok_prints 'what it installs has no symbols' '' -- \
     bash -c 'find "$0" -type f -perm 755 -exec nm {} \; 2>/dev/null' "$work/stripped"
-ok 'make install into the build folder' make CUDA=0 install DESTDIR="$PWD/build/stage"
-ok 'make works after that' make -n CUDA=0 clean
-rm -r build/stage
+ok 'make install into the build folder, and make works after that' \
+    bash -c 'make CUDA=0 install DESTDIR="$PWD/build/stage" && make -n CUDA=0 clean && rm -r build/stage'
 
-if command -v dpkg-deb >/dev/null; then
+if possible 'make deb' 'no dpkg-deb' command -v dpkg-deb; then
     ok_fails_with 'make deb that fails' 2 'nosuchstrip' -- make CUDA=0 STRIP=nosuchstrip deb
     ok 'it leaves nothing' test ! -e build/deb
     # The program of a cross compiler for riscv64, as its header says, that is linked statically.
@@ -124,12 +120,10 @@ if command -v dpkg-deb >/dev/null; then
     mv native build/gpusort
     rm -rf bin gpusort_*_riscv64.deb
     ok 'make deb' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 deb
-    if command -v lintian >/dev/null; then
+    if possible 'lintian finds nothing in the package' 'no lintian' command -v lintian; then
         ok_prints 'lintian finds nothing in the package' '' -- bash -c 'lintian --allow-root gpusort_*.deb 2>/dev/null'
-    else
-        skip 'lintian finds nothing in the package' 'no lintian'
     fi
-    if [ "$(id -u)" -eq 0 ]; then
+    if possible 'the package installs' 'only root has dpkg install' [ "$(id -u)" -eq 0 ]; then
         mkdir -p "$work"/dpkg/{info,updates} "$work/packaged"
         touch "$work"/dpkg/{status,available}
         database=(--admindir="$work/dpkg" --instdir="$work/packaged" --log=/dev/null)
@@ -150,11 +144,7 @@ if command -v dpkg-deb >/dev/null; then
         ok_prints 'the packaged program sorts' '1\n2\n' -- "$work/packaged/usr/bin/gpusort" <<<$'2\n1'
         ok 'the package is removed' dpkg "${database[@]}" -r gpusort
         ok_prints 'and leaves no file' '' -- find "$work/packaged" ! -type d
-    else
-        skip 'the package installs' 'only root has dpkg install'
     fi
-else
-    skip 'make deb' 'no dpkg-deb'
 fi
 
 # A machine with a GPU, and a pip that records its arguments.
@@ -182,14 +172,13 @@ ok_fails_with 'mutation_check.sh refuses a folder that has other files' 2 'tree/
     bash -c 'cd mine && ../scripts/mutation_check.sh --dir .'
 ok_fails_with 'quickstart.sh refuses a count that is no number' 2 'not a number: abc$' -- scripts/quickstart.sh abc
 
-ok 'make clean' make CUDA=0 clean
-ok 'make clean leaves no build' test ! -e build
+ok 'make clean leaves no build' bash -c 'make CUDA=0 clean && [ ! -e build ]'
 ok_fails_with 'make dist of neither a checkout nor an archive' 2 'neither a git checkout nor' -- make dist
 ok 'make distclean' make CUDA=0 distclean
 ok_prints 'make distclean leaves no program, and no package' '' -- find . -maxdepth 1 -name 'gpusort*'
 cd ..
 
-if git -C "$root" rev-parse -q --verify HEAD >/dev/null 2>&1; then
+if possible 'make dist' 'not a git checkout with a commit' git -C "$root" rev-parse -q --verify HEAD; then
     git clone -q "$root" clone
     ok 'make dist' make -C clone dist
     tar -xzf clone/gpusort-*.tar.gz
@@ -202,8 +191,6 @@ if git -C "$root" rev-parse -q --verify HEAD >/dev/null 2>&1; then
     touch "${unpacked[0]}/a file of a user"
     ok 'make dist in the unpacked archive' make -C "${unpacked[0]}" dist
     ok_same_bytes 'it makes the same archive' "${unpacked[0]}"/gpusort-*.tar.gz clone/gpusort-*.tar.gz
-else
-    skip 'make dist' 'not a git checkout with a commit'
 fi
 
 done_testing

@@ -21,10 +21,15 @@ sort -n data.txt >lines.sorted
 # The members of the object that the manual page lists.
 sed -n '/^\.Sh STATISTICS/,/^\.Sh ENV/s/^\.It Li \([a-zA-Z_.]*\)$/\1/p' "$tests_dir/../man/gpusort.1" >documented
 
-# ok_stats NAME CONDITION WALL_SECONDS FILE: FILE is one line of JSON, and CONDITION, a Python
-# expression with the object as `s`, is true.
-ok_stats() {
-    "$python" - "$2" "$3" "$4" >"$work/log/problems" 2>&1 <<'PYTHON' || true
+# stats NAME CONDITION -- ARGUMENT...: `gpusort ARGUMENT... --stats=json` prints nothing except one line of JSON, which
+# has its exit status, and CONDITION, a Python expression with the object as `s`, is true.
+stats() {
+    local name=$1 condition=$2 start status=0
+    shift 3
+    start=$(date +%s%N)
+    gpusort "$@" --stats=json >"$work/log/stdout" 2>"$work/log/stats" || status=$?
+    "$python" - "$condition and s['status'] == $status" "$((($(date +%s%N) - start) / 1000000 + 1))e-3" \
+        "$work/log/stats" >"$work/log/problems" 2>&1 <<'PYTHON' || true
 import json, os, sys
 condition, wall, path = sys.argv[1:]
 data = open(path, "rb").read()
@@ -56,18 +61,7 @@ if "model" in s and s["model"]["measured_seconds"] != stages["total"]["seconds"]
 if not 0 < s["memory"]["host_bytes"] < 2**40:
     print("no peak of memory")
 PYTHON
-    pass_unless_said "$1" "$work/log/problems"
-}
-
-# stats NAME CONDITION -- ARGUMENT...: `gpusort --stats=json ARGUMENT...` prints nothing except its
-# statistics, which contain its exit status.
-stats() {
-    local name=$1 condition=$2 start status=0
-    shift 3
-    start=$(date +%s%N)
-    gpusort --stats=json "$@" >"$work/log/stdout" 2>"$work/log/stats" || status=$?
-    ok_stats "$name" "$condition and s['status'] == $status" "$((($(date +%s%N) - start) / 1000000 + 1))e-3" \
-        "$work/log/stats"
+    pass_unless_said "$name" "$work/log/problems"
 }
 
 bytes=$((numbers * 8))
@@ -81,7 +75,6 @@ ok_same_bytes 'with --stats it sorts' out data.sorted
 stats '--stats=json: lines' "s['data']['lines'] == $lines and
     s['stages']['read']['bytes'] == s['stages']['write']['bytes'] == os.path.getsize('data.txt')" \
     -- -n data.txt -o out
-ok_same_bytes 'with --stats it sorts lines' out lines.sorted
 stats '--stats=json: what is read to verify is no input' "s['stages']['verify']['seconds'] > 0 and
     s['stages']['read']['bytes'] == os.path.getsize('data.txt')" -- --verify -n data.txt -o out
 stats '--stats=json: what is compressed is counted as the file holds it' \
@@ -94,13 +87,11 @@ stats '--stats=json: parts that are stored' "s['runs']['count'] > 2 and s['runs'
 ok_same_bytes 'with --stats it sorts in parts' out data.sorted
 stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((2 * lines))" -- \
     -nm lines.sorted lines.sorted -o out
-stats '--stats=json: nothing at all' "s['data']['numbers'] == 0" -- --format=raw --type=u8 /dev/null
-stats '--stats=json with -q' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
+stats '--stats=json with -q, of nothing at all' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
 
 # Settings of OpenMP that are not valid are ignored without a message of its library, if that is linked statically.
-if ldd "$GPUSORT" 2>/dev/null | grep -q libgomp; then
-    skip 'settings of OpenMP that are not valid' 'the library reads them before the program starts'
-else
+if possible 'settings of OpenMP that are not valid' 'the library reads them before the program starts' \
+    eval '! ldd "$GPUSORT" | grep -q libgomp'; then
     for setting in OMP_NUM_THREADS= OMP_NUM_THREADS=x OMP_NUM_THREADS=0 OMP_NUM_THREADS=2k 'OMP_NUM_THREADS=2,' \
         OMP_STACKSIZE=x OMP_STACKSIZE= OMP_STACKSIZE=99999999999999999999 OMP_THREAD_LIMIT=; do
         ok_prints "$setting has no effect and no message" '1\n2\n' -- env "$setting" "$GPUSORT" -n <(printf '2\n1\n')
@@ -152,8 +143,7 @@ export message=
 fails '--stats=json: no such file' "'stages' not in s" -- missing
 fails '--stats=json: no such directory' 'True' -- data.f64 -o missing/out
 cp data.f64 place.f64
-gpusort --stats=json --in-place place.f64 2>said
-ok_stats '--stats=json: in place' "s['output']['method'] == 'in place'" 60 said
+stats '--stats=json: in place' "s['output']['method'] == 'in place'" -- --in-place place.f64
 printf '1\nx"\\\t\303\251y\n' >words
 fails '--stats=json: a word' "s['input']['file'] == 'words' and 'data' not in s and
     s['stages']['plan']['seconds'] > 0 and 'total' not in s['stages']" -- words
@@ -166,16 +156,14 @@ for words in '-k 0' '-nh' '-S x' '--parallel=0' '-t ab' '--type=f128' '-c a b' '
     # shellcheck disable=SC2086 # several words
     fails "--stats=json: $words" 'True' -- $words data.f64
 done
-if gpusort --top=x data.f64 --stats=json 2>said; then echo 'no error' >>said; fi
-ok_stats '--stats=json after what is wrong' "s['error'].startswith('invalid number of items')" 0 said
-if gpusort --stats=json data.f64 2>said >/dev/full; then echo 'no error' >>said; fi
-ok_stats '--stats=json: a full disk' "'No space left' in s['error'] and s['path']['name']" 0 said
-if gpusort --stats=json --trace=/dev/full data.f64 -o out 2>said; then echo 'no error' >>said; fi
-ok_stats '--stats=json: a trace that cannot be written' "s['data']['numbers'] == $numbers and s['error']" 0 said
-if gpusort --stats=json "missing
-$odd" 2>said; then echo 'no error' >>said; fi
-ok_stats '--stats=json: a missing file of odd bytes' \
-    "s['error'].startswith('missing\\na \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd')" 0 said
+stats '--stats=json before what is wrong' "s['error'].startswith('invalid number of items')" -- \
+    --stats=json --top=x data.f64
+stats '--stats=json: a full disk' "'No space left' in s['error'] and s['path']['name']" -- data.f64 -o /dev/full
+stats '--stats=json: a trace that cannot be written' "s['data']['numbers'] == $numbers and s['error']" -- \
+    --trace=/dev/full data.f64 -o out
+stats '--stats=json: a missing file of odd bytes' \
+    "s['error'].startswith('missing\\na \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd')" -- "missing
+$odd"
 ok_prints '--stats=json with what sorts nothing prints no object' '' -- \
     bash -c '"$0" --stats=json --list 2>&1 >/dev/null && "$0" --stats=json --explain data.f64 2>&1 >/dev/null' "$GPUSORT"
 ok_prints 'all that the manual page lists is there' '' -- \
@@ -230,7 +218,7 @@ traced 'a check' "read=$text_bytes lanes=read,stage" -- -nc lines.sorted
 traced 'text made of numbers, by many threads' "read=$bytes" -- \
     --device=cpu --parallel=16 --output-format=text data.f64 -o out
 traced 'numbers made of text' "read=$text_bytes parse=$text_bytes" -- --device=cpu --type=f64 data.txt -o out
-if [ -n "$is_gpu" ]; then
+if possible 'the GPU in a trace' 'no GPU' [ -n "$is_gpu" ]; then
     traced 'numbers on the GPU' "read=$bytes write=$bytes upload=$bytes kernel=$bytes download=$bytes" -- \
         --device=gpu data.f64 -o out
     ok_same_bytes 'with --trace the GPU sorts' out data.sorted
@@ -241,8 +229,6 @@ if [ -n "$is_gpu" ]; then
         --device=gpu --device-memory=$((bytes / 2))b data.f64 -o out
     ok_prints 'are the work of one engine' '1\n' -- grep -c '"cat":"start"' trace
     stats 'the memory of the GPU' "s['memory']['device_bytes'] >= 2 * $bytes" -- --device=gpu -a radix data.f64 -o out
-else
-    skip 'the GPU in a trace' 'no GPU'
 fi
 
 rm -f trace
@@ -256,26 +242,25 @@ echo 'an old trace, and a long one' >trace
 traced 'an old one is replaced' '' -- data.txt -n -o out
 ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.txt >/dev/null && [ ! -e none ]' "$GPUSORT"
 
-refused 'a directory' '^gpusort: --trace=\.: Is a directory$' -- gpusort --trace=. data.f64 -o "$target"
-refused 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
-    gpusort --trace=./data.f64 data.sorted data.f64 --type=f64 -o "$target"
+refuses 'a directory' '^gpusort: --trace=\.: Is a directory$' -- --trace=. data.f64
+refuses 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
+    --trace=./data.f64 data.sorted data.f64 --type=f64
 refused 'standard input' 'this is an input$' -- bash -c '"$0" --trace=data.txt -o "$1" <data.txt' "$GPUSORT" "$target"
-refused 'the output' 'this is the output$' -- gpusort --trace="$target" data.f64 -o "$target"
+refuses 'the output' 'this is the output$' -- --trace="$target" data.f64
 ln -sf "$target" link
-refused 'the output by another name' 'this is the output$' -- gpusort --trace=link data.f64 -o "$target"
-rm -f new
-ok_fails_with 'an output that is not there yet' 2 'this is the output$' -- gpusort --trace=./new data.f64 -o new
-ok 'is not there then either' test ! -e new
+refuses 'the output by another name' 'this is the output$' -- --trace=link data.f64
 ln -s new leads_to_new
-ok_fails_with 'one that a link leads to' 2 'this is the output$' -- gpusort --trace=leads_to_new data.f64 -o new
-ok 'is not there either, but the link is' test ! -e new -a -L leads_to_new
+for name in ./new leads_to_new; do
+    ok_fails_with "an output that is not there yet: $name" 2 'this is the output$' -- \
+        gpusort --trace=$name data.f64 -o new
+done
+ok 'is not there then either, but the link is' test ! -e new -a -L leads_to_new
 printf 'data.txt\0' >list
-refused 'the list of inputs' 'this is the list of inputs$' -- gpusort --trace=list --files0-from=list -o "$target"
+refuses 'the list of inputs' 'this is the list of inputs$' -- --trace=list --files0-from=list
 ok 'nothing of these was changed' bash -c 'cmp <(printf "data.txt\0") list &&
     [ "$(stat -c %s data.f64)" -eq "$1" ] && [ "$(wc -l <data.txt)" -eq "$2" ]' - "$bytes" "$lines"
 for format in text json; do
     rm -f out
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     ok_prints "--stats=$format that cannot be written: the output is, and the status is 2" '2\n' -- \
         bash -c '"$0" --stats='"$format"' data.f64 -o out 2>/dev/full; echo $?; test -s out' "$GPUSORT"
 done
@@ -306,28 +291,27 @@ slow() {
 }
 export -f await slow
 export GPUSORT cr=$'\r'
-on_terminal=("$python" "$tests_dir/on_terminal.py" --stderr)
 
 # These jobs run at the same time, as they only wait.
-"${on_terminal[@]}" bash -c 'slow shown 1 -o shown.out' >shown &
-"${on_terminal[@]}" bash -c 'slow "" 1 -q -o quiet.out' >quiet &
-"${on_terminal[@]}" bash -c 'slow "" 1 --no-progress -o no_progress.out' >no_progress &
-"${on_terminal[@]}" bash -c 'slow "" 1 --stats=json -o json.out' >json &
-"${on_terminal[@]}" bash -c 'slow failed x -o failed.out' >failed || true &
-"${on_terminal[@]}" bash -c 'slow verbose 1 -v -o verbose.out' >verbose &
-"${on_terminal[@]}" bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 60 2>/dev/null) &
+on_terminal --stderr bash -c 'slow shown 1 -o shown.out' >shown &
+on_terminal --stderr bash -c 'slow "" 1 -q -o quiet.out' >quiet &
+on_terminal --stderr bash -c 'slow "" 1 --no-progress -o no_progress.out' >no_progress &
+on_terminal --stderr bash -c 'slow "" 1 --stats=json -o json.out' >json &
+on_terminal --stderr bash -c 'slow failed x -o failed.out' >failed || true &
+on_terminal --stderr bash -c 'slow verbose 1 -v -o verbose.out' >verbose &
+on_terminal --stderr bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 60 2>/dev/null) &
     await killed
     cat /proc/$!/task/*/comm >killed.threads
     kill $! && wait $! 2>/dev/null
     echo $? >killed.status' >killed &
-"${on_terminal[@]}" bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
-"${on_terminal[@]}" bash -c 'stty cols 80 <&2
+on_terminal --stderr bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
+on_terminal --stderr bash -c 'stty cols 80 <&2
     { printf "2\n" && await narrowed && stty cols 9 <&2 && await narrowed "${cr}gpusort:$cr"; } | "$GPUSORT" -o /dev/null' >narrowed &
-"${on_terminal[@]}" bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
-"${on_terminal[@]}" --stdin "$GPUSORT" -o /dev/null >typed &
-"$python" "$tests_dir/on_terminal.py" bash -c '{ printf "8K\t./b\n" && await beside && printf "4K\t./a\n"; } |
+on_terminal --stderr bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
+on_terminal --stderr --stdin "$GPUSORT" -o /dev/null >typed &
+on_terminal bash -c '{ printf "8K\t./b\n" && await beside && printf "4K\t./a\n"; } |
     "$GPUSORT" -h 2>&1' >beside &
-"$python" "$tests_dir/on_terminal.py" bash -c '{ { printf "8K\t./b\n" && await piped_beside && printf "4K\t./a\n"; } |
+on_terminal bash -c '{ { printf "8K\t./b\n" && await piped_beside && printf "4K\t./a\n"; } |
     "$GPUSORT" -h 2>&3 | cat; } 3>&1' >piped_beside &
 slow '' 1 >not_asked 2>&1 &
 slow asked 1 --progress >asked 2>&1 &
@@ -337,9 +321,9 @@ slow '' 1 --progress -q >asked_quiet 2>&1 &
 { head -c 8000000 /dev/zero; await piped; } |
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 wait
-"${on_terminal[@]}" "$GPUSORT" data.f64 -o out >fast
-"${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
-if [ -n "$fault_library" ]; then
+on_terminal --stderr "$GPUSORT" data.f64 -o out >fast
+on_terminal --stderr "$GPUSORT" --progress data.txt -n -o out >fast_asked
+if possible 'the time left while numbers are read' 'no calls fail in this build' has_faults; then
     # Before the writing begins, the time that compression takes is not known.
     head -c 20000000 /dev/zero >large.u64
     for zstd in --no-zstd --zstd; do
@@ -349,8 +333,6 @@ if [ -n "$fault_library" ]; then
     rm large.u64 out
     ok 'the time left is shown while numbers are read' grep -Eq '^gpusort: read .* [0-9]+ s left$' while--no-zstd
     ok 'but not if they will be compressed' grep -Eq '^gpusort: read [0-9]+%, [0-9.]+ GB/s$' while--zstd
-else
-    skip 'the time left while numbers are read' 'no calls fail in this build'
 fi
 
 # The line on a terminal begins with a carriage return, and is erased with one.

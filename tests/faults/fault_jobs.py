@@ -113,11 +113,9 @@ def number_jobs():
               {"place/out": npy(small)}, npy(sorted(small)), is_in_place=True, functions=PARTS)
     yield Job("raw numbers, --verify", [*raw_numbers, "--verify", "in"], {"in": raw(small)},
               raw(sorted(small)), functions=("fdatasync", "posix_fadvise", "lseek", "fcntl", "fstat", "read", "pread"))
-    yield Job("raw numbers to a new file", [*raw_numbers, "in"], {"in": raw(small)},
-              raw(sorted(small)), is_new=True, functions=OUTPUT)
-    for is_new in False, True:
-        yield Job(f"raw numbers by a temporary with a name, to {'a new' if is_new else 'an old'} file",
-                  [*raw_numbers, "in"], {"in": raw(small)}, raw(sorted(small)), is_named=True,
+    for is_named, is_new in (False, True), (True, False), (True, True):
+        yield Job(f"raw numbers{' by a temporary with a name,' if is_named else ''} to {'a new' if is_new else 'an old'} file",
+                  [*raw_numbers, "in"], {"in": raw(small)}, raw(sorted(small)), is_named=is_named,
                   is_new=is_new, functions=OUTPUT)
     yield Job("raw numbers from a pipe into a pipe", raw_numbers, {}, raw(sorted(small)),
               standard_input=raw(small), to_pipe=True)

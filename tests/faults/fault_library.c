@@ -226,12 +226,12 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
 /* The next function of that name, which is the C library's. */
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-/* Defines a function that returns `failure` and sets errno on failure. */
-#define FAILING(result, name, parameters, arguments, failure)                                      \
+/* Defines a function that returns `failure` and sets errno if `count` returns an errno. */
+#define FAILING_BY(count, result, name, parameters, arguments, failure)                            \
     result name parameters                                                                         \
     {                                                                                              \
         static __typeof__(&name) next;                                                             \
-        const int how = count_call(FUNCTION_##name, CALLER);                                       \
+        const int how = count;                                                                     \
         if (how) {                                                                                 \
             errno = how;                                                                           \
             return failure;                                                                        \
@@ -240,6 +240,8 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
             next = NEXT(name);                                                                     \
         return next arguments;                                                                     \
     }
+#define FAILING(result, name, parameters, arguments, failure)                                      \
+    FAILING_BY(count_call(FUNCTION_##name, CALLER), result, name, parameters, arguments, failure)
 
 /* Runs the command $FAULT_RUN, without this library. */
 static void run_command(void)
@@ -344,26 +346,21 @@ static int must_keep(enum function function, const void *caller, int directory, 
     return is_busy(directory, path) ? ETXTBSY : count_call(function, caller);
 }
 
-int renameat(int from, const char *old, int to, const char *name)
-{
-    const int how = must_keep(FUNCTION_renameat, CALLER, from, old);
-    errno = how ? how : errno;
-    return how ? -1 : NEXT(renameat)(from, old, to, name);
-}
-
-int renameat2(int from, const char *old, int to, const char *name, unsigned flags)
-{
-    const int how = must_keep(FUNCTION_renameat2, CALLER, from, old);
-    errno = how ? how : errno;
-    return how ? -1 : NEXT(renameat2)(from, old, to, name, flags);
-}
-
-int unlink(const char *path)
-{
-    const int how = must_keep(FUNCTION_unlink, CALLER, AT_FDCWD, path);
-    errno = how ? how : errno;
-    return how ? -1 : NEXT(unlink)(path);
-}
+/* clang-format off */
+FAILING_BY(must_keep(FUNCTION_renameat, CALLER, from, old), int, renameat,
+           (int from, const char *old, int to, const char *name), (from, old, to, name), -1)
+FAILING_BY(must_keep(FUNCTION_renameat2, CALLER, from, old), int, renameat2,
+           (int from, const char *old, int to, const char *name, unsigned flags),
+           (from, old, to, name, flags), -1)
+FAILING_BY(must_keep(FUNCTION_unlink, CALLER, AT_FDCWD, path), int, unlink, (const char *path),
+           (path), -1)
+/* A reservation of addresses without access does not count as memory. */
+FAILING_BY(count_bytes(FUNCTION_mmap, CALLER, protection == PROT_NONE ? 0 : bytes), void *, mmap,
+           (void *at, size_t bytes, int protection, int flags, int file, off_t offset),
+           (at, bytes, protection, flags, file, offset), MAP_FAILED)
+FAILING_BY(count_bytes(FUNCTION_mprotect, CALLER, bytes), int, mprotect,
+           (void *data, size_t bytes, int protection), (data, bytes, protection), -1)
+/* clang-format on */
 
 int fstat(int file, struct stat *status)
 {
@@ -403,27 +400,20 @@ static int must_fail(enum function function, const void *caller, int flags)
     return is_refused ? EOPNOTSUPP : count_call(function, caller);
 }
 
-int open(const char *path, int flags, ...)
-{
-    va_list arguments;
-    va_start(arguments, flags);
-    const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
-    va_end(arguments);
-    const int how = must_fail(FUNCTION_open, CALLER, flags);
-    errno = how ? how : errno;
-    return how ? -1 : NEXT(open)(path, flags, mode);
-}
-
-int openat(int directory, const char *path, int flags, ...)
-{
-    va_list arguments;
-    va_start(arguments, flags);
-    const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
-    va_end(arguments);
-    const int how = must_fail(FUNCTION_openat, CALLER, flags);
-    errno = how ? how : errno;
-    return how ? -1 : NEXT(openat)(directory, path, flags, mode);
-}
+/* Defines a function that has a mode after its flags if it creates a file. */
+#define OPENING(name, parameters, ...)                                                             \
+    int name parameters                                                                            \
+    {                                                                                              \
+        va_list rest;                                                                              \
+        va_start(rest, flags);                                                                     \
+        const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;              \
+        va_end(rest);                                                                              \
+        const int how = must_fail(FUNCTION_##name, CALLER, flags);                                 \
+        errno = how ? how : errno;                                                                 \
+        return how ? -1 : NEXT(name)(__VA_ARGS__, mode);                                           \
+    }
+OPENING(open, (const char *path, int flags, ...), path, flags)
+OPENING(openat, (int directory, const char *path, int flags, ...), directory, path, flags)
 
 int fcntl(int file, int command, ...)
 {
@@ -434,22 +424,6 @@ int fcntl(int file, int command, ...)
     const int how = count_call(FUNCTION_fcntl, CALLER);
     errno = how ? how : errno;
     return how ? -1 : NEXT(fcntl)(file, command, argument);
-}
-
-/* A reservation of addresses without access does not count as memory. */
-void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
-{
-    const size_t memory = protection == PROT_NONE ? 0 : bytes;
-    const int how = count_bytes(FUNCTION_mmap, CALLER, memory);
-    errno = how ? how : errno;
-    return how ? MAP_FAILED : NEXT(mmap)(at, bytes, protection, flags, file, offset);
-}
-
-int mprotect(void *data, size_t bytes, int protection)
-{
-    const int how = count_bytes(FUNCTION_mprotect, CALLER, bytes);
-    errno = how ? how : errno;
-    return how ? -1 : NEXT(mprotect)(data, bytes, protection);
 }
 
 void *mremap(void *data, size_t old_bytes, size_t bytes, int flags, ...)

@@ -63,7 +63,6 @@ MAY_LOSE = ["close_output", "fdatasync"]
 ADVICE = ["close", "posix_fadvise", "getrlimit", "setrlimit", "fstatfs", "statx", "flistxattr",
           "fgetxattr", "fsetxattr", "fremovexattr", "fclose", "syncfs", "getrandom", "splice"]
 
-CUDA_ERRORS = ["cudaErrorMemoryAllocation", "cudaErrorLaunchFailure"]
 CUDA_MESSAGES = {
     "cudaErrorMemoryAllocation": re.compile(rb"out of memory"),
     "cudaErrorLaunchFailure": re.compile(rb"unspecified launch failure"),
@@ -134,7 +133,7 @@ class CudaFaults:
         return {"SIMT_DEVICES": "2", **added}
 
     def ways(self, function):
-        return ["cudaErrorLaunchFailure"] if function == "kernel" else CUDA_ERRORS
+        return ["cudaErrorLaunchFailure"] if function == "kernel" else list(CUDA_MESSAGES)
 
     def cause(self, fault):
         return CUDA_MESSAGES[fault.how]
@@ -165,6 +164,7 @@ class Place:
         if not job.to_pipe and not job.is_in_place:
             self.words += ["-o", "place/out"]
         self.path = tempfile.mkdtemp(prefix="gpusort-faults.", dir=job.directory)
+        self.output = os.path.join(self.path, "place/out")
         for name in ["place", "tmp"]:
             os.mkdir(os.path.join(self.path, name))
         for name, data in job.inputs.items():
@@ -177,22 +177,18 @@ class Place:
         with open(os.path.join(self.path, name), "wb") as file:
             file.write(data)
 
-    def read(self, name):
-        """The bytes of the file; None if there is none."""
-        path = os.path.join(self.path, name)
-        if not os.path.exists(path):
+    def read_output(self):
+        """The bytes of place/out; None if there is no such file."""
+        if not os.path.exists(self.output):
             return None
-        with open(path, "rb") as file:
+        with open(self.output, "rb") as file:
             return file.read()
 
     def restore(self):
         if self.old is not None:
             self.write("place/out", self.old)
-        elif os.path.exists(os.path.join(self.path, "place/out")):
-            os.unlink(os.path.join(self.path, "place/out"))
-
-    def remove(self):
-        shutil.rmtree(self.path)
+        elif os.path.exists(self.output):
+            os.unlink(self.output)
 
     def list(self):
         found = []
@@ -220,7 +216,7 @@ class Place:
 
     def written(self, outcome):
         """The bytes that came out, decompressed."""
-        data = outcome.out if self.job.to_pipe else self.read("place/out")
+        data = outcome.out if self.job.to_pipe else self.read_output()
         if not self.job.is_zstd:
             return data
         try:
@@ -253,7 +249,7 @@ def problems_of_failure(place, outcome, fault, faults):
         if outcome.out:
             yield "there is something on standard output"
         is_told = place.job.is_in_place and b"has been overwritten" in message
-        if place.read("place/out") != place.old and not is_told:
+        if place.read_output() != place.old and not is_told:
             yield "the old output was changed"
 
 
@@ -331,40 +327,33 @@ def choose_faults(job, number, calls, faults, take_all):
                     yield Fault(function, call, how, is_lasting=True)
 
 
-@dataclasses.dataclass
-class Result:
-    statuses: collections.Counter  # how often each came
-    problems: list
-    directory: str
-
-
 def try_job(number, job, faults, words):
+    """How often each status came, what is wrong, and the directory."""
     place = Place(job, os.environ["GPUSORT"], faults.device)
+    statuses = collections.Counter()
     calls, problems = count_calls(place, faults)
-    result = Result(collections.Counter(), problems, place.path)
     for fault in choose_faults(job, number, calls, faults, words.all) if not problems else []:
         status, found = try_fault(place, fault, faults)
-        result.statuses[status] += 1
-        result.problems += found
+        statuses[status] += 1
+        problems += found
         if status is None:
             break  # the others would take as long
-    if not result.statuses[2]:
-        result.problems.append("no call that failed made it fail")
-    if result.problems:
-        result.problems.insert(0, " ".join(["gpusort", *place.words[1:]]))
+    if not statuses[2]:
+        problems.append("no call that failed made it fail")
+    if problems:
+        problems.insert(0, " ".join(["gpusort", *place.words[1:]]))
     if not words.keep:
-        place.remove()
-    return result
+        shutil.rmtree(place.path)
+    return statuses, problems, place.path
 
 
-def show(number, job, result, words):
-    runs = ", ".join(f"{count} with {status}" for status, count in sorted(
-        result.statuses.items(), key=str))
-    print(f"{'not ok' if result.problems else 'ok'} {number} - {job.name}: ended {runs}")
-    for problem in result.problems if words.all else result.problems[:PROBLEMS_SHOWN]:
+def show(number, job, statuses, problems, directory, words):
+    runs = ", ".join(f"{count} with {status}" for status, count in sorted(statuses.items(), key=str))
+    print(f"{'not ok' if problems else 'ok'} {number} - {job.name}: ended {runs}")
+    for problem in problems if words.all else problems[:PROBLEMS_SHOWN]:
         print(f"#   {problem}")
     if words.keep:
-        print(f"# {result.directory}")
+        print(f"# {directory}")
     sys.stdout.flush()
 
 
@@ -378,17 +367,15 @@ def main():
     words = parser.parse_args()
     if words.kind == "calls":
         faults, jobs = CallFaults(words.library), fault_jobs.call_jobs()
-    elif words.kind == "cuda":
-        faults, jobs = CudaFaults(), fault_jobs.cuda_jobs()
     else:
-        faults, jobs = CudaFaults(), fault_jobs.cuda_jobs(several=False)
+        faults, jobs = CudaFaults(), fault_jobs.cuda_jobs(several=words.kind == "cuda")
     jobs = [job for job in jobs if words.only in job.name]
     has_failed = False
     with concurrent.futures.ThreadPoolExecutor(min(os.cpu_count(), WORKERS_MAX)) as pool:
         results = pool.map(lambda number, job: try_job(number, job, faults, words), range(len(jobs)), jobs)
         for number, (job, result) in enumerate(zip(jobs, results), 1):
-            show(number, job, result, words)
-            has_failed = has_failed or bool(result.problems)
+            show(number, job, *result, words)
+            has_failed = has_failed or bool(result[1])
     claims = len(jobs)
     if words.kind == "calls" and not fault_jobs.has_zstd():
         claims += 1

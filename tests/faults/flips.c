@@ -113,10 +113,12 @@ WRAP(size_t, array_sort_await, (struct array_sort * sorting, size_t known))
     return sorted;
 }
 
-WRAP(void, stream_sort_give, (struct stream_sort * stream, void **keys, size_t *count))
+WRAP(bool, stream_sort_give,
+     (struct stream_sort * stream, void **keys, size_t *count, struct error *error))
 {
-    __real_stream_sort_give(stream, keys, count);
-    flip("sort", *keys, *count);
+    const bool ok = __real_stream_sort_give(stream, keys, count, error);
+    flip("sort", *keys, ok ? *count : 0);
+    return ok;
 }
 
 /* "write": the input of the sink. */

@@ -9,17 +9,12 @@ need_numpy
 types='i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool'
 "$numpy" "$tests_dir/make_data.py" text . "${types// /,}" "$(full_or_small 5000 2000)"
 for type in $types; do
-    ok_writes "$type: text to raw" "$type.sorted.raw" -- \
-        --format=text --type="$type" --output-format=raw "$type.in.text"
-    ok_writes "$type: text to npy" "$type.sorted.npy" -- \
-        --format=text --type="$type" --output-format=npy "$type.in.text"
-    ok_writes "$type: raw to text, as Python writes it" "$type.sorted.text" -- \
-        --format=raw --type="$type" --output-format=text "$type.in.raw"
-    ok_writes "$type: npy to text, as Python writes it" "$type.sorted.text" -- --output-format=text "$type.in.npy"
-    ok_writes "$type: raw to npy, as numpy.save writes it" "$type.sorted.npy" -- \
-        --format=raw --type="$type" --output-format=npy "$type.in.raw"
-    ok_writes "$type: npy to raw" "$type.sorted.raw" -- --output-format=raw "$type.in.npy"
-    ok_writes "$type: text to text, as numbers" "$type.sorted.text" -- --format=text --type="$type" "$type.in.text"
+    for from in text raw npy; do
+        for to in text raw npy; do # text as Python writes it, and npy as numpy.save
+            ok_writes "$type: $from to $to" "$type.sorted.$to" -- \
+                --format=$from --type="$type" --output-format=$to "$type.in.$from"
+        done
+    done
     # What an output may be called by its type, an input may be called too.
     long=${type/#i/int} long=${long/#u/uint} long=${long/#f/float}
     gpusort --format=text --type="$type" --output-format=raw "$type.in.text" -o "named.$long"
@@ -83,12 +78,11 @@ END
 )
 cp three in_place.json
 cp three.npy misnamed.bin
-for name in 'in_place.json three.lines' 'misnamed.bin three.npy'; do
-    read -r name expected <<<"$name"
-    ok_file "in place the name does not matter: $name" "$name" "$expected" -- gpusort "$name" -o "$name"
+for row in 'in_place.json three.lines' 'misnamed.bin three.npy'; do
+    ok_file "in place the name does not matter: $row" $row -- gpusort "${row% *}" -o "${row% *}"
 done
-ok 'an output called .ZST is compressed' gpusort three -o by_name.ZST
-ok_output 'an output called .ZST' three.lines -- zstd -dc by_name.ZST
+ok_output 'an output called .ZST is compressed' three.lines -- \
+    eval 'gpusort three -o by_name.ZST && zstd -dc by_name.ZST'
 
 # A row: the name of an output, what it is refused for, and the arguments. No input is read before.
 mkfifo waiting
@@ -114,9 +108,7 @@ exec 5<>waiting # without data
         echo "$name|raw numbers, but npy f64 would be written: use --output-format=raw, or |three.npy"
     done
     cat <<'END'
-x.gz|gzip data|--zstd three
 x.gz|gzip data|--output-format=text three.npy
-x.gz|gzip data|-n three
 x.npz|zip data, which is not written: name it .txt, or use --output-format=text$|-m three
 x.db|SQLite data, which is not written: name it .txt, or use --output-format=text$|-k1 three
 x.gz|gzip data|--argsort three
@@ -134,7 +126,6 @@ x.u32|raw u32, but text would be written: use --type=u32 --output-format=raw, or
 x.u32|raw u32, but text would be written: use --output-format=raw, or --output-format=text$|--type=u32 two
 x.u32|raw u32, but raw f64 would be written: use --type=u32$|--output-format=raw two
 x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|-n three
-x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|-u three
 x.f64|raw f64, but text would be written: name it .txt, or use --output-format=text$|--header three
 x.f64.zst|raw f64, but text would be written: name it .txt.zst, or use --output-format=text$|-n three
 x.u32.zst|raw u32, but raw f64 would be written: name it .f64.zst$|eight.f64
@@ -157,26 +148,21 @@ ok_writes 'what f64 holds, or looks like no integer of 64 bits, is f64' rounded.
 for i in "${!inexact[@]}"; do
     word=${inexact[i]}
     printf '1\n%s\n' "$word" >ids
-    refused "$word is not rounded without a word" \
+    refuses "$word is not rounded without a word" \
         "^gpusort: ids:2:  ?[^ ]* is not exact as f64: use --type=i64 or u64, or f64 to round it$" -- \
-        gpusort --output-format=npy ids -o "$target"
+        --output-format=npy ids
     ok_writes "$word is rounded when told so" "ids$i.npy" -- --type=f64 --output-format=npy ids
 done
 ok_prints 'floats are written short' '-0\n0\n1e-05\n0.0001\n0.1\n100000\n1e+16\n1e+22\ninf\nnan\n' -- \
     gpusort --type=f64 <<<$'nan\ninf\n1e22\n1e16\n1e5\n.1\n1e-4\n1e-5\n0\n-0.0'
 ok_prints 'every spelling of an integer is read' '-1\n0\n1\n10\n16\n1000\n' -- \
     gpusort --type=i32 <<<$'1e3\n0x10\n10.0\n+1\n-1.\n-0'
-ok_prints 'the ends of i64' '-9223372036854775808\n9223372036854775807\n' -- \
-    gpusort --type=i64 <<<$'9223372036854775807\n-9223372036854775808'
-ok_prints 'the end of u64' '0\n18446744073709551615\n' -- gpusort --type=u64 <<<$'18446744073709551615\n0'
-ok_prints 'halfway decimals are rounded to even' '9007199254740992\n9007199254740996\n' -- \
-    gpusort --type=f64 <<<$'9007199254740995\n9007199254740993'
 
 # A row: a type, and numbers on the second line that are refused, each with the words of the message.
 while read -r type numbers; do
     for number in $numbers; do
-        refused "${number%:*} is no $type" "^gpusort: standard input:2: .*${number#*:}" -- \
-            gpusort --format=text --type="$type" -o "$target" <<<"1"$'\n'"${number%:*}"
+        refuses "${number%:*} is no $type" "^gpusort: standard input:2: .*${number#*:}" -- \
+            --format=text --type="$type" <<<"1"$'\n'"${number%:*}"
     done
 done <<'END'
 u8 256:range -1:range inf:

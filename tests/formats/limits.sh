@@ -39,10 +39,8 @@ ok_threads() {
 
 ok_prints 'a thread for each processor' "$processors\n" -- threads_of "$GPUSORT"
 ok_prints 'a thread for each processor of the affinity' '1\n' -- threads_of taskset -c 0 "$GPUSORT"
-if [ "$processors" = 1 ] ||
-    ! unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
-    skip 'quotas of processors' 'one processor, or no name space to mount control groups in'
-else
+if possible 'quotas of processors' 'one processor, or no name space to mount control groups in' \
+    eval '[ "$processors" != 1 ] && can_mount /sys/fs/cgroup'; then
     ok_threads 'no quota' 999 'cpu.max=max 100000'
     ok_threads 'a quota' 1 'cpu.max=100000 100000'
     ok_threads 'a quota of a part of a processor' 1 'cpu.max=1000 100000'
@@ -53,8 +51,6 @@ else
     ok_threads 'room for few threads' 1 'pids.max=25;pids.current=20'
     ok_threads 'room for many threads' 999 'pids.max=1000000;pids.current=20'
     ok_threads 'no limit of threads' 999 'pids.max=max;pids.current=20'
-    ok_says 'a quota, in the plan' '^table  *cpu \(1 thread\)' -- \
-        in_groups 'cpu.max=100000 100000' "$GPUSORT" --device=cpu --explain -n downwards
     head -c 30000000 /dev/zero | zstd -q -o packed.u8.zst
     ok_prints 'room for few threads, and compressed input' '"threads":1\n' -- \
         in_groups 'pids.max=25;pids.current=24' bash -c \
@@ -62,11 +58,9 @@ else
     ok_threads 'OMP_NUM_THREADS is obeyed' 2 'cpu.max=100000 100000' OMP_NUM_THREADS=2
     ok_prints '--parallel is obeyed' '7\n' -- in_groups 'cpu.max=100000 100000' bash -c \
         "$(declare -f threads_of); threads_of \"\$0\" --parallel=7" "$GPUSORT"
-    if grep -qE '[:,]cpu[:,]' /proc/self/cgroup; then
+    if possible 'quotas of version 1' 'no such groups' grep -qE '[:,]cpu[:,]' /proc/self/cgroup; then
         ok_threads 'a quota of version 1' 1 'cpu/cpu.cfs_quota_us=50000;cpu/cpu.cfs_period_us=50000'
         ok_threads 'no quota of version 1' 999 'cpu/cpu.cfs_quota_us=-1;cpu/cpu.cfs_period_us=100000'
-    else
-        skip 'quotas of version 1' 'no such groups'
     fi
 fi
 
@@ -84,24 +78,22 @@ make_group() {
     done
     return 1
 }
-if make_group cpu 100000 cpu.max cpu.cfs_quota_us; then
+if possible 'the quota of a group around the group' 'no control group may be made' \
+    make_group cpu 100000 cpu.max cpu.cfs_quota_us; then
     mkdir "$group/inner"
     ok_prints 'the quota of a group around the group' '1\n' -- bash -c "$(declare -f threads_of)"'
         echo $$ >"$1/inner/cgroup.procs"
         threads_of "$0"' "$GPUSORT" "$group"
     rmdir "$group/inner" "$group"
-else
-    skip 'the quota of a group around the group' 'no control group may be made'
 fi
-if make_group memory 300M memory.max memory.limit_in_bytes; then # of which Python holds 100
+if possible 'what a container has left' 'no control group may be made' \
+    make_group memory 300M memory.max memory.limit_in_bytes; then # of which Python holds 100
     ok_says 'what a container has left' '^memory +1[0-7][0-9]\.[0-9] MiB' -- bash -c '
         echo $$ >"$1/cgroup.procs"
         python3 -c "import subprocess, sys
 held = b\"x\" * 104857600
 subprocess.check_call([sys.argv[1], \"--explain\", \"downwards\"])" "$0"' "$GPUSORT" "$group"
     rmdir "$group"
-else
-    skip 'what a container has left' 'no control group may be made'
 fi
 
 # ---- errors that are reported before waiting for input -------------------------------------------
@@ -122,7 +114,6 @@ at_once 'an input of no name' "^gpusort: '': No such file or directory$" -- -n s
 at_once 'an input that is a directory' '^gpusort: \.: Is a directory$' -- -n silent .
 at_once 'an input below a file' '^gpusort: list/x: Not a directory$' -- -n silent list/x
 at_once 'no input to merge' '^gpusort: missing: No such file or directory$' -- -m silent missing
-at_once 'no second input, the first ones' '^gpusort: missing: No such file' -- --top=3 silent missing
 at_once 'no second input of numbers' '^gpusort: missing: No such file' -- --type=f64 silent missing
 at_once 'no input of a list' '^gpusort: missing: No such file' -- --files0-from=list
 at_once 'no -T' "$nowhere" -- -n -T ./missing silent
@@ -131,16 +122,10 @@ at_once 'a -T that is a file' "temporary file in 'list' \(-T\): Not a directory$
 at_once 'no -T, and a list' "$nowhere" -- -T ./missing --files0-from=silent
 at_once 'no directory of the trace' '^gpusort: --trace=missing/x: No such file or directory$' -- \
     --trace=missing/x silent
-at_once 'a trace that is an input' '^gpusort: --trace=downwards: this is an input$' -- \
-    --trace=downwards silent downwards
-at_once 'no second input, with a trace' '^gpusort: missing: No such file' -- --trace=trace silent missing
-ok 'a trace of nothing is not left' test ! -e trace
 ok_fails_with 'no -T, to check' 2 "$nowhere" -- timeout 10 "$GPUSORT" -c -T ./missing silent
-ok_fails_with 'no second input, explained' 2 '^gpusort: missing: No such file' -- \
-    timeout 10 "$GPUSORT" --explain silent missing
 ok_writes 'a -T that is not needed need not be there' upwards -- -n -T ./missing downwards
 chmod 755 "$work"
-if "${as_user[@]}" test -x "$GPUSORT" 2>/dev/null; then
+if possible 'what another user may not do' 'no other user may run the program' "${as_user[@]}" test -x "$GPUSORT"; then
     touch unreadable
     chmod 000 unreadable
     ok_fails_with 'an input that may not be read' 2 '^gpusort: unreadable: Permission denied$' -- \
@@ -148,8 +133,6 @@ if "${as_user[@]}" test -x "$GPUSORT" 2>/dev/null; then
     ok_fails_with 'a -T that may not be written' 2 \
         "^gpusort: cannot create temporary file in 'closed' \(-T\): Permission denied$" -- \
         "${as_user[@]}" timeout 10 "$GPUSORT" -n -T closed silent
-else
-    skip 'what another user may not do' 'no other user may run the program'
 fi
 { sleep 0.2; cat downwards; } >silent 2>/dev/null &
 ok_writes 'a pipe whose writer comes later' upwards -- -n silent
@@ -168,16 +151,14 @@ with_directories() {
         [ -z "$(find one two three -mindepth 1)" ] || status=9
         exit $status' - "$@"
 }
-if with_directories true 2>/dev/null; then
+if possible 'directories that are full' 'no name space to mount file systems in' with_directories true; then
     parts=(with_directories "$GPUSORT" --device=cpu)
     for directories in 'one three' 'two one three' 'one one three'; do
         words=()
         for directory in $directories; do words+=(-T "$directory"); done
-        for size in 100K 1M; do
-            ok_output "-S $size, lines, in directories $directories" upwards -- \
-                "${parts[@]}" -n -S $size "${words[@]}" downwards
-            ok_output "-S $size, numbers, in directories $directories" upwards -- \
-                "${parts[@]}" --type=u32 -S $size "${words[@]}" downwards
+        for on in '-n -S 100K' '-n -S 1M' '--type=u32 -S 100K' '--type=u32 -S 1M'; do
+            read -ra on <<<"$on"
+            ok_output "${on[*]}, in directories $directories" upwards -- "${parts[@]}" "${on[@]}" "${words[@]}" downwards
         done
     done
     head -n $((lines / 2)) upwards >half
@@ -190,21 +171,17 @@ if with_directories true 2>/dev/null; then
     sort -m -n upwards upwards | cat upwards - >expected
     ok_same_bytes 'a copy of an input that is written to, where a directory is full' merged expected
     rm merged
-    refused 'all directories are full' "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device; name more directories with -T$" -- \
-        "${parts[@]}" -n -S 1M -T one -T two downwards -o "$target"
-    refused 'all directories are full, of numbers' \
-        "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device; name more directories with -T$" -- \
-        "${parts[@]}" --type=u64 -S 1M -T one -T two downwards -o "$target"
-else
-    skip 'directories that are full' 'no name space to mount file systems in'
+    for order in -n --type=u64; do
+        refused "all directories are full, $order" \
+            "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device; name more directories with -T$" -- \
+            "${parts[@]}" $order -S 1M -T one -T two downwards -o "$target"
+    done
 fi
 
 # ---- addresses and data --------------------------------------------------------------------------
 
 # The data of lines takes 24 MB, and sorting them 40 MB more. Numbers take twice 12 MB, and twice 24 MB as items.
-if [ "$test_size" = small ]; then
-    skip 'limits of addresses and data' 'a sanitizer takes all addresses itself'
-else
+if possible 'limits of addresses and data' 'a sanitizer takes all addresses itself' [ "$test_size" != small ]; then
     seq 1500000 | tac >many
     seq 1500000 >many.up
     head -n 1000000 many.up >many.first
@@ -240,9 +217,7 @@ END
     refused 'no memory to compress the output' ": $target.zst: no memory to compress it$" -- \
         within -v 20000 "$GPUSORT" many.f64 -o "$target.zst"
     sort -m -n many.up many.up >expected
-    for limit in 100000 60000; do
-        ok_output "a merge, ulimit -v $limit" expected -- within -v $limit "$GPUSORT" -m -n many.up many.up
-    done
+    ok_output 'a merge, ulimit -v 60000' expected -- within -v 60000 "$GPUSORT" -m -n many.up many.up
     mkdir -p small
     for i in {1..3000}; do echo "$i" >"small/$i"; done
     : >small/empty
@@ -251,7 +226,8 @@ END
         ok_output "3001 small files, ulimit -v 250000: ${words[*]}" <(seq 3000) -- \
             within -v 250000 "$GPUSORT" "${words[@]}" small/*
     done
-    if unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
+    if possible 'lines that have no room in a container' 'no name space to mount groups in' \
+        can_mount /sys/fs/cgroup; then
         for limit in v d; do
             ok_says "without /proc half of ulimit -$limit is left" '^memory +[34][0-9][0-9]\.[0-9] MiB' -- \
                 unshare --map-root-user --mount bash -c \
@@ -279,7 +255,6 @@ END
             -m -k1 --format=text short.zst short.zst short.zst short.zst short.zst short.zst
         # Frames that are decoded ahead are decoded whole, the others in pieces.
         seq 5 >few
-        # shellcheck disable=SC2016 # expanded by the shell that it starts
         ok_prints 'a merge of a compressed input and plain ones decodes ahead' 'frames\n' -- \
             in_groups 'memory.max=700000000;memory.current=10000000' bash -c '
                 "$0" -m -k1 --device=cpu --parallel=32 --format=text --trace=trace \
@@ -287,17 +262,13 @@ END
                 tr "{" "\n" <trace | awk "/\"name\":\"decode\"/ { n++ }
                     END { print n < 30 ? \"frames\" : n \" pieces\" }"' "$GPUSORT"
         rm frame frame.zst long.zst short.zst few merged
-    else
-        skip 'lines that have no room in a container' 'no name space to mount groups in'
     fi
 fi
 
 # In a real control group of 80 MiB.
-if [ "$test_size" = small ] || ! make_group memory 80M memory.max memory.limit_in_bytes; then
-    skip 'an output that takes memory in a container' 'slow, or no control group may be made'
-else
+if possible 'an output that takes memory in a container' 'slow, or no control group may be made' \
+    eval '[ "$test_size" != small ] && make_group memory 80M memory.max memory.limit_in_bytes'; then
     # in_group COMMAND...: runs COMMAND in the group.
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     in_group() { bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"; }
     seq 5000000 | tac >down
     seq 5 >few
@@ -312,43 +283,31 @@ with open("numbers.sorted", "wb") as file:
 with open("numbers", "w") as file:
     file.write("%d\n" * count % tuple(ordered))'
     # The program sees four processors, and so has up to four compressing threads.
-    if [ -n "$fault_library" ]; then
-        # shellcheck disable=SC2016 # expanded by the shell that it starts
+    if possible 'a compressed output, in a container' 'no program whose processors can be set' has_faults; then
         ok_output 'a compressed output, in a container' numbers -- in_group bash -c \
             'LD_PRELOAD=$0 "$@" && zstd -dc packed.zst' "$fault_library" "$gpusort_apart" \
             --device=cpu --parallel=16 --output-format=text numbers.u64 -o packed.zst
-    else
-        skip 'a compressed output, in a container' 'no program whose processors can be set'
-    fi
-    if unshare --map-root-user --mount mount -t tmpfs none one 2>/dev/null; then
-        # shellcheck disable=SC2016 # expanded by the shell that it starts
-        ok_output 'lines to a file in memory, in a container' up -- in_group unshare --map-root-user --mount bash -c \
-            'mount -t tmpfs none one && "$0" -n -T . down -o one/out && cat one/out' "$GPUSORT"
-        # 60 MB, which are sorted in parts and merged.
-        to_memory=(in_group unshare --map-root-user --mount bash -c
-            'mount -t tmpfs none one && "$0" --device=cpu --format=raw --type=u64 -T . "$@" -o one/out && cat one/out'
-            "$GPUSORT")
-        head -c 60000000 /dev/zero >zeros
-        ok_output 'numbers to a file in memory, in a container' zeros -- "${to_memory[@]}" zeros
-        refused 'numbers to a file in memory that a container has no room for' \
-            '^gpusort: one/out: it is in memory, where 120000000 bytes will be written, and [0-9]+ are free' -- \
-            "${to_memory[@]}" zeros zeros
-        refused 'a file in memory that leaves too little to sort' \
-            '^gpusort: one/out: it is in memory, where 76000000 bytes will be written, and [56][0-9]{7} are free beside' -- \
-            "${to_memory[@]}" <(head -c 16000000 zeros) zeros
-        rm zeros
-    else
-        skip 'lines to a file in memory, in a container' 'no name space to mount file systems in'
     fi
     # in_memory LIMIT WORDS...: runs the program in a group with that limit; the folder `one` is in memory.
     in_memory() {
         rmdir "$group"
         make_group memory "$1" memory.max memory.limit_in_bytes
-        # shellcheck disable=SC2016 # expanded by the shell that it starts
         in_group unshare --map-root-user --mount bash -c \
             'mount -t tmpfs none one && "$@" && { [ ! -e one/out ] || cat one/out; }' - "$GPUSORT" --device=cpu "${@:2}"
     }
-    if unshare --map-root-user --mount mount -t tmpfs none one 2>/dev/null; then
+    if possible 'outputs and sorted parts in memory' 'no name space to mount file systems in' can_mount one; then
+        ok_output 'lines to a file in memory, in a container' up -- in_memory 80M -n -T . down -o one/out
+        # 60 MB, which are sorted in parts and merged.
+        head -c 60000000 /dev/zero >zeros
+        raw=(--format=raw --type=u64 -T . -o one/out)
+        ok_output 'numbers to a file in memory, in a container' zeros -- in_memory 80M "${raw[@]}" zeros
+        refused 'numbers to a file in memory that a container has no room for' \
+            '^gpusort: one/out: it is in memory, where 120000000 bytes will be written, and [0-9]+ are free' -- \
+            in_memory 80M "${raw[@]}" zeros zeros
+        refused 'a file in memory that leaves too little to sort' \
+            '^gpusort: one/out: it is in memory, where 76000000 bytes will be written, and [56][0-9]{7} are free beside' -- \
+            in_memory 80M "${raw[@]}" <(head -c 16000000 zeros) zeros
+        rm zeros
         # 39 MB of lines and 24 MB of numbers.
         for size in 32M 75M 90%; do
             ok_output "sorted parts of lines in memory, -S $size" up -- in_memory 80M -n -S $size -T one down
@@ -385,8 +344,6 @@ with open("numbers", "w") as file:
         refused 'an output as text that memory has no room for' \
             '^gpusort: one/out: no memory is left for it, as it is stored in memory: use a file system on a disk$' -- \
             in_memory 45M --output-format=text -T . numbers.u64 -o one/out
-    else
-        skip 'sorted parts in memory' 'no name space to mount file systems in'
     fi
     rmdir "$group"
     make_group memory 80M memory.max memory.limit_in_bytes
@@ -413,9 +370,8 @@ fi
 
 # refusing ERRNO COMMAND...: runs COMMAND where newer system calls fail.
 refusing() { python3 "$tests_dir/faults/refuse_calls.py" "$@"; }
-if [ "$is_sanitized" = yes ] || ! refusing EPERM true 2>/dev/null; then
-    skip 'system calls that a container refuses' 'a sanitizer, no Python, or no filters of calls'
-else
+if possible 'system calls that a container refuses' 'a sanitizer, no Python, or no filters of calls' \
+    eval '[ "$is_sanitized" != yes ] && refusing EPERM true'; then
     head -n 3000 upwards >few
     for cause in EPERM ENOSYS; do
         limited=(refusing "$cause" "$GPUSORT" --device=cpu)
@@ -438,9 +394,8 @@ fi
 # ---- allocations that fail -----------------------------------------------------------------------
 
 # No allocation larger than a given number of bytes succeeds, which no plan can foresee.
-if [ -z "$fault_library" ] || [ "$test_size" = small ]; then
-    skip 'memory that is refused' 'no program whose calls can be made to fail'
-else
+if possible 'memory that is refused' 'no program whose calls can be made to fail' \
+    eval 'has_faults && [ "$test_size" != small ]'; then
     # Text of 10 MB, whose lines take twice 12 MB more; numbers of 12 MB, or 24 MB with indices.
     seq 750000 | awk '{ print $1 * 7919 % 500009, NR }' >mixed
     sort -s -k1,1n mixed >mixed.stable
@@ -448,14 +403,10 @@ else
     head -n 500000 mixed.stable >mixed.first
     while IFS='|' read -r name way bytes expected input words; do
         read -ra words <<<"$words"
-        given=(env LD_PRELOAD="$fault_library" FAULT_MEMORY="$bytes" "$gpusort_apart"
-            --device=cpu --parallel=2 "${words[@]}")
-        if [ "$way" = file ]; then
-            ok_output "$name, no more than $bytes bytes at a time" "$expected" -- "${given[@]}" "$input"
-        else
-            ok_output "$name, no more than $bytes bytes at a time, of a pipe" "$expected" -- \
-                "${given[@]}" < <(cat "$input")
-        fi
+        [ "$way" = pipe ] || words+=("$input")
+        ok_output "$name of a $way, no more than $bytes bytes at a time" "$expected" -- \
+            env LD_PRELOAD="$fault_library" FAULT_MEMORY="$bytes" "$gpusort_apart" --device=cpu --parallel=2 \
+            "${words[@]}" < <(cat "$input")
     done <<'END'
 lines|file|15000000|mixed.stable|mixed|-s -k1,1n
 lines without equal ones|pipe|15000000|mixed.unique|mixed|-u -k1,1n
@@ -477,11 +428,8 @@ space_before_sort() {
         tr '{' '\n' <"$work/log/trace" | sed -n 's/.*"name":"\(space\|sort\)".*"ts":\([0-9]*\).*/\2 \1/p' |
         sort -n | head -n 1 | cut -d ' ' -f 2
 }
-if [ -z "$fault_library" ] || [ "$test_size" = small ]; then
-    skip 'space for the output, by the free memory' 'no program whose processors can be set'
-elif ! unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
-    skip 'space for the output, by the free memory' 'no name space to mount groups in'
-else
+if possible 'space for the output, by the free memory' 'no program whose processors can be set, or no name space' \
+    eval 'has_faults && [ "$test_size" != small ] && can_mount /sys/fs/cgroup'; then
     head -c 20000000 /dev/zero >zeros
     ok_prints 'the output gets its space at once if memory is plentiful' 'space\n' -- space_before_sort 10000000
     ok_prints 'the output gets its space after the sort if memory is not' 'sort\n' -- space_before_sort 900000000

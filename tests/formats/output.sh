@@ -70,9 +70,6 @@ fresh_place
 for name in "$long" $'a b\nc'; do
     ok_file "a name of ${#name} bytes: ${name:0:3}" "place/$name" sorted.u64 -- gpusort reversed.u64 -o "place/$name"
 done
-fresh_place
-ok 'a name in the directory one is in' bash -c 'cd place && exec "$0" ../reversed.u64 -o here' "$GPUSORT"
-ok_alone 'a name in the directory one is in' here
 
 # ---- outputs that are not files ------------------------------------------------------------------
 
@@ -143,8 +140,6 @@ for closed in '>&-' '1</dev/null'; do
         fi
     done
 done
-refused 'a closed standard output for binary data' 'standard output: Bad file descriptor' -- \
-    bash -c 'exec "$0" reversed.u64 >&-' "$GPUSORT"
 refused 'a closed standard output by its name' '/dev/stdout: Bad file descriptor' -- \
     bash -c 'exec "$0" -o /dev/stdout /dev/null >&-' "$GPUSORT"
 refused 'a file where none can be made' '/proc/version: (cannot create a file beside it|Permission denied)' -- \
@@ -153,12 +148,11 @@ refused 'an output without a name' "^gpusort: '': No such file" -- gpusort rever
 refused 'a name that is too long' 'File name too long' -- gpusort reversed.u64 -o "place/x$long"
 
 chmod a+rx "$work" "$work/files"
-if "${as_user[@]}" "$GPUSORT" --version >/dev/null 2>&1 && "${as_user[@]}" test -r reversed.u64; then
+if possible "an ordinary user's file" 'no way to be an ordinary user here' \
+    eval '"${as_user[@]}" "$GPUSORT" --version && "${as_user[@]}" test -r reversed.u64'; then
     for mode in 4755 2755 1644; do
         as_sort_leaves_it "an ordinary user's file" $mode "${as_user[@]}"
     done
-else
-    skip "an ordinary user's file" 'no way to be an ordinary user here'
 fi
 
 # full NAME SIZE COMMAND...: COMMAND, whose output is larger than SIZE, has its output in a file system
@@ -189,67 +183,51 @@ within() {
     esac
 }
 mkdir small
-if unshare --map-root-user --mount mount -t tmpfs -o size=1m none small 2>/dev/null; then
+if possible 'a file system that is full' 'no name space to mount one in' \
+    unshare --map-root-user --mount mount -t tmpfs -o size=1m none small; then
     full 'numbers' 1m "$GPUSORT" reversed.u64
     message=$early full 'numbers of a pipe' 16m bash -c 'cat large | "$@"' - "${by_four[@]}" --device=cpu --format=raw --type=u8
     full 'lines' 10m "${by_four[@]}" --device=cpu many
     message=$early full 'a large file of numbers' 16m "${by_four[@]}" --device=cpu --format=raw --type=u8 large
     message=$early full 'two files of numbers' 16m "$GPUSORT" --device=cpu --format=raw --type=u8 large large
-else
-    skip 'a file system that is full' 'no name space to mount one in'
 fi
-bytes=("$GPUSORT" --device=cpu --format=raw --type=u8)
-doubles=("$GPUSORT" --device=cpu --format=raw --type=f64 -S 1M)
 seq 3000000 >lines
 yes "$(printf %0999d 0)" | head -n 20000 >alike || true # yes(1) ends by SIGPIPE
+export GPUSORT
+sort='"$GPUSORT" --device=cpu' bytes='"$GPUSORT" --device=cpu --format=raw --type=u8'
+doubles='"$GPUSORT" --device=cpu --format=raw --type=f64 -S 1M'
+in_small="temporary file in 'small' \(-T\)" or_in_place='or overwrite the input with --in-place$'
+beside="$in_small and the output: 40000000 bytes will be written there, and 3[0-9]{7} are free"
 for kind in tmpfs ext4; do
-    if [ "$test_size" = small ] || ! within $kind 24m true 2>/dev/null; then
-        skip "room on $kind" 'slow, or it cannot be mounted here'
-        continue
-    fi
+    possible "room on $kind" 'slow, or it cannot be mounted here' \
+        eval '[ "$test_size" = full ] && within $kind 24m true' || continue
     ok_prints "$kind: an output that fits is not refused" '20000000\n' -- \
-        within $kind 34m bash -c '"$@" large -o small/out && stat -c %s small/out' - "${bytes[@]}"
+        within $kind 34m bash -c "$bytes large -o small/out && stat -c %s small/out"
     ok_prints "$kind: smaller outputs are not refused" '5\n1000\n' -- \
-        within $kind 8m bash -c '"$@" large --top=5 -o small/out && stat -c %s small/out
-            "$1" --device=cpu -k1 -u alike -o small/out && stat -c %s small/out
-            "$@" large --zstd -o small/zst' - "${bytes[@]}"
-    refused "$kind: lines have no room" "^gpusort: small/out: $early\$" -- \
-        within $kind 18m "$GPUSORT" --device=cpu -n lines -o small/out
-    refused "$kind: lines have no room beside the input" \
-        "^gpusort: small/in: $early, or overwrite the input with --in-place\$" -- \
-        within $kind 36m bash -c 'cp lines small/in && "$@" -n small/in -o small/in' - "$GPUSORT" --device=cpu
-    refused "$kind: lines of standard input have no room" "^gpusort: small/out: $early\$" -- \
-        within $kind 18m bash -c '"$@" <lines -n -o small/out' - "$GPUSORT" --device=cpu
-    refused "$kind: lines to merge have no room" "^gpusort: small/out: $early\$" -- \
-        within $kind 28m "$GPUSORT" -m -n lines lines -o small/out
-    refused "$kind: standard output has no room" "^gpusort: standard output: $early\$" -- \
-        within $kind 18m bash -c '"$@" lines -n >small/out' - "$GPUSORT" --device=cpu
-    refused "$kind: sorted parts of numbers have no room" \
-        "^gpusort: temporary file in 'small' \(-T\): 20000000 bytes will be written there, and [0-9]+ are free" -- \
-        within $kind 16m "${doubles[@]}" large -T small -o "$target"
-    refused "$kind: sorted parts of lines have no room" \
-        "^gpusort: temporary file in 'small' \(-T\): $early" -- \
-        within $kind 16m "$GPUSORT" --device=cpu -n -S 1M lines -T small -o "$target"
-    refused "$kind: sorted parts have no room in two folders of a file system" \
-        "^gpusort: temporary files in 'small', 'small/\.' \(-T\): $early" -- \
-        within $kind 16m "${doubles[@]}" large -T small -T small/. -o "$target"
-    beside="^gpusort: temporary file in 'small' \(-T\) and the output: 40000000 bytes will be written there, and 3[0-9]{7} are free: use another file system"
-    refused "$kind: no room for the parts beside the output" "$beside\$" -- \
-        within $kind 38m "${doubles[@]}" large -T small -o small/out
-    refused "$kind: no room for the parts beside the output and the input" \
-        "^gpusort: temporary file in 'small' .* and [0-9]+ are free: .*, or overwrite the input with --in-place\$" -- \
-        within $kind 56m bash -c 'cp large small/in && "$@" small/in -T small -o small/in' - "${doubles[@]}"
-    refused "$kind: no room for the parts beside standard output" "$beside\$" -- \
-        within $kind 38m bash -c '"$@" large -T small >small/out' - "${doubles[@]}"
-    refused "$kind: no room for the parts of lines beside the output" \
-        "^gpusort: temporary file in 'small' \(-T\) and the output: 45777792 bytes will be written there, and [34]" -- \
-        within $kind 40m "$GPUSORT" --device=cpu -n -S 1M lines -T small -o small/out
-    refused "$kind: a pipe is refused before its parts are merged" "^gpusort: small/out: $early\$" -- \
-        within $kind 38m bash -c 'cat large | "$@" -T small -o small/out' - "${doubles[@]}"
-    refused "$kind: a pipe of lines is refused before its parts are merged" "^gpusort: small/out: $early\$" -- \
-        within $kind 40m bash -c 'cat lines | "$@" -T small -o small/out' - "$GPUSORT" --device=cpu -n -S 1M
+        within $kind 8m bash -c "$bytes large --top=5 -o small/out && stat -c %s small/out
+            $sort -k1 -u alike -o small/out && stat -c %s small/out
+            $bytes large --zstd -o small/zst"
     ok_prints "$kind: what has room for parts and output" '20000000\n' -- \
-        within $kind 64m bash -c '"$@" large -T small -o small/out && stat -c %s small/out' - "${doubles[@]}"
+        within $kind 64m bash -c "$doubles large -T small -o small/out && stat -c %s small/out"
+    # A row: the size of the file system, what has no room there, the message, and a command.
+    while IFS='|' read -r size name message command; do
+        refused "$kind: no room for $name" "^gpusort: $message" -- within "$kind" "$size" bash -c "$command"
+    done <<END
+18m|lines|small/out: $early$|$sort -n lines -o small/out
+36m|lines beside the input|small/in: $early, $or_in_place|cp lines small/in && $sort -n small/in -o small/in
+18m|lines of standard input|small/out: $early$|$sort -n -o small/out <lines
+28m|lines to merge|small/out: $early$|$sort -m -n lines lines -o small/out
+18m|standard output|standard output: $early$|$sort -n lines >small/out
+16m|parts of numbers|$in_small: 20000000 bytes will be written there, and [0-9]+ are free|$doubles large -T small
+16m|parts of lines|$in_small: $early|$sort -n -S 1M lines -T small
+16m|parts in two folders|temporary files in 'small', 'small/\.' \(-T\): $early|$doubles large -T small -T small/.
+38m|parts beside the output|$beside: use another file system$|$doubles large -T small -o small/out
+56m|parts, output and input|$in_small .* are free: .*, $or_in_place|cp large small/in && $doubles small/in -T small -o small/in
+38m|parts beside standard output|$beside: use another file system$|$doubles large -T small >small/out
+40m|parts of lines beside the output|${beside/40000000*/45777792} bytes will|$sort -n -S 1M lines -T small -o small/out
+38m|a pipe, before its parts are merged|small/out: $early$|cat large | $doubles -T small -o small/out
+40m|a pipe of lines, before that|small/out: $early$|cat lines | $sort -n -S 1M -T small -o small/out
+END
 done
 rm -f image lines alike
 refused 'a file that grows over the limit' 'File too large; raise the limit on the size of files .ulimit -f.$' -- \
@@ -257,8 +235,7 @@ refused 'a file that grows over the limit' 'File too large; raise the limit on t
 
 # ---- terminals -----------------------------------------------------------------------------------
 
-if command -v python3 >/dev/null; then
-    on_terminal() { python3 "$tests_dir/on_terminal.py" "$@"; }
+if possible 'terminals' 'no Python' command -v python3; then
     refused 'binary data to a terminal' 'standard output: .*terminal: use .*--output-format=text or --force$' -- \
         on_terminal "$GPUSORT" reversed.u64
     refused 'compressed data to a terminal' 'standard output: .*terminal: use .*--no-zstd or --force$' -- \
@@ -266,8 +243,6 @@ if command -v python3 >/dev/null; then
     ok_prints 'text to a terminal' '1\r\n2\r\n' -- on_terminal "$GPUSORT" --format=text <<<$'2\n1'
     printf '21' >two
     ok_prints 'binary data to a terminal with --force' '12' -- on_terminal "$GPUSORT" --force --format=raw --type=u8 two
-else
-    skip 'terminals' 'no Python'
 fi
 
 # ---- closed pipes --------------------------------------------------------------------------------
@@ -281,10 +256,6 @@ closed_pipe() {
 set +o pipefail
 ok_prints 'a closed pipe ends the run quietly, as sort(1)' '1\nstatus 141\n' -- \
     closed_pipe env --default-signal=PIPE "$GPUSORT" many
-ok_prints 'a closed pipe ends the run quietly, raw numbers' '\1\0status 141\n' -- \
-    closed_pipe env --default-signal=PIPE "$GPUSORT" --type=u32 --output-format=raw many
-ok_prints 'a closed pipe with SIGPIPE ignored is an error' '1\nstatus 2\ngpusort: standard output: Broken pipe\n' -- \
-    closed_pipe env --ignore-signal=PIPE "$GPUSORT" many
 ok_prints 'a closed pipe with SIGPIPE ignored is an error, raw numbers' \
     '\1\0status 2\ngpusort: standard output: Broken pipe\n' -- \
     closed_pipe env --ignore-signal=PIPE "$GPUSORT" --type=u32 --output-format=raw many
@@ -298,14 +269,20 @@ if [ "$is_sanitized" = yes ]; then
     done_testing
     exit
 fi
-ones_from() { "${by_four[@]}" --device=cpu --format=raw --type=u8 "$1"; }
-ones() { ones_from large; }
-ones >got
-ok_same_bytes 'a new file' got large
-ones_from - < <(cat large) >got
-ok_same_bytes 'a new file, of what comes through a pipe' got large
-{ ones_from - < <(cat large) && echo behind && ones_from - < <(cat large); } >got
-ok_same_bytes 'what comes after that' got <(cat large <(echo behind) large)
+ones() { "${by_four[@]}" --device=cpu --format=raw --type=u8 large; }
+piped() { "${by_four[@]}" --device=cpu --format=raw --type=u8 - < <(cat large); }
+echo other >other
+# A row: what the file must have, and the commands that write to it.
+while IFS='|' read -r expected command; do
+    eval "{ $command; } >got"
+    read -ra expected <<<"$expected"
+    ok_same_bytes "standard output that is a file: $command" got <(cat "${expected[@]}")
+done <<'END'
+large other large|ones && cat other && ones
+large other large|piped && cat other && piped
+other large large|cat other && ones && ones >>got
+large large|ones & ones; wait $!
+END
 # whole_so_far NAME: got is the beginning of large, neither empty nor complete.
 whole_so_far() {
     local bytes
@@ -313,18 +290,10 @@ whole_so_far() {
     ok "$1: there are some bytes" test "$bytes" -gt 0 -a "$bytes" -lt "$(stat -c %s large)"
     ok_same_bytes "$1" got <(head -c "$bytes" large)
 }
-(ulimit -f 8000 && ones_from - < <(cat large)) >got 2>/dev/null || true
-whole_so_far 'what has no room after a pipe is no gap'
-{ ones && echo behind && ones; } >got
-ok_same_bytes 'what comes after it' got <(cat large <(echo behind) large)
-{ echo before && ones; } >got
-ok_same_bytes 'what was there before' got <(cat <(echo before) large)
-{
-    ones &
-    ones
-    wait $!
-} >got
-ok_same_bytes 'two at once' got <(cat large large)
+for command in ones piped; do
+    (ulimit -f 8000 && $command) >got 2>/dev/null || true
+    whole_so_far "what has no room is no gap: $command"
+done
 head -c 19999999 /dev/zero | tr '\0' 1 | fold >unended
 : >nothing
 {
@@ -336,8 +305,6 @@ for _ in 1 2 3 4; do cat unended && echo; done >expected
 # Two jobs that write to the same file may take turns: no byte is lost.
 counts() { wc -lc <"$1" && tr -d '1\n' <"$1" | wc -c; }
 ok_same_bytes 'two at once that add last newlines' <(counts got) <(counts expected)
-(ulimit -f 8000 && ones) >got 2>/dev/null || true
-whole_so_far 'what has no room is no gap'
 for delay in 0.01 0.02 0.04 0.08 0.16 0.32; do
     {
         "${by_four[@]}" --device=cpu --format=raw --type=u8 - < <(cat large) &
@@ -357,18 +324,14 @@ fi
 # The size of a pipe, and so the space for the output, becomes known while it is read.
 { "${by_four[@]}" --device=cpu --format=raw --type=u32 - < <(cat large; echo) >got; } 2>/dev/null || true
 ok_prints 'nor is there if nothing is written' '0 0\n' -- stat -c '%s %b' got
-{ echo before && ones; } >got
-ones >>got
-ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)
 
 # The end of a complete output is not moved, as others may append to it at that moment. Where the
 # file system has no fallocate(2), no file position is moved before the bytes are written.
-if [ -n "$fault_library" ]; then
+if possible 'calls that are looked at' 'not in this build' has_faults; then
     FAULT_CALLS=$work/log/calls ones >got
     ok 'the end of what is whole is not moved' bash -c '[ -s "$0" ] && ! grep -q "^ftruncate " "$0"' "$work/log/calls"
     # Space that is allocated first is not compressed there.
-    FAULT_BTRFS=full FAULT_CALLS=$work/log/calls "${by_four[@]}" --device=cpu \
-        --format=raw --type=u8 large -o got
+    FAULT_BTRFS=full FAULT_CALLS=$work/log/calls "${by_four[@]}" --device=cpu --format=raw --type=u8 large -o got
     ok 'no space is allocated on btrfs' bash -c '[ -s "$0" ] && ! grep -q "^fallocate " "$0"' "$work/log/calls"
     ok_same_bytes 'an output on btrfs' got large
     FAULT=fallocate:1+:95 ones >got
@@ -385,8 +348,6 @@ if [ -n "$fault_library" ]; then
         cmp got <(head -c "$(($(stat -c %s got) - 7))" lines && echo behind) || true
     done >"$work/log/problems" 2>&1
     pass_unless_said 'what comes after one that is killed there' "$work/log/problems"
-else
-    skip 'calls that are looked at' 'not in this build'
 fi
 fresh_place
 ok 'the pages of an output are made only a little ahead of its writers' \

@@ -10,11 +10,9 @@ chmod a+rx "$work" "$work/files"
 
 is_root=no
 [ "$EUID" -ne 0 ] || ! "${as_user[@]}" "$GPUSORT" --version >/dev/null 2>&1 || is_root=yes
-has_acls=no
 : >probe
-! setfacl -m u:65534:r probe 2>/dev/null || has_acls=yes
-has_attributes=no
-! setfattr -n user.probe -v 1 probe 2>/dev/null || has_attributes=yes
+has_acls() { setfacl -m u:65534:r probe 2>/dev/null; }
+has_attributes() { setfattr -n user.probe -v 1 probe 2>/dev/null; }
 
 # A directory that only its owner may write to, and one that all users may write to, sticky like /tmp.
 fresh_place() { rm -rf place && mkdir -m 755 place; }
@@ -28,7 +26,7 @@ by_name() { "${by_name[@]}" "$@"; }
 
 # Root sorts to att/out. The owner of att keeps changing it: to a link to root's file, to a link to
 # his own, and to a file.
-if [ $is_root = yes ] && "${as_user[@]}" perl -e 1 2>/dev/null; then
+if possible 'a link that flips' 'not root, or no Perl' eval '[ $is_root = yes ] && "${as_user[@]}" perl -e 1'; then
     mkdir -m 755 att roots
     chown 65534:65534 att
     install -m 600 input roots/file
@@ -57,8 +55,6 @@ if [ $is_root = yes ] && "${as_user[@]}" perl -e 1 2>/dev/null; then
     pass_unless_said "root's file stays root's while a link to it flips" "$work/log/problems"
     ok "root's file is whole: as it was, or sorted" bash -c 'cmp -s roots/file input || cmp -s roots/file sorted'
     ok_prints 'and no temporary is left there' '' -- find att roots -name '.gpusort-*'
-else
-    skip 'a link that flips' 'not root, or no Perl'
 fi
 
 # ---- ACLs, attributes, owner and mode ------------------------------------------------------------
@@ -73,8 +69,8 @@ ok_kept() {
 }
 facts() {
     stat -c '%u %g %a' "$1"
-    [ $has_acls = no ] || getfacl -cn "$1"
-    [ $has_attributes = no ] || getfattr -d "$1"
+    ! has_acls || getfacl -cn "$1"
+    ! has_attributes || getfattr -d "$1"
 }
 # Both kinds of temporary: without a name, and with one.
 ways=(gpusort)
@@ -93,7 +89,7 @@ for way in "${ways[@]}"; do
         install -m 4755 -o 65534 -g 7 /dev/null place/set_uid
         ok_kept "$way: a file with setuid" place/set_uid "$way"
     fi
-    if [ $has_acls = yes ]; then
+    if possible "$way: ACLs" 'no setfacl, or the file system has none' has_acls; then
         install -m 600 /dev/null place/acl
         setfacl -m u:65534:rw,g:7:r place/acl
         ok_kept "$way: an ACL" place/acl "$way"
@@ -110,18 +106,14 @@ for way in "${ways[@]}"; do
         touch place/inner/touched
         ok "$way: a new file there" "$way" -n input -o place/inner/new
         ok_output "$way: a new file has the default ACL" <(facts place/inner/touched) -- facts place/inner/new
-    else
-        skip "$way: ACLs" 'no setfacl, or the file system has none'
     fi
-    if [ $has_attributes = yes ]; then
+    if possible "$way: attributes" 'no setfattr, or the file system has none' has_attributes; then
         : >place/attributes
         setfattr -n user.origin -v somewhere place/attributes
         setfattr -n user.empty place/attributes
         setfattr -n user.large -v "$(printf 'x%.0s' {1..2000})" place/attributes
         [ $is_root = no ] || chmod 440 place/attributes
         ok_kept "$way: user.* attributes" place/attributes "$way"
-    else
-        skip "$way: attributes" 'no setfattr, or the file system has none'
     fi
     for mask in 000 027 077 137; do
         rm -f place/new place/touched
@@ -131,8 +123,8 @@ for way in "${ways[@]}"; do
     ok_prints "$way: nothing is left" '' -- find place -name '.gpusort-*'
 done
 
-# Some file systems refuse to set modes (EPERM, ENOSYS). The new file may permit less than the old one.
 if [ -n "$fault_library" ]; then
+    # Some file systems refuse to set modes (EPERM, ENOSYS). The new file may permit less than the old one.
     for errno in 1 38; do
         for mode in 600 664 777; do
             fresh_place
@@ -147,10 +139,7 @@ if [ -n "$fault_library" ]; then
         refused "a file system without modes, errno $errno, which would permit more" 'place/out: ' -- \
             env FAULT=fchmod:1+:$errno "${by_name[@]}" -n input -o place/out
     done
-fi
-
-# All files of a mounted drive of Windows belong to one user, and refuse other modes and owners.
-if [ -n "$fault_library" ]; then
+    # All files of a mounted drive of Windows belong to one user, and refuse other modes and owners.
     for user in 0 1000; do
         fresh_place
         install -m 777 /dev/null place/out
@@ -170,7 +159,7 @@ fi
 
 # A group that the user is not in cannot be kept. Its members are others now, and the members of the
 # new group were others. So both get only the permissions that group and others had in common.
-if [ $is_root = yes ]; then
+if possible 'a group that cannot be kept' 'not root' [ $is_root = yes ]; then
     rm -rf open && mkdir -m 777 open
     # old mode, new mode
     while read -r old new; do
@@ -187,7 +176,7 @@ if [ $is_root = yes ]; then
 770 700
 2775 755
 END
-    if [ $has_acls = yes ]; then
+    if has_acls; then
         install -m 640 -o 65534 -g 0 /dev/null open/out
         setfacl -m u:7:r open/out
         ok 'the group of a file with an ACL is lost' "${as_user[@]}" "$GPUSORT" -n input -o open/out
@@ -195,8 +184,6 @@ END
         ok_prints 'the group of a file with an ACL is lost: no ACL' 'user::rw-\ngroup::---\nother::---\n\n' -- \
             getfacl -cn open/out
     fi
-else
-    skip 'a group that cannot be kept' 'not root'
 fi
 
 # ---- while it is sorted --------------------------------------------------------------------------
@@ -234,32 +221,27 @@ meanwhile() {
 
 fresh_place
 install -m 644 /dev/null place/out
-ok_prints 'a chmod meanwhile' 'status 0\n' -- meanwhile chmod 600 place/out
-ok_prints 'a chmod meanwhile is honoured' '600 4000000\n' -- stat -c '%a %s' place/out
-ok_prints 'another file meanwhile' 'status 0\n' -- meanwhile install -m 604 /dev/null place/out
-ok_prints 'another file meanwhile: its mode counts' '604 4000000\n' -- stat -c '%a %s' place/out
+# honours NAME FACTS COMMAND...: COMMAND runs meanwhile, and place/out has its mode and owner then.
+meanwhile_facts() { meanwhile "$@" && stat -c '%a %u %s' place/out; }
+honours() { ok_prints "$1 meanwhile counts" "status 0\n$2 4000000\n" -- meanwhile_facts "${@:3}"; }
+honours 'a chmod' "600 $EUID" chmod 600 place/out
+honours 'another file' "604 $EUID" install -m 604 /dev/null place/out
 rm place/out
-ok_prints 'a new file meanwhile' 'status 0\n' -- meanwhile install -m 620 /dev/null place/out
-ok_prints 'a new file meanwhile: its mode counts' '620 4000000\n' -- stat -c '%a %s' place/out
-ok_prints 'a file that is removed meanwhile' 'status 0\n' -- meanwhile rm place/out
-ok_prints 'a file that is removed meanwhile: its mode still counts' '620 4000000\n' -- stat -c '%a %s' place/out
-if [ $is_root = yes ]; then
-    ok_prints 'a chown meanwhile' 'status 0\n' -- meanwhile chown 65534:7 place/out
-    ok_prints 'a chown meanwhile is honoured' '65534 7 620\n' -- stat -c '%u %g %a' place/out
-fi
+honours 'a new file' "620 $EUID" install -m 620 /dev/null place/out
+honours 'a file that is removed: its mode' "620 $EUID" rm place/out
+[ $is_root = no ] || honours 'a chown' '620 65534' chown 65534:7 place/out
 taken='status 2\ngpusort: place/out: something that is no regular file took this name meanwhile; it is left as it is\n'
 echo old >place/old
-ok_prints 'a link that comes meanwhile is refused' "$taken" -- meanwhile ln -sfn old place/out
-ok_prints 'a link that comes meanwhile stays, and what it names' 'old\nold\n' -- cat place/out <(readlink place/out)
+ok_prints 'a link that comes meanwhile is refused, and stays' "${taken}old\nold\n" -- \
+    eval 'meanwhile ln -sfn old place/out && cat place/old && readlink place/out'
 rm place/out
-ok_prints 'a directory that comes meanwhile is refused' "$taken" -- meanwhile mkdir place/out
-ok_prints 'nothing else is left' 'old\nout\n' -- ls -A place
+ok_prints 'a directory that comes meanwhile is refused, and nothing else is left' "${taken}old\nout\n" -- \
+    eval 'meanwhile mkdir place/out && ls -A place'
 rmdir place/out
 # A file of that name with a second name, which appears during the sort, is refused as at the start.
-ok_prints 'a file with two names meanwhile is refused' \
-    'status 2\ngpusort: place/out: it has 2 hard links, and the others would keep the old content: write another file and copy it here with cp\n' -- \
-    meanwhile ln place/old place/out
-ok_prints 'a file with two names meanwhile stays' 'old\nold\n' -- cat place/old place/out
+ok_prints 'a file with two names meanwhile is refused, and stays' \
+    'status 2\ngpusort: place/out: it has 2 hard links, and the others would keep the old content: write another file and copy it here with cp\nold\nold\n' -- \
+    eval 'meanwhile ln place/old place/out && cat place/old place/out'
 
 # An output that replaces an input, which another job, a log rotation or a writer changes before the pipe has data.
 # is_reading PID FILE: the process or a child has opened the file, or a copy of standard input.
@@ -342,14 +324,12 @@ sorting=("$GPUSORT")
 
 # Linux ignores the default actions of signals for the first process of a container. unshare exits with its status.
 container=(unshare --user --map-root-user --pid --fork)
-if "${container[@]}" true 2>/dev/null; then
+if possible 'signals in a container' 'no name space of processes' "${container[@]}" true; then
     end_sorter() { kill -s "$1" "$(children "$sorter" | tr -d ' ')"; }
     sorting=(env --default-signal "${container[@]}" "$GPUSORT")
     ends_all 'in a container, nor a file without a name' TERM HUP RTMIN
     sorting=(env --default-signal "${container[@]}" "${by_name[@]}")
     [ -z "$fault_library" ] || ends_all 'in a container, nor one with a name' TERM PIPE
-else
-    skip 'signals in a container' 'no name space of processes'
 fi
 sorting=("$GPUSORT")
 
@@ -373,6 +353,7 @@ at_any_moment() {
 head -c 18000000 /dev/zero >large.u8
 at_any_moment 20 "$GPUSORT" -n input -o place/out
 at_any_moment 10 "$GPUSORT" large.u8 -o place/out
+at_any_moment 10 "$GPUSORT" --zstd=9 large.u8 -o place/out
 if [ -n "$fault_library" ]; then
     at_any_moment 30 "${by_name[@]}" -n input -o place/out
     at_any_moment 10 "${by_name[@]}" --parallel=4 large.u8 -o place/out # mapped
@@ -386,7 +367,8 @@ cut_off='file=$(find /proc/$PPID/fd -lname "*(deleted)")
     truncate -s 3000000 "$file"'
 for directory in place "$(mktemp -d /dev/shm/gpusort-test.XXXXXX)"; do
     case $(stat -f -c %T "$directory") in tmpfs | ext* | xfs) is_mapped=yes ;; *) is_mapped=no ;; esac
-    if [ -n "$fault_library" ] && [ $is_mapped = yes ]; then
+    if possible "a temporary in $directory is truncated" 'no calls fail in this build, or it is not mapped there' \
+        eval 'has_faults && [ $is_mapped = yes ]'; then
         echo old >"$directory/out"
         ok_fails_with "a temporary in $directory is truncated" 2 \
             "^gpusort: $directory/out: another process truncated it while it was written$" -- \
@@ -394,8 +376,6 @@ for directory in place "$(mktemp -d /dev/shm/gpusort-test.XXXXXX)"; do
             "$gpusort_apart" --device=cpu --parallel=4 large.u8 -o "$directory/out"
         ok_prints "a temporary in $directory is truncated: the old output stays" 'out\nold\n' -- \
             bash -c 'ls -A "$0" && cat "$0/out"' "$directory"
-    else
-        skip "a temporary in $directory is truncated" 'no calls fail in this build, or it is not mapped there'
     fi
     rm -rf "$directory"
 done
@@ -428,15 +408,15 @@ for path in place/out place/second place/link; do
     refused_early "$path, a file with two names" \
         "^gpusort: $path: it has 2 hard links, and the others would keep the old content: $copy_it" $path "$GPUSORT"
 done
-refused 'a file with two names that is the input' 'it has 2 hard links' -- "$GPUSORT" -n place/out -o place/out
-refused 'a file with two names, --zstd' 'it has 2 hard links' -- "$GPUSORT" --zstd input -o place/out
-refused 'a file with two names, -m' 'it has 2 hard links' -- "$GPUSORT" -m -n sorted sorted -o place/out
-ok_prints 'it stays' 'old\nold\n' -- cat place/out place/second
-refused_early 'a missing directory' '^gpusort: missing/out: No such file or directory$' missing/out "$GPUSORT"
-refused_early 'a missing directory, -m' '^gpusort: missing/out: No such' missing/out "$GPUSORT" -m -n sorted
-refused_early 'a missing directory, --top' '^gpusort: missing/out: No such' missing/out "$GPUSORT" --top=3
-refused_early 'a missing directory, numbers' '^gpusort: missing/out: No such' missing/out "$GPUSORT" --type=u64 --format=raw
-refused_early 'a missing directory, --argsort' '^gpusort: missing/out: No such' missing/out "$GPUSORT" --argsort
+for words in '-n place/out' '--zstd input' '-m -n sorted sorted'; do
+    read -ra words <<<"$words"
+    kept "a file with two names: ${words[*]}" 'it has 2 hard links' place/second -- "$GPUSORT" "${words[@]}" -o place/out
+done
+for words in '' '-m -n sorted' --top=3 '--type=u64 --format=raw' --argsort; do
+    read -ra words <<<"$words"
+    refused_early "a missing directory: ${words[*]}" '^gpusort: missing/out: No such file or directory$' missing/out \
+        "$GPUSORT" "${words[@]}"
+done
 ln -s ../missing/out place/astray
 refused_early 'a link into a missing directory' '^gpusort: place/astray: No such file' place/astray "$GPUSORT"
 refused_early 'a directory' '^gpusort: place: Is a directory$' place "$GPUSORT"
@@ -450,11 +430,11 @@ refused 'an input that is missing is reported as before' '^gpusort: nowhere: No 
 ln -s /dev/stdout place/stdout
 ok_output 'a link to /dev/stdout' sorted -- gpusort -n input -o place/stdout
 ok_output "another process's pipe" sorted -- bash -c 'exec "$0" -n input -o /proc/$$/fd/1 | cat' "$GPUSORT"
-ok 'a link to /dev/null' bash -c 'ln -s /dev/null place/null && exec "$0" -n input -o place/null' "$GPUSORT"
-ok '/dev/null is still a device' test -c /dev/null
+ok 'a link to /dev/null, which stays a device' bash -c \
+    'ln -s /dev/null place/null && "$0" -n input -o place/null && test -c /dev/null' "$GPUSORT"
 mkfifo place/fifo
 
-if [ $is_root = yes ]; then
+if possible "what another user's is" 'not root' [ $is_root = yes ]; then
     rm -rf closed && mkdir closed
     install -m 666 /dev/null closed/out
     refused_early 'a directory that may not be written' \
@@ -502,19 +482,16 @@ if [ $is_root = yes ]; then
     fresh_sticky && chmod 1755 sticky
     install -m 666 -o 65534 /dev/null sticky/out
     ok 'a file in a directory that nobody else may write to' "$GPUSORT" -n input -o sticky/out
-    ok_prints 'it is still the same user'"'"'s' '65534 666\n' -- stat -c '%u %a' sticky/out
     fresh_sticky
     fresh_place && ln -s ../sticky/out place/out
     ok_says "a stranger's file that comes meanwhile" "^gpusort: place/out: $stranger" -- \
         meanwhile install -m 666 -o 65534 /dev/null sticky/out
     ok_prints "a stranger's file that comes meanwhile stays empty" '0\n' -- stat -c %s sticky/out
-else
-    skip "what another user's is" 'not root'
 fi
 
 # chattr(1) and mounts are not possible everywhere.
 mkdir grows
-if chattr +a grows 2>/dev/null; then
+if possible 'append-only and immutable files' 'no chattr, or not on this file system' chattr +a grows; then
     : >grows/out
     refused_early 'a file in a directory that only grows' \
         "^gpusort: grows/out: its directory is append-only, so it cannot be replaced: $copy_it" grows/out "$GPUSORT"
@@ -534,11 +511,10 @@ if chattr +a grows 2>/dev/null; then
     refused_early 'a directory that never changes' \
         '^gpusort: grows/out: its directory may not be written \(Operation not permitted\)' grows/out "$GPUSORT"
     chattr -i grows
-else
-    skip 'append-only and immutable files' 'no chattr, or not on this file system'
 fi
 cp input mounted
-if unshare --map-root-user --mount mount --bind input mounted 2>/dev/null; then
+if possible 'a mount point, and no /proc' 'no name space to mount in' \
+    unshare --map-root-user --mount mount --bind input mounted; then
     refused_early 'a mount point' "^gpusort: mounted: it is a mount point, so it cannot be replaced: $copy_it" \
         mounted unshare --map-root-user --mount bash -c 'mount --bind input mounted && exec "$0" "$@"' "$GPUSORT"
     # Without /proc, descriptors have no paths: no function that is needed is lost.
@@ -548,8 +524,6 @@ if unshare --map-root-user --mount mount --bind input mounted 2>/dev/null; then
         "$0" --device=cpu -n input -o no_proc && "$0" --device=cpu -n input -o no_proc_new &&
             cmp no_proc sorted && cmp no_proc_new sorted && [ "$(stat -c %a no_proc)" = 604 ] &&
             "$0" --device=cpu -n input -o /dev/null && [ -z "$(ls -A | grep gpusort-)" ]' "$GPUSORT"
-else
-    skip 'a mount point, and no /proc' 'no name space to mount in'
 fi
 
 done_testing

@@ -57,10 +57,10 @@ for device in "${devices[@]}"; do
         ok_output "$device: $bytes bytes from a pipe" "some.$bytes.sorted" -- \
             gpusort --device="$device" --format=raw --type=u8 < <(cat "some.$bytes")
     done
-    refused "$device: a number that is cut off" 'standard input: 1003 bytes is not a multiple' -- \
-        gpusort --device="$device" "${raw[@]}" -o "$target" < <(head -c 1003 n.f64)
-    refused "$device: frames that are cut off" 'standard input: ' -- \
-        gpusort --device="$device" "${raw[@]}" -o "$target" < <(head -c 100000 n.f64.zst)
+    refuses "$device: a number that is cut off" 'standard input: 1003 bytes is not a multiple' -- \
+        --device="$device" "${raw[@]}" < <(head -c 1003 n.f64)
+    refuses "$device: frames that are cut off" 'standard input: ' -- \
+        --device="$device" "${raw[@]}" < <(head -c 100000 n.f64.zst)
     ok "$device: a closed output ends it quietly" bash -c 'set -o pipefail
         "$0" --device='"$device"' --format=raw --type=f64 <(cat n.f64) 2>err | head -c 10 >first
         [ ! -s err ] && [ "$(stat -c %s first)" -eq 10 ]' "$GPUSORT"
@@ -89,15 +89,11 @@ with open(read_out, "rb") as source:
     sys.stdout.buffer.write(source.read())
 sys.exit(process.wait())' "$@"
 }
-if command -v python3 >/dev/null; then
-    seq 300000 -1 1 >down
-    zstd -q down -o down.zst
-    ok_output 'pipes that do not block' <(sort -n down) -- without_waiting down "$GPUSORT" -n
-    ok_output 'compressed numbers by a pipe that does not block' <(sort -n down) -- \
-        without_waiting down.zst "$GPUSORT" --type=u32 --parallel=4
-else
-    skip 'pipes that do not block' 'no Python'
-fi
+seq 300000 -1 1 >down
+zstd -q down -o down.zst
+ok_output 'pipes that do not block' <(sort -n down) -- without_waiting down "$GPUSORT" -n
+ok_output 'compressed numbers by a pipe that does not block' <(sort -n down) -- \
+    without_waiting down.zst "$GPUSORT" --type=u32 --parallel=4
 
 # ---- several named pipes -------------------------------------------------------------------------
 
@@ -105,14 +101,16 @@ fi
 mkfifo early late
 seq 200000 >ascending
 sort -n ascending ascending >twice
-for option in -n --format=text; do
-    timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
-    ok_output "pipes that are written one after the other: $option" twice -- timeout 20 "$GPUSORT" $option early late
-done
 sort -n ascending twice >thrice
-timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
-ok_output 'pipes that are written one after the other, and a file between them' thrice -- \
-    timeout 20 "$GPUSORT" -n early ascending late
+while read -r expected words; do
+    read -ra words <<<"$words"
+    timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
+    ok_output "pipes that are written one after the other: ${words[*]}" "$expected" -- timeout 20 "$GPUSORT" "${words[@]}"
+done <<'END'
+twice -n early late
+twice --format=text early late
+thrice -n early ascending late
+END
 timeout 30 bash -c '{ cat ascending >early; cat ascending; } | timeout 20 "$0" -n early - >merged' "$GPUSORT"
 ok 'a named pipe, then standard input of the same writer' cmp merged twice
 
@@ -121,7 +119,6 @@ seq 9 >digits
 while IFS='|' read -r first second words; do
     read -ra words <<<"$words"
     sort -n "$first" "$second" >expected
-    # shellcheck disable=SC2016 # expanded by the shell that it starts
     timeout 30 bash -c 'exec 3>early 4>late; cat "$0" >&3; exec 3>&-; cat "$1" >&4' "$first" "$second" &
     ok_output "pipes that are opened together: ${words[*]}" expected -- \
         timeout 20 "$GPUSORT" "${words[@]}" early late

@@ -48,9 +48,9 @@ done
 for type in $types; do
     [ -e "$type.1000.nan" ] || continue
     for endian in little big; do
-        refused "--nan=error refuses $type with a NaN or NaT, $endian-endian" \
-            "number $(cat "$type.1000.nan") is a Na[NT]" -- gpusort --format=raw --type="$type" \
-            --endian=$endian --nan=error -o "$target" "$type.1000.$endian.in.raw"
+        refuses "--nan=error refuses $type with a NaN or NaT, $endian-endian" \
+            "number $(cat "$type.1000.nan") is a Na[NT]" -- --format=raw --type="$type" \
+            --endian=$endian --nan=error "$type.1000.$endian.in.raw"
     done
 done
 printf '\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0' >two

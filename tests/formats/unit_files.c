@@ -44,26 +44,14 @@ static int leave_scratch(void **state)
     return is_gone ? 0 : -1;
 }
 
-/* Makes a new file. Filling a file again that was truncated to 0 would wait for the disk on
- * ext4. */
-static void put_file(const char *name, const void *data, size_t bytes)
+/* Makes a new file, and returns it open. Filling a file again that was truncated to 0 would wait
+ * for the disk on ext4. */
+static int put_file(const char *name, const void *data, size_t bytes)
 {
     unlink(name);
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void assert_file_holds(const char *name, const void *data, size_t bytes)
-{
-    char *const found = malloc(bytes + 1);
-    FILE *file = fopen(name, "rb");
-    assert_non_null(file);
-    assert_int_equal(fread(found, 1, bytes + 1, file), bytes);
-    assert_memory_equal(found, data, bytes);
-    fclose(file);
-    free(found);
+    const int file = open(name, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(write(file, data, bytes), bytes);
+    return file;
 }
 
 /* Returns bytes that compress only partly and are the same in every run. */
@@ -79,22 +67,30 @@ static unsigned char *make_bytes(size_t bytes)
 
 /* ---- A pipe that is read ahead: what has arrived, and whether that is all ---- */
 
+/* Creates a pipe, and opens it as a source that reads ahead after the first bytes are written. */
+static struct source *open_pipe(int ends[2], const void *first, size_t bytes)
+{
+    struct error error = {0};
+    struct source *source;
+    char path[40];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], first, bytes), bytes);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_true(source_open_as(&(struct source_spec){.path = path, .threads = 2}, &source, &error));
+    source_read_ahead(source, (size_t)1 << 20);
+    return source;
+}
+
 static void a_pipe_ends_when_its_writer_does(void **state)
 {
     enum { FIRST = 50000, ALL = 60000 }; /* a pipe takes as much before anyone reads it */
     struct error error = {0};
-    struct source *source;
     int ends[2];
     bool ended = true;
-    char path[40];
     size_t got;
     unsigned char *const content = make_bytes(ALL), *const found = malloc(ALL + 1);
     content[0] = 'x'; /* no codec's magic */
-    assert_int_equal(pipe(ends), 0);
-    assert_int_equal(write(ends[1], content, FIRST), FIRST);
-    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    assert_true(source_open_as(&(struct source_spec){.path = path, .threads = 2}, &source, &error));
-    source_read_ahead(source, (size_t)1 << 20);
+    struct source *const source = open_pipe(ends, content, FIRST);
     assert_int_equal(source_await(source, FIRST, &ended), FIRST);
     assert_false(ended);
     assert_int_equal(write(ends[1], content + FIRST, ALL - FIRST), ALL - FIRST);
@@ -117,19 +113,13 @@ static void a_compressed_pipe_is_closed_while_threads_wait_for_it(void **state)
     enum { ALL = 60000, FIRST = 20000 };
     const struct timespec pause = {.tv_nsec = 100000000};
     struct error error = {0};
-    struct source *source;
     int ends[2];
-    char path[40];
     unsigned char *const content = make_bytes(ALL);
     unsigned char *const frame = malloc(codec_zstd.encoded_bytes_max(ALL));
     struct byte_writer out = {frame, codec_zstd.encoded_bytes_max(ALL)};
     void *const encoder = codec_zstd.encoder_open(1);
     assert_true(codec_zstd.encode(encoder, (struct byte_reader){content, ALL}, &out, &error));
-    assert_int_equal(pipe(ends), 0);
-    assert_int_equal(write(ends[1], frame, FIRST), FIRST);
-    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    assert_true(source_open_as(&(struct source_spec){.path = path, .threads = 2}, &source, &error));
-    source_read_ahead(source, (size_t)1 << 20);
+    struct source *const source = open_pipe(ends, frame, FIRST);
     nanosleep(&pause, NULL);
     alarm(60); /* ends the test if closing waits for the other half */
     source_close(source);
@@ -160,24 +150,9 @@ static bool is_in_memory(int file)
     return resident == count;
 }
 
-/* Drops the pages of the file. Returns false where that has no effect, as on tmpfs. */
-static bool make_cold(int file)
-{
-    assert_int_equal(fsync(file), 0);
-    assert_int_equal(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED), 0);
-    return !is_in_memory(file);
-}
-
-static void assert_gets_into_memory(int file)
-{
-    const struct timespec pause = {.tv_nsec = 10000000};
-    for (int tries = 0; tries < 1000 && !is_in_memory(file); tries++)
-        nanosleep(&pause, NULL);
-    assert_true(is_in_memory(file));
-}
-
 static void a_run_is_read_by_the_kernel_before_it_is_needed(void **state)
 {
+    const struct timespec pause = {.tv_nsec = 10000000};
     const char *const directory = ".";
     struct error error = {0};
     struct spill_run run;
@@ -187,15 +162,19 @@ static void a_run_is_read_by_the_kernel_before_it_is_needed(void **state)
     assert_true(spill_begin(spill, &run, &error));
     assert_true(spill_append(&run, content, COLD_BYTES, &error));
     assert_true(spill_end(&run, &error));
-    const bool is_cold = make_cold(run.file);
+    assert_int_equal(fsync(run.file), 0);
+    assert_int_equal(posix_fadvise(run.file, 0, 0, POSIX_FADV_DONTNEED), 0);
+    const bool is_cold = !is_in_memory(run.file); /* false on tmpfs */
     if (is_cold) {
         spill_prefetch(&run, SOON_BEGIN, SOON_BYTES);
-        assert_gets_into_memory(run.file);
+        for (int tries = 0; tries < 1000 && !is_in_memory(run.file); tries++)
+            nanosleep(&pause, NULL);
+        assert_true(is_in_memory(run.file));
     }
     spill_free(spill);
     free(content);
     if (!is_cold)
-        skip(); /* as on tmpfs */
+        skip();
 }
 
 /* ---- Lines ---- */
@@ -204,70 +183,51 @@ static struct line_key strict_key = {.kind = LINE_STRICT};
 static struct line_order strict_order = {
     .keys = &strict_key, .key_count = 1, .separator = LINE_SEPARATOR_BLANKS, .terminator = '\n'};
 
-static struct lines *read_lines(const char *name)
+/* Reads `all` lines of the file "in" and keys them, at most `step` a call. */
+static struct key_index *read_and_key(size_t all, size_t step)
 {
     struct error error = {0};
     struct source *source;
     struct lines *const lines = lines_create(2, &strict_order);
+    struct key_index *const items = calloc(all + 1, sizeof *items);
+    size_t done = 0, count;
     assert_non_null(lines);
-    assert_true(source_open_as(&(struct source_spec){.path = name, .threads = 2}, &source, &error));
+    assert_true(source_open_as(&(struct source_spec){.path = "in", .threads = 2}, &source, &error));
     assert_true(lines_begin_input(lines, source_name(source), 0, &error));
     for (bool ended = false; !ended;)
         assert_true(lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, &error));
     source_close(source);
     assert_true(lines_index(lines, &error));
-    return lines;
-}
-
-/* Keys all lines, at most `step` a call. */
-static struct key_index *key_all(struct lines *lines, size_t step)
-{
-    struct error error = {0};
-    const size_t all = lines_count(lines);
-    struct key_index *const items = calloc(all + 1, sizeof *items);
-    size_t done = 0, count;
+    assert_int_equal(lines_count(lines), all);
     do {
         const size_t room = all - done < step ? all - done : step;
         assert_true(lines_key(lines, items + done, room, &count, &error));
         done += count;
     } while (count > 0);
     assert_int_equal(done, all);
+    lines_free(lines);
     return items;
 }
 
 static void lines_are_keyed_in_steps(void **state)
 {
+    enum { COUNT = 50000 };
     static const size_t steps[] = {100, 777, 65536};
     FILE *const file = fopen("in", "w");
-    for (int i = 0; i < 50000; i++)
+    for (int i = 0; i < COUNT; i++)
         fprintf(file, "%d%s%0*d\n", i * 7919 % 10007, i % 3 ? "" : ".5", i % 1000 ? 0 : 5000, 0);
     assert_int_equal(fclose(file), 0);
-    struct lines *lines = read_lines("in");
-    struct key_index *const expected = key_all(lines, SIZE_MAX);
-    const size_t count = lines_count(lines);
-    assert_int_equal(count, 50000);
-    lines_free(lines);
+    struct key_index *const expected = read_and_key(COUNT, SIZE_MAX);
     for (size_t i = 0; i < LENGTH(steps); i++) {
-        lines = read_lines("in");
-        struct key_index *const items = key_all(lines, steps[i]);
-        assert_memory_equal(items, expected, count * sizeof *items);
+        struct key_index *const items = read_and_key(COUNT, steps[i]);
+        assert_memory_equal(items, expected, COUNT * sizeof *items);
         free(items);
-        lines_free(lines);
     }
     free(expected);
     unlink("in");
 }
 
 /* ---- Outputs ---- */
-
-static struct sink *open_sink(const char *path)
-{
-    struct error error = {0};
-    struct sink *sink;
-    const struct sink_spec spec = {.path = path, .codec = codecs[0], .threads = 8};
-    assert_true(sink_open(&spec, &sink, &error));
-    return sink;
-}
 
 /* Returns the descriptor of a file that has no name, -1 if there is none. */
 static int find_unnamed_temporary(void)
@@ -293,56 +253,26 @@ static void test_size_is_that_of_what_was_written(void **state)
         {9, 0, "out: 3 bytes were written, but the temporary file has 0"},
         {9, 7, ""},
     };
+    const struct sink_spec spec = {.path = "out", .codec = codecs[0], .threads = 8};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error error = {0};
-        put_file("out", "old", 3);
-        struct sink *sink = open_sink("out");
+        struct sink *sink;
+        char found[4];
+        close(put_file("out", "old", 3));
+        assert_true(sink_open(&spec, &sink, &error));
         if (cases[i].expected)
             sink_expect(sink, cases[i].expected);
         assert_true(sink_write(sink, "new", 3, &error));
         assert_int_equal(ftruncate(find_unnamed_temporary(), cases[i].size), 0);
         assert_int_equal(sink_commit(sink, NULL, &error), !*cases[i].message);
         assert_string_equal(error.message, cases[i].message);
-        assert_file_holds("out", *cases[i].message ? "old" : "new", 3);
+        FILE *const out = fopen("out", "rb");
+        assert_int_equal(fread(found, 1, sizeof found, out), 3);
+        assert_memory_equal(found, *cases[i].message ? "old" : "new", 3);
+        fclose(out);
         assert_int_equal(find_unnamed_temporary(), -1);
         unlink("out");
     }
-}
-
-/* Counts the bytes that a tap of 8-byte units observes. */
-static size_t observed_bytes;
-static void observe_units(struct tap *tap, const void *data, size_t bytes)
-{
-    assert_int_equal(bytes % tap->unit_bytes, 0);
-    __atomic_fetch_add(&observed_bytes, bytes, __ATOMIC_RELAXED);
-}
-
-/* A file in place may have numbers at any position, after a header of another program. */
-static void a_tap_gets_whole_units_at_any_position(void **state)
-{
-    const size_t bytes = 40 * TAP_PIECE_BYTES, header_bytes = 71;
-    unsigned char *const content = make_bytes(header_bytes + bytes);
-    for (unsigned i = 0; i < 4; i++) {
-        const unsigned threads = i % 2 ? 4 : 1, watchers = i / 2 ? 6 : threads;
-        struct tap tap = {observe_units, 8, NULL};
-        size_t done;
-        put_file("units", content, header_bytes);
-        const int file = open("units", O_RDWR);
-        assert_int_equal(ftruncate(file, (off_t)(header_bytes + bytes)), 0);
-        struct mapped_file *const mapped =
-            mapped_file_open(file, header_bytes + bytes, true, false, NULL);
-        assert_non_null(mapped);
-        observed_bytes = 0;
-        assert_true(mapped_file_write(mapped, header_bytes, content + header_bytes, bytes, threads,
-                                      &tap, watchers, &done));
-        assert_int_equal(done, bytes);
-        assert_int_equal(observed_bytes, bytes);
-        mapped_file_close(mapped);
-        close(file);
-        assert_file_holds("units", content, header_bytes + bytes);
-    }
-    unlink("units");
-    free(content);
 }
 
 static int cut_file;
@@ -362,8 +292,7 @@ static void check_truncated(const char *name, bool is_in_place)
     unsigned char *const data = make_bytes(bytes);
     struct tap tap = {truncate_file, 1, NULL};
     size_t done;
-    put_file(name, data, bytes);
-    cut_file = open(name, O_RDWR);
+    cut_file = put_file(name, data, bytes);
     struct mapped_file *const mapped = mapped_file_open(cut_file, bytes, is_in_place, false, NULL);
     assert_non_null(mapped);
     assert_false(mapped_file_is_truncated(mapped));
@@ -395,8 +324,7 @@ static void test_truncated_while_pages_are_made(void **state)
     const size_t bytes = 3 * TAP_PIECE_BYTES;
     unsigned char *const data = make_bytes(bytes);
     size_t done;
-    put_file("cut", data, 0);
-    const int file = open("cut", O_RDWR);
+    const int file = put_file("cut", data, 0);
     struct file_space *const space = file_space_open(file);
     if (!space || mapped_file_writers(file, true) == mapped_file_writers(file, false))
         skip(); /* no fallocate(2), or a file system whose pages are not made ahead */
@@ -421,7 +349,6 @@ int main(void)
         cmocka_unit_test(a_pipe_ends_when_its_writer_does),
         cmocka_unit_test(a_compressed_pipe_is_closed_while_threads_wait_for_it),
         cmocka_unit_test(a_run_is_read_by_the_kernel_before_it_is_needed),
-        cmocka_unit_test(a_tap_gets_whole_units_at_any_position),
         cmocka_unit_test(lines_are_keyed_in_steps),
         cmocka_unit_test(test_size_is_that_of_what_was_written),
         cmocka_unit_test(test_truncated_at_the_last_moment),

@@ -24,7 +24,7 @@ permutes() {
 
 mapfile -t types < <(list_types)
 data "$(IFS=,; echo "${types[*]}")" 1000 "$large"
-data u8,f64 0 1 2
+data f64 0 1 2
 for type in "${types[@]}"; do
     for case in "1000 little" "1000 big" "$large little"; do
         read -r count endian <<<"$case"
@@ -37,12 +37,7 @@ for type in "${types[@]}"; do
         permutes "$type" 1000 little "$type.1000.down.$rule" --nan=$rule -r
     done
 done
-for type in u8 f64; do
-    for count in 0 1 2; do
-        permutes "$type" $count little "$type.$count.up"
-        permutes "$type" $count little "$type.$count.down" -r
-    done
-done
+for count in 0 1 2; do permutes f64 $count little "f64.$count.down" -r; done
 
 # Keys of each width to every output format, as indices of 64 and 32 bits; from files, pipes and zstd.
 for type in u8 bf16 f32 datetime64; do
@@ -54,17 +49,11 @@ for type in u8 bf16 f32 datetime64; do
     ok_writes "$type to u32 in npy" "$type.1000.up.u32.npy" -- --argsort=u32 "${as_type[@]}" --output-format=npy "$raw"
     ok_output "$type from a pipe" "$type.1000.down.u64" -- \
         bash -c 'cat "$1" | "${@:2}"' - "$raw" "$GPUSORT" --argsort -r "${as_type[@]}"
-    if [ -e "$type.1000.little.in.npy" ]; then
-        ok_writes "$type, npy to raw" "$type.1000.up.u64" -- --argsort --output-format=raw "$type.1000.little.in.npy"
-    fi
 done
+ok_writes 'npy to raw' f32.1000.up.u64 -- --argsort --output-format=raw f32.1000.little.in.npy
 
-for type in u8 f64; do
-    zstd -q -f "$type.$large.little.in.raw" -o in.zst
-    ok_writes "$type, zstd in" "$type.$large.up.u64" -- --argsort --format=raw --type=$type in.zst
-    ok "$type, zstd out" gpusort --argsort --zstd --format=raw --type=$type in.zst -o got.zst
-    ok_output "$type, what zstd reads of it" "$type.$large.up.u64" -- zstd -dc got.zst
-done
+zstd -q "f64.$large.little.in.raw" -o in.zst
+ok_output 'zstd in and out' "f64.$large.up.u64" -- unpacked --argsort --format=raw --type=f64 in.zst
 
 head -c 4000 f64.1000.little.in.raw >first.f64
 tail -c 4000 f64.1000.little.in.raw >second.f64
@@ -94,19 +83,19 @@ for pair in i64:i8 int64:i8 '<i8:i8' i32:i4 int32:i4 u32:u4 uint32:u4 uint64:u8 
     ok_writes "--argsort=$word, big-endian" "$type.big" -- \
         --argsort="$word" --format=raw --type='>f8' f64.1000.big.in.raw
 done
-for pair in i32:i4 i64:i8; do
-    ok_writes "--argsort=${pair%:*}, npy" "${pair#*:}.npy" -- --argsort="${pair%:*}" --output-format=npy place.in.f64
-    ok_writes "--argsort=${pair%:*}, text" f64.1000.up.text -- --argsort="${pair%:*}" --output-format=text place.in.f64
+for type in i4 i8; do
+    ok_writes "--argsort=$type, npy" $type.npy -- --argsort='<'$type --output-format=npy place.in.f64
+    ok_writes "--argsort=$type, text" f64.1000.up.text -- --argsort='<'$type --output-format=text place.in.f64
 done
 ok_file 'indices as np.argsort writes them, by their name' named.i64 i8.raw -- \
     gpusort --argsort=i64 place.in.f64 -o named.i64
 refused 'a name of another type of indices says which to ask for' 'use --argsort=i32$' -- \
     gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i32"
-refused 'indices have no byte order of their own' 'the byte order of the numbers: use --argsort=i64$' -- \
-    gpusort --argsort='>i8' place.in.f64 -o "$target"
+refuses 'indices have no byte order of their own' 'the byte order of the numbers: use --argsort=i64$' -- \
+    --argsort='>i8' place.in.f64
 for word in i16 float64 bool '<M8' '' I64; do
-    refused "--argsort=$word" "^gpusort: unknown type of indices '$word': it is u32, u64, i32 or i64" -- \
-        gpusort --argsort="$word" place.in.f64 -o "$target"
+    refuses "--argsort=$word" "^gpusort: unknown type of indices '$word': it is u32, u64, i32 or i64" -- \
+        --argsort="$word" place.in.f64
 done
 ok_says '--explain tells of indices' 'output .*raw u32 indices' -- gpusort --argsort=u32 --explain first.f64
 printf '3\nnan\n-0\n1\nnan\n0\n' >numbers
@@ -137,12 +126,12 @@ open('many.txt', 'w').write('\n'.join(map(str, numbers.tolist())))
 numpy.argsort(numbers, kind='stable').astype('<u8').tofile('many.u64')"
     for device in "${devices[@]}"; do
         on=(--argsort --device="$device" --output-format=raw)
-        for file in many.f64 many.i32 many.txt; do
-            ok_writes "$file on the $device" many.u64 -- "${on[@]}" $file
+        for file in many.f64 many.i32 many.txt '--type=i32 many.txt'; do
+            read -ra words <<<"$file"
+            ok_writes "$file on the $device" many.u64 -- "${on[@]}" "${words[@]}"
         done
         ok_output "many numbers from a pipe on the $device" many.u64 -- \
             gpusort "${on[@]}" --format=raw --type=i32 < <(cat many.i32)
-        ok_writes "many numbers from text on the $device" many.u64 -- "${on[@]}" --type=i32 many.txt
     done
 fi
 
@@ -174,8 +163,6 @@ for file in lines close; do
         ok_writes "$file on the $device, as sort -g -s" $file.up -- --argsort --device="$device" $file
         ok_writes "$file on the $device, as sort -g -s -r" $file.down -- --argsort --device="$device" -r $file
         for top in 0 7 1001 100000; do
-            head -n $top $file.up >first
-            ok_writes "the first $top of $file on the $device" first -- --argsort --top=$top --device="$device" $file
             head -n $top $file.down >first
             ok_writes "the last $top of $file on the $device" first -- --argsort --top=$top --device="$device" -r $file
         done
@@ -198,14 +185,13 @@ ok_writes 'no lines' nothing.txt -- --argsort nothing.txt
 printf '2\n1' >open.txt
 ok_prints 'a last line without a newline' '1\n0\n' -- gpusort --argsort open.txt
 printf '3\n1\n3\n2\n1\n' >repeated.txt
-ok 'the first of equal lines, as .npy' gpusort -u --argsort repeated.txt -o repeated.npy
-ok 'NumPy reads as many indices as there are' "$numpy" -c "import numpy
-assert numpy.load('repeated.npy').tolist() == [1, 3, 0]"
+ok_writes 'the first of equal lines, as .npy' <("$numpy" -c 'import numpy, sys
+numpy.save(sys.stdout.buffer, numpy.array([1, 3, 0], "u8"))') -- -u --argsort --output-format=npy repeated.txt
 
 # ---- every path of the GPU -----------------------------------------------------------------------
 
 # device_matrix.cu has all tiles, items of 8 bytes, and counts that are not known.
-if [ -z "$problem" ]; then
+if possible 'the paths of the GPU' "$problem" [ -z "$problem" ]; then
     head -n 2000 lines >few
     indices_of_lines few -r >few.down
     data f64 3001
@@ -218,15 +204,12 @@ if [ -z "$problem" ]; then
         ok_writes "$type, $large numbers on the gpu" "$type.$large.up.u64" -- --argsort \
             --device=gpu --format=raw --type=$type "$type.$large.little.in.raw"
     done
-else
-    skip 'the paths of the GPU' "$problem"
 fi
 
 # ---- refused inputs ------------------------------------------------------------------------------
 
 truncate -s 4294967296 many.u8
-refused 'u32 for 2^32 numbers' 'argsort=u32 counts up to 4294967295 numbers' -- \
-    gpusort --argsort=u32 many.u8 -o "$target"
+refuses 'u32 for 2^32 numbers' 'argsort=u32 counts up to 4294967295 numbers' -- --argsort=u32 many.u8
 truncate -s 4294967295 many.u8
 ok_says 'u32 for one number less' 'raw u32 indices' -- gpusort --argsort=u32 --explain many.u8
 rm many.u8
@@ -249,23 +232,18 @@ for input in three.txt three.npy; do
     ok_file "a name that says the type of the indices: $input" order.u32 three.u4 -- \
         gpusort --argsort=u32 $input -o order.u32
     ok_file "and the default one: $input" order.u64 three.u8 -- gpusort --argsort $input -o order.u64
-    ok "and compressed: $input" gpusort --argsort=u32 $input -o order.u32.zst
-    ok_output "and compressed: $input" three.u4 -- zstd -dc order.u32.zst
     ok_file "a format that is said is believed: $input" order.u32 <(printf '1\n2\n0\n') -- \
         gpusort --argsort=u32 --output-format=text $input -o order.u32
 done
 ok_file 'lines by a key, too' order.u32 three.u4 -- gpusort --argsort=u32 -n three.txt -o order.u32
+ok_output 'a name that says the type, compressed' three.u4 -- eval \
+    'gpusort --argsort=u32 three.txt -o order.u32.zst && zstd -dc order.u32.zst'
 refused 'a name that says another type than the indices of lines' \
     'named as raw u32, but text would be written: use --argsort=u32 or --output-format=text$' -- \
     gpusort --argsort three.txt -o "$target_dir/x.u32"
 refused 'the name of the input, which says another type' 'named as raw f64, but raw u64' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.f64"
-refused 'a rule for NaNs in lines' '--nan is for numbers' -- gpusort --argsort --nan=last lines -o "$target"
-refused 'a NaN, if told to' 'number [0-9]+ is a NaN' -- \
-    gpusort --argsort --nan=error --format=raw --type=f64 f64.1000.little.in.raw -o "$target"
-printf '1\nx\n' >word
-refused 'a word, named with its line' 'word:2: ' -- gpusort --argsort word -o "$target"
-refused 'a word where text is read as numbers' 'word:2: ' -- gpusort --argsort --type=f32 word -o "$target"
-ok_fails_with 'a full disk' 2 'No space left on device' -- gpusort --argsort first.f64 -o /dev/full
+refuses 'a NaN, if told to' 'number [0-9]+ is a NaN' -- \
+    --argsort --nan=error --format=raw --type=f64 f64.1000.little.in.raw
 
 done_testing

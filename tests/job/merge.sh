@@ -90,14 +90,11 @@ done
 # ---- kinds of input ------------------------------------------------------------------------------
 
 : >empty
-ok_merges 'nothing' -n empty
-ok_merges 'empty inputs among others' -n empty in.1 empty in.2 empty
-ok_merges 'one input' -n in.1
-ok_merges 'one input that is not sorted' -n plain.1
-ok_merges 'the same input twice' -n in.1 in.1
 printf '1\n3' >open
 printf '2\n4' >open.2
-ok_merges 'inputs without a last newline' -n open open.2
+for files in empty 'empty in.1 empty in.2 empty' in.1 plain.1 'in.1 in.1' 'open open.2'; do
+    ok_merges "inputs: $files" -n $files
+done
 sort -n -m in.1 in.2 >expected
 ok_output 'standard input' expected -- gpusort -n -m - in.2 <in.1
 ok_output 'pipes' expected -- gpusort -n -m <(cat in.1) <(cat in.2)
@@ -127,8 +124,7 @@ for i in 1 2; do
     awk -v i=$i 'BEGIN { for (k = 0; k < 60000; k++) print i * int(k / 7) (k % 3 ? "" : ".0") }' >again.$i
     cat again.$i again.$i >twice.$i
 done
-ok_merges 'lines that are repeated, -n -u' -n -u again.?
-ok_merges 'lines that are repeated, -n -u, of inputs that are not sorted' -n -u twice.?
+for name in again twice; do ok_merges "lines that are repeated, -n -u: $name" -n -u $name.?; done
 # Lines whose first bytes are the same; some are the beginning of others.
 awk 'BEGIN { for (i = 0; i < 4000; i++) print substr("aaaaaaaaaaaaa", 1, i % 14) i * 7919 % 1009 % (i % 70 + 1) }' >alike
 split -n r/4 alike alike.
@@ -156,13 +152,12 @@ for options in -n '-n -u' '-k1 -r'; do
     ok_merges "40 inputs that are not sorted, $options" $options apart/*
 done
 
-ok_output 'more inputs than files that may be open' <(sort -n -m many/*) -- \
-    bash -c 'ulimit -n 64; "$0" -n -m "$@"' "$GPUSORT" many/*
+with_64_files=(bash -c 'ulimit -n 64; exec "$@"' - "$GPUSORT" --format=text)
+ok_output 'more inputs than files that may be open' <(sort -n -m many/*) -- "${with_64_files[@]}" -n -m many/*
 cat many/* | sort -n >expected
-ok_output 'more inputs than files that may be open, to be sorted' expected -- \
-    bash -c 'ulimit -n 64; "$0" -n "$@"' "$GPUSORT" many/*
+ok_output 'more inputs than files that may be open, to be sorted' expected -- "${with_64_files[@]}" -n many/*
 
-if [ -n "$fault_library" ]; then
+if possible 'more inputs than files that may be open, on FUSE' 'no calls fail in this build' has_faults; then
     on_fuse=(bash -c 'ulimit -n 64; exec env LD_PRELOAD="$0" FAULT_FUSE=yes "$@"' "$fault_library")
     ok_output 'more inputs than files that may be open, on FUSE, where inodes change' expected -- \
         "${on_fuse[@]}" "$gpusort_apart" -n many/*
@@ -171,35 +166,29 @@ if [ -n "$fault_library" ]; then
     ok_fails_with 'an input on FUSE that is replaced' 2 'it was replaced by another file while it was read$' -- \
         "${on_fuse[@]}" FAULT=read:$((${#names[@]} + 10)):run FAULT_RUN="seq 3 >other; mv other ${names[-1]}" \
         "$gpusort_apart" -n replaced/*
-else
-    skip 'more inputs than files that may be open, on FUSE' 'no calls fail in this build'
 fi
 for i in {1..100}; do : >many/empty."$i"; done
-ok_output 'more inputs with nothing in them than files that may be open' expected -- \
-    bash -c 'ulimit -n 64; "$0" -n -m --format=text "$@"' "$GPUSORT" many/*
-ok_output 'the same, to be sorted' expected -- bash -c 'ulimit -n 64; "$0" -n --format=text "$@"' "$GPUSORT" many/*
+ok_output 'more inputs with nothing in them than files that may be open' expected -- "${with_64_files[@]}" -n -m many/*
+ok_output 'the same, to be sorted' expected -- "${with_64_files[@]}" -n many/*
 
 # ---- inputs that are written while they are read -------------------------------------------------
 
-if [ "$test_size" = small ]; then
-    skip 'inputs that are written while they are read' 'the full build does that'
-else
+if possible 'inputs that are written while they are read' 'the full build does that' [ "$test_size" != small ]; then
     # More than the part of an input that is in memory. A limit on the file's size ends a job that reads its own output.
     count=1500000
     seq 0 2 "$count" >even
     seq 1 2 "$count" >odd
-    ok_writes_to_input() {
-        local name=$1 expected=$2
-        shift 2
-        ok_file "$name" self "$expected" -- bash -c 'ulimit -f 100000; '"$*" "$GPUSORT"
-    }
     sort -n -m even odd >expected
-    cp even self
-    ok_writes_to_input 'an input that is appended to' <(cat even expected) '"$0" -n -m self odd >>self'
-    cp even self
-    ok_writes_to_input 'an input that is written over' expected '"$0" -n -m self odd 1<>self'
-    cp even self
-    ok_writes_to_input 'the same as standard input' <(cat even expected) '"$0" -n -m - odd <self >>self'
+    cat even expected >appended
+    while read -r result words; do
+        cp even self
+        ok_file "an input that is appended to, or written over: $words" self "$result" -- \
+            bash -c "ulimit -f 100000; \"\$0\" -n -m $words" "$GPUSORT"
+    done <<'END'
+appended self odd >>self
+expected self odd 1<>self
+appended - odd <self >>self
+END
     rm even odd self
 fi
 
@@ -214,9 +203,7 @@ refused 'a missing input' 'gpusort: .*missing.*No such file' -- gpusort -m -n in
 
 # 10 files of 16 MB each. The limit is less than their size: the documented 64 MiB, the memory of
 # threads and OpenMP, and a reserve.
-if [ "$test_size" = small ]; then
-    skip 'memory is independent of the size of the inputs' 'a slow build'
-else
+if possible 'memory is independent of the size of the inputs' 'a slow build' [ "$test_size" != small ]; then
     seq 10000000 11599999 | sed "s/^1/$(printf %093d 0)/" >expected
     split -n r/10 expected big.
     ok_peak 'a merge of 10 files of 16 MB' 140000 "$GPUSORT" -m -n --parallel=2 -o merged big.*

@@ -255,20 +255,19 @@ ok_says '--explain is of all ranks, printed by one' '^1$' -- eval \
 threads() {
     "$@" --explain large.f64 -o out.f64 | sed -n 's/.*cpu (\([0-9]*\) threads*).*/\1/p'
 }
-if [ "$is_sanitized" = yes ] || [ "$(threads gpusort --device=cpu)" = 1 ]; then
-    skip 'one rank has all threads' 'with sanitizers, or there is one processor'
-else
+if possible 'one rank has all threads' 'with sanitizers, or there is one processor' \
+    [ "$is_sanitized" = no -a "$(threads gpusort --device=cpu)" != 1 ]; then
     ok_says "one rank: Open MPI's default binding is undone" "^$(threads gpusort --device=cpu)\$" -- \
         threads ranks 1 --device=cpu
-    ok_says 'one rank: a binding that is named stays' '^1$' -- \
-        threads mpirun -n 1 --bind-to core "$GPUSORT" --device=cpu
-    ok_says 'one rank: so does one by --cpu-set' '^1$' -- threads mpirun -n 1 --cpu-set 0 "$GPUSORT" --device=cpu
-    ok_says 'one rank: so does one of a script that mpirun starts' '^1$' -- \
-        threads mpirun -n 1 sh -c "taskset -c 1 \"\$@\"; exit" sh "$GPUSORT" --device=cpu
-    ok_says 'one rank: it gets no other processors than mpirun has' '^1$' -- \
-        threads taskset -c 1 mpirun -n 1 "$GPUSORT" --device=cpu
-    ok_says 'a rank that sorts alone stays bound' '^1$' -- \
-        threads mpirun -n 1 env -u OMPI_COMM_WORLD_SIZE "$GPUSORT" --device=cpu
+    while IFS='|' read -r name command; do
+        ok_says "one rank is bound: $name" '^1$' -- eval "threads $command \"\$GPUSORT\" --device=cpu"
+    done <<'END'
+by an option|mpirun -n 1 --bind-to core
+by --cpu-set|mpirun -n 1 --cpu-set 0
+by a script that mpirun starts|mpirun -n 1 sh -c "taskset -c 1 \"\$@\"; exit" sh
+as mpirun itself|taskset -c 1 mpirun -n 1
+as one that sorts alone|mpirun -n 1 env -u OMPI_COMM_WORLD_SIZE
+END
 fi
 
 ranks 3 --stats=json --trace=trace.json doubles.f64 -o out.f64 2>stats || true
@@ -304,11 +303,12 @@ refused 'a line that is no number is counted in all lines' "no-number:60001: .*\
     ranks 2 no-number -o "$target"
 refused 'a line that is no number is counted in the whole text' \
     "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
+# in_shell N SCRIPT: N ranks of a shell run SCRIPT, in which $0 is gpusort and $1 the output.
+in_shell() (program='sh' && ranks "$1" -c "$2" "$GPUSORT" "$target")
 options=(--verify --explain more.u32 -r --top=2 --zstd=3)
 for option in "${options[@]:0:$(full_or_small 6 1)}"; do
-    refused "one rank has another option: $option" 'the command line: not as rank 0 has it' -- \
-        eval '(program=sh; ranks 2 -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && set -- '"$option"'
-            exec \"$GPUSORT\" \$@ four.u32 -o \"$target\"")'
+    refused "one rank has another option: $option" 'the command line: not as rank 0 has it' -- in_shell 2 \
+        '[ $OMPI_COMM_WORLD_RANK = 0 ] && option='"$option"'; exec "$0" $option four.u32 -o "$1"'
 done
 refused 'a trace that cannot be written: one message' 'trace=/dev/full: No space left' -- \
     ranks 2 --trace=/dev/full four.u32 -o more.u32
@@ -316,25 +316,24 @@ mkdir host0 host1
 cp finite.f64 host0/input.f64
 gpusort finite.f64 -o host1/input.f64
 refused 'the input of one rank has the same name and size, and other bytes' 'input\.f64: not as rank 0 has it' -- \
-    eval '(program=sh; ranks 2 -c "cd host\$OMPI_COMM_WORLD_RANK; exec \"$GPUSORT\" input.f64 -o \"$target\"")'
+    in_shell 2 'cd host$OMPI_COMM_WORLD_RANK; exec "$0" input.f64 -o "$1"'
 mv frames-finite.f64.zst host0/frames.f64.zst
 cp host0/frames.f64.zst host1
 printf x | dd of=host1/frames.f64.zst bs=1 seek=1000000 conv=notrunc status=none
 refused 'the frames of one rank are broken' 'frames\.f64\.zst: compressed byte 1.*checksum \(rank 1 on ' -- \
-    eval '(program=sh; ranks 3 -c "cd host1; exec \"$GPUSORT\" frames.f64.zst -o \"$target\"")'
+    in_shell 3 'cd host1; exec "$0" frames.f64.zst -o "$1"'
 cat host0/frames.f64.zst >/dev/null # headers of frames are read in the page cache only
 printf xxxx | dd of=host1/frames.f64.zst bs=1 seek="$(($(stat -c %s host1/frames.f64.zst) / 2))" \
     conv=notrunc status=none
 refused 'the frames of one rank are other ones' 'frames\.f64\.zst: ' -- \
-    eval '(program=sh; ranks 2 -c "cd host\$OMPI_COMM_WORLD_RANK; exec \"$GPUSORT\" frames.f64.zst -o \"$target\"")'
+    in_shell 2 'cd host$OMPI_COMM_WORLD_RANK; exec "$0" frames.f64.zst -o "$1"'
 cp four.u32 four.0.u32
 cp four.u32 four.1.u32
 refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
-    eval '(program=sh; ranks 2 -c "exec \"$GPUSORT\" four.\$OMPI_COMM_WORLD_RANK.u32 -o \"$target\"")'
-ok 'without the variable each rank sorts a file of its own' eval '(program=sh;
-    ranks 2 -c "unset OMPI_COMM_WORLD_SIZE PMI_SIZE
-        exec \"$GPUSORT\" four.\$OMPI_COMM_WORLD_RANK.u32 -o own.\$OMPI_COMM_WORLD_RANK.u32")
-    gpusort four.u32 -o alone.u32 && cmp own.0.u32 alone.u32 && cmp own.1.u32 alone.u32'
+    in_shell 2 'exec "$0" four.$OMPI_COMM_WORLD_RANK.u32 -o "$1"'
+ok_output 'without the variable each rank sorts a file of its own' <(gpusort four.u32 && gpusort four.u32) -- eval \
+    'in_shell 2 '"'"'unset OMPI_COMM_WORLD_SIZE PMI_SIZE
+        exec "$0" four.$OMPI_COMM_WORLD_RANK.u32 -o own.$OMPI_COMM_WORLD_RANK.u32'"'"' && cat own.[01].u32'
 head -c 100000 finite.f64.zst >cut.f64.zst
 refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- ranks 2 cut.f64.zst -o "$target"
 refused 'a header that is too long for the ranks to share' 'its header has 2000001 bytes' -- \
@@ -354,9 +353,8 @@ in_memory() {
         exit "$status"' "$@"
 }
 mkdir memory
-if [ "$is_sanitized" = yes ] || ! in_memory 1m true 2>/dev/null; then
-    skip 'a large output in memory' 'with sanitizers, or no file system may be mounted'
-else
+if possible 'a large output in memory' 'with sanitizers, or no file system may be mounted' \
+    eval '[ "$is_sanitized" != yes ] && in_memory 1m true'; then
     export -f ranks
     export work GPUSORT
     gpusort large.f64 -o sorted.f64
@@ -382,9 +380,7 @@ else
 fi
 
 # 26 MB for each rank, which are sorted in parts.
-if [ "$is_sanitized" = yes ]; then
-    skip 'the memory of ranks' 'a sanitizer takes memory itself'
-else
+if possible 'the memory of ranks' 'a sanitizer takes memory itself' [ "$is_sanitized" != yes ]; then
     ranks 2 --parallel=1 --stats=json -S 48M large.f64 large.f64 large.f64 -o got 2>stats
     ok_json 'the memory of ranks is at most -S' \
         "s['ranks'] and all(rank['memory_bytes'] <= 48 << 20 for rank in s['ranks'])" stats
@@ -402,9 +398,8 @@ refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which th
 mpich() {
     timeout 300 mpirun.mpich -n "$1" "$work/mpich/gpusort" "${@:2}"
 }
-if [ "$is_sanitized" = yes ] || ! command -v mpicc.mpich mpirun.mpich >/dev/null; then
-    skip 'ranks of MPICH' 'not with sanitizers, or no mpicc.mpich and mpirun.mpich'
-else
+if possible 'ranks of MPICH' 'not with sanitizers, or no mpicc.mpich and mpirun.mpich' \
+    eval '[ "$is_sanitized" != yes ] && command -v mpicc.mpich mpirun.mpich'; then
     mkdir "$work/mpich"
     cp "$GPUSORT" "$work/mpich/gpusort"
     mpicc.mpich -std=c11 -D_GNU_SOURCE -I"$tests_dir/.." -O1 -fPIC -shared -o "$work/mpich/mpi.so" \
@@ -496,14 +491,11 @@ done
 ok_fails_with 'a rank cannot rename its own file' 2 \
     '^gpusort: old\.1: .*; other ranks may have replaced their files \(rank 1 on .*\)$' -- \
     part_fails renameat:1:5 rows -k1
-for call in Init_thread:1 Comm_rank:2 Comm_size:1 Comm_split_type:1; do
-    ok_undone "MPI_${call/:/ fails in call }" "0:MPI_$call:fail" finite.f64
-done
-for call in Ibcast:{1,2} Iallreduce:{2,60} Test:30 Isend:1 Irecv:1 Testany:3; do
-    ok_undone "MPI_${call/:/ fails in call }" "1:MPI_$call:fail" finite.f64
-done
-for call in Ibcast:{1,2} Iallreduce:{4,70} Isend:1 Testany:3; do
-    ok_undone "a rank is killed in MPI_${call/:/ call }" "1:MPI_$call:kill" finite.f64
+for call in 0:MPI_{Init_thread:1,Comm_rank:2,Comm_size:1,Comm_split_type:1}:fail \
+    1:MPI_{Ibcast:{1,2},Iallreduce:{2,60},Test:30,Isend:1,Irecv:1,Testany:3}:fail \
+    1:MPI_{Ibcast:{1,2},Iallreduce:{4,70},Isend:1,Testany:3}:kill \
+    1:process_vm_readv:{3:fail,4:kill}; do # calls 1 and 2 find out whether the memory of another rank may be read
+    ok_undone "a call of a rank fails, or the rank is killed in it: $call" "$call" finite.f64
 done
 ok_undone 'a rank is killed while indices of lines are sent' 1:MPI_Isend:2:kill --argsort -k1 rows
 gpusort large.f64 -o broken.f64.zst
@@ -514,11 +506,9 @@ cat broken.f64.zst >open &
 ok_undone 'a frame of a pipe is broken' 0:MPI_Finalize:1:fail --parallel=2 --trace=trace.json --type=f64 <&9
 exec 9<&-
 ok_says 'no thread reads or decodes after that' '^(gpusort )+$' -- tr '\n' ' ' <threads
-for call in 3:fail 4:kill; do # calls 1 and 2 find out whether it is allowed
-    ok_undone "reading the memory of the other rank: ${call/:/, }" "1:process_vm_readv:$call" finite.f64
-    ok_undone "ranks sort together, reading: 4${call/:/, }" "1:process_vm_readv:4$call" plenty.f64
+for call in 3:fail 43:fail 44:kill; do
+    ok_undone "ranks sort together, reading: ${call/:/, }" "1:process_vm_readv:$call" plenty.f64
 done
-ok_undone 'ranks sort together, reading: 3, fail' 1:process_vm_readv:3:fail plenty.f64
 ok_undone 'a rank is killed while the ranks map the output' 1:MPI_Isend:2:kill --parallel=2 large.f64
 mpi_faults=$preload preload+=:$fault_library
 export FAULT_NAMED=yes # mpirun hands it on to ranks of its own host

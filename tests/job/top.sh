@@ -64,8 +64,8 @@ for shape in random equal two sorted reversed zipf; do
     done
 done
 
-# expect TOP ITEM_BYTES FILE: writes the first TOP items of FILE to `first`.
-expect() { head -c $(($1 * $2)) "$3" >first; }
+# expect TOP FILE: writes the first TOP items of 8 bytes of FILE to `first`.
+expect() { head -c $(($1 * 8)) "$2" >first; }
 
 f64=f64.$count.little
 gpusort --zstd "$f64.in.raw" --format=raw -o in.f64.zst
@@ -87,21 +87,21 @@ END
 for device in "${devices[@]}"; do
     on=(--device="$device" --top=100)
     ok_writes "$device: .npy, whose header says how many are left" first.npy -- "${on[@]}" "$f64.in.npy"
-    expect 100 8 "$f64.up.raw"
+    expect 100 "$f64.up.raw"
     ok_writes "$device: zstd" first -- "${on[@]}" in.f64.zst
     ok_output "$device: a pipe" first -- gpusort "${on[@]}" --format=raw --type=f64 < <(cat "$f64.in.raw")
     ok_writes "$device: numbers of text" parsed.first -- "${on[@]}" --type=f64 --output-format=raw in.text
     ok_writes "$device: two files" twice.first -- "${on[@]}" --format=raw --type=f64 "$f64.in.raw" "$f64.in.raw"
     for rule in first last; do
-        expect 100 8 "$f64.down.$rule.raw"
+        expect 100 "$f64.down.$rule.raw"
         ok_writes "$device: --nan=$rule -r" first -- "${on[@]}" --format=raw --type=f64 --nan=$rule -r "$f64.in.raw"
     done
     cp "$f64.in.raw" place
-    expect 100 8 "$f64.up.raw"
+    expect 100 "$f64.up.raw"
     ok_file "$device: in place of the input" place first -- gpusort "${on[@]}" --format=raw --type=f64 place -o place
     ok_writes "$device: nothing of nothing" /dev/null -- "${on[@]}" --type=f64 /dev/null
-    refused "$device: a NaN that is not among the first is an error all the same" 'is a NaN' -- \
-        gpusort --device="$device" --top=1 --nan=error --format=raw --type=f64 -o "$target" "$f64.in.raw"
+    refuses "$device: a NaN that is not among the first is an error all the same" 'is a NaN' -- \
+        --device="$device" --top=1 --nan=error --format=raw --type=f64 "$f64.in.raw"
 done
 
 indices=f64.$count.up
@@ -115,12 +115,12 @@ for device in "${devices[@]}"; do
     ok_writes "$device: u32 indices as .npy" first.npy -- --argsort=u32 --output-format=npy "${on[@]}"
     ok_writes "$device: indices as text" first.text -- --argsort --output-format=text "${on[@]}"
     for rule in first last; do
-        expect 100 8 "f64.$count.down.$rule.u64"
+        expect 100 "f64.$count.down.$rule.u64"
         ok_writes "$device: indices with --nan=$rule -r" first -- --argsort --nan=$rule -r "${on[@]}"
     done
 done
 if [[ ${devices[*]} == *gpu ]]; then
-    expect 1000 8 "$indices.u64"
+    expect 1000 "$indices.u64"
     for path in $(list_paths gpu); do
         ok_writes "$path: the first indices" first -- --argsort --top=1000 --device=gpu -a "$path" \
             --format=raw --type=f64 "$f64.in.raw"
@@ -148,7 +148,7 @@ head -c "$size" /dev/urandom >large
 "$numpy" -c 'import numpy as np; np.sort(np.fromfile("large", "<u8")).tofile("large.first")'
 for device in "${devices[@]}"; do
     for top in 1 $((most / 12)) "$most"; do
-        expect "$top" 8 large.first
+        expect "$top" large.first
         first=(env SIMT_MEMORY_BYTES="$memory" "$GPUSORT" --device="$device" --top="$top" --format=raw --type=u64)
         ok_output "$device: the first $top of more than the device holds" first -- "${first[@]}" large
         [ "$top" = "$most" ] ||
@@ -185,16 +185,14 @@ for device in "${devices[@]}"; do
 done
 
 # The memory that 200 MB through a pipe take.
-repeat_part() { for _ in $(seq 100); do cat part; done; }
-if [ "$test_size" = small ]; then
-    skip 'a pipe of 200 MB takes 80 MB at the most' 'sanitizers take memory of their own'
-else
+if possible 'a pipe of 200 MB takes 80 MB at the most' 'sanitizers take memory of their own' \
+    [ "$test_size" != small ]; then
     head -c 2340000 /dev/urandom >part
     "$numpy" -c '
 import numpy as np
 np.repeat(np.sort(np.fromfile("part", "<u8"))[:10], 100).tofile("first")'
     ok_peak 'the first 1000 of a pipe of 200 MB' 80000 "$GPUSORT" --device=cpu --parallel=2 --top=1000 \
-        --format=raw --type=u64 -o got < <(repeat_part)
+        --format=raw --type=u64 -o got < <(for _ in {1..100}; do cat part; done)
     ok_same_bytes 'the first 1000 of a pipe of 200 MB' got first
 fi
 
@@ -202,27 +200,26 @@ fi
 head -c 80 "$f64.in.raw" >few.f64
 # Suffixes as in head(1), and powers of ten as in printf(1).
 seq 3000 | shuf | tee counted | sort -g >counted.sorted
-for word in 1K 1k 1KiB 1kB 2K 1M 15EiB 7 0; do
-    head -n "$word" counted.sorted >expected
-    ok_output "--top=$word is what head -n $word leaves" expected -- gpusort --top=$word counted
+for word in 1K 1k 1KiB 1kB 2K 1M 15EiB 7 0 1e3 1E3 1e+3 1.234e3 0.5e1 9.5e18 0e99 1.5K; do
+    lines=$word # as head(1) has it
+    case $word in 1.5K) lines=1536 ;; *[eE][0-9+]*) lines=$(printf %.0f "$word") ;; esac
+    head -n "$lines" counted.sorted >expected
+    ok_output "--top=$word is what head -n $lines leaves" expected -- gpusort --top=$word counted
 done
-for word in 1e3 1E3 1e+3 1.234e3 0.5e1 9.5e18 0e99; do
-    head -n "$(printf %.0f "$word")" counted.sorted >expected
-    ok_output "--top=$word" expected -- gpusort --top=$word counted
-done
-head -n 1536 counted.sorted >expected
-ok_output '--top=1.5K is 1.5 times 1024' expected -- gpusort --top=1.5K counted
 for word in '' -1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e+ e3 1e3K 1Kb 1KI K 1_000 0x10 \
     18446744073709551616 2e19 1e99999999999999999999 16E; do
-    refused "--top='$word' is no number" 'invalid number of items' -- gpusort --top="$word" -o "$target" few.f64
+    refuses "--top='$word' is no number" 'invalid number of items' -- --top="$word" few.f64
 done
-ok_says '--explain says what is kept' '^top +the first 2 \(the others are dropped' -- gpusort --explain --top=2 few.f64
 head -c 400000 /dev/zero >zeros.f64
-ok_says '--explain says that memory does not hold what is kept' '^top +the first 1000 \(all are sorted, as these are too many' -- \
-    gpusort --device=cpu --explain --top=1000 -S 1K zeros.f64
-ok_says '--explain says so when most are kept' '^top +the first 9 \(all are sorted' -- gpusort --explain --top=9 few.f64
-ok_says '--explain gives the reason for the CPU' '^device +cpu: .*as fast as they are read' -- \
-    gpusort --explain --top=2 few.f64
-ok_says 'all lines are sorted' '^top +the first 2 \(all lines' -- gpusort --explain --top=2 lines
+while IFS='|' read -r words said; do
+    read -ra words <<<"$words"
+    ok_says "--explain ${words[*]}" "^$said" -- gpusort --explain "${words[@]}"
+done <<'END'
+--top=2 few.f64|top +the first 2 \(the others are dropped
+--top=2 few.f64|device +cpu: .*as fast as they are read
+--top=9 few.f64|top +the first 9 \(all are sorted
+--top=2 lines|top +the first 2 \(all lines
+--device=cpu --top=1000 -S 1K zeros.f64|top +the first 1000 \(all are sorted, as these are too many
+END
 
 done_testing

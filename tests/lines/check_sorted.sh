@@ -37,14 +37,11 @@ while IFS='|' read -r options; do
     { head -n -2 in && tail -n 2 in | tac; } >swapped
     ok_checks "the last two lines swapped: $options" -c $options swapped
     sed "$((lines / 2)){h;d};$((lines * 3 / 4))G" in >moved
-    ok_checks "a line in the wrong place: $options" -c $options moved
-    ok_checks "the same, quietly: $options" -C $options moved
+    for option in -c -C; do ok_checks "a line in the wrong place: $options" $option $options moved; done
 done <<'END'
 -n
 -g -r
 -h
--n -s
--n -u
 -k1
 -t : -k2,2n
 -t : -k2,2nr -k1,1g -s
@@ -72,11 +69,8 @@ while read -r options; do
     { head -n -2 in && tail -n 2 in | tac; } >swapped
     sed "$((decimals / 3)){h;d};$((decimals / 3 + 1))G" in >moved
     { cat in && tail -n 1 in; } >twice
-    ok_checks "decimals in order: $options" -c $options in
+    for file in in swapped moved twice; do ok_checks "decimals, $file: $options" -c $options $file; done
     ok "decimals in order, from a pipe: $options" gpusort -c $options < <(cat in)
-    ok_checks "the last two decimals swapped: $options" -c $options swapped
-    ok_checks "two decimals swapped: $options" -c $options moved
-    ok_checks "the last decimal twice: $options" -c $options twice
 done <<'END'
 -g
 -g -r
@@ -129,16 +123,13 @@ ok_checks '-z' -c -z -n zero
 
 : >empty
 ok_checks 'nothing' -c -n empty
-printf '\n' >newline
-ok_checks 'an empty line' -c -n -u newline
 input=pairs ok_checks 'standard input' -c -n
 input=in ok_checks 'standard input, in order' -c -n -
 input=pairs ok_checks 'standard input, quietly' -C -n
 zstd -q open -o open.zst
 ok_fails_with 'a zstd input' 1 "^gpusort: open.zst:$((lines + 1)): disorder: 1$" -- gpusort -c -n open.zst
 for digit in 1 3 2; do head -c 5000000 /dev/zero | tr '\0' $digit; echo; done >long
-ok_checks 'long lines' -c -n long
-ok_checks 'long lines' -c -n -r long
+for options in -n '-n -r'; do ok_checks "long lines: $options" -c $options long; done
 printf 'x\ny\ny\n' >equal
 ok_checks 'equal lines at the end' -c -k1 equal
 # One long line, or many empty ones, up to the border of a piece of the text, and one byte more or less.

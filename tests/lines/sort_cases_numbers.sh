@@ -9,15 +9,12 @@ threes_59=$(repeat 59 3)
 
 # ---- -n ------------------------------------------------------------------------------------------
 
-sorts '-n: by value, not by bytes' '10\n9\n2\n1\n' '1\n2\n9\n10\n' -n
 sorts '-n: negative numbers' '1\n-1\n0\n-10\n-2\n' '-10\n-2\n-1\n0\n1\n' -n
 sorts '-n: equal values go by the bytes of the line' '1.0\n01\n1\n1.\n 1\n' ' 1\n01\n1\n1.\n1.0\n' -n
 sorts '-n: a plus sign is no part of a number' '1\n+5\n-1\n' '-1\n+5\n1\n' -n
 sorts '-n: what is no number is 0' 'b\n1\n-1\na\n0\n' '-1\n0\na\nb\n1\n' -n
-sorts '-n: an empty line is 0' '1\n\n-1\n' '-1\n\n1\n' -n
 sorts '-n: -0 is 0' '0\n-0\n0.0\n-0.00\n' '0\n-0\n0.0\n-0.00\n' -n -s
 sorts '-n: -0 is 0, the last resort decides' '0\n-\n-0\n-.0\n-x\n' '-\n-.0\n-0\n-x\n0\n' -n
-sorts '-n: a minus with nothing after it is 0' '1\n-\n-1\n' '-1\n-\n1\n' -n
 sorts '-n: blanks before the minus, not after it' '- 5\n -5\n\t-6\n1\n' '\t-6\n -5\n- 5\n1\n' -n
 sorts '-n: two minus signs are no number' '--1\n-1\n1\n' '-1\n--1\n1\n' -n
 sorts '-n: a fraction alone' '.5\n0.4\n.45\n-.5\n' '-.5\n0.4\n.45\n.5\n' -n
@@ -34,7 +31,6 @@ sorts '-n: leading zeros of negative numbers' '-010\n-9\n-0009\n-08\n' '-010\n-0
 sorts '-n: trailing zeros of a fraction' '1.50\n1.5\n1.49\n1.500001\n' '1.49\n1.5\n1.50\n1.500001\n' -n
 sorts '-n: fractions go digit by digit' '0.10\n0.9\n0.1\n0.09\n' '0.09\n0.1\n0.10\n0.9\n' -n
 sorts '-n: fractions of negative numbers' '-0.10\n-0.9\n-0.09\n-1\n' '-1\n-0.9\n-0.10\n-0.09\n' -n
-orders '-n: 40 digits' "$nines_40\n1${zeros_40}0\n1${zeros_40}1\n1${zeros_40}2\n" -n
 orders '-n: 40 digits, negative' "-1${zeros_40}2\n-1${zeros_40}1\n-1${zeros_40}0\n-$nines_40\n" -n
 sorts '-n: the length decides before the digits' "9\n10\n$nines_40\n1$zeros_40\n" "9\n10\n$nines_40\n1$zeros_40\n" -n
 sorts '-n: leading zeros have no length' "${zeros_40}9\n10\n0${zeros_40}8\n" "0${zeros_40}8\n${zeros_40}9\n10\n" -n
@@ -68,7 +64,6 @@ sorts '-g: no number, NaN, -inf, numbers, inf' 'inf\n1\nx\n-inf\nnan\n-1\n' 'x\n
 sorts '-g: the same, turned round' 'inf\n1\nx\n-inf\nnan\n-1\n' 'inf\n1\n-1\n-inf\nnan\nx\n' -gr
 sorts '-g: what is no number goes by bytes' 'b\na\n\xff\n\n-\n+\n.\ne5\n' '\n+\n-\n.\na\nb\ne5\n\xff\n' -g
 sorts '-g: signs and points alone are no numbers' '-1\n-\n+\n.\n-.\n+.e1\n' '+\n+.e1\n-\n-.\n.\n-1\n' -g
-sorts '-g: -0 equals 0' '0\n-0\n+0\n0.0\n-1\n1\n' '-1\n+0\n-0\n0\n0.0\n1\n' -g
 sorts '-g: -0 equals 0, in the order of the input' '0\n-0\n+0\n-1\n' '-1\n0\n-0\n+0\n' -gs
 orders '-g: infinities however they are spelt' '-Inf\n1e4931\nINFINITY\ninf\ninfinite\n' -g
 orders '-g: infinities are equal to what overflows' '-1e5000\n-inf\n1e5000\n1e9999\ninf\n' -g
@@ -86,7 +81,6 @@ sorts '-g: white space of all kinds before a number' ' 3\n\t2\n\v1\n\f4\n\r0\nx\
 sorts '-g: blanks after the sign: no number' '- 5\n-5\n1\n' '- 5\n-5\n1\n' -g
 sorts '-g: a number ends where it is none any more' '1x\n1 2\n1,5\n1.2.3\n2\n1\n' '1\n1 2\n1,5\n1x\n1.2.3\n2\n' -g
 sorts '-g: an exponent without digits is none' '1e\n1e+\n2\n1\n1ex\n1e-\n' '1\n1e\n1e+\n1e-\n1ex\n2\n' -g
-sorts '-g: an exponent alone is no number' 'e5\n-1\nE1\n0\n' 'E1\ne5\n-1\n0\n' -g
 sorts '-g: points' '5.\n.5\n5.5\n.\n0.5\n' '.\n.5\n0.5\n5.\n5.5\n' -g
 orders '-g: leading zeros' '9\n00000000000000000000000000000009.5\n010\n' -g
 sorts '-g: hex integers' '0x10\n15\n17\n0X0f\n-0x1\n' '-0x1\n0X0f\n15\n0x10\n17\n' -g
@@ -97,14 +91,10 @@ sorts '-g: e is a digit of hex' '0x1e1\n480\n482\n' '480\n0x1e1\n482\n' -g
 sorts '-g: signs before hex' '-0x2\n+0x2\n1\n-1\n' '-0x2\n-1\n1\n+0x2\n' -g
 orders '-g: hex of 16 and more digits' \
     '0xfffffffffffffffe\n0xffffffffffffffff\n18446744073709551615\n0x10000000000000000\n' -g
-orders '-g: hex that has to be rounded to even' \
-    '0x1\n0x1.00000000000000010\n0x1.00000000000000011\n0x1.00000000000000020\n' -g
 sorts '-g: hex that has to be rounded to even, equal ones in place' \
     '0x1.00000000000000010\n0x1\n0x1.00000000000000020\n0x1.00000000000000011\n' \
     '0x1.00000000000000010\n0x1\n0x1.00000000000000020\n0x1.00000000000000011\n' -gs
 orders '-g: neighbours of 2^53' '9007199254740991\n9007199254740992\n9007199254740993\n9007199254740994\n' -g
-sorts '-g: neighbours of 2^53 stay apart, turned round' '9007199254740992\n9007199254740993\n9007199254740991\n' \
-    '9007199254740993\n9007199254740992\n9007199254740991\n' -gsr
 sorts '-g: the last digits of 64 bits' \
     '18446744073709551615\n18446744073709551613\n18446744073709551614\n18446744073709551616\n' \
     '18446744073709551613\n18446744073709551614\n18446744073709551615\n18446744073709551616\n' -gs
@@ -137,7 +127,6 @@ sorts '-g: a long fraction and an exponent undo each other' \
     "0.5\n0.$(repeat 500 0)1e501\n1\n1$(repeat 500 0)e-500\n2\n" -gs
 sorts '-g: 1000 digits' "$(repeat 1000 7)\n1e999\n1e1000\n8e999\n" "1e999\n$(repeat 1000 7)\n8e999\n1e1000\n" -g
 sorts '-g: equal numbers go by bytes' '1\n1.0\n1e0\n10e-1\n0x1\n01\n+1\n 1\n' ' 1\n+1\n01\n0x1\n1\n1.0\n10e-1\n1e0\n' -g
-orders '-g: equal numbers go by bytes, -r' '1e0\n10e-1\n1.0\n1\n0x1\n01\n+1\n 1\n' -g -r
 sorts '-g: a comma is no decimal point' '1,9\n1.5\n' '1,9\n1.5\n' -g
 sorts '-g: suffixes of C are no part of a number' '1f\n1L\n1\n2u\n' '1\n1L\n1f\n2u\n' -g
 
@@ -145,11 +134,9 @@ sorts '-g: suffixes of C are no part of a number' '1f\n1L\n1\n2u\n' '1\n1L\n1f\n
 
 sorts '-h: suffixes before values' '1M\n1023K\n2\n1G\n999\n' '2\n999\n1023K\n1M\n1G\n' -h
 sorts '-h: every suffix' '1Y\n1Z\n1E\n1P\n1T\n1G\n1M\n1K\n1\n' '1\n1K\n1M\n1G\n1T\n1P\n1E\n1Z\n1Y\n' -h
-sorts '-h: k is K' '2K\n1k\n3k\n1K\n' '1K\n1k\n2K\n3k\n' -h
 sorts '-h: k is K, in the order of the input' '1k\n1K\n0.5K\n' '0.5K\n1k\n1K\n' -hs
 sorts '-h: the other suffixes are capitals' '1m\n1M\n1g\n2\n' '1g\n1m\n2\n1M\n' -h
 orders '-h: suffixes go before values even where the value is less' '1024K\n2048K\n0.5M\n1M\n' -h
-sorts '-h: a zero has no suffix' '0K\n0\n0G\n0.0M\n1\n-1\n' '-1\n0\n0.0M\n0G\n0K\n1\n' -h
 sorts '-h: zeros are equal' '0K\n0\n0G\n-0T\n1\n-1\n' '-1\n0K\n0\n0G\n-0T\n1\n' -hs
 sorts '-h: negative numbers the other way round' '-1K\n-1\n-1M\n-2\n1\n0\n-2K\n' '-1M\n-2K\n-1K\n-2\n-1\n0\n1\n' -h
 sorts '-h: an unknown suffix is none' '1X\n1K\n2\n1\n1B\n' '1\n1B\n1X\n2\n1K\n' -h
@@ -165,7 +152,6 @@ orders '-h: exact at any length' "1${zeros_40}0K\n1${zeros_40}1K\n1${zeros_40}2K
 orders '-h: a digit that is not 0 far after the point' "0.${zeros_40}0K\n1\n0.${zeros_40}1K\n" -h
 sorts '-h: two suffixes: the first counts' '1MK\n1KM\n2K\n' '1KM\n2K\n1MK\n' -h
 sorts '-h: exponents are unknown suffixes' '1e3\n2\n1E\n1\n' '1\n1e3\n2\n1E\n' -h
-sorts '-h: no separator of thousands' '1,000K\n2\n1K\n' '1,000K\n2\n1K\n' -h
 sorts '-hr' '1K\n1\n-1K\n0K\n1M\nx\n' '1M\n1K\n1\nx\n0K\n-1K\n' -hr
 sorts '-h: leading zeros' '001K\n1K\n0002\n02K\n' '0002\n001K\n1K\n02K\n' -h
 given ronna '1R\n2Y\n'
