@@ -600,13 +600,13 @@ static bool cpu_share(struct engine *engine, struct shared_sort *shared, bool *i
     if (!*is_shared)
         return true;
     const uint64_t start_ns = clock_now_ns();
+    pages_release(&engine->scratch);
     bool suits; /* if it does not, stream_sort_give reports why */
     stream_sort_start(engine->stream, engine->items.data, stream_sort_chunk(engine->spec.threads),
                       NULL, &suits);
     engine->spec.is_kept = false;
     engine->count = (size_t)(target[1] - target[0]);
     engine->times.sort_ns += clock_now_ns() - start_ns;
-    pages_release(&engine->scratch);
     return true;
 }
 

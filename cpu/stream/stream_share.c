@@ -25,6 +25,12 @@ enum {
     ROW_WORDS
 };
 
+static uint64_t hash_next(uint64_t hash, uint64_t fact)
+{
+    hash = (hash ^ fact) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
 static uint64_t hash_model(const struct stream_sort *stream)
 {
     const struct bucket_model *const model = &stream->model;
@@ -32,10 +38,9 @@ static uint64_t hash_model(const struct stream_sort *stream)
                               stream->plan.room_bytes};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        hash = (hash ^ facts[i]) * 0x9e3779b97f4a7c15u;
+        hash = hash_next(hash, facts[i]);
     for (size_t i = 0; i < sizeof model->cells / sizeof *model->cells; i++)
-        hash = (hash ^ model->cells[i].base ^ (uint64_t)model->cells[i].shift << 32) *
-               0x9e3779b97f4a7c15u;
+        hash = hash_next(hash, model->cells[i].base ^ (uint64_t)model->cells[i].shift << 32);
     return hash | 1;
 }
 

@@ -263,10 +263,8 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes)
 {
     const struct iovec part = {data, bytes};
-    ssize_t got = preadv2(input->file, &part, 1, (off_t)offset, RWF_NOWAIT);
-    if (got < 0 && errno == EOPNOTSUPP && file_is_in_memory(input->file)) /* tmpfs */
-        got = pread(input->file, data, bytes, (off_t)offset);
-    return got == (ssize_t)bytes;
+    const int flags = input->is_in_memory ? 0 : RWF_NOWAIT; /* which tmpfs does not know */
+    return preadv2(input->file, &part, 1, (off_t)offset, flags) == (ssize_t)bytes;
 }
 
 bool input_file_begin(struct input_file *input, int file, struct error *error)
@@ -291,6 +289,7 @@ bool input_file_begin(struct input_file *input, int file, struct error *error)
     input->offset = (uint64_t)offset;
     input->bytes = (uint64_t)status.st_size;
     input->is_sized = status.st_size > 0; /* files in /proc have size 0, and contents */
+    input->is_in_memory = file_is_in_memory(file);
     return true;
 }
 

@@ -32,6 +32,7 @@ struct input_file {
     bool is_pipe;       /* a pipe that may be read through own_pipe */
     int own_pipe[2];    /* the ends to read from and to write to; 0: not opened */
     bool is_sized;      /* a regular file whose size is known */
+    bool is_in_memory;  /* a regular file of a file system in memory */
     bool is_narrow;     /* nothing is read after the first `bytes` bytes of a longer file */
     bool is_parked;     /* `file` is open only while it is read */
     struct stat status; /* of the file when it was opened */

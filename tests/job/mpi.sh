@@ -94,6 +94,9 @@ if sys.argv[1] == "no":  # large files: with sanitizers no claim needs them
     crowded.tofile("crowded.u64")
     crowded[:3_000_000].tofile("some-crowded.u64")
     random.standard_normal(10_000_000).tofile("plenty.f64") # two ranks sort them together
+    crowded[::5] = random.integers(0, 2**64, 2_000_000, dtype="u8")
+    crowded[::9] = 2**62 # in a bucket that is sorted in an array
+    crowded.tofile("less-crowded.u64")
     open("uneven.txt", "w").write("7\n" * 600_000 + "1234567890123456789\n" * 100_000)
     lines("much", [f"{n:070}" for n in random.integers(0, 10**9, 300_000)])
     random.standard_normal(1_500_000).tofile("many.f64")
@@ -228,10 +231,11 @@ refused 'files of two ranks that are links to one file' 'links/1: rank 0 writes 
 ok_shared_all <<'END'
 a large output, indices of numbers|3|npy|--parallel=2 --argsort large.f64
 a large output, bytes|2|npy|--parallel=2 --type=u8 large.f64
-large parts, sorted together|2|npy|--parallel=2 plenty.f64
+large parts, sorted together|2|npy|--parallel=1 plenty.f64 plenty.f64 plenty.f64 plenty.f64
 large parts, sorted together, descending|2|u32|--parallel=1 -r --type=u32 plenty.f64
 the first of large parts|2|f64|--top=9000000 plenty.f64
-large parts with a value that is a fifth of them|2|u64|crowded.u64
+large parts with a value that is a fifth of them, not sorted together|2|u64|crowded.u64
+large parts with a value that is a ninth of them|2|u64|--parallel=2 less-crowded.u64
 a large output, lines|2|txt|--parallel=2 -k1 much
 END
 if [ "$is_sanitized" = no ]; then
