@@ -260,7 +260,7 @@ threads() {
     "$@" --explain large.f64 -o out.f64 | sed -n 's/.*cpu (\([0-9]*\) threads*).*/\1/p'
 }
 if possible 'one rank has all threads' 'with sanitizers, or there is one processor' \
-    [ "$is_sanitized" = no -a "$(threads gpusort --device=cpu)" != 1 ]; then
+    eval '[ "$is_sanitized" = no ] && [ "$(threads gpusort --device=cpu)" != 1 ]'; then
     ok_says "one rank: Open MPI's default binding is undone" "^$(threads gpusort --device=cpu)\$" -- \
         threads ranks 1 --device=cpu
     while IFS='|' read -r name command; do
