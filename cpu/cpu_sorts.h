@@ -80,8 +80,8 @@ struct stream_example {
 };
 
 /* Opens a stream for keys of 4 or 8 bytes. task->count: SIZE_MAX if unknown. Returns false,
- * without an error, if a sample of the whole input shows that buckets would be too uneven. The
- * caller closes. */
+ * without an error, if there are too many keys (8 GiB), or if a sample of the whole input shows
+ * that buckets would be too uneven. The caller closes. */
 bool stream_sort_open(const struct sort_task *task, const struct stream_example *example,
                       struct stream_sort **stream, struct error *error);
 

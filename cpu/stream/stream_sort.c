@@ -52,16 +52,18 @@ size_t stream_sort_chunk(unsigned threads)
 
 /* ---- Memory ---- */
 
-static void plan_stream(struct stream_sort *stream)
+/* Plans the buckets. Returns false if they would have too little room. Then 5 % of the keys would
+ * be in large buckets: 1e9 f64 by 4 threads of a Xeon, 2026-11, with half of that room, 10 to 13 s;
+ * in an array, 9.2 to 9.6. */
+static bool plan_stream(struct stream_sort *stream)
 {
     const struct sort_task *const task = &stream->task;
     const size_t bucket_factor = task->item_bytes == 4 ? BUCKET_FACTOR_NARROW : 1,
                  count = stream->planned_count;
     const unsigned wanted = partition_fan_out(count / bucket_factor, task->threads);
     const size_t mean_limit = UNEVEN_MAX * (count * task->item_bytes / wanted);
-    const size_t room = mean_limit < ROOM_BYTES_MIN   ? ROOM_BYTES_MIN
-                        : mean_limit < ROOM_BYTES_MAX ? round_to_cache_line(mean_limit)
-                                                      : ROOM_BYTES_MAX;
+    const size_t room =
+        mean_limit < ROOM_BYTES_MIN ? ROOM_BYTES_MIN : round_to_cache_line(mean_limit);
     const size_t samples = wanted * (size_t)SAMPLES_PER_BUCKET;
     const size_t most = room / (2 * sizeof(uint64_t)); /* the sample is sorted in that room */
     const unsigned spare = stream->is_counted ? BUCKETS_SPARE : BUCKETS_SPARE_USUAL;
@@ -73,6 +75,7 @@ static void plan_stream(struct stream_sort *stream)
                                                             : BUCKET_MODEL_BUCKETS_MAX,
         .samples_max = samples < most ? samples : most,
         .room_bytes = room};
+    return mean_limit <= ROOM_BYTES_MAX;
 }
 
 static size_t choose_block(const struct stream_sort *stream)
@@ -249,8 +252,8 @@ bool stream_sort_open(const struct sort_task *task, const struct stream_example 
     stream->planned_count = example->shared_count > 0 ? example->shared_count : stream->task.count;
     pthread_mutex_init(&stream->mutex, NULL); /* cannot fail on Linux; neither can the next call */
     pthread_cond_init(&stream->changed, NULL);
-    plan_stream(stream);
-    if (map_memory(stream, error) && learn(stream, example) && map_pool(stream, error)) {
+    if (plan_stream(stream) && map_memory(stream, error) && learn(stream, example) &&
+        map_pool(stream, error)) {
         for (unsigned i = 0; i < task->threads; i++)
             bucket_chains_begin(&stream->parts[i].chains, stream->model.buckets);
         return true;
