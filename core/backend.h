@@ -2,7 +2,7 @@
 /* backend.h - the interface between the pipeline and the sorting engines.
  *
  *   open -> { lend -> (reader fills) -> take }*
- *        -> sort
+ *        -> sort (or share, with other ranks)
  *        -> { give -> (writer empties) -> take_back }* -> close, or restart for the next part
  *
  * An engine lends the memory that it wants the numbers in: the final array on the CPU, a small
@@ -173,7 +173,7 @@ struct rank_memory;
 /* What the engines of the ranks of one host sort together. */
 struct shared_sort {
     struct group *group;
-    const struct rank_memory *memory; /* until `close` */
+    const struct rank_memory *memory; /* stays valid until `close` */
     const uint64_t *targets; /* where the range of each rank begins in the sorted items of all
                                 ranks; and an end */
     uint64_t sent_bytes, received_bytes; /* out: of this rank's items, and of other ranks' */

@@ -9,9 +9,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* A row for each rank: its process, and a mark in its memory. A reader that finds the mark knows
- * that the number means the same process in its own name space. */
-enum { MARK_PROCESS, MARK_ADDRESS, MARK_TIME, MARK_WORDS };
+/* A row for each rank: its process ID, and the address of a value in its memory. A rank that reads
+ * this value there knows that the ID names the same process in its own name space. */
+enum { MARK_PROCESS, MARK_ADDRESS, MARK_VALUE, MARK_WORDS };
 
 static bool read_memory(int process, uint64_t address, void *out, size_t bytes)
 {
@@ -35,7 +35,7 @@ static bool can_read(const struct group *group, const uint64_t *marks)
         const uint64_t *const mark = marks + (size_t)rank * MARK_WORDS;
         uint64_t found;
         if (!read_memory((int)mark[MARK_PROCESS], mark[MARK_ADDRESS], &found, sizeof found) ||
-            found != mark[MARK_TIME])
+            found != mark[MARK_VALUE])
             return false;
     }
     return true;
@@ -44,8 +44,8 @@ static bool can_read(const struct group *group, const uint64_t *marks)
 /* Collective: returns the marks of all ranks, which the caller frees, and sets *is_usable. */
 static uint64_t *share_marks(struct group *group, bool *is_usable, struct error *error)
 {
-    const uint64_t time = clock_now_ns(); /* on the stack until the last sum, so all have read it */
-    const uint64_t own[MARK_WORDS] = {(uint64_t)getpid(), (uintptr_t)&time, time};
+    const uint64_t value = clock_now_ns(); /* all have read it when the last sum returns */
+    const uint64_t own[MARK_WORDS] = {(uint64_t)getpid(), (uintptr_t)&value, value};
     /* The security module Yama lets only ancestors read a process, unless that is allowed. */
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     uint64_t *const marks = group_gather(group, own, MARK_WORDS, error);

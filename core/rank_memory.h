@@ -18,19 +18,21 @@ struct rank_memory {
     int processes[]; /* indexed by rank */
 };
 
-/* Collective: finds out whether each rank can read the memory of all others: they are on one host,
- * and the system allows it. Then sets *memory, which the caller frees; else to NULL. Fails only if
- * the group does, or memory runs out. */
+/* Collective: finds out whether each rank can read the memory of all others. If so, sets *memory,
+ * which the caller frees; otherwise sets it to NULL. Fails only if the group does, or memory runs
+ * out. */
 bool rank_memory_open(struct group *group, struct rank_memory **memory, struct error *error);
 
-/* Copies `bytes` bytes at the address in the rank's memory to `out`. Thread-safe, as the next. */
+/* Copies `bytes` bytes at the address in the rank's memory to `out`. Any number of threads may call
+ * this and rank_memory_gather(). */
 bool rank_memory_read(const struct rank_memory *memory, unsigned rank, uint64_t address, void *out,
                       size_t bytes, struct error *error);
 
 /* Maximum pieces of rank_memory_gather(): the system takes no more in one call. */
 #define RANK_MEMORY_PIECES_MAX 1024
 
-/* Copies pieces of the rank's memory to `out`, one after the other. bytes: of all pieces. */
+/* Copies pieces of the rank's memory to `out`, one after the other. bytes: the total of the pieces,
+ * of which none may be missing. */
 bool rank_memory_gather(const struct rank_memory *memory, unsigned rank, const struct iovec *pieces,
                         size_t count, void *out, size_t bytes, struct error *error);
 

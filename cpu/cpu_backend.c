@@ -353,15 +353,19 @@ static void stream_begin(struct engine *engine)
     const struct sort_task task = make_task(engine, engine->spec.count);
     struct pages spare = {0};
     struct error error = {0};
-    const struct stream_example first = {items, engine->count, false, 0};
-    const struct stream_example sample = {engine->sample, engine->spec.sample_count, true,
-                                          engine->spec.shared_count};
-    engine->may_stream =
-        !items_are_ascending(width, items, 0, ORDER_COUNT, order) &&
-        !items_are_descending(width, items, 0, ORDER_COUNT, order) &&
-        pages_map(&spare, task.threads * STREAM_SPARE_BYTES, &error) &&
-        ((engine->sample && stream_sort_open(&task, &sample, &engine->stream, &error)) ||
-         stream_sort_open(&task, &first, &engine->stream, &error));
+    const size_t sampled = engine->sample ? engine->spec.sample_count : 0;
+    const struct stream_example examples[] = {
+        {engine->sample, sampled, true, engine->spec.shared_count},
+        {engine->sample, sampled, true, 0},
+        {items, engine->count, false, 0},
+    };
+    engine->may_stream = !items_are_ascending(width, items, 0, ORDER_COUNT, order) &&
+                         !items_are_descending(width, items, 0, ORDER_COUNT, order) &&
+                         pages_map(&spare, task.threads * STREAM_SPARE_BYTES, &error);
+    for (size_t i = 0; engine->may_stream && !engine->stream && i < 3; i++)
+        if (examples[i].count > 0 && (i != 1 || engine->spec.shared_count > 0))
+            stream_sort_open(&task, &examples[i], &engine->stream, &error);
+    engine->may_stream = engine->stream != NULL;
     pages_release(&spare);
 }
 

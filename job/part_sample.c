@@ -6,17 +6,17 @@
  *        --    --  --    --  a few adjacent numbers of each, at a random position
  *
  * An engine that partitions keys while they are read would otherwise learn their distribution from
- * the first ones only, which may differ from the rest. Only pages in memory are read: otherwise
- * reading a thousand positions takes longer than reading everything. The engines of ranks that sort
- * together have one sample, of the numbers of all ranks.
+ * the first ones only, which may differ from the rest. Only pages in the page cache are read,
+ * because a thousand random reads of a disk take longer than reading the file. The engines of ranks
+ * that sort together have one sample, of the numbers of all ranks.
  */
 #include "job/job_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum positions. 2048 take 1.2 of 360 ms: 0.8 GB of doubles, two cores of an AMD EPYC (Zen 5),
- * 2026-11; in a virtual machine each takes 1.5 us. */
+/* Maximum positions. 2048 add 1.2 ms to a job of 360 ms: 0.8 GB of doubles, two cores of an AMD
+ * EPYC (Zen 5), 2026-11. */
 #define POSITIONS_MAX ((size_t)8192)
 
 /* Bytes read at a position: a cache line, which is fetched as a whole. */
@@ -26,11 +26,11 @@
 #define STRETCH_BYTES_MIN ((size_t)384 << 10)
 #define POSITIONS_MIN ((size_t)64)
 
-/* One position in 16 may be missed: Linux does not always read a page at once that is in memory. */
+/* One position in 16 may be missed: RWF_NOWAIT sometimes fails for a page that is in memory. */
 #define POSITIONS_PER_MISS 16
 
-/* Minimum bytes of a rank's numbers for which a sample is shared. A stream needs as many
- * (STREAM_CHUNKS_MIN in cpu/cpu_backend.c). */
+/* Minimum average bytes of a rank for a shared sample. A stream needs as many (STREAM_CHUNKS_MIN in
+ * cpu/cpu_backend.c). */
 #define SHARED_BYTES_MIN ((size_t)32 << 20)
 
 static size_t numbers_left(const struct reader *reader)
@@ -100,8 +100,8 @@ void *job_sample_part(const struct job_state *state, struct sort_spec *spec)
     return sample;
 }
 
-/* True if the engines of the ranks may sort together. All ranks find the same. */
-static bool can_share(const struct job *job)
+/* Returns true if the job may have a shared sample. The result is equal on all ranks. */
+static bool may_share(const struct job *job)
 {
     const struct group *const group = job->group;
     return group->host_size == group->size && !job->argsort.index_type &&
@@ -109,11 +109,10 @@ static bool can_share(const struct job *job)
            job->group_count / group->size >= SHARED_BYTES_MIN / job->sort.item_bytes;
 }
 
-/* A row of a rank: how many numbers it has in the sample and in its part, and those of the sample.
- */
+/* A row for each rank: how many numbers it has in the sample and in its part, and the sample. */
 enum { ROW_FILLED, ROW_COUNT, ROW_NUMBERS };
 
-/* Moves the numbers of all rows to a sample, from a row in proportion to the rank's part. Returns
+/* Copies numbers of all rows to the sample, from each row in proportion to the rank's part. Returns
  * how many there are, or 0 if a row has none. */
 static size_t join_rows(const uint64_t *rows, unsigned ranks, size_t row_words, size_t width,
                         unsigned char *sample)
@@ -145,7 +144,7 @@ bool job_share_sample(struct job_state *state, struct error *error)
     const size_t width = job->sort.item_bytes;
     const size_t positions = (POSITIONS_MAX + group->size - 1) / group->size;
     const size_t row_words = ROW_NUMBERS + positions * POSITION_BYTES / sizeof(uint64_t);
-    if (!can_share(job))
+    if (!may_share(job))
         return true;
     uint64_t *const row = calloc(row_words, sizeof *row), *rows = NULL;
     state->shared_sample = malloc(group->size * positions * POSITION_BYTES);

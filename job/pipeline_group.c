@@ -13,7 +13,7 @@
  * Keys of one and two bytes are counted. The counts are added up over all ranks, and each rank
  * writes its range of the output from them: no key is sent.
  *
- * The proof is that of one process, of sums over all ranks; and the last key of a rank does not
+ * The proof adds up the sums of all ranks. It also checks that the last key of a rank does not
  * follow the first key of the next one.
  */
 #include "core/clock.h"
@@ -235,7 +235,8 @@ static bool prove(struct group_keys *keys, struct error *error)
 
 /* ---- A job of numbers, from parts to output ---- */
 
-/* Collective: lets the engines of all ranks sort together, if they have all numbers and can. */
+/* Collective: lets the engines of all ranks sort together, if each has all numbers of its rank and
+ * is able to. */
 static bool share_sort(struct group_keys *keys, struct error *error)
 {
     struct job_state *const state = keys->state;
@@ -305,7 +306,7 @@ bool job_group_keys(struct job_state *state, struct error *error)
             (uint64_t)state->count * state->job->readers[0].layout.type->bytes;
     }
     external_runs_close(&keys.runs);
-    if (keys.is_shared) /* after a failure its threads may still read */
+    if (keys.is_shared) /* after a failure, the engine's threads may still use keys.memory */
         job_close_engine(state);
     free(keys.memory);
     free(state->shared_sample);

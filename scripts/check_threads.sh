@@ -16,7 +16,7 @@ files=$(mktemp -d)
 trap 'rm -rf "$files"' EXIT
 units=("$@")
 if [ $# -eq 0 ]; then
-    units=(cpu_sort cpu_stream keys core check files)
+    units=(cpu_sort cpu_stream cpu_share keys core check files)
 fi
 
 "${MAKE:-make}" -j"$(nproc)" CUDA=0 CC=clang CXX=clang++ SANITIZE=thread CFLAGS='-O1 -g' \

@@ -265,7 +265,7 @@ static void check_bucket(const struct stream_sort *stream, const struct stream_p
         tap_observe(&check->tap, keys, bytes);
         return;
     }
-    struct error none = {0}; /* such keys are not shared */
+    struct error none = {0}; /* keys that are given twice are not shared, so no read fails */
     const unsigned char *keys = sort_bucket(stream, part, bucket, NULL, &none);
     for (unsigned i = 0; i < stream->task.threads; i++)
         keys +=
@@ -424,7 +424,7 @@ uint64_t stream_sort_busy_ns(struct stream_sort *stream)
     return busy_ns / stream->task.threads;
 }
 
-/* Leaves out what the rank before gives. */
+/* Drops the keys of the first bucket that lower ranks give. */
 static void skip_first(struct stream_sort *stream, void **keys, size_t *bytes)
 {
     if (stream->has_skipped || *bytes == 0)

@@ -5,14 +5,14 @@
  *     -> sizes of the buckets, added up over the ranks -> the buckets of each rank's range
  *     -> bucket: own blocks, and blocks read from the memory of other ranks -> sorted, given
  *
- * So each key is sorted once, where it is written, and no rank has sorted keys in memory. A bucket
- * in which a rank's range ends and the next one's begins is sorted by both.
+ * So a key is sorted by the rank that writes it, and no rank has sorted keys in memory. If the
+ * ranges of several ranks meet in a bucket, each of these ranks sorts the whole bucket.
  */
 #include "cpu/stream/stream_sort.h"
 
 #include <stdlib.h>
 
-/* A row of facts about a rank. Its model is represented by a hash; 0: it has no stream, or no
+/* A row of facts about a rank. ROW_MODEL is a hash of its model, or 0 if it has no stream or no
  * memory. */
 enum {
     ROW_MODEL,
@@ -80,7 +80,7 @@ static uint64_t *count_keys(const struct stream_sort *stream, struct group *grou
 }
 
 /* Returns true if few keys are in large buckets. A rank sorts the large buckets of its range in
- * arrays, which then have at most half as many keys as a rank has on average. */
+ * arrays: these hold at most half of a rank's average number of keys. */
 static bool are_even(const struct stream_sort *stream, const uint64_t *counts, unsigned ranks)
 {
     uint64_t all = 0, large = 0, largest = 0;

@@ -52,9 +52,9 @@ size_t stream_sort_chunk(unsigned threads)
 
 /* ---- Memory ---- */
 
-/* Plans the buckets. Returns false if they would have too little room. Then 5 % of the keys would
- * be in large buckets: 1e9 f64 by 4 threads of a Xeon, 2026-11, with half of that room, 10 to 13 s;
- * in an array, 9.2 to 9.6. */
+/* Plans the buckets. Returns false for more than 8 GiB of keys, which would need more room than
+ * ROOM_BYTES_MAX. With half of the room, 5 % of 1e9 f64 were in large buckets: 10 to 13 s by 4
+ * threads of a Xeon, 2026-11, and 9.2 to 9.6 in an array. */
 static bool plan_stream(struct stream_sort *stream)
 {
     const struct sort_task *const task = &stream->task;
@@ -285,7 +285,7 @@ size_t stream_excess(const struct stream_sort *stream, size_t most)
 }
 
 /* True if most keys will be in buckets with room. With a sample of all keys the counts so far
- * are final evidence; with a sample of the first keys they are extrapolated. */
+ * decide, as they can only grow; with a sample of the first keys they are extrapolated. */
 bool stream_sort_suits(const struct stream_sort *stream)
 {
     if (!stream->is_counted &&

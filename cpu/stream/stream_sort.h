@@ -32,7 +32,7 @@ struct peer {
     size_t block_bytes;
     uint64_t data;      /* address of its blocks in its memory */
     uint32_t *previous; /* copies of its pool's, and of the ends of its chains: */
-    uint64_t *ends;     /* of bucket b in part i at i * buckets + b */
+    uint64_t *ends;     /* bucket b of part i is at i * buckets + b */
 };
 
 struct stream_sort {
@@ -78,11 +78,12 @@ struct stream_sort {
     bool is_stopped;
     struct error failure; /* of reading the keys of other ranks, or of sorting a large bucket */
 
-    /* If the keys are shared. Buckets outside of this rank's range have size 0. */
-    const struct rank_memory *rank_memory; /* NULL: they are not */
+    /* For keys that are shared with other ranks. Buckets outside of this rank's range have size 0.
+     */
+    const struct rank_memory *rank_memory; /* NULL: the keys are not shared */
     struct peer *peers;
     size_t peer_count;
-    size_t skipped; /* bytes of the first bucket in the range that the rank before gives */
+    size_t skipped; /* bytes at the beginning of the first bucket that lower ranks give */
     bool has_skipped;
 };
 
