@@ -88,12 +88,12 @@ static bool is_wide_ascii(const unsigned char *text, size_t bytes)
 #define SHORT_BYTES ((size_t)32)
 
 /* Returns true if the text after a byte order mark is valid in units of `width` bytes in the order
- * of the mark, and line feeds are such units. */
+ * of the mark, and some of them end lines. */
 static bool is_valid_in_units(const unsigned char *text, size_t bytes, size_t width)
 {
     const bool is_big = text[0] != 0xff;
     bool is_low_due = false;
-    size_t invalid = 0, line_feeds = 0;
+    size_t invalid = 0, ends = 0;
     for (size_t i = width; i + width <= bytes; i += width) {
         uint32_t unit = 0;
         for (size_t j = 0; j < width; j++)
@@ -102,10 +102,10 @@ static bool is_valid_in_units(const unsigned char *text, size_t bytes, size_t wi
         const bool is_none = unit == 0 || unit > 0x10ffff || (unit & 0xfffe) == 0xfffe;
         invalid += is_none || is_low != is_low_due;
         is_low_due = unit >= 0xd800 && unit <= 0xdbff;
-        line_feeds += unit == '\n';
+        ends += unit == '\n' || unit == '\r' || unit == 0x2028 || unit == 0x2029;
     }
     const bool is_one_line = bytes > SHORT_BYTES && memchr(text, '\n', bytes) == NULL;
-    return UNITS_MIN * invalid <= bytes / width && (line_feeds > 0 || is_one_line);
+    return UNITS_MIN * invalid <= bytes / width && (ends > 0 || is_one_line);
 }
 
 size_t line_error_unit_bytes(const void *text, size_t bytes)

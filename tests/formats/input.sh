@@ -139,10 +139,15 @@ numbers|$(seq -s '\n' 300 -1 1)\\n
 characters with a byte 0|一　─Ā\\n一;3\\nĀ;1\\n
 characters of more than 16 bits|😀;1\\n🀄;2\\n
 one line|Ни одного конца строки
+lines that end with a carriage return|上海\\r北京\\r上课\\r
 two letters|я\\nа\\n
 END
 { printf '\377\376' && cat wide.le && printf '\0\330\n\0'; } >wide.other # half of a surrogate pair
 refused 'UTF-16 with a mistake in it' '^gpusort: wide.other: this is UTF-16' -- gpusort -n wide.other -o wide.other
+{ printf '\377\376' && head -c 4000 /dev/urandom && printf '\n\0\n'; } >random
+ok_output 'random bytes after a mark are sorted' <(LC_ALL=C sort random) -- gpusort -k1 random
+{ printf 'юя\n' && seq -f 'строка %g' 50; } | iconv -f UTF-8 -t CP1251 >cyrillic
+ok_output 'lines in CP1251 that begin with a mark are sorted' <(LC_ALL=C sort cyrillic) -- gpusort -k1 cyrillic
 for text in '\377\376' '\377\376\n' '\377\376\n\0\n' '\377\376b\na\n'; do
     printf "$text" >short
     ok_output "bytes that are no UTF-16 are sorted: $text" <(sort short) -- gpusort -k1 short

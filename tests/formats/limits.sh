@@ -122,6 +122,8 @@ at_once 'a -T that is a file' "temporary file in 'list' \(-T\): Not a directory$
 at_once 'no -T, and a list' "$nowhere" -- -T ./missing --files0-from=silent
 at_once 'no directory of the trace' '^gpusort: --trace=missing/x: No such file or directory$' -- \
     --trace=missing/x silent
+at_once 'a trace that is an input' '^gpusort: --trace=downwards: this is an input$' -- \
+    --trace=downwards silent downwards
 ok_fails_with 'no -T, to check' 2 "$nowhere" -- timeout 10 "$GPUSORT" -c -T ./missing silent
 ok_writes 'a -T that is not needed need not be there' upwards -- -n -T ./missing downwards
 chmod 755 "$work"

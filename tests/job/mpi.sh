@@ -264,7 +264,7 @@ if possible 'one rank has all threads' 'with sanitizers, or there is one process
     ok_says "one rank: Open MPI's default binding is undone" "^$(threads gpusort --device=cpu)\$" -- \
         threads ranks 1 --device=cpu
     while IFS='|' read -r name command; do
-        ok_says "one rank is bound: $name" '^1$' -- eval "threads $command \"\$GPUSORT\" --device=cpu"
+        ok_says "one rank is bound: $name" '^1$' -- eval "threads $command \"\$GPUSORT\" --device=cpu" </dev/null
     done <<'END'
 by an option|mpirun -n 1 --bind-to core
 by --cpu-set|mpirun -n 1 --cpu-set 0
