@@ -14,7 +14,7 @@
 
 /* The processes of all ranks. */
 struct rank_memory {
-    unsigned count;
+    unsigned count;  /* ranks */
     int processes[]; /* indexed by rank */
 };
 

@@ -355,6 +355,7 @@ static void stream_begin(struct engine *engine)
     struct error error = {0};
     const size_t sampled = engine->sample ? engine->spec.sample_count : 0;
     const struct stream_example examples[] = {
+        /* for buckets of all ranks, for those of this engine alone, and without a sample */
         {engine->sample, sampled, true, engine->spec.shared_count},
         {engine->sample, sampled, true, 0},
         {items, engine->count, false, 0},

@@ -31,17 +31,16 @@ struct peer {
     unsigned parts;
     size_t block_bytes;
     uint64_t data;      /* address of its blocks in its memory */
-    uint32_t *previous; /* copies of its pool's, and of the ends of its chains: */
-    uint64_t *ends;     /* bucket b of part i is at i * buckets + b */
+    uint32_t *previous; /* copy of its pool's `previous` */
+    uint64_t *ends;     /* copy of the ends of its chains: bucket b of part i at i * buckets + b */
 };
 
 struct stream_sort {
     struct tap tap; /* first, so that tap and stream have one address; its `observe` takes keys */
     struct sort_task task;
-    bool is_counted;     /* task.count is exact; otherwise it is COUNT_USUAL */
-    bool is_of_all_keys; /* the model is from a sample of all keys */
-    size_t
-        planned_count; /* keys that the buckets are for: of all ranks if shared, else task.count */
+    bool is_counted;      /* task.count is exact; otherwise it is COUNT_USUAL */
+    bool is_of_all_keys;  /* the model is from a sample of all keys */
+    size_t planned_count; /* keys for which buckets are planned: of all ranks, or task.count */
     unsigned buckets_wanted;
     struct partition_workspace_plan plan;
     struct bucket_model model;
