@@ -10,11 +10,11 @@ need_numpy
 
 # ranks N ARGUMENT...: gpusort in N ranks; mpirun's own messages are dropped. After a failure mpirun
 # sends SIGTERM to the ranks and, $kill_after seconds later, SIGKILL, even if they have ended. MPI
-# itself does not read the memory of other ranks, which the faults refuse, and does not look for
-# networks, which takes 0.2 s. A job that hangs is ended after $limit seconds.
+# itself does not read the memory of other ranks, which the faults refuse. A job that hangs is ended
+# after $limit seconds.
 ranks() {
     local status=0
-    timeout "${limit:-300}" mpirun --oversubscribe --mca pml ob1 --mca btl_base_warn_component_unused 0 \
+    timeout "${limit:-300}" mpirun --oversubscribe --mca btl_base_warn_component_unused 0 \
         --mca btl_vader_single_copy_mechanism none --mca odls_base_sigkill_timeout "${kill_after:-0}" \
         ${preload:+-x "LD_PRELOAD=$preload" -x "MPI_FAULT=$fault"} -n "$1" \
         "${program:-$GPUSORT}" "${@:2}" 2>"$work/log/mpirun" || status=$?
@@ -273,6 +273,14 @@ as mpirun itself|taskset -c 1 mpirun -n 1
 as one that sorts alone|mpirun -n 1 env -u OMPI_COMM_WORLD_SIZE
 END
 fi
+
+# layers OPTION...: the layers of MPI that two ranks load.
+layers() {
+    mpirun --oversubscribe --mca pml_base_verbose 20 "$@" -n 2 "$GPUSORT" four.u32 -o out.u32 2>&1 |
+        sed -n 's/.*found loaded component //p' | sort -u | paste -s
+}
+ok_says 'ranks of one host load no layer of MPI for networks' '^ob1$' -- layers
+ok_says 'a layer of MPI that the user names is loaded' '^monitoring$' -- layers --mca pml monitoring
 
 ranks 3 --stats=json --trace=trace.json doubles.f64 -o out.f64 2>stats || true
 ok_json '--stats=json has what each rank did' "len(s['ranks']) == 3 and
