@@ -212,7 +212,7 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
     if (ok && report.disorder.is_found) {
         outcome->status = EXIT_DISORDER;
         if (options->check == CHECK_SHOW && options->stats != STATS_JSON) {
-            report_disorder(options->inputs[0], &report.disorder, plan->job.line_order.terminator);
+            report_disorder(options->inputs[0], &plan->job, &report.disorder);
             if (ferror(stderr)) /* as sort(1): the line is the result */
                 outcome->status = EXIT_TROUBLE;
         }

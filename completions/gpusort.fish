@@ -28,7 +28,7 @@ complete -c gpusort -s 't' -l field-separator -r -f -d 'Fields end at SEP (defau
 complete -c gpusort -s 'u' -l unique -d 'Write only the first of lines with equal keys, such as 7 and 7.0 (18 digits count; with -n, all)'
 complete -c gpusort -s 'z' -l zero-terminated -d 'Lines end with NUL, not newline'
 complete -c gpusort -l check -f -a 'diagnose-first quiet silent' -d 'Check as -c (diagnose-first, the default) or as -C (quiet, silent)'
-complete -c gpusort -s 'c' -d 'Check the order, and print the first line out of order'
+complete -c gpusort -s 'c' -d 'Check the order, and print the first line or number out of order'
 complete -c gpusort -s 'C' -d 'Check the order, and print nothing'
 complete -c gpusort -s 'm' -l merge -d 'Merge inputs that are sorted already'
 complete -c gpusort -s 'a' -l algorithm -r -f -a 'auto radix bitonic direct-merge segmented-merge rank heap column column-single column-min column-pairs' -d 'Sort by the algorithm PATH, in tiles of TILE numbers (default auto); on the cpu: radix; on the gpu: bitonic direct-merge segmented-merge radix rank heap column column-single column-min column-pairs'

@@ -5,7 +5,7 @@
  *   job_state.c           stages, and the engine
  *   job_output.c          the output: opened, announced, given numbers
  *   part_sample.c, part.c samples, reads and sorts a part of the numbers
- *   pipeline_order.c      checks or merges lines that are in order
+ *   pipeline_order.c      checks the order of the input, or merges lines that are in order
  *   part_lines.c          reads a part of the lines, sorts it and writes it
  *   external_*.c          all parts -> sorted runs -> merge -> output
  *   pipeline_group*.c     the same, for numbers and lines of a job that ranks share
@@ -136,6 +136,10 @@ bool job_share_sample(struct job_state *state, struct error *error);
 
 /* Opens an engine for the next part of the numbers, and reads them into it. */
 bool job_read_part(struct job_state *state, struct error *error);
+
+/* Fails if the chunk, which was read last, has a NaN or NaT that --nan=error refuses. */
+bool job_check_nan(const struct job *job, const struct reader *reader, const struct chunk *chunk,
+                   struct error *error);
 
 /* As job_read_part(), and sorts them. */
 bool job_sort_part(struct job_state *state, struct error *error);

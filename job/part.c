@@ -15,8 +15,8 @@
  * threads, small enough for the first upload to start early. */
 #define CHUNK_BYTES ((size_t)64 << 20)
 
-static bool check_nan(const struct job *job, const struct reader *reader, const struct chunk *chunk,
-                      struct error *error)
+bool job_check_nan(const struct job *job, const struct reader *reader, const struct chunk *chunk,
+                   struct error *error)
 {
     const struct layout *layout = &reader->layout;
     const size_t nan = job->nan == NAN_ERROR ? key_order_find_nan(layout->type, layout->endian,
@@ -123,7 +123,7 @@ static bool read_chunk_keys(struct job_state *state, struct reader *reader, stru
     if (state->functions->consumer && can_hand_on(job, reader, &chunk))
         reader->tap->consumer = state->functions->consumer(state->engine, &most);
     const bool ok = job->input_format->read_keys(reader, chunk.items, most, &chunk.count, error) &&
-                    check_nan(job, reader, &chunk, error);
+                    job_check_nan(job, reader, &chunk, error);
     reader->tap->consumer = NULL;
     if (!ok || !state->functions->take(state->engine, chunk, error))
         return false;
@@ -141,7 +141,7 @@ static bool read_chunk_items(struct job_state *state, struct reader *reader, str
     if (job->sort.count == COUNT_UNKNOWN && chunk.capacity < want)
         want = chunk.capacity; /* the engine may have no memory for more */
     return job->input_format->read_keys(reader, keys->items, want, &keys->count, error) &&
-           check_nan(job, reader, keys, error) &&
+           job_check_nan(job, reader, keys, error) &&
            argsort_check_count(&job->argsort, state->count + keys->count, error) &&
            take_items(state, keys, chunk, error);
 }

@@ -30,7 +30,7 @@
 #include "formats/lines/lines.h"
 #include "job/pipeline_proof.h"
 
-/* The action on the inputs, which are lines for all but JOB_SORT. */
+/* The action on the inputs, which are lines for JOB_MERGE. */
 enum job_action {
     JOB_SORT,
     JOB_CHECK, /* -c, -C: reads the one input and writes nothing */
@@ -91,11 +91,11 @@ enum stage {
 };
 extern const char *const stage_names[STAGE_COUNT];
 
-/* The first line that is out of order. */
+/* The first line or number that is out of order. */
 struct disorder {
     bool is_found;
-    uint64_t line; /* counted from 1, from the beginning of the input */
-    char *text;    /* of the line, without its terminator; the caller frees it */
+    uint64_t place; /* counted from 1, from the beginning of the input */
+    char *text;     /* of the line, without its terminator; the caller frees it */
     size_t length;
 };
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_order.c - checks and merges lines that are in order, and handles headers of lines. */
+/* pipeline_order.c - checks the order of lines or numbers, merges lines that are in order, and
+ * handles headers of lines. */
 #include "formats/check/lines_check.h"
 #include "formats/io/input_file.h"
 #include "formats/io/spill.h"
 #include "formats/merge/lines_merge.h"
+#include "formats/number/number_text.h"
 #include "job/job_state.h"
 
 #include <stdlib.h>
@@ -84,18 +86,74 @@ bool job_write_header(struct job_state *state, struct error *error)
            sink_write(state->sink, state->header.text, state->header.bytes, error);
 }
 
-bool job_check(struct job_state *state, struct error *error)
+static bool check_lines(struct job_state *state, struct error *error)
 {
-    const struct job *job = state->job;
-    const uint64_t start = job_stage_begin(STAGE_READ);
+    const struct job *const job = state->job;
     struct lines_check check;
     const bool ok = lines_check(job->readers[0].source, &job->line_order, job->header_lines,
                                 job->sort.threads, &check, error);
-    job_stage_add(state, STAGE_READ, start);
     state->count = check.lines;
     state->report->item_bytes = check.bytes;
     state->report->disorder = (struct disorder){
         check.is_disordered, job->header_lines + check.lines + 1, check.text, check.length};
+    return ok;
+}
+
+/* Reports number `place`, which is out of order, with its text. */
+static bool report_number(struct job_state *state, uint64_t place, const void *number,
+                          struct error *error)
+{
+    const struct layout *const layout = &state->job->readers[0].layout;
+    const unsigned width = layout->type->bytes;
+    char *const text = malloc(NUMBER_TEXT_MAX);
+    uint64_t bits = 0;
+    if (!text)
+        return error_set(error, "out of memory");
+    memcpy(&bits, number, width);
+    if (layout->endian == ENDIAN_BIG)
+        bits = key_bits_swap_bytes(8 * width, bits);
+    state->report->disorder =
+        (struct disorder){true, place, text, number_format(layout->type, bits, text)};
+    return true;
+}
+
+/* Bytes of one read of numbers. */
+#define CHECK_BYTES ((size_t)32 << 20)
+
+/* Reads the numbers up to the first one that sorts before its predecessor. */
+static bool check_numbers(struct job_state *state, struct error *error)
+{
+    const struct job *const job = state->job;
+    struct reader *const reader = &job->readers[0];
+    const unsigned width = reader->layout.type->bytes;
+    struct chunk chunk = {.items = malloc(CHECK_BYTES), .capacity = CHECK_BYTES / width};
+    struct key_check check;
+    bool ok = chunk.items || error_set(error, "out of memory: no room to check numbers");
+    key_check_start_ordered(&check, width, job->sort.order);
+    while (ok && check.disorder == 0) {
+        ok = job->input_format->read_keys(reader, chunk.items, chunk.capacity, &chunk.count,
+                                          error) &&
+             job_check_nan(job, reader, &chunk, error);
+        if (!ok || chunk.count == 0)
+            break;
+        key_check_begin_chunk(&check, chunk.items, chunk.count);
+        tap_observe_all(&check.tap, chunk.items, chunk.count * width, job->sort.threads);
+    }
+    state->count = check.disorder > 0 ? check.disorder - 1 : check.sum.count;
+    state->report->item_bytes = check.sum.count * width;
+    if (ok && check.disorder > 0)
+        ok = report_number(state, check.disorder,
+                           check.chunk + (state->count - check.chunk_begin) * width, error);
+    free(chunk.items);
+    return ok;
+}
+
+bool job_check(struct job_state *state, struct error *error)
+{
+    const uint64_t start = job_stage_begin(STAGE_READ);
+    const bool ok =
+        state->job->keep_lines ? check_lines(state, error) : check_numbers(state, error);
+    job_stage_add(state, STAGE_READ, start);
     return ok;
 }
 

@@ -119,8 +119,8 @@ static const struct argp_option option_table[] = {
     {"month-sort", 'M', NULL, OPTION_HIDDEN, NULL, 0},
     {"random-sort", 'R', NULL, OPTION_HIDDEN, NULL, 0},
     {"version-sort", 'V', NULL, OPTION_HIDDEN, NULL, 0},
-    {NULL, 0, NULL, 0, "Check or merge lines:", 5},
-    {NULL, 'c', NULL, 0, "Check the order, and print the first line out of order", 0},
+    {NULL, 0, NULL, 0, "Check the order, or merge lines:", 5},
+    {NULL, 'c', NULL, 0, "Check the order, and print the first line or number out of order", 0},
     {NULL, 'C', NULL, 0, "Check the order, and print nothing", 0},
     {"check", KEY_CHECK, "HOW", OPTION_ARG_OPTIONAL,
      "Check as -c (diagnose-first, the default) or as -C (quiet, silent)", 0},
@@ -171,7 +171,7 @@ static const char documentation[] =
     "With no FILE, or when FILE is -, read standard input. Text is kept line by line. Without -g, "
     "-n, -h and -k it is ordered as LC_ALL=C sort -g orders it, but a line that is not one number "
     "is an error.\n\n"
-    "Exit status: 0 success, 1 -c or -C found a line out of order, 2 error. After an error, "
+    "Exit status: 0 success, 1 -c or -C found disorder, 2 error. After an error, "
     "the old file named by -o is unchanged.";
 
 /* The state of argp's parser. */

@@ -147,30 +147,21 @@ static bool check_in_place(struct options *options, struct error *error)
 
 /* ---- Options for lines of text ----
  *
- * -g -n -h -k -t -b -z -c -C -m and --header are for lines: with one of them the input is text,
+ * -g -n -h -k -t -b -z -m and --header are for lines: with one of them the input is text,
  * whatever its name or its bytes are. An input that is numbers by both its name and its bytes is
  * refused.
  */
 
-/* Returns "-c" or "-C"; NULL if neither is given. */
-static const char *check_word(const struct options *options)
+const char *check_word_find(const struct options *options)
 {
     return options->check == CHECK_SHOW ? "-c" : options->check == CHECK_QUIET ? "-C" : NULL;
-}
-
-/* Returns the option for an action other than sorting: -c, -C or -m; NULL: none. */
-static const char *action_word(const struct options *options)
-{
-    const char *const check = check_word(options);
-    return check ? check : options->merge ? "-m" : NULL;
 }
 
 const char *line_words_find(const struct options *options)
 {
     const struct order_words *const order = &options->order;
     const struct order_letters *const letters = &order->letters;
-    const char *const action = action_word(options);
-    return action                       ? action
+    return options->merge               ? "-m"
            : order->key_count > 0       ? "-k"
            : letters->general           ? "-g"
            : letters->human             ? "-h"
@@ -185,7 +176,7 @@ const char *line_words_find(const struct options *options)
 /* -c and -C read one input and write nothing. The messages are as in sort(1). */
 static bool check_line_operands(const struct options *options, struct error *error)
 {
-    const char *const check = check_word(options);
+    const char *const check = check_word_find(options);
     struct quoted quoted;
     if (check && options->input_count > 1)
         return error_set(error, "extra operand %s not allowed with %s",
@@ -200,7 +191,8 @@ static bool check_line_operands(const struct options *options, struct error *err
 /* Without sorting, there is nothing to select and no device or path to choose. */
 static bool check_line_action(const struct options *options, struct error *error)
 {
-    const char *const action = action_word(options);
+    const char *const check = check_word_find(options);
+    const char *const action = check ? check : options->merge ? "-m" : NULL;
     const char *const refused = !action               ? NULL
                                 : options->top_said   ? "--top"
                                 : options->index_type ? "--argsort"
@@ -233,7 +225,8 @@ static bool line_words_check(const struct options *options, struct error *error)
  * two texts, -0 and 0. */
 static const char *lines_without_repeats(const struct options *options, const struct key_type *type)
 {
-    const bool has_others = options->index_type || options->type_word || options->input_format ||
+    const bool has_others = options->check != CHECK_NO || options->index_type ||
+                            options->type_word || options->input_format ||
                             options->endian == ENDIAN_BIG || options->order.letters.reverse;
     return has_others                ? ""
            : type->kind == KEY_FLOAT ? ", or use gpusort --output-format=text FILE | gpusort -u"

@@ -252,7 +252,7 @@ static struct choice choose_by_model(const struct options *options, struct plan 
     const struct backend *const gpu = backend_find("gpu");
     bool has_gpu = false, is_enough = false;
     if (plan->job.action != JOB_SORT)
-        return (struct choice){"cpu", "lines are compared as they are read"};
+        return (struct choice){"cpu", "they are compared as they are read"};
     if (plan->job.keep_lines && plan->job.argsort.index_type)
         return (struct choice){"cpu", "lines are parsed and numbered on the host"};
     if (!is_size_known(plan) && !is_selection(plan))

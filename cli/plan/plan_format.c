@@ -335,11 +335,23 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
-/* Writes the advice for an option for lines and an array. */
-static void advise_array(const struct options *options, const char *line_word, char words[80])
+/* Sets *is_array if -c and -C, which are for lines too, check numbers: an option, the first bytes,
+ * or both the name and the content say so. */
+static bool look_for_array(const struct options *options, const struct format *named,
+                           struct source *source, bool *is_array, struct error *error)
 {
-    snprintf(words, 80, "leave %s out%s", line_word,
-             options->check ? ", and the numbers are sorted, not checked" : "");
+    struct probe probe;
+    *is_array = options->type || (options->input_format && options->input_format->is_array);
+    if (*is_array)
+        return true;
+    if (!look_for_npy(source, is_array, error))
+        return false;
+    if (*is_array || options->input_format || !named || !named->is_array)
+        return true;
+    if (!probe_source(source, &probe, error))
+        return false;
+    *is_array = !is_printable(&probe);
+    return true;
 }
 
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16 and
@@ -372,15 +384,14 @@ static bool check_lines(const struct options *options, const char *path, const s
     struct source *const source = reader->source;
     struct probe probe;
     bool is_npy;
-    char advice[80];
     const struct foreign *const named_foreign = find_named_foreign(path);
     const bool is_suspect = named_foreign || (named && named != &format_text);
-    advise_array(options, line_word, advice);
     if (!look_for_npy(source, &is_npy, error))
         return false;
     if (is_npy && named != &format_npy)
-        return error_set(error, "%s: %s is for lines of text, and this is a NumPy array: %s",
-                         source_name(source), line_word, advice);
+        return error_set(error,
+                         "%s: %s is for lines of text, and this is a NumPy array: leave %s out",
+                         source_name(source), line_word, line_word);
     const bool is_said = !is_npy && (options->input_format || options->order.zero_terminated);
     if (!look_for_mark(source, is_said, &reader->begins_with_mark, error))
         return false;
@@ -398,8 +409,9 @@ static bool check_lines(const struct options *options, const char *path, const s
     }
     return is_printable(&probe) ||
            error_set(error,
-                     "%s: %s is for lines of text, and this is named as %s and is no text: %s",
-                     source_name(source), line_word, named->name, advice);
+                     "%s: %s is for lines of text, and this is named as %s and is no text: leave "
+                     "%s out",
+                     source_name(source), line_word, named->name, line_word);
 }
 
 /* Refuses data that is compressed twice, or a foreign format inside compressed data. Any bytes
@@ -474,10 +486,16 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
 {
     const struct key_type *named_type = NULL;
     const struct format *const named = format_find_by_name(path, &named_type);
-    const char *const line_word = line_words_find(options);
+    const char *line_word = line_words_find(options);
+    bool is_array = false;
     if (!options->input_codec && source_codec(reader->source)->decode &&
         !check_content(reader->source, error))
         return false;
+    if (!line_word && check_word_find(options)) {
+        if (!look_for_array(options, named, reader->source, &is_array, error))
+            return false;
+        line_word = is_array ? NULL : check_word_find(options);
+    }
     if (line_word) {
         if (!check_lines(options, path, named, line_word, reader, error))
             return false;

@@ -35,14 +35,15 @@ static size_t filter_line(char *line, size_t bytes)
     return shown;
 }
 
-void report_disorder(const char *file, struct disorder *disorder, char terminator)
+void report_disorder(const char *file, const struct job *job, struct disorder *disorder)
 {
     fputs("gpusort: ", stderr);
     quote_print(stderr, file);
-    fprintf(stderr, ":%" PRIu64 ": disorder: ", disorder->line);
+    fprintf(stderr, ":%s%" PRIu64 ": disorder: ", job->keep_lines ? "" : " number ",
+            disorder->place);
     if (disorder->text)
         fwrite(disorder->text, 1, filter_line(disorder->text, disorder->length), stderr);
-    fputc(terminator, stderr);
+    fputc(job->line_order.terminator, stderr);
 }
 
 static void list_types(FILE *stream)

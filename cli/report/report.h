@@ -15,7 +15,7 @@ void report_error(const struct error *error);
 
 /* -c: prints the line out of order to standard error, as sort(1) does, with '?' for each character
  * that is not shown. file: as the user gave it. Changes disorder->text. */
-void report_disorder(const char *file, struct disorder *disorder, char terminator);
+void report_disorder(const char *file, const struct job *job, struct disorder *disorder);
 
 /* --list: types, formats, codecs, devices and their paths. */
 void report_list(FILE *stream);

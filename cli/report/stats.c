@@ -204,7 +204,8 @@ static void make_fields(struct fields *fields, const struct plan *plan,
         add_model(fields, plan, report);
     add_amounts(fields, plan, report, &view, is_done);
     if (report->disorder.is_found)
-        add_number(fields, disorder, "line", KIND_COUNT, report->disorder.line);
+        add_number(fields, disorder, plan->job.keep_lines ? "line" : "number", KIND_COUNT,
+                   report->disorder.place);
     fields->stages_begin = fields->count;
     add_time(fields, "plan", plan->plan_ns, 0);
     for (size_t i = 0; i < STAGE_COUNT; i++)

@@ -6,7 +6,7 @@ printf '2\n1\n' >two
 
 # ---- information ---------------------------------------------------------------------------------
 
-for words in '--help:^ *Order:' '--help:Exit status: 0 success, 1 -c or -C found a line out of order, 2 error' \
+for words in '--help:^ *Order:' '--help:Exit status: 0 success, 1 -c or -C found disorder, 2 error' \
     '--usage:^Usage: ' '--version:^gpusort [0-9]+\.[0-9]+\.[0-9]+$'; do
     ok_says "$words" "${words#*:}" -- gpusort "${words%%:*}"
 done

@@ -308,7 +308,7 @@ ok_prints '-z makes it text, whatever its name and bytes' 'a\0b\0' -- gpusort -z
 gpusort --type=f64 --output-format=raw two -o numbers.f64
 gpusort numbers.f64 -o numbers.f64.zst
 gpusort --output-format=npy two -o numbers.npy
-for word in -g -n -h -k1 -tx -b -z -c -C -m --header; do
+for word in -g -n -h -k1 -tx -b -z -nc -m --header; do
     ok_says "$word makes it text, whatever its name" '^input .*: text, .*\(as -' -- gpusort --explain $word two.u32
     for name in numbers.npy numbers.f64 numbers.f64.zst; do
         [ $word != -z ] || [ $name = numbers.npy ] || continue
@@ -326,9 +326,9 @@ for word in -g -n -h -k1 -tx -b -z -c -C -m --header; do
         gpusort $word --type=f64 two
     ok_says "$word --format=text" '^input .*: text, ' -- gpusort --explain $word --format=text bytes
 done
-for words in '-c numbers.npy' '-C numbers.f64' '-nc numbers.npy'; do
-    ok_fails_with "numbers are not checked: $words" 2 ': leave -[cC] out, and the numbers are sorted, not checked$' -- \
-        gpusort $words
+for word in -c -C; do
+    ok_says "$word alone takes text, whatever its name" '^input .*: text, .*\(as -[cC] says\)' -- gpusort --explain $word two.u32
+    ok_says "$word alone takes text, whatever its bytes" '^input .*: text, .*\(as -[cC] says\)' -- gpusort --explain $word bytes
 done
 gpusort --zstd two >compressed
 ok_prints 'zstd is recognised before' '1\n2\n' -- gpusort -n compressed

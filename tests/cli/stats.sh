@@ -128,6 +128,8 @@ ok_fails_with '-c: the figures of what is out of order' 1 '^gpusort: data +lines
 
 stats '--stats=json: -c of what is out of order, and nothing besides' \
     "s['disorder'] == {'line': 2} and s['status'] == 1 and s['data']['lines'] == 1" -- -c <(printf '2\n1\n')
+stats '--stats=json: -c of numbers' "s['disorder'] == {'number': 2} and s['data']['numbers'] == 1" -- \
+    -c --type=f64 <(printf '2\n1\n')
 stats '--stats=json: -c of what is in order' "'disorder' not in s and s['status'] == 0" -- -nc lines.sorted
 stats '--stats=json: indices of the first numbers' "s['output']['indices'] == 'u64'" -- --argsort --top=9 data.f64
 

@@ -81,9 +81,8 @@ for file in version1.npy misnamed.bin array.txt version1.npy.zst; do
         refuses "npy is not taken for anything else: $words $file" \
             "^gpusort: $file: [^:]*(NumPy array|named as npy)[^:]*: leave (--format|-[znkm]) out$" -- $words $file
     done
-    ok_fails_with "npy is not taken for anything else: -c $file" 2 \
-        'leave -c out, and the numbers are sorted, not checked$' -- \
-        gpusort -c $file
+    ok_fails_with "-c checks the numbers of npy, whatever its name: $file" 1 \
+        "^gpusort: $file: number 2: disorder: 7$" -- gpusort -c $file
     kept "-u with npy: $file" ': leave -u out, or use gpusort --output-format=text FILE \| (gpusort -u|uniq)$' $file -- \
         gpusort -u $file -o $file
 done

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# -c and -C: whether an input is sorted, and the first line out of order, as sort(1) reports it.
+# -c and -C: whether an input is sorted, and the first line out of order, as sort(1) reports it, or the first
+# number, as NumPy finds it.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
+
+need_numpy
 
 # ok_checks NAME ARGUMENT...: `gpusort ARGUMENT...` has the exit status and the messages of sort(1).
 # Standard input is the file $input, if that is set.
@@ -163,5 +166,78 @@ printf '2\n1\nx\n' >words
 ok_fails_with 'disorder before it' 1 '^gpusort: words:2: disorder: 1$' -- gpusort -c words
 ok_checks 'two files' -c -n in open
 ok_fails_with 'a missing file' 2 '^gpusort: missing: No such file' -- gpusort -c -n missing
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+# checked FILE OPTION...: what -c says of the numbers of a file.
+checked() {
+    local file=$1 status=0
+    gpusort -c "${@:2}" "$file" >>"$work/log/found" 2>&1 || status=$?
+    echo "status $status" >>"$work/log/found"
+}
+
+# Numbers that are sorted, but for one of them; also beside the ends of a read of 32 MiB. The expected messages
+# are made by NumPy.
+"$numpy" - "$(full_or_small 5000000 50000)" >cases <<'END'
+import sys
+import numpy as np
+random = np.random.default_rng(7)
+many = int(sys.argv[1])
+def case(name, numbers, place, options="", save=None):
+    """Prints FILE|OPTIONS|FIRST NUMBER OUT OF ORDER, 0 for none|ITS TEXT."""
+    if place:
+        numbers[place - 1], numbers[place] = numbers[place].copy(), numbers[place - 1].copy()
+    values = numbers.astype("i8") if numbers.dtype.kind in "mM" else numbers
+    disorder = values[1:] > values[:-1] if "-r" in options else values[1:] < values[:-1]
+    found = int(np.argmax(disorder)) + 2 if disorder.any() else 0
+    (save or numbers.tofile)(name)
+    text = values[found - 1] if found else ""
+    print(name, options, found, text if numbers.dtype.kind != "b" else int(text or 0), sep="|")
+for dtype in "i1 u1 i2 u2 i4 u4 i8 u8".split():
+    info = np.iinfo(dtype)
+    numbers = np.sort(random.integers(info.min, info.max, 1000, dtype, True))
+    name = {"i": "i", "u": "u"}[dtype[0]] + str(8 * int(dtype[1]))
+    case(f"ordered.{name}", numbers.copy(), 0)
+    case(f"swapped.{name}", numbers, int(np.flatnonzero(np.diff(numbers))[-1]) + 1)
+doubles = np.sort(random.standard_normal(many))
+case("all.f64", doubles.copy(), 0)
+case("reversed.f64", doubles[::-1].copy(), 0, "-r")
+case("reversed-as-is.f64", doubles[::-1].copy(), 0)
+for place in 1, 4194303, 4194304, 4194305, many - 1:
+    if place < many:
+        case(f"at{place}.f64", doubles.copy(), place)
+case("large.f64", doubles.astype(">f8"), 7, "--endian=big")
+case("half.f16", np.sort(random.standard_normal(900).astype("f2")), 0)
+saved = lambda numbers: lambda name: np.save(name, numbers)
+numbers = np.sort(random.standard_normal(1000).astype(">f4"))
+numbers[500] = -1000.5
+case("big.npy", numbers, 0, "", saved(numbers))
+numbers = np.sort(random.integers(0, 2**40, 1000)).astype("M8[s]")
+numbers[999] = numbers[3]
+case("times.npy", numbers, 0, "", saved(numbers))
+case("flags.npy", np.array([False, True, True, False]), 0, "", saved(np.array([False, True, True, False])))
+case("one.f32", np.ones(1, "f4"), 0)
+case("none.f32", np.ones(0, "f4"), 0)
+END
+: >"$work/log/found"
+while IFS='|' read -r file options place text; do
+    checked "$file" $options
+    [ "$place" = 0 ] || echo "gpusort: $file: number $place: disorder: $text"
+    echo "status $((place > 0))"
+done <cases >numbers-expected
+ok_same_bytes 'numbers are checked as NumPy compares them' "$work/log/found" numbers-expected
+zstd -q all.f64 at1.f64
+ok 'compressed numbers in order' gpusort -c all.f64.zst
+ok_fails_with 'compressed numbers out of order' 1 '^gpusort: at1.f64.zst: number 2: disorder: ' -- gpusort -c at1.f64.zst
+ok_fails_with 'numbers on a pipe' 1 '^gpusort: -: number 2: disorder: ' -- \
+    bash -c 'cat at1.f64 | "$0" -c --type=f64' "$GPUSORT"
+ok_prints '-C prints nothing of numbers' '1\n' -- bash -c '"$0" -C at1.f64 2>&1; echo $?' "$GPUSORT"
+ok_fails_with 'text is checked as numbers of a type' 1 '^gpusort: -: number 3: disorder: 9$' -- \
+    bash -c 'printf "9\n10\n9\n" | "$0" -c --type=f32' "$GPUSORT"
+"$numpy" -c 'import numpy as np; np.array([1, 2, np.nan, 3, np.nan]).tofile("nan.f64")'
+ok_fails_with 'a NaN sorts last' 1 '^gpusort: nan.f64: number 4: disorder: 3$' -- gpusort -c nan.f64
+ok_fails_with '--nan=error refuses a NaN' 2 'nan\.f64: number 3 is a NaN' -- gpusort -c --nan=error nan.f64
+ok_fails_with '-u is for lines' 2 'nan\.f64: -u is for lines of text, and this is raw: leave -u out$' -- gpusort -c -u nan.f64
+ok_fails_with 'half a number' 2 'cut\.f64: ' -- eval 'head -c 20 nan.f64 >cut.f64; gpusort -c cut.f64'
 
 done_testing
