@@ -305,8 +305,8 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
         return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,
                          type->name);
     if (status == NUMBER_FRACTION && type != NULL)
-        return error_set(error, "%s:%zu: %s is not a whole number, as %s needs", file, line_number,
-                         quote, type->name);
+        return error_set(error, "%s:%zu: %s is not a whole number%s, as %s needs", file,
+                         line_number, quote, type->kind == KEY_TIME ? " or NaT" : "", type->name);
     if (status == NUMBER_ROUNDED)
         return error_set(error,
                          "%s:%zu: %s is not exact as %s: use --type=i64 or u64, or %s to round it",

@@ -133,6 +133,8 @@ for order in '<' '>'; do
     refuses "raw times to .npy, whose unit is not known: $order" "$said" -- \
         --format=raw --type="${order}M8" times.little.raw --output-format=npy
 done
+ok_fails_with 'a NaN among times: NaT is named' 2 ':1: nan is not a whole number or NaT, as datetime64 needs$' -- \
+    bash -c 'printf "nan\n1\n" | "$0" --type=datetime64' "$GPUSORT"
 refused 'times of text to .npy' "${said/>M8/<M8}" -- gpusort --format=text --type=datetime64 times.little.text -o o.npy
 ok 'as the message says, they are raw numbers' \
     gpusort --format=text --type=datetime64 times.little.text --output-format=raw -o NEW.datetime64
