@@ -86,7 +86,7 @@ bool job_expect(struct job_state *state, uint64_t bytes, struct error *error)
     const bool is_large = bytes >= ROOM_BYTES_MIN && bytes <= INT64_MAX; /* else unknown */
     if (is_large && state->sink == state->target && !state->job->group &&
         !(sink_check_room(state->sink, bytes, error) &&
-          job_has_memory(state->job, bytes, 0, error)))
+          (state->job->output.codec->encode || job_has_memory(state->job, bytes, 0, error))))
         return false;
     sink_expect(state->sink, bytes);
     return true;

@@ -58,7 +58,8 @@ struct job {
     struct memory_limits memory;
     size_t part_count; /* maximum items sorted at once; external_runs.c sorts more in parts */
     size_t part_bytes; /* maximum bytes of text and items sorted at once; see external_lines.c */
-    size_t keys_bytes; /* bytes of numbers read at once, if items are made of them */
+    size_t keys_bytes; /* bytes of numbers read at once, if items are made of them, or to check
+                          their order or the written file */
     struct sink_spec output;
     bool could_be_in_place;  /* the output replaces the input, and --in-place could do so */
     struct sink *sink;       /* from pipeline_open_early(); NULL: pipeline_run() opens the output */

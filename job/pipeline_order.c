@@ -117,16 +117,13 @@ static bool report_number(struct job_state *state, uint64_t place, const void *n
     return true;
 }
 
-/* Bytes of one read of numbers. */
-#define CHECK_BYTES ((size_t)32 << 20)
-
 /* Reads the numbers up to the first one that sorts before its predecessor. */
 static bool check_numbers(struct job_state *state, struct error *error)
 {
     const struct job *const job = state->job;
     struct reader *const reader = &job->readers[0];
     const unsigned width = reader->layout.type->bytes;
-    struct chunk chunk = {.items = malloc(CHECK_BYTES), .capacity = CHECK_BYTES / width};
+    struct chunk chunk = {.items = malloc(job->keys_bytes), .capacity = job->keys_bytes / width};
     struct key_check check;
     bool ok = chunk.items || error_set(error, "out of memory: no room to check numbers");
     key_check_start_ordered(&check, width, job->sort.order);

@@ -156,9 +156,6 @@ bool proof_finish_indices(struct job_state *state, uint64_t count, bool are_all,
  * from the disk, if the file system has one.
  */
 
-/* Bytes of one read. */
-#define VERIFY_BYTES ((size_t)32 << 20)
-
 bool proof_check_verify(const struct job_state *state, struct error *error)
 {
     return !state->job->verify || sink_replaces(state->sink) || state->job->output.is_in_place ||
@@ -202,7 +199,7 @@ static bool verify_numbers(struct job_state *state, struct source *source, void 
     if (!job->output_format->read_header(&reader, error))
         return false;
     do {
-        if (!job->output_format->read_keys(&reader, buffer, VERIFY_BYTES / layout->type->bytes,
+        if (!job->output_format->read_keys(&reader, buffer, job->keys_bytes / layout->type->bytes,
                                            &count, error))
             return false;
         key_check_begin_chunk(&found, buffer, count);
@@ -227,7 +224,8 @@ static bool verify_bytes(struct job_state *state, struct source *source, void *b
     text_check_start(&found);
     do {
         text_check_begin_chunk(&found, buffer, found.sum.count);
-        if (!source_read_observed(source, buffer, VERIFY_BYTES, &found.tap, &bytes, error))
+        if (!source_read_observed(source, buffer, state->job->keys_bytes, &found.tap, &bytes,
+                                  error))
             return false;
     } while (bytes > 0);
     return check_file(state, state->proof.content, found.sum, "bytes", error);
@@ -265,7 +263,7 @@ static bool verify_file(struct job_state *state, int file, struct error *error)
     const bool are_lines = job->keep_lines && !job->argsort.index_type && job->action == JOB_SORT;
     const bool are_numbers = writes_array(job);
     struct source *source = NULL;
-    void *const buffer = malloc(VERIFY_BYTES);
+    void *const buffer = malloc(job->keys_bytes);
     if (!buffer)
         return error_set(error, "out of memory: no room to verify what was written");
     TRY(open_written(state, file, are_numbers ? job->output.codec : codec_of_content(job), &source,

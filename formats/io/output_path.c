@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -85,6 +86,23 @@ static bool open_directory(const char *path, struct output_path *found)
     return directory >= 0 && fstat(directory, &found->directory_status) == 0;
 }
 
+/* Returns true if the owner is one that the user name space of the process does not map, for
+ * example in a container that a user has started. The system gives all of these one number. */
+static bool is_unknown(uid_t owner)
+{
+    unsigned first = 0, other = 0, count = 0, unknown = 0;
+    FILE *const number = fopen("/proc/sys/kernel/overflowuid", "re");
+    FILE *const map = fopen("/proc/self/uid_map", "re");
+    const bool is_known = !number || !map || fscanf(number, "%u", &unknown) != 1 ||
+                          owner != unknown ||
+                          fscanf(map, "%u %u %u", &first, &other, &count) != 3 || count == UINT_MAX;
+    if (number)
+        fclose(number);
+    if (map)
+        fclose(map);
+    return !is_known;
+}
+
 /* Returns true if the file may be a trap of another user in a sticky directory, such as /tmp. The
  * rule is that of the kernel's protected_symlinks, protected_regular and protected_fifos, which
  * need not be set. It includes root. */
@@ -92,7 +110,8 @@ static bool is_strangers(const struct output_path *found)
 {
     const mode_t mode = found->directory_status.st_mode;
     return (mode & S_ISVTX) && (mode & (S_IWGRP | S_IWOTH)) && found->status.st_uid != geteuid() &&
-           found->status.st_uid != found->directory_status.st_uid;
+           (found->status.st_uid != found->directory_status.st_uid ||
+            is_unknown(found->status.st_uid));
 }
 
 /* Opens the file that a link in /proc leads to, unless that is a regular file, which has a path.
@@ -201,7 +220,8 @@ static bool check_replaceable(const struct output_path *found, const char *name,
 /* Returns true if rename(2) refuses to replace the file, because its directory is sticky. */
 static bool is_kept_by_sticky_directory(const struct output_path *found)
 {
-    return (found->directory_status.st_mode & S_ISVTX) && geteuid() != 0 &&
+    return (found->directory_status.st_mode & S_ISVTX) &&
+           (geteuid() != 0 || is_unknown(found->status.st_uid)) &&
            found->status.st_uid != geteuid() && found->directory_status.st_uid != geteuid();
 }
 

@@ -332,10 +332,17 @@ static void preallocate(struct output_file *output)
     output->is_preallocated = true;
 }
 
+/* Several threads may call this. */
+static void set_changed(struct output_file *output)
+{
+    if (output->kind == OUTPUT_IN_PLACE)
+        __atomic_store_n(&output->is_changed, true, __ATOMIC_RELAXED);
+}
+
 /* Writes to the file's offset, or to `position` if the file is mapped, overwritten in place or
  * shared by ranks. Returns false with errno. */
-static bool write_piece(const struct output_file *output, uint64_t position,
-                        const unsigned char *data, size_t bytes)
+static bool write_piece(struct output_file *output, uint64_t position, const unsigned char *data,
+                        size_t bytes)
 {
     const bool has_position =
         output->mapped || output->kind == OUTPUT_IN_PLACE || output->kind == OUTPUT_OF_RANKS;
@@ -347,6 +354,7 @@ static bool write_piece(const struct output_file *output, uint64_t position,
         if (written < 0 && !descriptor_must_retry(output->file, POLLOUT))
             return false;
         if (written > 0) {
+            set_changed(output);
             trace_end(TRACE_WRITE, begin_ns, (uint64_t)written);
             done += (size_t)written;
         }
@@ -410,11 +418,12 @@ static bool write_straight(struct output_file *output, uint64_t position, const 
 
 /* Writes through the mapping. Bytes after the mapping, if there are more than announced, are
  * written by pwrite(2). Returns false with errno. */
-static bool write_mapped(const struct output_file *output, uint64_t position, const void *data,
+static bool write_mapped(struct output_file *output, uint64_t position, const void *data,
                          size_t bytes, unsigned threads, struct tap *tap)
 {
     size_t done;
     const unsigned writers = threads < output->writers ? threads : output->writers;
+    set_changed(output);
     if (!mapped_file_write(output->mapped, position, data, bytes, writers, tap, threads, &done))
         return false;
     const unsigned char *const rest = (const unsigned char *)data + done;
@@ -453,8 +462,6 @@ bool output_file_write(struct output_file *output, uint64_t position, const void
         tap_observe_all(tap, data, bytes, threads);
         return true;
     }
-    if (output->kind == OUTPUT_IN_PLACE) /* several threads may be here */
-        __atomic_store_n(&output->is_changed, true, __ATOMIC_RELAXED);
     const bool written = output->mapped
                              ? write_mapped(output, position, data, bytes, threads, tap)
                              : write_straight(output, position, data, bytes, threads, tap);

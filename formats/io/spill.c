@@ -62,15 +62,21 @@ static bool can_make_file(const char *directory)
 }
 
 #define FILE_NAME "temporary file in '%s' (%s)"
-#define CANNOT_CREATE "cannot create "
 #define NAME_DISK "name a directory on a disk with -T"
+
+/* Sets the error of a file that cannot be created, of which errno is the cause. */
+static bool fail_to_create(const char *directory, struct error *error)
+{
+    error_set_errno(error, "cannot create " FILE_NAME, directory, origin(directory));
+    error_add(error, "; -T names another directory");
+    return false;
+}
 
 bool spill_check(const char *const *directories, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++)
         if (!can_make_file(directories[i]))
-            return error_set_errno(error, CANNOT_CREATE FILE_NAME, directories[i],
-                                   origin(directories[i]));
+            return fail_to_create(directories[i], error);
     return true;
 }
 
@@ -204,7 +210,7 @@ static bool open_extent(struct spill *spill, struct spill_run *run, struct error
             file->is_full = is_full();
             if (file->is_full && spill->count > 1)
                 continue;
-            return error_set_errno(error, CANNOT_CREATE "%s", file->name);
+            return fail_to_create(file->directory, error);
         }
         file->is_in_memory = file_is_in_memory(file->file);
         const off_t end = lseek(file->file, 0, SEEK_END);

@@ -258,6 +258,10 @@ if possible 'signals while it is overwritten, and other processes' 'no calls fai
         ok 'the message that the file is damaged comes first' grep -q 'is of no use$' "$work/log/stderr"
     fi
 
+    cp f8.5000.f64 ended.f64
+    ok_fails_with 'the first write fails: the file is not called damaged' 2 '^gpusort: ended.f64: Input.output error$' -- \
+        env LD_PRELOAD="$fault_library" FAULT=pwrite:1:5 "$GPUSORT" --device=cpu --in-place ended.f64
+    ok_same_bytes 'and is as it was' ended.f64 f8.5000.f64
     cp large.f64 ended.f64
     ok_fails_with 'doubles in buckets: the disk fails while they are written' 2 \
         'ended.f64: Input.output error; .* is of no use$' -- \

@@ -108,7 +108,7 @@ at_once() {
     shift 3
     refused "before a pipe is awaited: $name" "$regex" -- timeout 10 "$GPUSORT" "$@" -o "$target"
 }
-nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file or directory$"
+nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file or directory; -T names another directory$"
 at_once 'no second input' '^gpusort: missing: No such file or directory$' -- -n silent missing
 at_once 'an input of no name' "^gpusort: '': No such file or directory$" -- -n silent ''
 at_once 'an input that is a directory' '^gpusort: \.: Is a directory$' -- -n silent .
@@ -118,7 +118,7 @@ at_once 'no second input of numbers' '^gpusort: missing: No such file' -- --type
 at_once 'no input of a list' '^gpusort: missing: No such file' -- --files0-from=list
 at_once 'no -T' "$nowhere" -- -n -T ./missing silent
 at_once 'no second -T, numbers' "$nowhere" -- --type=f64 -T . -T ./missing silent
-at_once 'a -T that is a file' "temporary file in 'list' \(-T\): Not a directory$" -- -T list silent
+at_once 'a -T that is a file' "temporary file in 'list' \(-T\): Not a directory; -T names another directory$" -- -T list silent
 at_once 'no -T, and a list' "$nowhere" -- -T ./missing --files0-from=silent
 at_once 'no directory of the trace' '^gpusort: --trace=missing/x: No such file or directory$' -- \
     --trace=missing/x silent
@@ -133,7 +133,7 @@ if possible 'what another user may not do' 'no other user may run the program' "
     ok_fails_with 'an input that may not be read' 2 '^gpusort: unreadable: Permission denied$' -- \
         "${as_user[@]}" timeout 10 "$GPUSORT" -n silent unreadable
     ok_fails_with 'a -T that may not be written' 2 \
-        "^gpusort: cannot create temporary file in 'closed' \(-T\): Permission denied$" -- \
+        "^gpusort: cannot create temporary file in 'closed' \(-T\): Permission denied; -T names another directory$" -- \
         "${as_user[@]}" timeout 10 "$GPUSORT" -n -T closed silent
 fi
 { sleep 0.2; cat downwards; } >silent 2>/dev/null &
@@ -252,6 +252,8 @@ END
         }
         fits_in 'the first numbers of a compressed file in a small container' 200000000 \
             --top=5 --type=u8 --format=raw long.zst
+        fits_in 'a file that is read back in a small container' 40000000 \
+            --verify --type=u8 --format=raw frame frame frame
         fits_in 'compressed lines, and frames that are decoded ahead' 500000000 -k1 --format=text long.zst
         fits_in 'a merge of six compressed inputs' 500000000 \
             -m -k1 --format=text short.zst short.zst short.zst short.zst short.zst short.zst
@@ -309,6 +311,7 @@ with open("numbers", "w") as file:
         refused 'a file in memory that leaves too little to sort' \
             '^gpusort: one/out: it is in memory, where 76000000 bytes will be written, and [56][0-9]{7} are free beside' -- \
             in_memory 80M "${raw[@]}" <(head -c 16000000 zeros) zeros
+        ok 'a compressed output in memory, whose size is not known' in_memory 80M "${raw[@]}" --zstd zeros zeros
         rm zeros
         # 39 MB of lines and 24 MB of numbers.
         for size in 32M 75M 90%; do

@@ -483,6 +483,13 @@ if possible "what another user's is" 'not root' [ $is_root = yes ]; then
         ok "one's own link in a directory of mode $directory_mode" "$GPUSORT" --explain input -o sticky/own
         ok "one's own file in a directory of mode $directory_mode" "$GPUSORT" -n input -o sticky/of_root
     done
+    # In a name space that maps one user, all others have one number.
+    if possible "another user's file in a name space" 'no name space of users' unshare --map-root-user true; then
+        fresh_sticky && chown 1234 sticky
+        install -m 666 -o 65533 /dev/null sticky/out
+        refused_early "a stranger's file in a name space that does not map its owner" \
+            "^gpusort: sticky/out: $stranger" sticky/out unshare --map-root-user "$GPUSORT"
+    fi
     fresh_sticky && chown 65534 sticky
     install -m 666 -o 65534 /dev/null sticky/out
     ok "a file of the directory's owner" "$GPUSORT" -n input -o sticky/out

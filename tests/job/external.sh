@@ -309,7 +309,7 @@ if [ -n "$fault_library" ]; then
     sort -n fields >expected
     named=(env LD_PRELOAD="$fault_library" FAULT_NAMED=yes)
     ok_output 'parts in files that have had a name' expected -- "${named[@]}" "$GPUSORT" -S 100K -n fields
-    refused 'an open file that cannot be removed' 'cannot create temporary file in .* \(TMPDIR\): Text file busy$' -- \
+    refused 'an open file that cannot be removed' 'cannot create temporary file in .* \(TMPDIR\): Text file busy; -T names another directory$' -- \
         "${named[@]}" FAULT_BUSY=yes "$GPUSORT" -S 100K -n fields -o "$target"
     ok_prints 'none of them is left' '' -- ls -A "$spill"
 fi
