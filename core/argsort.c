@@ -54,13 +54,6 @@ bool argsort_check_count(const struct argsort *argsort, size_t count, struct err
     return true;
 }
 
-/* Maps numbers that compare equal to the same bits. x is in this machine's byte order. */
-static inline uint64_t unify_equal(uint64_t x, unsigned bits, uint64_t infinity)
-{
-    const uint64_t magnitude = x & (key_bits_mask(bits) >> 1);
-    return magnitude > infinity ? infinity + 1 : magnitude == 0 ? 0 : x;
-}
-
 /* The block range [begin, end) of the keys. The key at position 0 has the index `first`. */
 struct part {
     const struct argsort *argsort;
@@ -86,7 +79,7 @@ static inline __attribute__((always_inline)) void make_items(const struct part *
         if (swap_bytes)
             x = key_bits_swap_bytes(bits, x);
         if (is_float)
-            x = unify_equal(x, bits, infinity);
+            x = key_bits_unify(x, bits, infinity);
         const struct key_index pair = {part->first + i, key_order_encode(order, bits, x)};
         const uint64_t packed = is_packed ? pair.key << index_bits | pair.index : 0;
         if (is_packed)

@@ -41,6 +41,34 @@ static uint64_t load_bits(const void *items, size_t index, unsigned bytes)
     return x;
 }
 
+static inline __attribute__((always_inline)) void unify(unsigned width, bool swap,
+                                                        uint64_t infinity, unsigned char *items,
+                                                        size_t count, unsigned threads)
+{
+#pragma omp parallel for num_threads((int)threads) schedule(static)
+    for (size_t i = 0; i < count; i++) {
+        uint64_t x = load_bits(items, i, width);
+        x = key_bits_unify(swap ? key_bits_swap_bytes(8 * width, x) : x, 8 * width, infinity);
+        if (swap)
+            x = key_bits_swap_bytes(8 * width, x);
+        memcpy(items + i * width, &x, width);
+    }
+}
+
+void key_order_unify(const struct key_type *type, enum key_endian endian, void *items, size_t count,
+                     unsigned threads)
+{
+    const bool swap = endian == ENDIAN_BIG;
+    if (type->kind != KEY_FLOAT)
+        return;
+    if (type->bytes == 2)
+        unify(2, swap, key_type_infinity(type), items, count, threads);
+    else if (type->bytes == 4)
+        unify(4, swap, key_type_infinity(type), items, count, threads);
+    else
+        unify(8, swap, key_type_infinity(type), items, count, threads);
+}
+
 size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, const void *items,
                           size_t count)
 {

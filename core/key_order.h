@@ -66,6 +66,14 @@ HOST_DEVICE static inline uint64_t key_bits_swap_bytes(unsigned bits, uint64_t x
     return x >> (64 - bits);
 }
 
+/* Maps floating point numbers that compare equal to the same bits: -0 to 0, and all NaNs to one.
+ * infinity: as by key_type_infinity(). */
+HOST_DEVICE static inline uint64_t key_bits_unify(uint64_t x, unsigned bits, uint64_t infinity)
+{
+    const uint64_t magnitude = x & (key_bits_mask(bits) >> 1);
+    return magnitude > infinity ? infinity + 1 : magnitude == 0 ? 0 : x;
+}
+
 /* Returns the ordered bits of a number. bits: the width of the key, 8, 16, 32 or 64. Pass a
  * constant where speed matters, so that the compiler narrows the arithmetic to the width. Bits of
  * `stored` above the width must be 0. */
@@ -113,6 +121,10 @@ struct key_order key_order_make(const struct key_type *type, enum key_endian end
 
 /* Returns the bits of +inf of a KEY_FLOAT. Every greater magnitude is a NaN. */
 uint64_t key_type_infinity(const struct key_type *type);
+
+/* Replaces numbers that compare equal by one of them, if the type is a KEY_FLOAT. */
+void key_order_unify(const struct key_type *type, enum key_endian endian, void *items, size_t count,
+                     unsigned threads);
 
 /* Returns the index of the first NaN or NaT among items[0..count), or count if there is none. */
 size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, const void *items,

@@ -117,7 +117,8 @@ static bool report_number(struct job_state *state, uint64_t place, const void *n
     return true;
 }
 
-/* Reads the numbers up to the first one that sorts before its predecessor. */
+/* Reads the numbers up to the first one that sorts before its predecessor. -0 and 0 are equal, and
+ * so are all NaNs. */
 static bool check_numbers(struct job_state *state, struct error *error)
 {
     const struct job *const job = state->job;
@@ -133,6 +134,8 @@ static bool check_numbers(struct job_state *state, struct error *error)
              job_check_nan(job, reader, &chunk, error);
         if (!ok || chunk.count == 0)
             break;
+        key_order_unify(reader->layout.type, reader->layout.endian, chunk.items, chunk.count,
+                        job->sort.threads);
         key_check_begin_chunk(&check, chunk.items, chunk.count);
         tap_observe_all(&check.tap, chunk.items, chunk.count * width, job->sort.threads);
     }

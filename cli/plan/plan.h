@@ -90,9 +90,6 @@ void plan_free(struct plan *plan);
 
 /* ---- options for lines of text, and --in-place: plan_check.c ---- */
 
-/* Returns "-c" or "-C"; NULL if neither is given. */
-const char *check_word_find(const struct options *options);
-
 /* Returns the first option for lines that is given, for messages; NULL if none is. */
 const char *line_words_find(const struct options *options);
 

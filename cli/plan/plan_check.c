@@ -152,7 +152,8 @@ static bool check_in_place(struct options *options, struct error *error)
  * refused.
  */
 
-const char *check_word_find(const struct options *options)
+/* Returns "-c" or "-C"; NULL if neither is given. */
+static const char *check_word(const struct options *options)
 {
     return options->check == CHECK_SHOW ? "-c" : options->check == CHECK_QUIET ? "-C" : NULL;
 }
@@ -176,7 +177,7 @@ const char *line_words_find(const struct options *options)
 /* -c and -C read one input and write nothing. The messages are as in sort(1). */
 static bool check_line_operands(const struct options *options, struct error *error)
 {
-    const char *const check = check_word_find(options);
+    const char *const check = check_word(options);
     struct quoted quoted;
     if (check && options->input_count > 1)
         return error_set(error, "extra operand %s not allowed with %s",
@@ -191,7 +192,7 @@ static bool check_line_operands(const struct options *options, struct error *err
 /* Without sorting, there is nothing to select and no device or path to choose. */
 static bool check_line_action(const struct options *options, struct error *error)
 {
-    const char *const check = check_word_find(options);
+    const char *const check = check_word(options);
     const char *const action = check ? check : options->merge ? "-m" : NULL;
     const char *const refused = !action               ? NULL
                                 : options->top_said   ? "--top"

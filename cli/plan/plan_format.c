@@ -335,25 +335,6 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
-/* Sets *is_array if -c and -C, which are for lines too, check numbers: an option, the first bytes,
- * or both the name and the content say so. */
-static bool look_for_array(const struct options *options, const struct format *named,
-                           struct source *source, bool *is_array, struct error *error)
-{
-    struct probe probe;
-    *is_array = options->type || (options->input_format && options->input_format->is_array);
-    if (*is_array)
-        return true;
-    if (!look_for_npy(source, is_array, error))
-        return false;
-    if (*is_array || options->input_format || !named || !named->is_array)
-        return true;
-    if (!probe_source(source, &probe, error))
-        return false;
-    *is_array = !is_printable(&probe);
-    return true;
-}
-
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16 and
  * UTF-32, whose lines do not end where their bytes 0x0a are, unless the user says that it is text.
  * Waits only for the first byte if that excludes a mark. */
@@ -486,16 +467,10 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
 {
     const struct key_type *named_type = NULL;
     const struct format *const named = format_find_by_name(path, &named_type);
-    const char *line_word = line_words_find(options);
-    bool is_array = false;
+    const char *const line_word = line_words_find(options);
     if (!options->input_codec && source_codec(reader->source)->decode &&
         !check_content(reader->source, error))
         return false;
-    if (!line_word && check_word_find(options)) {
-        if (!look_for_array(options, named, reader->source, &is_array, error))
-            return false;
-        line_word = is_array ? NULL : check_word_find(options);
-    }
     if (line_word) {
         if (!check_lines(options, path, named, line_word, reader, error))
             return false;

@@ -326,10 +326,6 @@ for word in -g -n -h -k1 -tx -b -z -nc -m --header; do
         gpusort $word --type=f64 two
     ok_says "$word --format=text" '^input .*: text, ' -- gpusort --explain $word --format=text bytes
 done
-for word in -c -C; do
-    ok_says "$word alone takes text, whatever its name" '^input .*: text, .*\(as -[cC] says\)' -- gpusort --explain $word two.u32
-    ok_says "$word alone takes text, whatever its bytes" '^input .*: text, .*\(as -[cC] says\)' -- gpusort --explain $word bytes
-done
 gpusort --zstd two >compressed
 ok_prints 'zstd is recognised before' '1\n2\n' -- gpusort -n compressed
 for word in -n -k -u; do

@@ -109,7 +109,7 @@ refuses 'UTF-16 is named, whatever the file is called' '^gpusort: wide:1: this i
 { printf 'Gr\xc3\xb6\xc3\x9fe\n' && seq 100; } | iconv -f UTF-8 -t UTF-16 >wide
 iconv -f UTF-16 -t UTF-16LE wide >wide.le
 iconv -f UTF-16 -t UTF-16BE wide >wide.be
-for words in -n -k1 -c -m --header; do
+for words in -n -k1 -nc -m --header; do
     refused "UTF-16 is not sorted by its bytes: $words" \
         '^gpusort: wide: this is UTF-16, .*; if it is not, use --format=text$' -- gpusort $words wide
 done

@@ -234,7 +234,25 @@ ok_fails_with 'numbers on a pipe' 1 '^gpusort: -: number 2: disorder: ' -- \
 ok_prints '-C prints nothing of numbers' '1\n' -- bash -c '"$0" -C at1.f64 2>&1; echo $?' "$GPUSORT"
 ok_fails_with 'text is checked as numbers of a type' 1 '^gpusort: -: number 3: disorder: 9$' -- \
     bash -c 'printf "9\n10\n9\n" | "$0" -c --type=f32' "$GPUSORT"
-"$numpy" -c 'import numpy as np; np.array([1, 2, np.nan, 3, np.nan]).tofile("nan.f64")'
+# What is sorted is checked as what it was sorted as, whatever its bytes.
+"$numpy" -c 'import numpy as np
+np.array([1, 2, np.nan, 3, np.nan]).tofile("nan.f64")
+np.random.default_rng(5).integers(40, 256, 100_000).astype("u1").tofile("image.u8")
+np.frombuffer(b"99991111", "u4").tofile("digits.u32")
+np.sort(np.frombuffer(np.array([0, 0, 1 << 63, 0xfff8 << 48, 0x7ff8 << 48], "u8"))).tofile("equal.f64")
+np.sort(np.array([0., -0., 0., -0., np.inf, -np.inf])).tofile("zeros.f64")'
+for file in image.u8 digits.u32; do
+    ok_fails_with "$file is not sorted" 1 '^gpusort: .*: number [0-9]+: disorder: ' -- gpusort -c $file
+    gpusort $file -o sorted.${file#*.}
+    ok "$file is sorted" gpusort -c sorted.${file#*.}
+done
+for file in equal zeros; do ok "as NumPy sorts it: $file" gpusort -c $file.f64; done
+for command in 'gpusort -c' gpusort; do
+    : >empty.npy
+    ok_fails_with "no array at all: $command" 2 '^gpusort: empty.npy: it is empty' -- $command empty.npy
+    cp nan.f64 unnamed.dat
+    ok_fails_with "raw numbers of no type: $command" 2 '^gpusort: unnamed.dat: .*: use --type' -- $command unnamed.dat
+done
 ok_fails_with 'a NaN sorts last' 1 '^gpusort: nan.f64: number 4: disorder: 3$' -- gpusort -c nan.f64
 ok_fails_with '--nan=error refuses a NaN' 2 'nan\.f64: number 3 is a NaN' -- gpusort -c --nan=error nan.f64
 ok_fails_with '-u is for lines' 2 'nan\.f64: -u is for lines of text, and this is raw: leave -u out$' -- gpusort -c -u nan.f64
