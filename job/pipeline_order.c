@@ -117,14 +117,39 @@ static bool report_number(struct job_state *state, uint64_t place, const void *n
     return true;
 }
 
-/* Reads the numbers up to the first one that sorts before its predecessor. -0 and 0 are equal, and
- * so are all NaNs. */
+static void observe_numbers(struct key_check *check, const struct chunk *chunk, unsigned threads)
+{
+    key_check_begin_chunk(check, chunk->items, chunk->count);
+    tap_observe_all(&check->tap, chunk->items, chunk->count * check->key_bytes, threads);
+}
+
+/* Checks the chunk, as values if it is not in the order of the sort, in which -0 is before 0, and
+ * NaNs have an order. */
+static void check_chunk(struct key_check *check, const struct layout *layout,
+                        const struct chunk *chunk, unsigned threads)
+{
+    struct key_check before = *check;
+    observe_numbers(check, chunk, threads);
+    if (check->disorder == 0 || layout->type->kind != KEY_FLOAT)
+        return;
+    key_order_unify(layout->type, layout->endian, before.last_key, 1, 1);
+    key_order_unify(layout->type, layout->endian, chunk->items, chunk->count, threads);
+    *check = before;
+    observe_numbers(check, chunk, threads);
+}
+
+/* Most bytes of one read, which stay in a cache: 0.8 GB take 0.4 s, and 0.8 s in reads of 32 MiB
+ * (two cores of a Xeon, 2026-11). */
+#define CHECK_BYTES ((size_t)8 << 20)
+
+/* Reads the numbers up to the first one that sorts before its predecessor. */
 static bool check_numbers(struct job_state *state, struct error *error)
 {
     const struct job *const job = state->job;
     struct reader *const reader = &job->readers[0];
     const unsigned width = reader->layout.type->bytes;
-    struct chunk chunk = {.items = malloc(job->keys_bytes), .capacity = job->keys_bytes / width};
+    const size_t bytes = job->keys_bytes < CHECK_BYTES ? job->keys_bytes : CHECK_BYTES;
+    struct chunk chunk = {.items = malloc(bytes), .capacity = bytes / width};
     struct key_check check;
     bool ok = chunk.items || error_set(error, "out of memory: no room to check numbers");
     key_check_start_ordered(&check, width, job->sort.order);
@@ -134,10 +159,7 @@ static bool check_numbers(struct job_state *state, struct error *error)
              job_check_nan(job, reader, &chunk, error);
         if (!ok || chunk.count == 0)
             break;
-        key_order_unify(reader->layout.type, reader->layout.endian, chunk.items, chunk.count,
-                        job->sort.threads);
-        key_check_begin_chunk(&check, chunk.items, chunk.count);
-        tap_observe_all(&check.tap, chunk.items, chunk.count * width, job->sort.threads);
+        check_chunk(&check, &reader->layout, &chunk, job->sort.threads);
     }
     state->count = check.disorder > 0 ? check.disorder - 1 : check.sum.count;
     state->report->item_bytes = check.sum.count * width;
