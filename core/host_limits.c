@@ -377,8 +377,11 @@ static size_t planned_growth(void)
     return used < planned ? (planned - used) * planned_processes : 0;
 }
 
-/* Free memory that a file in memory leaves. */
-#define WATCH_BYTES ((size_t)1 << 20)
+/* Free memory that a file in memory leaves: a sorted part, which the plan has taken into account,
+ * or an output. The free memory includes pages of files, which the system cannot always take back
+ * in time: with 1 MiB, 2 of 25 jobs whose output filled a container of 45 MiB were killed. */
+#define WATCH_PART_BYTES ((size_t)1 << 20)
+#define WATCH_OUTPUT_BYTES ((size_t)4 << 20)
 
 /* Other memory may grow at the same time, so a quarter of the free memory is given before it is
  * read again. */
@@ -388,7 +391,7 @@ bool memory_watch_grow(struct memory_watch *watch, size_t bytes, bool sorts_on)
         watch->credit -= bytes;
         return true;
     }
-    const size_t kept = WATCH_BYTES + (sorts_on ? planned_growth() : 0);
+    const size_t kept = sorts_on ? WATCH_PART_BYTES + planned_growth() : WATCH_OUTPUT_BYTES;
     const size_t left = has_swap() ? SIZE_MAX : system_bytes();
     if (left < kept || left - kept < bytes)
         return false;
