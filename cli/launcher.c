@@ -39,33 +39,34 @@ static unsigned long read_number(const char *name)
     return value ? strtoul(value, NULL, 10) : 0;
 }
 
-static bool is_in_use(const struct launcher *launcher)
+/* Returns the launcher that has set the variables of this process; NULL: none. */
+static const struct launcher *find_variables(void)
 {
-    return getenv(launcher->mark) && !(launcher->other && getenv(launcher->other));
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+        const char *const other = launchers[i].other;
+        if (getenv(launchers[i].mark) && !(other && getenv(other)))
+            return &launchers[i];
+    }
+    return NULL;
 }
 
 /* Returns the launcher of this process and the number of ranks that it started, 0 if that is not
  * known; NULL if there is none, or one rank alone. */
 static const struct launcher *find_launcher(unsigned long *size)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
-        const struct launcher *const launcher = &launchers[i];
-        if (!is_in_use(launcher))
-            continue;
-        *size = read_number(launcher->size);
-        return *size != 1 || read_number(launcher->rank) > 0 ? launcher : NULL;
-    }
-    return NULL;
+    const struct launcher *const launcher = find_variables();
+    if (!launcher)
+        return NULL;
+    *size = read_number(launcher->size);
+    return *size != 1 || read_number(launcher->rank) > 0 ? launcher : NULL;
 }
 
 bool launcher_find_rank(unsigned *rank)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
-        if (is_in_use(&launchers[i])) {
-            *rank = (unsigned)read_number(launchers[i].rank);
-            return true;
-        }
-    return false;
+    const struct launcher *const launcher = find_variables();
+    if (launcher)
+        *rank = (unsigned)read_number(launcher->rank);
+    return launcher;
 }
 
 /* Returns true if the user has said to which processors Open MPI binds a rank: by --bind-to,
@@ -154,7 +155,6 @@ void launcher_leave_output(void)
 static const char *const places[] = {"mpi.so", "../libexec/gpusort/mpi.so", "../lib/gpusort/mpi.so",
                                      "build/mpi.so"};
 
-/* Writes the path of the plugin; returns false if there is none. */
 static bool find_plugin(char path[PATH_MAX])
 {
     char program[PATH_MAX];
@@ -206,17 +206,14 @@ static bool join(const struct launcher *launcher, unsigned long size, struct gro
         return false;
     if (group->size > 1 && (size == 0 || size == group->size))
         return true;
-    if (size == 0)
-        return error_set(error,
-                         "the launcher does not state how many ranks it started, and the MPI of %s "
-                         "finds one: use the mpirun of that MPI, or srun --mpi=pmix; if it is the "
-                         "only one, unset %s",
-                         path, launcher->mark);
+    char started[32] = "an unknown number of";
+    if (size > 0)
+        snprintf(started, sizeof started, "%lu", size);
     return error_set(error,
-                     "the launcher started %lu ranks, of which the MPI of %s finds %u: use the "
+                     "the launcher started %s ranks, of which the MPI of %s finds %u: use the "
                      "mpirun of that MPI, or srun --mpi=pmix; if each rank sorts a file of its "
                      "own, unset %s",
-                     size, path, group->size, launcher->mark);
+                     started, path, group->size, launcher->mark);
 }
 
 bool launcher_join(struct group *group, bool *is_shared, struct error *error)

@@ -77,6 +77,8 @@ enum { EXIT_DISORDER = 1, EXIT_TROUBLE = 2 };
  * EXIT_TROUBLE. Static, because an exit handler takes no arguments. */
 static bool is_exit_trouble;
 
+/* Called on exit. Checks that standard output accepted everything printed, so that
+ * `gpusort --help > /dev/full` fails. */
 static void end_process(void)
 {
     if (quote_holds_text()) /* argp ends the process */
@@ -96,27 +98,16 @@ static void end_process(void)
     }
 }
 
-/* On exit, checks that standard output accepted everything printed, so that
- * `gpusort --help > /dev/full` fails. A file that grows too large becomes an error instead of a
- * signal. */
-static void exit_prepare(void)
-{
-    atexit(end_process);
-    signal(SIGXFSZ, SIG_IGN);
-}
-
 /* ---- Running a plan ---- */
 
-/* The result of a job, for main. */
 struct outcome {
     int status;    /* exit status if there is no error */
     char *members; /* for stats_print_json; the caller frees it; NULL: none */
 };
 
 /* Returns the first key that should be a number but has it in quotes, in the line with which the
- * one input begins, after its header. NULL: none. *has_blanks: there are blanks before the quote.
- */
-static const struct line_key *find_quoted_number(const struct job *job, bool *has_blanks)
+ * one input begins, after its header. NULL: none. */
+static const struct line_key *find_quoted_number(const struct job *job)
 {
     const struct line_order *const order = &job->line_order;
     const unsigned char *head;
@@ -140,7 +131,6 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
             quote++;
         if (quote > 0 && order->keys[i].begin.character > 0) /* no key begins after such quotes */
             continue;
-        *has_blanks = quote > 0;
         if (kind != LINE_STRICT && kind != LINE_BYTES && key.length > quote + 2 &&
             key.text[quote] == '"' && memchr("+-.0123456789", key.text[quote + 1], 13))
             return &order->keys[i];
@@ -174,15 +164,14 @@ static void report_doubts(const struct options *options, const struct plan *plan
             return;
         }
     }
-    bool has_blanks;
     const struct line_key *const key =
-        on_terminal && options->check != CHECK_QUIET ? find_quoted_number(job, &has_blanks) : NULL;
+        on_terminal && options->check != CHECK_QUIET ? find_quoted_number(job) : NULL;
     if (key)
         fprintf(stderr,
                 "gpusort: %s:%zu: a number in quotes counts as no number (if all lines have a "
-                "quote there, a key that begins with -k %zu.%zu%s leaves it out)\n",
+                "quote there, a key that begins with -k %zu.%zub leaves it out)\n",
                 source_name(job->readers[0].source), job->header_lines + 1, key->begin.field + 1,
-                key->begin.character + 2, has_blanks ? "b" : "");
+                key->begin.character + 2);
 }
 
 /* Runs the plan once, and ends its progress. Fills *outcome, also after a failure. *is_undone: it
@@ -191,9 +180,8 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
                      struct outcome *outcome, bool *is_undone, struct error *error)
 {
     struct job_report report = {0};
-    const bool is_verbose = options->verbose && !options->quiet;
     progress_set_plan(progress, plan);
-    if (is_verbose)
+    if (options->verbose)
         report_plan(stderr, "gpusort: ", plan);
     report_doubts(options, plan);
     progress_go_on(progress);
@@ -201,7 +189,7 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
     const bool ok = pipeline_run(&plan->job, &report, error);
     is_exit_trouble = false;
     progress_stop(progress);
-    if (ok && is_verbose)
+    if (ok && options->verbose)
         report_times(stderr, "gpusort: ", plan, &report);
     if (ok && options->stats == STATS_TEXT)
         stats_print_text(stderr, plan, &report);
@@ -223,21 +211,6 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
     return ok;
 }
 
-/* After a failure of a GPU, makes a plan without it, if that can be done. */
-static bool begin_again(struct options *options, struct plan *plan, struct progress *progress,
-                        const struct error *error)
-{
-    if (!plan_again(options, plan, error))
-        return false;
-    progress_start(progress, options);
-    if (options->verbose && !options->quiet) {
-        fputs("gpusort: ", stderr);
-        quote_print(stderr, error->message);
-        fputs("; the job begins again\n", stderr);
-    }
-    return true;
-}
-
 /* Runs the job. If a GPU fails and no harm is done, the plan may be replaced by one without it
  * (plan_again()), which runs. */
 static bool run_planned_job(struct options *options, struct plan *plan, struct progress *progress,
@@ -245,8 +218,14 @@ static bool run_planned_job(struct options *options, struct plan *plan, struct p
 {
     bool is_undone;
     while (!run_once(options, plan, progress, outcome, &is_undone, error)) {
-        if (!is_undone || !begin_again(options, plan, progress, error))
+        if (!is_undone || !plan_again(options, plan, error))
             return false;
+        progress_start(progress, options, plan);
+        if (options->verbose) {
+            fputs("gpusort: ", stderr);
+            quote_print(stderr, error->message);
+            fputs("; the job begins again\n", stderr);
+        }
         *error = (struct error){0};
     }
     return true;
@@ -273,7 +252,7 @@ static bool make_plan(struct options *options, struct group *group, struct trace
               trace_file_check(options, trace, error);
     plan->job.group = group;
     if (ok) {
-        progress_start(progress, options);
+        progress_start(progress, options, plan);
         ok = plan_make(options, plan, error);
     }
     return group_agree(group, ok, error);
@@ -325,7 +304,6 @@ static void report_outcome(const struct options *options, const struct group *gr
         report_error(error);
 }
 
-/* Sorts alone or, if a launcher has started other ranks, with these. */
 static bool sort_or_share(struct options *options, struct outcome *outcome, struct error *error)
 {
     struct group joined;
@@ -353,7 +331,8 @@ int main(int argc, char **argv)
     struct error error = {0};
     struct options options;
     struct outcome outcome = {EXIT_SUCCESS, NULL};
-    exit_prepare();
+    atexit(end_process);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large becomes an error */
     ending_prepare();
     launcher_undo_binding();
     launcher_leave_output();

@@ -36,7 +36,6 @@
 
 __extension__ typedef unsigned __int128 item_bits;
 
-/* Returns the ordered bits of a number. */
 static item_bits number_bits(const struct record_order *order, const char *data)
 {
     item_bits bits = 0;
@@ -282,44 +281,31 @@ static bool find_position(struct searcher *searcher, const struct item_run *run,
     return true;
 }
 
-/* Finds where the pivot of cut c is in run i of all, or would be inserted. */
+/* Finds where the pivot of cut c is in run i of all, or would be inserted; with a unique order, all
+ * records that are equal to it. */
 static bool find_range(struct searcher *searcher, size_t c, size_t i, const char *pivot,
                        struct pivot_range *range, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    const size_t pivot_run = searcher->pivot_runs[c];
-    if (i == pivot_run) {
+    const struct item_run *const run = &cuts->runs[i - cuts->numbered->first];
+    const bool is_unique = cuts->order.line_order && cuts->order.line_order->unique;
+    const size_t pivot_run = searcher->pivot_runs[c], length = (size_t)searcher->lengths[c];
+    struct bounds bounds = searcher->bounds[c * cuts->numbered->count + i];
+    if (!is_unique && i == pivot_run) {
         *range = (struct pivot_range){searcher->pivots[c].begin, searcher->pivots[c].end};
         return true;
     }
-    const bool is_earlier = i < pivot_run;
-    if (!find_position(searcher, &cuts->runs[i - cuts->numbered->first],
-                       searcher->bounds[c * cuts->numbered->count + i], pivot,
-                       (size_t)searcher->lengths[c], is_earlier, &range->begin, error))
+    if (!find_position(searcher, run, bounds, pivot, length, !is_unique && i < pivot_run,
+                       &range->begin, error))
         return false;
-    range->end = range->begin;
-    return true;
+    range->end = bounds.low = range->begin;
+    return !is_unique ||
+           find_position(searcher, run, bounds, pivot, length, true, &range->end, error);
 }
 
-/* As find_range(), with a unique order: finds all records that are equal to the pivot. */
-static bool find_equal_range(struct searcher *searcher, size_t c, size_t i, const char *pivot,
-                             struct pivot_range *range, struct error *error)
-{
-    const struct external_cuts *const cuts = searcher->cuts;
-    const struct item_run *const run = &cuts->runs[i - cuts->numbered->first];
-    const size_t length = (size_t)searcher->lengths[c];
-    struct bounds bounds = searcher->bounds[c * cuts->numbered->count + i];
-    if (!find_position(searcher, run, bounds, pivot, length, false, &range->begin, error))
-        return false;
-    bounds.low = range->begin;
-    return find_position(searcher, run, bounds, pivot, length, true, &range->end, error);
-}
-
-/* Finds the ranges in the runs of this rank. */
 static bool find_ranges(struct searcher *searcher, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    const bool is_unique = cuts->order.line_order && cuts->order.line_order->unique;
     const uint64_t *words = searcher->pivot_words;
     for (size_t c = 0; c < cuts->cut_count; c++) {
         const char *const pivot = (const char *)words;
@@ -328,7 +314,7 @@ static bool find_ranges(struct searcher *searcher, struct error *error)
             continue;
         for (size_t i = cuts->numbered->first; i < cuts->numbered->first + cuts->run_count; i++) {
             struct pivot_range *const range = &searcher->ranges[c * cuts->numbered->count + i];
-            if (!(is_unique ? find_equal_range : find_range)(searcher, c, i, pivot, range, error))
+            if (!find_range(searcher, c, i, pivot, range, error))
                 return false;
         }
     }

@@ -217,7 +217,6 @@ static bool receive_next(struct exchange *exchange, struct stream *stream)
                                message->bytes, stream->rank, stream->tag));
 }
 
-/* True if the next message of the stream can be begun. */
 static bool has_room(const struct stream *stream)
 {
     return stream->begun < stream->count &&
@@ -309,7 +308,6 @@ static bool move_messages(struct exchange *exchange)
  * once (core/rank_memory.h).
  */
 
-/* A range of a run in the memory of a rank. */
 struct remote_range {
     const struct rank_memory *memory;
     unsigned rank;
@@ -418,7 +416,6 @@ static void add_streams(struct exchange *exchange)
             add_stream(exchange, NULL, number, task->numbered->owners[number], self);
 }
 
-/* Makes the runs of the merge. */
 static void make_runs(struct exchange *exchange)
 {
     struct external_exchange *const task = exchange->task;

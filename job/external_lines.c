@@ -53,7 +53,6 @@ struct new_run {
     struct item_run text, indices;
 };
 
-/* Opens the sinks of a part that becomes a run. */
 static bool begin_part(const struct external_lines *external, struct new_run *new,
                        struct job_state *part, struct error *error)
 {
@@ -63,19 +62,16 @@ static bool begin_part(const struct external_lines *external, struct new_run *ne
                                      &part->index_sink, error));
 }
 
+/* Ends the part's runs, and adds them to the lists if they are whole (ok). */
 static bool end_part(struct external_lines *external, struct new_run *new,
                      const struct job_state *part, bool ok, struct error *error)
 {
+    const bool has_indices = external->index_spill;
     ok = external_lines_end_run(external, &new->text, part->sink, ok, error);
-    return external->index_spill
-               ? external_lines_end_run(external, &new->indices, part->index_sink, ok, error)
-               : ok;
-}
-
-static bool add_run(struct external_lines *external, const struct new_run *new, struct error *error)
-{
-    return run_list_add(&external->list, &new->text, error) &&
-           (!external->index_spill || run_list_add(&external->index_list, &new->indices, error));
+    if (has_indices)
+        ok = external_lines_end_run(external, &new->indices, part->index_sink, ok, error);
+    return ok && run_list_add(&external->list, &new->text, error) &&
+           (!has_indices || run_list_add(&external->index_list, &new->indices, error));
 }
 
 /* Sorts the lines into a new run, as a job of their own with another output. If it fails with
@@ -95,20 +91,13 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
     bool ok = begin_part(external, &new, &part, error) && job_sort_lines(&part, lines, error);
     job_close_engine(&part);
     *is_short = !ok && part.is_short;
-    ok = end_part(external, &new, &part, ok, error) && add_run(external, &new, error);
+    ok = end_part(external, &new, &part, ok, error);
     if (*is_short)
         return false;
     report->run_count++;
     report->item_bytes += lines_bytes(lines);
     state->count += part.count;
     return ok;
-}
-
-static void limit_merge(struct external_lines *external, size_t bytes)
-{
-    const size_t least = bytes > MERGE_BYTES_MIN ? bytes : MERGE_BYTES_MIN;
-    if (least < external->merge_bytes)
-        external->merge_bytes = least;
 }
 
 /* As sort_part(), but sorts the lines by halves if memory is too short to sort them at once. */
@@ -120,8 +109,10 @@ static bool sort_part_or_halves(struct external_lines *external, struct lines *l
     bool is_short;
     if (sort_part(external, lines, &is_short, &cause))
         return true;
-    if (is_short) /* merging must not take more memory than the text did */
-        limit_merge(external, lines_bytes(lines));
+    const size_t bytes =
+        lines_bytes(lines) > MERGE_BYTES_MIN ? lines_bytes(lines) : MERGE_BYTES_MIN;
+    if (is_short && bytes < external->merge_bytes)
+        external->merge_bytes = bytes; /* merging must not take more memory than the text did */
     bool ok = is_short && lines_halve(lines, &rest, error) && lines_bytes(rest) > 0;
     if (!ok)
         error_merge(error, &cause);
@@ -215,7 +206,6 @@ static bool merge_runs(const struct external_lines *external, size_t first, size
     return ok;
 }
 
-/* Merges the lines of `count` runs into *merged, or the numbers of their runs. */
 static bool merge_to_run(struct external_lines *external, size_t first, size_t count,
                          bool writes_sources, struct item_run *merged, struct error *error)
 {
@@ -230,7 +220,7 @@ static bool merge_to_run(struct external_lines *external, size_t first, size_t c
 /* Merges the indices of `count` runs, in the order of `sources`. At most `wanted` go to `write`. */
 static bool merge_indices(const struct external_lines *external, size_t first, size_t count,
                           const struct item_run *sources, uint64_t wanted,
-                          bool (*write)(void *, struct key_index *, size_t, struct error *),
+                          bool (*write)(void *, const void *, size_t, struct error *),
                           void *context, struct error *error)
 {
     const struct line_indices task = {
@@ -246,12 +236,6 @@ static bool merge_indices(const struct external_lines *external, size_t first, s
     return line_indices_write(&task, error);
 }
 
-static bool store_indices(void *sink, struct key_index *items, size_t count, struct error *error)
-{
-    return line_indices_store(items, count, sink, error);
-}
-
-/* Merges the indices of `count` runs into *merged. */
 static bool merge_indices_to_run(struct external_lines *external, size_t first, size_t count,
                                  struct item_run *merged, struct error *error)
 {
@@ -260,14 +244,13 @@ static bool merge_indices_to_run(struct external_lines *external, size_t first, 
     if (!merge_to_run(external, first, count, true, &sources, error) ||
         !external_lines_begin_run(external, external->index_spill, merged, &sink, error))
         return false;
-    const bool ok =
-        merge_indices(external, first, count, &sources, UINT64_MAX, store_indices, sink, error);
+    const bool ok = merge_indices(external, first, count, &sources, UINT64_MAX, line_indices_store,
+                                  sink, error);
     if (ok)
         spill_drop(&sources.spilled);
     return external_lines_end_run(external, merged, sink, ok, error);
 }
 
-/* Merges `count` runs into one that replaces them. */
 static bool merge_into_run(void *context, size_t first, size_t count, struct error *error)
 {
     struct external_lines *const external = context;
@@ -285,14 +268,8 @@ static bool merge_into_run(void *context, size_t first, size_t count, struct err
 bool external_lines_reduce(struct external_lines *external, size_t most, size_t fan_in,
                            struct error *error)
 {
-    if (external->list.count <= most)
-        return true;
-    const uint64_t start = job_stage_begin(STAGE_SPILL);
-    sink_release_room(external->state->sink);
-    if (!run_list_reduce(&external->list, most, fan_in, merge_into_run, external, error))
-        return false;
-    job_stage_add(external->state, STAGE_SPILL, start);
-    return true;
+    return run_list_reduce(external->state, &external->list, most, fan_in, merge_into_run, external,
+                           error);
 }
 
 /* Returns the bytes of the first *wanted lines of the text, or all bytes if it has fewer. Subtracts
@@ -341,45 +318,20 @@ static bool merge_to_output(void *context, struct error *error)
            merge_runs(external, 0, external->list.count, false, state->sink, error);
 }
 
-/* The indices of a merge, while they are written. */
-struct index_output {
-    struct job_state *state;
-    struct layout layout;
-};
-
-static bool write_indices(void *context, struct key_index *items, size_t count, struct error *error)
-{
-    const struct index_output *const output = context;
-    const struct chunk chunk = {.items = items, .capacity = count, .count = count};
-    return job_write_chunk(output->state, &output->layout, &chunk, error);
-}
-
-/* Counts the lines that the merge did not leave out. */
-static bool count_merged(const struct external_lines *external, const struct item_run *sources,
-                         uint64_t *kept, struct error *error)
-{
-    uint64_t *const counts = calloc(external->list.count + 1, sizeof *counts);
-    const bool ok = (counts || error_set(error, "out of memory")) &&
-                    line_indices_count(external->state, &sources->spilled, external->list.count,
-                                       counts, kept, error);
-    free(counts);
-    return ok;
-}
-
 static bool merge_indices_to_output(struct external_lines *external, struct error *error)
 {
-    struct index_output output = {.state = external->state};
+    struct job_state *const state = external->state;
     struct item_run sources = {0};
     uint64_t kept;
     if (!merge_to_run(external, 0, external->list.count, true, &sources, error) ||
-        !count_merged(external, &sources, &kept, error))
+        !line_indices_count(state, &sources.spilled, external->list.count, NULL, &kept, error))
         return false;
-    key_check_start_lines(&output.state->proof.written);
-    return job_begin_output(output.state, (size_t)kept, &output.layout, error) &&
-           merge_indices(external, 0, external->list.count, &sources, output.layout.count,
-                         write_indices, &output, error) &&
-           proof_finish_indices(output.state, output.layout.count,
-                                output.layout.count == output.state->count, error);
+    key_check_start_lines(&state->proof.written);
+    const struct layout *const layout = &state->output_layout;
+    return job_begin_output(state, (size_t)kept, error) &&
+           merge_indices(external, 0, external->list.count, &sources, layout->count,
+                         job_write_items, state, error) &&
+           proof_finish_indices(state, layout->count, layout->count == state->count, error);
 }
 
 /* ---- All of it ---- */

@@ -44,7 +44,6 @@
 /* Bits for the item's position in the index of a sample; the run's index is in the bits above. */
 #define SAMPLE_ITEM_BITS 44
 
-/* The parts of the memory. */
 struct division {
     unsigned threads;
     size_t piece_bytes;
@@ -286,12 +285,6 @@ static struct item_array window_items(const struct merger *merger, size_t i, siz
                                end - window->begin};
 }
 
-static const void *last_item(const struct merger *merger, size_t i)
-{
-    const struct window *const window = &merger->windows[i];
-    return window->items + (window->count - 1) * merger->merge->item_bytes;
-}
-
 /* Sets the windows' ends to the bound, and returns how many items are before it. Items equal to the
  * bound may be on either side, because they are the same. */
 static size_t end_windows(struct merger *merger)
@@ -300,9 +293,10 @@ static size_t end_windows(struct merger *merger)
     const void *bound = NULL;
     size_t total = 0;
     for (size_t i = 0; i < merge->run_count; i++) {
-        if (!goes_on(&merger->windows[i]))
+        const struct window *const window = &merger->windows[i];
+        if (!goes_on(window))
             continue;
-        const void *const last = last_item(merger, i);
+        const void *const last = window->items + (window->count - 1) * merge->item_bytes;
         const struct item_array one = {last, 1};
         if (!bound || item_count_before(merge->item_bytes, one, bound, false) == 1)
             bound = last;
@@ -349,7 +343,6 @@ static struct key_index make_sample(const struct merger *merger, size_t i, size_
     return sample;
 }
 
-/* Takes the samples of the round and sorts them. */
 static bool take_samples(struct merger *merger, struct error *error)
 {
     const struct external_merge *const merge = merger->merge;
@@ -432,14 +425,6 @@ static void merge_piece(const struct merger *merger, const size_t *begins, const
     trace_end(TRACE_MERGE, begin_ns, count * width);
 }
 
-static size_t count_between(const size_t *begins, const size_t *ends, size_t columns)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < columns; i++)
-        count += ends[i] - begins[i];
-    return count;
-}
-
 /* Merges pieces [first, first + count) of the round into the buffer. They begin at the first row of
  * cuts, and the last row becomes the first one. Returns the number of items. */
 static size_t merge_group(struct merger *merger, size_t first, size_t count, unsigned char *buffer)
@@ -458,9 +443,11 @@ static size_t merge_group(struct merger *merger, size_t first, size_t count, uns
                 cuts[k * columns + i] = merger->windows[i].end;
     }
     positions[0] = 0;
-    for (size_t k = 0; k < count; k++)
-        positions[k + 1] =
-            positions[k] + count_between(cuts + k * columns, cuts + (k + 1) * columns, columns);
+    for (size_t k = 0; k < count; k++) {
+        positions[k + 1] = positions[k];
+        for (size_t i = k * columns; i < (k + 1) * columns; i++)
+            positions[k + 1] += cuts[i + columns] - cuts[i];
+    }
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t k = 0; k < count; k++)
         merge_piece(merger, cuts + k * columns, cuts + (k + 1) * columns,

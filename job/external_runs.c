@@ -3,9 +3,6 @@
  *
  * While a run is made, reading continues into memory that is free at that time. A run stays in
  * memory if there is room beside the engine, for example if only the memory of the GPU is short.
- *
- *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ...
- *        -> external_merge.h -> format -> sink
  */
 #include "job/external_runs.h"
 
@@ -51,7 +48,7 @@ static bool append(struct external_runs *external, struct item_run *run, const s
 {
     const size_t width = external->state->job->sort.item_bytes;
     if (external->counts)
-        key_counts_add(external->counts, chunk->items, chunk->count);
+        key_counts_add(external->counts, chunk->items, chunk->count, (unsigned)width);
     else if (run->items)
         shared_copy(run->items + run->count * width, chunk->items, chunk->count * width,
                     external->state->job->sort.threads);
@@ -170,7 +167,6 @@ static bool append_merged(void *context, const void *items, size_t count, struct
     return spill_append(&merged->run.spilled, items, count * merged->item_bytes, error);
 }
 
-/* Merges `count` runs into one that takes their place. */
 static bool merge_into_run(void *context, size_t first, size_t count, struct error *error)
 {
     struct external_runs *const external = context;
@@ -197,15 +193,8 @@ static size_t fan_in_of(const struct external_runs *external)
 
 bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error)
 {
-    if (external->list.count <= most)
-        return true;
-    const uint64_t start = job_stage_begin(STAGE_SPILL);
-    sink_release_room(external->state->sink);
-    if (!run_list_reduce(&external->list, most, fan_in_of(external), merge_into_run, external,
-                         error))
-        return false;
-    job_stage_add(external->state, STAGE_SPILL, start);
-    return true;
+    return run_list_reduce(external->state, &external->list, most, fan_in_of(external),
+                           merge_into_run, external, error);
 }
 
 /* ---- Life ---- */
@@ -222,29 +211,24 @@ bool external_runs_open(struct job_state *state, struct external_runs *external,
                            needs_buffers ? sink_buffers_bytes(job->output.threads) : 0);
     external->spill = spill_create(job->memory.directories, job->memory.directory_count);
     if (job->sort.item_bytes <= 2)
-        external->counts = key_counts_create(job->sort.item_bytes);
+        external->counts = calloc(KEY_COUNTS(job->sort.item_bytes), sizeof *external->counts);
     return (external->spill && (external->counts || job->sort.item_bytes > 2)) ||
            error_set(error, "out of memory: no room for runs");
 }
 
-/* If the CPU's parts became smaller, because allocations failed, merging takes no more memory than
- * one of the two arrays of such a part: a merge has most of its memory in one allocation. */
-static void limit_merge(struct external_runs *external)
+bool external_runs_keep_rest(struct external_runs *external, struct error *error)
 {
-    const struct job_state *const state = external->state;
+    struct job_state *const state = external->state;
+    while (!state->is_at_end)
+        if (!job_sort_part(state, error) || !external_runs_keep(external, error))
+            return false;
+    if (!external->is_in_engine)
+        job_close_engine(state);
+    /* If the CPU's parts became smaller, because allocations failed, merging takes no more memory
+     * than one of the two arrays of such a part: it has most of its memory in one allocation. */
     const size_t most = state->part_count * state->job->sort.item_bytes;
     if (state->is_part_reduced && most < external->merge_bytes)
         external->merge_bytes = most;
-}
-
-bool external_runs_keep_rest(struct external_runs *external, struct error *error)
-{
-    while (!external->state->is_at_end)
-        if (!job_sort_part(external->state, error) || !external_runs_keep(external, error))
-            return false;
-    if (!external->is_in_engine)
-        job_close_engine(external->state);
-    limit_merge(external);
     return true;
 }
 
@@ -259,53 +243,40 @@ void external_runs_close(struct external_runs *external)
 
 /* ---- A job in parts ---- */
 
-struct external_keys {
-    struct external_runs runs;
-    struct layout layout; /* of the output */
-};
-
-static bool write_items(void *context, const void *items, size_t count, struct error *error)
+static bool merge_all(struct external_runs *external, struct error *error)
 {
-    struct external_keys *const keys = context;
-    const struct chunk chunk = {.items = (void *)items, .capacity = count, .count = count};
-    return job_write_chunk(keys->runs.state, &keys->layout, &chunk, error);
-}
-
-static bool merge_all(struct external_keys *keys, struct error *error)
-{
-    struct external_runs *const external = &keys->runs;
     struct job_state *const state = external->state;
-    if (external->counts)
-        return job_begin_output(state, state->count, &keys->layout, error) &&
-               key_counts_write(external->counts, state->job->sort.order, 0, keys->layout.count,
-                                write_items, keys, error);
-    if (!job_begin_output(state, state->count, &keys->layout, error))
+    if (!job_begin_output(state, state->count, error))
         return false;
+    if (external->counts)
+        return key_counts_write(external->counts, state->job->sort.item_bytes,
+                                state->job->sort.order, 0, state->output_layout.count,
+                                job_write_items, state, error);
     struct external_merge merge = make_merge(external, 0, external->list.count);
-    merge.write = write_items;
-    merge.context = keys;
+    merge.write = job_write_items;
+    merge.context = state;
     return external_merge_run(&merge, error);
 }
 
 static bool merge_to_output(void *context, struct error *error)
 {
-    struct external_keys *const keys = context;
-    return merge_all(keys, error) && proof_finish_keys(keys->runs.state, error);
+    struct external_runs *const external = context;
+    return merge_all(external, error) && proof_finish_keys(external->state, error);
 }
 
 bool external_keys_run(struct job_state *state, struct error *error)
 {
     bool ok = false;
-    struct external_keys keys = {0};
-    TRY(external_runs_open(state, &keys.runs, error));
-    TRY(external_runs_keep(&keys.runs, error));
-    TRY(external_runs_keep_rest(&keys.runs, error));
-    TRY(keys.runs.counts || external_runs_reduce(&keys.runs, fan_in_of(&keys.runs), error));
+    struct external_runs external = {0};
+    TRY(external_runs_open(state, &external, error));
+    TRY(external_runs_keep(&external, error));
+    TRY(external_runs_keep_rest(&external, error));
+    TRY(external.counts || external_runs_reduce(&external, fan_in_of(&external), error));
     const uint64_t start = job_stage_begin(STAGE_WRITE);
-    TRY(job_write_proved(state, merge_to_output, &keys, error));
+    TRY(job_write_proved(state, merge_to_output, &external, error));
     job_stage_add(state, STAGE_WRITE, start);
     ok = true;
 done:
-    external_runs_close(&keys.runs);
+    external_runs_close(&external);
     return ok;
 }

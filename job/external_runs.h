@@ -14,7 +14,7 @@
 
 struct external_runs {
     struct job_state *state;
-    struct key_counts *counts; /* of keys of one or two bytes; else NULL */
+    uint64_t *counts; /* owned: of keys of one or two bytes (key_counts.h); else NULL */
     struct spill *spill;
     struct run_list list;
     size_t kept_bytes;  /* of runs in memory */

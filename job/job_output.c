@@ -6,10 +6,7 @@
  *     ^                |
  *     +---take_back----+
  *
- * The main thread does all of this: it takes one chunk after another, a slot of the pinned ring if
- * a GPU sorted, and returns when the chunk is written. Within the call, the threads of its OpenMP
- * team may write the chunk together, or compute its checksum: see output_write.c. Text and indices
- * are made in buffers of the sink instead, and compressed data is written by the compressors. In
+ * The main thread takes one chunk after another, a slot of the pinned ring if a GPU sorted. In
  * place, the threads of a CPU engine may write what they have sorted (write_kept()).
  */
 #include "job/job_state.h"
@@ -197,29 +194,43 @@ bool job_check_room(const struct job_state *state, struct error *error)
 
 /* ---- Writing the numbers ---- */
 
-bool job_begin_output(struct job_state *state, size_t count, struct layout *layout,
-                      struct error *error)
+bool job_begin_output(struct job_state *state, size_t count, struct error *error)
 {
     const struct format *format = state->job->output_format;
     const struct key_check *const written = &state->proof.written;
     if (!state->job->argsort.index_type)
         key_check_start_ordered(&state->proof.written, written->key_bytes, written->order);
-    *layout = job_output_layout(state->job, count);
-    return job_expect(state, format->file_bytes(layout), error) &&
-           format->write_header(state->sink, layout, error);
+    state->output_layout = job_output_layout(state->job, count);
+    return job_expect(state, format->file_bytes(&state->output_layout), error) &&
+           format->write_header(state->sink, &state->output_layout, error);
 }
 
-bool job_write_chunk(struct job_state *state, const struct layout *layout,
-                     const struct chunk *chunk, struct error *error)
+bool job_write_items(void *opaque, const void *items, size_t count, struct error *error)
 {
+    struct job_state *const state = opaque;
     const struct job *job = state->job;
+    const struct chunk chunk = {.items = (void *)items, .capacity = count, .count = count};
     struct key_check *const written = &state->proof.written;
-    key_check_begin_chunk(written, chunk->items, chunk->count);
+    key_check_begin_chunk(written, items, count);
     if (job->argsort.index_type)
-        return indices_write(&job->argsort, job->output_format, chunk, state->sink, &written->tap,
+        return indices_write(&job->argsort, job->output_format, &chunk, state->sink, &written->tap,
                              error);
-    return job->output_format->write_keys(state->sink, layout, chunk->items, chunk->count,
+    return job->output_format->write_keys(state->sink, &state->output_layout, items, count,
                                           &written->tap, error);
+}
+
+bool job_write_given(struct job_state *state, size_t count, size_t given, struct error *error)
+{
+    for (;;) {
+        struct chunk chunk;
+        if (!job_give_next(state, count, &chunk, &given, error))
+            return false;
+        if (chunk.count == 0)
+            return true;
+        if (!job_write_items(state, chunk.items, chunk.count, error) ||
+            !state->functions->take_back(state->engine, chunk, error))
+            return false;
+    }
 }
 
 bool job_write_proved(struct job_state *state, bool (*write)(void *context, struct error *error),
@@ -233,17 +244,18 @@ bool job_write_proved(struct job_state *state, bool (*write)(void *context, stru
 }
 
 /* In place: checks the numbers in the memory of the engine, instead of giving them twice. */
-static bool check_keys(struct job_state *state, const struct layout *layout, struct error *error)
+static bool check_keys(struct job_state *state, struct error *error)
 {
+    const struct layout *const layout = &state->output_layout;
     struct key_check *const written = &state->proof.written;
     sink_skip(state->sink, layout->count * layout->type->bytes);
     return state->functions->check(state->engine, &written->sum, &written->disorder, error);
 }
 
 /* In place, in the second pass: the engine may write the numbers that it keeps. */
-static bool write_kept(struct job_state *state, const struct layout *layout, size_t *written,
-                       struct error *error)
+static bool write_kept(struct job_state *state, size_t *written, struct error *error)
 {
+    const struct layout *const layout = &state->output_layout;
     const struct item_writer writer = {sink_write_at, state->sink, layout->header_bytes};
     struct key_check *const check = &state->proof.written;
     if (!state->functions->write)
@@ -255,22 +267,13 @@ static bool write_kept(struct job_state *state, const struct layout *layout, siz
     return true;
 }
 
-static bool give_keys(struct job_state *state, const struct layout *layout, struct error *error)
+static bool give_keys(struct job_state *state, struct error *error)
 {
     const bool is_array = state->job->output_format->is_array;
     size_t given = 0;
-    if (sink_is_overwriting(state->sink) && is_array && !write_kept(state, layout, &given, error))
+    if (sink_is_overwriting(state->sink) && is_array && !write_kept(state, &given, error))
         return false;
-    for (;;) {
-        struct chunk chunk;
-        if (!job_give_next(state, layout->count, &chunk, &given, error))
-            return false;
-        if (chunk.count == 0)
-            return true;
-        if (!job_write_chunk(state, layout, &chunk, error) ||
-            !state->functions->take_back(state->engine, chunk, error))
-            return false;
-    }
+    return job_write_given(state, state->output_layout.count, given, error);
 }
 
 static bool write_keys(void *context, struct error *error)
@@ -278,9 +281,8 @@ static bool write_keys(void *context, struct error *error)
     struct job_state *const state = context;
     const uint64_t start = job_stage_begin(STAGE_WRITE);
     const bool can_check = sink_is_trial(state->sink) && state->job->output_format->is_array;
-    struct layout layout;
-    if (!job_begin_output(state, state->count, &layout, error) ||
-        !(can_check ? check_keys(state, &layout, error) : give_keys(state, &layout, error)))
+    if (!job_begin_output(state, state->count, error) ||
+        !(can_check ? check_keys(state, error) : give_keys(state, error)))
         return false;
     job_stage_add(state, STAGE_WRITE, start);
     return proof_finish_keys(state, error);

@@ -13,14 +13,24 @@
  *
  * The words: a *part* is what one engine sorts at once. A part that was sorted is a *run* if others
  * must be merged with it. Merged runs are divided into *ranges*: the output of a rank, or of a
- * thread. README.md of this folder has the files in reading order.
+ * thread.
  */
 #ifndef JOB_STATE_H
 #define JOB_STATE_H
 
+#include "core/check/check.h"
+#include "formats/io/spill.h"
 #include "formats/lines/lines.h"
 #include "job/pipeline.h"
-#include "job/pipeline_proof.h"
+
+struct proof {
+    struct key_check read;    /* the numbers read */
+    struct key_check taken;   /* for indices: the numbers that items were made of */
+    struct key_check made;    /* for indices: the items made */
+    struct key_check written; /* the numbers or items written */
+    struct check_sum file;    /* the numbers in the file of this rank, if each has one */
+    struct check_sum content; /* for `verify`: the bytes written */
+};
 
 struct job_state {
     const struct job *job;
@@ -51,6 +61,7 @@ struct job_state {
     void *shared_sample; /* of the numbers of all ranks, for the first part; or NULL */
     size_t shared_sample_count;
 
+    struct layout output_layout; /* of numbers or indices; if ranks share the output, of all */
     struct proof proof;
 };
 
@@ -73,6 +84,59 @@ bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk
 
 /* Closes the engine, if there is one, and adds its times to the report. */
 void job_close_engine(struct job_state *state);
+
+/* ---- pipeline_proof.c ---- */
+
+/* Starts the checks of a job that sorts numbers, and sets the taps of its readers. */
+void proof_start_keys(struct job_state *state);
+
+/* Compares the numbers written with those read, and checks their order. Fails with the
+ * difference. */
+bool proof_finish_keys(struct job_state *state, struct error *error);
+
+/* As proof_finish_keys(), for lines, or for indices of lines, that were sorted as items. are_all:
+ * the output has all lines of the input. */
+bool proof_finish_lines(struct job_state *state, const struct lines *lines,
+                        const struct lines_written *written, bool are_all, struct error *error);
+bool proof_finish_indices(struct job_state *state, uint64_t count, bool are_all,
+                          struct error *error);
+
+/* As proof_finish_keys(), for text that an engine of lines has given. written: checksum of the text
+ * given to the sink. */
+bool proof_finish_text(struct job_state *state, const struct lines *lines, struct check_sum written,
+                       struct error *error);
+
+/* Sets the error "OUT: the proof failed: DIFFERENCE; OUT is left as it was", or with what else
+ * happens to OUT. Returns false. */
+bool proof_fail(const struct job_state *state, struct error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A run on disk that is read once, from its beginning to its end. */
+struct proof_reader {
+    const struct job_state *state;
+    const struct spill_run *stored;
+    uint64_t done;          /* bytes read */
+    struct check_sum found; /* of these bytes */
+};
+
+/* Reads the next bytes of the run, at most `most`, and sets *bytes to their number; 0 at the end.
+ * With the last bytes, fails unless all were as they had been written. */
+bool proof_read_stored(struct proof_reader *reader, void *data, size_t most, size_t *bytes,
+                       struct error *error);
+
+/* Fails, with the position, if the numbers written are not in order. */
+bool proof_check_order(const struct job_state *state, const struct key_check *written,
+                       struct error *error);
+
+/* Fails if the job is to read back its output and cannot. The sink is open. */
+bool proof_check_verify(const struct job_state *state, struct error *error);
+
+/* Returns true if the sink must compute the checksum of its content, because numbers cannot be
+ * compared. */
+bool proof_sums_content(const struct job *job);
+
+/* Reads the new file back and checks it, before it replaces the old one. */
+bool proof_verify(struct job_state *state, struct error *error);
 
 /* ---- job_output.c ---- */
 
@@ -106,13 +170,14 @@ bool job_expect(struct job_state *state, uint64_t bytes, struct error *error);
 bool job_check_room(const struct job_state *state, struct error *error);
 
 /* Announces the size of the output and writes the format's header. count: of the items sorted, of
- * which --top takes the first. Fills *layout for the numbers or indices. */
-bool job_begin_output(struct job_state *state, size_t count, struct layout *layout,
-                      struct error *error);
+ * which --top takes the first. Sets state->output_layout. */
+bool job_begin_output(struct job_state *state, size_t count, struct error *error);
 
-/* Writes the chunk's numbers, or the indices of its items. */
-bool job_write_chunk(struct job_state *state, const struct layout *layout,
-                     const struct chunk *chunk, struct error *error);
+/* Writes numbers, or the indices of items, in state->output_layout. opaque: the job_state. */
+bool job_write_items(void *opaque, const void *items, size_t count, struct error *error);
+
+/* Writes what the engine gives, in all `count` items, of which `given` are written already. */
+bool job_write_given(struct job_state *state, size_t count, size_t given, struct error *error);
 
 /* Calls `write`, which must write all of the output and check it. In place, it is called twice:
  * first with a sink that writes nothing, so that all is checked before the first byte is

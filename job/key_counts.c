@@ -7,31 +7,6 @@
 
 #define BUFFER_BYTES ((size_t)2 << 20)
 
-struct key_counts {
-    unsigned item_bytes;
-    uint64_t counts[]; /* of every bit pattern, as stored */
-};
-
-static size_t pattern_count(unsigned item_bytes)
-{
-    return (size_t)1 << (8 * item_bytes);
-}
-
-struct key_counts *key_counts_create(unsigned item_bytes)
-{
-    struct key_counts *const counts =
-        calloc(1, sizeof *counts + pattern_count(item_bytes) * sizeof counts->counts[0]);
-    if (counts)
-        counts->item_bytes = item_bytes;
-    return counts;
-}
-
-uint64_t *key_counts_table(struct key_counts *counts, size_t *count)
-{
-    *count = pattern_count(counts->item_bytes);
-    return counts->counts;
-}
-
 static uint16_t load(const unsigned char *items, size_t position, unsigned item_bytes)
 {
     uint16_t key = 0;
@@ -61,12 +36,11 @@ static size_t end_of_equal(const unsigned char *items, size_t first, size_t coun
     return high;
 }
 
-void key_counts_add(struct key_counts *counts, const void *items, size_t count)
+void key_counts_add(uint64_t *counts, const void *items, size_t count, unsigned item_bytes)
 {
-    const unsigned item_bytes = counts->item_bytes;
     for (size_t first = 0, end; first < count; first = end) {
         end = end_of_equal(items, first, count, item_bytes);
-        counts->counts[load(items, first, item_bytes)] += end - first;
+        counts[load(items, first, item_bytes)] += end - first;
     }
 }
 
@@ -81,20 +55,19 @@ static void fill(unsigned char *buffer, uint16_t key, size_t count, unsigned ite
         keys[i] = key;
 }
 
-bool key_counts_write(const struct key_counts *counts, struct key_order order, uint64_t skipped,
-                      uint64_t wanted,
+bool key_counts_write(const uint64_t *counts, unsigned item_bytes, struct key_order order,
+                      uint64_t skipped, uint64_t wanted,
                       bool (*write)(void *context, const void *items, size_t count,
                                     struct error *error),
                       void *context, struct error *error)
 {
-    const unsigned item_bytes = counts->item_bytes;
     const size_t room = BUFFER_BYTES / item_bytes;
     unsigned char *const buffer = malloc(BUFFER_BYTES);
     size_t filled = 0;
     bool ok = buffer || error_set(error, "out of memory: no room to write numbers from");
-    for (size_t rank = 0; ok && wanted > 0 && rank < pattern_count(item_bytes); rank++) {
+    for (size_t rank = 0; ok && wanted > 0 && rank < KEY_COUNTS(item_bytes); rank++) {
         const uint16_t key = (uint16_t)key_order_decode(order, 8 * item_bytes, rank);
-        const uint64_t has = counts->counts[key], out = has < skipped ? has : skipped;
+        const uint64_t has = counts[key], out = has < skipped ? has : skipped;
         uint64_t left = has - out < wanted ? has - out : wanted;
         skipped -= out;
         wanted -= left;

@@ -7,7 +7,6 @@
 #include "formats/merge/lines_merge.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Maximum run numbers that are read at a time, and items that `write` gets at a time. */
 #define STEP_COUNT ((size_t)16 << 10)
@@ -52,11 +51,10 @@ bool line_indices_count(const struct job_state *state, const struct spill_run *s
                                    .numbers = malloc(STEP_COUNT * sizeof *reader.numbers)};
     bool ok = reader.numbers || error_set(error, "out of memory");
     *kept = 0;
-    memset(counts, 0, run_count * sizeof *counts);
     while (ok && (ok = read_numbers(&reader, error)) && reader.count > 0)
         for (size_t i = 0, source; ok && i < reader.count; i++) {
             ok = find_run(&reader, reader.numbers[i], run_count, &source, error);
-            if (ok)
+            if (ok && counts)
                 counts[source]++;
             *kept += (reader.numbers[i] & LINES_MERGE_LEFT_OUT) == 0;
         }
@@ -66,7 +64,6 @@ bool line_indices_count(const struct job_state *state, const struct spill_run *s
 
 /* ---- The indices ---- */
 
-/* The indices of a run that are in memory. */
 struct window {
     uint64_t *indices;
     size_t next, count;
@@ -167,8 +164,7 @@ bool line_indices_write(const struct line_indices *task, struct error *error)
     return ok;
 }
 
-bool line_indices_store(const struct key_index *items, size_t count, struct sink *sink,
-                        struct error *error)
+bool line_indices_store(void *sink, const void *items, size_t count, struct error *error)
 {
     struct argsort argsort = {.index_type = &key_types[KEY_TYPE_u64],
                               .index_endian = ENDIAN_LITTLE};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_indices.h - the indices of lines that are sorted in parts, for --argsort.
  *
- * Each sorted run of text has a run of indices, one for each of its lines. The runs of text are
- * merged, but instead of the lines the number of the run of each is stored. Then the indices are
- * merged in the same order, without a comparison:
+ * Each sorted run of text has a run of indices, one for each of its lines:
  *
  *   runs of text -> lines_merge, with writes_sources -> the numbers of the runs, on disk
  *     -> for each number, the next index of that run -> write
@@ -16,7 +14,7 @@
 #include "formats/io/sink.h"
 #include "formats/io/spill.h"
 #include "job/external_merge.h"
-#include "job/pipeline_proof.h"
+#include "job/job_state.h"
 
 struct line_indices {
     const struct job_state *state;   /* its proof fails if a run has changed */
@@ -25,13 +23,13 @@ struct line_indices {
     size_t run_count;
     uint64_t wanted;     /* maximum number of indices written */
     size_t memory_bytes; /* for windows of the runs, approximately */
-    /* Writes the next indices; the keys are 0. The memory is reused after it returns. */
-    bool (*write)(void *context, struct key_index *items, size_t count, struct error *error);
+    /* Writes the next struct key_index; the keys are 0. The memory is reused after it returns. */
+    bool (*write)(void *context, const void *items, size_t count, struct error *error);
     void *context;
 };
 
-/* Counts the lines that a merge of `run_count` runs wrote to `sources`. counts[i] is of all lines
- * of run i; *kept is of all runs, without the lines that were left out. */
+/* Counts the lines that a merge of `run_count` runs wrote to `sources`. Adds to counts[i] those of
+ * run i, unless `counts` is NULL. *kept is of all runs, without the lines that were left out. */
 bool line_indices_count(const struct job_state *state, const struct spill_run *sources,
                         size_t run_count, uint64_t *counts, uint64_t *kept, struct error *error);
 
@@ -39,8 +37,7 @@ bool line_indices_count(const struct job_state *state, const struct spill_run *s
  * cannot be read or has changed since it was written, `write` fails, or memory runs out. */
 bool line_indices_write(const struct line_indices *task, struct error *error);
 
-/* Appends the indices of the items to a run of indices. */
-bool line_indices_store(const struct key_index *items, size_t count, struct sink *sink,
-                        struct error *error);
+/* A `write` that appends the indices of the items to a run of indices, which is `sink`. */
+bool line_indices_store(void *sink, const void *items, size_t count, struct error *error);
 
 #endif

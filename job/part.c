@@ -53,7 +53,6 @@ static bool can_hand_on(const struct job *job, const struct reader *reader,
                SOURCE_PEEK_MAX + job->sort.threads * TAP_PIECE_BYTES;
 }
 
-/* Updates the counters after `count` items were taken. */
 static void note_taken(struct job_state *state, size_t count)
 {
     state->count += count;
@@ -191,7 +190,6 @@ static bool allocate_keys(const struct job_state *state, struct chunk *keys, str
     return keys->items || error_set(error, "out of memory: no room to read numbers into");
 }
 
-/* Reads the next part, from where the last one ended. */
 static bool read_keys(struct job_state *state, struct error *error)
 {
     const uint64_t start = job_stage_begin(STAGE_READ);
@@ -249,7 +247,6 @@ static bool open_engine(struct job_state *state, struct error *error)
     return true;
 }
 
-/* Makes the spare backend the one that sorts. */
 static void change_to_spare(struct job_state *state, const struct error *reason)
 {
     const struct job *job = state->job;

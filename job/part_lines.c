@@ -119,12 +119,9 @@ static size_t count_to_refine(const struct job_state *state, const struct key_in
 static bool write_line_numbers(struct job_state *state, struct lines *lines,
                                struct key_index *items, size_t count, struct error *error)
 {
-    const struct chunk chunk = {.items = items, .capacity = count, .count = count};
-    struct layout layout;
     key_check_start_lines(&state->proof.written);
-    return lines_number(lines, items, count, error) &&
-           job_begin_output(state, count, &layout, error) &&
-           job_write_chunk(state, &layout, &chunk, error) &&
+    return lines_number(lines, items, count, error) && job_begin_output(state, count, error) &&
+           job_write_items(state, items, count, error) &&
            proof_finish_indices(state, count, count == lines_count(lines), error);
 }
 
@@ -156,7 +153,7 @@ static bool write_part_with_indices(struct sorted_lines *sorted, struct key_inde
         return false;
     for (size_t i = 0; i < sorted->count; i++)
         items[i].index += state->lines_before;
-    return line_indices_store(items, sorted->count, state->index_sink, error);
+    return line_indices_store(state->index_sink, items, sorted->count, error);
 }
 
 static bool refine_and_write_lines(struct job_state *state, struct lines *lines,
@@ -188,7 +185,6 @@ done:
     return ok;
 }
 
-/* Sorts lines in memory with an engine of items, and writes them. */
 static bool sort_items(struct job_state *state, const struct backend *backend,
                        const struct sort_spec *sort, struct lines *lines, struct error *error)
 {
@@ -220,19 +216,6 @@ static void *opener_main(void *opaque)
     struct text_feed *feed = opaque;
     feed->functions->open(&feed->spec, &feed->engine, &feed->error);
     return NULL;
-}
-
-/* Starts to open an engine for spec.count bytes, in a thread. COUNT_UNKNOWN: it is opened by
- * text_feed_finish(). */
-static void text_feed_start(struct text_feed *feed, const struct engine_functions *functions,
-                            const struct sort_spec *spec)
-{
-    *feed = (struct text_feed){.functions = functions, .spec = *spec};
-    if (spec->count == COUNT_UNKNOWN)
-        return;
-    feed->is_opening = thread_start(&feed->opener, "opener", opener_main, feed) == 0;
-    if (!feed->is_opening)
-        opener_main(feed);
 }
 
 /* Returns true if the engine has room for the first `bytes` bytes, as announced when it was
@@ -273,23 +256,18 @@ static void await_opener(struct text_feed *feed)
     feed->is_opening = false;
 }
 
-/* Opens the engine for a text of unknown size, or again for one that grew while it was read. */
-static void open_for(struct text_feed *feed, size_t bytes)
-{
-    feed->functions->close(feed->engine);
-    feed->engine = NULL;
-    feed->sent = 0;
-    feed->spec.count = bytes;
-    opener_main(feed);
-}
-
 /* Sends the rest of the text, and passes the engine to the caller, which closes it. */
 static bool text_feed_finish(struct text_feed *feed, const char *text, size_t bytes,
                              struct engine **engine, struct error *error)
 {
     await_opener(feed);
-    if (!feed->error.is_set && !has_room(feed, bytes))
-        open_for(feed, bytes);
+    if (!feed->error.is_set && !has_room(feed, bytes)) { /* not opened yet, or the text grew */
+        feed->functions->close(feed->engine);
+        feed->engine = NULL;
+        feed->sent = 0;
+        feed->spec.count = bytes;
+        opener_main(feed);
+    }
     text_feed_send(feed, text, bytes);
     error_merge(error, &feed->error);
     if (feed->error.is_set)
@@ -351,18 +329,22 @@ static size_t coming_bytes(const struct job *job)
     return bytes;
 }
 
-/* Starts to open the engine for `bytes` bytes of text while they are read. COUNT_UNKNOWN: it is
- * opened later. */
-static void start_feed(struct job_state *state, struct helper *helper, size_t bytes,
-                       struct text_feed *feed)
+/* Starts to open an engine for `bytes` bytes of text, in a thread, while they are read.
+ * COUNT_UNKNOWN: text_feed_finish() opens it. */
+static void text_feed_start(struct job_state *state, struct helper *helper, size_t bytes,
+                            struct text_feed *feed)
 {
     const struct job *job = state->job;
-    struct sort_spec spec = job->sort;
-    spec.count = bytes;
-    spec.line_order = &job->line_order;
-    spec.helper = (struct line_helper){helper, help_key, help_refine};
     state->functions = job->backend->lines;
-    text_feed_start(feed, state->functions, &spec);
+    *feed = (struct text_feed){.functions = state->functions, .spec = job->sort};
+    feed->spec.count = bytes;
+    feed->spec.line_order = &job->line_order;
+    feed->spec.helper = (struct line_helper){helper, help_key, help_refine};
+    if (bytes == COUNT_UNKNOWN)
+        return;
+    feed->is_opening = thread_start(&feed->opener, "opener", opener_main, feed) == 0;
+    if (!feed->is_opening)
+        opener_main(feed);
 }
 
 static bool write_text(void *context, struct error *error)
@@ -392,7 +374,6 @@ static bool write_text(void *context, struct error *error)
     return proof_finish_text(state, lines, written.sum, error);
 }
 
-/* Sorts the text that was fed. */
 static bool sort_text(struct job_state *state, struct text_feed *feed, struct lines *lines,
                       struct error *error)
 {
@@ -484,7 +465,7 @@ bool job_sort_lines(struct job_state *state, struct lines *lines, struct error *
         return sort_items_by_spare(state, lines, error);
     if (!has_engine_of_lines(job))
         return sort_items(state, job->backend, &job->sort, lines, error);
-    start_feed(state, &helper, COUNT_UNKNOWN, &feed);
+    text_feed_start(state, &helper, COUNT_UNKNOWN, &feed);
     const bool ok = sort_and_write_text(state, &helper, &feed, lines, error);
     text_feed_close(&feed);
     return ok;
@@ -505,7 +486,8 @@ static bool run_text(struct job_state *state, struct lines *lines, struct error 
     const size_t coming = coming_bytes(state->job);
     struct helper helper = {lines, false};
     struct text_feed feed;
-    start_feed(state, &helper, coming <= state->job->part_bytes ? coming : COUNT_UNKNOWN, &feed);
+    text_feed_start(state, &helper, coming <= state->job->part_bytes ? coming : COUNT_UNKNOWN,
+                    &feed);
     bool ok = read_lines(state, lines, &feed, error);
     if (ok && state->is_at_end) {
         note_all_lines(state, lines);

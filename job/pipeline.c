@@ -39,15 +39,11 @@ static bool run_lines(struct job_state *state, struct error *error)
 
 static bool run_action(struct job_state *state, struct error *error)
 {
-    switch (state->job->action) {
-    case JOB_CHECK:
-        return job_check(state, error);
-    case JOB_MERGE:
-        return job_merge(state, error);
-    case JOB_SORT:
-        break;
-    }
-    return state->job->keep_lines ? run_lines(state, error) : run_keys(state, error);
+    const struct job *const job = state->job;
+    return job->action == JOB_CHECK   ? job_check(state, error)
+           : job->action == JOB_MERGE ? job_merge(state, error)
+           : job->keep_lines          ? run_lines(state, error)
+                                      : run_keys(state, error);
 }
 
 /* Completes the report once the inputs are read. Bytes that --verify reads later do not count. */
@@ -57,14 +53,6 @@ static void note_result(struct job_state *state)
     trace_look(&view);
     state->report->read_bytes = view.bytes[TRACE_READ];
     state->report->count = state->count;
-}
-
-static bool verify_output(struct job_state *state, struct error *error)
-{
-    const uint64_t start = job_stage_begin(STAGE_VERIFY);
-    const bool ok = proof_verify(state, error);
-    job_stage_add(state, STAGE_VERIFY, start);
-    return ok;
 }
 
 /* Completes the error of a job that fails while it overwrites a file. */
@@ -106,10 +94,8 @@ bool pipeline_open_group(struct job *job, struct error *error)
         sink_discard(state.sink);
         return false;
     }
-    if (!job->keep_lines) {
-        const struct layout layout = job_output_layout(job, job->group_count);
-        rank_array_expect(&state, &layout);
-    }
+    if (!job->keep_lines)
+        rank_array_expect(&state);
     job->sink = state.sink;
     return true;
 }
@@ -139,7 +125,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     TRY(job->header_lines == 0 || job->group || job_take_headers(job, &state.header, error));
     TRY(run_action(&state, error));
     note_result(&state);
-    TRY(!job->verify || verify_output(&state, error));
+    TRY(!job->verify || proof_verify(&state, error));
     TRY(!has_output || commit_output(&state, error));
     report->total_ns = clock_now_ns() - start;
     ok = true;

@@ -10,10 +10,6 @@
  *              gathered -> [codec] -> sink; or the engine takes the text and returns it sorted
  *   check:   source -> [codec] -> blocks of lines, compared where they are
  *   merge:   blocks of lines of all inputs at once -> [codec] -> sink
- *
- * Numbers move in chunks. The engine's uploads and downloads run while the next chunk is read or
- * the last one written. Threads of the sink write text, and compress. Memory for keys is
- * the engine's (twice the data at most) and a fixed number of chunks.
  */
 #ifndef JOB_PIPELINE_H
 #define JOB_PIPELINE_H
@@ -28,7 +24,22 @@
 #include "formats/array/format.h"
 #include "formats/io/sink.h"
 #include "formats/lines/lines.h"
-#include "job/pipeline_proof.h"
+
+/* The extent of the checks. */
+enum proof_scope {
+    PROOF_NONE,
+    PROOF_LINES, /* for a merge: no line was lost or added */
+    PROOF_ORDER, /* only some of the input was written: that is in order */
+    PROOF_ALL,   /* all of the input was written, in order */
+    PROOF_SCOPE_COUNT
+};
+extern const char *const proof_scope_texts[PROOF_SCOPE_COUNT]; /* as sentences */
+
+/* The checks of a job, for reports. */
+struct proof_report {
+    enum proof_scope scope;
+    bool is_verified; /* the file was read back and checked */
+};
 
 /* The action on the inputs, which are lines for JOB_MERGE. */
 enum job_action {

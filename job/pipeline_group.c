@@ -8,13 +8,8 @@
  *     -> this rank's range of the one output
  *
  * If the engines of all ranks can sort together (`share` in core/backend.h), there are no runs:
- * each engine gives the numbers of its rank's range.
- *
- * Keys of one and two bytes are counted. The counts are added up over all ranks, and each rank
- * writes its range of the output from them: no key is sent.
- *
- * The proof adds up the sums of all ranks. It also checks that the last key of a rank does not
- * follow the first key of the next one.
+ * each engine gives the numbers of its rank's range. Of keys of one and two bytes, the counts of
+ * all ranks are added up, and no key is sent.
  */
 #include "core/clock.h"
 #include "core/rank_memory.h"
@@ -36,8 +31,7 @@ struct group_keys {
     struct external_runs runs;
     bool is_shared; /* the engines sort together; there are no runs */
     struct rank_memory *memory;
-    struct layout layout; /* of the whole output */
-    uint64_t *targets;    /* where the range of each rank begins in the sorted items; and an end */
+    uint64_t *targets; /* where the range of each rank begins in the sorted items; and an end */
     struct rank_runs numbered;
     uint64_t output_bytes; /* of all ranks */
     uint64_t figures[RANK_FIGURES];
@@ -45,7 +39,6 @@ struct group_keys {
 
 /* ---- Runs and ranges ---- */
 
-/* Sorts the part that was read, and all others. */
 static bool sort_runs(struct group_keys *keys, struct error *error)
 {
     struct job_state *const state = keys->state;
@@ -58,9 +51,9 @@ static bool sort_runs(struct group_keys *keys, struct error *error)
 static void choose_targets(struct group_keys *keys)
 {
     const struct group *const group = keys->group;
-    const uint64_t count = keys->layout.count;
-    const uint64_t header = rank_array_header_bytes(keys->state->job, &keys->layout);
-    const size_t width = keys->layout.type->bytes;
+    const struct layout *const layout = &keys->state->output_layout;
+    const uint64_t count = layout->count, header = rank_array_header_bytes(keys->state);
+    const size_t width = layout->type->bytes;
     const bool is_packed = keys->state->job->output.codec->encode;
     const bool is_large = count * width / group->size >= CUT_SHARE * CUT_BYTES;
     const uint64_t unit = keys->state->job->has_rank_output ? width
@@ -79,7 +72,6 @@ static size_t merge_bytes(const struct group_keys *keys)
     return ranks_merge_bytes(external_runs_memory_left(&keys->runs));
 }
 
-/* Merges runs of this rank if all ranks together have too many. */
 static bool reduce_runs(struct group_keys *keys, struct error *error)
 {
     const size_t fan_in = external_merge_fan_in(merge_bytes(keys), keys->state->job->sort.threads);
@@ -119,29 +111,18 @@ static uint64_t range_count(const struct group_keys *keys)
 /* Collective. */
 static bool begin_output(struct group_keys *keys, struct error *error)
 {
-    struct job_state *const state = keys->state;
-    if (!state->job->argsort.index_type)
-        key_check_start_ordered(&state->proof.written, state->proof.written.key_bytes,
-                                state->proof.written.order);
-    return rank_array_begin(state, &keys->layout, keys->targets[keys->group->rank],
-                            range_count(keys), error);
-}
-
-static bool write_items(void *context, const void *items, size_t count, struct error *error)
-{
-    struct group_keys *const keys = context;
-    const struct chunk chunk = {.items = (void *)items, .capacity = count, .count = count};
-    return job_write_chunk(keys->state, &keys->layout, &chunk, error);
+    return rank_array_begin(keys->state, keys->targets[keys->group->rank], range_count(keys),
+                            error);
 }
 
 static bool write_counted(struct group_keys *keys, struct error *error)
 {
-    size_t count;
-    uint64_t *const table = key_counts_table(keys->runs.counts, &count);
-    return group_sum(keys->group, table, count, error) && begin_output(keys, error) &&
-           key_counts_write(keys->runs.counts, keys->state->job->sort.order,
-                            keys->targets[keys->group->rank], range_count(keys), write_items, keys,
-                            error);
+    const struct sort_spec *const sort = &keys->state->job->sort;
+    uint64_t *const counts = keys->runs.counts;
+    return group_sum(keys->group, counts, KEY_COUNTS(sort->item_bytes), error) &&
+           begin_output(keys, error) &&
+           key_counts_write(counts, sort->item_bytes, sort->order, keys->targets[keys->group->rank],
+                            range_count(keys), job_write_items, keys->state, error);
 }
 
 static bool merge_range(void *context, struct item_run *runs, size_t run_count, struct error *error)
@@ -156,8 +137,8 @@ static bool merge_range(void *context, struct item_run *runs, size_t run_count, 
         .wanted = range_count(keys),
         .threads = sort->threads,
         .memory_bytes = merge_bytes(keys),
-        .write = write_items,
-        .context = keys,
+        .write = job_write_items,
+        .context = keys->state,
     };
     return external_merge_run(&merge, error);
 }
@@ -176,28 +157,15 @@ static bool exchange(struct group_keys *keys, struct error *error)
            ranks_exchange(keys->state, merge_bytes(keys), &exchange, keys->figures, error);
 }
 
-/* Writes what the engine gives. */
-static bool write_given(struct group_keys *keys, struct error *error)
-{
-    struct job_state *const state = keys->state;
-    const size_t count = (size_t)range_count(keys);
-    for (size_t given = 0; given < count;) {
-        struct chunk chunk;
-        if (!job_give_next(state, count, &chunk, &given, error) ||
-            !job_write_chunk(state, &keys->layout, &chunk, error) ||
-            !state->functions->take_back(state->engine, chunk, error))
-            return false;
-    }
-    return true;
-}
-
 /* Collective: the range of this rank goes to state->sink. */
 static bool write_range(void *context, struct error *error)
 {
     struct group_keys *const keys = context;
     if (keys->is_shared)
         return begin_output(keys, error) &&
-               group_agree(keys->group, write_given(keys, error), error);
+               group_agree(keys->group,
+                           job_write_given(keys->state, (size_t)range_count(keys), 0, error),
+                           error);
     return keys->runs.counts ? group_agree(keys->group, write_counted(keys, error), error)
                              : exchange(keys, error);
 }
@@ -259,12 +227,11 @@ static bool share_sort(struct group_keys *keys, struct error *error)
     return ok;
 }
 
-/* Sorts this rank's part of the input. Sets the layout of the whole output. */
 static bool sort_part(struct group_keys *keys, struct error *error)
 {
     struct job_state *const state = keys->state;
     struct group *const group = keys->group;
-    keys->layout = job_output_layout(state->job, state->job->group_count);
+    state->output_layout = job_output_layout(state->job, state->job->group_count);
     proof_start_keys(state);
     keys->targets = calloc(group->size + 1, sizeof *keys->targets);
     if (!group_agree(group, keys->targets || error_set(error, "out of memory"), error))
@@ -284,7 +251,7 @@ static bool write_output(struct group_keys *keys, struct error *error)
         return false;
     struct rank_range range = {
         .is_empty = range_count(keys) == 0, .write = write_range, .context = keys};
-    return rank_array_write(keys->state, &keys->layout, &range, &keys->output_bytes, error);
+    return rank_array_write(keys->state, &range, &keys->output_bytes, error);
 }
 
 bool job_group_keys(struct job_state *state, struct error *error)
@@ -297,7 +264,8 @@ bool job_group_keys(struct job_state *state, struct error *error)
     job_stage_add(state, STAGE_WRITE, start);
     keys.figures[RANK_SORT_NS] = start - begin;
     keys.figures[RANK_WRITE_NS] = clock_now_ns() - start;
-    keys.figures[RANK_WRITTEN_BYTES] = ok ? range_count(&keys) * keys.layout.type->bytes : 0;
+    keys.figures[RANK_WRITTEN_BYTES] =
+        ok ? range_count(&keys) * state->output_layout.type->bytes : 0;
     ok = ok && prove(&keys, error) && ranks_report(state, keys.figures, error) &&
          (state->job->has_rank_output || sink_move(state->sink, keys.output_bytes, error));
     if (ok) {

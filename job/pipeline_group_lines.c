@@ -9,10 +9,6 @@
  * The ranges have about equally many bytes. With --top, rank 0 merges the first lines of all ranks.
  * With --argsort the merge writes which run has the next line. After that, the indices of the runs
  * are exchanged, merged in the same order (line_indices.h) and written.
- *
- * The proof: of each part, that of lines in memory. Each byte of each run is in the range of one
- * rank, by checksums. Each rank's lines are in order, and its last line is not after the first one
- * of the next rank.
  */
 #include "core/clock.h"
 #include "formats/codec/codec.h"
@@ -33,7 +29,6 @@ struct group_lines {
     struct item_run sources; /* with --argsort: the numbers of the runs of the merged lines */
     struct rank_runs index_numbered;   /* the runs of indices, and the ranges in them */
     uint64_t index_first, index_count; /* of this rank's indices, in the whole output */
-    struct layout index_layout;        /* of the whole output */
     struct lines_ends ends;            /* of the lines that this rank merged */
     uint64_t all_bytes;                /* of all runs */
     uint64_t range_begin;              /* bytes of the sorted lines before this rank's range */
@@ -61,7 +56,6 @@ static size_t merge_bytes(const struct group_lines *lines)
     return ranks_merge_bytes(lines->external.merge_bytes);
 }
 
-/* Merges runs of this rank if all ranks together have too many. */
 static bool reduce_runs(struct group_lines *lines, struct error *error)
 {
     struct external_lines *const external = &lines->external;
@@ -79,7 +73,6 @@ static bool allocate(struct group_lines *lines, struct error *error)
     return (lines->targets && lines->sums) || error_set(error, "out of memory");
 }
 
-/* Finds this rank's range from the positions. */
 static void find_range(struct group_lines *lines)
 {
     const size_t count = lines->numbered.count;
@@ -238,8 +231,8 @@ static bool find_index_ranges(struct group_lines *lines, uint64_t *counts, struc
         first += rank < group->rank ? has[runs] : 0;
         kept += has[runs];
     }
-    lines->index_layout = job_output_layout(lines->state->job, (size_t)kept);
-    const uint64_t all = lines->index_layout.count, left = all > first ? all - first : 0;
+    lines->state->output_layout = job_output_layout(lines->state->job, (size_t)kept);
+    const uint64_t all = lines->state->output_layout.count, left = all > first ? all - first : 0;
     lines->index_first = first;
     lines->index_count = own[runs] < left ? own[runs] : left;
     return true;
@@ -258,13 +251,6 @@ static bool number_indices(struct group_lines *lines, struct error *error)
     return ok;
 }
 
-static bool write_items(void *context, struct key_index *items, size_t count, struct error *error)
-{
-    struct group_lines *const lines = context;
-    const struct chunk chunk = {.items = items, .capacity = count, .count = count};
-    return job_write_chunk(lines->state, &lines->index_layout, &chunk, error);
-}
-
 static bool merge_index_range(void *context, struct item_run *runs, size_t count,
                               struct error *error)
 {
@@ -276,8 +262,8 @@ static bool merge_index_range(void *context, struct item_run *runs, size_t count
         .run_count = count,
         .wanted = lines->index_count,
         .memory_bytes = merge_bytes(lines),
-        .write = write_items,
-        .context = lines,
+        .write = job_write_items,
+        .context = lines->state,
     };
     return line_indices_write(&indices, error);
 }
@@ -294,8 +280,7 @@ static bool write_index_range(void *context, struct error *error)
         .run_count = lines->external.index_list.count,
         .numbered = &lines->index_numbered,
     };
-    return rank_array_begin(lines->state, &lines->index_layout, lines->index_first,
-                            lines->index_count, error) &&
+    return rank_array_begin(lines->state, lines->index_first, lines->index_count, error) &&
            ranks_exchange(lines->state, merge_bytes(lines), &exchange, lines->figures, error);
 }
 
@@ -305,7 +290,7 @@ static bool prove_indices(const struct group_lines *lines, struct error *error)
     struct job_state *const state = lines->state;
     struct group *const group = lines->group;
     struct proof *const proof = &state->proof;
-    const uint64_t count = lines->index_layout.count;
+    const uint64_t count = state->output_layout.count;
     uint64_t all = state->count;
     proof->file = proof->written.sum;
     return ranks_add_up(group, &proof->written.sum, error) && group_sum(group, &all, 1, error) &&
@@ -320,11 +305,10 @@ static bool write_indices(struct group_lines *lines, struct error *error)
     if (ok) {
         struct rank_range range = {
             .is_empty = lines->index_count == 0, .write = write_index_range, .context = lines};
-        ok = rank_array_write(lines->state, &lines->index_layout, &range, &lines->output_bytes,
-                              error);
+        ok = rank_array_write(lines->state, &range, &lines->output_bytes, error);
     }
     lines->figures[RANK_WRITTEN_BYTES] =
-        ok ? lines->index_count * lines->index_layout.type->bytes : 0;
+        ok ? lines->index_count * lines->state->output_layout.type->bytes : 0;
     return ok && prove_indices(lines, error);
 }
 

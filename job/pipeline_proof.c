@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_proof.c - see pipeline_proof.h. */
-#include "job/pipeline_proof.h"
-
+/* pipeline_proof.c - see job_state.h: checks of a job's output before it replaces the old file.
+ *
+ *   numbers   read == written, and the written ones are in order
+ *   indices   numbers read == numbers that items were made of; items made == items whose indices
+ *             are written, and these are in order: so the indices are a permutation, and each is
+ *             the position of its number
+ *
+ * `==` compares counts and sums of hashes (check.h). Each point observes the numbers while a thread
+ * has them in its cache. If only the first items are wanted, their count and order are checked, but
+ * not which ones they are. Text and indices that are made of numbers in the sink's buffers must
+ * still be there unchanged when they are written (sink.h).
+ *
+ * With `verify`, the file is read back and checked again.
+ */
 #include "formats/check/lines_check.h"
 #include "formats/codec/codec.h"
 #include "job/pipeline_ranks.h"
@@ -210,12 +221,6 @@ static bool verify_numbers(struct job_state *state, struct source *source, void 
            proof_check_order(state, &found, error);
 }
 
-/* Ranks have put compressed frames into a shared file, whose bytes are compared as they are. */
-static const struct codec *codec_of_content(const struct job *job)
-{
-    return job->output.group ? codecs[0] : job->output.codec;
-}
-
 static bool verify_bytes(struct job_state *state, struct source *source, void *buffer,
                          struct error *error)
 {
@@ -231,7 +236,6 @@ static bool verify_bytes(struct job_state *state, struct source *source, void *b
     return check_file(state, state->proof.content, found.sum, "bytes", error);
 }
 
-/* Checks that sorted lines are in order, as -c does. */
 static bool verify_lines(struct job_state *state, struct source *source, struct error *error)
 {
     const struct job *const job = state->job;
@@ -255,19 +259,19 @@ static bool open_written(const struct job_state *state, int file, const struct c
                             error);
 }
 
-/* Reads back the file, which is on the disk. */
 static bool verify_file(struct job_state *state, int file, struct error *error)
 {
     bool ok = false;
     const struct job *const job = state->job;
     const bool are_lines = job->keep_lines && !job->argsort.index_type && job->action == JOB_SORT;
     const bool are_numbers = writes_array(job);
+    /* Ranks have put compressed frames into a shared file: its bytes are compared as they are. */
+    const bool is_raw = !are_numbers && job->output.group;
     struct source *source = NULL;
     void *const buffer = malloc(job->keys_bytes);
     if (!buffer)
         return error_set(error, "out of memory: no room to verify what was written");
-    TRY(open_written(state, file, are_numbers ? job->output.codec : codec_of_content(job), &source,
-                     error));
+    TRY(open_written(state, file, is_raw ? codecs[0] : job->output.codec, &source, error));
     TRY(are_numbers ? verify_numbers(state, source, buffer, error)
                     : verify_bytes(state, source, buffer, error));
     if (are_lines) {
@@ -285,6 +289,7 @@ done:
 
 bool proof_verify(struct job_state *state, struct error *error)
 {
+    const uint64_t start = job_stage_begin(STAGE_VERIFY);
     struct group *const group =
         state->job->output.group; /* whose ranks have written ranges of it */
     int file;
@@ -296,5 +301,6 @@ bool proof_verify(struct job_state *state, struct error *error)
     ok = ok && ((group && group->rank > 0) || verify_file(state, file, error));
     ok = group_agree(group, ok, error);
     state->report->proof.is_verified = ok;
+    job_stage_add(state, STAGE_VERIFY, start);
     return ok;
 }

@@ -103,7 +103,6 @@ bool ranks_exchange(const struct job_state *state, size_t memory_bytes,
 
 #define COPY_BYTES ((size_t)4 << 20)
 
-/* A range of the output in a run, while it is copied. */
 struct copy {
     struct proof_reader reader;
     unsigned char *buffer;
@@ -249,42 +248,50 @@ static bool array_is_put_aside(const struct job *job)
            (!job->output_format->is_array || job->output.codec->encode || !job->output.group);
 }
 
-uint64_t rank_array_header_bytes(const struct job *job, const struct layout *layout)
+uint64_t rank_array_header_bytes(const struct job_state *state)
 {
+    const struct job *const job = state->job;
+    const struct layout *const layout = &state->output_layout;
     if (!job->output_format->is_array || job->has_rank_output)
         return 0;
     return job->output_format->file_bytes(layout) - layout_bytes(layout);
 }
 
 /* Returns the layout of the file that this rank writes `count` numbers to. */
-static struct layout file_layout(const struct job *job, const struct layout *layout, uint64_t count)
+static struct layout file_layout(const struct job_state *state, uint64_t count)
 {
-    struct layout own = *layout;
-    if (job->has_rank_output) {
+    struct layout own = state->output_layout;
+    if (state->job->has_rank_output) {
         layout_flatten(&own);
         own.count = (size_t)count;
     }
     return own;
 }
 
-void rank_array_expect(struct job_state *state, const struct layout *layout)
+void rank_array_expect(struct job_state *state)
 {
     const struct job *const job = state->job;
     const struct group *const group = job->group;
-    const uint64_t count = group_share(group, layout->count, group->rank + 1) -
-                           group_share(group, layout->count, group->rank);
-    const struct layout own = file_layout(job, layout, count);
+    state->output_layout = job_output_layout(job, job->group_count);
+    const uint64_t all = state->output_layout.count;
+    const uint64_t count =
+        group_share(group, all, group->rank + 1) - group_share(group, all, group->rank);
+    const struct layout own = file_layout(state, count);
     if (!array_is_put_aside(job))
         job_expect_ahead(state, job->output_format->file_bytes(&own));
 }
 
-static bool begin_array(struct job_state *state, const struct layout *layout, uint64_t first,
-                        uint64_t count, struct error *error)
+static bool begin_array(struct job_state *state, uint64_t first, uint64_t count,
+                        struct error *error)
 {
     const struct job *const job = state->job;
     const struct format *const format = job->output_format;
-    const uint64_t position = rank_array_header_bytes(job, layout) + first * layout->type->bytes;
-    const struct layout own = file_layout(job, layout, count);
+    const uint64_t position =
+        rank_array_header_bytes(state) + first * state->output_layout.type->bytes;
+    const struct layout own = file_layout(state, count);
+    struct key_check *const written = &state->proof.written;
+    if (!job->argsort.index_type)
+        key_check_start_ordered(written, written->key_bytes, written->order);
     sink_expect(state->sink, format->file_bytes(&own));
     if (job->has_rank_output)
         return format->write_header(state->sink, &own, error);
@@ -292,19 +299,18 @@ static bool begin_array(struct job_state *state, const struct layout *layout, ui
            (array_is_put_aside(job) || sink_move(state->sink, position, error));
 }
 
-bool rank_array_begin(struct job_state *state, const struct layout *layout, uint64_t first,
-                      uint64_t count, struct error *error)
+bool rank_array_begin(struct job_state *state, uint64_t first, uint64_t count, struct error *error)
 {
-    return group_agree(state->job->group, begin_array(state, layout, first, count, error), error) &&
+    return group_agree(state->job->group, begin_array(state, first, count, error), error) &&
            sink_map_shared(state->sink, error);
 }
 
-bool rank_array_write(struct job_state *state, const struct layout *layout,
-                      struct rank_range *range, uint64_t *output_bytes, struct error *error)
+bool rank_array_write(struct job_state *state, struct rank_range *range, uint64_t *output_bytes,
+                      struct error *error)
 {
     if (array_is_put_aside(state->job))
         return ranks_write_aside(state, range, output_bytes, error);
-    *output_bytes = state->job->output_format->file_bytes(layout);
+    *output_bytes = state->job->output_format->file_bytes(&state->output_layout);
     return range->write(range->context, error);
 }
 

@@ -46,24 +46,23 @@ struct rank_range {
 bool ranks_write_aside(struct job_state *state, struct rank_range *range, uint64_t *output_bytes,
                        struct error *error);
 
-/* An output of numbers or indices, of which each rank writes a range. layout: of all ranks. */
+/* An output of numbers or indices, of which each rank writes a range: state->output_layout. */
 
 /* Returns the bytes before the first number, in an output that ranks share. */
-uint64_t rank_array_header_bytes(const struct job *job, const struct layout *layout);
+uint64_t rank_array_header_bytes(const struct job_state *state);
 
-/* Announces the size of the output, or of this rank's file, if it is known from the layout, so that
- * its space is allocated while devices start and the input is read. */
-void rank_array_expect(struct job_state *state, const struct layout *layout);
+/* Announces the size of an output of numbers, or of this rank's file, so that its space is
+ * allocated while devices start and the input is read. */
+void rank_array_expect(struct job_state *state);
 
 /* Collective: begins the range of this rank, `count` numbers from number `first` on: writes the
  * header if it is the first one or has a file of its own, and moves to its position. */
-bool rank_array_begin(struct job_state *state, const struct layout *layout, uint64_t first,
-                      uint64_t count, struct error *error);
+bool rank_array_begin(struct job_state *state, uint64_t first, uint64_t count, struct error *error);
 
 /* Collective: writes the ranges to their positions at once if that is possible, else as
  * ranks_write_aside(). */
-bool rank_array_write(struct job_state *state, const struct layout *layout,
-                      struct rank_range *range, uint64_t *output_bytes, struct error *error);
+bool rank_array_write(struct job_state *state, struct rank_range *range, uint64_t *output_bytes,
+                      struct error *error);
 
 /* Collective: checks that the last number or line that a rank has written is not after the first
  * one of the ranks after it. With a unique order, lines must differ. noun: "number" or "line". */

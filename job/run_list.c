@@ -36,10 +36,14 @@ void run_list_replace(struct run_list *list, size_t first, size_t count,
     memmove(runs + 1, runs + count, (list->count - first - 1) * sizeof *runs);
 }
 
-bool run_list_reduce(struct run_list *list, size_t most, size_t fan_in,
+bool run_list_reduce(struct job_state *state, struct run_list *list, size_t most, size_t fan_in,
                      bool (*merge)(void *context, size_t first, size_t count, struct error *error),
                      void *context, struct error *error)
 {
+    if (list->count <= most)
+        return true;
+    const uint64_t start = job_stage_begin(STAGE_SPILL);
+    sink_release_room(state->sink);
     for (size_t first = 0; list->count > most; first++) {
         if (first + 1 >= list->count)
             first = 0;
@@ -49,5 +53,6 @@ bool run_list_reduce(struct run_list *list, size_t most, size_t fan_in,
         if (!merge(context, first, count, error))
             return false;
     }
+    job_stage_add(state, STAGE_SPILL, start);
     return true;
 }

@@ -9,6 +9,7 @@
 #define JOB_RUN_LIST_H
 
 #include "job/external_merge.h"
+#include "job/job_state.h"
 
 /* Initialize with zeros. */
 struct run_list {
@@ -27,7 +28,7 @@ void run_list_replace(struct run_list *list, size_t first, size_t count,
 
 /* Merges adjacent runs, no more than necessary and at most `fan_in` at once, until there are at
  * most `most`, which is at least 1. `merge` merges runs and calls run_list_replace(). */
-bool run_list_reduce(struct run_list *list, size_t most, size_t fan_in,
+bool run_list_reduce(struct job_state *state, struct run_list *list, size_t most, size_t fan_in,
                      bool (*merge)(void *context, size_t first, size_t count, struct error *error),
                      void *context, struct error *error);
 

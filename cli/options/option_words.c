@@ -18,35 +18,17 @@
 
 struct word_choice {
     const char *word;
-    int value;      /* words with the same value are synonyms, and never ambiguous */
-    bool is_hidden; /* accepted but not suggested; such words are last */
+    int value; /* words with the same value are synonyms, and never ambiguous */
 };
 
-static bool refuse_word(const char *option, const char *word, const char *why,
-                        const struct word_choice *choices, size_t count, struct error *error)
-{
-    struct quoted quoted;
-    char words[256] = "";
-    while (choices[count - 1].is_hidden)
-        count--;
-    for (size_t i = 0; i < count; i++) {
-        const size_t length = strlen(words);
-        snprintf(words + length, sizeof words - length, "%s%s",
-                 i == 0           ? ""
-                 : i + 1 == count ? " or "
-                                  : ", ",
-                 choices[i].word);
-    }
-    return error_set(error, "%s argument %s for '%s': it is %s", why, quote_word(word, &quoted),
-                     option, words);
-}
-
-/* Finds the word, or the one choice that it is a prefix of. `option` is for the message. */
+/* Finds the word, or the one choice that it is a prefix of. `option` and `words`, which lists the
+ * choices, are for the message. */
 static bool word_list_find(const char *option, const char *word, const struct word_choice *choices,
-                           size_t count, int *value, struct error *error)
+                           size_t count, const char *words, int *value, struct error *error)
 {
     const struct word_choice *found = NULL;
     bool is_ambiguous = false;
+    struct quoted quoted;
     for (size_t i = 0; i < count; i++) {
         if (strncmp(choices[i].word, word, strlen(word)) != 0)
             continue;
@@ -56,9 +38,9 @@ static bool word_list_find(const char *option, const char *word, const struct wo
         is_ambiguous |= found && found->value != choices[i].value;
         found = &choices[i];
     }
-    if (found && !is_ambiguous)
-        return true;
-    return refuse_word(option, word, found ? "ambiguous" : "invalid", choices, count, error);
+    return (found && !is_ambiguous) ||
+           error_set(error, "%s argument %s for '%s': it is %s", found ? "ambiguous" : "invalid",
+                     quote_word(word, &quoted), option, words);
 }
 
 /* ---- Arguments ---- */
@@ -85,7 +67,6 @@ bool option_words_set_input_format(char *word, struct options *options, struct e
 
 bool option_words_set_type(const char *word, struct options *options, struct error *error)
 {
-    static const char without_npy[] = ", but not for .npy output";
     enum key_endian endian;
     options->type = key_type_find(word, strlen(word), &endian);
     options->type_word = word;
@@ -93,12 +74,11 @@ bool option_words_set_type(const char *word, struct options *options, struct err
         options->type ? NULL : key_type_find_dtype(word, strlen(word), &endian);
     const struct foreign_type *const foreign =
         options->type ? NULL : key_type_find_foreign(word, strlen(word));
-    if (time && strchr("<>=|", *word)) /* keeps the byte order */
-        return error_set(error, "unknown type '%s': use --type='%.*s', for times of any unit%s",
-                         word, (int)strcspn(word, "["), word, without_npy);
     if (time)
-        return error_set(error, "unknown type '%s': use --type=%s, for times of any unit%s", word,
-                         time->name, without_npy);
+        return error_set(error,
+                         "unknown type '%s': use --type='%.*s', for times of any unit, but not for "
+                         ".npy output",
+                         word, (int)strcspn(word, "["), word);
     if (foreign)
         return error_set(error, "unknown type '%s', a name of %s: --list names the types%s%s", word,
                          foreign->kind, *foreign->remedy ? "; " : "", foreign->remedy);
@@ -132,17 +112,12 @@ bool option_words_settle_endian(struct options *options, struct error *error)
 
 bool option_words_set_nan(const char *word, struct options *options, struct error *error)
 {
-    static const struct {
-        const char *word;
-        enum nan_rule rule;
-    } rules[] = {{"first", NAN_FIRST}, {"last", NAN_LAST}, {"error", NAN_ERROR}};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (strcmp(word, rules[i].word) == 0) {
-            options->nan = rules[i].rule;
-            options->nan_said = true;
-            return true;
-        }
-    return error_set(error, "unknown NaN rule '%s': it is first, last or error", word);
+    options->nan_said = true;
+    options->nan = strcmp(word, "first") == 0  ? NAN_FIRST
+                   : strcmp(word, "last") == 0 ? NAN_LAST
+                                               : NAN_ERROR;
+    return options->nan != NAN_ERROR || strcmp(word, "error") == 0 ||
+           error_set(error, "unknown NaN rule '%s': it is first, last or error", word);
 }
 
 bool option_words_set_argsort(const char *word, struct options *options, struct error *error)
@@ -245,12 +220,12 @@ static bool parse_count(const char *word, const char *what, unsigned long least,
 bool option_words_set_sort(const char *word, struct options *options, struct error *error)
 {
     static const struct word_choice choices[] = {
-        {"general-numeric", 'g', false}, {"human-numeric", 'h', false},
-        {"numeric", 'n', false},         {"month", 'M', true},
-        {"random", 'R', true},           {"version", 'V', true},
+        {"general-numeric", 'g'}, {"human-numeric", 'h'}, {"numeric", 'n'},
+        {"month", 'M'},           {"random", 'R'},        {"version", 'V'},
     };
     int letter;
-    if (!word_list_find("--sort", word, choices, sizeof choices / sizeof *choices, &letter, error))
+    if (!word_list_find("--sort", word, choices, sizeof choices / sizeof *choices,
+                        "general-numeric, human-numeric or numeric", &letter, error))
         return false;
     return !order_letter_refuse((char)letter, "--sort", error) &&
            order_letters_set(&options->order.letters, (char)letter, BLANKS_AT_BOTH);
@@ -354,11 +329,10 @@ bool option_words_set_long(const char *word, struct options *options, struct err
 
 bool option_words_set_stats(const char *word, struct options *options, struct error *error)
 {
-    static const struct word_choice choices[] = {{"text", STATS_TEXT, false},
-                                                 {"json", STATS_JSON, false}};
+    static const struct word_choice choices[] = {{"text", STATS_TEXT}, {"json", STATS_JSON}};
     int form = STATS_TEXT;
-    if (word &&
-        !word_list_find("--stats", word, choices, sizeof choices / sizeof *choices, &form, error))
+    if (word && !word_list_find("--stats", word, choices, sizeof choices / sizeof *choices,
+                                "text or json", &form, error))
         return false;
     options->stats = (enum stats_form)form;
     return true;
@@ -430,13 +404,10 @@ bool option_words_set_check(enum check check, struct options *options, struct er
 bool option_words_set_check_word(const char *word, struct options *options, struct error *error)
 {
     static const struct word_choice choices[] = {
-        {"quiet", CHECK_QUIET, false},
-        {"silent", CHECK_QUIET, false},
-        {"diagnose-first", CHECK_SHOW, false},
-    };
+        {"quiet", CHECK_QUIET}, {"silent", CHECK_QUIET}, {"diagnose-first", CHECK_SHOW}};
     int check = CHECK_SHOW;
-    if (word &&
-        !word_list_find("--check", word, choices, sizeof choices / sizeof *choices, &check, error))
+    if (word && !word_list_find("--check", word, choices, sizeof choices / sizeof *choices,
+                                "quiet, silent or diagnose-first", &check, error))
         return false;
     return option_words_set_check((enum check)check, options, error);
 }

@@ -174,7 +174,6 @@ static const char documentation[] =
     "Exit status: 0 success, 1 -c or -C found disorder, 2 error. After an error, "
     "the old file named by -o is unchanged.";
 
-/* The state of argp's parser. */
 struct parse {
     struct options *options;
     struct error *error;
@@ -375,7 +374,6 @@ static char *complete_help(int key, const char *text, void *input)
     return fclose(stream) == 0 ? completed : (char *)text;
 }
 
-/* Checks the last --device. */
 static bool check_device(const struct options *options, struct error *error)
 {
     return !options->backend || backend_find(options->backend) ||
@@ -416,6 +414,7 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
     quote_hold_stderr();         /* argp may end the process: main.c */
     /* argp's own options for help would add --program-name, and --HANG, which sleeps. */
     const error_t status = argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &parse);
+    options->verbose &= !options->quiet;
     quote_release_stderr();
     if (status && wants_json(argc, argv))
         options->stats = STATS_JSON;
@@ -430,19 +429,12 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
 
 static bool add_name(struct file_list *list, const char *name, struct error *error)
 {
-    /* Room is doubled when the count is a power of two. */
-    if ((list->count & (list->count - 1)) == 0) {
-        const char **names =
-            reallocarray(list->names, list->count > 0 ? 2 * list->count : 1, sizeof *list->names);
-        if (!names)
-            return error_set(error, "out of memory");
-        list->names = names;
-    }
-    const char *copy = strdup(name);
-    if (!copy)
+    const char **const names = reallocarray(list->names, list->count + 1, sizeof *names);
+    if (!names)
         return error_set(error, "out of memory");
-    list->names[list->count++] = copy;
-    return true;
+    list->names = names;
+    names[list->count] = strdup(name);
+    return names[list->count++] || error_set(error, "out of memory");
 }
 
 static bool read_names(FILE *file, const char *path, struct file_list *list, struct error *error)
@@ -472,20 +464,6 @@ done:
     return ok;
 }
 
-/* Reads the list; "-" is standard input. Fails with the messages of sort(1) for an empty list, an
- * empty name, and "-" in a list from standard input. The caller calls file_list_free(), also after
- * a failure. */
-static bool file_list_read(const char *path, struct file_list *list, struct error *error)
-{
-    FILE *const file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    if (!file)
-        return error_set_errno(error, "open failed: %s", *path ? path : "''");
-    const bool ok = read_names(file, path, list, error);
-    if (file != stdin)
-        fclose(file);
-    return ok;
-}
-
 static void file_list_free(struct file_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -503,12 +481,18 @@ static void use_list(struct options *options)
 
 bool options_read_list(struct options *options, struct error *error)
 {
-    if (!options->input_list || options->list.count > 0)
+    const char *const path = options->input_list;
+    if (!path || options->list.count > 0)
         return true;
-    if (!file_list_read(options->input_list, &options->list, error))
-        return false;
-    use_list(options);
-    return true;
+    FILE *const file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    if (!file)
+        return error_set_errno(error, "open failed: %s", *path ? path : "''");
+    const bool ok = read_names(file, path, &options->list, error);
+    if (file != stdin)
+        fclose(file);
+    if (ok)
+        use_list(options);
+    return ok;
 }
 
 bool options_take_list(struct options *options, const char *text, size_t bytes, struct error *error)

@@ -149,7 +149,7 @@ struct options {
     int compression_level; /* 0: the codec's default */
     bool force;
     bool verify;
-    bool verbose;
+    bool verbose; /* and not quiet */
     bool quiet;
     enum progress_wish progress;
     enum stats_form stats;
@@ -165,7 +165,8 @@ struct options {
 bool options_parse(int argc, char **argv, struct options *options, struct error *error);
 
 /* Reads the inputs from the list of --files0-from, if that is given and not read yet. May wait for
- * the list. */
+ * the list. Fails with the messages of sort(1) for an empty list, an empty name, and "-" in a list
+ * from standard input. */
 bool options_read_list(struct options *options, struct error *error);
 
 /* Takes the inputs from the text of that list. */

@@ -14,27 +14,16 @@
 
 bool order_letters_set(struct order_letters *letters, char letter, enum blank_places places)
 {
-    switch (letter) {
-    case 'g':
-        letters->general = true;
-        break;
-    case 'h':
-        letters->human = true;
-        break;
-    case 'n':
-        letters->numeric = true;
-        break;
-    case 'r':
-        letters->reverse = true;
-        break;
-    case 'b':
-        letters->skip_begin_blanks |= places != BLANKS_AT_END;
-        letters->skip_end_blanks |= places != BLANKS_AT_BEGIN;
-        break;
-    default:
-        return false;
-    }
-    return true;
+    bool *const flag = letter == 'g'   ? &letters->general
+                       : letter == 'h' ? &letters->human
+                       : letter == 'n' ? &letters->numeric
+                       : letter == 'r' ? &letters->reverse
+                                       : NULL;
+    if (flag)
+        return *flag = true;
+    letters->skip_begin_blanks |= letter == 'b' && places != BLANKS_AT_END;
+    letters->skip_end_blanks |= letter == 'b' && places != BLANKS_AT_BEGIN;
+    return letter == 'b';
 }
 
 /* Returns true if no letter is set, so that a key uses the options. */
@@ -174,29 +163,16 @@ bool order_words_set_separator(struct order_words *words, const char *word, stru
     return true;
 }
 
-static bool check_letters(const struct order_letters *letters, struct error *error)
-{
-    if (letters->general + letters->human + letters->numeric <= 1)
-        return true;
-    return error_set(error, "options '-%s%s%s' are incompatible", letters->general ? "g" : "",
-                     letters->human ? "h" : "", letters->numeric ? "n" : "");
-}
-
-static enum line_kind kind_of(const struct order_letters *letters, enum line_kind otherwise)
-{
-    return letters->general   ? LINE_GENERAL
-           : letters->human   ? LINE_HUMAN
-           : letters->numeric ? LINE_NUMERIC
-                              : otherwise;
-}
-
-/* Sets the key's order from the letters. Its positions are set. */
 static bool resolve_key(struct line_key *key, const struct order_letters *letters,
                         enum line_kind otherwise, struct error *error)
 {
-    if (!check_letters(letters, error))
-        return false;
-    key->kind = kind_of(letters, otherwise);
+    if (letters->general + letters->human + letters->numeric > 1)
+        return error_set(error, "options '-%s%s%s' are incompatible", letters->general ? "g" : "",
+                         letters->human ? "h" : "", letters->numeric ? "n" : "");
+    key->kind = letters->general   ? LINE_GENERAL
+                : letters->human   ? LINE_HUMAN
+                : letters->numeric ? LINE_NUMERIC
+                                   : otherwise;
     key->reverse = letters->reverse;
     /* A number begins after its blanks anyway, so -b is not needed, and the key can stay the whole
      * line. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - see plan.h.
- *
- *   inputs: open, find the format (plan_format.c), read the header -> one layout for all
- *   output: format and codec
- *   device and path: plan_device.c; memory: plan_memory.c
+/* plan.c - see plan.h. The inputs are opened, and must have one layout. Then the output, the order,
+ * the device (plan_device.c) and the memory (plan_memory.c) are chosen.
  */
 #include "cli/plan/plan.h"
 
@@ -14,6 +11,7 @@
 #include "formats/codec/codec.h"
 #include "formats/io/output_path.h"
 
+#include <errno.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,26 +29,19 @@ static bool read_header(const struct options *options, const struct format *form
 {
     struct layout *layout = &reader->layout;
     const char *name = source_name(reader->source);
-    const char *const type_word = options->type_word;
-    const bool is_in_type = type_word && (*type_word == '<' || *type_word == '>');
-    char said[64]; /* what names the byte order */
-    if (is_in_type)
-        snprintf(said, sizeof said, "--type='%s'", type_word);
-    else
-        snprintf(said, sizeof said, "--endian=%s",
-                 options->endian == ENDIAN_BIG ? "big" : "little");
     if (format == &format_text && options->endian == ENDIAN_BIG)
         return error_set(error,
-                         "%s: text has no byte order, and %s is not for numbers or indices made "
-                         "from it: %s%s",
-                         name, said, is_in_type ? "use --type=" : "leave it out",
-                         is_in_type ? options->type->name : "");
+                         "%s: text has no byte order, nor have numbers and indices made from it: "
+                         "leave --endian out, and '>' in --type",
+                         name);
     layout->endian = options->endian;
     if (!format->read_header(reader, error))
         return false;
     if (options->endian_said && layout->type->bytes > 1 && layout->endian != options->endian)
-        return error_set(error, "%s: its header says the other byte order than %s: leave that out",
-                         name, said);
+        return error_set(error,
+                         "%s: its header says the other byte order: leave --endian out, and '<' or "
+                         "'>' in --type",
+                         name);
     return true;
 }
 
@@ -88,15 +79,6 @@ static bool is_blank(const struct options *options, const char *path, struct sou
     return true;
 }
 
-/* Inputs are read one after another, each by all threads. Only a merge reads all inputs at once, so
- * they divide the threads. */
-static unsigned threads_of_input(const struct options *options, unsigned threads)
-{
-    if (!options->merge)
-        return threads;
-    return threads > options->input_count ? threads / (unsigned)options->input_count : 1;
-}
-
 /* Opens input i as the next reader; *pipe is its named pipe, if that is open. A blank input is left
  * out if there are other inputs. */
 static bool open_input(struct options *options, size_t i, int *pipe, struct plan *plan,
@@ -109,13 +91,15 @@ static bool open_input(struct options *options, size_t i, int *pipe, struct plan
     const struct format *format = NULL;
     bool blank;
     char reason[256];
-    const unsigned threads = threads_of_input(options, job->sort.threads);
+    /* Inputs are read one after another, each by all threads. A merge reads all at once. */
+    const unsigned threads =
+        job->sort.threads / (options->merge ? (unsigned)options->input_count : 1);
     const struct source_spec spec = {.path = path,
                                      .pipe = *pipe,
                                      .codec = options->input_codec,
                                      .is_text = line_words_find(options) != NULL,
                                      .window_log = options->window_log,
-                                     .threads = threads,
+                                     .threads = threads > 0 ? threads : 1,
                                      .readers = job->group ? job->group->host_size : 1};
     *pipe = -1;
     if (!plan_open_input(options, &spec, plan, error))
@@ -196,13 +180,6 @@ static void open_pipes(const struct options *options, size_t most, int *pipes)
     }
 }
 
-static void close_pipes(const int *pipes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (pipes[i] >= 0)
-            close(pipes[i]);
-}
-
 /* Opens the inputs. The first `open_most` stay open, the others are parked. pipes: the named pipes
  * among them that are open; set to -1 when they are taken over. */
 static bool open_each_input(struct options *options, size_t open_most, int *pipes,
@@ -248,8 +225,9 @@ static bool open_inputs(struct options *options, struct plan *plan, struct error
     ok = group_agree(group, ok, error) && open_each_input(options, open_most, pipes, plan, error);
     if (ok && options->merge)
         share_memory_of_merge(&plan->job);
-    if (pipes)
-        close_pipes(pipes, count);
+    for (size_t i = 0; pipes && i < count; i++)
+        if (pipes[i] >= 0)
+            close(pipes[i]);
     free(pipes);
     return ok;
 }
@@ -274,7 +252,6 @@ static void choose_output_format(const struct options *options, struct plan *pla
                                          : "as the input";
 }
 
-/* Returns the type of the items that are written: that of the numbers or of the indices. */
 static const struct key_type *output_type(const struct plan *plan)
 {
     const struct key_type *index_type = plan->job.argsort.index_type;
@@ -419,15 +396,6 @@ static size_t choose_ahead_bytes(const struct options *options, const struct pla
     return said->is_said && said->bytes / 16 < ahead ? said->bytes / 16 : ahead;
 }
 
-/* Raw indices are stored in the byte order of --endian, which describes raw numbers. .npy indices
- * are little-endian, as their header states. */
-static void choose_indices(const struct options *options, struct plan *plan)
-{
-    const bool is_raw = plan->job.output_format == &format_raw;
-    plan->job.argsort.index_type = options->index_type;
-    plan->job.argsort.index_endian = is_raw ? options->endian : ENDIAN_LITTLE;
-}
-
 /* In place, the output has the same bytes as the input in another order. */
 static bool check_in_place(const struct plan *plan, struct error *error)
 {
@@ -444,7 +412,6 @@ static bool check_in_place(const struct plan *plan, struct error *error)
                      source_name(source), job->input_format->name, job->output_format->name);
 }
 
-/* True if a message may suggest --in-place. */
 static bool could_be_in_place(const struct options *options, const struct plan *plan)
 {
     struct error ignored = {0};
@@ -477,7 +444,9 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
         return error_set(error, "%s: %s data can only be read: give it another name, or --no-zstd",
                          options->output, by_name->name);
     choose_output_format(options, plan);
-    choose_indices(options, plan);
+    /* .npy indices are little-endian, as their header states. */
+    job->argsort.index_type = options->index_type;
+    job->argsort.index_endian = job->output_format == &format_raw ? options->endian : ENDIAN_LITTLE;
     job->output = (struct sink_spec){
         .path = options->output,
         .codec = options->compression == COMPRESSION_ON    ? &codec_zstd
@@ -509,34 +478,23 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
 
 /* ---- what is sorted -------------------------------------------------------------------------- */
 
-/* The engine sorts numbers, or items that carry their index. */
-static bool choose_items(struct plan *plan, struct key_order order, struct error *error)
-{
-    struct job *job = &plan->job;
-    const struct key_type *type = job->readers[0].layout.type;
-    job->sort.item_bytes = type->bytes;
-    job->sort.order = order;
-    if (!job->argsort.index_type)
-        return true;
-    argsort_set_keys(&job->argsort, type, order, job->sort.count);
-    job->sort.item_bytes = job->argsort.item_bytes;
-    job->sort.order = key_order_identity();
-    return job->sort.count == COUNT_UNKNOWN ||
-           argsort_check_count(&job->argsort, job->sort.count, error);
-}
-
-/* Sets the order of numbers, and refuses the options that are for lines. */
 static bool choose_number_order(const struct options *options, struct plan *plan,
                                 struct error *error)
 {
-    const struct job *job = &plan->job;
-    const struct layout *layout = &job->readers[0].layout;
-    return line_words_refuse(options, job->input_format, &job->readers[0], job->output_format,
-                             error) &&
-           choose_items(plan,
-                        key_order_make(layout->type, layout->endian, options->nan,
-                                       options->order.letters.reverse),
-                        error);
+    struct job *job = &plan->job;
+    const struct layout *const layout = &job->readers[0].layout;
+    if (!line_words_refuse(options, job->input_format, &job->readers[0], job->output_format, error))
+        return false;
+    job->sort.item_bytes = layout->type->bytes;
+    job->sort.order =
+        key_order_make(layout->type, layout->endian, options->nan, options->order.letters.reverse);
+    if (!job->argsort.index_type)
+        return true;
+    argsort_set_keys(&job->argsort, layout->type, job->sort.order, job->sort.count);
+    job->sort.item_bytes = job->argsort.item_bytes; /* items that carry their index */
+    job->sort.order = key_order_identity();
+    return job->sort.count == COUNT_UNKNOWN ||
+           argsort_check_count(&job->argsort, job->sort.count, error);
 }
 
 /* Sets the order of numbers or lines. Indices come from a stable sort. */
@@ -623,13 +581,6 @@ static void set_threads(struct plan *plan, unsigned threads)
     omp_set_num_threads((int)threads);
 }
 
-/* Replaces a -S of all memory or more by the default. The system would end a process that takes
- * it. */
-static void limit_size(struct memory_size *size)
-{
-    size->is_said = size->is_said && size->bytes < memory_total();
-}
-
 /* Reduces the number of threads for small inputs, unless the user gives it. The inputs are open. */
 static void limit_threads(const struct options *options, struct plan *plan)
 {
@@ -638,18 +589,11 @@ static void limit_threads(const struct options *options, struct plan *plan)
         set_threads(plan, (unsigned)useful);
 }
 
-/* Collective: opens the files of ranks, except for --explain. */
-static bool open_group_output(const struct options *options, struct plan *plan, struct error *error)
-{
-    const struct job *const job = &plan->job;
-    return (!job->output.group && !job->has_rank_output) || options->action != ACTION_SORT ||
-           pipeline_open_group(&plan->job, error);
-}
-
 bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
-    limit_size(&options->memory.host);
+    /* The system would end a process that takes all memory: then -S does not count. */
+    options->memory.host.is_said &= options->memory.host.bytes < memory_total();
     plan->processors = count_processors(options, plan);
     const unsigned threads = choose_threads(options, plan->processors);
     set_threads(plan, memory_limits_prepare(
@@ -664,8 +608,11 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&
-           plan_share(plan, error) && open_group_output(options, plan, error) &&
-           plan_choose_device(options, plan, error);
+           plan_share(plan, error);
+    if (made && options->action == ACTION_SORT &&
+        (plan->job.output.group || plan->job.has_rank_output))
+        made = pipeline_open_group(&plan->job, error);
+    made = made && plan_choose_device(options, plan, error);
     plan->job.input_bytes = plan->input_bytes; /* of a pipe, as far as it was read ahead */
     made = made && plan_choose_memory(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;
@@ -681,6 +628,13 @@ void plan_free(struct plan *plan)
     free(plan->job.header.text);
     free(plan->job.readers);
     free(plan->job.line_order.keys);
+}
+
+bool plan_writes_file(const char *path)
+{
+    struct stat status;
+    return path && strcmp(path, "-") != 0 &&
+           (stat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT);
 }
 
 bool plan_can_read_again(const struct options *options)

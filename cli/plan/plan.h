@@ -37,7 +37,7 @@ struct plan {
     unsigned device_total; /* number of GPUs, for --explain with gpu:all; 0: not known */
     bool has_estimate;
     struct auto_estimate estimate; /* of the sort on either device */
-    uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
+    uint64_t file_bytes;           /* unread, of all input files, as stored; or SIZE_UNKNOWN */
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.c */
     size_t spool_count;            /* one for each input, also for those that were left out */
@@ -49,12 +49,11 @@ struct plan {
     const char *output_reason;     /* why job.output_format */
     const char *codec_reason;      /* why job.output.codec; NULL: plain by default */
     char device_reason[256 + sizeof((struct error *)0)->message]; /* why job.backend */
-    char algorithm_reason[256];                                   /* why job.sort.algorithm */
+    const char *algorithm_reason;                                 /* why job.sort.algorithm */
 };
 
 /* Collective, before plan_begin(): fails if other ranks have other options than rank 0. Reads the
  * list of --files0-from on rank 0, for all ranks. */
-struct group;
 bool plan_share_options(struct options *options, struct group *group, struct error *error);
 
 /* Starts the plan with the checks that need no input data: options that exclude each other, and
@@ -80,6 +79,9 @@ bool plan_note_failure(struct plan *plan, const struct error *error);
 
 /* Returns true if all inputs are regular files, so that they can be read again. */
 bool plan_can_read_again(const struct options *options);
+
+/* Returns true if the path of an output leads to a regular file, or to none yet. */
+bool plan_writes_file(const char *path);
 
 /* Writes the format and the type of an input for messages: "npy <M8[ns]", "raw big-endian f64". */
 #define INPUT_NAME_BYTES 48

@@ -13,12 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Checks the directories of -T if the program will wait for an input. Otherwise an unusable
- * directory is reported when it is needed, as by sort(1). */
-static bool check_directories(const struct options *options, bool is_awaited, struct error *error)
+/* Called if the program will wait for an input. Otherwise an unusable directory of -T is reported
+ * when it is needed, as by sort(1). */
+static bool check_directories(const struct options *options, struct error *error)
 {
-    const struct memory_words *const words = &options->memory;
-    return !is_awaited || spill_check(words->directories, words->directory_count, error);
+    return spill_check(options->memory.directories, options->memory.directory_count, error);
 }
 
 /* Checks an input. The error for a name such as +1 says that it is not read as a key. */
@@ -54,8 +53,11 @@ static bool check_inputs(const struct options *options, struct plan *plan, struc
         are_emptied = are_emptied && descriptor_same_file(&status, &output);
         is_awaited |= !S_ISREG(status.st_mode);
         is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */
+        const bool is_begun = strcmp(options->inputs[i], "-") == 0 && plan->input_position > 0;
+        const off_t before = is_begun ? plan->input_position : 0;
+        const off_t left = status.st_size > before ? status.st_size - before : 0;
         if (!is_sized ||
-            __builtin_add_overflow(plan->file_bytes, (uint64_t)status.st_size, &plan->file_bytes))
+            __builtin_add_overflow(plan->file_bytes, (uint64_t)left, &plan->file_bytes))
             plan->file_bytes = SIZE_UNKNOWN;
     }
     if (are_emptied)
@@ -63,7 +65,7 @@ static bool check_inputs(const struct options *options, struct plan *plan, struc
                          "%s: this input is standard output too, and is empty: if '>' emptied it, "
                          "its content is gone; -o may name an input",
                          source_path_name(options->inputs[0]));
-    return check_directories(options, is_awaited, error);
+    return !is_awaited || check_directories(options, error);
 }
 
 /* Returns true if the list of inputs is not a regular file, so that reading it may wait. */
@@ -83,7 +85,6 @@ static bool is_same_file(const char *a, const char *b)
            (stat(a, &first) == 0 && stat(b, &second) == 0 && descriptor_same_file(&first, &second));
 }
 
-/* Returns the first option given that excludes --in-place; NULL for none. */
 static const char *find_word_against_in_place(const struct options *options)
 {
     return options->check != CHECK_NO               ? "-c"
@@ -122,7 +123,6 @@ static bool check_output_path(const struct options *options, struct error *error
     return false;
 }
 
-/* With --in-place, checks the options and makes the one input the output. */
 static bool check_in_place(struct options *options, struct error *error)
 {
     const char *const input = options->inputs[0];
@@ -152,7 +152,6 @@ static bool check_in_place(struct options *options, struct error *error)
  * refused.
  */
 
-/* Returns "-c" or "-C"; NULL if neither is given. */
 static const char *check_word(const struct options *options)
 {
     return options->check == CHECK_SHOW ? "-c" : options->check == CHECK_QUIET ? "-C" : NULL;
@@ -204,7 +203,6 @@ static bool check_line_action(const struct options *options, struct error *error
     return !refused || error_set(error, "%s is for sorting, but %s does not sort", refused, action);
 }
 
-/* Makes the checks that need no file. */
 static bool line_words_check(const struct options *options, struct error *error)
 {
     const char *const word = line_words_find(options);
@@ -213,8 +211,9 @@ static bool line_words_check(const struct options *options, struct error *error)
     if (word && options->input_format && options->input_format != &format_text)
         return error_set(error, "%s is for lines of text, and --format=%s is not", word,
                          options->input_format->name);
-    if (word && options->type)
-        return error_set(error, "%s is for lines of text, and --type makes numbers of them", word);
+    if ((word || options->order.unique) && options->type)
+        return error_set(error, "%s is for lines of text, and --type makes numbers of them",
+                         word ? word : "-u");
     if (word && options->nan_said)
         return error_set(error, "%s is for lines of text, and --nan is for numbers", word);
     return true;
@@ -246,8 +245,6 @@ bool line_words_refuse(const struct options *options, const struct format *input
         return error_set(error, "%s: %s is for lines of text, and this is %s: leave %s out%s",
                          source_name(reader->source), word, input_format->name, word,
                          lines_without_repeats(options, reader->layout.type));
-    if (options->type)
-        return error_set(error, "%s is for lines of text, and --type makes numbers of them", word);
     return error_set(error,
                      "%s is for lines of text, and %s output would not keep them: leave %s out, or "
                      "%s",
@@ -261,7 +258,7 @@ bool plan_begin(struct options *options, struct plan *plan, struct error *error)
 {
     *plan = (struct plan){.input_position = lseek(STDIN_FILENO, 0, SEEK_CUR)};
     if (is_list_awaited(options) &&
-        (!check_directories(options, true, error) || !check_output_path(options, error)))
+        (!check_directories(options, error) || !check_output_path(options, error)))
         return false;
     return options_read_list(options, error) &&
            order_words_resolve(&options->order, &plan->job.line_order, error) &&

@@ -45,7 +45,6 @@ static size_t sorted_count(const struct plan *plan)
     return is_selection(plan) ? sort_spec_given(sort, sort->count) : sort->count;
 }
 
-/* Returns the bytes of `count` items, or SIZE_UNKNOWN. */
 static uint64_t bytes_of_items(const struct plan *plan, uint64_t count)
 {
     uint64_t bytes;
@@ -96,7 +95,6 @@ static bool is_text_for_gpu(const struct plan *plan)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Estimates for `bytes` bytes of text if a GPU would take text, otherwise of items. */
 static struct auto_estimate estimate_bytes(const struct plan *plan, uint64_t bytes)
 {
     const struct sort_spec *sort = &plan->job.sort;
@@ -158,16 +156,6 @@ void plan_read_ahead(const struct options *options, const struct plan *plan, con
     }
 }
 
-/* Starts reading ahead from the first input, while a device is started. If that input is already
- * being read ahead, this continues. */
-static void read_ahead(const struct options *options, const struct plan *plan)
-{
-    const uint64_t room = ahead_room(options, plan);
-    if (plan->job.action == JOB_SORT)
-        source_read_ahead(plan->job.readers[0].source,
-                          (size_t)(room < AHEAD_BYTES ? room : AHEAD_BYTES));
-}
-
 /* Reads inputs ahead, in order, up to the size from which the GPU is faster, and sets *is_enough if
  * they reach it. If all inputs end before, sets plan->input_bytes. Neither happens if there is no
  * room for that size. */
@@ -222,7 +210,6 @@ static bool find_named_backend(const struct options *options, const struct backe
     return true;
 }
 
-/* Adds to the reason for the device. */
 static void note_reason(struct plan *plan, const char *between, const char *reason)
 {
     const size_t length = strlen(plan->device_reason);
@@ -235,7 +222,6 @@ struct choice {
     const char *reason;
 };
 
-/* Chooses for data that has no estimate: a selection, or data of unknown size. */
 static struct choice choose_unmodelled(const struct plan *plan, bool has_gpu, bool is_enough)
 {
     if (is_enough)
@@ -268,20 +254,13 @@ static struct choice choose_by_model(const struct options *options, struct plan 
                                                      : "sooner done than a GPU is started and fed"};
 }
 
-/* True if the path names a regular file, or none. */
-static bool can_be_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
-}
-
 /* Opens the output of numbers early, except a pipe, whose reader would notice if planning fails.
  * Lines are not counted yet, and ranks open their output together. */
 static void open_output_early(const struct options *options, struct plan *plan)
 {
     struct job *const job = &plan->job;
     if (options->action == ACTION_SORT && job->action == JOB_SORT && !job->keep_lines &&
-        !job->sink && !job->group && options->output && can_be_file(options->output))
+        !job->sink && !job->group && plan_writes_file(options->output))
         pipeline_open_early(job);
 }
 
@@ -289,17 +268,18 @@ static void open_output_early(const struct options *options, struct plan *plan)
  * start to find the devices. */
 static void begin_beside_gpu(const struct options *options, struct plan *plan)
 {
-    read_ahead(options, plan);
+    const uint64_t room = ahead_room(options, plan);
+    if (plan->job.action == JOB_SORT) /* continues if plan_read_ahead() has begun */
+        source_read_ahead(plan->job.readers[0].source,
+                          (size_t)(room < AHEAD_BYTES ? room : AHEAD_BYTES));
     open_output_early(options, plan);
 }
 
-/* Devices of a backend, by their numbers. */
 struct devices {
     unsigned count;
     unsigned numbers[BACKEND_DEVICES_MOST];
 };
 
-/* Returns devices 0 to `count` - 1. */
 static struct devices first_devices(unsigned count)
 {
     struct devices devices = {.count = count};
@@ -340,14 +320,6 @@ static void keep_reachable(const struct backend *backend, struct devices *device
     devices->count = count;
 }
 
-/* Sets the limit of --device-memory. */
-static void limit_memory(const struct options *options, struct device_facts *facts)
-{
-    const struct memory_size *const limit = &options->memory.device;
-    if (limit->is_said && limit->bytes < facts->memory_bytes)
-        facts->memory_bytes = limit->bytes;
-}
-
 /* Lowers the facts that choose a path to those of another device, because all take the same path.
  */
 static void lower_facts(struct device_facts *facts, const struct device_facts *other)
@@ -364,12 +336,15 @@ static bool examine_devices(const struct options *options, struct plan *plan,
                             bool (*examine)(unsigned, struct device_facts *, struct error *),
                             struct error *error)
 {
+    const struct memory_size *const limit = &options->memory.device;
+    const bool is_limited = limit->is_said && plan->job.backend != backends[0];
     struct device_facts facts = {0};
     size_t bytes = 0;
     for (unsigned i = 0; i < devices->count; i++) {
         if (!examine(devices->numbers[i], &facts, error))
             return false;
-        limit_memory(options, &facts);
+        if (is_limited && limit->bytes < facts.memory_bytes)
+            facts.memory_bytes = limit->bytes;
         plan->rooms[i] = (struct device_room){devices->numbers[i], facts.memory_bytes + 1};
         snprintf(plan->device_names[i], sizeof plan->device_names[i], "%s", facts.name);
         if (i == 0)
@@ -400,34 +375,26 @@ static bool show_devices(const struct backend *backend, const struct devices *de
     return true;
 }
 
-/* Examines devices that will sort together. Free memory is known only after a device was started.
- * If the memory surely suffices, or an engine of lines reports it, the engine starts them. */
-static bool probe_several(const struct options *options, struct plan *plan,
-                          const struct backend *backend, const struct devices *devices,
-                          bool starts_later, struct error *error)
-{
-    return examine_devices(options, plan, devices, backend->look, error) &&
-           (starts_later || sort_spec_is_small(&plan->job.sort) ||
-            examine_devices(options, plan, devices, backend->probe, error));
-}
-
+/* Examines the devices that will sort. Free memory is known only after a device was started. If the
+ * memory of several surely suffices, the engine starts them. So does an engine of lines, which
+ * reports if its device has no room, while lines are read: it must know their number of bytes. */
 static bool probe_devices(const struct options *options, struct plan *plan,
                           const struct backend *backend, const struct devices *devices,
                           struct error *error)
 {
+    struct sort_spec *const sort = &plan->job.sort;
     const bool is_several = devices->count > 1;
-    plan->job.backend = is_several ? backend->several : backend;
-    plan->job.sort.device = devices->numbers[0];
-    plan->job.sort.device_count = 0;
-    /* An engine of lines reports if its device has no room, and starts the device while lines are
-     * read. It must know their number of bytes for that. */
     const bool starts_later = backend->lines && is_text_for_gpu(plan) && is_size_known(plan);
-    if (!(is_several ? probe_several(options, plan, backend, devices, starts_later, error)
-                     : (starts_later ? backend->look : backend->probe)(plan->job.sort.device,
-                                                                       &plan->device, error)))
+    plan->job.backend = is_several ? backend->several : backend;
+    sort->device = devices->numbers[0];
+    if ((is_several || starts_later) &&
+        !examine_devices(options, plan, devices, backend->look, error))
         return false;
-    if (!is_several && backend != backends[0])
-        limit_memory(options, &plan->device);
+    if (!starts_later && !(is_several && sort_spec_is_small(sort)) &&
+        !examine_devices(options, plan, devices, backend->probe, error))
+        return false;
+    if (!is_several)
+        sort->device_count = 0;
     plan->device_class = auto_find_class(backend, &plan->device);
     return true;
 }
@@ -553,7 +520,6 @@ static void note_number(const struct options *options, struct plan *plan, bool f
                             : "it has no room: if there are more GPUs, name them");
 }
 
-/* Fails with the error of a GPU that has failed before. */
 static bool fail_again(const struct plan *plan, struct error *error)
 {
     error_merge(error, &plan->failure);
@@ -659,14 +625,6 @@ static bool choose_backend(const struct options *options, struct plan *plan, str
                      options->backend ? options->backend : options->algorithm, unusable.message);
 }
 
-static bool has_tile_size(const struct algorithm *algorithm, size_t tile_size)
-{
-    for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
-        if (*size == tile_size)
-            return true;
-    return false;
-}
-
 /* Returns the row for the items of a device. If several devices cannot use the path of that row, it
  * is the row for many items. */
 static const struct auto_row *find_row(const struct plan *plan)
@@ -690,7 +648,8 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
     const char *name = options->algorithm ? options->algorithm : row->path;
     plan->row = row;
     sort->algorithm = backend_find_algorithm(backend, name);
-    sort->tile_size = options->tile_size;
+    sort->tile_size = algorithm_find_tile_size(
+        sort->algorithm, options->tile_size ? options->tile_size : row->tile_size);
     if (sort->count != COUNT_UNKNOWN && sort->count > sort->algorithm->count_max)
         return error_set(error,
                          "path '%s' sorts at most %zu numbers, and there are %zu: --list "
@@ -698,13 +657,10 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
                          name, sort->algorithm->count_max, sort->count);
     if (sort->device_count > 1 && !is_text_for_gpu(plan) && !can_be_several(sort->algorithm))
         return error_set(error, "path '%s' sorts on one GPU: name one with --device=gpu:N", name);
-    if (options->tile_size && !has_tile_size(sort->algorithm, options->tile_size))
+    if (options->tile_size && sort->tile_size != options->tile_size)
         return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
                          options->tile_size);
-    if (!options->tile_size)
-        sort->tile_size = algorithm_find_tile_size(sort->algorithm, row->tile_size);
-    snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason, "%s",
-             options->algorithm ? "as --algorithm says" : "by the table");
+    plan->algorithm_reason = options->algorithm ? "as --algorithm says" : "by the table";
     return true;
 }
 

@@ -23,7 +23,6 @@
 #define MAGIC_BYTES_MAX 348  /* with that of NIfTI, 4 bytes at 344 */
 #define MAGIC_BYTES_USUAL 64 /* with those of most formats */
 
-/* The first bytes of an input. */
 struct probe {
     const unsigned char *head;
     size_t bytes;
@@ -168,7 +167,6 @@ static bool refuse_doubtful(const char *name, const struct key_type *type, struc
                      name, type->name);
 }
 
-/* Finds the format by the content, which is not an .npy file. */
 static bool detect_by_content(const struct options *options, const struct probe *probe,
                               struct source *source, const struct format **format, char reason[256],
                               struct error *error)
@@ -286,7 +284,6 @@ static bool check_named(const struct options *options, const struct format *name
                           error);
 }
 
-/* Finds the format by --format, else by magic, else by the name, else by the content. */
 static bool detect_format(const struct options *options, const struct format *named,
                           const struct key_type *named_type, struct source *source,
                           const struct format **format, char reason[256], struct error *error)

@@ -87,19 +87,13 @@ bool plan_share_options(struct options *options, struct group *group, struct err
 
 /* ---- What is refused ---- */
 
-/* Returns the option of a job that ranks cannot share, or NULL. */
-static const char *find_unshared(const struct job *job)
-{
-    return job->action == JOB_CHECK   ? "-c"
-           : job->action == JOB_MERGE ? "-m"
-           : job->output.is_in_place  ? "--in-place"
-                                      : NULL;
-}
-
 static bool check_shared(const struct plan *plan, struct error *error)
 {
     const struct job *const job = &plan->job;
-    const char *const unshared = find_unshared(job);
+    const char *const unshared = job->action == JOB_CHECK   ? "-c"
+                                 : job->action == JOB_MERGE ? "-m"
+                                 : job->output.is_in_place  ? "--in-place"
+                                                            : NULL;
     if (unshared)
         return error_set(error,
                          "several MPI ranks do not share %s: run gpusort without mpirun or srun, "
@@ -121,36 +115,17 @@ static bool check_shared(const struct plan *plan, struct error *error)
 
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 
-/* Adds a name and its end to the hash, by FNV-1a. */
-static void hash_name(uint64_t *hash, const char *name)
-{
-    for (const char *byte = name;; byte++) {
-        *hash = (*hash ^ (unsigned char)*byte) * UINT64_C(0x100000001b3);
-        if (*byte == '\0')
-            return;
-    }
-}
-
-static uint64_t hash_word(const char *word)
-{
-    uint64_t hash = HASH_START;
-    hash_name(&hash, word);
-    return hash;
-}
-
-/* Returns a hash of the names of all inputs and of the output, without a rank's own files. */
-static uint64_t hash_names(const struct job *job)
-{
-    uint64_t hash = HASH_START;
-    for (size_t i = 0; i < job->reader_count && !job->has_rank_inputs; i++)
-        hash_name(&hash, source_name(job->readers[i].source));
-    hash_name(&hash, job->output.path && !job->has_rank_output ? job->output.path : "");
-    return hash;
-}
-
 static void hash_number(uint64_t *hash, uint64_t number)
 {
     *hash = (*hash ^ number) * UINT64_C(0x100000001b3);
+}
+
+/* Adds a text and its end to the hash, by FNV-1a. */
+static void hash_text(uint64_t *hash, const char *text)
+{
+    for (; *text; text++)
+        hash_number(hash, (unsigned char)*text);
+    hash_number(hash, 0);
 }
 
 static void hash_place(uint64_t *hash, const struct line_place *place)
@@ -160,24 +135,55 @@ static void hash_place(uint64_t *hash, const struct line_place *place)
     hash_number(hash, place->skip_blanks);
 }
 
-/* Hashes the order of lines, and the number of header lines. */
-static uint64_t hash_lines(const struct job *job)
+/* Hashes the order of lines. */
+static void hash_lines(uint64_t *hash, const struct line_order *order)
 {
-    const struct line_order *const order = &job->line_order;
-    uint64_t hash = job->header_lines;
+    const uint64_t facts[] = {order->key_count,
+                              (uint64_t)order->separator,
+                              (unsigned char)order->terminator,
+                              order->reverse,
+                              order->stable,
+                              order->unique};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        hash_number(hash, facts[i]);
     for (size_t i = 0; i < order->key_count; i++) {
         const struct line_key *const key = &order->keys[i];
-        hash_number(&hash, key->kind);
-        hash_number(&hash, key->reverse);
-        hash_place(&hash, &key->begin);
-        hash_number(&hash, key->end_kind);
-        hash_place(&hash, &key->end);
+        hash_number(hash, key->kind);
+        hash_number(hash, key->reverse);
+        hash_place(hash, &key->begin);
+        hash_number(hash, key->end_kind);
+        hash_place(hash, &key->end);
     }
-    hash_number(&hash, (uint64_t)order->separator);
-    hash_number(&hash, (unsigned char)order->terminator);
-    hash_number(&hash, order->reverse);
-    hash_number(&hash, order->stable);
-    hash_number(&hash, order->unique);
+}
+
+/* Returns a hash of what the options decide: formats, order, and the names of all inputs and of the
+ * output, without a rank's own files. */
+static uint64_t hash_job(const struct job *job)
+{
+    const struct layout *const layout = &job->readers[0].layout;
+    const uint64_t facts[] = {
+        layout->type->id,
+        layout->endian,
+        job->nan,
+        job->sort.order.complement,
+        job->sort.is_top,
+        job->sort.top,
+        job->keep_lines,
+        job->header_lines,
+        job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX,
+        (uint64_t)job->output.level,
+    };
+    uint64_t hash = HASH_START;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        hash_number(&hash, facts[i]);
+    if (job->keep_lines)
+        hash_lines(&hash, &job->line_order);
+    hash_text(&hash, job->input_format->name);
+    hash_text(&hash, job->output_format->name);
+    hash_text(&hash, job->output.codec->name);
+    for (size_t i = 0; i < job->reader_count && !job->has_rank_inputs; i++)
+        hash_text(&hash, source_name(job->readers[i].source));
+    hash_text(&hash, job->output.path && !job->has_rank_output ? job->output.path : "");
     return hash;
 }
 
@@ -198,7 +204,6 @@ static bool hash_content(struct source *source, uint64_t *hash, struct error *er
     return true;
 }
 
-/* Hashes samples of the inputs that all ranks share and each reads for itself. */
 static bool hash_contents(const struct plan *plan, uint64_t *hash, struct error *error)
 {
     const struct job *const job = &plan->job;
@@ -233,35 +238,22 @@ static bool compare_facts(struct plan *plan, struct error *error)
 {
     const struct job *const job = &plan->job;
     struct group *const group = job->group;
-    const struct layout *const layout = &job->readers[0].layout;
     const bool is_own = job->has_rank_inputs;
     uint64_t content;
     if (!group_agree(group, hash_contents(plan, &content, error), error))
         return false;
-    enum { INPUT_FACTS = 4 }; /* the first ones; the others differ by the options alone */
     const uint64_t facts[] = {
         is_own ? 0 : job->reader_count,
         is_own ? 0 : plan->file_bytes,
         is_own ? 0 : job->sort.count,
         content,
-        hash_word(job->input_format->name),
-        layout->type->id,
-        layout->endian,
-        job->nan,
-        job->sort.order.complement,
-        hash_word(job->output_format->name),
-        job->sort.is_top ? job->sort.top : UINT64_MAX,
-        job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX,
-        hash_word(job->output.codec->name),
-        (uint64_t)job->output.level,
-        hash_names(job),
-        job->keep_lines ? hash_lines(job) : 0,
+        hash_job(job), /* the last one: the others are of the inputs */
     };
     uint64_t first[sizeof facts / sizeof *facts];
     memcpy(first, facts, sizeof first);
     if (!group_broadcast(group, first, sizeof first, error))
         return false;
-    const bool has_same_inputs = memcmp(first, facts, INPUT_FACTS * sizeof *facts) == 0;
+    const bool has_same_inputs = memcmp(first, facts, sizeof facts - sizeof *facts) == 0;
     const bool is_same =
         memcmp(first, facts, sizeof facts) == 0 ||
         refuse_difference(
@@ -277,7 +269,7 @@ static void hash_host(uint64_t *hash)
     if (!file)
         return;
     if (fgets(id, sizeof id, file))
-        hash_name(hash, id);
+        hash_text(hash, id);
     fclose(file);
 }
 
@@ -294,7 +286,7 @@ static bool hash_own_output(const struct job *job, uint64_t *hash, struct error 
         hash_host(hash);
         hash_number(hash, found.directory_status.st_dev);
         hash_number(hash, found.directory_status.st_ino);
-        hash_name(hash, found.name);
+        hash_text(hash, found.name);
     }
     output_path_close(&found);
     return ok;
@@ -321,23 +313,12 @@ static bool check_own_outputs(const struct job *job, struct error *error)
 
 /* ---- The part of a rank ---- */
 
-/* A range of the bytes, or the numbers, of all inputs one after the other. */
-struct range {
-    uint64_t begin, end;
-};
-
-/* Returns the part of the range in an input of `count` bytes or numbers, after `before` others. */
-static struct range cut_range(struct range range, uint64_t before, uint64_t count)
+/* Returns the position in an input of `count` bytes or numbers, after `before` others, that is
+ * nearest to this position in all inputs. */
+static uint64_t position_within(uint64_t position, uint64_t before, uint64_t count)
 {
-    const uint64_t after = before + count;
-    return (struct range){
-        range.begin < before  ? 0
-        : range.begin > after ? count
-                              : range.begin - before,
-        range.end < before  ? 0
-        : range.end > after ? count
-                            : range.end - before,
-    };
+    const uint64_t after = position > before ? position - before : 0;
+    return after < count ? after : count;
 }
 
 /* The lines of a text, and the memory to find them. */
@@ -407,8 +388,7 @@ static bool find_begins(const struct group *group, const struct text *text, uint
                         uint64_t all, uint64_t *begins, struct error *error)
 {
     for (unsigned rank = 0; rank <= group->size; rank++) {
-        const uint64_t begin = group_share(group, all, rank);
-        begins[rank] = cut_range((struct range){begin, begin}, before, text->size).begin;
+        begins[rank] = position_within(group_share(group, all, rank), before, text->size);
         if (!find_line(text, &begins[rank], error))
             return false;
     }
@@ -517,26 +497,26 @@ static bool share_numbers(struct plan *plan, struct error *error)
 {
     struct job *const job = &plan->job;
     const struct group *const group = job->group;
-    const struct range own = {group_share(group, job->sort.count, group->rank),
-                              group_share(group, job->sort.count, group->rank + 1)};
+    const uint64_t own_begin = group_share(group, job->sort.count, group->rank);
+    const uint64_t own_end = group_share(group, job->sort.count, group->rank + 1);
     uint64_t before = 0;
     for (size_t i = 0; i < job->reader_count; i++) {
         struct reader *const reader = &job->readers[i];
         const uint64_t count = reader->layout.count;
         const unsigned width = reader->layout.type->bytes;
-        const struct range part = cut_range(own, before, count);
+        const uint64_t begin = position_within(own_begin, before, count);
+        const uint64_t left = position_within(own_end, before, count) - begin;
         before += count;
-        reader->keys_before = part.begin;
-        reader->layout.count = part.end - part.begin;
+        reader->keys_before = begin;
+        reader->layout.count = left;
         if (!group_agree(job->group,
-                         count == 0 || plan_take_part(plan, i, part.begin * width,
-                                                      (part.end - part.begin) * width, error),
+                         count == 0 || plan_take_part(plan, i, begin * width, left * width, error),
                          error))
             return false;
     }
     job->group_count = job->sort.count;
-    job->argsort.first = own.begin;
-    job->sort.count = own.end - own.begin;
+    job->argsort.first = own_begin;
+    job->sort.count = own_end - own_begin;
     return true;
 }
 
@@ -597,14 +577,6 @@ static bool share_own_files(struct job *job, struct error *error)
                   argsort_check_count(&job->argsort, job->group_count, error));
 }
 
-/* Returns true if the path is not standard output, a pipe or a device. */
-static bool is_regular_output(const char *path)
-{
-    struct stat status;
-    return path && strcmp(path, "-") != 0 &&
-           (stat(path, &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
-}
-
 bool plan_share(struct plan *plan, struct error *error)
 {
     struct job *const job = &plan->job;
@@ -615,7 +587,7 @@ bool plan_share(struct plan *plan, struct error *error)
         !check_own_outputs(job, error))
         return false;
     job->sort.is_kept = !job->keep_lines; /* the other ranks get the numbers from the engine */
-    bool is_file = job->has_rank_output || is_regular_output(job->output.path);
+    bool is_file = job->has_rank_output || plan_writes_file(job->output.path);
     if (!group_broadcast(job->group, &is_file, sizeof is_file, error))
         return false;
     job->output.group = is_file && !job->has_rank_output ? job->group : NULL;

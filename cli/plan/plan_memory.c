@@ -114,33 +114,18 @@ static size_t line_bytes(const struct job *job, bool is_host)
 /* Memory of a decompressor that does not read ahead. */
 #define DECODER_BYTES ((size_t)12 << 20)
 
-/* Returns the memory of compressing the output. */
-static size_t encoder_bytes(const struct job *job)
-{
-    const struct sink_spec *const output = &job->output;
-    return output->codec && output->codec->encode
-               ? frame_writer_bytes(output->codec, output->level, output->threads)
-               : 0;
-}
-
 /* Returns the part of `bytes` that the sort may take, beside decompressors and compressors. */
 static size_t without_codecs(const struct job *job, size_t bytes)
 {
     const unsigned ranks = job->group ? job->group->host_size : 1;
-    size_t decoders = 0;
-    for (size_t i = 0; i < job->reader_count && decoders == 0; i++)
+    const struct sink_spec *const output = &job->output;
+    size_t codecs_bytes = 0;
+    for (size_t i = 0; i < job->reader_count && codecs_bytes == 0; i++)
         if (source_codec(job->readers[i].source)->decode)
-            decoders = DECODER_BYTES + frame_reader_bytes(job->sort.threads, ranks);
-    const size_t codecs_bytes = decoders + encoder_bytes(job);
+            codecs_bytes = DECODER_BYTES + frame_reader_bytes(job->sort.threads, ranks);
+    if (output->codec->encode)
+        codecs_bytes += frame_writer_bytes(output->codec, output->level, output->threads);
     return codecs_bytes < bytes / 2 ? bytes - codecs_bytes : bytes / 2;
-}
-
-/* Returns the part of the process's address space that the job may take, beside stacks and
- * decompressors. */
-static size_t process_most(const struct job *job)
-{
-    const size_t left = memory_process_left(job->sort.threads);
-    return left == SIZE_MAX ? left : HOST_PART(without_codecs(job, left));
 }
 
 static bool is_plain_file_in_memory(int file)
@@ -210,7 +195,6 @@ static uint64_t output_beside_sort(const struct job *job)
 #define SMALL_INPUT_BYTES ((uint64_t)1 << 20)
 #define SMALL_INPUT_MEMORY ((size_t)256 << 20)
 
-/* Sets how much is sorted at once in the memory that the job may take. */
 static void choose_parts(struct job *job)
 {
     const struct memory_limits *const memory = &job->memory;
@@ -259,7 +243,9 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
 {
     struct job *const job = &plan->job;
     struct memory_limits *const memory = &job->memory;
-    const size_t most = process_most(job);
+    /* Of the process's address space, beside stacks. */
+    const size_t left = memory_process_left(job->sort.threads);
+    const size_t most = left == SIZE_MAX ? left : HOST_PART(without_codecs(job, left));
     const bool is_small = options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES;
     size_t available = SIZE_MAX;
     if (!is_small) {

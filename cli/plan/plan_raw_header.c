@@ -13,6 +13,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes that are peeked: HEADER_BYTES, the integers of a shape, and a number. */
+#define PEEK_BYTES (HEADER_BYTES + (SHAPE_INTEGERS_MOST + 1) * 8)
+
+/* Maximum bytes before the count in a header that begins with a word. */
+#define HEADER_BYTES ((size_t)64)
+
+/* Maximum integers of a shape: its dimensions, perhaps after their number. */
+#define SHAPE_INTEGERS_MOST ((size_t)8)
+
+/* The input, and how it would be read. */
+struct raw {
+    struct source *source;
+    const struct key_type *type;
+    bool is_big;
+    bool is_wide_float; /* of 4 or 8 bytes */
+    const unsigned char *head;
+    size_t head_bytes;
+    uint64_t left;  /* bytes of the input; SIZE_UNKNOWN: not known */
+    bool is_whole;  /* all of them can be read at any position */
+    uint64_t bytes; /* that can: all, or the head */
+};
+
 /* ---- Records and blocks ----
  *
  * Fortran's unformatted files are sequences of records, unless they are opened with
@@ -27,7 +49,6 @@
 /* Fewer bytes may be numbers that look like records by chance, such as 8 0 0 8. */
 #define BYTES_MIN 128
 
-/* How the lengths of records are written. */
 struct lengths {
     size_t width;         /* 4 or 8 bytes each */
     size_t unit_bytes;    /* they are counts of items of this size */
@@ -44,24 +65,15 @@ static bool are_after(const struct lengths *lengths)
     return lengths->number_bytes == 0;
 }
 
-/* The bytes of an input that can be read at any position: its file, or else its first bytes. */
-struct record_bytes {
-    const struct source *source;
-    const unsigned char *head;
-    size_t head_bytes;
-    uint64_t bytes;
-    bool is_whole; /* these are all bytes of the input */
-};
-
 /* Sets *bits to the `width` bytes at this position; to 0 at the end of the input. */
-static bool read_bits(const struct record_bytes *all, const struct lengths *lengths, size_t width,
+static bool read_bits(const struct raw *raw, const struct lengths *lengths, size_t width,
                       uint64_t position, uint64_t *bits, struct error *error)
 {
     size_t got = width;
     *bits = 0;
-    if (position + width <= all->head_bytes)
-        memcpy(bits, all->head + position, width);
-    else if (!source_read_at(all->source, position, bits, got, &got, error))
+    if (position + width <= raw->head_bytes)
+        memcpy(bits, raw->head + position, width);
+    else if (!source_read_at(raw->source, position, bits, got, &got, error))
         return false;
     if (got < width)
         *bits = 0;
@@ -71,10 +83,10 @@ static bool read_bits(const struct record_bytes *all, const struct lengths *leng
 }
 
 /* As read_bits() of a length. */
-static bool read_length(const struct record_bytes *all, const struct lengths *lengths,
-                        uint64_t position, uint64_t *length, struct error *error)
+static bool read_length(const struct raw *raw, const struct lengths *lengths, uint64_t position,
+                        uint64_t *length, struct error *error)
 {
-    if (!read_bits(all, lengths, lengths->width, position, length, error))
+    if (!read_bits(raw, lengths, lengths->width, position, length, error))
         return false;
     if (lengths->width == 4 && are_after(lengths) && *length > INT32_MAX)
         *length = -(uint32_t)*length; /* gfortran's, where a record of 2 GiB is continued */
@@ -83,29 +95,29 @@ static bool read_length(const struct record_bytes *all, const struct lengths *le
 
 /* Sets *are_records if the input is a sequence of records, or its first bytes if only they can be
  * read. Numbers of which most are equal are none, and denormal numbers are no blocks. */
-static bool find_records(const struct record_bytes *all, const struct lengths *lengths,
-                         bool *are_records, struct error *error)
+static bool find_records(const struct raw *raw, const struct lengths *lengths, bool *are_records,
+                         struct error *error)
 {
     const size_t width = lengths->width, around = are_after(lengths) ? 2 * width : width;
     uint64_t before, first, after, place = 0, records = 0, varied = 0;
     *are_records = false;
-    for (; records < RECORDS_MOST && all->bytes - place >= around; records++) {
-        if (!read_length(all, lengths, place, &before, error))
+    for (; records < RECORDS_MOST && raw->bytes - place >= around; records++) {
+        if (!read_length(raw, lengths, place, &before, error))
             return false;
         const uint64_t bytes = before * lengths->unit_bytes;
         if (before > lengths->most || bytes < width)
             return true;
-        if (bytes > all->bytes - place - around)
+        if (bytes > raw->bytes - place - around)
             break;
         if (are_after(lengths)) {
-            if (!read_length(all, lengths, place + width, &first, error) ||
-                !read_length(all, lengths, place + width + bytes, &after, error))
+            if (!read_length(raw, lengths, place + width, &first, error) ||
+                !read_length(raw, lengths, place + width + bytes, &after, error))
                 return false;
             if (before != after)
                 return true;
         } else {
             const size_t number_bytes = lengths->number_bytes;
-            if (!read_bits(all, lengths, number_bytes, place + width, &first, error))
+            if (!read_bits(raw, lengths, number_bytes, place + width, &first, error))
                 return false;
             const uint64_t magnitude = first << (65 - 8 * number_bytes);
             if (magnitude != 0 && magnitude >> (number_bytes == 8 ? 53 : 56) == 0)
@@ -114,29 +126,19 @@ static bool find_records(const struct record_bytes *all, const struct lengths *l
         varied += first != before;
         place += around + bytes;
     }
-    const bool is_cut = records < RECORDS_MOST && place < all->bytes;
-    const size_t least = place == all->bytes ? lengths->records_least : lengths->records_min;
-    *are_records = !(is_cut && all->is_whole) && 2 * varied > records && records >= least &&
+    const bool is_cut = records < RECORDS_MOST && place < raw->bytes;
+    const size_t least = place == raw->bytes ? lengths->records_least : lengths->records_min;
+    *are_records = !(is_cut && raw->is_whole) && 2 * varied > records && records >= least &&
                    place >= BYTES_MIN;
     return true;
 }
 
 /* Refuses records, and blocks of floating point numbers after their counts or lengths, which would
- * be denormal numbers. Integers may have such values by chance. Consumes nothing. */
-static bool check_records(struct source *source, const struct key_type *type,
-                          enum key_endian endian, struct error *error)
+ * be denormal numbers. Integers may have such values by chance. */
+static bool check_records(const struct raw *raw, struct error *error)
 {
-    struct record_bytes all = {.source = source};
-    if (!source_peek(source, 1, &all.head, &all.head_bytes, error))
-        return false;
-    all.bytes = source_stop_and_get_left(source);
-    all.is_whole =
-        all.bytes != SIZE_UNKNOWN && (all.bytes <= all.head_bytes || source_can_read_at(source));
-    if (!all.is_whole)
-        all.bytes = all.head_bytes;
-    const bool is_big = endian == ENDIAN_BIG;
-    const bool is_float = type->kind == KEY_FLOAT && type->bytes >= 4;
-    const size_t least = is_float ? 1 : 8, unit = type->bytes;
+    const bool is_float = raw->is_wide_float, is_big = raw->is_big;
+    const size_t least = is_float ? 1 : 8, unit = raw->type->bytes;
     const uint64_t small = 1 << 23, most = unit == 8 ? UINT64_C(1) << 40 : small;
     const struct lengths kinds[] = {
         {4, 1, 0, false, UINT32_MAX, 1, 1},    {4, 1, 0, true, UINT32_MAX, 1, 1},
@@ -147,20 +149,16 @@ static bool check_records(struct source *source, const struct key_type *type,
     const size_t count = is_float ? sizeof kinds / sizeof kinds[0] : 3;
     for (const struct lengths *lengths = kinds; lengths < kinds + count; lengths++) {
         bool are_records;
-        if (!find_records(&all, lengths, &are_records, error))
+        if (!find_records(raw, lengths, &are_records, error))
             return false;
-        if (are_records && are_after(lengths))
-            return error_set(error,
-                             "%s: these are records of Fortran, each with its length before and "
-                             "after it: write the numbers with access='stream'; if these are "
-                             "numbers alone, use --format=raw",
-                             source_name(source));
         if (are_records)
             return error_set(error,
-                             "%s: these are blocks of numbers, each with its count or length of "
-                             "%zu bytes before it: write the numbers alone; if these are numbers "
-                             "alone, use --format=raw",
-                             source_name(source), lengths->width);
+                             "%s: these are %s, each with its length or count of %zu bytes: write "
+                             "the numbers alone (in Fortran with access='stream'); if these are "
+                             "numbers alone, use --format=raw",
+                             source_name(raw->source),
+                             are_after(lengths) ? "records of Fortran" : "blocks of numbers",
+                             lengths->width);
     }
     return true;
 }
@@ -173,12 +171,6 @@ static bool check_records(struct source *source, const struct key_type *type,
 
 /* Fewer numbers may follow a very small one, such as 4e-45, by chance. */
 #define COUNT_MIN 8
-
-/* Maximum integers of a shape: its dimensions, perhaps after their number. */
-#define SHAPE_INTEGERS_MOST ((size_t)8)
-
-/* Maximum bytes before the count in a header that begins with a word. */
-#define HEADER_BYTES ((size_t)64)
 
 /* Words above this are f32 from 5e-10 on, or upper halves of f64 from 1e-77 on, and no counts. So
  * counts of 4 bytes above 805 million are not found. */
@@ -240,31 +232,26 @@ static bool is_word(const unsigned char *bytes, size_t count)
 }
 
 /* Refuses floating point numbers that begin with their count, or with a word of 4 characters or
- * more and their count. Integers may begin so by chance: 3 2 1 0. Consumes nothing. */
-static bool check_count(struct source *source, const struct key_type *type, enum key_endian endian,
-                        struct error *error)
+ * more and their count. Integers may begin so by chance: 3 2 1 0. */
+static bool check_count(const struct raw *raw, struct error *error)
 {
-    const bool is_big = endian == ENDIAN_BIG;
-    const unsigned char *head;
-    size_t head_bytes;
-    if (type->kind != KEY_FLOAT || type->bytes < 4) /* 1 and 0 as f16 are 15360 */
+    const unsigned char *const head = raw->head;
+    const size_t head_bytes = raw->head_bytes, number_bytes = raw->type->bytes;
+    if (!raw->is_wide_float || raw->left == SIZE_UNKNOWN) /* 1 and 0 as f16 are 15360 */
         return true;
-    if (!source_peek(source, HEADER_BYTES + (SHAPE_INTEGERS_MOST + 1) * 8, &head, &head_bytes,
-                     error))
-        return false;
-    const uint64_t bytes = source_stop_and_get_left(source);
     const size_t last = head_bytes >= 4 && is_word(head, 4) ? HEADER_BYTES : 0;
-    for (size_t i = 0; i <= last && bytes != SIZE_UNKNOWN; i += 4)
+    for (size_t i = 0; i <= last; i += 4)
         for (size_t j = 1; j <= 2 * SHAPE_INTEGERS_MOST; j++) {
             const size_t width = j % 2 ? 4 : 8, n = (j + 1) / 2, end = i + n * width;
-            if (end + type->bytes <= head_bytes &&
-                begins_with_count(head + i, n, width, is_big, bytes - i, type->bytes))
+            if (end + number_bytes <= head_bytes &&
+                begins_with_count(head + i, n, width, raw->is_big, raw->left - i, number_bytes))
                 return error_set(error,
                                  "%s: the first %zu bytes are the count or the shape of the "
                                  "numbers that follow: remove them (tail -c +%zu%s); if they are "
                                  "numbers, use --format=raw",
-                                 source_name(source), end, end + 1,
-                                 source_codec(source) == codecs[0] ? "" : ", once decompressed");
+                                 source_name(raw->source), end, end + 1,
+                                 source_codec(raw->source) == codecs[0] ? ""
+                                                                        : ", once decompressed");
         }
     return true;
 }
@@ -274,26 +261,20 @@ static bool check_count(struct source *source, const struct key_type *type, enum
 /* Fewer characters may be numbers by chance. */
 #define TITLE_BYTES_MIN 24
 
-/* Refuses numbers that begin with lines of text, as a header is, and continue with other bytes. In
- * numbers of 2 to 8 bytes, a newline may be a byte of each. Consumes nothing. */
-static bool check_title(struct source *source, const struct key_type *type, struct error *error)
+/* Returns true if numbers begin with lines of text, as a header is, and continue with other bytes.
+ * In numbers of 2 to 8 bytes, a newline may be a byte of each. */
+static bool begins_with_lines(const struct raw *raw)
 {
-    const unsigned char *head;
-    size_t bytes, title = 0, lines = 0, printable = 0;
-    if (!source_peek(source, 4 * TITLE_BYTES_MIN, &head, &bytes, error))
-        return false;
+    const unsigned char *const head = raw->head;
+    const size_t bytes = raw->head_bytes;
+    size_t title = 0, lines = 0, printable = 0;
     while (title < bytes && (isprint(head[title]) || memchr("\t\n\r", head[title], 3)))
         lines += head[title++] == '\n';
     const size_t after = bytes - title < 4096 ? bytes - title : 4096;
     for (size_t i = title; i < title + after; i++)
         printable += isprint(head[i]) != 0;
-    return type->bytes == 1 || title < TITLE_BYTES_MIN || lines == 0 || 8 * lines >= title ||
-           after < TITLE_BYTES_MIN || 4 * printable > 3 * after ||
-           error_set(error,
-                     "%s: it begins with lines of text, as a header is: remove what is before the "
-                     "numbers (tail -c +N, if byte N is the first of them); if these are numbers, "
-                     "use --format=raw",
-                     source_name(source));
+    return raw->type->bytes > 1 && title >= TITLE_BYTES_MIN && lines > 0 && 8 * lines < title &&
+           after >= TITLE_BYTES_MIN && 4 * printable <= 3 * after;
 }
 
 /* ---- A word before the numbers ----
@@ -314,17 +295,21 @@ static int load_exponent(const unsigned char *number, const struct key_type *typ
     return (int)(top << 1 >> (type->bytes == 8 ? 21 : 24));
 }
 
-/* Returns true if numbers begin with a header. A word has 8 characters. If the number is denormal,
- * because an integer follows the word, 4 are enough. */
-static bool begins_with_word(const unsigned char *head, size_t bytes, const struct key_type *type,
-                             bool is_big)
+/* Returns true if floating point numbers begin with a header. A word has 8 characters. If the
+ * number is denormal, because an integer follows the word, 4 are enough. */
+static bool begins_with_word(const struct raw *raw)
 {
+    const struct key_type *const type = raw->type;
+    const unsigned char *const head = raw->head;
+    const size_t bytes = raw->head_bytes < USUAL_BYTES ? raw->head_bytes : USUAL_BYTES;
+    const bool is_big = raw->is_big;
     const size_t number_bytes = type->bytes;
     const int middle = number_bytes == 8 ? 1023 : 127, far = number_bytes == 8 ? 299 : 40;
     const int margin = number_bytes == 8 ? 64 : 16;
     int lowest = INT_MAX, highest = 0;
-    size_t counted = 0;
-    size_t begin = HEADER_BYTES;
+    size_t counted = 0, begin = HEADER_BYTES;
+    if (!raw->is_wide_float)
+        return false;
     while (begin < bytes && isprint(head[begin])) /* the text of a longer header */
         begin++;
     for (size_t i = (begin + 7) / 8 * 8; i + number_bytes <= bytes; i += number_bytes) {
@@ -347,45 +332,25 @@ static bool begins_with_word(const unsigned char *head, size_t bytes, const stru
     return false;
 }
 
-/* Refuses floating point numbers after a header. Consumes nothing. */
-static bool check_word(struct source *source, const struct key_type *type, enum key_endian endian,
-                       struct error *error)
-{
-    const unsigned char *head;
-    size_t bytes;
-    if (type->id != KEY_TYPE_f64 && type->id != KEY_TYPE_f32)
-        return true;
-    if (!source_peek(source, 1, &head, &bytes, error))
-        return false;
-    bytes = bytes < USUAL_BYTES ? bytes : USUAL_BYTES;
-    return !begins_with_word(head, bytes, type, endian == ENDIAN_BIG) ||
-           error_set(error,
-                     "%s: it begins with text, as a header is: remove what is before the numbers "
-                     "(tail -c +N, if byte N is the first of them); if these are numbers, use "
-                     "--format=raw",
-                     source_name(source));
-}
-
 /* ---- Truth values ---- */
 
 /* Refuses truth values that are neither 0 nor 1 among the first bytes, unless they are 0 and one
- * other value, as in a mask. Consumes nothing. */
-static bool check_truth(struct source *source, const struct key_type *type, struct error *error)
+ * other value, as in a mask. */
+static bool check_truth(const struct raw *raw, struct error *error)
 {
-    const unsigned char *head;
-    size_t bytes, i = 0;
+    const unsigned char *const head = raw->head;
+    const size_t bytes = raw->head_bytes;
+    size_t i = 0;
     unsigned char truth = 0;
-    if (type->id != KEY_TYPE_bool)
+    if (raw->type->id != KEY_TYPE_bool)
         return true;
-    if (!source_peek(source, 1, &head, &bytes, error))
-        return false;
     for (; i < bytes && (head[i] == 0 || truth == 0 || head[i] == truth); i++)
         truth = head[i] != 0 ? head[i] : truth;
     return i == bytes ||
            error_set(error,
                      "%s: byte %zu is %u, after one that is %u, and bool has only 0 and 1: use "
                      "--type=uint8 for bytes, or --format=raw to sort them as bool",
-                     source_name(source), i + 1, head[i], truth);
+                     source_name(raw->source), i + 1, head[i], truth);
 }
 
 /* ---- All of it ---- */
@@ -393,7 +358,24 @@ static bool check_truth(struct source *source, const struct key_type *type, stru
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error)
 {
-    return check_truth(source, type, error) && check_records(source, type, endian, error) &&
-           check_count(source, type, endian, error) && check_title(source, type, error) &&
-           check_word(source, type, endian, error);
+    struct raw raw = {
+        .source = source,
+        .type = type,
+        .is_big = endian == ENDIAN_BIG,
+        .is_wide_float = type->kind == KEY_FLOAT && type->bytes >= 4,
+    };
+    if (!source_peek(source, PEEK_BYTES, &raw.head, &raw.head_bytes, error))
+        return false;
+    raw.left = source_stop_and_get_left(source);
+    raw.is_whole =
+        raw.left != SIZE_UNKNOWN && (raw.left <= raw.head_bytes || source_can_read_at(source));
+    raw.bytes = raw.is_whole ? raw.left : raw.head_bytes;
+    if (!check_truth(&raw, error) || !check_records(&raw, error) || !check_count(&raw, error))
+        return false;
+    return (!begins_with_lines(&raw) && !begins_with_word(&raw)) ||
+           error_set(error,
+                     "%s: it begins with text, as a header is: remove what is before the numbers "
+                     "(tail -c +N, if byte N is the first of them); if these are numbers, use "
+                     "--format=raw",
+                     source_name(source));
 }

@@ -65,7 +65,6 @@ static bool begin_run(struct options *options, struct plan *plan, struct plan_sp
            spill_begin(spool->spill, &spool->run, error);
 }
 
-/* Sets the facts, and keeps the source as the original. */
 static void keep_original(struct plan_spool *spool, struct source **source)
 {
     spool->original = *source;
@@ -87,12 +86,11 @@ static bool decode_all(const struct plan *plan, struct plan_spool *spool, struct
                             plan->job.sort.threads, source, error);
 }
 
-/* Decodes the input into the run, and opens that in its place. */
-static bool store_input(struct options *options, struct plan *plan, struct plan_spool *spool,
-                        struct source **source, struct error *error)
+static bool store_input(const struct plan *plan, struct plan_spool *spool, struct source **source,
+                        struct error *error)
 {
     keep_original(spool, source);
-    return begin_run(options, plan, spool, error) && decode_all(plan, spool, source, error);
+    return decode_all(plan, spool, source, error);
 }
 
 /* Finds the frames of a file that hold some bytes of its content. */
@@ -180,15 +178,6 @@ static bool share_head(struct plan *plan, const char *path, struct plan_spool *s
     return true;
 }
 
-/* Rank 0 opens the run of an input, and stores it, unless all ranks decode it. */
-static bool spool_input(struct options *options, struct plan *plan, struct plan_spool *spool,
-                        struct source **source, struct error *error)
-{
-    if (!can_divide(plan->job.group, &spool->spec, *source))
-        return store_input(options, plan, spool, source, error);
-    return begin_run(options, plan, spool, error) && keep_head(spool, source, error);
-}
-
 /* Collective: opens an input that cannot be read at arbitrary positions. */
 static bool open_spooled(struct options *options, const struct source_spec *spec, struct plan *plan,
                          struct source **source, struct error *error)
@@ -196,9 +185,11 @@ static bool open_spooled(struct options *options, const struct source_spec *spec
     struct group *const group = plan->job.group;
     struct plan_spool *const spool = &plan->spools[plan->job.reader_count];
     spool->spec = *spec;
-    const bool is_open = group->rank == 0 ? spool_input(options, plan, spool, source, error)
-                                          : begin_run(options, plan, spool, error);
-    return group_agree(group, is_open, error) && share_head(plan, spec->path, spool, source, error);
+    const bool is_divided = group->rank == 0 && can_divide(group, spec, *source);
+    bool ok = begin_run(options, plan, spool, error);
+    if (ok && group->rank == 0)
+        ok = is_divided ? keep_head(spool, source, error) : store_input(plan, spool, source, error);
+    return group_agree(group, ok, error) && share_head(plan, spec->path, spool, source, error);
 }
 
 /* Returns true if the path leads to the regular file with this status. */
@@ -230,7 +221,6 @@ static bool open_path(const struct options *options, const struct source_spec *s
     return true;
 }
 
-/* Opens an input of this rank. */
 static bool open_own(struct options *options, const struct source_spec *spec, struct plan *plan,
                      struct source **source, struct error *error)
 {
@@ -239,7 +229,7 @@ static bool open_own(struct options *options, const struct source_spec *spec, st
         return false;
     if (source_can_narrow(*source) || source_stop_and_get_left(*source) == 0)
         return true;
-    if (!store_input(options, plan, spool, source, error))
+    if (!begin_run(options, plan, spool, error) || !store_input(plan, spool, source, error))
         return false;
     source_note_codec(*source, codecs[spool->facts[SPOOL_CODEC]]);
     return true;
@@ -290,7 +280,6 @@ bool plan_open_input(struct options *options, const struct source_spec *spec, st
 
 /* ---- Parts ---- */
 
-/* A part of the bytes of a spooled input. */
 struct part {
     uint64_t begin, end;
 };

@@ -125,12 +125,6 @@ static struct estimate estimate_writing(const struct outlook *outlook,
     };
 }
 
-/* Returns true if there is more to read, perhaps once a part is sorted and spilled. */
-static bool has_more(const struct outlook *outlook, const struct trace_view *view)
-{
-    return outlook->read_bytes != SIZE_UNKNOWN && view->bytes[TRACE_READ] < outlook->read_bytes;
-}
-
 /* Looks at the counters of this process, or of all ranks that rank 0 can see. */
 static void look(const struct progress *progress, struct trace_view *view)
 {
@@ -158,7 +152,8 @@ static struct estimate estimate_now(struct progress *progress)
         /* No estimate: the bytes read back are not counted separately. */
     } else if (strcmp(view.stage, stage_names[STAGE_WRITE]) == 0) {
         estimate = estimate_writing(outlook, &view, seconds);
-    } else if (is_reading || has_more(outlook, &view)) {
+    } else if (is_reading || (outlook->read_bytes != SIZE_UNKNOWN && /* another part */
+                              view.bytes[TRACE_READ] < outlook->read_bytes)) {
         if (!is_reading)
             outlook->sort_seconds = 0; /* the rate includes sorting from now on */
         estimate = estimate_reading(outlook, &view, seconds_of(ran_ns));
@@ -351,11 +346,6 @@ static void make_way(void *context)
     pthread_mutex_unlock(&progress->lock);
 }
 
-static bool is_standard_input(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
-
 /* Returns true if an input is a terminal or another character device, on which a user may be
  * typing. */
 static bool is_typed(const struct options *options)
@@ -363,8 +353,8 @@ static bool is_typed(const struct options *options)
     struct stat status;
     for (size_t i = 0; i < options->input_count; i++) {
         const char *const path = options->inputs[i];
-        if (is_standard_input(path) ? isatty(STDIN_FILENO) == 1
-                                    : stat(path, &status) == 0 && S_ISCHR(status.st_mode))
+        if (strcmp(path, "-") == 0 ? isatty(STDIN_FILENO) == 1
+                                   : stat(path, &status) == 0 && S_ISCHR(status.st_mode))
             return true;
     }
     return false;
@@ -378,38 +368,14 @@ bool progress_is_wanted(const struct options *options)
            (options->stats != STATS_JSON && isatty(STDERR_FILENO) == 1 && !is_typed(options));
 }
 
-/* Returns the unread bytes of an input if it is a regular file; else, or if it does not exist,
- * SIZE_UNKNOWN. */
-static uint64_t file_bytes(const char *path)
-{
-    struct stat status;
-    const bool is_standard = is_standard_input(path);
-    if ((is_standard ? fstat(STDIN_FILENO, &status) : stat(path, &status)) != 0 ||
-        !S_ISREG(status.st_mode))
-        return SIZE_UNKNOWN;
-    const off_t begin = is_standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
-    return begin > 0 && begin <= status.st_size ? (uint64_t)(status.st_size - begin)
-                                                : (uint64_t)status.st_size;
-}
-
-static uint64_t count_file_bytes(const struct options *options)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < options->input_count; i++) {
-        const uint64_t more = file_bytes(options->inputs[i]);
-        if (more == SIZE_UNKNOWN || __builtin_add_overflow(bytes, more, &bytes))
-            return SIZE_UNKNOWN;
-    }
-    return bytes;
-}
-
-void progress_start(struct progress *progress, const struct options *options)
+void progress_start(struct progress *progress, const struct options *options,
+                    const struct plan *plan)
 {
     *progress = (struct progress){.on_terminal = isatty(STDERR_FILENO) == 1,
                                   .outlook = {.sort_seconds = -1}};
     if (!progress_is_wanted(options))
         return;
-    progress->outlook.read_bytes = count_file_bytes(options);
+    progress->outlook.read_bytes = plan->file_bytes;
     if (progress->outlook.read_bytes < READ_BYTES_MIN)
         return;
     pthread_condattr_t attributes;

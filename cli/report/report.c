@@ -105,24 +105,14 @@ void report_list(FILE *stream)
 
 /* ---- The order of lines ---- */
 
-static const char *kind_name(enum line_kind kind)
-{
-    switch (kind) {
-    case LINE_STRICT:
-        return "one number (as -g, but all else is an error)";
-    case LINE_GENERAL:
-        return "general number (-g)";
-    case LINE_NUMERIC:
-        return "number (-n)";
-    case LINE_HUMAN:
-        return "number with suffix (-h)";
-    case LINE_BYTES:
-        break;
-    }
-    return "bytes";
-}
+static const char *const kind_names[] = {
+    [LINE_STRICT] = "one number (as -g, but all else is an error)",
+    [LINE_GENERAL] = "general number (-g)",
+    [LINE_NUMERIC] = "number (-n)",
+    [LINE_HUMAN] = "number with suffix (-h)",
+    [LINE_BYTES] = "bytes",
+};
 
-/* Positions are printed counted from 1, as in options. */
 static void print_begin(FILE *stream, const struct line_place *begin)
 {
     if (begin->character > 0)
@@ -132,7 +122,6 @@ static void print_begin(FILE *stream, const struct line_place *begin)
         fprintf(stream, " after its blanks");
 }
 
-/* The end of a field is printed only if it is not the default. */
 static void print_end(FILE *stream, const struct line_key *key)
 {
     const struct line_place *const end = &key->end;
@@ -157,15 +146,7 @@ static void print_key(FILE *stream, const struct line_key *key)
         print_begin(stream, &key->begin);
         print_end(stream, key);
     }
-    fprintf(stream, " as %s%s; ", kind_name(key->kind), key->reverse ? ", descending" : "");
-}
-
-static void print_byte(FILE *stream, int byte)
-{
-    if (isprint(byte) && byte != '\'')
-        fprintf(stream, "'%c'", byte);
-    else
-        fprintf(stream, "byte %d", byte);
+    fprintf(stream, " as %s%s; ", kind_names[key->kind], key->reverse ? ", descending" : "");
 }
 
 static bool order_has_fields(const struct line_order *order)
@@ -176,7 +157,6 @@ static bool order_has_fields(const struct line_order *order)
     return false;
 }
 
-/* Prints the order of the job's lines and the size of their header, each line with `prefix`. */
 static void report_line_order(FILE *stream, const char *prefix, const struct job *job)
 {
     const struct line_order *const order = &job->line_order;
@@ -189,9 +169,9 @@ static void report_line_order(FILE *stream, const char *prefix, const struct job
                             : "equal lines by their bytes",
             !line_order_is_stable(order) && order->reverse ? ", descending" : "");
     if (order->separator != LINE_SEPARATOR_BLANKS && order_has_fields(order)) {
-        fprintf(stream, "%sfields     end at ", prefix);
-        print_byte(stream, order->separator);
-        fprintf(stream, "\n");
+        const bool is_shown = isprint(order->separator) && order->separator != '\'';
+        fprintf(stream, is_shown ? "%sfields     end at '%c'\n" : "%sfields     end at byte %d\n",
+                prefix, order->separator);
     }
     if (order->terminator == '\0')
         fprintf(stream, "%slines      end with NUL\n", prefix);
@@ -254,7 +234,6 @@ static void print_model(FILE *stream, const char *prefix, const struct plan *pla
             least_parts(plan) > 1 ? ", if all fitted in memory" : "");
 }
 
-/* Prints the estimates that the device was chosen by, and the row that the path was chosen by. */
 static void print_choice(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct auto_row *row = plan->row;
@@ -451,13 +430,6 @@ static void print_memory(FILE *stream, const char *prefix, const struct plan *pl
     fprintf(stream, "\n");
 }
 
-static void print_group(FILE *stream, const char *prefix, const struct job *job)
-{
-    if (job->group)
-        fprintf(stream, "%sranks      %u, of which %u on this host; below, what rank %u has\n",
-                prefix, job->group->size, job->group->host_size, job->group->rank);
-}
-
 static void print_devices(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct sort_spec *const sort = &plan->job.sort;
@@ -480,7 +452,9 @@ static void print_devices(FILE *stream, const char *prefix, const struct plan *p
 void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct job *job = &plan->job;
-    print_group(stream, prefix, job);
+    if (job->group)
+        fprintf(stream, "%sranks      %u, of which %u on this host; below, what rank %u has\n",
+                prefix, job->group->size, job->group->host_size, job->group->rank);
     print_input(stream, prefix, plan);
     print_output(stream, prefix, plan);
     if (job->keep_lines)

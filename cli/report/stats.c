@@ -275,7 +275,6 @@ static void print_json_string(FILE *stream, const char *text)
     fputc('"', stream);
 }
 
-/* Prints the field as a member of an object. */
 static void print_json_field(FILE *stream, const struct field *field)
 {
     const bool is_bare = strcmp(field->name, kinds[field->kind].bare_name) == 0;
@@ -316,7 +315,6 @@ static const char *const rank_figure_names[RANK_FIGURES] = {
     [RANK_WRITE_NS] = "write",
 };
 
-/* Makes the fields of a rank. */
 static void make_rank_fields(struct fields *fields, const char *group, const uint64_t *figures)
 {
     fields->count = 0;

@@ -391,9 +391,9 @@ for file in near.f64 near.f32 wide.f64 least.f64 greatest.f64 sparse.f64 grey.u1
 done
 for file in pad.f64 short.bin ply.f32 sphere.i16 log.u32; do
     refuses "text before the numbers: $file" \
-        "^gpusort: $file: it begins with lines of text, as a header is: remove .*use --format=raw$" -- $file
+        "^gpusort: $file: it begins with text, as a header is: remove .*use --format=raw$" -- $file
 done
-refuses 'text before the numbers, on a pipe' 'standard input: it begins with lines of text' -- \
+refuses 'text before the numbers, on a pipe' 'standard input: it begins with text' -- \
     --type=f64 < <(cat pad.f64)
 ok 'text before the numbers when told that it is raw' gpusort --format=raw pad.f64 -o got
 for file in bytes.u8 image.u16 times.i32 "words --type=>u8" "ramp.u16 --endian=big" "clock.u32 --endian=big" rgb.u16 \
@@ -493,10 +493,10 @@ refused "Fortran's records, compressed" '^gpusort: one.f64.zst: these are record
 for file in counts.bin:8 lengths.bin:8 counts4.f32:4 counts4.bin:4; do
     name=${file%:*}
     kept "blocks in place: $name" \
-        "^gpusort: $name: these are blocks of numbers, each with its count or length of ${file#*:} bytes before it: " \
+        "^gpusort: $name: these are blocks of numbers, each with its length or count of ${file#*:} bytes: " \
         $name -- gpusort --in-place $name
 done
-said='these are blocks of numbers, each with its count or length of 8 bytes before it: .*, use --format=raw$'
+said='these are blocks of numbers, each with its length or count of 8 bytes: .*, use --format=raw$'
 refuses 'big-endian blocks' "^gpusort: big.f64: $said" -- --endian=big big.f64
 refuses 'blocks on a pipe' "^gpusort: standard input: $said" -- --type=f64 < <(cat lengths.bin)
 ok 'blocks when told that they are raw' gpusort --format=raw --type=f64 lengths.bin -o got
@@ -552,7 +552,7 @@ f128 astype\('f8'\) rounds it
 V4
 object astype
 END
-refuses 'a unit of times is named' "unknown type 'M8\[ns\]': use --type=datetime64, for times of any unit, but not for .npy output$" -- \
+refuses 'a unit of times is named' "unknown type 'M8\[ns\]': use --type='M8', for times of any unit, but not for .npy output$" -- \
     --type='M8[ns]' data.bin
 refuses 'a unit and a byte order of times are named' "unknown type '>m8\[25s\]': use --type='>m8', for times of any unit, but not for .npy output$" -- \
     --type='>m8[25s]' data.bin

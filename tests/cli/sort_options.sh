@@ -334,7 +334,7 @@ for word in -n -k -u; do
     ok_fails_with "$word with the name of binary output" 2 "$not_kept name it .txt$" -- \
         gpusort ${word/k/k1} two -o x.npy
 done
-refuses '-u with binary numbers' '^gpusort: two: -u is for lines of text, and this is raw: leave -u out$' -- \
+refuses '-u with binary numbers' '^gpusort: -u is for lines of text, and --type makes numbers of them$' -- \
     -u --format=raw --type=u8 two
 ok_prints '-s with binary numbers is as without' '\n\n12' -- gpusort -s --format=raw --type=u8 two
 refuses '--nan with an option for lines' '^gpusort: -n is for lines of text, and --nan is for numbers$' -- \
@@ -381,10 +381,10 @@ printf '"id","name"\n"9","a"\n"10","b"\n' >quoted.csv
 # Where only some have them, the key would leave out digits.
 quotes='a number in quotes counts as no number (if all lines have a quote there, a key that begins with'
 ok_prints 'a terminal shows that numbers in quotes are none' \
-    "gpusort: quoted.csv:2: $quotes -k 1.2 leaves it out)\r\n" -- \
+    "gpusort: quoted.csv:2: $quotes -k 1.2b leaves it out)\r\n" -- \
     on_terminal --stderr "$GPUSORT" --header -t, -k1n quoted.csv -o out
 ok_prints 'what it says sorts the table, and keeps its quotes' '"id","name"\n"9","a"\n"10","b"\n' -- \
-    gpusort --header -t, -k1.2n quoted.csv
+    gpusort --header -t, -k1.2bn quoted.csv
 printf 'y "10"\nx "9"\n' >quoted
 ok_prints 'with blanks before them, too' \
     "gpusort: quoted:1: $quotes -k 2.2b leaves it out)\r\n" -- \
