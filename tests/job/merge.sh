@@ -92,9 +92,11 @@ done
 : >empty
 printf '1\n3' >open
 printf '2\n4' >open.2
-for files in empty 'empty in.1 empty in.2 empty' in.1 plain.1 'in.1 in.1' 'open open.2'; do
+for files in empty 'empty empty' 'empty in.1 empty in.2 empty' in.1 plain.1 'in.1 in.1' 'open open.2'; do
     ok_merges "inputs: $files" -n $files
 done
+printf 'in.1\0in.2\0' >names
+ok_merges 'inputs that a file names' -n --files0-from=names
 sort -n -m in.1 in.2 >expected
 ok_output 'standard input' expected -- gpusort -n -m - in.2 <in.1
 ok_output 'pipes' expected -- gpusort -n -m <(cat in.1) <(cat in.2)

@@ -115,6 +115,14 @@ for options in -k1 '-k1 -r' '-k1r' '-k1 -k2 -s' '-k1.2,1' '-k1.5,1r -k1.3' '-k1,
     done
 done
 
+# A last resort, an empty line and a NUL; what is equal by a key.
+for text in '1 b\n1 a\n' '1\n\n' '2\n1\0x\n' '1\n2\n02\n3\n' 'a 1\na 2\na 01\nb 0\n' 'b 1\na 2\na 10\n'; do
+    printf "$text" >in
+    for options in -n '-n -u' '-n -r' -k2n '-k1,1 -k2n'; do
+        for option in -c -C; do ok_checks "$text: $option $options" $option $options in; done
+    done
+done
+
 seq "$lines" >in
 ok 'without -n, -g, -h and -k lines are numbers' gpusort -c in
 { cat in && printf 1; } >open

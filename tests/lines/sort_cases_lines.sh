@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The text orders of lines, one rule at a time: equal lines, the last resort, the end of a line,
-# several inputs, --header, -c and -m.
+# several inputs, --header. check_sorted.sh has -c and -C, and merge.sh has -m.
 . "$(dirname "$0")/lib_sort_cases.sh"
 
 # ---- -s, -u --------------------------------------------------------------------------------------
@@ -155,43 +155,5 @@ sorts_so '--header: a last line without a newline' 'h\n2\n1' 'h\n1\n2\n' --heade
 given t1 'h\n3\n1\n'
 given t2 'h\n2\n0'
 by_sort=no gives '--header: each file has the same, and it is kept once' 'h\n0\n1\n2\n3\n' --header=1 -n t1 t2
-
-# ---- -c and -C -----------------------------------------------------------------------------------
-
-# check_sorted.sh has other orders and ends of lines.
-unset GPUSORT_DEVICE # with -c and -m nothing is sorted, and a device is refused
-
-in_order '-n: in order' '-1\n\n0\n1\n9\n10\n' -n
-in_order 'keys' 'b 1\na 2\na 10\n' -k2n
-in_order '-g' 'x\n-inf\n0\n0x1\n1e1\n' -g
-in_order '-h' '-1K\n0K\n1\n1K\n1M\n' -h
-disorder '-n: the first disorder is named' '2\n1\n3\n0\n' '2:1\n' -n
-disorder 'the last resort counts' '1 b\n1 a\n' '2:1 a\n' -n
-disorder 'the last resort counts, turned by -r' '1 a\n1 b\n' '2:1 b\n' -n -r
-disorder '-u: equal keys' '1\n2\n02\n3\n' '3:02\n' -n -u
-disorder 'two keys' 'a 1\na 2\na 01\nb 0\n' '3:a 01\n' -k1,1 -k2n
-disorder 'an empty line' '1\n\n' '2:\n' -n
-disorder 'a line with a NUL' '2\n1\x00x\n' '2:1\x00x\n' -n
-
-# ---- -m ------------------------------------------------------------------------------------------
-
-# merge.sh has other orders, and files of all kinds.
-given m1 '1\n4\n10\n'
-given m2 '2\n4.0\n'
-given m3 '0\n04\n11'
-gives '-m: three files' '0\n1\n2\n04\n4\n4.0\n10\n11\n' -m -n m1 m2 m3
-gives '-m -s: equal lines in the order of the files' '0\n1\n2\n4.0\n4\n04\n10\n11\n' -m -n -s m2 m1 m3
-gives '-m -u: the first of equal lines is kept' '0\n1\n2\n4.0\n10\n11\n' -m -n -u m2 m1 m3
-gives '-m: nothing but empty files' '' -m -n c c
-given u1 '1\n1\n01\n2\n'
-gives '-m -u: equal lines within a file' '1\n2\n' -m -n -u u1
-given b1 'a\nc\n'
-given b2 'b\n\xff\n'
-gives '-m: bytes' 'a\nb\nc\n\xff\n' -m -k1 b1 b2
-given g1 'x\n-inf\n1e3\n'
-given g2 'a\n0x10\n'
-gives '-m -g' 'a\nx\n-inf\n0x10\n1e3\n' -m -g g1 g2
-given names 'm1\x00m2\x00'
-gives '-m --files0-from' '1\n2\n4\n4.0\n10\n' -m -n --files0-from=names
 
 done_testing
