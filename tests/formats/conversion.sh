@@ -158,6 +158,49 @@ ok_prints 'floats are written short' '-0\n0\n1e-05\n0.0001\n0.1\n100000\n1e+16\n
 ok_prints 'every spelling of an integer is read' '-1\n0\n1\n10\n16\n1000\n' -- \
     gpusort --type=i32 <<<$'1e3\n0x10\n10.0\n+1\n-1.\n-0'
 
+# Each positive float of two bytes is written with the fewest digits. The decimal halfway between two of them is read as
+# the even one, and a decimal just below or above it as the nearest: lines.TYPE has these, and read.TYPE the results.
+"$numpy" - <<'END'
+import math, re
+import numpy as np
+for name, dtype, infinity in ("f16", "u2", 0x7C00), ("bf16", "u4", 0x7F80):
+    bits = np.arange(infinity, dtype="u2")
+    values = (bits.astype("u4") << 16).view("f4") if name == "bf16" else bits.view("f2")
+    values = [float(x) for x in values]
+    bits[1:].tofile("each." + name)
+    with open("values." + name, "w") as file:
+        file.writelines("%r\n" % x for x in values)
+    read = []
+    with open("lines." + name, "w") as lines:
+        for i, value in enumerate(values[:-1]):
+            middle = (value + values[i + 1]) / 2
+            text = "%.140f" % middle
+            head, last, zeros = re.match("(.*)([1-9])([0.]*)$", text).groups()
+            less = head + str(int(last) - 1) + zeros.replace("0", "9")
+            lines.writelines(line + "\n" for line in (less, text, middle.hex(), text + "%060d1" % 0))
+            read += [i, i + i % 2, i + i % 2, i + 1]
+    np.array(read, "<u2").tofile("read." + name)
+    (np.array(read, "<u2") | 0x8000).tofile("negative." + name)
+END
+for type in f16 bf16; do
+    ok_writes "decimals halfway between two $type" read.$type -- --format=text --type=$type --output-format=raw lines.$type
+    sed 's/^/-/' lines.$type >below.$type
+    ok_writes "negative decimals halfway between two $type" negative.$type -- \
+        -r --format=text --type=$type --output-format=raw below.$type
+    gpusort --output-format=text each.$type -o each.text
+    ok_output "$type as text is read as the same" each.$type -- \
+        gpusort --format=text --type=$type --output-format=raw each.text
+    ok "$type as text has the fewest digits" "$numpy" -c 'import decimal, sys
+values = [decimal.Decimal(float(line)) for line in open(sys.argv[1])]
+for i, line in enumerate(open("each.text"), 1):
+    written = decimal.Decimal(line).normalize()
+    digits = len(written.as_tuple().digits)
+    below, above = [(values[i] + x) / 2 for x in (values[i - 1], values[min(i + 1, len(values) - 1)])]
+    unit = decimal.Decimal(10) ** (written.adjusted() - digits + 2) # of the last place of one digit less
+    shorter = [(values[i] // unit + step) * unit for step in (0, 1)]
+    assert digits == 1 or not any(below < x < above for x in shorter), line' values.$type
+done
+
 # A row: a type, and numbers on the second line that are refused, each with the words of the message.
 while read -r type numbers; do
     for number in $numbers; do
@@ -175,6 +218,8 @@ u64 18446744073709551616:range 1e400:range 0.5:whole
 i64 9223372036854775808:range -9223372036854775809:range
 f64 1e400:range abc:number
 f32 1e39:range
+f16 65520:range 1e39:range
+bf16 3.4e38:range 1e39:range
 END
 
 done_testing

@@ -2,8 +2,8 @@
 /* fuzz_numbers.c - numbers in text: read as every type, and compared.
  *
  * The references are strtod(3) and its variants for floats, strings of digits for integers, and
- * sort(1)'s rules for the orders -n and -h, written as simply as possible. unit_numbers.c tests how
- * 16-bit floats are rounded, how numbers are written, and the order -g.
+ * sort(1)'s rules for the orders -n and -h, written as simply as possible. conversion.sh tests
+ * floats of two bytes and how numbers are written, sort_alike.sh the order -g near halfway points.
  */
 #include "core/key_order.h"
 #include "formats/lines/line_compare.h"

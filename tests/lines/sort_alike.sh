@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Lines that have much in common, and enough of them for several threads, are in the order of sort(1):
-# long numbers, prefixes of each other, values in several spellings, very long lines. The fuzzer
-# (fuzz.sh) draws other lines and options. GPUSORT_DEVICE=gpu sorts them on a GPU.
+# long numbers, prefixes of each other, values in several spellings or halfway between two doubles, very
+# long lines. The fuzzer (fuzz.sh) draws other lines and options. GPUSORT_DEVICE=gpu sorts them on a GPU.
 . "$(dirname "$0")/../lib.sh"
 command -v python3 >/dev/null || skip_all 'no Python'
 
@@ -51,6 +51,20 @@ def spelled():
         rng.choice([b"", b"", b".0", b" ", b"x", b"\xff", b"\x01", b"\t.", b"\0", b"\0\0"])
 
 
+MIDDLES = [((1 << 53) + 2 * rng.getrandbits(52) + 1, rng.randrange(-900, 900)) for _ in range(many // 100)]
+
+
+def middle():
+    """The first digits of a number halfway between two doubles, or a few more or less."""
+    significand, exponent = rng.choice(MIDDLES)
+    if rng.randrange(5) == 0:
+        return b"0x%xp%d" % ((significand << 10) + rng.randrange(-3, 4), exponent - 10)
+    digits = str(significand << exponent if exponent >= 0 else significand * 5**-exponent)
+    kept = rng.choice([17, 18, 19, 19, 19, 20, 21, 25])
+    number = int(digits[:kept]) + rng.randrange(-3, 4) * 10 ** max(kept - 19, 0)
+    return b"%de%d" % (number, len(digits[kept:]) + min(exponent, 0))
+
+
 BYTES = [b"", b"", b"b", b"\xff", b" a", b"a b", b"\x01"]
 DIGITS = [b"", b"", b"2", b"00", b"9K", b"\x80", b"1\x801"]
 write("long", 1500, lambda i: long_number(rng.choice([16, 17, 18, 34, 35, 36, 52, 60, 70, 400, 1100, 4000])))
@@ -65,6 +79,7 @@ write("far", 300, lambda i: b" " * 40 + b"b" * rng.choice([8190, 8192, 8200]) +
       ladder(b"c", BYTES) + b" d")
 write("giant", 60, lambda i: b"1" * (giant - rng.randrange(2)) + rng.choice(BYTES))
 write("spelled", many, lambda i: spelled())
+write("middles", 3 * many, lambda i: middle())
 write("spelled_few", 40, lambda i: spelled())
 for values in 5, 1000, 100000:
     write(f"often_{values}", 5 * many, lambda i: b"%d" % rng.randrange(values) + rng.choice([b"", b".0"]))
@@ -100,6 +115,7 @@ ladder_numbers|-n, -nr, -h, -nu, -ns, -k1nr -k1
 far|-k1, -k1.2, -k1.2r -k2, -k2 -u, -k1.41 -u, -s -k1b
 giant|-k1, -k1r, -u -k1, -s -k1r, -n, -hu
 spelled spelled_few|-g, -gr, -n, -nr, -h, -gs, -nu, -k1n -k1r
+middles|-g, -gs, -gru
 often_5 often_1000 often_100000|-k1, -k1r -k2, -nu, -gru, -u -k1, -hsu, -u -k1n -k2, -n
 tiles|-g, -gru, -ns, -k1
 longest|-n, -k1, -k2n -u, -k2
