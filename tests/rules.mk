@@ -115,9 +115,8 @@ fuzz_sanitizers = address,undefined
 fuzz_coverage = fuzzer-no-link$(comma)
 $(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # no coverage of the models
 # The sources that the targets need, without the sort of lines in memory.
-fuzz_sources := $(filter-out core/argsort.c core/auto_table.c core/backends.c \
-	$(addprefix formats/array/,formats.c indices.c text.c) formats/check/% formats/merge/% \
-	formats/lines/lines%,$(filter core/% formats/%,$(host_sources)))
+fuzz_sources := $(filter-out core/argsort.c core/auto_table.c core/backends.c formats/array/% formats/check/% \
+	formats/merge/% formats/lines/lines%,$(filter core/% formats/%,$(host_sources)))
 fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))
 fuzz_programs := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 $(BUILD)/fuzz/fuzz_%: $(addprefix $(BUILD)/fuzz/,tests/fuzz/fuzz_%.c.o host.a)

@@ -8,6 +8,7 @@ import dataclasses
 import io
 import os
 import random
+import re
 import sys
 
 import numpy as np
@@ -214,6 +215,38 @@ def damaged(rng, data):
     return bytes(data)
 
 
+# Parts of the headers of .npy files, right and wrong ones. %b is the count of the numbers.
+SHAPES = [b"(%b,)", b"(%b,)", b"(%b , )", b"(%bL,)", b"(1, %b)", b"(%b,1,1)", b"(1,1,%b,)", b"(%b,0)", b"(2,%b)", b"(%b)",
+          b"(0%b,)", b"[%b]", b"(-%b,)", b"(%b.,)", b"(%b,,)", b"(,)", b"()", b"(18446744073709551616,)"]  # fmt: skip
+PARTS = [b"{", b"}", b"(", b")", b",", b":", b"'", b'"', b"#", b"\\", b"\0", b"\xff", b"u", b"b", b"0", b"None", b"'x'",
+         b"'descr'", b"True", b"(1,)", b"'<f8'", b"''"]  # fmt: skip
+
+
+def odd_header(rng, data):
+    """A .npy file whose header is spelled otherwise, and may be wrong."""
+    descr, count = re.search(rb"'descr': '(.*?)'.*'shape': \((\d+),\)", data).groups()
+    descr = rng.choice([descr, descr, descr[1:], b"=" + descr[1:], b"|" + descr[1:], descr + b"8"])
+    shape = rng.choice(SHAPES)
+    if data[6] == 3:  # where NumPy knows no L
+        shape = shape.replace(b"L", b"")
+    values = {b"descr": b"'%b'" % descr, b"fortran_order": rng.choice([b"True", b"False"]),
+              b"shape": shape % count if b"%b" in shape else shape}  # fmt: skip
+    parts = [b"{"]
+    for name in rng.sample(list(values), 3):
+        parts += [b"'%b'" % name, b":", values[name], b","]
+    parts.append(b"}")
+    if rng.random() < 0.3:
+        parts = [part.replace(b"'", b'"') if rng.random() < 0.8 else b"u" + part for part in parts]
+    for _ in range(rng.choice([0, 0, 0, 1, 2])):  # a part is another one, missing or added
+        at = rng.randrange(len(parts))
+        parts[at : at + rng.choice([0, 1])] = rng.choice([[], [rng.choice(parts + PARTS)]])
+    header = b"".join(part + rng.choice([b"", b"", b" ", b"\t ", b"\n"]) for part in parts).rstrip()
+    header += rng.choice([b"", b" ", b"\n", b" \n"])  # Python refuses blanks after the last newline
+    length = len(header) + (rng.choice([-1, 1, 256]) if rng.random() < 0.05 else 0)
+    begin = 10 if data[6] == 1 else 12
+    return data[:8] + length.to_bytes(begin - 8, "little") + header + data[data.index(b"\n") + 1 :]
+
+
 def type_spellings(this):
     """As gpusort names it, and as NumPy does, with the byte order."""
     dtype = make_data.numpy_dtype(this.type_name, this.endian)
@@ -227,10 +260,12 @@ def try_round(settings, runner, number):
     rng = random.Random("numbers %d %d" % (settings.seed, number))
     this = draw_round(rng, settings)
     names, contents = draw_inputs(rng, this)
-    is_damaged = rng.random() < 0.1
+    is_npy = this.format == "npy" and not this.is_packed
+    is_damaged = rng.random() < (0.5 if is_npy else 0.1)
     if is_damaged:
         at = rng.randrange(len(contents))
-        contents[at] = damaged(rng, contents[at])
+        damage = odd_header if is_npy and rng.random() < 0.8 else damaged
+        contents[at] = damage(rng, contents[at])
     for name, data in zip(names, contents):
         write(name, data)
     words = list(settings.gpusort_options) + this.words
@@ -287,25 +322,44 @@ def find_problem_of_refusal(this, got):
 def find_problem_of_damage(this, contents, got):
     is_sound = [not data.startswith(zstd_frames.MAGIC) or zstd_frames.decompress(data, 10**6) is not None
                 for data in contents]  # fmt: skip
-    if got.status == 0 and not got.said and all(is_sound):
-        return find_problem_of_npy(this, contents, got) if this.format == "npy" and not this.is_packed else None
-    return find_problem_of_refusal(this, got)
+    is_sorted = got.status == 0 and not got.said and all(is_sound)
+    if this.format == "npy" and not this.is_packed and all(data.startswith(np.lib.format.MAGIC_PREFIX) for data in contents):
+        return find_problem_of_npy(this, contents, got, is_sorted)
+    return None if is_sorted else find_problem_of_refusal(this, got)
 
 
-def find_problem_of_npy(this, contents, got):
-    """Of damaged files that were sorted: NumPy loads them too, and the output is what it makes of them."""
-    if not all(data.startswith(np.lib.format.MAGIC_PREFIX) for data in contents):
-        return None  # raw numbers, by their words
+def load(data):
+    """The array of a .npy file; an error if bytes follow it."""
+    file = io.BytesIO(data)
+    array = np.load(file)
+    if file.read(1):
+        raise ValueError("more than an array")
+    return array
+
+
+def find_problem_of_npy(this, contents, got, is_sorted):
+    """Of damaged files that were sorted: NumPy loads them too, and the output is what it makes of them. Of refused ones:
+    NumPy refuses them, or they are of another type or shape, or the message says that NumPy may read them."""
+    problem = None if is_sorted else find_problem_of_refusal(this, got)
     try:
-        arrays = [np.load(io.BytesIO(data)).ravel() for data in contents]
+        arrays = [load(data) for data in contents]
     except Exception as error:  # of many kinds, as it evaluates the header
-        return "sorted, though NumPy says: %s" % error
+        return problem or ("sorted, though NumPy says: %s" % error if is_sorted else None)
     dtype = make_data.numpy_dtype(this.type_name)
-    if this.type_name == "bool" or any(array.dtype.newbyteorder("<") != dtype for array in arrays):
-        return None
-    endian = "big" if arrays[0].dtype.byteorder == ">" else "little"
-    keys = [array.astype(dtype).view(make_data.bits_dtype(this.type_name)) for array in arrays]
-    return find_problem(dataclasses.replace(this, arrays=keys, endian=endian), got)
+    orders = {array.dtype.byteorder for array in arrays}
+    is_alike = this.type_name != "bool" and all(array.dtype.newbyteorder("<") == dtype for array in arrays) and len(orders) == 1
+    if not is_alike or problem:
+        return problem
+    endian = "big" if ">" in orders else "little"
+    keys = [array.ravel().astype(dtype).view(make_data.bits_dtype(this.type_name)) for array in arrays]
+    changed = dataclasses.replace(this, arrays=keys, endian=endian)
+    if is_sorted:  # an output of more dimensions keeps them, which npy.sh tests
+        return find_problem(changed, got) if all(array.ndim == 1 for array in arrays) else None
+    is_line = all(array.size == 0 or array.size == max(array.shape, default=1) for array in arrays)
+    has_words = any(word.startswith(("--type", "--endian")) for word in this.words)  # which a header may contradict
+    if is_line and not has_words and b"numpy.load" not in got.said and expected_bytes(changed) is not None:
+        return "refused, though NumPy reads it: %r" % got.said
+    return None
 
 
 def find_problem(this, got):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # run_targets.sh DIR [TARGET...]: runs the fuzz targets built in DIR, all of them or the named ones
-# (such as fuzz_npy), all at the same time. DIR may have been copied to another machine.
+# (such as fuzz_zstd), all at the same time. DIR may have been copied to another machine.
 #
 #   FUZZ_SECONDS=N    ends after N seconds (default 0: each target runs until it finds a difference)
 #   FUZZ_FLAGS=...    more flags of libFuzzer, such as -fork=4: four processes per target

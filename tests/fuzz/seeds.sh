@@ -37,25 +37,6 @@ fuzz_numbers() {
     seed '\x0012345678901234567890.5\xee12345678901234567890.50' && seed '\x000\xf8\xf8.0001\xee0001e-4'
 }
 
-fuzz_npy() {
-    local dtype header
-    for dtype in '<f8' '>i4' '|u1' '=f4' '<u2' '<f2' '|b1' '<M8[ns]' '<c8' i8; do
-        seed "\x00{'descr': '$dtype', 'fortran_order': False, 'shape': (1,), }\n\x00abcdefgh"
-        seed "\x02{\"shape\":(2L,),\"fortran_order\":True,\"descr\":\"$dtype\"}\x00abcdefgh"
-    done
-    for header in "'shape': (0,)" "'shape': (0,3)" "'shape': ()" "'shape': (2,2)" "'shape': (18446744073709551615,)" \
-        "'shape': [1]" "'shape': (1,1)" "u'shape': (1, 1,1)" "'shape': (1)" "'shape': (01,)" "'shape': (1.0,)" "'shape': (,)" \
-        "'shape': (1,,)" "'shape': (L,)" "'shape': (1,), 'shape': (1,)" "'shape': (1,), 'x': 1" "'shape': (1,),," \
-        "'shape': (1,)}{"; do
-        seed "\x01{'descr': '<f8', 'fortran_order': False, $header}\x00abcdefgh"
-    done
-    for header in "descr: '<f8'" "'descr': b'<f8'" "'descr': u <f8'" "'descr': '<f8\""; do
-        seed "\x01{$header, 'fortran_order': False, 'shape': (1,)}\x00abcdefgh"
-    done
-    seed '\x01   \n\x00abcdefgh'
-    seed "\x93NUMPY\x01\x00\x3a\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }ab"
-}
-
 # Frames as the target makes them. A byte selects: below P a frame, from P on a skippable frame, from
 # a on a broken byte, z to drop the last byte, above z to append all further bytes as they are.
 fuzz_zstd() {
