@@ -25,9 +25,9 @@ texts_of 'signs, zeros, and no numbers' 9 10 -10 -9 -2 -1 1 0 -0 0.0 -0.00 -.0 +
     +5 4 6 --5 --1 +-1 '- 5' ' -5' '\t-6' +.e1 '-\t' '  '
 texts_of 'points and fractions' .5 0.4 .45 -.5 0.5 -0.001 .001 5. 5.1 5.5 4.9 5 1.5 1.5.9 1.5.1 1.5.5 1.6 1.4.9 1.2.3 \
     1.2 1.50 1.49 1.500001 1.50001 1.0000 0.10 0.9 0.1 .1 0.09 -0.10 -0.9 -0.09 1.09 1.1 -1.1 -1.09 007.500 7.5
-texts_of 'leading zeros' 010 9 0009 08 -010 -9 -0009 -08 1 01 1.0 1. 1e0 10e-1 0x1 +1 ' 1' "${zeros_40}9" 10 \
-    "0${zeros_40}8" 00000000000000000000000000000009.5
-texts_of 'what begins and what ends a number' '1 2' '1 1' 12 2 14 1,000 1,5 1,9 1x 2x 1z 1y 10a 1b 1a 1 '1\x00' \
+texts_of 'leading zeros, and blanks' 010 9 0009 08 -010 -9 -0009 -08 1 01 1.0 1. 1e0 10e-1 0x1 +1 ' 1' '  1' '\t1' \
+    "${zeros_40}9" 10 "0${zeros_40}8" 00000000000000000000000000000009.5
+texts_of 'what begins and what ends a number' '1 2' '1 1' 12 2 14 1,000 1,5 1,9 1x 2x 1z 1y 10a 1b 1a 1 1aa '1\x00' \
     '1\x005' '1\x00K' '1\x00e5' '1\xff' 1: 1/ / : '\x005' '\xff5' '\xa05' '\xd9\xa1' '\v3' '\f4' '\r5' ' 3' '\t2' \
     '\v1' '\r0' -1 0 1f 1L 2u '1\r'
 texts_of 'infinities' inf -inf Inf INFINITY -Inf infinity infinite infinit in na null 1 -1 1e9999 -1e5000 1e5000 \
