@@ -7,6 +7,12 @@
 need_numpy
 "$numpy" "$tests_dir/cli/raw_content.py" .
 
+# sorts NAME WORDS...: `gpusort WORDS` succeeds, for each of the WORDS.
+sorts() {
+    local words
+    for words in "${@:2}"; do ok "$1: $words" gpusort $words -o got; done
+}
+
 # ---- doubles, and others -------------------------------------------------------------------------
 
 # refused_of FILE...: prints the error messages of the files that are refused. In such loops each job has outputs of its
@@ -90,9 +96,7 @@ refuses 'lines of text under --format=raw are no f32' 'lines: no type is given, 
 refuses 'text under --format=raw is no f32' 'this looks like text: write each item' -- \
     --format=raw --endian=big others/text.21.5000.bin
 cp data.bin data.f64
-for words in '--type=f64 data.bin' data.f64; do
-    ok "a type that is said is believed: $words" gpusort $words -o got
-done
+sorts 'a type that is said is believed' '--type=f64 data.bin' data.f64
 refuses 'integers after the first MiB' 'hardly f64' -- late.bin
 refuses 'little-endian integers with --endian=big' \
     "hardly f64: use --type=i64 or u64 with --endian=little, or --type='>f8' if they are$" -- \
@@ -141,9 +145,7 @@ for file in few.i8 signed.i8 large.u8 time.i8 constant.u8 constant.i8; do
     refuses "64-bit integers named $file" "$said" -- "$file"
     refuses "64-bit integers with --type=$name, as $file" "$said" -- --format=raw --type="$name" nameless
     refuses "the same on a pipe, $file" "$said" -- --format=raw --type="$name" < <(cat "$file")
-    for word in int8 uint8 '|i1' '|u1'; do
-        ok "--type=$word is taken for $file" gpusort --format=raw --type="$word" "$file" -o got
-    done
+    sorts 'bytes that are said to be bytes' "--format=raw --type="{int8,uint8,\|i1,\|u1}" $file"
 done
 "$numpy" -c 'import numpy as np; random = np.random.default_rng(3)
 open("random.i64", "wb").write(random.bytes(8000))
@@ -156,7 +158,7 @@ refuses "--type=i8 for a file named as i64, whose bits look like no type" \
 ok '--type=int8 is taken for it' gpusort --type=int8 random.i64 -o got
 refuses '--type=i8 for hashes of 63 bits' 'use --type=i64, or --type=int8 for bytes$' -- --type=i8 hashes.bin
 refuses 'and for big-endian ones' 'use --type=i64 with --endian=big, or --type=int8 for bytes$' -- --type=i8 swapped.bin
-for bytes in mask pixels; do ok "--type=u8 for $bytes" gpusort --type=u8 $bytes.bin -o got; done
+sorts 'bytes' '--type=u8 mask.bin' '--type=u8 pixels.bin'
 # What is surely NumPy's is refused, and the hint sorts it. Pairs of 4 bytes are not known in the other byte order, nor
 # are times whose type may be u8.
 for file in *.ints; do
@@ -288,9 +290,7 @@ for file in few.f32:4 count8.f64:8 count4.f32:4 rows.bin:8 rows8.f64:16 bytes8.f
     ok_same_bytes "what the message says is done: $file" <(tail -c +$((bytes + 1)) $file) $file.rest
     ok "$file when told that it is raw" gpusort --format=raw --endian=$order $file -o got
 done
-for file in other.f64 down.i64 zero.f64 shorter.f32 eight.f32; do
-    ok "no count is found: $file" gpusort $file -o got
-done
+sorts 'no count is found' other.f64 down.i64 zero.f64 shorter.f32 eight.f32
 # The upper half of 2.0, and 2.0 as f32, are 2^30.
 printf '\0\0\0\0\0\0\0@\315\314\314\314\314\314\0@' >grid.f64
 printf '\0\0\0@ff\6@' >grid.f32
@@ -385,10 +385,8 @@ done
 ok 'text of fixed width when its type is given' gpusort --type=u64 keys.bin -o got
 printf 'hello world' >eleven.u8
 printf 'word' >word.u32
-for file in near.f64 near.f32 wide.f64 least.f64 greatest.f64 sparse.f64 grey.u16 thirds.f64 tenths.f64 tenths.f32 \
-    network.u32 'network.i32 --endian=big' eleven.u8 word.u32; do
-    ok "numbers of which some or all bytes are printable are sorted: $file" gpusort $file -o got
-done
+sorts 'numbers of which some or all bytes are printable' near.f64 near.f32 wide.f64 least.f64 greatest.f64 sparse.f64 \
+    grey.u16 thirds.f64 tenths.f64 tenths.f32 network.u32 'network.i32 --endian=big' eleven.u8 word.u32
 for file in pad.f64 short.bin ply.f32 sphere.i16 log.u32; do
     refuses "text before the numbers: $file" \
         "^gpusort: $file: it begins with text, as a header is: remove .*use --format=raw$" -- $file
@@ -396,10 +394,8 @@ done
 refuses 'text before the numbers, on a pipe' 'standard input: it begins with text' -- \
     --type=f64 < <(cat pad.f64)
 ok 'text before the numbers when told that it is raw' gpusort --format=raw pad.f64 -o got
-for file in bytes.u8 image.u16 times.i32 "words --type=>u8" "ramp.u16 --endian=big" "clock.u32 --endian=big" rgb.u16 \
-    names.u64 wall.u16 day.u32; do
-    ok "numbers that begin like text are sorted: $file" gpusort $file -o got
-done
+sorts 'numbers that begin like text' bytes.u8 image.u16 times.i32 'words --type=>u8' 'ramp.u16 --endian=big' \
+    'clock.u32 --endian=big' rgb.u16 names.u64 wall.u16 day.u32
 
 # ---- the byte order ------------------------------------------------------------------------------
 
@@ -421,13 +417,9 @@ for file in big.*.f64 big.*.f32; do
     refuses "$file with --type, on a pipe" "^gpusort: standard input: $said" -- \
         --format=raw --type="$type" < <(cat "$file")
     ok_writes "$file: what the message says is done" "$file.up" -- --endian=big "$file"
-    for words in --endian=little --type="<f$((${type#f} / 8))"; do
-        ok "$file: $words is believed" gpusort "$words" "$file" -o got
-    done
+    sorts 'a byte order that is said is believed' "--endian=little $file" "--type=<f$((${type#f} / 8)) $file"
 done
-for file in little.*; do
-    ok "$file is sorted" gpusort "$file" -o got
-done
+sorts 'little-endian numbers' little.*
 for file in little.{whole,decimal}.{f64,f32}; do
     type=${file##*.}
     other=$((${type#f} / 8))
@@ -500,10 +492,8 @@ said='these are blocks of numbers, each with its length or count of 8 bytes: .*,
 refuses 'big-endian blocks' "^gpusort: big.f64: $said" -- --endian=big big.f64
 refuses 'blocks on a pipe' "^gpusort: standard input: $said" -- --type=f64 < <(cat lengths.bin)
 ok 'blocks when told that they are raw' gpusort --format=raw --type=f64 lengths.bin -o got
-for file in almost.f64 eights.i32 few.i32 fours.i32 twos.f32 flags.i64 whole.f64 steps.f64 eights.i64 least.f64 half.f32; do
-    ok "no records are refused as such: $file" gpusort $file -o got
-done
-ok "nor with --format=raw" gpusort --format=raw --type=f64 one.f64 -o got
+sorts 'no records are found' almost.f64 eights.i32 few.i32 fours.i32 twos.f32 flags.i64 whole.f64 steps.f64 eights.i64 \
+    least.f64 half.f32 '--format=raw --type=f64 one.f64'
 
 cat >names.py <<'END'
 import functools, subprocess, sys, numpy
@@ -707,9 +697,7 @@ times = 1690 * 10**15 + np.sort(random.integers(0, 31 * 10**15, 1000))
 np.stack([times, random.normal(size=1000).view("i8")], 1).tofile("times.bin")
 np.arange(9, -1, -1).tofile("down.bin")
 np.r_[0xfeff, random.integers(1, 99, 1000)].astype("u2").tofile("marked.u16") # a byte order mark'
-for words in columns.bin filled.f32 one.f16 '--type=int fixed' marked.u16; do
-    ok "data of the type that is named: $words" gpusort $words -o got
-done
+sorts 'data of the type that is named' columns.bin filled.f32 one.f16 '--type=int fixed' marked.u16
 refuses 'times of a year and doubles in turns' 'which repeat every 16 bytes' -- times.bin
 refuses 'integers of which the first is their count' 'no type is given, and these are hardly f64' -- down.bin
 printf 'GRIB b\nA\n' >grib.db
