@@ -223,48 +223,36 @@ def read_file(name):
 # ---- a mismatch ----------------------------------------------------------------------------------
 
 
+def without_some(parts):
+    """The parts without half of them, without a quarter, and so on, down to one."""
+    size = len(parts) // 2 or 1
+    while size and parts:
+        yield from (parts[:at] + parts[at + size :] for at in range(0, len(parts), size))
+        size //= 2
+
+
+def smaller_cases(case):
+    """Cases with less of it, those with the least first."""
+    for name in "inputs", "units":
+        for parts in without_some(getattr(case, name)):
+            yield dataclasses.replace(case, **{name: parts})
+    for change in ({"packing": 0}, {"repeated": None}, {"argsort": b""}, {"output": ""}, {"delivery": "files"},
+                   {"header": 0}, {"top": 0}, {"device_words": []}, {"is_presorted": False, "action": ""}):  # fmt: skip
+        yield dataclasses.replace(case, **change)
+    for parts_of in (lambda text: lines_of(text, case.terminator)), (lambda text: [text[k : k + 1] for k in range(len(text))]):
+        for i, text in enumerate(case.inputs):
+            for parts in without_some(parts_of(text)):
+                yield dataclasses.replace(case, inputs=case.inputs[:i] + [b"".join(parts)] + case.inputs[i + 1 :])
+
+
 def shrink(runner, case):
     """The case with less that still shows a mismatch: parts are left out for as long as that goes."""
     end = time.monotonic() + SHRINK_TIME_S
-
-    def still(**changes):
-        """Takes the changes if the mismatch is still there."""
-        nonlocal case
-        changed = dataclasses.replace(case, **changes)
-        if not changed.in_domain() or runner.compare(changed) is None:
-            return False
-        case = changed
-        return True
-
-    def without_parts(parts, build):
-        """Leaves out parts, many at a time and then fewer; build(parts) gives the changes."""
-        size = len(parts)
-        while size >= 1:
-            at = 0
-            while at < len(parts) and time.monotonic() < end:
-                fewer = parts[:at] + parts[at + size :]
-                if still(**build(fewer)):
-                    parts = fewer
-                else:
-                    at += size
-            size //= 2
-
-    def shrink_inputs(parts_of):
-        for i, text in enumerate(case.inputs):
-            without_parts(parts_of(text), lambda parts, i=i: {
-                "inputs": case.inputs[:i] + [b"".join(parts)] + case.inputs[i + 1 :]})  # fmt: skip
-
-    before = None
-    while before != case:
-        before = case
-        without_parts(case.inputs, lambda parts: {"inputs": parts})
-        shrink_inputs(lambda text: lines_of(text, case.terminator))
-        without_parts(case.units, lambda parts: {"units": parts})
-        for change in ({"packing": 0}, {"repeated": None}, {"argsort": b""}, {"output": ""},
-                       {"delivery": "files"}, {"header": 0}, {"top": 0}, {"device_words": []},
-                       {"is_presorted": False, "action": ""}):  # fmt: skip
-            still(**change)
-        shrink_inputs(lambda text: [text[k : k + 1] for k in range(len(text))])
+    fewer = case
+    while fewer is not None:
+        case = fewer
+        fewer = next((other for other in smaller_cases(case) if time.monotonic() < end and other != case and
+                      other.in_domain() and runner.compare(other) is not None), None)  # fmt: skip
     return case
 
 
