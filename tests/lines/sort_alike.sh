@@ -105,7 +105,7 @@ while IFS='|' read -r files list; do
         done < <(tr ',' '\n' <<<"${list//, /,}")
     done
 done <<'END'
-long|-n, -nr, -h, -hu, -nu, -ns
+long|-n, -nr, -h, -hu, -hs, -nu, -ns
 long_fields|-k2n, -k2, -k2h -u, -k2r, -k2nr -s
 alike|-n, -nr, -hu, -ns, -k1, -k1r -s, -g
 alike_fields|-k1 -k2n, -k2n -k1r, -k3h -u, -k2n -k1.100 -s, -t: -k2n -k1
