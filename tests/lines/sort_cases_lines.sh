@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The text orders of lines, one rule at a time: equal lines, the last resort, the end of a line,
-# several inputs, --header. check_sorted.sh has -c and -C, and merge.sh has -m.
+# The text orders of lines, one rule at a time: equal lines, the last resort, the end of a line, several inputs,
+# --header. check_sorted.sh has -c and -C, merge.sh -m, and sort_options.sh lists of names.
 . "$(dirname "$0")/lib_sort_cases.sh"
 
 # ---- -s, -u --------------------------------------------------------------------------------------
@@ -75,28 +75,12 @@ gives 'a file whose name looks like an option' '4\n5\n' -n -- -1
 gives 'a file without a newline before an empty one' '2\n10\n' -n b c
 ok_output 'standard input among files' <(sort -n a b) -- gpusort -n a - <b
 
-given names 'a\x00b\x00'
-gives '--files0-from' '1\n2\n3\n10\n' -n --files0-from=names
-given names 'd\x00c\x00a'
-gives '--files0-from: the last NUL may be missing' '1.0\n1\n02\n3\n' -n -s --files0-from=names
-given 'with
-newline' '8\n7\n'
-given names 'with\nnewline\x00a\x00'
-gives '--files0-from: names with newlines' '1\n3\n7\n8\n' -n --files0-from=names
-
 # ---- --header ------------------------------------------------------------------------------------
 
-sorts_so '--header: two lines stay' 'z\ny\n10\n9\n' 'z\ny\n9\n10\n' --header=2 -n
-sorts_so '--header=0 is none' 'z\n1\n-1\n' '-1\nz\n1\n' --header=0 -n
 sorts_so '--header: fewer lines than that' 'z\ny' 'z\ny\n' --header=5 -n
 sorts_so '--header: no lines' '' '' --header=1 -n
 sorts_so '--header: with keys' 'name,size\nb,1\na,2\nc,0\n' 'name,size\nc,0\nb,1\na,2\n' --header=1 -t, -k2n
-sorts_so '--header: with -r' 'h\n1\n2\n' 'h\n2\n1\n' --header=1 -n -r
 sorts_so '--header: with -u, the header is no line of the data' '1\n1\n01\n2\n' '1\n1\n2\n' --header=1 -n -u
 sorts_so '--header: with -z' 'h\x002\x001\x00' 'h\x001\x002\x00' --header=1 -z -n
-sorts_so '--header: a last line without a newline' 'h\n2\n1' 'h\n1\n2\n' --header=1 -n
-given t1 'h\n3\n1\n'
-given t2 'h\n2\n0'
-by_sort=no gives '--header: each file has the same, and it is kept once' 'h\n0\n1\n2\n3\n' --header=1 -n t1 t2
 
 done_testing
