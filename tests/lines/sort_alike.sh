@@ -51,11 +51,12 @@ def spelled():
         rng.choice([b"", b"", b".0", b" ", b"x", b"\xff", b"\x01", b"\t.", b"\0", b"\0\0"])
 
 
-MIDDLES = [((1 << 53) + 2 * rng.getrandbits(52) + 1, rng.randrange(-900, 900)) for _ in range(many // 100)]
+MIDDLES = [((1 << bits) + 2 * rng.getrandbits(bits - 1) + 1, rng.randrange(-most, most))
+           for bits, most in ((53, 900), (53, 40), (64, 900), (64, 40)) * (many // 400)]
 
 
 def middle():
-    """The first digits of a number halfway between two doubles, or a few more or less."""
+    """The first digits of a number halfway between two doubles or long doubles, or a few more or less."""
     significand, exponent = rng.choice(MIDDLES)
     if rng.randrange(5) == 0:
         return b"0x%xp%d" % ((significand << 10) + rng.randrange(-3, 4), exponent - 10)
