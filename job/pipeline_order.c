@@ -138,9 +138,11 @@ static void check_chunk(struct key_check *check, const struct layout *layout,
     observe_numbers(check, chunk, threads);
 }
 
-/* Most bytes of one read, which stay in a cache: 0.8 GB take 0.4 s, and 0.8 s in reads of 32 MiB
- * (two cores of a Xeon, 2026-11). */
-#define CHECK_BYTES ((size_t)8 << 20)
+/* Bytes that each thread reads, of a read by 8 threads or more. Few bytes stay in a cache: 0.8 GB
+ * take 0.4 s, and 0.8 s in reads of 32 MiB (two cores of a Xeon, 2026-11). As many threads check as
+ * read: OpenMP starts threads anew whenever their number changes. */
+#define THREAD_BYTES ((size_t)1 << 20)
+#define THREADS_MIN 8u
 
 /* Reads the numbers up to the first one that sorts before its predecessor. */
 static bool check_numbers(struct job_state *state, struct error *error)
@@ -148,7 +150,10 @@ static bool check_numbers(struct job_state *state, struct error *error)
     const struct job *const job = state->job;
     struct reader *const reader = &job->readers[0];
     const unsigned width = reader->layout.type->bytes;
-    const size_t bytes = job->keys_bytes < CHECK_BYTES ? job->keys_bytes : CHECK_BYTES;
+    const size_t most = job->keys_bytes > THREAD_BYTES ? job->keys_bytes / THREAD_BYTES : 1;
+    const unsigned threads = job->sort.threads < most ? job->sort.threads : (unsigned)most;
+    const size_t wanted = (threads > THREADS_MIN ? threads : THREADS_MIN) * THREAD_BYTES;
+    const size_t bytes = wanted < job->keys_bytes ? wanted : job->keys_bytes;
     struct chunk chunk = {.items = malloc(bytes), .capacity = bytes / width};
     struct key_check check;
     bool ok = chunk.items || error_set(error, "out of memory: no room to check numbers");
@@ -159,7 +164,7 @@ static bool check_numbers(struct job_state *state, struct error *error)
              job_check_nan(job, reader, &chunk, error);
         if (!ok || chunk.count == 0)
             break;
-        check_chunk(&check, &reader->layout, &chunk, job->sort.threads);
+        check_chunk(&check, &reader->layout, &chunk, threads);
     }
     state->count = check.disorder > 0 ? check.disorder - 1 : check.sum.count;
     state->report->item_bytes = check.sum.count * width;
