@@ -8,7 +8,7 @@
  *   lines:   source -> [codec] -> the whole text in memory; one struct key_index per line goes
  *              through the engine; tie groups are refined; the lines, or their numbers, are
  *              gathered -> [codec] -> sink; or the engine takes the text and returns it sorted
- *   check:   source -> [codec] -> blocks of lines, compared where they are
+ *   check:   source -> [codec] -> blocks of lines or numbers, compared where they are
  *   merge:   blocks of lines of all inputs at once -> [codec] -> sink
  */
 #ifndef JOB_PIPELINE_H
