@@ -169,9 +169,10 @@ static void report_doubts(const struct options *options, const struct plan *plan
     if (key)
         fprintf(stderr,
                 "gpusort: %s:%zu: a number in quotes counts as no number (if all lines have a "
-                "quote there, a key that begins with -k %zu.%zub leaves it out)\n",
+                "quote there, a key that begins with -k %zu.%zu%s leaves it out)\n",
                 source_name(job->readers[0].source), job->header_lines + 1, key->begin.field + 1,
-                key->begin.character + 2);
+                key->begin.character + 2,
+                key->begin.character == 0 || key->begin.skip_blanks ? "b" : "");
 }
 
 /* Runs the plan once, and ends its progress. Fills *outcome, also after a failure. *is_undone: it
@@ -220,7 +221,7 @@ static bool run_planned_job(struct options *options, struct plan *plan, struct p
     while (!run_once(options, plan, progress, outcome, &is_undone, error)) {
         if (!is_undone || !plan_again(options, plan, error))
             return false;
-        progress_start(progress, options, plan);
+        progress_start(progress, options);
         if (options->verbose) {
             fputs("gpusort: ", stderr);
             quote_print(stderr, error->message);
@@ -252,7 +253,7 @@ static bool make_plan(struct options *options, struct group *group, struct trace
               trace_file_check(options, trace, error);
     plan->job.group = group;
     if (ok) {
-        progress_start(progress, options, plan);
+        progress_start(progress, options);
         ok = plan_make(options, plan, error);
     }
     return group_agree(group, ok, error);

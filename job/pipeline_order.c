@@ -124,18 +124,20 @@ static void observe_numbers(struct key_check *check, const struct chunk *chunk, 
 }
 
 /* Checks the chunk, as values if it is not in the order of the sort, in which -0 is before 0, and
- * NaNs have an order. */
-static void check_chunk(struct key_check *check, const struct layout *layout,
-                        const struct chunk *chunk, unsigned threads)
+ * NaNs have an order. `copy` has room for it. */
+static void check_chunk(struct key_check *check, const struct layout *layout, struct chunk chunk,
+                        void *copy, unsigned threads)
 {
     struct key_check before = *check;
-    observe_numbers(check, chunk, threads);
+    observe_numbers(check, &chunk, threads);
     if (check->disorder == 0 || layout->type->kind != KEY_FLOAT)
         return;
+    memcpy(copy, chunk.items, chunk.count * check->key_bytes);
+    chunk.items = copy;
     key_order_unify(layout->type, layout->endian, before.last_key, 1, 1);
-    key_order_unify(layout->type, layout->endian, chunk->items, chunk->count, threads);
+    key_order_unify(layout->type, layout->endian, copy, chunk.count, threads);
     *check = before;
-    observe_numbers(check, chunk, threads);
+    observe_numbers(check, &chunk, threads);
 }
 
 /* Bytes that each thread reads, of a read by 8 threads or more. Few bytes stay in a cache: 0.8 GB
@@ -154,7 +156,7 @@ static bool check_numbers(struct job_state *state, struct error *error)
     const unsigned threads = job->sort.threads < most ? job->sort.threads : (unsigned)most;
     const size_t wanted = (threads > THREADS_MIN ? threads : THREADS_MIN) * THREAD_BYTES;
     const size_t bytes = wanted < job->keys_bytes ? wanted : job->keys_bytes;
-    struct chunk chunk = {.items = malloc(bytes), .capacity = bytes / width};
+    struct chunk chunk = {.items = malloc(2 * bytes), .capacity = bytes / width};
     struct key_check check;
     bool ok = chunk.items || error_set(error, "out of memory: no room to check numbers");
     key_check_start_ordered(&check, width, job->sort.order);
@@ -164,13 +166,14 @@ static bool check_numbers(struct job_state *state, struct error *error)
              job_check_nan(job, reader, &chunk, error);
         if (!ok || chunk.count == 0)
             break;
-        check_chunk(&check, &reader->layout, &chunk, threads);
+        check_chunk(&check, &reader->layout, chunk, (char *)chunk.items + bytes, threads);
     }
     state->count = check.disorder > 0 ? check.disorder - 1 : check.sum.count;
     state->report->item_bytes = check.sum.count * width;
     if (ok && check.disorder > 0)
         ok = report_number(state, check.disorder,
-                           check.chunk + (state->count - check.chunk_begin) * width, error);
+                           (const char *)chunk.items + (state->count - check.chunk_begin) * width,
+                           error);
     free(chunk.items);
     return ok;
 }

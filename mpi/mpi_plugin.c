@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Bytes, or values, of one call: counts are of type int. */
 #define CALL_MAX ((size_t)1 << 28)
@@ -165,13 +166,23 @@ static const struct group_functions functions = {
     .finish = finish,
 };
 
+/* Returns true if the user has chosen layers of Open MPI, by mpirun's --mca or in a file. */
+static bool are_layers_chosen(void)
+{
+    char path[PATH_MAX];
+    const char *const home = getenv("HOME");
+    snprintf(path, sizeof path, "%s/.openmpi/mca-params.conf", home ? home : "");
+    return getenv("OMPI_MCA_pml") || getenv("OMPI_MCA_mtl") || getenv("OMPI_MCA_btl") ||
+           access(path, F_OK) == 0;
+}
+
 /* Ranks of one host need no network. Open MPI looks for one, which takes 0.2 s, unless the layer of
- * its messages is named. The user's choice is kept. */
+ * its messages is named. This comes before the choice of the system's administrator. */
 static void name_transport(void)
 {
     const char *const ranks = getenv("OMPI_COMM_WORLD_SIZE");
     const char *const host_ranks = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    if (ranks && host_ranks && strcmp(ranks, host_ranks) == 0)
+    if (ranks && host_ranks && strcmp(ranks, host_ranks) == 0 && !are_layers_chosen())
         (void)setenv("OMPI_MCA_pml", "ob1", 0);
 }
 

@@ -37,7 +37,7 @@ struct plan {
     unsigned device_total; /* number of GPUs, for --explain with gpu:all; 0: not known */
     bool has_estimate;
     struct auto_estimate estimate; /* of the sort on either device */
-    uint64_t file_bytes;           /* unread, of all input files, as stored; or SIZE_UNKNOWN */
+    uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.c */
     size_t spool_count;            /* one for each input, also for those that were left out */

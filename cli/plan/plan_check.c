@@ -53,11 +53,8 @@ static bool check_inputs(const struct options *options, struct plan *plan, struc
         are_emptied = are_emptied && descriptor_same_file(&status, &output);
         is_awaited |= !S_ISREG(status.st_mode);
         is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */
-        const bool is_begun = strcmp(options->inputs[i], "-") == 0 && plan->input_position > 0;
-        const off_t before = is_begun ? plan->input_position : 0;
-        const off_t left = status.st_size > before ? status.st_size - before : 0;
         if (!is_sized ||
-            __builtin_add_overflow(plan->file_bytes, (uint64_t)left, &plan->file_bytes))
+            __builtin_add_overflow(plan->file_bytes, (uint64_t)status.st_size, &plan->file_bytes))
             plan->file_bytes = SIZE_UNKNOWN;
     }
     if (are_emptied)

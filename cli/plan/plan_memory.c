@@ -176,8 +176,8 @@ static uint64_t parts_beside_sort(const struct job *job)
 
 /* Returns the bytes of an output in memory that is written while the memory of the sort is still
  * used: that of lines, whose text stays there, and that of numbers in parts. If its size is not
- * known, that is taken to be the size of the input, unless it is compressed. May be SIZE_UNKNOWN.
- * 0: none. */
+ * known, that is taken to be the size of the input, which may be SIZE_UNKNOWN, or half of the
+ * memory if it is compressed and that is less. 0: none. */
 static uint64_t output_beside_sort(const struct job *job)
 {
     const bool is_written_later =
@@ -187,7 +187,9 @@ static uint64_t output_beside_sort(const struct job *job)
         job->action == JOB_CHECK)
         return 0;
     const uint64_t bytes = job_output_bytes(job);
-    return bytes > 0 ? bytes : job->output.codec->encode ? SIZE_UNKNOWN : job->input_bytes;
+    return bytes > 0                   ? bytes
+           : job->output.codec->encode ? smaller(job->input_bytes, memory_of_system_at_start() / 2)
+                                       : job->input_bytes;
 }
 
 /* An input of up to SMALL_INPUT_BYTES takes less than SMALL_INPUT_MEMORY, even if each of its bytes

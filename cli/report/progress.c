@@ -346,6 +346,11 @@ static void make_way(void *context)
     pthread_mutex_unlock(&progress->lock);
 }
 
+static bool is_standard_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 /* Returns true if an input is a terminal or another character device, on which a user may be
  * typing. */
 static bool is_typed(const struct options *options)
@@ -353,8 +358,8 @@ static bool is_typed(const struct options *options)
     struct stat status;
     for (size_t i = 0; i < options->input_count; i++) {
         const char *const path = options->inputs[i];
-        if (strcmp(path, "-") == 0 ? isatty(STDIN_FILENO) == 1
-                                   : stat(path, &status) == 0 && S_ISCHR(status.st_mode))
+        if (is_standard_input(path) ? isatty(STDIN_FILENO) == 1
+                                    : stat(path, &status) == 0 && S_ISCHR(status.st_mode))
             return true;
     }
     return false;
@@ -368,14 +373,38 @@ bool progress_is_wanted(const struct options *options)
            (options->stats != STATS_JSON && isatty(STDERR_FILENO) == 1 && !is_typed(options));
 }
 
-void progress_start(struct progress *progress, const struct options *options,
-                    const struct plan *plan)
+/* Returns the unread bytes of an input if it is a regular file; else, or if it does not exist,
+ * SIZE_UNKNOWN. */
+static uint64_t file_bytes(const char *path)
+{
+    struct stat status;
+    const bool is_standard = is_standard_input(path);
+    if ((is_standard ? fstat(STDIN_FILENO, &status) : stat(path, &status)) != 0 ||
+        !S_ISREG(status.st_mode))
+        return SIZE_UNKNOWN;
+    const off_t begin = is_standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    return begin > 0 && begin <= status.st_size ? (uint64_t)(status.st_size - begin)
+                                                : (uint64_t)status.st_size;
+}
+
+static uint64_t count_file_bytes(const struct options *options)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < options->input_count; i++) {
+        const uint64_t more = file_bytes(options->inputs[i]);
+        if (more == SIZE_UNKNOWN || __builtin_add_overflow(bytes, more, &bytes))
+            return SIZE_UNKNOWN;
+    }
+    return bytes;
+}
+
+void progress_start(struct progress *progress, const struct options *options)
 {
     *progress = (struct progress){.on_terminal = isatty(STDERR_FILENO) == 1,
                                   .outlook = {.sort_seconds = -1}};
     if (!progress_is_wanted(options))
         return;
-    progress->outlook.read_bytes = plan->file_bytes;
+    progress->outlook.read_bytes = count_file_bytes(options);
     if (progress->outlook.read_bytes < READ_BYTES_MIN)
         return;
     pthread_condattr_t attributes;

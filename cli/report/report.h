@@ -13,8 +13,8 @@
 /* Prints the error to standard error, on one line whatever a file's name contains. */
 void report_error(const struct error *error);
 
-/* -c: prints the line out of order to standard error, as sort(1) does, with '?' for each character
- * that is not shown. file: as the user gave it. Changes disorder->text. */
+/* -c: prints the line or number out of order to standard error, as sort(1) does, with '?' for each
+ * character that is not shown. file: as the user gave it. Changes disorder->text. */
 void report_disorder(const char *file, const struct job *job, struct disorder *disorder);
 
 /* --list: types, formats, codecs, devices and their paths. */
@@ -88,9 +88,8 @@ struct progress {
 bool progress_is_wanted(const struct options *options);
 
 /* Starts to show progress, if the options request it and the job may take long. If the thread
- * cannot be started, nothing is shown. The caller ends this with progress_stop(). plan: begun. */
-void progress_start(struct progress *progress, const struct options *options,
-                    const struct plan *plan);
+ * cannot be started, nothing is shown. The caller ends this with progress_stop(). */
+void progress_start(struct progress *progress, const struct options *options);
 
 /* Passes the finished plan to the estimates. Erases the line and shows nothing until
  * progress_go_on(), so that the caller can print meanwhile. */

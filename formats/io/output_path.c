@@ -93,14 +93,20 @@ static bool is_unknown(uid_t owner)
     unsigned first = 0, other = 0, count = 0, unknown = 0;
     FILE *const number = fopen("/proc/sys/kernel/overflowuid", "re");
     FILE *const map = fopen("/proc/self/uid_map", "re");
-    const bool is_known = !number || !map || fscanf(number, "%u", &unknown) != 1 ||
-                          owner != unknown ||
-                          fscanf(map, "%u %u %u", &first, &other, &count) != 3 || count == UINT_MAX;
+    const bool has_number = number && fscanf(number, "%u", &unknown) == 1;
+    const bool maps_all =
+        map && fscanf(map, "%u %u %u", &first, &other, &count) == 3 && count == UINT_MAX;
+    const bool has_map = map;
     if (number)
         fclose(number);
     if (map)
         fclose(map);
-    return !is_known;
+    return has_number && owner == unknown && has_map && !maps_all;
+}
+
+static bool is_same_owner(uid_t a, uid_t b)
+{
+    return a == b && !is_unknown(a);
 }
 
 /* Returns true if the file may be a trap of another user in a sticky directory, such as /tmp. The
@@ -109,9 +115,9 @@ static bool is_unknown(uid_t owner)
 static bool is_strangers(const struct output_path *found)
 {
     const mode_t mode = found->directory_status.st_mode;
-    return (mode & S_ISVTX) && (mode & (S_IWGRP | S_IWOTH)) && found->status.st_uid != geteuid() &&
-           (found->status.st_uid != found->directory_status.st_uid ||
-            is_unknown(found->status.st_uid));
+    const uid_t owner = found->status.st_uid;
+    return (mode & S_ISVTX) && (mode & (S_IWGRP | S_IWOTH)) && !is_same_owner(owner, geteuid()) &&
+           !is_same_owner(owner, found->directory_status.st_uid);
 }
 
 /* Opens the file that a link in /proc leads to, unless that is a regular file, which has a path.
@@ -220,9 +226,9 @@ static bool check_replaceable(const struct output_path *found, const char *name,
 /* Returns true if rename(2) refuses to replace the file, because its directory is sticky. */
 static bool is_kept_by_sticky_directory(const struct output_path *found)
 {
-    return (found->directory_status.st_mode & S_ISVTX) &&
-           (geteuid() != 0 || is_unknown(found->status.st_uid)) &&
-           found->status.st_uid != geteuid() && found->directory_status.st_uid != geteuid();
+    const uid_t owner = found->status.st_uid, user = geteuid();
+    return (found->directory_status.st_mode & S_ISVTX) && (user != 0 || is_unknown(owner)) &&
+           !is_same_owner(owner, user) && !is_same_owner(found->directory_status.st_uid, user);
 }
 
 static bool refuse_strangers(const char *name, struct error *error)

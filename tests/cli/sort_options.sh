@@ -385,6 +385,11 @@ ok_prints 'a terminal shows that numbers in quotes are none' \
     on_terminal --stderr "$GPUSORT" --header -t, -k1n quoted.csv -o out
 ok_prints 'what it says sorts the table, and keeps its quotes' '"id","name"\n"9","a"\n"10","b"\n' -- \
     gpusort --header -t, -k1.2bn quoted.csv
+printf 'a "10"\nb "9"\n' >quoted
+ok_prints 'after a key that counts its blanks as characters' \
+    "gpusort: quoted:1: $quotes -k 2.3 leaves it out)\r\n" -- \
+    on_terminal --stderr "$GPUSORT" -k2.2n quoted -o out
+ok_prints 'what it says sorts them' 'b "9"\na "10"\n' -- gpusort -k2.3n quoted
 printf 'y "10"\nx "9"\n' >quoted
 ok_prints 'with blanks before them, too' \
     "gpusort: quoted:1: $quotes -k 2.2b leaves it out)\r\n" -- \

@@ -489,6 +489,9 @@ if possible "what another user's is" 'not root' [ $is_root = yes ]; then
         install -m 666 -o 65533 /dev/null sticky/out
         refused_early "a stranger's file in a name space that does not map its owner" \
             "^gpusort: sticky/out: $stranger" sticky/out unshare --map-root-user "$GPUSORT"
+        ln -s ../input sticky/link && chown -h 65533 sticky/link
+        refused_early "a stranger's link in a name space that maps nobody" \
+            "^gpusort: sticky/link: it leads to another user's symbolic link" sticky/link unshare --user "$GPUSORT"
     fi
     fresh_sticky && chown 65534 sticky
     install -m 666 -o 65534 /dev/null sticky/out

@@ -280,6 +280,7 @@ layers() {
     sed -n 's/.*found loaded component //p' loaded | sort -u | paste -s
 }
 ok_says 'ranks of one host load no layer of MPI for networks' '^ob1$' -- layers
+ok_says 'with a transport that the user names, MPI finds its layers' '.ob1|ob1.' -- layers --mca btl self,vader,tcp
 ok_says 'a layer of MPI that the user names is loaded' '^monitoring$' -- layers --mca pml monitoring
 
 ranks 3 --stats=json --trace=trace.json doubles.f64 -o out.f64 2>stats || true

@@ -251,6 +251,8 @@ np.sort(np.frombuffer(np.array([0, 0, 1 << 63, 0xfff8 << 48, 0x7ff8 << 48], "u8"
 np.sort(np.array([0., -0., 0., -0., np.inf, -np.inf])).tofile("zeros.f64")
 for name, first, second in ("zeros", 0, 1 << 63), ("nans", 0x7ff9 << 48, 0x7ff8 << 48):
     np.repeat(np.array([first, second], "u8"), 1 << 20).tofile(f"border-{name}.f64")'
+"$numpy" -c 'import numpy as np; np.array([5, -0.0, 3]).tofile("minus.f64")'
+ok_fails_with 'a number out of order is shown as it is' 1 '^gpusort: minus.f64: number 2: disorder: -0$' -- gpusort -c minus.f64
 for file in image.u8 digits.u32; do
     ok_fails_with "$file is not sorted" 1 '^gpusort: .*: number [0-9]+: disorder: ' -- gpusort -c $file
     gpusort $file -o sorted.${file#*.}
