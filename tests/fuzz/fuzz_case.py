@@ -3,6 +3,7 @@
 
 import collections
 import dataclasses
+import itertools
 import re
 import shutil
 import subprocess
@@ -45,6 +46,7 @@ def known_paths(gpusort):
     """The GPU's paths, each with its sizes of tiles."""
     said = subprocess.run([gpusort, "--list"], capture_output=True, check=False).stdout
     lines = said.partition(b"\n  gpu ")[2].splitlines()[1:]
+    lines = itertools.takewhile(lambda line: line.startswith(b"    "), lines)  # another GPU may follow
     paths = [(line.split()[0], line.partition(b"; tiles of ")[2].split(b", ")) for line in lines]
     return [(path, [tile for tile in tiles if tile.isdigit()]) for path, tiles in paths]
 
