@@ -69,7 +69,7 @@ __attribute__((constructor(101))) static void set_openmp(void)
 
 /* ---- The end of the process ---- */
 
-/* As in sort(1): 1 means only that -c or -C found a line out of order. */
+/* As in sort(1): 1 means only that -c or -C found disorder. */
 enum { EXIT_DISORDER = 1, EXIT_TROUBLE = 2 };
 
 /* While true, every exit is a failure, whatever its status, because it is a library's: OpenMP ends

@@ -6,8 +6,9 @@
  *     ^                |
  *     +---take_back----+
  *
- * The main thread takes one chunk after another, a slot of the pinned ring if a GPU sorted. In
- * place, the threads of a CPU engine may write what they have sorted (write_kept()).
+ * The main thread, or that of an exchange between ranks, takes one chunk after another, a slot of
+ * the pinned ring if a GPU sorted. In place, the threads of a CPU engine may write what they have
+ * sorted (write_kept()).
  */
 #include "job/job_state.h"
 

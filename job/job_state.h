@@ -9,6 +9,7 @@
  *   part_lines.c          reads a part of the lines, sorts it and writes it
  *   external_*.c          all parts -> sorted runs -> merge -> output
  *   pipeline_group*.c     the same, for numbers and lines of a job that ranks share
+ *   pipeline_ranks.c, pipeline_proof.c  steps of all jobs of ranks; the proof, which all call
  *   pipeline.c            the first part, which is all of the input if that fits in memory; commit
  *
  * The words: a *part* is what one engine sorts at once. A part that was sorted is a *run* if others
@@ -61,7 +62,7 @@ struct job_state {
     void *shared_sample; /* of the numbers of all ranks, for the first part; or NULL */
     size_t shared_sample_count;
 
-    struct layout output_layout; /* of numbers or indices; if ranks share the output, of all */
+    struct layout output_layout; /* of the numbers or indices of all ranks */
     struct proof proof;
 };
 
@@ -173,7 +174,8 @@ bool job_check_room(const struct job_state *state, struct error *error);
  * which --top takes the first. Sets state->output_layout. */
 bool job_begin_output(struct job_state *state, size_t count, struct error *error);
 
-/* Writes numbers, or the indices of items, in state->output_layout. opaque: the job_state. */
+/* Writes numbers, or the indices of items, in state->output_layout; also as the `write` of a merge,
+ * in the thread of an exchange. opaque: the job_state. */
 bool job_write_items(void *opaque, const void *items, size_t count, struct error *error);
 
 /* Writes what the engine gives, in all `count` items, of which `given` are written already. */

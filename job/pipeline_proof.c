@@ -159,7 +159,7 @@ bool proof_finish_indices(struct job_state *state, uint64_t count, bool are_all,
  *
  *   binary numbers   are read as numbers: count and sum of hashes as written, and in order
  *   text, indices    count and checksum of the bytes as given to the sink
- *   sorted lines     are also checked for order, as by -c
+ *   sorted lines     are also checked for order, as by -c; not those of -m
  *
  * Of a file that ranks share, rank 0 reads all.
  *

@@ -52,7 +52,7 @@ bool ranks_write_aside(struct job_state *state, struct rank_range *range, uint64
 uint64_t rank_array_header_bytes(const struct job_state *state);
 
 /* Announces the size of an output of numbers, or of this rank's file, so that its space is
- * allocated while devices start and the input is read. */
+ * allocated while devices start and the input is read. Sets state->output_layout. */
 void rank_array_expect(struct job_state *state);
 
 /* Collective: begins the range of this rank, `count` numbers from number `first` on: writes the

@@ -166,7 +166,8 @@ static const struct group_functions functions = {
     .finish = finish,
 };
 
-/* Returns true if the user has chosen layers of Open MPI, by mpirun's --mca or in a file. */
+/* Returns true if the user has chosen layers of Open MPI by variables, which mpirun's --mca sets,
+ * or has a file of parameters, whatever it holds. */
 static bool are_layers_chosen(void)
 {
     char path[PATH_MAX];
@@ -177,7 +178,7 @@ static bool are_layers_chosen(void)
 }
 
 /* Ranks of one host need no network. Open MPI looks for one, which takes 0.2 s, unless the layer of
- * its messages is named. This comes before the choice of the system's administrator. */
+ * its messages is named. This overrides a choice of the system's administrator. */
 static void name_transport(void)
 {
     const char *const ranks = getenv("OMPI_COMM_WORLD_SIZE");

@@ -79,7 +79,7 @@ void order_words_free(struct order_words *words);
 
 enum action { ACTION_SORT, ACTION_EXPLAIN, ACTION_LIST };
 
-/* Whether the job only checks the order, and whether it prints the line out of order. */
+/* Whether the job only checks the order, and whether it prints what is out of order. */
 enum check { CHECK_NO, CHECK_SHOW, CHECK_QUIET };
 
 /* When progress is shown: by default on a terminal. */

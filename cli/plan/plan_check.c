@@ -170,7 +170,8 @@ const char *line_words_find(const struct options *options)
                                         : NULL;
 }
 
-/* -c and -C read one input and write nothing. The messages are as in sort(1). */
+/* -c and -C, of lines or numbers, read one input and write nothing. The messages are as in sort(1).
+ */
 static bool check_line_operands(const struct options *options, struct error *error)
 {
     const char *const check = check_word(options);

@@ -20,8 +20,8 @@
  * otherwise reading and writing would become the bottleneck. */
 #define HOST_PART(bytes) ((bytes) / 8 * 7)
 
-/* Bytes of the reused buffer that numbers are read into when items are made of them. One read of it
- * is divided among threads. */
+/* Bytes of the reused buffer that numbers are read into when items are made of them, or to check
+ * them (-c, --verify). One read of it is divided among threads. */
 #define KEYS_BYTES ((size_t)32 << 20)
 #define KEYS_BYTES_MIN ((size_t)64 << 10)
 

@@ -86,8 +86,9 @@ static bool open_directory(const char *path, struct output_path *found)
     return directory >= 0 && fstat(directory, &found->directory_status) == 0;
 }
 
-/* Returns true if the owner is one that the user name space of the process does not map, for
- * example in a container that a user has started. The system gives all of these one number. */
+/* Returns true if the owner may be one that the user name space of the process does not map, for
+ * example in a container that a user has started. The system gives all of these one number, so that
+ * a file of a user with this number is a stranger's, even to that user. */
 static bool is_unknown(uid_t owner)
 {
     unsigned first = 0, other = 0, count = 0, unknown = 0;
@@ -223,7 +224,7 @@ static bool check_replaceable(const struct output_path *found, const char *name,
     return true;
 }
 
-/* Returns true if rename(2) refuses to replace the file, because its directory is sticky. */
+/* Returns true if rename(2) may refuse to replace the file, because its directory is sticky. */
 static bool is_kept_by_sticky_directory(const struct output_path *found)
 {
     const uid_t owner = found->status.st_uid, user = geteuid();

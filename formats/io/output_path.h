@@ -32,8 +32,8 @@ int output_path_descriptor(const char *path);
 bool output_path_open(const char *path, const char *name, struct output_path *found,
                       struct error *error);
 
-/* Checks that the path may be written to, and that a regular file may be replaced. Creates
- * nothing. */
+/* Checks that the path may be written to, and that a regular file may be replaced. Refuses another
+ * user's file or FIFO in a sticky directory. Creates nothing. */
 bool output_path_check(const struct output_path *found, const char *name, struct error *error);
 
 /* For --in-place: checks that the path is a regular file that may be overwritten. */
@@ -60,7 +60,7 @@ bool output_path_look_again(struct output_path *found, const char *name, struct 
 /* Opens the file, such as a FIFO or device, for writing. Returns -1 with errno. */
 int output_path_open_special(const struct output_path *found);
 
-/* Opens the file for writing, and creates it if no file has the name. Refuses another
+/* For --trace: opens the file for writing, and creates it if no file has the name. Refuses another
  * user's file or FIFO in a sticky directory. Returns -1 with *error. */
 int output_path_open_or_create(const struct output_path *found, const char *name,
                                struct error *error);

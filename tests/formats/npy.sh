@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # .npy files as programs write them: every spelling of a dtype, times, booleans and bfloat16, and
 # shapes with one dimension in effect. The output has the bytes that numpy.save writes for np.sort
-# of the array from np.load. Files that NumPy does not load, or that hold no numbers, are refused.
+# of the array from np.load. Files that NumPy does not load, or that hold no numbers, are refused, and headers
+# that NumPy alone accepts.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
