@@ -180,7 +180,7 @@ ok_fails_with 'a missing file' 2 '^gpusort: missing: No such file' -- gpusort -c
 # checked FILE OPTION...: what -c says of the numbers of a file.
 checked() {
     local file=$1 status=0
-    gpusort -c "${@:2}" "$file" >>"$work/log/found" 2>&1 || status=$?
+    gpusort -c "${@:2}" "$file" </dev/null >>"$work/log/found" 2>&1 || status=$?
     echo "status $status" >>"$work/log/found"
 }
 
