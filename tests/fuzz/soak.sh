@@ -18,7 +18,7 @@ arrays() {
         --numbers --device="$1" --rounds "$2" --seed "$seed" "${servers[@]}" "${@:3}"
 }
 for device in $(list_devices); do
-    case $device in cpu) rounds=$(full_or_small 4000 1500) ;; gpu) rounds=$(full_or_small 1000 100) ;; esac
+    case $device in cpu) rounds=$(full_or_small 4000 1000) ;; gpu) rounds=$(full_or_small 1000 100) ;; esac
     arrays "$device" "$rounds"
     arrays "$device" "$runs" --largest "$largest" --jobs "${SOAK_JOBS:-2}"
 done

@@ -180,8 +180,8 @@ ok_fails_with 'a missing file' 2 '^gpusort: missing: No such file' -- gpusort -c
 # checked FILE OPTION...: what -c says of the numbers of a file.
 checked() {
     local file=$1 status=0
-    gpusort -c "${@:2}" "$file" </dev/null >>"$work/log/found" 2>&1 || status=$?
-    echo "status $status" >>"$work/log/found"
+    gpusort -c "${@:2}" "$file" </dev/null >"$work/log/said" 2>&1 || status=$?
+    { cat "$work/log/said" && echo "status $status"; } >>"$work/log/found"
 }
 
 # Numbers that are sorted, but for one of them; also beside the ends of a read of 8 MiB. The expected messages

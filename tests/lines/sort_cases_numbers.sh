@@ -11,6 +11,7 @@ texts_of() {
     texts=$(printf '%s\\n' "${@:2}")
     for options in -n '-n -r' '-n -s' '-n -u' '-n -r -u' -h '-h -r' '-h -s' '-h -u' -g '-g -r' '-g -s' '-g -u' -k1 \
         '-k1 -r' '-k1 -u'; do
+        is_in_turn || continue
         # shellcheck disable=SC2086 # words
         sorts "$1: $options" "$texts" = $options
     done
