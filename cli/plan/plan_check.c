@@ -172,7 +172,7 @@ const char *line_words_find(const struct options *options)
 
 /* -c and -C, of lines or numbers, read one input and write nothing. The messages are as in sort(1).
  */
-static bool check_line_operands(const struct options *options, struct error *error)
+static bool check_operands(const struct options *options, struct error *error)
 {
     const char *const check = check_word(options);
     struct quoted quoted;
@@ -187,7 +187,7 @@ static bool check_line_operands(const struct options *options, struct error *err
 }
 
 /* Without sorting, there is nothing to select and no device or path to choose. */
-static bool check_line_action(const struct options *options, struct error *error)
+static bool check_action(const struct options *options, struct error *error)
 {
     const char *const check = check_word(options);
     const char *const action = check ? check : options->merge ? "-m" : NULL;
@@ -204,7 +204,7 @@ static bool check_line_action(const struct options *options, struct error *error
 static bool line_words_check(const struct options *options, struct error *error)
 {
     const char *const word = line_words_find(options);
-    if (!check_line_operands(options, error) || !check_line_action(options, error))
+    if (!check_operands(options, error) || !check_action(options, error))
         return false;
     if (word && options->input_format && options->input_format != &format_text)
         return error_set(error, "%s is for lines of text, and --format=%s is not", word,
