@@ -5,7 +5,7 @@
 # literal shows that the rule was understood; sort(1) shows that the rule exists.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-# is_in_turn: true; with little data, once in three times. Without a device all is sorted.
+# is_in_turn: true, but with little data only every third time: on the stand-in. The test of the CPU takes all.
 turn=0
 is_in_turn() { [ "$test_size" != small ] || [ $((turn++ % 3)) -eq 0 ]; }
 
