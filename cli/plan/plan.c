@@ -29,19 +29,26 @@ static bool read_header(const struct options *options, const struct format *form
 {
     struct layout *layout = &reader->layout;
     const char *name = source_name(reader->source);
+    const char *const type_word = options->type_word;
+    const bool is_in_type = type_word && (*type_word == '<' || *type_word == '>');
+    char said[64]; /* what names the byte order */
+    if (is_in_type)
+        snprintf(said, sizeof said, "--type='%s'", type_word);
+    else
+        snprintf(said, sizeof said, "--endian=%s",
+                 options->endian == ENDIAN_BIG ? "big" : "little");
     if (format == &format_text && options->endian == ENDIAN_BIG)
         return error_set(error,
-                         "%s: text has no byte order, nor have numbers and indices made from it: "
-                         "leave --endian out, and '>' in --type",
-                         name);
+                         "%s: text has no byte order, and %s is not for numbers or indices made "
+                         "from it: %s%s",
+                         name, said, is_in_type ? "use --type=" : "leave it out",
+                         is_in_type ? options->type->name : "");
     layout->endian = options->endian;
     if (!format->read_header(reader, error))
         return false;
     if (options->endian_said && layout->type->bytes > 1 && layout->endian != options->endian)
-        return error_set(error,
-                         "%s: its header says the other byte order: leave --endian out, and '<' or "
-                         "'>' in --type",
-                         name);
+        return error_set(error, "%s: its header says the other byte order than %s: leave that out",
+                         name, said);
     return true;
 }
 

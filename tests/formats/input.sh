@@ -96,9 +96,9 @@ refused 'npy: fewer bytes, on a pipe' 'standard input: ' -- gpusort -o "$target"
 zstd -q fewer_bytes.npy
 refused 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- gpusort -o "$target" fewer_bytes.npy.zst
 refuses 'npy: --endian that the header contradicts' \
-    "^gpusort: big_endian.npy: its header says the other byte order: leave --endian out, and '<' or '>' in --type$" -- \
+    '^gpusort: big_endian.npy: its header says the other byte order than --endian=little: leave that out$' -- \
     --endian=little big_endian.npy
-refuses 'npy: a type that the header contradicts' 'its header says the other byte order' -- \
+refuses 'npy: a type that the header contradicts is named' 'other byte order than --type=.<f8.: leave that out$' -- \
     --type='<f8' big_endian.npy
 refuses 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- --type=f32 version1.npy
 
@@ -184,10 +184,12 @@ for name in UTF-8 UTF-16LE UTF-16BE; do
             $word marked.txt
     done
 done
-no_order='plain: text has no byte order, .*: leave --endian out'
-refuses '--endian with text' "$no_order" -- --endian=big plain
-refuses '--endian with text, for raw indices' "$no_order" -- --endian=big --argsort --output-format=raw plain
-refuses 'a big-endian type with text' "$no_order, and '>' in --type$" -- --format=text --type='>f8' plain
+no_order='plain: text has no byte order, and'
+refuses '--endian with text' "$no_order --endian=big is not .*: leave it out$" -- --endian=big plain
+refuses '--endian with text, for raw indices' "$no_order --endian=big is not for .* indices .*: leave it out$" -- \
+    --endian=big --argsort --output-format=raw plain
+refuses 'a big-endian type with text is named' "$no_order --type='>f8' is not .*: use --type=f64$" -- \
+    --format=text --type='>f8' plain
 
 # ---- standard input and several inputs -----------------------------------------------------------
 
