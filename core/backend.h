@@ -103,8 +103,9 @@ struct sort_spec {
                             and stay there until `close`, also after `take_back` */
     const void *sample;  /* NULL, or a sample from all over the input, as stored: a hint */
     size_t sample_count; /* valid only during `open` */
-    size_t shared_count; /* if `share` may be called: items of all ranks, as is the sample, which is
-                            equal on all of them; else 0 */
+    size_t shared_count; /* items of all ranks, if the sample is of all of them, and equal on all;
+                            else 0 */
+    size_t shared_given; /* if `share` may be called: items of this rank's range; else 0 */
 };
 
 /* Returns the number of items that an engine gives after it took `count` items. */
@@ -168,12 +169,10 @@ struct item_writer {
 };
 
 struct group;
-struct rank_memory;
 
 /* What the engines of the ranks of one host sort together. */
 struct shared_sort {
     struct group *group;
-    const struct rank_memory *memory; /* stays valid until `close` */
     const uint64_t *targets; /* where the range of each rank begins in the sorted items of all
                                 ranks; and an end */
     uint64_t sent_bytes, received_bytes; /* out: of this rank's items, and of other ranks' */
@@ -235,11 +234,11 @@ struct engine_functions {
     bool (*write)(struct engine *engine, const struct item_writer *writer, struct check_sum *sum,
                   uint64_t *disorder, struct error *error);
 
-    /* May be NULL. For a spec with a shared_count, in place of `sort`, when the engine of each rank
-     * has taken all items of its rank. Collective: lets the engines sort together, if all of them
-     * are able to. Then sets *is_shared, and the engine gives the items of its rank's range; no
-     * engine may be closed before all have given theirs. Else `sort` is to be called. Fails on all
-     * ranks if it fails on one. */
+    /* May be NULL. For ranks of one host with engines of the same backend, in place of `sort`, when
+     * the engine of each rank has taken all items of its rank. Collective: lets the engines sort
+     * together, if all of them are able to. Then sets *is_shared, and the engine gives the items of
+     * its rank's range; no engine may be closed before all have given theirs. Else `sort` is to be
+     * called. Fails on all ranks if it fails on one. */
     bool (*share)(struct engine *engine, struct shared_sort *shared, bool *is_shared,
                   struct error *error);
 };

@@ -18,6 +18,10 @@
 #include <stdint.h>
 #include <time.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Each function that can fail returns NULL, or a text that says what failed, which stays valid. */
 struct group_functions {
     /* Collective: copies `data` of rank 0 to all ranks. */
@@ -76,7 +80,7 @@ typedef const char *group_open_function(struct group *group);
  * the space of the output (2026-11). */
 static inline void group_pause(unsigned looks)
 {
-    const struct timespec pause = {.tv_nsec = 50000};
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = 50000};
     if (looks < 64)
         sched_yield();
     else
@@ -123,5 +127,9 @@ void group_close(struct group *group, bool ok);
 /* Returns the first of `count` things that belongs to the rank if all ranks get equally many, in
  * the order of the ranks; `count` for rank `size`. */
 uint64_t group_share(const struct group *group, uint64_t count, unsigned rank);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -49,6 +49,7 @@ struct engine {
     void *sample;               /* copy of a sample of the whole input, of spec.sample_count
                                  * items; NULL: none */
     struct stream_sort *stream; /* NULL: items go to the array */
+    struct rank_memory *ranks;  /* for `share` */
     struct array_sort *sorting; /* from cpu_sort until all is sorted; stored in the scratch */
     uint64_t sort_start_ns;
     struct key_check check; /* of all items, sorted, if they are given twice */
@@ -192,6 +193,7 @@ static void cpu_close(struct engine *engine)
     if (engine->sorting)
         array_sort_end(engine->sorting);
     stream_sort_close(engine->stream);
+    free(engine->ranks);
     pages_release(&engine->scratch);
     pages_release(&engine->items);
     top_select_free(engine->select);
@@ -599,8 +601,15 @@ static bool cpu_share(struct engine *engine, struct shared_sort *shared, bool *i
                       struct error *error)
 {
     const uint64_t *const target = &shared->targets[shared->group->rank];
+    *is_shared = false;
+    if (engine->spec.shared_count == 0)
+        return true;
+    if (!rank_memory_open(shared->group, &engine->ranks, error))
+        return false;
+    if (!engine->ranks)
+        return true;
     if (!group_agree(shared->group, !engine->stream || stream_put(engine, error), error) ||
-        !stream_sort_share(engine->stream, shared, is_shared, error))
+        !stream_sort_share(engine->stream, shared, engine->ranks, is_shared, error))
         return false;
     if (!*is_shared)
         return true;

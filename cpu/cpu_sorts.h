@@ -9,6 +9,7 @@
 #include "core/check/check.h"
 #include "core/error.h"
 #include "core/key_order.h"
+#include "core/rank_memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,9 +113,10 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
 /* Collective, before stream_sort_start: the streams of all ranks give their keys together, each of
  * them the keys of its rank's range, if they have one model and the buckets are even enough. Sets
  * *is_shared, which is equal on all ranks. The streams are then closed when all ranks have got
- * their keys. stream: NULL if this rank has none. Fails on all ranks if it fails on one. */
-bool stream_sort_share(struct stream_sort *stream, struct shared_sort *shared, bool *is_shared,
-                       struct error *error);
+ * their keys. stream: NULL if this rank has none. memory: of all ranks, until the close. Fails on
+ * all ranks if it fails on one. */
+bool stream_sort_share(struct stream_sort *stream, struct shared_sort *shared,
+                       const struct rank_memory *memory, bool *is_shared, struct error *error);
 
 /* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end. Of a
  * shared stream, keys after the rank's range may follow. The caller sorts buckets while it waits.

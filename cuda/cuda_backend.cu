@@ -108,5 +108,5 @@ static const struct backend gpus_backend =
 
 extern "C" {
 extern const struct backend cuda_backend;
-const struct backend cuda_backend = backend_of("NVIDIA GPUs, by CUDA", &gpus_backend, &cuda_keys);
+const struct backend cuda_backend = backend_of("NVIDIA GPUs, by CUDA", &gpus_backend, &gpu_keys);
 }

@@ -61,6 +61,7 @@ struct job_state {
 
     void *shared_sample; /* of the numbers of all ranks, for the first part; or NULL */
     size_t shared_sample_count;
+    size_t shared_given; /* for the spec of the first part's engine */
 
     struct layout output_layout; /* of the numbers or indices of all ranks */
     struct proof proof;

@@ -214,6 +214,7 @@ static bool try_open_engine(struct job_state *state, struct error *error)
     state->part_begin = state->count;
     state->room = state->part_count;
     spec.most = state->room;
+    spec.shared_given = state->part_begin == 0 ? state->shared_given : 0;
     if (spec.count != COUNT_UNKNOWN) {
         spec.is_given_twice &= spec.count <= state->room; /* sorted parts are given once */
         spec.count =

@@ -12,7 +12,6 @@
  * all ranks are added up, and no key is sent.
  */
 #include "core/clock.h"
-#include "core/rank_memory.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/frames.h"
@@ -29,8 +28,7 @@ struct group_keys {
     struct job_state *state;
     struct group *group;
     struct external_runs runs;
-    bool is_shared; /* the engines sort together; there are no runs */
-    struct rank_memory *memory;
+    bool is_shared;    /* the engines sort together; there are no runs */
     uint64_t *targets; /* where the range of each rank begins in the sorted items; and an end */
     struct rank_runs numbered;
     uint64_t output_bytes; /* of all ranks */
@@ -203,22 +201,43 @@ static bool prove(struct group_keys *keys, struct error *error)
 
 /* ---- A job of numbers, from parts to output ---- */
 
+/* Returns true if the engines may sort together: the ranks are of one host, and the keys are not
+ * counted. The result is equal on all ranks. */
+static bool may_share(const struct group_keys *keys)
+{
+    return keys->group->host_size == keys->group->size && keys->state->job->sort.item_bytes >= 4;
+}
+
+/* Collective: finds out whether each rank has all its numbers in an engine of the same backend,
+ * which can sort with others. */
+static bool have_one_engine(const struct group_keys *keys, bool *are_alike, struct error *error)
+{
+    const struct job_state *const state = keys->state;
+    uint64_t own = 0; /* else the backend's row, from 1 */
+    for (size_t i = 0; state->is_at_end && state->functions->share && i < backend_count; i++)
+        if (backends[i] == state->backend)
+            own = i + 1;
+    uint64_t *const all = group_gather(keys->group, &own, 1, error);
+    *are_alike = all && own > 0;
+    for (unsigned rank = 0; all && rank < keys->group->size; rank++)
+        *are_alike = *are_alike && all[rank] == own;
+    free(all);
+    return all;
+}
+
 /* Collective: lets the engines of all ranks sort together, if each has all numbers of its rank and
  * is able to. */
 static bool share_sort(struct group_keys *keys, struct error *error)
 {
     struct job_state *const state = keys->state;
-    struct group *const group = keys->group;
-    struct shared_sort shared = {.group = group, .targets = keys->targets};
-    uint64_t refusals = !state->is_at_end || !state->functions->share;
-    if (!state->shared_sample)
+    struct shared_sort shared = {.group = keys->group, .targets = keys->targets};
+    bool are_alike = false;
+    if (!may_share(keys))
         return true;
-    if (!group_sum(group, &refusals, 1, error) ||
-        (refusals == 0 && !rank_memory_open(group, &keys->memory, error)))
+    if (!have_one_engine(keys, &are_alike, error))
         return false;
-    if (!keys->memory)
+    if (!are_alike)
         return true;
-    shared.memory = keys->memory;
     const uint64_t start_ns = job_stage_begin(STAGE_SORT);
     const bool ok = state->functions->share(state->engine, &shared, &keys->is_shared, error);
     trace_span(TRACE_STAGE, stage_names[STAGE_SORT], start_ns, clock_now_ns(), 0);
@@ -237,6 +256,8 @@ static bool sort_part(struct group_keys *keys, struct error *error)
     if (!group_agree(group, keys->targets || error_set(error, "out of memory"), error))
         return false;
     choose_targets(keys);
+    if (may_share(keys))
+        state->shared_given = (size_t)range_count(keys);
     return job_share_sample(state, error) &&
            group_agree(group, job_read_part(state, error), error) && share_sort(keys, error) &&
            (keys->is_shared || group_agree(group, sort_runs(keys, error), error));
@@ -274,9 +295,6 @@ bool job_group_keys(struct job_state *state, struct error *error)
             (uint64_t)state->count * state->job->readers[0].layout.type->bytes;
     }
     external_runs_close(&keys.runs);
-    if (keys.is_shared) /* after a failure, the engine's threads may still use keys.memory */
-        job_close_engine(state);
-    free(keys.memory);
     free(state->shared_sample);
     free(keys.targets);
     rank_runs_free(&keys.numbered);

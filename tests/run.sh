@@ -17,13 +17,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
-for_the_stand_in=(argsort cli completions device devices external faults input pipes proof soak stats text_device
-    top)
+for_the_stand_in=(argsort cli completions device devices external faults input pipes proof ranks soak stats
+    text_device top)
 for_aarch64=(types text)
 for_any_device=(fuzz sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines)
 # These take longest, and start first, in this order, so that no processor is idle at the end: the first ones wait most.
 longest=(limits mpi hosts devices-simt stats-simt radix_matrix stats faults faults-simt sort_alike-simt
-    fuzz-simt external style zstd in_place pipes-simt raw_content unit_cpu_sort top-simt text_device-simt fuzz output
+    fuzz-simt ranks-simt external style zstd in_place pipes-simt raw_content unit_cpu_sort top-simt text_device-simt fuzz output
     merge soak-simt argsort proof output_safety top external-simt input install messages sort_cases_numbers-simt
     argsort-simt lines_matrix unit_cpu_stream sort_alike portable_cpu text-aarch64 check_sorted proof-simt soak
     sort_options device_matrix-top device-simt cli-simt device_matrix-rank input-simt types-aarch64)
@@ -176,6 +176,7 @@ add_gpu_tests() {
     add_test device "GPUSORT=$build/gpusort" "$server" bash tests/cuda/device.sh
     add_test text_device "GPUSORT=$build/gpusort" "$server" bash tests/cuda/text_device.sh
     add_test devices "GPUSORT=$build/gpusort" "$server" bash tests/cuda/devices.sh
+    add_test ranks "GPUSORT=$build/gpusort" bash tests/cuda/ranks.sh
     add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults/faults.sh
     for cases in sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines; do
         add_test $cases "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu bash "$(script_of $cases)"

@@ -160,8 +160,9 @@ static bool open_peers(struct stream_sort *stream, const struct group *group, co
 }
 
 /* Collective: as stream_sort_share(), with the rows of all ranks. */
-static bool share(struct stream_sort *stream, struct shared_sort *shared, const uint64_t *rows,
-                  bool *is_shared, struct error *error)
+static bool share(struct stream_sort *stream, struct shared_sort *shared,
+                  const struct rank_memory *memory, const uint64_t *rows, bool *is_shared,
+                  struct error *error)
 {
     struct group *const group = shared->group;
     if (!have_one_model(rows, group->size))
@@ -170,7 +171,7 @@ static bool share(struct stream_sort *stream, struct shared_sort *shared, const 
     bool ok = counts;
     *is_shared = ok && are_even(stream, counts, group->size);
     if (*is_shared) {
-        stream->rank_memory = shared->memory;
+        stream->rank_memory = memory;
         take_range(stream, shared, counts);
         ok = group_agree(group, open_peers(stream, group, rows, error), error);
     }
@@ -178,8 +179,8 @@ static bool share(struct stream_sort *stream, struct shared_sort *shared, const 
     return ok;
 }
 
-bool stream_sort_share(struct stream_sort *stream, struct shared_sort *shared, bool *is_shared,
-                       struct error *error)
+bool stream_sort_share(struct stream_sort *stream, struct shared_sort *shared,
+                       const struct rank_memory *memory, bool *is_shared, struct error *error)
 {
     uint64_t row[ROW_WORDS] = {0}, *ends = NULL;
     *is_shared = false;
@@ -197,7 +198,7 @@ bool stream_sort_share(struct stream_sort *stream, struct shared_sort *shared, b
         row[ROW_ENDS] = (uintptr_t)ends;
     }
     uint64_t *const rows = group_gather(shared->group, row, ROW_WORDS, error);
-    const bool ok = rows && share(stream, shared, rows, is_shared, error);
+    const bool ok = rows && share(stream, shared, memory, rows, is_shared, error);
     free(rows);
     free(ends);
     return ok;

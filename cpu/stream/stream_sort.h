@@ -5,7 +5,6 @@
 #ifndef CPU_STREAM_SORT_H
 #define CPU_STREAM_SORT_H
 
-#include "core/rank_memory.h"
 #include "cpu/cpu_sorts.h"
 #include "cpu/pages.h"
 #include "cpu/partition/bucket_partition.h"

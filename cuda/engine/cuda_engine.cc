@@ -56,6 +56,7 @@ struct store {
     size_t limit; /* maximum number of items */
     bool grows;   /* the count is unknown: there may be fewer items */
     size_t count; /* items in all segments */
+    size_t spare; /* items that the arrays have room for beyond a known count */
     size_t item_bytes;
     unsigned device;
     unsigned char *items; /* after store_gather: the array of all items */
@@ -76,7 +77,7 @@ static bool store_add_segment(struct store *store, size_t capacity, struct error
 {
     size_t bytes = 0;
     void *items = NULL;
-    if (!store_bytes(store, capacity, &bytes, error) ||
+    if (!store_bytes(store, capacity + store->spare, &bytes, error) ||
         !cuda_memory_allocate(store->device, bytes, &items, error))
         return false;
     store->segments[store->segment_count++] = {static_cast<unsigned char *>(items), capacity, 0};
@@ -193,6 +194,7 @@ struct engine {
     size_t batch;    /* capacity of the array in items, for a selection; 0: no selection */
     size_t capacity; /* capacity of the array in items, after the first sort; 0 before */
     size_t taken;    /* items taken so far */
+    bool is_sorted;
     struct engine_times times;
 };
 
@@ -260,7 +262,23 @@ static bool engine_allocate_count(struct engine *engine, size_t count, struct er
     engine->store.grows = false;
     return cuda_memory_check_room(engine->spec.device, engine_bytes(engine, count), error) &&
            (count == 0 || store_reserve(&engine->store, &segment, error)) &&
-           engine_add_scratch(engine, count, error);
+           engine_add_scratch(engine, count + engine->store.spare, error);
+}
+
+/* Makes room for the range that this rank is to give, which is a little larger than its part if
+ * ranges begin at multiples of a unit. If the device has no room, the engines do not share. */
+static bool engine_choose_spare(struct engine *engine, struct error *error)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    size_t free_bytes = 0;
+    if (spec->count == COUNT_UNKNOWN || spec->shared_given <= spec->count ||
+        spec->shared_given - spec->count > SHARED_SPARE_BYTES / spec->item_bytes)
+        return true;
+    if (!cuda_memory_free_bytes(spec->device, &free_bytes, error))
+        return false;
+    if (engine_bytes(engine, spec->shared_given) <= free_bytes)
+        engine->store.spare = spec->shared_given - spec->count;
+    return true;
 }
 
 /* ---- selection of the first items ---- */
@@ -328,7 +346,8 @@ static bool engine_sort_top(struct engine *engine, struct error *error)
 static bool engine_allocate(struct engine *engine, struct error *error)
 {
     struct store_segment *segment = NULL;
-    if (sort_spec_selects(&engine->spec) && !engine_choose_batch(engine, error))
+    if (sort_spec_selects(&engine->spec) ? !engine_choose_batch(engine, error)
+                                         : !engine_choose_spare(engine, error))
         return false;
     const size_t count = engine->batch > 0 ? engine->batch : engine->spec.count;
     if (count != COUNT_UNKNOWN)
@@ -377,6 +396,7 @@ static bool engine_restart(struct engine *engine, const struct sort_spec *spec)
     staging_restart(&engine->staging);
     engine->spec = *spec;
     engine->taken = 0;
+    engine->is_sorted = false;
     return true;
 }
 
@@ -458,10 +478,13 @@ static size_t engine_sorted_count(const struct engine *engine)
 static bool engine_sort(struct engine *engine, struct error *error)
 {
     const struct nvtx_range range("sort");
-    return cuda_device_use(engine->spec.device, error) &&
-           staging_finish_uploads(&engine->staging, error) &&
-           worker_check_count(&engine->worker, engine_sorted_count(engine), error) &&
-           engine_arrange_memory(engine, error) && engine_run_path(engine, error);
+    if (!engine->is_sorted)
+        engine->is_sorted =
+            cuda_device_use(engine->spec.device, error) &&
+            staging_finish_uploads(&engine->staging, error) &&
+            worker_check_count(&engine->worker, engine_sorted_count(engine), error) &&
+            engine_arrange_memory(engine, error) && engine_run_path(engine, error);
+    return engine->is_sorted;
 }
 
 /* ---- out ---- */
@@ -514,8 +537,20 @@ struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **
     return engine_make_sort(engine);
 }
 
-void cuda_engine_set_items(struct engine *engine, void *items, void *scratch, size_t count)
+size_t cuda_engine_room(const struct engine *engine)
 {
+    const struct sort_spec *const spec = &engine->spec;
+    const struct algorithm *const path = spec->algorithm;
+    return spec->is_top || engine->store.count != spec->count || path->buffers < 2 ||
+                   path->count_max != SIZE_MAX
+               ? 0
+               : spec->count + engine->store.spare;
+}
+
+void cuda_engine_set_items(struct engine *engine, void *items, void *scratch, size_t count,
+                           uint64_t busy_ns)
+{
+    engine->times.exchange_ns += busy_ns;
     engine->store.count = count;
     engine->store.items = static_cast<unsigned char *>(items);
     engine->store.scratch = scratch;

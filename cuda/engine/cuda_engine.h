@@ -8,12 +8,19 @@
 
 extern const struct engine_functions cuda_keys;
 
-/* For an engine of several GPUs (cuda/group): returns the memory of an engine of cuda_keys that has
- * sorted and given nothing yet, and its worker. The engine continues with what is in the items. */
+/* For several GPUs that sort together (cuda/group): returns the memory of an engine of cuda_keys
+ * that has sorted and given nothing yet, and its worker. The engine continues with what is in the
+ * items. */
 struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **worker);
 
-/* Sets which of the two arrays has the items, and their number. */
-void cuda_engine_set_items(struct engine *engine, void *items, void *scratch, size_t count);
+/* Returns the items that each array has room for; 0 if the engine cannot give others than its own.
+ */
+size_t cuda_engine_room(const struct engine *engine);
+
+/* Sets which of the two arrays has the items, and their number, after an exchange that took
+ * `busy_ns`. */
+void cuda_engine_set_items(struct engine *engine, void *items, void *scratch, size_t count,
+                           uint64_t busy_ns);
 
 extern const struct engine_functions cuda_lines;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus.h - the engine for items of several GPUs of one host, and the steps of its sort.
+/* gpus.h - the engine for items of several GPUs of one host, and the steps of its sort. The GPUs of
+ * several MPI ranks take the same steps (gpus_ranks.cc).
  *
  *   sorted parts -> exact cuts -> each GPU copies its range of all parts to its scratch
  *   -> and merges these runs into its items
@@ -12,8 +13,10 @@
 
 #include <pthread.h>
 
-/* core/backend.h has the contract. */
+/* core/backend.h has the contract. gpu_keys is the engine of one GPU, cuda_keys, which can also
+ * sort together with those of other ranks. */
 extern const struct engine_functions gpus_keys;
+extern const struct engine_functions gpu_keys;
 
 /* ---- the same work for each GPU, with a host thread for each ---- */
 
@@ -68,8 +71,22 @@ static bool gpus_each(size_t count, struct error *error, const Run &run)
 /* The part of the items that one of several GPUs has. */
 struct gpu_part {
     struct cuda_worker *worker; /* of the sort's device and stream */
-    struct cuda_sort sort;      /* its memory; all parts have the same item_bytes and order */
+    struct cuda_sort sort;      /* its memory; all parts have the same item_bytes and order. For the
+                                   GPU of another rank, the device and stream of this rank's GPU,
+                                   which can read the items, and nothing else */
     size_t range;               /* items of its range of the output */
+};
+
+/* An exchange between parts that are sorted, as stored bits. Afterwards the items of part i are
+ * range i of all items, in order: parts[i].range items, after those of the ranges before it. All
+ * items after the last range are dropped. The memory of part i has room for both its range and its
+ * items. The parts' items and scratch may be swapped. */
+struct exchange {
+    struct gpu_part *parts;
+    size_t count;
+    size_t first, end; /* the parts of this process */
+    size_t *cuts;   /* row i, of `count`: where range i begins in each part; the last: the ends */
+    size_t *bounds; /* row i: where the runs of range i begin in its memory, and the end */
 };
 
 /* ---- gpus_cuts.cu ---- */
@@ -87,10 +104,18 @@ bool gpus_cuts_find(const struct gpu_part *parts, size_t count, size_t *position
  * host. It refuses a second call too. */
 bool gpus_connect(const unsigned *devices, size_t count, struct error *error);
 
-/* The parts are sorted, as stored bits. Afterwards the items of part i are range i of all items, in
- * order: parts[i].range items, after those of the ranges before it. All items after the last range
- * are dropped. The memory of part i has room for both its range and its items. The parts' items and
- * scratch may be swapped. Adds the time to *busy_ns. Waits for all work, also after a failure. */
+/* Allocates the tables of the exchange, whose other members are set. The caller closes it, also
+ * after a failure. */
+bool exchange_open(struct exchange *exchange, struct error *error);
+void exchange_close(struct exchange *exchange);
+
+/* The steps, in this order, each for the parts of this process. They wait for their work, also
+ * after a failure. Another process may begin a step only when all have done the step before. */
+bool exchange_encode(const struct exchange *exchange, struct error *error); /* to ordered bits */
+bool exchange_copy(const struct exchange *exchange, struct error *error);   /* to scratch */
+bool exchange_merge(const struct exchange *exchange, struct error *error);  /* to items */
+
+/* The whole exchange between parts of this process. Adds the time to *busy_ns. */
 bool gpus_exchange(struct gpu_part *parts, size_t count, uint64_t *busy_ns, struct error *error);
 
 #endif

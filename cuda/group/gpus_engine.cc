@@ -45,11 +45,10 @@ struct member {
 struct engine {
     struct sort_spec spec;
     struct member members[BACKEND_DEVICES_MOST];
-    size_t count;   /* of the members */
-    size_t lending; /* the member whose chunk is lent, or was lent last */
-    size_t giving;  /* the member whose chunks are given */
-    size_t taken;   /* items of all members */
-    uint64_t exchange_ns;
+    size_t count;    /* of the members */
+    size_t lending;  /* the member whose chunk is lent, or was lent last */
+    size_t giving;   /* the member whose chunks are given */
+    size_t taken;    /* items of all members */
     bool is_opening; /* the thread opens all members but the first */
     pthread_t opener;
     struct error open_error; /* of that thread */
@@ -240,10 +239,11 @@ static bool exchange_parts(struct engine *engine, struct error *error)
     for (size_t i = 0; i < engine->count; i++)
         parts[i].sort = cuda_engine_memory(engine->members[i].engine, &parts[i].worker);
     divide_ranges(engine, parts);
-    const bool is_done = gpus_exchange(parts, engine->count, &engine->exchange_ns, error);
+    uint64_t busy_ns = 0;
+    const bool is_done = gpus_exchange(parts, engine->count, &busy_ns, error);
     for (size_t i = 0; i < engine->count; i++)
         cuda_engine_set_items(engine->members[i].engine, parts[i].sort.items, parts[i].sort.scratch,
-                              parts[i].range);
+                              parts[i].range, busy_ns);
     return is_done;
 }
 
@@ -353,9 +353,9 @@ static void gpus_get_times(const struct engine *engine, struct engine_times *tim
         times->start_ns = std::max(times->start_ns, own.start_ns);
         times->upload_ns = std::max(times->upload_ns, own.upload_ns);
         times->sort_ns = std::max(times->sort_ns, own.sort_ns);
+        times->exchange_ns = std::max(times->exchange_ns, own.exchange_ns);
         times->download_ns += own.download_ns;
     }
-    times->exchange_ns = engine->exchange_ns;
 }
 
 const struct engine_functions gpus_keys = {

@@ -29,30 +29,22 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
 namespace
 {
 
-/* The state of an exchange. */
-struct exchange {
-    struct gpu_part *parts;
-    size_t count;
-    size_t *cuts;   /* row i, of `count`: where range i begins in each part; the last: the ends */
-    size_t *bounds; /* row i: where the runs of range i begin in its memory, and the end */
-};
-
-const size_t *cuts_of(const struct exchange &exchange, size_t i)
+const size_t *cuts_of(const struct exchange *exchange, size_t i)
 {
-    return exchange.cuts + i * exchange.count;
+    return exchange->cuts + i * exchange->count;
 }
 
-size_t *bounds_of(const struct exchange &exchange, size_t i)
+size_t *bounds_of(const struct exchange *exchange, size_t i)
 {
-    return exchange.bounds + i * (exchange.count + 1);
+    return exchange->bounds + i * (exchange->count + 1);
 }
 
-bool encode_parts(const struct exchange &exchange, struct error *error)
+bool encode_parts(const struct exchange *exchange, struct error *error)
 {
-    if (key_order_is_identity(exchange.parts[0].sort.order))
+    if (key_order_is_identity(exchange->parts[0].sort.order))
         return true;
-    for (size_t i = 0; i < exchange.count; i++) {
-        const struct cuda_sort *const sort = &exchange.parts[i].sort;
+    for (size_t i = exchange->first; i < exchange->end; i++) {
+        const struct cuda_sort *const sort = &exchange->parts[i].sort;
         const auto encode = [&](auto key) {
             using K = decltype(key);
             const size_t blocks = launch_blocks(sort->count, THREADS_PER_BLOCK);
@@ -66,34 +58,44 @@ bool encode_parts(const struct exchange &exchange, struct error *error)
     return true;
 }
 
-/* Fills the bounds, and checks that each range has the size it has room for. */
-bool lay_out(const struct exchange &exchange, struct error *error)
+bool wait_parts(const struct exchange *exchange, struct error *error)
 {
-    for (size_t i = 0; i < exchange.count; i++) {
-        const struct gpu_part *const part = &exchange.parts[i];
+    for (size_t i = exchange->first; i < exchange->end; i++) {
+        const struct cuda_sort *const sort = &exchange->parts[i].sort;
+        if (!cuda_device_use(sort->device, error) || !cuda_wait(*sort, error))
+            return false;
+    }
+    return true;
+}
+
+/* Fills the bounds, and checks that each range has the size it has room for. */
+bool lay_out(const struct exchange *exchange, struct error *error)
+{
+    for (size_t i = exchange->first; i < exchange->end; i++) {
+        const struct gpu_part *const part = &exchange->parts[i];
         const size_t *const begin = cuts_of(exchange, i);
         const size_t *const end = cuts_of(exchange, i + 1);
         size_t *const bounds = bounds_of(exchange, i);
         bounds[0] = 0;
-        for (size_t k = 0; k < exchange.count; k++) {
+        for (size_t k = 0; k < exchange->count; k++) {
             if (end[k] < begin[k])
                 return error_set(error, "device %u: the cuts of its range are not in order",
                                  part->sort.device);
             bounds[k + 1] = bounds[k] + end[k] - begin[k];
         }
-        if (bounds[exchange.count] != part->range)
+        if (bounds[exchange->count] != part->range)
             return error_set(error, "device %u: its range has %zu items, and not %zu",
-                             part->sort.device, bounds[exchange.count], part->range);
+                             part->sort.device, bounds[exchange->count], part->range);
     }
     return true;
 }
 
 /* Starts to copy the piece of range i that is `step` parts after its own. */
-bool copy_piece(const struct exchange &exchange, size_t i, size_t step, struct error *error)
+bool copy_piece(const struct exchange *exchange, size_t i, size_t step, struct error *error)
 {
-    const size_t k = (i + step) % exchange.count;
-    const struct cuda_sort *const sort = &exchange.parts[i].sort;
-    const struct cuda_sort *const from = &exchange.parts[k].sort;
+    const size_t k = (i + step) % exchange->count;
+    const struct cuda_sort *const sort = &exchange->parts[i].sort;
+    const struct cuda_sort *const from = &exchange->parts[k].sort;
     const size_t *const bounds = bounds_of(exchange, i);
     const size_t bytes = (bounds[k + 1] - bounds[k]) * sort->item_bytes;
     const unsigned char *const source = static_cast<const unsigned char *>(from->items) +
@@ -104,7 +106,7 @@ bool copy_piece(const struct exchange &exchange, size_t i, size_t step, struct e
         return true;
     if (!cuda_device_use(sort->device, error))
         return false;
-    if (k == i)
+    if (from->device == sort->device) /* its own piece, or one of another rank */
         return cuda_copy(*sort, target, source, bytes, error);
     return cuda_check(cudaMemcpyPeerAsync(target, static_cast<int>(sort->device), source,
                                           static_cast<int>(from->device), bytes, sort->stream),
@@ -128,30 +130,30 @@ bool end_span(const struct gpu_part *part, struct error *error)
  * one after the other, each for all GPUs, because a GPU sends pieces in the order in which they
  * were started: range by range, pieces wait for each other, and 12 GB to each of four H100 took
  * 94 ms where a link needs 31. */
-bool copy_pieces(const struct exchange &exchange, struct error *error)
+bool copy_pieces(const struct exchange *exchange, struct error *error)
 {
-    for (size_t i = 0; i < exchange.count; i++)
-        if (!begin_span(&exchange.parts[i], error))
+    for (size_t i = exchange->first; i < exchange->end; i++)
+        if (!begin_span(&exchange->parts[i], error))
             return false;
-    for (size_t step = 0; step < exchange.count; step++)
-        for (size_t i = 0; i < exchange.count; i++)
+    for (size_t step = 0; step < exchange->count; step++)
+        for (size_t i = exchange->first; i < exchange->end; i++)
             if (!copy_piece(exchange, i, step, error))
                 return false;
-    for (size_t i = 0; i < exchange.count; i++)
-        if (!end_span(&exchange.parts[i], error))
+    for (size_t i = exchange->first; i < exchange->end; i++)
+        if (!end_span(&exchange->parts[i], error))
             return false;
     return true;
 }
 
 /* Waits for the work of each GPU, and records its span. */
-bool finish_parts(const struct exchange &exchange, enum trace_lane lane, const char *name,
+bool finish_parts(const struct exchange *exchange, enum trace_lane lane, const char *name,
                   struct error *error)
 {
-    for (size_t i = 0; i < exchange.count; i++) {
-        struct cuda_worker *const worker = exchange.parts[i].worker;
-        const struct cuda_sort *const sort = &exchange.parts[i].sort;
+    for (size_t i = exchange->first; i < exchange->end; i++) {
+        struct cuda_worker *const worker = exchange->parts[i].worker;
+        const struct cuda_sort *const sort = &exchange->parts[i].sort;
         const size_t *const bounds = bounds_of(exchange, i);
-        size_t items = exchange.parts[i].range;
+        size_t items = exchange->parts[i].range;
         if (lane == TRACE_PEER)
             items -= bounds[i + 1] - bounds[i];
         uint64_t ignored_ns = 0;
@@ -185,12 +187,12 @@ bool merge_round(const struct cuda_sort *sort, size_t *bounds, size_t *runs, str
 }
 
 /* Starts to merge range i. */
-bool merge_range(const struct exchange &exchange, size_t i, struct error *error)
+bool merge_range(const struct exchange *exchange, size_t i, struct error *error)
 {
-    struct gpu_part *const part = &exchange.parts[i];
+    struct gpu_part *const part = &exchange->parts[i];
     if (!begin_span(part, error))
         return false;
-    for (size_t runs = exchange.count;;) {
+    for (size_t runs = exchange->count;;) {
         if (!merge_round(&part->sort, bounds_of(exchange, i), &runs, error))
             return false;
         if (runs == 1)
@@ -200,24 +202,20 @@ bool merge_range(const struct exchange &exchange, size_t i, struct error *error)
     return end_span(part, error);
 }
 
-bool merge_ranges(const struct exchange &exchange, struct error *error)
+bool merge_ranges(const struct exchange *exchange, struct error *error)
 {
-    for (size_t i = 0; i < exchange.count; i++)
+    for (size_t i = exchange->first; i < exchange->end; i++)
         if (!merge_range(exchange, i, error))
             return false;
     return true;
 }
 
-/* Nothing may overwrite a part before all copies from it are done, so the host waits between the
- * steps. */
-bool run_exchange(const struct exchange &exchange, struct error *error)
+/* Waits for all work of this process, unless the step is done. Returns `is_done`. */
+bool wait_if_failed(const struct exchange *exchange, bool is_done)
 {
-    const struct nvtx_range range("exchange");
-    return encode_parts(exchange, error) &&
-           gpus_cuts_find(exchange.parts, exchange.count, exchange.cuts + exchange.count, error) &&
-           lay_out(exchange, error) && copy_pieces(exchange, error) &&
-           finish_parts(exchange, TRACE_PEER, "exchange", error) && merge_ranges(exchange, error) &&
-           finish_parts(exchange, TRACE_KERNEL, "merge", error);
+    for (size_t i = exchange->first; i < exchange->end && !is_done; i++)
+        (void)cudaStreamSynchronize(exchange->parts[i].sort.stream);
+    return is_done;
 }
 
 } // namespace
@@ -236,21 +234,50 @@ bool gpus_connect(const unsigned *devices, size_t count, struct error *error)
     return true;
 }
 
+bool exchange_open(struct exchange *exchange, struct error *error)
+{
+    const size_t cells = (exchange->count + 1) * (exchange->count + 1);
+    exchange->cuts = static_cast<size_t *>(calloc(cells, sizeof(size_t)));
+    exchange->bounds = static_cast<size_t *>(calloc(cells, sizeof(size_t)));
+    return (exchange->cuts && exchange->bounds) ||
+           error_set(error, "out of memory: the exchange between %zu GPUs", exchange->count);
+}
+
+void exchange_close(struct exchange *exchange)
+{
+    free(exchange->cuts);
+    free(exchange->bounds);
+}
+
+bool exchange_encode(const struct exchange *exchange, struct error *error)
+{
+    const struct nvtx_range range("exchange");
+    return wait_if_failed(exchange, encode_parts(exchange, error) && wait_parts(exchange, error));
+}
+
+bool exchange_copy(const struct exchange *exchange, struct error *error)
+{
+    const struct nvtx_range range("exchange");
+    return wait_if_failed(exchange, gpus_cuts_find(exchange->parts, exchange->count,
+                                                   exchange->cuts + exchange->count, error) &&
+                                        lay_out(exchange, error) && copy_pieces(exchange, error) &&
+                                        finish_parts(exchange, TRACE_PEER, "exchange", error));
+}
+
+bool exchange_merge(const struct exchange *exchange, struct error *error)
+{
+    const struct nvtx_range range("exchange");
+    return wait_if_failed(exchange, merge_ranges(exchange, error) &&
+                                        finish_parts(exchange, TRACE_KERNEL, "merge", error));
+}
+
 bool gpus_exchange(struct gpu_part *parts, size_t count, uint64_t *busy_ns, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
-    struct exchange exchange = {parts, count, NULL, NULL};
-    const size_t cells = (count + 1) * (count + 1);
-    exchange.cuts = static_cast<size_t *>(calloc(cells, sizeof(size_t)));
-    exchange.bounds = static_cast<size_t *>(calloc(cells, sizeof(size_t)));
-    const bool is_done =
-        ((exchange.cuts && exchange.bounds) ||
-         error_set(error, "out of memory: the exchange between %zu GPUs", count)) &&
-        run_exchange(exchange, error);
-    for (size_t i = 0; i < count && !is_done; i++)
-        (void)cudaStreamSynchronize(parts[i].sort.stream);
-    free(exchange.cuts);
-    free(exchange.bounds);
+    struct exchange exchange = {parts, count, 0, count, NULL, NULL};
+    const bool is_done = exchange_open(&exchange, error) && exchange_encode(&exchange, error) &&
+                         exchange_copy(&exchange, error) && exchange_merge(&exchange, error);
+    exchange_close(&exchange);
     *busy_ns += clock_now_ns() - start_ns;
     return is_done;
 }

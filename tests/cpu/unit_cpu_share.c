@@ -82,12 +82,12 @@ static bool run_stream(struct job *job, struct group *group, const struct rank_m
 {
     const unsigned rank = group->rank;
     const size_t width = job->c->wanted->bytes, begin = job->begins[rank], threads = 2;
-    struct shared_sort shared = {.group = group, .memory = memory, .targets = job->targets};
+    struct shared_sort shared = {.group = group, .targets = job->targets};
     void *const ring = allocate(stream_sort_chunk(threads));
     bool suits = true;
     bool ok = (!stream || stream_sort_put(stream, job->c->input + begin * width,
                                           job->begins[rank + 1] - begin, &suits, error)) &&
-              stream_sort_share(stream, &shared, &job->are_shared[rank], error);
+              stream_sort_share(stream, &shared, memory, &job->are_shared[rank], error);
     if (ok && job->are_shared[rank]) {
         stream_sort_start(stream, ring, stream_sort_chunk(threads), NULL, &suits);
         ok = suits && give_range(job, rank, stream, error);

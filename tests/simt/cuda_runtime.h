@@ -48,6 +48,7 @@
       "pointer does not correspond to a registered memory region")                                 \
     X(cudaErrorPeerAccessAlreadyEnabled, 704, "peer access is already enabled")                    \
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                   \
+    X(cudaErrorNotSupported, 801, "operation not supported")                                       \
     X(cudaErrorUnknown, 999, "unknown error")
 
 enum [[nodiscard]] cudaError{
@@ -127,6 +128,11 @@ enum cudaMemcpyKind {
 };
 
 enum { cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1 };
+enum { cudaIpcMemLazyEnablePeerAccess = 1 };
+
+struct cudaIpcMemHandle_t {
+    char reserved[64];
+};
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 cudaError_t cudaMalloc(void **pointer, size_t bytes);
@@ -138,6 +144,9 @@ cudaError_t cudaHostUnregister(void *pointer);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream = nullptr);
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointer);
+cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsigned flags);
+cudaError_t cudaIpcCloseMemHandle(void *pointer);
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
                                 size_t bytes, cudaStream_t stream = nullptr);
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream = nullptr);

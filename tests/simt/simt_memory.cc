@@ -9,10 +9,13 @@
 #include "simt_state.h"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace simt;
 
@@ -392,6 +395,98 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
     });
 }
 
+/* ---- memory of another process ---- */
+
+namespace
+{
+
+/* With SIMT_IPC=1, device memory is of a file, which another process can open. With SIMT_IPC=lost,
+ * it then reads zeros. Else none can be opened, as on a system that does not allow it. */
+struct shared_file {
+    int process, descriptor;
+    size_t bytes;
+};
+static_assert(sizeof(shared_file) <= sizeof(cudaIpcMemHandle_t), "a handle has room for it");
+std::map<void *, shared_file> own_files, open_files;
+
+bool allocate_shared(void **pointer, size_t bytes)
+{
+    const int file = memfd_create("device memory", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, (off_t)bytes) != 0)
+        abort();
+    *pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    own_files[*pointer] = {getpid(), file, bytes};
+    return *pointer != MAP_FAILED;
+}
+
+bool allocate(void **pointer, size_t bytes)
+{
+    const char *const shares = getenv("SIMT_IPC");
+    return shares && strcmp(shares, "0") != 0
+               ? allocate_shared(pointer, bytes)
+               : posix_memalign(pointer, device_alignment, bytes) == 0;
+}
+
+void release(void *pointer)
+{
+    const auto found = own_files.find(pointer);
+    if (found == own_files.end()) {
+        free(pointer);
+        return;
+    }
+    munmap(pointer, found->second.bytes);
+    close(found->second.descriptor);
+    own_files.erase(found);
+}
+
+} // namespace
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointer)
+{
+    return api_call("cudaIpcGetMemHandle").run([&] {
+        const auto found = own_files.find(pointer);
+        if (found == own_files.end())
+            return device_of(pointer, 1) < 0 ? cudaErrorInvalidValue : cudaErrorNotSupported;
+        memcpy(handle, &found->second, sizeof found->second);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsigned)
+{
+    return api_call("cudaIpcOpenMemHandle").run([&] {
+        shared_file shared;
+        memcpy(&shared, &handle, sizeof shared);
+        const std::string path =
+            "/proc/" + std::to_string(shared.process) + "/fd/" + std::to_string(shared.descriptor);
+        shared.descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+        if (shared.process == getpid() || shared.descriptor < 0)
+            return cudaErrorInvalidResourceHandle;
+        const bool is_lost = strcmp(getenv("SIMT_IPC"), "lost") == 0;
+        *pointer = mmap(nullptr, shared.bytes, PROT_READ | PROT_WRITE,
+                        is_lost ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
+                        is_lost ? -1 : shared.descriptor, 0);
+        open_files[*pointer] = shared;
+        devices[current_device].allocated.add(*pointer, shared.bytes);
+        return *pointer == MAP_FAILED ? cudaErrorInvalidResourceHandle : cudaSuccess;
+    });
+}
+
+cudaError_t cudaIpcCloseMemHandle(void *pointer)
+{
+    return api_call("cudaIpcCloseMemHandle").run_anyway([&] {
+        const auto found = open_files.find(pointer);
+        if (found == open_files.end())
+            return cudaErrorInvalidValue;
+        run_devices();
+        devices[device_of(pointer, 1)].allocated.remove(pointer);
+        munmap(pointer, found->second.bytes);
+        close(found->second.descriptor);
+        open_files.erase(found);
+        return cudaSuccess;
+    });
+}
+
 /* ---- the functions ---- */
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
@@ -409,8 +504,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
         *pointer = nullptr;
         if (bytes == 0)
             return cudaSuccess;
-        if (!has_room(current_device, bytes) ||
-            posix_memalign(pointer, device_alignment, bytes) != 0)
+        if (!has_room(current_device, bytes) || !allocate(pointer, bytes))
             return cudaErrorMemoryAllocation;
         memset(*pointer, poison, bytes);
         devices[current_device].allocated.add(*pointer, bytes);
@@ -431,7 +525,7 @@ cudaError_t cudaFree(void *pointer)
         const size_t bytes = devices[device].allocated.remove(pointer);
         devices[device].bytes_used -= bytes;
         if (bytes > 0)
-            free(pointer);
+            release(pointer);
         return bytes > 0 ? cudaSuccess : cudaErrorInvalidValue;
     });
 }

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# MPI ranks of one host with a GPU each: they exchange sorted numbers from GPU to GPU, or through the host where that
+# is impossible, and write what NumPy writes. On real GPUs, ranks that are more than these have one together.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+problem=$(gpu_problem) || true
+[ -z "$problem" ] || skip_all "$problem"
+GPUSORT_SERVER= # mpirun starts each rank
+is_simt=$(grep -q SIMT_FAIL "$GPUSORT" && echo yes) || true
+if [ -n "$is_simt" ] && [ -f "$(dirname "$GPUSORT")/../mpi.so" ]; then # the plugin is beside the program
+    mkdir "$work/ranks"
+    cp "$GPUSORT" "$(dirname "$GPUSORT")/../mpi.so" "$work/ranks"
+    GPUSORT=$work/ranks/gpusort
+fi
+need_open_mpi
+export SIMT_IPC=1 SIMT_DEVICES=3
+
+# ranks N ARGUMENT...: gpusort in N ranks; mpirun's own messages are dropped. Rank $faulty_rank has the variable
+# $setting.
+# shellcheck disable=SC2016 # each rank expands the variables
+ranks() {
+    local status=0
+    timeout 300 mpirun --oversubscribe --mca btl_base_warn_component_unused 0 -n "$1" bash -c \
+        '[ "$OMPI_COMM_WORLD_RANK" != "${faulty_rank:-}" ] || export "${setting?}"; exec "$@"' - \
+        "$GPUSORT" "${@:2}" 2>"$work/log/mpirun" || status=$?
+    grep -e '^gpusort: ' -e '^{' "$work/log/mpirun" >&2 || true
+    return "$status"
+}
+
+ranks_to_got() { ranks "$@" --stats=json -o got 2>stats; }
+
+# ok_sorts WAY NAME FILE N ARGUMENT...: N ranks write the bytes of FILE. WAY: gpu, if numbers go from GPU to GPU, or
+# host.
+ok_sorts() {
+    local exchange='"exchange" in s["stages"]'
+    [ "$1" = gpu ] || exchange="not $exchange"
+    rm -f got
+    ok_file "$4 ranks: $2" got "$3" -- ranks_to_got "${@:4}"
+    ok_json "$4 ranks: $2, by way of the $1" "$exchange" stats
+}
+
+"$numpy" - "$(full_or_small 300007 20011)" <<'END'
+import sys
+import numpy as np
+count = int(sys.argv[1])
+random = np.random.default_rng(30)
+doubles = random.standard_normal(count)
+doubles[::1000], doubles[1::1000] = np.nan, -np.inf
+whole = random.integers(0, 2**32, count, "u4")
+for name, numbers in {
+        "doubles.f64": doubles, "whole.u32": whole, "three.u32": whole[:3],
+        "few.i64": random.integers(-3, 3, count, "i8"), "sorted.i32": np.arange(count, dtype="i4"),
+        "hot.u64": np.where(random.random(count) < 0.99, 7, random.integers(0, 100, count)).astype("u8"),
+        "equal.f32": np.full(count, 0.5, "f4"), "bytes.u8": random.integers(0, 256, count, "u1")}.items():
+    numbers.tofile(name)
+    np.sort(numbers).tofile(name + ".up")
+np.argsort(whole, kind="stable").tofile("whole.indices")
+doubles[:100].tofile("own-0.f64")
+doubles[100:].tofile("own-1.f64")
+END
+
+# ---- by way of the GPUs --------------------------------------------------------------------------
+
+for count in 2 3 5; do
+    ok_sorts gpu 'doubles' doubles.f64.up $count --device=gpu doubles.f64
+done
+for input in whole.u32 sorted.i32 hot.u64 equal.f32; do
+    ok_sorts gpu "$input" $input.up 3 --device=gpu $input
+done
+ok_sorts gpu 'indices' whole.indices 3 --device=gpu --argsort --output-format=raw whole.u32
+ok_sorts gpu 'downwards' <(gpusort --device=cpu -r doubles.f64) 4 --device=gpu -r doubles.f64
+ok_sorts gpu 'to compressed text' <(gpusort --device=cpu --output-format=text --zstd few.i64) 2 \
+    --device=gpu --output-format=text --zstd few.i64
+ok_sorts gpu 'nine runs, which are merged in two rounds' doubles.f64.up 9 --device=gpu doubles.f64
+ok_sorts gpu 'a small and a large part' doubles.f64.up 2 --device=gpu 'own-{rank}.f64'
+ranks 2 --device=gpu --trace=trace -o got doubles.f64
+ok 'a trace has the copies of both ranks' test "$(grep -c '"name":"exchange"' trace)" = 2
+
+# ---- by way of the host --------------------------------------------------------------------------
+
+ok_sorts host 'fewer numbers than ranks' three.u32.up 5 --device=gpu three.u32
+ok_sorts host 'counted numbers' bytes.u8.up 2 --device=gpu bytes.u8
+ok_sorts host 'the first ones' <(head -c 8000 doubles.f64.up) 2 --device=gpu --top=1000 doubles.f64
+ok_sorts host 'a path without scratch' doubles.f64.up 2 --device=gpu -a bitonic doubles.f64
+ok_sorts host 'parts of what a rank has' doubles.f64.up 2 --device=gpu --device-memory=100K doubles.f64
+ok_output '2 ranks: a GPU and a CPU' doubles.f64.up -- mpirun --oversubscribe \
+    -n 1 "$GPUSORT" --device=gpu doubles.f64 : -n 1 "$GPUSORT" --device=cpu doubles.f64
+
+# ---- faults, by the stand-in ---------------------------------------------------------------------
+
+if [ -n "$is_simt" ]; then
+    ok_file 'two ranks, each with two GPUs' got doubles.f64.up -- ranks 2 --device=gpu:0,1 -o got doubles.f64
+    SIMT_IPC=0 ok_sorts host 'memory that others may not open' doubles.f64.up 3 --device=gpu doubles.f64
+    SIMT_IPC=lost ok_sorts host 'memory of which others read nothing' doubles.f64.up 3 --device=gpu doubles.f64
+    for order in SIMT_STREAMS=eager SIMT_ORDER=2; do
+        ok_sorts gpu "with $order" doubles.f64.up 3 --device=gpu doubles.f64
+    done
+    export faulty_rank=1 setting
+    for call in cudaIpcGetMemHandle:1 cudaIpcOpenMemHandle:2; do
+        setting=SIMT_FAIL=$call:cudaErrorNotSupported
+        ok_sorts host "one refuses $call" doubles.f64.up 3 --device=gpu doubles.f64
+    done
+    setting=SIMT_TRACE=kernels
+    ranks 2 --device=gpu -o got doubles.f64
+    for kernel in encode_kernel cuts_kernel 'merge_parts_kernel.*run_bounds'; do
+        number=$(grep -n "$kernel" kernels | head -1 | cut -d: -f1)
+        setting=SIMT_FAIL=kernel:$number
+        refused "a GPU fails in ${kernel%%.*}" '^gpusort: device 1: .*\(rank 1 on ' -- \
+            ranks 2 --device=gpu -o "$target" doubles.f64
+    done
+    for call in cudaMallocHost:1 cudaMallocHost:2 cudaMemcpyAsync:4 cudaEventRecord:6 cudaEventSynchronize:3; do
+        setting=SIMT_FAIL=$call
+        refused "a GPU fails in $call" "^gpusort: device 1: ${call%:*}: .*\\(rank 1 on " -- \
+            ranks 2 --device=gpu -o "$target" doubles.f64
+    done
+fi
+done_testing
