@@ -55,7 +55,7 @@ struct layout job_output_layout(const struct job *job, size_t count)
     if (job->argsort.index_type)
         layout =
             (struct layout){.type = job->argsort.index_type, .endian = job->argsort.index_endian};
-    if (job->reader_count > 1)
+    if (job->reader_count > 1 || job->has_rank_inputs)
         layout_flatten(&layout);
     layout.count = sort_spec_given(&job->sort, count);
     return layout;

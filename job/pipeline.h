@@ -77,7 +77,8 @@ struct job {
     bool binary_to_terminal; /* binary output may go to a terminal */
     struct group *group;     /* NULL, or the ranks that share the job. Then the readers are at this
                               * rank's part of the inputs, counts are of that part, and output.group
-                              * is NULL if the output is the standard output of rank 0. */
+                              * is NULL if the output is the standard output of rank 0, or
+                              * has_rank_output. */
     uint64_t group_count;    /* numbers of all ranks */
     uint64_t input_bytes;    /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct lines_header header; /* of lines that a group sorts: taken already; pipeline_run() takes

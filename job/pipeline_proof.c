@@ -299,7 +299,7 @@ bool proof_verify(struct job_state *state, struct error *error)
     ok = group_agree(group, ok, error) &&
          (!group || ranks_add_up(group, &state->proof.content, error));
     ok = ok && ((group && group->rank > 0) || verify_file(state, file, error));
-    ok = group_agree(group, ok, error);
+    ok = group_agree(state->job->group, ok, error);
     state->report->proof.is_verified = ok;
     job_stage_add(state, STAGE_VERIFY, start);
     return ok;

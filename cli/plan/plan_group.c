@@ -225,11 +225,15 @@ static bool compare_own_inputs(const struct job *job, struct error *error)
         return true;
     plan_name_input(job->input_format, &job->readers[0].layout, own);
     memcpy(first, own, sizeof first);
-    if (!group_broadcast(job->group, first, sizeof first, error))
+    uint64_t empty_ranks = source_stop_and_get_left(job->readers[0].source) == 0;
+    if (!group_broadcast(job->group, first, sizeof first, error) ||
+        !group_sum(job->group, &empty_ranks, 1, error))
         return false;
     const bool is_same =
-        strcmp(own, first) == 0 || error_set(error, "%s: %s, where rank 0 has %s",
-                                             source_name(job->readers[0].source), own, first);
+        strcmp(own, first) == 0 ||
+        error_set(
+            error, "%s: %s, where rank 0 has %s%s", source_name(job->readers[0].source), own, first,
+            empty_ranks > 0 ? "; the file of a rank is empty, and --format gives it a format" : "");
     return group_agree(job->group, is_same, error);
 }
 
@@ -571,8 +575,13 @@ static bool share_own_files(struct job *job, struct error *error)
         job->argsort.first += rank < group->rank ? counts[rank] : 0;
     }
     free(counts);
-    if (job->keep_lines)
+    if (job->keep_lines) {
         job->sort.count = COUNT_UNKNOWN;
+    } else if (job->argsort.index_type) { /* the indices are of all ranks */
+        argsort_set_keys(&job->argsort, job->readers[0].layout.type, job->argsort.order,
+                         job->group_count);
+        job->sort.item_bytes = job->argsort.item_bytes;
+    }
     return ok && (!job->argsort.index_type ||
                   argsort_check_count(&job->argsort, job->group_count, error));
 }

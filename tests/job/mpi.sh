@@ -194,7 +194,9 @@ done
 array = np.load("part1.npy")
 for rank in range(3):
     np.save(f"own-{rank}.npy", array[rank * 20_000:][:20_000 + rank])
-    np.save(f"time-{rank}.npy", np.arange(3 + rank).astype(["M8[s]", "M8[ms]"][rank % 2]))'
+    np.save(f"time-{rank}.npy", np.arange(3 + rank).astype(["M8[s]", "M8[ms]"][rank % 2]))
+    # Headers of arrays with 14 dimensions are longer.
+    np.save(f"shape-{rank}.npy", array[rank * 1000:][:1000].reshape([(1000, 1), (1,) * 13 + (1000,), (1000,)][rank]))'
 ok 'three ranks: a file of each rank is read, and one is written, with a header' eval '
     ranks 3 --verify "own-{rank}.npy" -o "sorted-{rank}.npy" &&
         "$numpy" -c "import numpy as np
@@ -215,6 +217,18 @@ ok 'two ranks: indices of lines of files of each rank' eval '
         gpusort --header=1 --argsort -s -t: -k2,2n own-{0,1}.txt -o one.npy && "$numpy" -c "import numpy as np
 parts = [np.load(f\"indices-{i}.npy\") for i in range(2)]
 assert (np.concatenate(parts) == np.load(\"one.npy\")).all()"'
+ok_output 'three ranks: arrays of each rank, of other shapes, become one of one dimension' \
+    <(gpusort shape-{0,1,2}.npy) -- eval 'ranks 3 --verify "shape-{rank}.npy" -o shapes.npy && cat shapes.npy'
+truncate -s 8800000000 huge-{0,1}.f32
+ok 'two ranks: 2^32 indices of files of each rank, and more' \
+    ranks 2 --explain --argsort 'huge-{rank}.f32' -o order.u64
+rm -f huge-*
+seq 9 >figures-0
+: >figures-1
+refused 'the file of a rank is empty' 'figures-1: raw f32, where rank 0 has text f32; .* empty, and --format gives' -- \
+    ranks 2 --type=f32 'figures-{rank}' -o "$target"
+ok_output 'with its format, it is sorted' <(seq 9) -- eval \
+    'ranks 2 --format=text --type=f32 --output-format=text "figures-{rank}" -o figures && cat figures'
 refused 'files of ranks have other units' 'time-1\.npy: npy .*, where rank 0 has npy .* \(rank 1 on ' -- \
     ranks 2 'time-{rank}.npy' -o "$target"
 refused 'files of ranks beside one of all' '\{rank\} is in the name of every input or of none' -- \
@@ -502,6 +516,8 @@ for fault in write:2:28 close_output:1+:5; do
     ok_same_bytes 'and its own' old.1 rows
     ok 'and no other file is left' test "$(echo old.* .gpusort*)" = 'old.0 old.1 .gpusort*'
 done
+ok_fails_with 'a rank cannot verify its own file' 2 '^gpusort: old\.1: Input/output error \(rank 1 on .*\)$' -- \
+    part_fails fdatasync:1:5 rows -k1 --verify
 ok_fails_with 'a rank cannot rename its own file' 2 \
     '^gpusort: old\.1: .*; other ranks may have replaced their files \(rank 1 on .*\)$' -- \
     part_fails renameat:1:5 rows -k1
