@@ -43,6 +43,8 @@ scripts/install_packages.sh gcc g++ make libzstd-dev libcmocka-dev perl mandoc s
     clang-format zstd python3-numpy acl attr
 scripts/install_packages.sh openmpi-bin libopenmpi-dev iproute2 ||
     echo '== no Open MPI or ip(8): tests/job/mpi.sh or hosts.sh is skipped'
+scripts/install_packages.sh e2fsprogs xfsprogs btrfs-progs ||
+    echo '== no mkfs of ext4, XFS or btrfs: parts of tests/formats/file_systems.sh and output.sh are skipped'
 scripts/install_packages.sh mpich libmpich-dev || echo '== no MPICH: tests/job/mpi.sh is of Open MPI alone'
 
 [ $INSTALL_PACKAGES = no ] || scripts/install_cuda.sh
@@ -68,11 +70,12 @@ fi
 plain_except='check_sorted completions conversion examples fuzz fuzz_targets messages npy raw_content'
 plain_except+=' sort_cases_* sort_options types'
 plain=(SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}")
-# Tests whose NAME-simt runs all of the host's code run only there; hosts, limits, output_safety and proof,
-# which are about processes, memory, signals and faults, only in the plain build. -g1,
+# Tests whose NAME-simt runs all of the host's code run only there; file_systems, hosts, limits, output_safety
+# and proof, which are about disks, processes, memory, signals and faults, only in the plain build. -g1,
 # the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program starts in
 # half of the time if it is linked -no-pie and with the static libraries of the sanitizers.
-sanitized_except='argsort cli completions external hosts input limits output_safety pipes proof soak stats top'
+sanitized_except='argsort cli completions external file_systems hosts input limits output_safety pipes proof soak'
+sanitized_except+=' stats top'
 sanitized=(CUDA=0 'SANITIZE=address,undefined' CFLAGS='-g1 -Werror' CXXFLAGS='-g1 -Werror' \
     LDFLAGS='-no-pie -static-libasan -static-libubsan' LDLIBS=-l:libubsan.a)
 

@@ -325,6 +325,20 @@ fi
 has_faults() { [ -n "$fault_library" ]; }
 # can_mount DIRECTORY: returns true if a file system in memory can be mounted there, in a name space of its own.
 can_mount() { unshare --map-root-user --mount mount -t tmpfs none "$1"; }
+# within KIND SIZE COMMAND...: runs COMMAND where the folder `small` is a new file system of that size: a tmpfs, or one
+# of mkfs.KIND in the file `image`. It is unmounted when COMMAND ends.
+within() {
+    local options=()
+    case $1 in
+    tmpfs)
+        unshare --map-root-user --mount bash -c 'mount -t tmpfs -o size="$0" none small && exec "$@"' "${@:2}"
+        return
+        ;;
+    ext4) options=(-F -m 20) ;;
+    esac
+    rm -f image && truncate -s "$2" image && "mkfs.$1" -q "${options[@]}" image >/dev/null &&
+        unshare --mount bash -c 'mount -o loop image small && chmod a+rwx small && exec "$@"' - "${@:3}"
+}
 # As cli/main.c sets it, which is too late for an OpenMP library that is not linked into the program.
 export GOMP_SPINCOUNT=1000
 

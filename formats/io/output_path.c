@@ -19,6 +19,12 @@
 
 #define SYMBOLIC_LINKS_MAX 40 /* as in Linux */
 
+/* File systems that <linux/magic.h> may lack: its headers may be older, and ZFS is not in it. */
+#ifndef BCACHEFS_SUPER_MAGIC
+#    define BCACHEFS_SUPER_MAGIC 0xca451a4e
+#endif
+#define ZFS_SUPER_MAGIC 0x2fc12fc1
+
 #ifndef STATX_ATTR_MOUNT_ROOT
 #    define STATX_ATTR_MOUNT_ROOT 0x2000 /* since Linux 5.8 */
 #endif
@@ -273,25 +279,38 @@ bool output_path_check(const struct output_path *found, const char *name, struct
            (check_replaceable(found, name, error) && check_lock(found, name, error));
 }
 
-/* Returns the free space of a file on btrfs; UINT64_MAX for other file systems. */
-static uint64_t room_on_btrfs(int file)
+/* Returns true if new content of a file takes new space. An overlay reports the figures of its
+ * upper layer: btrfs has no number of inodes, and a tmpfs without a size no number of blocks. */
+static bool copies_on_write(const struct statfs *system)
+{
+    static const long copying_systems[] = {BTRFS_SUPER_MAGIC, NILFS_SUPER_MAGIC,
+                                           BCACHEFS_SUPER_MAGIC, ZFS_SUPER_MAGIC};
+    for (size_t i = 0; i < sizeof copying_systems / sizeof copying_systems[0]; i++)
+        if ((long)system->f_type == copying_systems[i])
+            return true;
+    return system->f_type == OVERLAYFS_SUPER_MAGIC && system->f_files == 0 && system->f_blocks > 0;
+}
+
+/* Returns the free space for new content of the file; UINT64_MAX if that takes none. */
+static uint64_t room_to_copy(int file)
 {
     struct statfs system;
-    return fstatfs(file, &system) == 0 && system.f_type == BTRFS_SUPER_MAGIC
+    return fstatfs(file, &system) == 0 && copies_on_write(&system)
                ? (uint64_t)system.f_bavail * (uint64_t)system.f_bsize
                : UINT64_MAX;
 }
 
 bool output_path_check_room(int file, off_t bytes, const char *name, struct error *error)
 {
-    if (room_on_btrfs(file) >= (uint64_t)bytes)
+    if (room_to_copy(file) >= (uint64_t)bytes)
         return true;
     (void)syncfs(file); /* the space of files that were removed is free after that */
-    const uint64_t room = room_on_btrfs(file);
+    const uint64_t room = room_to_copy(file);
     return room >= (uint64_t)bytes ||
            error_set(error,
-                     "%s: overwriting a file on btrfs takes its size in free space, %jd bytes, and "
-                     "%ju are free; nothing is written: use -o on another disk",
+                     "%s: this file system writes new content to new space, so that overwriting it "
+                     "takes %jd bytes, and %ju are free; nothing is written: use -o on another "
+                     "disk",
                      name, (intmax_t)bytes, (uintmax_t)room);
 }
 

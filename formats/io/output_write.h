@@ -33,7 +33,7 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
 
 /* Fails if an output of `bytes` bytes certainly has no room. Call it before the first write. It
  * allocates the space of a temporary on ext4 or XFS. A file in place is checked when it is opened
- * (on btrfs), and for holes and shared extents by output_file_end_trial(). */
+ * (on btrfs and such), and for holes and shared extents by output_file_end_trial(). */
 bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
                             struct error *error);
 

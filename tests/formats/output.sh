@@ -172,16 +172,6 @@ full() {
     ok "a file system that is full, $1: the message" \
         grep -qxE "gpusort: small/out: ${message:-No space left on device}" "$work/log/full"
 }
-# within KIND SIZE COMMAND...: runs COMMAND, which writes to the folder `small`, a new file system of that size.
-within() {
-    case $1 in
-    tmpfs) unshare --map-root-user --mount bash -c 'mount -t tmpfs -o size="$0" none small && exec "$@"' "${@:2}" ;;
-    ext4)
-        truncate -s "$2" image && mkfs.ext4 -q -F -m 20 image &&
-            unshare --mount bash -c 'mount -o loop image small && chmod a+rwx small && exec "$@"' - "${@:3}"
-        ;;
-    esac
-}
 mkdir small
 if possible 'a file system that is full' 'no name space to mount one in' \
     unshare --map-root-user --mount mount -t tmpfs -o size=1m none small; then

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# File systems that differ in the space that a file takes: XFS, btrfs under an overlay, ext2, and memory without a
+# limit. What has room is not refused, and a file in place does not change if it has no room.
+. "$(dirname "$0")/../lib.sh"
+[ "$test_size" = full ] || skip_all 'file systems are mounted for the full build'
+need_numpy
+
+"$numpy" - <<'END'
+import numpy as np
+numbers = np.random.default_rng(12).standard_normal(2500000)
+numbers.tofile("large.f64")
+np.sort(numbers).tofile("large.sorted")
+numbers[512:1250000] = 0
+numbers.tofile("holes.f64")
+np.sort(numbers).tofile("holes.sorted")
+END
+mkdir small merged
+export GPUSORT
+sort='"$GPUSORT" --device=cpu' in_place='"$GPUSORT" --device=cpu --in-place small/in.f64'
+
+# leave BYTES: fills `small` until only BYTES are free.
+leave() { sync -f small && fallocate -l "$(($(stat -f -c '%a * %S' small) - $1))" small/fill; }
+# kept_in_place COMMAND... FILE: runs it, and fails if FILE has changed.
+kept_in_place() {
+    local status=0 file=${*: -1}
+    cp "$file" before.f64
+    "$@" || status=$?
+    cmp "$file" before.f64 >&2
+    return "$status"
+}
+export -f leave kept_in_place
+
+# ---- overlays ------------------------------------------------------------------------------------
+
+# Commands that make merged/in.f64 a file in an overlay whose upper layer is in `small`.
+under_overlay="mkdir small/{lower,upper,work}
+    mount -t overlay -o lowerdir=small/lower,upperdir=small/upper,workdir=small/work none merged
+    cp large.f64 merged/in.f64"
+if possible 'an overlay on btrfs' 'it cannot be mounted here, or there is no mkfs.btrfs (btrfs-progs)' \
+    within btrfs 120m bash -e -c "$under_overlay"; then
+    refused 'an overlay on btrfs: no room for a file in place' \
+        '^gpusort: merged/in.f64: this file system writes new content to new space, .* takes 20000000 bytes, and 9[0-9]{6} are free' -- \
+        within btrfs 120m bash -e -c "$under_overlay; leave 10000000; kept_in_place ${in_place/small/merged}"
+fi
+if possible 'an overlay on a tmpfs without limits' 'it cannot be mounted here' \
+    within tmpfs 0,nr_inodes=0 bash -e -c "$under_overlay"; then
+    ok_output 'an overlay on a tmpfs without limits has room' large.sorted -- \
+        within tmpfs 0,nr_inodes=0 bash -e -c "$under_overlay; ${in_place/small/merged}; cat merged/in.f64"
+fi
+rm -f image before.f64
+done_testing
