@@ -28,6 +28,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <omp.h>
 #include <poll.h>
@@ -38,6 +40,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -495,16 +498,53 @@ struct file_space {
     int cause;             /* errno of that failure */
 };
 
-/* Allocates the space of bytes [begin, end). Returns 0, or errno. */
-static int take(int file, size_t begin, size_t end)
+/* Extents per call of FIEMAP. */
+#define EXTENTS_PER_CALL 64
+
+/* Bytes per fallocate(2) that copies shared extents: XFS requires as many bytes of free space. */
+#define UNSHARE_BYTES ((size_t)4 << 20)
+
+/* Returns the first byte of [begin, end) that may be in a hole or in a shared extent; `end` or more
+ * if there is none. */
+static size_t skip_own_space(int file, size_t begin, size_t end)
 {
-    while (fallocate(file, FALLOC_FL_KEEP_SIZE, (off_t)begin, (off_t)(end - begin)) != 0)
-        if (errno != EINTR)
-            return errno;
+    union {
+        struct fiemap map;
+        char bytes[sizeof(struct fiemap) + EXTENTS_PER_CALL * sizeof(struct fiemap_extent)];
+    } room;
+    struct fiemap *const map = &room.map;
+    while (begin < end) {
+        *map = (struct fiemap){
+            .fm_start = begin, .fm_length = end - begin, .fm_extent_count = EXTENTS_PER_CALL};
+        if (ioctl(file, FS_IOC_FIEMAP, map) != 0 || map->fm_mapped_extents == 0)
+            return begin;
+        for (unsigned i = 0; i < map->fm_mapped_extents; i++) {
+            const struct fiemap_extent *const extent = &map->fm_extents[i];
+            const size_t extent_end = extent->fe_logical + extent->fe_length;
+            if (extent->fe_logical > begin || extent_end <= begin ||
+                (extent->fe_flags & FIEMAP_EXTENT_SHARED))
+                return begin;
+            begin = extent_end;
+        }
+    }
+    return begin;
+}
+
+int file_space_take(int file, size_t begin, size_t end, bool unshares)
+{
+    const int mode = FALLOC_FL_KEEP_SIZE | (unshares ? FALLOC_FL_UNSHARE_RANGE : 0);
+    while ((begin = skip_own_space(file, begin, end)) < end) {
+        const size_t left = end - begin;
+        const size_t bytes = unshares && left > UNSHARE_BYTES ? UNSHARE_BYTES : left;
+        while (fallocate(file, mode, (off_t)begin, (off_t)bytes) != 0)
+            if (errno != EINTR)
+                return errno;
+        begin += bytes;
+    }
     return 0;
 }
 
-/* Calls take(), unless allocation is halted. */
+/* Allocates the space of bytes [begin, end), unless allocation is halted. */
 static int take_window(struct file_space *space, size_t begin, size_t end)
 {
     const uint64_t begin_ns = trace_begin();
@@ -512,8 +552,8 @@ static int take_window(struct file_space *space, size_t begin, size_t end)
         !space->is_in_memory || memory_watch_grow(&space->watch, end - begin, false);
     atomic_store(&space->is_taking, true); /* a signal handler waits for what follows */
     const int cause = atomic_load(&space->is_halted) ? ECANCELED
-                      : has_memory                   ? take(space->file, begin, end)
-                                                     : ENOMEM;
+                      : has_memory ? file_space_take(space->file, begin, end, false)
+                                   : ENOMEM;
     atomic_store(&space->is_taking, false);
     trace_end(TRACE_SPACE, begin_ns, cause ? 0 : end - begin);
     return cause;
@@ -583,7 +623,7 @@ bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *
     int cause = 0;
     if ((long)system.f_type != TMPFS_MAGIC &&
         (use == SPACE_TAKE || (use == SPACE_TRY && room < bytes)))
-        cause = take(file, 0, bytes);
+        cause = file_space_take(file, 0, bytes, false);
     else if (own + (uint64_t)system.f_bfree * block_bytes < bytes &&
              is_free_space_exact(file, &system))
         cause = ENOSPC;
@@ -597,7 +637,8 @@ bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *
 struct file_space *file_space_open(int file)
 {
     /* Tests whether the file system supports it, before any caller depends on it. */
-    struct file_space *const space = take(file, 0, 1) == 0 ? calloc(1, sizeof *space) : NULL;
+    const bool is_supported = file_space_take(file, 0, 1, false) == 0;
+    struct file_space *const space = is_supported ? calloc(1, sizeof *space) : NULL;
     if (!space)
         return NULL;
     space->file = file;

@@ -185,14 +185,15 @@ bool output_file_open(const char *path, const char *name, const struct stat *inp
 static bool take_space(const struct output_file *output, const char *name, struct error *error)
 {
     const off_t bytes = output->target.status.st_size;
-    const int unshare = FALLOC_FL_KEEP_SIZE | FALLOC_FL_UNSHARE_RANGE;
     if (!output_path_check_room(output->file, bytes, name, error))
         return false;
-    if (bytes == 0 || fallocate(output->file, unshare, 0, bytes) == 0)
-        return true;
+    errno = file_space_take(output->file, 0, (size_t)bytes, true);
     if (errno == ENOSPC || errno == EDQUOT)
         return error_set_errno(error, "%s: no space to overwrite it; nothing is written", name);
-    if (!output->has_holes || fallocate(output->file, FALLOC_FL_KEEP_SIZE, 0, bytes) == 0)
+    if (errno == 0 || !output->has_holes)
+        return true;
+    errno = file_space_take(output->file, 0, (size_t)bytes, false);
+    if (errno == 0)
         return true;
     return error_set_errno(error, "%s: no space to fill its holes; nothing is written", name);
 }

@@ -138,12 +138,16 @@ static bool check_room(const struct room *room, int file, uint64_t bytes, const 
     const uint64_t needs = has_neighbour && neighbour.bytes > has ? neighbour.bytes - has : 0;
     const uint64_t left = room->free_bytes > needs ? room->free_bytes - needs : 0;
     *fits_alone = has_neighbour && room->is_certain && room->free_bytes + has >= bytes;
-    if (asprintf(&name, "%s%s", names, has_neighbour ? " and the output" : "") < 0)
+    const bool has_room = !room->is_certain || left >= bytes;
+    if (asprintf(&name, "%s%s", names,
+                 !has_neighbour ? ""
+                 : has_room     ? ", beside the output"
+                                : " and the output") < 0)
         return true;
-    const bool ok = (!room->is_certain || left >= bytes ||
-                     file_space_refuse(name, bytes + (has_neighbour ? neighbour.bytes : 0),
+    const bool ok =
+        (has_room || file_space_refuse(name, bytes + (has_neighbour ? neighbour.bytes : 0),
                                        room->free_bytes + has, error)) &&
-                    (file < 0 || file_space_check(file, bytes, SPACE_TRY, name, error));
+        (file < 0 || file_space_check(file, bytes, SPACE_TRY, name, error));
     free(name);
     return ok;
 }

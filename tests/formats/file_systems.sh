@@ -31,6 +31,31 @@ kept_in_place() {
 }
 export -f leave kept_in_place
 
+# ---- XFS -----------------------------------------------------------------------------------------
+
+# mkfs.xfs makes none that is smaller than 300 MB.
+if possible 'XFS' 'it cannot be mounted here, or there is no mkfs.xfs (xfsprogs)' within xfs 320m true; then
+    # A row: what there is room for, the file with the result, the bytes that are free, and the commands.
+    while IFS='|' read -r name expected bytes commands; do
+        ok_output "XFS has room for $name" "$expected" -- \
+            within xfs 320m bash -e -c "${commands/LEAVE/leave $bytes}; cat small/[io]*"
+    done <<END
+an output|large.sorted|21000000|LEAVE; $sort large.f64 -o small/out
+parts and the output|large.sorted|46000000|LEAVE; $sort -S 8M -T small large.f64 -o small/out
+a file in place that has all of its space|large.sorted|1000000|cp large.f64 small/in.f64; LEAVE; $in_place
+a file in place that is copied|large.sorted|26000000|cp large.f64 small/in.f64; cp --reflink=always small/{in.f64,x}; LEAVE; $in_place
+holes|holes.sorted|16000000|cp --sparse=always holes.f64 small/in.f64; LEAVE; $in_place
+END
+    refused 'XFS: no room for parts' \
+        "^gpusort: temporary file in 'small' \(-T\), beside the output: 20000000 bytes will be written there, and 9[0-9]{6} are free" -- \
+        within xfs 320m bash -c "leave 30000000; $sort -S 8M -T small large.f64 -o small/out"
+    no_space='^gpusort: small/in.f64: no space to overwrite it; nothing is written: No space left on device$'
+    refused 'XFS: no room for a file in place that is shared with a copy' "$no_space" -- within xfs 320m bash -c \
+        "cp large.f64 small/in.f64; cp --reflink=always small/{in.f64,x}; leave 9000000; kept_in_place $in_place"
+    refused 'XFS: no room for holes' "$no_space" -- within xfs 320m bash -c \
+        "cp --sparse=always holes.f64 small/in.f64; leave 9000000; kept_in_place $in_place"
+fi
+
 # ---- overlays ------------------------------------------------------------------------------------
 
 # Commands that make merged/in.f64 a file in an overlay whose upper layer is in `small`.
