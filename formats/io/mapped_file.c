@@ -620,13 +620,13 @@ bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *
         return true;
     const uint64_t block_bytes = (uint64_t)system.f_bsize, own = (uint64_t)status.st_blocks * 512;
     const uint64_t room = own + (uint64_t)system.f_bavail * block_bytes;
-    int cause = 0;
+    const bool is_short = own + (uint64_t)system.f_bfree * block_bytes < bytes;
+    int cause = EOPNOTSUPP;
     if ((long)system.f_type != TMPFS_MAGIC &&
         (use == SPACE_TAKE || (use == SPACE_TRY && room < bytes)))
         cause = file_space_take(file, 0, bytes, false);
-    else if (own + (uint64_t)system.f_bfree * block_bytes < bytes &&
-             is_free_space_exact(file, &system))
-        cause = ENOSPC;
+    if (cause == EOPNOTSUPP && is_short && is_free_space_exact(file, &system))
+        cause = ENOSPC; /* for ext2 and ext3, too, which cannot allocate space */
     if (cause == ENOSPC)
         return file_space_refuse(name, bytes, room, error);
     errno = cause;

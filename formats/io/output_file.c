@@ -195,6 +195,11 @@ static bool take_space(const struct output_file *output, const char *name, struc
     errno = file_space_take(output->file, 0, (size_t)bytes, false);
     if (errno == 0)
         return true;
+    if (errno == EOPNOTSUPP)
+        return error_set(error,
+                         "%s: it has holes, which this file system cannot fill beforehand; nothing "
+                         "is written: use -o instead",
+                         name);
     return error_set_errno(error, "%s: no space to fill its holes; nothing is written", name);
 }
 

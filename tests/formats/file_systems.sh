@@ -73,5 +73,16 @@ if possible 'an overlay on a tmpfs without limits' 'it cannot be mounted here' \
     ok_output 'an overlay on a tmpfs without limits has room' large.sorted -- \
         within tmpfs 0,nr_inodes=0 bash -e -c "$under_overlay; ${in_place/small/merged}; cat merged/in.f64"
 fi
+
+# ---- ext2 ----------------------------------------------------------------------------------------
+
+if possible 'ext2' 'it cannot be mounted here' within ext2 16m true; then
+    refused 'ext2: no room for the output' \
+        '^gpusort: small/out: 20000000 bytes will be written there, and [0-9]+ are free: use another file system$' -- \
+        within ext2 16m bash -c "$sort large.f64 -o small/out"
+    refused 'ext2: a file with holes in place' \
+        '^gpusort: small/in.f64: it has holes, which this file system cannot fill beforehand; nothing is written: use -o instead$' -- \
+        within ext2 16m bash -c "truncate -s 1M small/in.f64; kept_in_place $in_place"
+fi
 rm -f image before.f64
 done_testing
