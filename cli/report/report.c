@@ -360,17 +360,18 @@ static void print_directories(FILE *stream, const struct job *job)
         fprintf(stream, "%s", i == 0 ? "" : ", ");
         quote_print(stream, memory->directories[i]);
         is_known = is_known && statfs(memory->directories[i], &system) == 0 &&
-                   stat(memory->directories[i], &status) == 0;
+                   system.f_blocks > 0 && stat(memory->directories[i], &status) == 0;
         if (is_known && find_on_system(memory, status.st_dev) == i)
             free_bytes += (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
     }
+    fprintf(stream, "%s", memory->has_parts_in_memory ? ", which is memory" : "");
     if (!is_known)
         return;
     const bool has_output = !job->output.is_in_place &&
                             sink_free_bytes(job->output.path, &device) != UINT64_MAX &&
                             find_on_system(memory, device) < memory->directory_count;
     needed += has_output && needed > 0 ? output : 0;
-    fprintf(stream, "%s (", memory->has_parts_in_memory ? ", which is memory" : "");
+    fprintf(stream, " (");
     print_free(stream, job, needed, in_memory, free_bytes);
     fprintf(stream, "%s)", has_output ? " for these and the output" : "");
 }

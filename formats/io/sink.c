@@ -496,7 +496,8 @@ uint64_t sink_free_bytes(const char *path, dev_t *device)
         return bytes;
     if (output_path_open(path, path, &found, &ignored) && found.directory >= 0 &&
         (!found.exists || S_ISREG(found.status.st_mode)) &&
-        fstatfs(found.directory, &system) == 0 && fstat(found.directory, &status) == 0) {
+        fstatfs(found.directory, &system) == 0 && system.f_blocks > 0 &&
+        fstat(found.directory, &status) == 0) {
         bytes = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
         *device = status.st_dev;
     }

@@ -110,7 +110,8 @@ bool sink_move(struct sink *sink, uint64_t position, struct error *error);
 void sink_expect(struct sink *sink, uint64_t bytes);
 
 /* Returns the free bytes of the file system of the regular file that is, or would be, at the path,
- * and sets *device to it. UINT64_MAX: not known, or no regular file. */
+ * and sets *device to it. UINT64_MAX: not known, as of a tmpfs without a size, or no
+ * regular file. */
 uint64_t sink_free_bytes(const char *path, dev_t *device);
 
 /* Fails if a plain output of `bytes` bytes certainly has no room. Call it before the first write.

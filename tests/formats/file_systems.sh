@@ -84,5 +84,14 @@ if possible 'ext2' 'it cannot be mounted here' within ext2 16m true; then
         '^gpusort: small/in.f64: it has holes, which this file system cannot fill beforehand; nothing is written: use -o instead$' -- \
         within ext2 16m bash -c "truncate -s 1M small/in.f64; kept_in_place $in_place"
 fi
+
+# ---- memory --------------------------------------------------------------------------------------
+
+if possible 'a tmpfs without a limit' 'no name space to mount one in' within tmpfs 0 true; then
+    for expected in 'small/out: raw \(as the input\), plain' 'sorted parts stored in small, which is memory'; do
+        ok_says "a tmpfs without a limit is not said to have no room: $expected" "$expected\$" -- \
+            within tmpfs 0 bash -c "$sort --explain -S 8M -T small large.f64 -o small/out"
+    done
+fi
 rm -f image before.f64
 done_testing
