@@ -258,9 +258,10 @@ struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, boo
 static int populate(const struct mapped_file *mapped, size_t begin, size_t end)
 {
     const size_t first = begin - begin % page_bytes();
-    if (madvise(mapped->data + first, end - first, MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
-        return 0; /* EINVAL: Linux before 5.14 */
-    return errno == EFAULT ? EIO : errno;
+    if (madvise(mapped->data + first, end - first, MADV_POPULATE_WRITE) == 0)
+        return 0;
+    /* Other errors are of Linux before 5.14, or of a filter that refuses madvise(2). */
+    return errno == EFAULT ? EIO : errno == ENOMEM || errno == EHWPOISON ? errno : 0;
 }
 
 /* Removes the whole pages of bytes [begin, end) from the mapping; the file keeps them. */

@@ -93,5 +93,13 @@ if possible 'a tmpfs without a limit' 'no name space to mount one in' within tmp
             within tmpfs 0 bash -c "$sort --explain -S 8M -T small large.f64 -o small/out"
     done
 fi
+if possible 'madvise(2) is refused' 'no calls fail in this build, or nothing can be mounted' \
+    eval 'has_faults && within tmpfs 0 true'; then
+    for cause in 1 13 38; do # EPERM, EACCES, ENOSYS
+        ok_output "a file in memory is written where madvise(2) fails by error $cause" large.sorted -- \
+            within tmpfs 64m env LD_PRELOAD="$fault_library" FAULT="madvise:1+:$cause" bash -c \
+            '"$0" --device=cpu --parallel=4 large.f64 -o small/out && cat small/out' "$gpusort_apart"
+    done
+fi
 rm -f image before.f64
 done_testing
