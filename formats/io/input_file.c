@@ -139,7 +139,7 @@ static ssize_t read_pipe(struct input_file *input, unsigned char *data, size_t b
     }
     for (ssize_t done = 0; done < moved;) {
         const ssize_t got = read(input->own_pipe[0], data + done, (size_t)(moved - done));
-        if (got < 0 && errno != EINTR)
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
             return got;
         done += got > 0 ? got : 0;
     }
