@@ -144,6 +144,15 @@ bool lines_begin_input(struct lines *lines, const char *name, size_t lines_read,
     return true;
 }
 
+/* Returns the input that has the text at `offset`. */
+static const struct lines_input *input_at(const struct lines *lines, size_t offset)
+{
+    size_t i = lines->input_count - 1;
+    while (lines->inputs[i].begin > offset)
+        --i;
+    return &lines->inputs[i];
+}
+
 /* ---- Reading ---- */
 
 /* Counts the terminators of blocks [block_count, blocks). */
@@ -301,23 +310,35 @@ static size_t find_split(const struct lines *lines, size_t room)
     }
 }
 
+/* Begins the inputs of the text from `split` on, which `moved` gets. */
+static bool begin_moved_inputs(const struct lines *lines, size_t split, struct lines *moved,
+                               struct error *error)
+{
+    const struct lines_input *const end = lines->inputs + lines->input_count;
+    for (const struct lines_input *input = input_at(lines, split); input < end; ++input) {
+        const size_t before = input->begin < split ? split - input->begin : 0;
+        const size_t lines_read = input->lines_read + bytes_count(lines->text + input->begin,
+                                                                  before, lines->order->terminator);
+        moved->bytes = input->begin + before - split;
+        if (!lines_begin_input(moved, input->name, lines_read, error))
+            return false;
+    }
+    moved->bytes = 0;
+    return true;
+}
+
 bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct error *error)
 {
     *rest = NULL;
     if (!count_read(lines, error)) /* lines_index() has counted the last block like whole ones */
         return false;
     const size_t split = find_split(lines, room);
-    const struct lines_input *const input = &lines->inputs[lines->input_count - 1];
-    const size_t begin = input->begin < split ? input->begin : split;
-    const size_t lines_read = input->lines_read + bytes_count(lines->text + begin, split - begin,
-                                                              lines->order->terminator);
     struct lines *const moved = lines_create(lines->threads, lines->order);
     *rest = moved;
     if (!moved)
         return error_set(error, "out of memory");
     const size_t bytes = lines->bytes - split;
-    if (!lines_begin_input(moved, input->name, lines_read, error) ||
-        !reserve_text(moved, bytes + 1, error))
+    if (!begin_moved_inputs(lines, split, moved, error) || !reserve_text(moved, bytes + 1, error))
         return false;
     memcpy(moved->text, lines->text + split, bytes);
     moved->bytes = bytes;
@@ -410,15 +431,6 @@ static void key_block(struct keying *keying, size_t block)
     }
     trace_end(TRACE_PARSE, begin_ns, lines_block_bytes(lines, block));
     check_sum_add(keying->made, made);
-}
-
-/* Returns the input that has the text at `offset`. */
-static const struct lines_input *input_at(const struct lines *lines, size_t offset)
-{
-    size_t i = lines->input_count - 1;
-    while (lines->inputs[i].begin > offset)
-        --i;
-    return &lines->inputs[i];
 }
 
 static bool refuse_line(const struct lines *lines, size_t offset, struct error *error)

@@ -422,6 +422,11 @@ numbers made of text|pipe|8000000|many.up|many|--type=f64
 indices|file|12000000|indices|many.f64|--type=f64 --format=raw --argsort --output-format=text
 the first numbers|pipe|20000000|many.first|many.f64|--type=f64 --format=raw --top=1000000 --output-format=text
 END
+    seq 10 >few
+    { seq 700000 && echo abc; } >wrong
+    ok_fails_with 'a wrong line of one of several inputs, no more than 8000000 bytes at a time' 2 \
+        '^gpusort: wrong:700001: ' -- env LD_PRELOAD="$fault_library" FAULT_MEMORY=8000000 "$gpusort_apart" \
+        --device=cpu --parallel=2 few wrong few
 fi
 
 # An output of 20 MB is allocated before the sort only where an eighth of the free memory holds it.
