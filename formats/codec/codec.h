@@ -28,7 +28,7 @@ enum frame_kind {
     FRAME_WHOLE, /* a whole frame */
     FRAME_PART,  /* maybe the beginning of a frame: more bytes are needed */
     FRAME_OTHER, /* not to be decoded whole: content or window above the limits, or invalid data.
-                    Use `decode`. */
+                    Use `decode`, which refuses such a window. */
 };
 
 /* Maximum bytes of the header of a frame, of all codecs. */
@@ -76,9 +76,10 @@ struct codec {
     void (*decoder_close)(void *decoder); /* the decoder may be NULL */
 
     /* Returns the kind of frame that data[0..bytes) begins with. Sets *extent for a whole frame of
-     * at most content_limit bytes of content. Reads only headers. */
-    enum frame_kind (*scan)(const unsigned char *data, size_t bytes, size_t content_limit,
-                            struct frame_extent *extent);
+     * at most content_limit bytes of content, whose window the decoder does not refuse. Reads only
+     * headers. */
+    enum frame_kind (*scan)(const void *decoder, const unsigned char *data, size_t bytes,
+                            size_t content_limit, struct frame_extent *extent);
     /* Decodes all of `in`, whole frames found by `scan`; faster than `decode`. Advances `out`.
      * Returns false if a frame is invalid or does not fit; `decode` then reports the error and its
      * position. */

@@ -241,7 +241,7 @@ static bool find_frame(struct frame_stream *stream, struct frame_extent *extent,
 {
     enum frame_kind kind;
     for (;;) {
-        kind = stream->codec->scan(stream->data + stream->begin, buffered(stream),
+        kind = stream->codec->scan(stream->decoder, stream->data + stream->begin, buffered(stream),
                                    BATCH_CONTENT_MAX, extent);
         if (kind != FRAME_PART || stream->file_ended || buffered(stream) > BATCH_BYTES_MAX)
             break;
@@ -257,7 +257,7 @@ static void add_frames(const struct frame_stream *stream, struct frame_extent *b
 {
     struct frame_extent next;
     while (batch->content_max < BATCH_CONTENT_ENOUGH &&
-           stream->codec->scan(stream->data + stream->begin + batch->bytes,
+           stream->codec->scan(stream->decoder, stream->data + stream->begin + batch->bytes,
                                buffered(stream) - batch->bytes,
                                BATCH_CONTENT_MAX - batch->content_max, &next) == FRAME_WHOLE) {
         batch->bytes += next.bytes;

@@ -33,9 +33,6 @@
 #define WINDOW_LOG_MAX 31
 #define WINDOW_LOG_DEFAULT 27
 
-/* Maximum window of a frame that is decoded whole. */
-#define WINDOW_BYTES_MAX ((uint64_t)1 << WINDOW_LOG_DEFAULT)
-
 /* Maximum bytes of a block, both compressed and decompressed (RFC 8878, 3.1.1.2.4). */
 #define BLOCK_BYTES_MAX ((size_t)128 << 10)
 
@@ -322,9 +319,10 @@ static enum frame_kind scan_blocks(const unsigned char *data, size_t bytes, size
     return bytes < extent->bytes ? FRAME_PART : FRAME_WHOLE;
 }
 
-static enum frame_kind zstd_scan(const unsigned char *data, size_t bytes, size_t content_limit,
-                                 struct frame_extent *extent)
+static enum frame_kind zstd_scan(const void *state, const unsigned char *data, size_t bytes,
+                                 size_t content_limit, struct frame_extent *extent)
 {
+    const struct zstd_decoder *const decoder = state;
     if (bytes < 4)
         return FRAME_PART;
     const uint32_t magic = read_le32(data);
@@ -337,7 +335,7 @@ static enum frame_kind zstd_scan(const unsigned char *data, size_t bytes, size_t
     if (kind != FRAME_WHOLE)
         return kind;
     const bool is_sized = header.content_bytes != ZSTD_CONTENTSIZE_UNKNOWN;
-    if (header.window_bytes > WINDOW_BYTES_MAX ||
+    if (header.window_bytes > (uint64_t)1 << decoder->window_log ||
         (is_sized && header.content_bytes > content_limit))
         return FRAME_OTHER;
     return scan_blocks(data, bytes, content_limit, &header, extent);

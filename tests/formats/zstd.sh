@@ -285,6 +285,14 @@ if possible 'large windows' 'zstd(1) makes none here' \
         -g < <(cat long_piped.zst)
     refuses '--long=10 takes less' 'larger than 1 KiB; --long=' -- --long=10 level.zst
 fi
+# The first frame has a window of 32 KiB, the second one of 8 MiB; both are small enough to be decoded whole.
+{ head -c 3200000 big.u32 | zstd -qc --zstd=wlog=15 && tail -c 9000000 big.u32 | zstd -qc --zstd=wlog=23; } >two.u32.zst
+for threads in 1 2; do
+    refuses "--long=20 does not read a window of 8 MiB, $threads threads" \
+        'two.u32.zst: compressed byte [0-9]+: the zstd window is larger than 1 MiB; --long=23 reads it' -- \
+        --long=20 --parallel=$threads two.u32.zst
+    ok '--long=23 does' gpusort --long=23 --parallel=$threads two.u32.zst -o got.zst
+done
 for log in 9 32 x ''; do
     refuses "--long=$log" '^gpusort: .*zstd window .*10 to 31$' -- "--long=$log" lines.zst
 done

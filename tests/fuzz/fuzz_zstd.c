@@ -240,14 +240,14 @@ static void check_scan(struct bytes stream, size_t cut)
         uint8_t *const frame = stream.data + at;
         const size_t left = stream.bytes - at;
         const size_t expected = ZSTD_findFrameCompressedSize(frame, left);
-        const enum frame_kind kind = zstd->scan(frame, left, CONTENT_MAX, &extent);
+        const enum frame_kind kind = zstd->scan(decoder, frame, left, CONTENT_MAX, &extent);
         if (kind != FRAME_WHOLE)
             return;
         if (extent.bytes != expected)
             fuzz_fail("a frame of %zu bytes; by libzstd %zu (%s)", extent.bytes, expected,
                       ZSTD_getErrorName(expected));
         const size_t part = cut % extent.bytes;
-        if (zstd->scan(frame, part, CONTENT_MAX, &other) != FRAME_PART)
+        if (zstd->scan(decoder, frame, part, CONTENT_MAX, &other) != FRAME_PART)
             fuzz_fail("%zu bytes of a frame of %zu are not taken for a part of it", part,
                       extent.bytes);
         if (extent.content_max <= CONTENT_MAX)
