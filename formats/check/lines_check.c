@@ -458,7 +458,7 @@ static void check_pieces(struct checking *checking)
 bool lines_check(struct source *source, const struct line_order *order, uint64_t lines_before,
                  unsigned threads, struct lines_check *check, struct error *error)
 {
-    const uint64_t pieces = source_stop_and_get_left(source) / PIECE_BYTES + 1;
+    const uint64_t left = source_stop_and_get_left(source), pieces = left / PIECE_BYTES + 1;
     struct checking checking = {.source = source,
                                 .order = order,
                                 .lines_before = lines_before,
@@ -471,5 +471,9 @@ bool lines_check(struct source *source, const struct line_order *order, uint64_t
 #pragma omp parallel num_threads((int)(pieces < threads ? pieces : threads))
     check_pieces(&checking);
     free(checking.seam.text);
-    return !error->is_set && (!checking.reads_at_positions || source_check_end(source, error));
+    if (error->is_set || !checking.reads_at_positions)
+        return !error->is_set;
+    /* The file's own offset moves too, which the next command may read from. */
+    return source_check_end(source, error) &&
+           source_narrow(source, check->bytes < left ? check->bytes : left, 0, error);
 }

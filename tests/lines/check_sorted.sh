@@ -137,6 +137,10 @@ ok_checks 'nothing' -c -n empty
 input=pairs ok_checks 'standard input' -c -n
 input=in ok_checks 'standard input, in order' -c -n -
 input=pairs ok_checks 'standard input, quietly' -C -n
+for file in in open; do
+    ok_prints "standard input is left at the end of what was read: $file" '0\n' -- \
+        bash -c '{ "$0" -C -n; wc -c; } <"$1"' "$GPUSORT" $file
+done
 zstd -q open -o open.zst
 ok_fails_with 'a zstd input' 1 "^gpusort: open.zst:$((lines + 1)): disorder: 1$" -- gpusort -c -n open.zst
 for digit in 1 3 2; do head -c 5000000 /dev/zero | tr '\0' $digit; echo; done >long
