@@ -189,9 +189,10 @@ static bool wait_for_jobs(struct frame_writer *writer, uint64_t pending, struct 
 {
     const uint64_t put = writer->put.value; /* only this thread changes it */
     counter_await(&writer->written, put > pending ? put - pending : 0);
-    if (writer->has_failed)
+    const bool has_failed = writer->has_failed; /* another thread may fail at any time */
+    if (has_failed)
         error_merge(error, &writer->error);
-    return !writer->has_failed;
+    return !has_failed;
 }
 
 /* Waits until the next job to put is free. */
