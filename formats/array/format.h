@@ -85,6 +85,22 @@ static inline uint64_t layout_bytes(const struct layout *layout)
                                                                               : bytes;
 }
 
+/* A write_header for formats without a header. */
+static inline bool format_write_no_header(struct sink *sink, const struct layout *layout,
+                                          struct error *error)
+{
+    (void)sink, (void)layout, (void)error;
+    return true;
+}
+
+/* A write_keys for formats that store numbers as in memory. */
+static inline bool format_write_binary_keys(struct sink *sink, const struct layout *layout,
+                                            const void *items, size_t count, struct tap *tap,
+                                            struct error *error)
+{
+    return sink_write_observed(sink, items, count * layout->type->bytes, tap, error);
+}
+
 extern const struct format format_raw, format_npy, format_text;
 extern const struct format *const formats[];
 extern const size_t format_count;

@@ -559,12 +559,6 @@ static bool npy_write_header(struct sink *sink, const struct layout *layout, str
     return sink_write(sink, header, npy_header_make(layout, header), error);
 }
 
-static bool npy_write_keys(struct sink *sink, const struct layout *layout, const void *items,
-                           size_t count, struct tap *tap, struct error *error)
-{
-    return sink_write_observed(sink, items, count * layout->type->bytes, tap, error);
-}
-
 static const char *const npy_extensions[] = {".npy", NULL};
 
 const struct format format_npy = {
@@ -577,5 +571,5 @@ const struct format format_npy = {
     .read_keys = npy_read_keys,
     .file_bytes = npy_file_bytes,
     .write_header = npy_write_header,
-    .write_keys = npy_write_keys,
+    .write_keys = format_write_binary_keys,
 };

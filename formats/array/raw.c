@@ -71,18 +71,6 @@ static bool raw_read_keys(struct reader *reader, void *items, size_t capacity, s
     return true;
 }
 
-static bool raw_write_header(struct sink *sink, const struct layout *layout, struct error *error)
-{
-    (void)sink, (void)layout, (void)error;
-    return true;
-}
-
-static bool raw_write_keys(struct sink *sink, const struct layout *layout, const void *items,
-                           size_t count, struct tap *tap, struct error *error)
-{
-    return sink_write_observed(sink, items, count * layout->type->bytes, tap, error);
-}
-
 static const char *const raw_extensions[] = {
 #define X(id, bytes, kind, exponent_bits, numpy_name, numpy_letter) "." #id, "." numpy_name,
     KEY_TYPES(X)
@@ -98,6 +86,6 @@ const struct format format_raw = {
     .read_header = raw_read_header,
     .read_keys = raw_read_keys,
     .file_bytes = layout_bytes,
-    .write_header = raw_write_header,
-    .write_keys = raw_write_keys,
+    .write_header = format_write_no_header,
+    .write_keys = format_write_binary_keys,
 };

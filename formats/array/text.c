@@ -246,12 +246,6 @@ static uint64_t text_file_bytes(const struct layout *layout)
     return SIZE_UNKNOWN;
 }
 
-static bool text_write_header(struct sink *sink, const struct layout *layout, struct error *error)
-{
-    (void)sink, (void)layout, (void)error;
-    return true;
-}
-
 /* Numbers to write. A piece has as many of them as certainly fit a buffer. */
 struct numbers {
     const struct key_type *type;
@@ -315,6 +309,6 @@ const struct format format_text = {
     .read_header = text_read_header,
     .read_keys = text_read_keys,
     .file_bytes = text_file_bytes,
-    .write_header = text_write_header,
+    .write_header = format_write_no_header,
     .write_keys = text_write_keys,
 };
