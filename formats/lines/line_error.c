@@ -301,23 +301,22 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
                          "converted first (iconv -f UTF-16%s -t UTF-8)%s%s",
                          file, line_number, quote, order, type ? "" : "; ", advice);
     }
-    if (status == NUMBER_OUT_OF_RANGE && type != NULL)
+    if (status == NUMBER_OUT_OF_RANGE)
         return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,
                          type->name);
-    if (status == NUMBER_FRACTION && type != NULL)
+    if (status == NUMBER_FRACTION)
         return error_set(error, "%s:%zu: %s is not a whole number%s, as %s needs", file,
                          line_number, quote, type->kind == KEY_TIME ? " or NaT" : "", type->name);
     if (status == NUMBER_ROUNDED)
         return error_set(error,
                          "%s:%zu: %s is not exact as %s: use --type=i64 or u64, or %s to round it",
                          file, line_number, quote, type->name, type->name);
-    if (status == NUMBER_MALFORMED)
-        find_remedy(line, bytes, line_number, type == NULL, &remedy);
+    find_remedy(line, bytes, line_number, type == NULL, &remedy);
     if (is_blank_line(line, bytes))
         return error_set(error, "%s:%zu: empty line, not a number%s", file, line_number,
                          remedy.text);
-    return error_set(error, "%s:%zu: '%s' %s%s", file, line_number, quote,
-                     number_status_text(status), remedy.text);
+    return error_set(error, "%s:%zu: '%s' is not a number%s", file, line_number, quote,
+                     remedy.text);
 }
 
 bool line_error_set_too_long(struct error *error, const char *file, size_t line_number)

@@ -8,7 +8,8 @@
 #include "formats/number/number_text.h"
 
 /* Sets "FILE:LINE: 'abc' is not a number" or the like. status is not NUMBER_OK. type: the expected
- * type; NULL for lines: then the message names options that accept them. Returns false. */
+ * type; NULL for lines, whose status is NUMBER_MALFORMED: then the message names options that
+ * accept them. Returns false. */
 bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
                     size_t bytes, enum number_status status, const struct key_type *type);
 

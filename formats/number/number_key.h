@@ -66,7 +66,7 @@ struct decimal_text {
 /* Finds the parts of a number. has_suffix: as for -h. */
 void decimal_scan(const char *text, size_t length, bool has_suffix, struct decimal_text *decimal);
 
-/* Returns word `index` of the row, which must not end before it. Words must be read in order. */
+/* Returns word `index` of the row, which must not end before it. */
 uint64_t decimal_word(struct decimal_text *decimal, size_t index);
 
 /* Returns how many words from word 0 on are equal in both rows and the last in neither; or a

@@ -445,23 +445,6 @@ enum number_status number_parse(const struct key_type *type, const char *text, s
     return parse_small_float(type, text, length, bits);
 }
 
-const char *number_status_text(enum number_status status)
-{
-    switch (status) {
-    case NUMBER_OK:
-        return "is a number";
-    case NUMBER_MALFORMED:
-        return "is not a number";
-    case NUMBER_OUT_OF_RANGE:
-        return "is out of the range of the type";
-    case NUMBER_FRACTION:
-        return "is not a whole number";
-    case NUMBER_ROUNDED:
-        break;
-    }
-    return "is rounded";
-}
-
 size_t number_format(const struct key_type *type, uint64_t bits, char text[NUMBER_TEXT_MAX])
 {
     if (type->kind == KEY_FLOAT)

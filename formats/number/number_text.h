@@ -33,10 +33,6 @@ enum number_status {
 enum number_status number_parse(const struct key_type *type, const char *text, size_t length,
                                 uint64_t *bits);
 
-/* Returns "is not a number", "is out of the range of u8", ...: the end of a message about a
- * line. */
-const char *number_status_text(enum number_status status);
-
 /* Maximum length of a text from number_format(). */
 #define NUMBER_TEXT_MAX 32
 
