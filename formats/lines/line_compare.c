@@ -9,17 +9,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-static int compare_sizes(size_t a, size_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-    const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
-    return order != 0 ? order : compare_sizes(a_length, b_length);
-}
-
 /* ---- -n and -h ---- */
 
 /* Compares word by word (number_key.h), up to the first difference. */
@@ -154,7 +143,7 @@ line_image_maker *line_image_maker_of(const struct line_order *order)
 static int compare_keys(enum line_kind kind, struct line_span a, struct line_span b)
 {
     if (kind == LINE_BYTES)
-        return compare_bytes(a.text, a.length, b.text, b.length);
+        return line_span_compare(a, b, 0);
     uint64_t x, y;
     bool is_x_exact, is_y_exact;
     line_image_maker *const make = makers[kind == LINE_STRICT ? LINE_GENERAL : kind];
@@ -238,7 +227,8 @@ int line_compare(const struct line_order *order, size_t first, const char *a, si
     }
     if (found != 0 || line_order_is_stable(order))
         return found;
-    found = compare_bytes(a + common, a_length - common, b + common, b_length - common);
+    found =
+        line_span_compare((struct line_span){a, a_length}, (struct line_span){b, b_length}, common);
     return in_direction(found, order->reverse);
 }
 
@@ -270,9 +260,8 @@ int line_image_compare_equal(const struct line_order *order, const struct line_w
             a->key.text ? a->key : line_key_span(order, key, a->text, a->length);
         const struct line_span y =
             b->key.text ? b->key : line_key_span(order, key, b->text, b->length);
-        const int found = key->kind == LINE_BYTES
-                              ? compare_bytes(x.text, x.length, y.text, y.length)
-                              : compare_numbers(key->kind, x, y);
+        const int found =
+            key->kind == LINE_BYTES ? line_span_compare(x, y, 0) : compare_numbers(key->kind, x, y);
         if (found != 0)
             return in_direction(found, key->reverse);
     }

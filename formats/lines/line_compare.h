@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,6 +66,14 @@ static inline struct line_span line_key_span(const struct line_order *order,
 {
     const struct line_span whole = {text, length};
     return line_key_is_whole(key) ? whole : line_key_find(order->separator, key, text, length);
+}
+
+/* Compares bytes, of which the first `same` are equal. Returns a value below 0, 0, or above 0. */
+static inline int line_span_compare(struct line_span a, struct line_span b, size_t same)
+{
+    const size_t shared = a.length < b.length ? a.length : b.length;
+    const int order = memcmp(a.text + same, b.text + same, shared - same);
+    return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
 }
 
 /* Finds the first key of a line that will be compared several times with lines of the same

@@ -40,7 +40,7 @@
 #include "formats/lines/lines_text.h"
 
 #include "core/byte_words.h"
-#include "core/line/line_key.h"
+#include "formats/lines/line_compare.h"
 #include "formats/number/number_key.h"
 
 #include <float.h>
@@ -158,12 +158,8 @@ struct row_column *lines_row_columns(const struct line_order *order)
 static struct line_span lines_row_span(const struct lines *lines, struct key_index item,
                                        size_t column)
 {
-    const struct line_key *const key = &lines->order->keys[column];
-    const char *const text = line_text(lines, item);
-    const size_t length = line_length(lines, item);
-    if (line_key_is_whole(key))
-        return (struct line_span){text, length};
-    return line_key_find(lines->order->separator, key, text, length);
+    return line_key_span(lines->order, &lines->order->keys[column], line_text(lines, item),
+                         line_length(lines, item));
 }
 
 /* Opens the column's row, a row of words, for the item's line. It borrows the text. */
@@ -209,11 +205,8 @@ static int compare_words(const struct lines *lines, struct key_index a, struct k
 static int compare_bytes(const struct lines *lines, struct key_index a, struct key_index b,
                          struct row_cursor cursor)
 {
-    const struct line_span x = lines_row_span(lines, a, cursor.column);
-    const struct line_span y = lines_row_span(lines, b, cursor.column);
-    const size_t shared = x.length < y.length ? x.length : y.length;
-    const int order = memcmp(x.text + cursor.at, y.text + cursor.at, shared - cursor.at);
-    return order != 0 ? order : (x.length > y.length) - (x.length < y.length);
+    return line_span_compare(lines_row_span(lines, a, cursor.column),
+                             lines_row_span(lines, b, cursor.column), cursor.at);
 }
 
 /* Equal lines end at the same position, so only the end of the first one is searched. */
