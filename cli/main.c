@@ -329,9 +329,12 @@ static bool sort_or_share(struct options *options, struct outcome *outcome, stru
 
 int main(int argc, char **argv)
 {
+    static char line_buffer[1 << 16];
     struct error error = {0};
     struct options options;
     struct outcome outcome = {EXIT_SUCCESS, NULL};
+    /* Each line is one write(2), because other processes may write there too. */
+    setvbuf(stderr, line_buffer, _IOLBF, sizeof line_buffer);
     atexit(end_process);
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large becomes an error */
     ending_prepare();

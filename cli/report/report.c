@@ -16,7 +16,6 @@ void report_error(const struct error *error)
 {
     char shown[sizeof error->message];
     const size_t bytes = quote_filter(error->message, strlen(error->message), shown);
-    /* One write(2), because other processes may write there too. */
     fprintf(stderr, "gpusort: %.*s\n", (int)bytes, shown);
 }
 
@@ -44,6 +43,7 @@ void report_disorder(const char *file, const struct job *job, struct disorder *d
     if (disorder->text)
         fwrite(disorder->text, 1, filter_line(disorder->text, disorder->length), stderr);
     fputc(job->line_order.terminator, stderr);
+    fflush(stderr); /* with -z no newline does it */
 }
 
 static void list_types(FILE *stream)
