@@ -24,6 +24,16 @@ static inline int descriptor_copy(int file)
     return fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
+/* Returns true if the descriptor is open for writing; otherwise false with errno as write(2) would
+ * set it. */
+static inline bool descriptor_is_writable(int file)
+{
+    const int flags = fcntl(file, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+        errno = EBADF;
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
 /* Returns true if a read or write that failed is to be made again: after a signal, or once the file
  * is ready for `event` (poll(2)), as another process may have set O_NONBLOCK for standard input and
  * output, which it shares. */

@@ -120,8 +120,9 @@ bool trace_file_open(const struct options *options, struct group *group, struct 
 bool trace_file_check(const struct options *options, const struct trace_file *trace,
                       struct error *error);
 
-/* Replaces the content by the trace if the job has begun; otherwise removes a file that was
- * created. Closes the file. Collective if ranks share the job and the job has succeeded. */
+/* Writes the trace if the job has begun; otherwise removes a file that was created. A file replaces
+ * its content; a given descriptor is written from its offset. Closes the file. Collective if ranks
+ * share the job and the job has succeeded. */
 bool trace_file_close(const struct options *options, struct trace_file *trace, bool has_begun,
                       bool has_succeeded, struct error *error);
 

@@ -42,7 +42,8 @@ bool trace_file_open(const struct options *options, struct group *group, struct 
     if (!output_path_open(path, name, &trace->path, error))
         return false;
     if (trace->path.descriptor >= 0) {
-        trace->file = descriptor_raise(open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        if (descriptor_is_writable(trace->path.descriptor))
+            trace->file = descriptor_copy(trace->path.descriptor);
         return trace->file >= 0 || error_set_errno(error, "%s", name);
     }
     trace->is_new = !trace->path.exists;
@@ -133,17 +134,18 @@ static bool receive_traces(struct group *group, FILE *stream, struct error *erro
     return ok;
 }
 
-/* Replaces the content of the file by the trace, and closes the file; removes a new file that
- * cannot be written. group: NULL, or gives its traces too. */
+/* Replaces the content of the file by the trace, or writes it to a given descriptor, and closes the
+ * file. Removes a new file that cannot be written. group: NULL, or gives its traces too. */
 static bool write_trace(const struct options *options, const struct trace_file *trace,
                         struct group *group, struct error *error)
 {
     char name[192];
     struct stat status;
     const int file = trace->file;
-    const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    const bool is_emptied =
+        trace->path.descriptor < 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
     FILE *const stream = fdopen(file, "w");
-    bool ok = (stream && (!is_regular || ftruncate(file, 0) == 0) && trace_write_head(stream) &&
+    bool ok = (stream && (!is_emptied || ftruncate(file, 0) == 0) && trace_write_head(stream) &&
                trace_write_process(stream, group ? 0 : 1, name_process(group, name))) ||
               error_set_errno(error, "--trace=%s", options->trace);
     if (group)

@@ -39,15 +39,6 @@ struct output_file output_file_closed(void)
 
 /* ---- Opening ---- */
 
-/* Returns false with errno as write(2) would set it. */
-static bool is_open_for_writing(int descriptor)
-{
-    const int flags = fcntl(descriptor, F_GETFL);
-    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
-        errno = EBADF;
-    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
-}
-
 /* Opens standard output, or another given descriptor, with which it shares the offset. A closed
  * standard output is replaced by a descriptor that fails at the first write(2), so that an output
  * of no bytes succeeds, as in sort(1). */
@@ -55,7 +46,7 @@ static bool open_descriptor(int descriptor, bool is_named, const char *name,
                             struct output_file *output, struct error *error)
 {
     output->kind = OUTPUT_GIVEN;
-    if (is_open_for_writing(descriptor))
+    if (descriptor_is_writable(descriptor))
         output->file = descriptor_copy(descriptor);
     if (output->file < 0 && errno == EBADF && !is_named)
         output->file = descriptor_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -120,7 +111,7 @@ bool output_file_check(const char *path, const char *name, bool is_in_place, str
     else if (is_well && found.descriptor < 0)
         is_well = output_path_check(&found, name, error);
     else if (is_well)
-        is_well = is_open_for_writing(found.descriptor) || error_set_errno(error, "%s", name);
+        is_well = descriptor_is_writable(found.descriptor) || error_set_errno(error, "%s", name);
     output_path_close(&found);
     return is_well;
 }

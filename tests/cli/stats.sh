@@ -261,6 +261,14 @@ echo 'an old trace, and a long one' >trace
 traced 'an old one is replaced' '' -- data.txt -n -o out
 ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.txt >/dev/null && [ ! -e none ]' "$GPUSORT"
 
+echo 'an old line' >log
+"$GPUSORT" --trace=/dev/stderr data.f64 -o out 2>>log
+ok_prints 'a trace to standard error keeps what a log has' 'an old line\n' -- head -n 1 log
+sed 1d log >trace
+ok 'and is appended to it' "$python" "$tests_dir/cli/check_trace.py" trace "read=$bytes"
+refused 'a descriptor that is open for reading' '^gpusort: --trace=/dev/fd/3: Bad file descriptor$' -- \
+    bash -c '"$0" --trace=/dev/fd/3 data.f64 -o "$1" 3<data.f64' "$GPUSORT" "$target"
+
 refuses 'a directory' '^gpusort: --trace=\.: Is a directory$' -- --trace=. data.f64
 refuses 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
     --trace=./data.f64 data.sorted data.f64 --type=f64
