@@ -116,7 +116,8 @@ struct trace_file trace_file_closed(void);
 bool trace_file_open(const struct options *options, struct group *group, struct trace_file *trace,
                      struct error *error);
 
-/* Fails if the file is an input, the list of inputs, or the output. */
+/* Fails if the file is an input, the list of inputs, the output, or a file that standard error was
+ * redirected to. */
 bool trace_file_check(const struct options *options, const struct trace_file *trace,
                       struct error *error);
 

@@ -15,13 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Returns true if the path, or the descriptor if the path is "-" or NULL, is this regular file. */
+/* Returns true if the path, or the descriptor if the path is "-" or NULL, is this file, unless it is
+ * a terminal or another character device. */
 static bool is_file(const char *path, int descriptor, const struct stat *file)
 {
     struct stat status;
     const bool is_named = path && strcmp(path, "-") != 0;
     return (is_named ? stat(path, &status) : fstat(descriptor, &status)) == 0 &&
-           S_ISREG(status.st_mode) && descriptor_same_file(&status, file);
+           !S_ISCHR(status.st_mode) && descriptor_same_file(&status, file);
 }
 
 struct trace_file trace_file_closed(void)
@@ -62,6 +63,9 @@ bool trace_file_check(const struct options *options, const struct trace_file *tr
         return error_set_errno(error, "--trace=%s", options->trace);
     if (options->check == CHECK_NO && is_file(options->output, STDOUT_FILENO, &status))
         return error_set(error, "--trace=%s: this is the output", options->trace);
+    if (trace->path.descriptor < 0 && S_ISREG(status.st_mode) &&
+        is_file(NULL, STDERR_FILENO, &status))
+        return error_set(error, "--trace=%s: this is standard error", options->trace);
     for (size_t i = 0; i < options->input_count; i++)
         if (is_file(options->inputs[i], STDIN_FILENO, &status))
             return error_set(error, "--trace=%s: this is an input", options->trace);

@@ -282,6 +282,14 @@ for name in ./new leads_to_new; do
         gpusort --trace=$name data.f64 -o new
 done
 ok 'is not there then either, but the link is' test ! -e new -a -L leads_to_new
+mkfifo fifo
+for command in '"$0" --trace=/dev/stdout data.f64' '"$0" --trace=/dev/stderr data.f64 2>&1' \
+    '{ cat fifo & "$0" --trace=fifo data.f64 -o fifo; }'; do
+    ok_prints "the pipe of the output: $command" 'gpusort: --trace: this is the output\n' -- \
+        bash -c "$command"' 2>&1 | tail -c 100 | sed "s/=.*:/:/"' "$GPUSORT"
+done
+ok_prints 'the file that standard error goes to' 'gpusort: --trace=log: this is standard error\n' -- \
+    bash -c '"$0" --trace=log data.f64 -o out 2>log || cat log' "$GPUSORT"
 printf 'data.txt\0' >list
 refuses 'the list of inputs' 'this is the list of inputs$' -- --trace=list --files0-from=list
 ok 'nothing of these was changed' bash -c 'cmp <(printf "data.txt\0") list &&
