@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ending.h - tasks to do when a signal ends the process: remove a temporary, truncate an unfinished
- * output to its complete part, erase the line of progress.
+ * output to its complete part, remove a trace that is not written yet, erase the line of progress.
  *
  *   begin_change -> a file is created, a task is set -> end_change      a working thread
  *   signal -> the tasks -> the signal again, with its default action    any thread
@@ -18,7 +18,13 @@
 #include <signal.h>
 
 /* The tasks, in the order of execution. */
-enum ending_task { ENDING_TEMPORARY, ENDING_OUTPUT, ENDING_PROGRESS, ENDING_TASK_COUNT };
+enum ending_task {
+    ENDING_TEMPORARY,
+    ENDING_OUTPUT,
+    ENDING_TRACE,
+    ENDING_PROGRESS,
+    ENDING_TASK_COUNT
+};
 
 /* Call it once, at the start: process 1 catches the signals from then on. */
 void ending_prepare(void);

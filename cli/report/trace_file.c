@@ -4,6 +4,7 @@
  */
 #include "cli/report/report.h"
 
+#include "core/ending.h"
 #include "core/group.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
@@ -30,6 +31,38 @@ struct trace_file trace_file_closed(void)
     return (struct trace_file){.file = -1, .path = {.descriptor = -1, .directory = -1, .file = -1}};
 }
 
+/* Removes the file if it still has its name. Async-signal-safe. */
+static void remove_file(void *context)
+{
+    const struct trace_file *const trace = context;
+    const int directory = trace->path.directory;
+    struct stat made, named;
+    if (fstat(trace->file, &made) == 0 &&
+        fstatat(directory, trace->path.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        descriptor_same_file(&made, &named))
+        unlinkat(directory, trace->path.name, 0);
+}
+
+/* Creates the file. If a signal ends the process, the file is removed. */
+static bool create_file(struct trace_file *trace, const char *name, struct error *error)
+{
+    sigset_t old_mask;
+    ending_begin_change(&old_mask);
+    trace->is_new = true;
+    trace->file = output_path_open_or_create(&trace->path, name, error);
+    ending_set_task(ENDING_TRACE, remove_file, trace);
+    ending_end_change(&old_mask);
+    return trace->file >= 0;
+}
+
+static void keep_file(void)
+{
+    sigset_t old_mask;
+    ending_begin_change(&old_mask);
+    ending_set_task(ENDING_TRACE, NULL, NULL);
+    ending_end_change(&old_mask);
+}
+
 bool trace_file_open(const struct options *options, struct group *group, struct trace_file *trace,
                      struct error *error)
 {
@@ -47,7 +80,8 @@ bool trace_file_open(const struct options *options, struct group *group, struct 
             trace->file = descriptor_copy(trace->path.descriptor);
         return trace->file >= 0 || error_set_errno(error, "%s", name);
     }
-    trace->is_new = !trace->path.exists;
+    if (!trace->path.exists)
+        return create_file(trace, name, error);
     trace->file = output_path_open_or_create(&trace->path, name, error);
     return trace->file >= 0;
 }
@@ -72,17 +106,6 @@ bool trace_file_check(const struct options *options, const struct trace_file *tr
     if (options->input_list && is_file(options->input_list, STDIN_FILENO, &status))
         return error_set(error, "--trace=%s: this is the list of inputs", options->trace);
     return true;
-}
-
-/* Removes the file if it still has its name. */
-static void remove_file(const struct trace_file *trace)
-{
-    const int directory = trace->path.directory;
-    struct stat made, named;
-    if (fstat(trace->file, &made) == 0 &&
-        fstatat(directory, trace->path.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-        descriptor_same_file(&made, &named))
-        unlinkat(directory, trace->path.name, 0);
 }
 
 /* Returns the name of this process in the trace, in memory of the caller. */
@@ -140,7 +163,7 @@ static bool receive_traces(struct group *group, FILE *stream, struct error *erro
 
 /* Replaces the content of the file by the trace, or writes it to a given descriptor, and closes the
  * file. Removes a new file that cannot be written. group: NULL, or gives its traces too. */
-static bool write_trace(const struct options *options, const struct trace_file *trace,
+static bool write_trace(const struct options *options, struct trace_file *trace,
                         struct group *group, struct error *error)
 {
     char name[192];
@@ -177,6 +200,8 @@ bool trace_file_close(const struct options *options, struct trace_file *trace, b
             remove_file(trace);
         close(trace->file);
     }
+    if (trace->is_new)
+        keep_file();
     output_path_close(&trace->path);
     return options->trace && has_begun ? group_agree(group, ok, error) : ok;
 }

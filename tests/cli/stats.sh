@@ -257,6 +257,13 @@ ok 'leaves its trace' "$python" "$tests_dir/cli/check_trace.py" trace read=6
 rm -f trace
 ok_fails_with 'one that never begins' 2 'missing: No such file' -- gpusort --trace=trace missing
 ok 'leaves none' test ! -e trace
+mkfifo slow
+"$GPUSORT" --trace=trace -n slow -o out &
+exec 3>slow
+for _ in {1..1000}; do [ ! -e trace ] || break && sleep 0.01; done
+kill $! && { wait $! || true; } 2>/dev/null
+exec 3>&-
+ok 'one that a signal ends leaves none' test ! -e trace
 echo 'an old trace, and a long one' >trace
 traced 'an old one is replaced' '' -- data.txt -n -o out
 ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.txt >/dev/null && [ ! -e none ]' "$GPUSORT"
