@@ -67,38 +67,18 @@ __attribute__((constructor(101))) static void set_openmp(void)
         (void)setenv("GOMP_SPINCOUNT", "1000", 0); /* some microseconds */
 }
 
-/* ---- The end of the process ---- */
+/* ---- Running a plan ---- */
 
 /* As in sort(1): 1 means only that -c or -C found disorder. */
 enum { EXIT_DISORDER = 1, EXIT_TROUBLE = 2 };
 
-/* While true, every exit is a failure, whatever its status, because it is a library's: OpenMP ends
- * the process when it cannot start a thread. The temporary is removed and the status is
- * EXIT_TROUBLE. Static, because an exit handler takes no arguments. */
-static bool is_exit_trouble;
-
-/* Called on exit. Checks that standard output accepted everything printed, so that
- * `gpusort --help > /dev/full` fails. */
-static void end_process(void)
-{
-    if (quote_holds_text()) /* argp ends the process */
-        launcher_let_rank_0_print(false);
-    quote_release_stderr();
-    if (is_exit_trouble) {
-        ending_do_tasks();
-        fputs("gpusort: ended by OpenMP, as it says above; fewer threads (--parallel) may do\n",
-              stderr);
-        _exit(EXIT_TROUBLE);
-    }
-    const bool pending = __fpending(stdout) > 0 || ferror(stdout);
-    errno = 0; /* an earlier write may have failed with an unknown cause */
-    if (fclose(stdout) != 0 && pending) {
-        fprintf(stderr, "gpusort: standard output: %s\n", errno ? strerror(errno) : "write failed");
-        _exit(EXIT_TROUBLE);
-    }
-}
-
-/* ---- Running a plan ---- */
+/* The job that runs; options NULL: none. Meanwhile every exit is a failure, whatever its status,
+ * because it is a library's: OpenMP ends the process when it cannot start a thread. Static, because
+ * an exit handler takes no arguments. */
+static struct {
+    const struct options *options;
+    const struct group *group;
+} running;
 
 struct outcome {
     int status;    /* exit status if there is no error */
@@ -186,9 +166,10 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
         report_plan(stderr, "gpusort: ", plan);
     report_doubts(options, plan);
     progress_go_on(progress);
-    is_exit_trouble = true;
+    running.options = options;
+    running.group = plan->job.group;
     const bool ok = pipeline_run(&plan->job, &report, error);
-    is_exit_trouble = false;
+    running.options = NULL;
     progress_stop(progress);
     if (ok && options->verbose)
         report_times(stderr, "gpusort: ", plan, &report);
@@ -303,6 +284,28 @@ static void report_outcome(const struct options *options, const struct group *gr
         stats_print_json(stderr, ok ? outcome->status : EXIT_TROUBLE, error, outcome->members);
     else if (!ok && (has_agreed ? group->speaks && !is_json : true))
         report_error(error);
+}
+
+/* Called on exit. Checks that standard output accepted everything printed, so that
+ * `gpusort --help > /dev/full` fails. */
+static void end_process(void)
+{
+    if (quote_holds_text()) /* argp ends the process */
+        launcher_let_rank_0_print(false);
+    quote_release_stderr();
+    if (running.options) {
+        struct error error = {0};
+        ending_do_tasks();
+        error_set(&error, "ended by OpenMP, as it says above; fewer threads (--parallel) may do");
+        report_outcome(running.options, running.group, &(struct outcome){0}, false, &error);
+        _exit(EXIT_TROUBLE);
+    }
+    const bool pending = __fpending(stdout) > 0 || ferror(stdout);
+    errno = 0; /* an earlier write may have failed with an unknown cause */
+    if (fclose(stdout) != 0 && pending) {
+        fprintf(stderr, "gpusort: standard output: %s\n", errno ? strerror(errno) : "write failed");
+        _exit(EXIT_TROUBLE);
+    }
 }
 
 static bool sort_or_share(struct options *options, struct outcome *outcome, struct error *error)

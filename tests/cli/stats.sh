@@ -177,6 +177,13 @@ for words in '-k 0' '-nh' '-S x' '--parallel=0' '-t ab' '--type=f128' '-c a b' '
 done
 stats '--stats=json before what is wrong' "s['error'].startswith('invalid number of items')" -- \
     --stats=json --top=x data.f64
+if possible 'a thread that OpenMP cannot start' 'no calls fail in this build' has_faults; then
+    env LD_PRELOAD="$fault_library" FAULT=omp_thread:1:11 "$gpusort_apart" --device=cpu --parallel=2 --stats=json \
+        --trace=trace data.txt -n -o new 2>err || true
+    sed '/^$/d; /^libgomp: /d' err >json
+    ok_json 'a thread that OpenMP cannot start: the object is printed' "s['status'] == 2 and 'OpenMP' in s['error']" json
+    ok 'and no trace or output is left' test ! -e trace -a ! -e new
+fi
 stats '--stats=json: a full disk' "'No space left' in s['error'] and s['path']['name']" -- data.f64 -o /dev/full
 stats '--stats=json: a trace that cannot be written' "s['data']['numbers'] == $numbers and s['error']" -- \
     --trace=/dev/full data.f64 -o out
