@@ -270,13 +270,13 @@ static bool sort_as_planned(struct options *options, struct group *group, struct
 }
 
 /* Prints the error, if there is one. With --stats=json it is in the object, so that standard error
- * holds nothing else. If ranks have agreed to fail, one of them prints it, and rank 0 prints the
+ * holds nothing else, unless a signal is about to end the process: then no object is printed. If ranks have agreed to fail, one of them prints it, and rank 0 prints the
  * object. */
 static void report_outcome(const struct options *options, const struct group *group,
                            const struct outcome *outcome, bool ok, const struct error *error)
 {
     const bool is_first = !group || group->rank == 0;
-    const bool is_json = options->stats == STATS_JSON;
+    const bool is_json = options->stats == STATS_JSON && !ending_has_held();
     const bool has_agreed = group && group->has_agreed_to_fail;
     if (!ok && !has_agreed)
         launcher_let_rank_0_print(group != NULL);

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -219,6 +218,11 @@ void ending_set_notice(const char *notice)
 void ending_hold(void)
 {
     set_held(true);
+}
+
+bool ending_has_held(void)
+{
+    return atomic_load(&ending.held_signal) != 0;
 }
 
 void ending_release(void)

@@ -16,6 +16,7 @@
 #define CORE_ENDING_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 /* The tasks, in the order of execution. */
 enum ending_task {
@@ -44,6 +45,9 @@ void ending_hold(void);
 /* Sets the line, with its end, that is written to standard error when the first signal is held.
  * NULL, which is the default: none. It must stay valid. */
 void ending_set_notice(const char *notice);
+
+/* Returns true if a signal came since ending_hold(), so that ending_release() ends the process. */
+bool ending_has_held(void);
 
 /* Releases the signals. If any came since ending_hold(), raises the first of them, which ends the
  * process. Has no effect without ending_hold(). */

@@ -249,6 +249,9 @@ if possible 'signals while it is overwritten, and other processes' 'no calls fai
         ok "SIGTERM waits until $name is whole, and then ends the run" [ "$status" -eq 143 ]
         ok_same_bytes "$name is whole then" ended.f64 $name.sorted
     done
+    { env --default-signal=INT,TERM LD_PRELOAD="$fault_library" FAULT=pwrite:1:signal "$GPUSORT" \
+        --device=cpu --in-place --stats=json ended.f64 >object 2>&1 || true; } 2>/dev/null
+    ok '--stats=json prints no object if SIGTERM ends the run' test ! -s object
     if [ -x "$flips" ]; then
         cp f8.5000.f64 ended.f64
         status=0
