@@ -23,18 +23,19 @@
 /* ---- Settings of OpenMP ----
  *
  * libgomp reads its environment when it is loaded. Linked statically, as the Makefile does if it
- * can, that is after this constructor. Settings of the user are kept, except invalid ones of the
- * variables below, which sort(1) ignores: libgomp prints a message about them, also before the
- * object of --stats=json.
+ * can, that is after the constructor below and before main(). Settings of the user are kept. Those
+ * that are not valid are ignored, as by sort(1), without the messages of libgomp, which would also
+ * come before the object of --stats=json.
  *
  * At the end of a loop, libgomp's threads spin for milliseconds before they sleep. On busy
  * processors that takes time from other threads: 1e6 lines with two threads on two busy cores took
  * 137 ms, and 64 ms if threads sleep at once (an AMD EPYC (Zen 5), 2026-11).
  */
 
-/* Returns true for a positive number, with one of the units if there are some. Without, it may be a
- * list with commas. */
-static bool are_numbers(const char *text, const char *units)
+static FILE *stderr_before; /* NULL: stderr is not replaced */
+
+/* Returns true for a positive number, or several with commas. */
+static bool are_numbers(const char *text)
 {
     char *end;
     do {
@@ -43,28 +44,33 @@ static bool are_numbers(const char *text, const char *units)
         if (number <= 0 || errno)
             return false;
         end += strspn(end, " ");
-        end += *end && strchr(units, *end);
-        end += strspn(end, " ");
         text = end + 1;
-    } while (!*units && *end == ',');
+    } while (*end == ',');
     return !*end;
 }
 
 __attribute__((constructor(101))) static void set_openmp(void)
 {
-    static const struct {
-        const char *name, *units;
-    } numbers[] = {{"OMP_NUM_THREADS", ""},
-                   {"OMP_THREAD_LIMIT", ""},
-                   {"OMP_STACKSIZE", "BKMGbkmg"},
-                   {"GOMP_STACKSIZE", "BKMGbkmg"}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        const char *const value = getenv(numbers[i].name);
-        if (value && !are_numbers(value, numbers[i].units))
-            (void)unsetenv(numbers[i].name);
-    }
+    const char *const threads = getenv("OMP_NUM_THREADS");
+    if (threads && !are_numbers(threads))
+        (void)unsetenv("OMP_NUM_THREADS"); /* its presence counts in other places */
     if (!getenv("OMP_WAIT_POLICY"))
         (void)setenv("GOMP_SPINCOUNT", "1000", 0); /* some microseconds */
+    FILE *const discarded =
+        getenv("OMP_DISPLAY_ENV") ? NULL : fopencookie(NULL, "w", (cookie_io_functions_t){0});
+    if (!discarded)
+        return;
+    stderr_before = stderr;
+    stderr = discarded;
+}
+
+static void restore_stderr(void)
+{
+    if (!stderr_before)
+        return;
+    fclose(stderr);
+    stderr = stderr_before;
+    stderr_before = NULL;
 }
 
 /* ---- Running a plan ---- */
@@ -336,6 +342,7 @@ int main(int argc, char **argv)
     struct error error = {0};
     struct options options;
     struct outcome outcome = {EXIT_SUCCESS, NULL};
+    restore_stderr();
     /* Each line is one write(2), because other processes may write there too. */
     setvbuf(stderr, line_buffer, _IOLBF, sizeof line_buffer);
     atexit(end_process);

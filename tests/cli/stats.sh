@@ -93,13 +93,16 @@ stats '--stats=json with -q, of nothing at all' "s['data']['numbers'] == 0" -- -
 if possible 'settings of OpenMP that are not valid' 'the library reads them before the program starts' \
     eval '! ldd "$GPUSORT" | grep -q libgomp'; then
     for setting in OMP_NUM_THREADS= OMP_NUM_THREADS=x OMP_NUM_THREADS=0 OMP_NUM_THREADS=2k 'OMP_NUM_THREADS=2,' \
-        OMP_STACKSIZE=x OMP_STACKSIZE= OMP_STACKSIZE=99999999999999999999 OMP_THREAD_LIMIT=; do
+        OMP_STACKSIZE={x,,8,99999999999999999999} OMP_THREAD_LIMIT= OMP_{PLACES,PROC_BIND,WAIT_POLICY,DYNAMIC}=x \
+        GOMP_SPINCOUNT=x; do
         ok_prints "$setting has no effect and no message" '1\n2\n' -- env "$setting" "$GPUSORT" -n <(printf '2\n1\n')
     done
     for setting in OMP_NUM_THREADS=3 'OMP_NUM_THREADS= 3 , 2'; do
         env OMP_STACKSIZE=4M "$setting" "$GPUSORT" --stats=json data.f64 -o out 2>json
         ok_json "$setting is obeyed" "s['device']['threads'] == 3" json
     done
+    ok_says 'OMP_PROC_BIND is obeyed, and shown on request' "OMP_PROC_BIND = 'TRUE'" -- \
+        env OMP_DISPLAY_ENV=true OMP_PROC_BIND=true "$GPUSORT" -n data.txt -o out
 fi
 
 # Names of arbitrary bytes: JSON escapes or replaces characters that cannot be shown; text replaces them.
