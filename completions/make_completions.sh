@@ -16,10 +16,20 @@ gpusort=$1 directory=$2
 
 # Prints a row for each option: LETTER NAME ARGUMENT TEXT; "-" means none.
 options() {
-    ARGP_HELP_FMT='rmargin=4000,opt-doc-col=60' "$gpusort" --help | awk -v OFS='\t' '
-        /^ +-/ {
-            text = substr($0, 61)
-            $0 = substr($0, 1, 60)
+    "$gpusort" --help | awk -v OFS='\t' '
+        /^                    / { # the text of an option goes on
+            sub(/^ +/, "")
+            text = text (text == "" ? "" : " ") $0
+            next
+        }
+        name != "" {
+            print letter, name, argument, text
+            name = ""
+        }
+        match($0, /^ +(-[^ ]+, )*-[^ ]+/) {
+            text = substr($0, RLENGTH + 1)
+            sub(/^ +/, "", text)
+            $0 = substr($0, 1, RLENGTH)
             letter = $1 ~ /^-[^-]/ ? substr($1, 2, 1) : "-"
             name = $NF ~ /^--/ ? substr($NF, 3) : "-"
             argument = "-"
@@ -28,7 +38,6 @@ options() {
                 name = substr(name, 1, RSTART - 1)
                 sub(/=/, "", argument)
             }
-            print letter, name, argument, text
         }'
 }
 

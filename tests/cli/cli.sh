@@ -39,6 +39,9 @@ for option in --help --usage --version --list; do
     ok "$option does not write to standard error" bash -c '[ -z "$("$0" "$1" 2>&1 >/dev/null)" ]' "$GPUSORT" $option
 done
 
+ok_output '--help ends, whatever ARGP_HELP_FMT says' <(gpusort --help) -- \
+    bash -c 'ARGP_HELP_FMT=rmargin=20 "$0" --help | head -c 99999' "$GPUSORT"
+
 head -c 800 /dev/zero >few.f64
 truncate -s 40G many.f64 # without any data block
 while IFS='|' read -r words said; do
