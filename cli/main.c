@@ -276,8 +276,8 @@ static bool sort_as_planned(struct options *options, struct group *group, struct
 }
 
 /* Prints the error, if there is one. With --stats=json it is in the object, so that standard error
- * holds nothing else, unless a signal is about to end the process: then no object is printed. If ranks have agreed to fail, one of them prints it, and rank 0 prints the
- * object. */
+ * holds nothing else, unless a signal is about to end the process: then no object is printed. If
+ * ranks have agreed to fail, one of them prints it, and rank 0 prints the object. */
 static void report_outcome(const struct options *options, const struct group *group,
                            const struct outcome *outcome, bool ok, const struct error *error)
 {

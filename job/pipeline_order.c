@@ -93,7 +93,7 @@ static bool check_lines(struct job_state *state, struct error *error)
     const bool ok = lines_check(job->readers[0].source, &job->line_order, job->header_lines,
                                 job->sort.threads, &check, error);
     state->count = check.lines;
-    state->report->item_bytes = check.bytes;
+    state->report->item_bytes = check.bytes - check.rest_bytes;
     state->report->disorder = (struct disorder){
         check.is_disordered, job->header_lines + check.lines + 1, check.text, check.length};
     return ok;
@@ -169,7 +169,7 @@ static bool check_numbers(struct job_state *state, struct error *error)
         check_chunk(&check, &reader->layout, chunk, (char *)chunk.items + bytes, threads);
     }
     state->count = check.disorder > 0 ? check.disorder - 1 : check.sum.count;
-    state->report->item_bytes = check.sum.count * width;
+    state->report->item_bytes = state->count * width;
     if (ok && check.disorder > 0)
         ok = report_number(state, check.disorder,
                            (const char *)chunk.items + (state->count - check.chunk_begin) * width,

@@ -411,8 +411,8 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
         return error_set(error, "out of memory");
     argp_err_exit_status = 2;
     (void)unsetenv("ARGP_HELP_FMT"); /* with a narrow margin argp prints its help without end */
-    argv[0] = (char *)"gpusort"; /* the prefix of argp's messages */
-    quote_hold_stderr();         /* argp may end the process: main.c */
+    argv[0] = (char *)"gpusort";     /* the prefix of argp's messages */
+    quote_hold_stderr();             /* argp may end the process: main.c */
     /* argp's own options for help would add --program-name, and --HANG, which sleeps. */
     const error_t status = argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &parse);
     options->verbose &= !options->quiet;

@@ -41,8 +41,8 @@ void stats_print_text(FILE *stream, const struct plan *plan, const struct job_re
  * out. Bytes that are not UTF-8 become U+FFFD. */
 char *stats_make_members(const struct plan *plan, const struct job_report *report, bool is_done);
 
-/* Prints the object on one line. status: the exit status. error: set or not. members: NULL if no
- * job was run. */
+/* Prints the object on one line. status: the exit status. error: set or not.
+ * members: NULL if no job was run. */
 void stats_print_json(FILE *stream, int status, const struct error *error, const char *members);
 
 /* ---- --progress: progress.c ----

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Returns true if the path, or the descriptor if the path is "-" or NULL, is this file, unless it is
- * a terminal or another character device. */
+/* Returns true if the path, or the descriptor if the path is "-" or NULL, is this file, unless it
+ * is a terminal or another character device. */
 static bool is_file(const char *path, int descriptor, const struct stat *file)
 {
     struct stat status;

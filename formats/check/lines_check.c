@@ -340,9 +340,9 @@ static bool seam_append(struct checking *checking, const char *text, size_t byte
 }
 
 /* Counts the lines of a run. Returns false if it ended at a line out of order, which is kept or is
- * an error. */
+ * an error. rest: bytes that were read after text[0..bytes). */
 static bool take_run(struct checking *checking, const struct line_run *run, const char *text,
-                     size_t bytes)
+                     size_t bytes, size_t rest)
 {
     struct lines_check *const check = checking->check;
     check->lines += run->lines;
@@ -358,19 +358,20 @@ static bool take_run(struct checking *checking, const struct line_run *run, cons
     if (!check->text)
         return error_set(checking->error, "no memory for the line that is out of order");
     check->is_disordered = true;
+    check->rest_bytes = bytes - run->offset + rest;
     check->length = length;
     memcpy(check->text, line, length);
     return false;
 }
 
-/* Checks the seam, which has whole lines now. */
-static bool check_seam(struct checking *checking)
+/* Checks the seam, which has whole lines now. rest: bytes that were read after it. */
+static bool check_seam(struct checking *checking, size_t rest)
 {
     struct seam *const seam = &checking->seam;
     const struct line_run run =
         line_run_check(checking->order, seam->text, seam->bytes, seam->is_known);
     seam->is_known = true;
-    return take_run(checking, &run, seam->text, seam->bytes);
+    return take_run(checking, &run, seam->text, seam->bytes, rest);
 }
 
 /* Returns the offset of the last of these lines. */
@@ -391,8 +392,9 @@ static bool join_piece(struct checking *checking, const struct piece *piece)
     if (piece->end == 0) /* no line ends in it */
         return seam_append(checking, piece->text, piece->bytes);
     const size_t first = bytes > 0 ? line_run_length(checking->order, lines, bytes, 0) + 1 : 0;
-    if (!seam_append(checking, piece->text, piece->begin + first) || !check_seam(checking) ||
-        !take_run(checking, &piece->run, lines, bytes))
+    if (!seam_append(checking, piece->text, piece->begin + first) ||
+        !check_seam(checking, piece->bytes - piece->begin - first) ||
+        !take_run(checking, &piece->run, lines, bytes, piece->bytes - piece->end))
         return false;
     if (bytes > 0) {
         const size_t last = last_line(lines, bytes, terminator);
@@ -413,7 +415,7 @@ static bool join_end(struct checking *checking)
     if (seam->bytes == 0 || seam->text[seam->bytes - 1] == terminator)
         return true;
     checking->check->bytes++;
-    return seam_append(checking, &terminator, 1) && check_seam(checking);
+    return seam_append(checking, &terminator, 1) && check_seam(checking, 0);
 }
 
 /* Joins a piece. Returns false if it ends the check or is the last one. A piece that is not full is

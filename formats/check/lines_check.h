@@ -20,8 +20,9 @@ struct lines_check {
     uint64_t lines; /* lines in order */
     uint64_t bytes; /* bytes read, plus 1 if the last terminator was missing */
     bool is_disordered;
-    char *text;    /* the first line out of order, if any; the caller frees it */
-    size_t length; /* without its terminator */
+    uint64_t rest_bytes; /* of these bytes, from the line out of order on */
+    char *text;          /* the first line out of order, if any; the caller frees it */
+    size_t length;       /* without its terminator */
 };
 
 /* Reads the source up to the first line that sorts before its predecessor or, with a unique order,

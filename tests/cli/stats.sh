@@ -143,13 +143,19 @@ ok_fails_with 'a form that is none' 2 "invalid argument 'xml' for '--stats': it 
 ok_prints 'a run that fails prints its error alone' \
     "gpusort: standard input:2: 'x' is not a number: -g would read no number in it, and sort it below all numbers; -k1 sorts lines by their bytes\n" -- \
     bash -c 'printf "1\nx\n" | "$0" --stats 2>&1 || true' "$GPUSORT"
-ok_fails_with '-c: the figures of what is out of order' 1 '^gpusort: data +lines 1, 4 bytes' -- \
+ok_fails_with '-c: the figures of what is out of order' 1 '^gpusort: data +lines 1, 2 bytes' -- \
     bash -c 'printf "2\n1\n" | "$0" -c --stats' "$GPUSORT"
 
 stats '--stats=json: -c of what is out of order, and nothing besides' \
     "s['disorder'] == {'line': 2} and s['status'] == 1 and s['data']['lines'] == 1" -- -c <(printf '2\n1\n')
-stats '--stats=json: -c of numbers' "s['disorder'] == {'number': 2} and s['data']['numbers'] == 1" -- \
-    -c --type=f64 <(printf '2\n1\n')
+for count in 1 999 400000; do # the last in several pieces
+    seq "$count" >some && stat -c %s some >some.bytes && printf '%s\n' 0 1 2 >>some
+    stats "--stats=json: -c of lines: the first $count are in order" \
+        "s['disorder'] == {'line': $count + 1} and s['data'] == {'lines': $count, 'bytes': $(<some.bytes)}" -- -nc some
+    stats "--stats=json: -c of numbers: the first $count are in order" \
+        "s['disorder'] == {'number': $count + 1} and s['data'] == {'numbers': $count, 'bytes': 4 * $count}" -- \
+        -c --type=u32 some
+done
 stats '--stats=json: -c of what is in order' "'disorder' not in s and s['status'] == 0" -- -nc lines.sorted
 stats '--stats=json: indices of the first numbers' "s['output']['indices'] == 'u64'" -- --argsort --top=9 data.f64
 
