@@ -67,8 +67,10 @@ static bool can_make_file(const char *directory)
 /* Sets the error of a file that cannot be created, of which errno is the cause. */
 static bool fail_to_create(const char *directory, struct error *error)
 {
+    const bool is_at_limit = errno == EMFILE || errno == ENFILE; /* of open files */
     error_set_errno(error, "cannot create " FILE_NAME, directory, origin(directory));
-    error_add(error, "; -T names another directory");
+    if (!is_at_limit)
+        error_add(error, "; -T names another directory");
     return false;
 }
 
