@@ -525,13 +525,13 @@ VECTOR_CODE static size_t cut_items(const void *items, size_t count, unsigned pa
 {
     using item = typename Lanes::item;
     const item *const from = static_cast<const item *>(items);
-    const size_t samples = count < CUT_SAMPLE ? count : CUT_SAMPLE;
-    item sample[CUT_SAMPLE], room[CUT_SAMPLE];
+    item *const sample = static_cast<item *>(items == low ? high : low); /* still free */
+    const size_t samples = count < 2 ? count : count / 2 < CUT_SAMPLE ? count / 2 : CUT_SAMPLE;
     if (count == 0)
         return 0;
     for (size_t i = 0; i < samples; i++)
         sample[i] = from[count / samples * i];
-    sort_items<Lanes>(sample, room, samples, samples, sample, key_order_identity());
+    sort_items<Lanes>(sample, sample + samples, samples, samples, sample, key_order_identity());
     return vector_partition<typename cut<Lanes>::packed>(
         from, count, item_key(sample[samples * part / parts]), static_cast<item *>(low),
         static_cast<item *>(high));

@@ -392,6 +392,10 @@ if [ "$is_sanitized" = no ]; then
     seq 1000 | gpusort --type=f64 --output-format=raw >doubles
     ok 'a small stack, and numbers without a type' bash -c \
         'ulimit -s 64; exec "$0" --format=raw doubles -o place/out' "$GPUSORT"
+    seq 600000 >many
+    ok_output 'a small stack, and many lines for two threads' many -- bash -c \
+        'ulimit -s 64; for _ in {1..5}; do shuf many | "$0" --device=cpu --parallel=2 -n -o out || exit; done; cat out' \
+        "$GPUSORT"
 fi
 
 # ---- outputs that cannot be replaced, and files of other users -----------------------------------
