@@ -53,6 +53,8 @@ static void note_result(struct job_state *state)
     trace_look(&view);
     state->report->read_bytes = view.bytes[TRACE_READ];
     state->report->count = state->count;
+    if (!state->job->group)
+        state->report->total_bytes = state->report->item_bytes;
 }
 
 /* Completes the error of a job that fails while it overwrites a file. */

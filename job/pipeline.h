@@ -131,7 +131,8 @@ struct job_report {
     size_t count;     /* numbers or lines */
     size_t run_count; /* sorted runs that were spilled or kept; 0: everything fitted into memory */
     uint64_t spilled_bytes; /* bytes of these runs on disk */
-    uint64_t item_bytes;    /* bytes of the numbers, or of the text */
+    uint64_t item_bytes;    /* bytes of the numbers, or of the text, that this rank has read */
+    uint64_t total_bytes;   /* item_bytes of all ranks */
     uint64_t read_bytes;    /* bytes of the inputs, as their files hold them; without those read by
                                --verify */
     bool is_undone;         /* the job has failed, and nothing of its output is left */

@@ -290,9 +290,10 @@ bool job_group_keys(struct job_state *state, struct error *error)
     ok = ok && prove(&keys, error) && ranks_report(state, keys.figures, error) &&
          (state->job->has_rank_output || sink_move(state->sink, keys.output_bytes, error));
     if (ok) {
+        const unsigned width = state->job->readers[0].layout.type->bytes;
+        state->report->item_bytes = (uint64_t)state->count * width;
+        state->report->total_bytes = state->job->group_count * width;
         state->count = state->job->group_count;
-        state->report->item_bytes =
-            (uint64_t)state->count * state->job->readers[0].layout.type->bytes;
     }
     external_runs_close(&keys.runs);
     free(state->shared_sample);

@@ -374,7 +374,7 @@ static bool add_up_counts(struct job_state *state, struct error *error)
     uint64_t words[2] = {state->count, state->report->item_bytes};
     const bool ok = group_sum(state->job->group, words, 2, error);
     state->count = (size_t)words[0];
-    state->report->item_bytes = words[1];
+    state->report->total_bytes = words[1];
     return ok;
 }
 

@@ -536,7 +536,7 @@ void report_times(FILE *stream, const char *prefix, const struct plan *plan,
     for (size_t i = 0; i < STAGE_COUNT; i++)
         print_stage(stream, prefix, stage_names[i], report->stage_ns[i],
                     i == STAGE_START ? 0 : report->item_bytes);
-    print_stage(stream, prefix, "total", plan->plan_ns + report->total_ns, report->item_bytes);
+    print_stage(stream, prefix, "total", plan->plan_ns + report->total_ns, report->total_bytes);
     print_proof(stream, prefix, plan, report);
     if (report->run_count > 0) {
         fprintf(stream, "%s%zu sorted parts stored, ", prefix, report->run_count);

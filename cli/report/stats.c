@@ -145,7 +145,7 @@ static void add_amounts(struct fields *fields, const struct plan *plan,
     if (is_done) {
         add_number(fields, data, plan->job.keep_lines ? "lines" : "numbers", KIND_COUNT,
                    report->count);
-        add_number(fields, data, "bytes", KIND_BYTES, report->item_bytes);
+        add_number(fields, data, "bytes", KIND_BYTES, report->total_bytes);
     }
     if (host_bytes > 0)
         add_number(fields, memory, "host", KIND_BYTES, host_bytes);
@@ -212,7 +212,7 @@ static void make_fields(struct fields *fields, const struct plan *plan,
         add_time(fields, stage_names[i], report->stage_ns[i],
                  stage_bytes((enum stage)i, report, &view));
     if (is_done)
-        add_time(fields, "total", plan->plan_ns + report->total_ns, report->item_bytes);
+        add_time(fields, "total", plan->plan_ns + report->total_ns, report->total_bytes);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

@@ -151,6 +151,14 @@ if [ "$is_sanitized" = no ]; then
     ok_output 'two ranks: standard output, and it is binary' finite-sorted.f64 -- ranks 2 finite.f64
     ok_file 'two ranks: the indices that NumPy finds' order.u32 reversed.order -- \
         ranks 2 --argsort=u32 reversed.f32 -o order.u32
+    for words in finite.f64 '-n decimals'; do
+        # shellcheck disable=SC2086 # several words
+        ranks 2 --stats=json $words -o out 2>stats || true
+        ok_json "two ranks: the stages have the bytes of rank 0, and the total those of both: $words" "
+            s['data']['bytes'] == s['stages']['total']['bytes'] >= $(stat -c %s "${words##* }") and all(
+            s['data']['bytes'] * 0.4 < s['stages'][stage]['bytes'] < s['data']['bytes'] * 0.6
+            for stage in ('sort', 'parse') if stage in s['stages'])" stats
+    done
     # Headers of frames are read only in the page cache, from which a busy machine may have dropped them.
     cat frames-large.f64.zst >/dev/null
     ranks 4 --stats=json frames-large.f64.zst -o out.f64 2>stats || true
