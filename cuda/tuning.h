@@ -185,8 +185,4 @@ constexpr size_t STAGING_SLOTS = 4;
  * a short input wastes little. */
 constexpr size_t SEGMENT_FIRST_BYTES = (size_t)16 << 20;
 
-/* An array has up to this much room beyond the items of a rank's part, for the rank's range of the
- * output. Ranges begin at multiples of 1 MiB (job/pipeline_group.c), parts anywhere. */
-constexpr size_t SHARED_SPARE_BYTES = (size_t)2 << 20;
-
 #endif

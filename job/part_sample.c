@@ -101,7 +101,7 @@ void *job_sample_part(const struct job_state *state, struct sort_spec *spec)
 }
 
 /* Returns true if the job may have a shared sample. The result is equal on all ranks. */
-static bool may_share(const struct job *job)
+static bool may_share_sample(const struct job *job)
 {
     const struct group *const group = job->group;
     return group->host_size == group->size && !job->argsort.index_type &&
@@ -144,7 +144,7 @@ bool job_share_sample(struct job_state *state, struct error *error)
     const size_t width = job->sort.item_bytes;
     const size_t positions = (POSITIONS_MAX + group->size - 1) / group->size;
     const size_t row_words = ROW_NUMBERS + positions * POSITION_BYTES / sizeof(uint64_t);
-    if (!may_share(job))
+    if (!may_share_sample(job))
         return true;
     uint64_t *const row = calloc(row_words, sizeof *row), *rows = NULL;
     state->shared_sample = malloc(group->size * positions * POSITION_BYTES);

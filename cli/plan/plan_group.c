@@ -225,7 +225,7 @@ static bool compare_own_inputs(const struct job *job, struct error *error)
         return true;
     plan_name_input(job->input_format, &job->readers[0].layout, own);
     memcpy(first, own, sizeof first);
-    uint64_t empty_ranks = source_stop_and_get_left(job->readers[0].source) == 0;
+    uint64_t empty_ranks = job->input_format == &format_raw && job->sort.count == 0;
     if (!group_broadcast(job->group, first, sizeof first, error) ||
         !group_sum(job->group, &empty_ranks, 1, error))
         return false;

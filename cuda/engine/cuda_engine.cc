@@ -265,14 +265,14 @@ static bool engine_allocate_count(struct engine *engine, size_t count, struct er
            engine_add_scratch(engine, count + engine->store.spare, error);
 }
 
-/* Makes room for the range that this rank is to give, which is a little larger than its part if
- * ranges begin at multiples of a unit. If the device has no room, the engines do not share. */
+/* Makes room for the range that this rank is to give, if it is larger than its part. If the device
+ * has no room, the engines do not share. */
 static bool engine_choose_spare(struct engine *engine, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;
     size_t free_bytes = 0;
     if (spec->count == COUNT_UNKNOWN || spec->shared_given <= spec->count ||
-        spec->shared_given - spec->count > SHARED_SPARE_BYTES / spec->item_bytes)
+        spec->shared_given > spec->most)
         return true;
     if (!cuda_memory_free_bytes(spec->device, &free_bytes, error))
         return false;
@@ -367,7 +367,8 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     engine->store.item_bytes = spec->item_bytes;
     engine->store.grows = spec->count == COUNT_UNKNOWN;
     engine->store.limit = engine->store.grows ? spec->most : spec->count;
-    staging_open(&engine->staging, &engine->worker, &engine->times, spec->item_bytes, spec->count);
+    staging_open(&engine->staging, &engine->worker, &engine->times, spec->item_bytes,
+                 std::max(spec->count, spec->shared_given));
     if (!worker_open(&engine->worker, spec, error) ||
         (spec->count != COUNT_UNKNOWN &&
          !worker_check_count(&engine->worker, spec->count, error)) ||

@@ -21,12 +21,18 @@
 namespace
 {
 
-/* What a rank tells the others about its sorted part. Sent as 64-bit words. A rank that reads the
- * last item there can read the part: on some hosts copies between GPUs deliver nothing. */
+/* The first and the last of the sorted items of a part; other bytes are 0. */
+struct part_ends {
+    struct key_index items[2];
+};
+
+/* What a rank tells the others about its sorted part. Sent as 64-bit words. A rank that reads these
+ * ends there can read the part: on some hosts copies between GPUs deliver nothing. If both are 0,
+ * so is the whole part. */
 struct part_offer {
-    uint64_t is_able;      /* the rank can exchange */
-    uint64_t count;        /* items */
-    struct key_index last; /* item */
+    uint64_t is_able; /* the rank can exchange */
+    uint64_t count;   /* items */
+    struct part_ends ends;
     cudaIpcMemHandle_t handle;
 };
 constexpr size_t OFFER_WORDS = sizeof(struct part_offer) / sizeof(uint64_t);
@@ -45,14 +51,14 @@ uint64_t range_of(const struct shared_sort *shared, unsigned rank)
     return shared->targets[rank + 1] - shared->targets[rank];
 }
 
-/* Copies the last of the sorted items of a part to *item, with its other bytes 0. */
-bool read_last(const struct cuda_sort &sort, struct key_index *item)
+bool read_ends(const struct cuda_sort &sort, struct part_ends *ends)
 {
     struct error ignored = {};
-    *item = {};
     const unsigned char *const items = static_cast<const unsigned char *>(sort.items);
-    return cuda_fetch(sort, item, items + (sort.count - 1) * sort.item_bytes, sort.item_bytes,
-                      &ignored);
+    const size_t bytes = sort.item_bytes;
+    *ends = {};
+    return cuda_copy(sort, &ends->items[0], items, bytes, &ignored) &&
+           cuda_fetch(sort, &ends->items[1], items + (sort.count - 1) * bytes, bytes, &ignored);
 }
 
 /* Fills what this rank offers, unless its memory cannot be shared or has no room for its range. */
@@ -65,7 +71,7 @@ void make_offer(const struct engine *engine, const struct rank_exchange *ranks,
         range_of(ranks->shared, ranks->shared->group->rank) > cuda_engine_room(engine))
         return;
     offer->is_able = cudaIpcGetMemHandle(&offer->handle, ranks->sort.items) == cudaSuccess &&
-                     read_last(ranks->sort, &offer->last);
+                     read_ends(ranks->sort, &offer->ends);
     (void)cudaGetLastError();
 }
 
@@ -81,12 +87,12 @@ bool open_parts(struct rank_exchange *ranks, const struct part_offer *offers)
             continue;
         part->sort.items = part->sort.scratch = NULL;
         part->sort.count = offers[rank].count;
-        struct key_index last;
+        struct part_ends ends;
         is_able = is_able && offers[rank].is_able &&
                   cudaIpcOpenMemHandle(&part->sort.items, offers[rank].handle,
                                        cudaIpcMemLazyEnablePeerAccess) == cudaSuccess &&
-                  read_last(part->sort, &last) &&
-                  memcmp(&last, &offers[rank].last, sizeof last) == 0;
+                  read_ends(part->sort, &ends) &&
+                  memcmp(&ends, &offers[rank].ends, sizeof ends) == 0;
     }
     (void)cudaGetLastError();
     return is_able;
@@ -163,6 +169,8 @@ bool share_parts(struct engine *engine, struct rank_exchange *ranks, bool *is_sh
         ok = exchange_ranges(engine, ranks, error);
     if (ranks->steps.parts)
         close_parts(ranks);
+    uint64_t none = 0; /* no rank may free memory that another one has open */
+    ok = rows && group_sum(group, &none, 1, error) && ok;
     exchange_close(&ranks->steps);
     free(ranks->steps.parts);
     free(offers);

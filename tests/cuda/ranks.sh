@@ -24,7 +24,7 @@ ranks() {
     timeout 300 mpirun --oversubscribe --mca btl_base_warn_component_unused 0 -n "$1" bash -c \
         '[ "$OMPI_COMM_WORLD_RANK" != "${faulty_rank:-}" ] || export "${setting?}"; exec "$@"' - \
         "$GPUSORT" "${@:2}" 2>"$work/log/mpirun" || status=$?
-    grep -e '^gpusort: ' -e '^{' "$work/log/mpirun" >&2 || true
+    grep -e '^gpusort: ' -e '^simt: ' -e '^{' "$work/log/mpirun" >&2 || true
     return "$status"
 }
 
@@ -62,20 +62,21 @@ END
 
 # ---- by way of the GPUs --------------------------------------------------------------------------
 
+gpu=gpu # or host, for a driver, GPUs or a container that do not allow it
+[ -n "$is_simt" ] || { ranks_to_got 2 --device=gpu doubles.f64 && grep -q '"exchange":' stats; } || gpu=host
 for count in 2 3 5; do
-    ok_sorts gpu 'doubles' doubles.f64.up $count --device=gpu doubles.f64
+    ok_sorts $gpu 'doubles' doubles.f64.up $count --device=gpu doubles.f64
 done
 for input in whole.u32 sorted.i32 hot.u64 equal.f32; do
-    ok_sorts gpu "$input" $input.up 3 --device=gpu $input
+    ok_sorts $gpu "$input" $input.up 3 --device=gpu $input
 done
-ok_sorts gpu 'indices' whole.indices 3 --device=gpu --argsort --output-format=raw whole.u32
-ok_sorts gpu 'downwards' <(gpusort --device=cpu -r doubles.f64) 4 --device=gpu -r doubles.f64
-ok_sorts gpu 'to compressed text' <(gpusort --device=cpu --output-format=text --zstd few.i64) 2 \
+ok_sorts $gpu 'indices' whole.indices 3 --device=gpu --argsort --output-format=raw whole.u32
+ok_sorts $gpu 'downwards' <(gpusort --device=cpu -r doubles.f64) 4 --device=gpu -r doubles.f64
+ok_sorts $gpu 'to compressed text' <(gpusort --device=cpu --output-format=text --zstd few.i64) 2 \
     --device=gpu --output-format=text --zstd few.i64
-ok_sorts gpu 'nine runs, which are merged in two rounds' doubles.f64.up 9 --device=gpu doubles.f64
-ok_sorts gpu 'a small and a large part' doubles.f64.up 2 --device=gpu 'own-{rank}.f64'
-ranks 2 --device=gpu --trace=trace -o got doubles.f64
-ok 'a trace has the copies of both ranks' test "$(grep -c '"name":"exchange"' trace)" = 2
+ok_sorts $gpu 'nine runs, which are merged in two rounds' doubles.f64.up 9 --device=gpu doubles.f64
+ok_sorts $gpu 'a small and a large part' doubles.f64.up 2 --device=gpu 'own-{rank}.f64'
+ok_sorts $gpu 'numbers to zstd' <(gpusort --device=cpu --zstd hot.u64) 3 --device=gpu --zstd hot.u64
 
 # ---- by way of the host --------------------------------------------------------------------------
 
@@ -90,17 +91,35 @@ ok_output '2 ranks: a GPU and a CPU' doubles.f64.up -- mpirun --oversubscribe \
 # ---- faults, by the stand-in ---------------------------------------------------------------------
 
 if [ -n "$is_simt" ]; then
-    ok_file 'two ranks, each with two GPUs' got doubles.f64.up -- ranks 2 --device=gpu:0,1 -o got doubles.f64
+    ranks 2 --device=gpu --trace=trace -o got doubles.f64
+    ok 'a trace has the copies of both ranks' test "$(grep -c '"name":"exchange"' trace)" = 2
+    SIMT_DEVICES=4 ok_file 'two ranks, each with two GPUs' got doubles.f64.up -- \
+        ranks_to_got 2 --device=gpu:0,1,2,3 doubles.f64
+    ok_json 'each has two GPUs' "s['device']['count'] == 2" stats
+    head -c 96000 hot.u64 >some.u64
+    ranks_to_got 2 --device=gpu --device-memory=100K --zstd some.u64
+    ok_json 'a limit of memory holds, also if one rank gives all numbers' "s['memory']['device_bytes'] <= 102400" stats
+    SIMT_MEMORY_BYTES=60000,4000000 ok_sorts host 'a GPU has memory for its part, and not for its range' \
+        doubles.f64.up 2 --device=gpu 'own-{rank}.f64'
+    copies() { awk '$1 == "cudaMemcpyAsync" { print $2 }' calls; }
+    export faulty_rank=0 setting=SIMT_CALLS=calls
+    ranks 2 --device=gpu -o got 'own-{rank}.f64'
+    ok 'a range that is larger than the part is copied in large pieces' test "$(copies)" -le 12
     SIMT_IPC=0 ok_sorts host 'memory that others may not open' doubles.f64.up 3 --device=gpu doubles.f64
     SIMT_IPC=lost ok_sorts host 'memory of which others read nothing' doubles.f64.up 3 --device=gpu doubles.f64
+    SIMT_IPC=lost ok_sorts host 'the same, of numbers that end with 0' <(gpusort --device=cpu -r hot.u64) 3 \
+        --device=gpu -r hot.u64
     for order in SIMT_STREAMS=eager SIMT_ORDER=2; do
         ok_sorts gpu "with $order" doubles.f64.up 3 --device=gpu doubles.f64
     done
-    export faulty_rank=1 setting
+    faulty_rank=1
     for call in cudaIpcGetMemHandle:1 cudaIpcOpenMemHandle:2; do
         setting=SIMT_FAIL=$call:cudaErrorNotSupported
         ok_sorts host "one refuses $call" doubles.f64.up 3 --device=gpu doubles.f64
     done
+    setting=SIMT_CALLS=calls
+    ranks 2 --device=gpu -o got doubles.f64
+    piece=$(($(copies) - 1)) # the last but the copy to the host
     setting=SIMT_TRACE=kernels
     ranks 2 --device=gpu -o got doubles.f64
     for kernel in encode_kernel cuts_kernel 'merge_parts_kernel.*run_bounds'; do
@@ -109,7 +128,7 @@ if [ -n "$is_simt" ]; then
         refused "a GPU fails in ${kernel%%.*}" '^gpusort: device 1: .*\(rank 1 on ' -- \
             ranks 2 --device=gpu -o "$target" doubles.f64
     done
-    for call in cudaMallocHost:1 cudaMallocHost:2 cudaMemcpyAsync:4 cudaEventRecord:6 cudaEventSynchronize:3; do
+    for call in cudaMallocHost:1 cudaMallocHost:2 "cudaMemcpyAsync:$piece" cudaEventRecord:6 cudaEventSynchronize:3; do
         setting=SIMT_FAIL=$call
         refused "a GPU fails in $call" "^gpusort: device 1: ${call%:*}: .*\\(rank 1 on " -- \
             ranks 2 --device=gpu -o "$target" doubles.f64

@@ -407,7 +407,16 @@ struct shared_file {
     size_t bytes;
 };
 static_assert(sizeof(shared_file) <= sizeof(cudaIpcMemHandle_t), "a handle has room for it");
-std::map<void *, shared_file> own_files, open_files;
+std::map<void *, shared_file> own_files;
+
+/* The memory of other processes that is open, none of it at the end. */
+struct open_memory : std::map<void *, shared_file> {
+    ~open_memory()
+    {
+        if (!empty())
+            fprintf(stderr, "simt: memory of another process is still open at the end\n");
+    }
+} open_files;
 
 bool allocate_shared(void **pointer, size_t bytes)
 {
