@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <omp.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -97,6 +98,23 @@ static bool cut_off(const struct input_file *input, uint64_t end, struct error *
                      input->name, end);
 }
 
+/* Reads the bytes before the end that the file had when it was opened. */
+static size_t read_tail(const struct input_file *input, char *tail)
+{
+    const uint64_t bytes = (uint64_t)input->status.st_size;
+    const size_t wanted = bytes < sizeof input->tail ? (size_t)bytes : sizeof input->tail;
+    const ssize_t got = pread(input->file, tail, wanted, (off_t)(bytes - wanted));
+    return got == (ssize_t)wanted ? wanted : 0;
+}
+
+/* Returns false if these bytes have changed. */
+static bool has_tail(const struct input_file *input)
+{
+    char tail[sizeof input->tail];
+    return input->tail_bytes == 0 || read_tail(input, tail) == 0 ||
+           memcmp(tail, input->tail, input->tail_bytes) == 0;
+}
+
 /* Lines may be appended meanwhile, which changes the time too. Times of file systems with a server
  * may change without a write. Files in /sys, which take no blocks, have less than their size. */
 bool input_file_check_end(const struct input_file *input, uint64_t end, struct error *error)
@@ -106,8 +124,11 @@ bool input_file_check_end(const struct input_file *input, uint64_t end, struct e
         return true;
     if (end < input->bytes && ((uint64_t)now.st_size < input->bytes || now.st_blocks > 0))
         return cut_off(input, end, error);
-    return now.st_size != input->status.st_size || descriptor_same_content(&input->status, &now) ||
-           !descriptor_is_local(input->file) ||
+    const bool is_same =
+        (uint64_t)now.st_size > (uint64_t)input->status.st_size
+            ? has_tail(input)
+            : now.st_size < input->status.st_size || descriptor_same_content(&input->status, &now);
+    return is_same || !descriptor_is_local(input->file) ||
            error_set(error, "%s: it was changed while it was read: run the command again",
                      input->name);
 }
@@ -289,6 +310,7 @@ bool input_file_begin(struct input_file *input, int file, struct error *error)
     input->offset = (uint64_t)offset;
     input->bytes = (uint64_t)status.st_size;
     input->is_sized = status.st_size > 0; /* files in /proc have size 0, and contents */
+    input->tail_bytes = input->is_sized ? read_tail(input, input->tail) : 0;
     input->is_in_memory = file_is_in_memory(file);
     return true;
 }

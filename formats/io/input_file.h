@@ -36,6 +36,8 @@ struct input_file {
     bool is_narrow;     /* nothing is read after the first `bytes` bytes of a longer file */
     bool is_parked;     /* `file` is open only while it is read */
     struct stat status; /* of the file when it was opened */
+    char tail[64];      /* its last bytes then, if is_sized */
+    size_t tail_bytes;  /* 0: not known */
     uint64_t bytes;     /* size of the file or stream; of a narrow one, the end of its range */
     uint64_t offset;    /* where the next read from it starts */
     bool has_ended;
@@ -69,7 +71,7 @@ bool input_file_look_at(const struct input_file *input, uint64_t offset, void *d
 bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error);
 
 /* Call when all is read, up to the offset `end`. Fails if bytes are missing that the file had when
- * it was opened, or if it was overwritten since then. */
+ * it was opened, or if it was overwritten since then, and not only continued. */
 bool input_file_check_end(const struct input_file *input, uint64_t end, struct error *error);
 
 /* Closes the file; from now on it is open only while it is read. For a plain regular file. */

@@ -127,9 +127,9 @@ static bool is_strangers(const struct output_path *found)
            !is_same_owner(owner, found->directory_status.st_uid);
 }
 
-/* Opens the file that a link in /proc leads to, unless that is a regular file, which has a path.
- * Such a link, for example /proc/PID/fd/N, can lead to a pipe, which has none. Returns true if it
- * is opened. */
+/* Opens the file that a link in /proc leads to, unless that is a regular file with a path. Such a
+ * link, for example /proc/PID/fd/N, can lead to a pipe or to a removed file, which have none.
+ * Returns true if it is opened. */
 static bool follow_magic_link(struct output_path *found)
 {
     struct statfs system;
@@ -137,7 +137,7 @@ static bool follow_magic_link(struct output_path *found)
     if (fstatfs(found->file, &system) != 0 || system.f_type != PROC_SUPER_MAGIC)
         return false;
     int file = descriptor_raise(openat(found->directory, found->name, O_PATH | O_CLOEXEC));
-    if (file < 0 || fstat(file, &status) != 0 || S_ISREG(status.st_mode)) {
+    if (file < 0 || fstat(file, &status) != 0 || (S_ISREG(status.st_mode) && status.st_nlink > 0)) {
         close_descriptor(&file);
         return false;
     }

@@ -131,6 +131,14 @@ static bool check_frames_end(const struct source *source, struct error *error)
     return end < 0 || input_file_check_end(&source->input, (uint64_t)end, error);
 }
 
+/* Closes a named pipe that has ended. A writer that opens it later then waits for the next reader;
+ * what it wrote to this one would be lost. */
+static void leave_pipe(struct source *source)
+{
+    if (source->ended && S_ISFIFO(source->input.status.st_mode) && !source->is_standard_input)
+        input_file_park(&source->input);
+}
+
 /* Reads 1..bytes decoded bytes after all that were read before, and may block; sets *got to 0 at
  * the end. The tap, which may be NULL, has observed the first *observed of them. */
 static bool read_further(struct source *source, void *data, size_t bytes, struct tap *tap,
@@ -156,6 +164,7 @@ static bool read_further(struct source *source, void *data, size_t bytes, struct
     if (source->ended) { /* other inputs may need its threads and memory */
         frame_reader_close(source->frames);
         source->frames = NULL;
+        leave_pipe(source);
     }
     return true;
 }
@@ -252,6 +261,7 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
     source->is_unproven = choice.is_unproven;
     if (!source->codec->decode) {
         source->ended = source->input.has_ended;
+        leave_pipe(source);
         return !source->ended ||
                (buffer_move(source, head, head->end + 1, error) && /* a pipe had all room */
                 input_file_check_end(&source->input, source->input.offset, error));

@@ -270,11 +270,18 @@ if possible 'files that change while they are read' 'no calls fail in this build
             cp $name changing
             touch -d '1 minute ago' changing
             call=read:2
-            case "$name $words" in *'numbers -n -'[cC]) call=pread:1 ;; esac
+            case "$name $words" in *'numbers -n -'[cC]) call=pread:2 ;; esac
             refused "$name, which is overwritten while it is read: $words" \
                 '^gpusort: changing: it was changed while it was read: run the command again$' -- \
                 env FAULT_RUN="$same" FAULT=$call:run LD_PRELOAD="$fault_library" "$GPUSORT" --device=cpu $words changing
         done
+    done
+    for words in -n '-n -u' '-k1 -S 1M -T .' '--format=text --type=f64'; do
+        cp numbers changing
+        refused "a file that is replaced by a longer one while it is read: $words" \
+            '^gpusort: changing: it was changed while it was read: run the command again$' -- \
+            env FAULT_RUN='seq 500000 700000 >changing' FAULT=read:2:run LD_PRELOAD="$fault_library" "$GPUSORT" \
+            --device=cpu $words changing
     done
     # read(2) returns an end too early, once.
     for words in -n '-n -m' '-n -u' --argsort '--format=raw --type=u32' '--format=raw --type=u32 --zstd' \

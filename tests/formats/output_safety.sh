@@ -440,6 +440,8 @@ refused 'an input that is missing is reported as before' '^gpusort: nowhere: No 
 : >got
 ln -s /dev/stdout place/stdout
 ok_output 'a link to /dev/stdout' sorted -- gpusort -n input -o place/stdout
+refused "another process's removed file" 'cannot create a file beside it' -- \
+    bash -c 'exec 7<>removed; rm removed; "$0" -n input -o /proc/$$/fd/7' "$GPUSORT"
 ok_output "another process's pipe" sorted -- bash -c 'exec "$0" -n input -o /proc/$$/fd/1 | cat' "$GPUSORT"
 ok 'a link to /dev/null, which stays a device' bash -c \
     'ln -s /dev/null place/null && "$0" -n input -o place/null && test -c /dev/null' "$GPUSORT"

@@ -114,8 +114,21 @@ END
 timeout 30 bash -c '{ cat ascending >early; cat ascending; } | timeout 20 "$0" -n early - >merged' "$GPUSORT"
 ok 'a named pipe, then standard input of the same writer' cmp merged twice
 
-# The writer opens both pipes before it writes, as it may for `sort -m`.
 seq 9 >digits
+for words in -n -k1 '--format=text --type=u8 --output-format=text'; do
+    read -ra options <<<"$words"
+    "$GPUSORT" "${options[@]}" early late >merged &
+    cat digits >early
+    for ((wait = 0; wait < 200; wait++)); do
+        [ -n "$(find "/proc/$!/fd" -lname "$PWD/early" 2>/dev/null)" ] || break
+        sleep 0.05
+    done
+    ok "a pipe is closed at its end, so that a later writer waits for another reader: $words" test $wait -lt 200
+    cat digits >late
+    wait $!
+done
+
+# The writer opens both pipes before it writes, as it may for `sort -m`.
 while IFS='|' read -r first second words; do
     read -ra words <<<"$words"
     sort -n "$first" "$second" >expected
