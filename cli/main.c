@@ -53,7 +53,7 @@ __attribute__((constructor(101))) static void set_openmp(void)
 {
     const char *const threads = getenv("OMP_NUM_THREADS");
     if (threads && !are_numbers(threads))
-        (void)unsetenv("OMP_NUM_THREADS"); /* its presence counts in other places */
+        (void)unsetenv("OMP_NUM_THREADS"); /* launcher.c and plan.c test whether it is set */
     if (!getenv("OMP_WAIT_POLICY"))
         (void)setenv("GOMP_SPINCOUNT", "1000", 0); /* some microseconds */
     FILE *const discarded =
@@ -78,9 +78,9 @@ static void restore_stderr(void)
 /* As in sort(1): 1 means only that -c or -C found disorder. */
 enum { EXIT_DISORDER = 1, EXIT_TROUBLE = 2 };
 
-/* The job that runs; options NULL: none. Meanwhile every exit is a failure, whatever its status,
- * because it is a library's: OpenMP ends the process when it cannot start a thread. Static, because
- * an exit handler takes no arguments. */
+/* The job that runs; `options` is NULL if none does. While it runs, only a library calls exit(3),
+ * so every exit is a failure, whatever its status: OpenMP ends the process when it cannot start a
+ * thread. Static, because an exit handler takes no arguments. */
 static struct {
     const struct options *options;
     const struct group *group;
@@ -343,7 +343,8 @@ int main(int argc, char **argv)
     struct options options;
     struct outcome outcome = {EXIT_SUCCESS, NULL};
     restore_stderr();
-    /* Each line is one write(2), because other processes may write there too. */
+    /* A line of up to 64 KiB is one write(2), so that lines of other processes do not mix with it;
+     * a pipe keeps up to 4096 bytes together. */
     setvbuf(stderr, line_buffer, _IOLBF, sizeof line_buffer);
     atexit(end_process);
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large becomes an error */

@@ -103,7 +103,7 @@ struct sort_spec {
                             and stay there until `close`, also after `take_back` */
     const void *sample;  /* NULL, or a sample from all over the input, as stored: a hint */
     size_t sample_count; /* valid only during `open` */
-    size_t shared_count; /* items of all ranks, if the sample is of all of them, and equal on all;
+    size_t shared_count; /* items of all ranks, if all ranks have the same sample of all of them;
                             else 0 */
     size_t shared_given; /* if `share` may be called: items of this rank's range; else 0 */
 };

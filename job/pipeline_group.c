@@ -213,7 +213,7 @@ static bool may_share(const struct group_keys *keys)
 static bool have_one_engine(const struct group_keys *keys, bool *are_alike, struct error *error)
 {
     const struct job_state *const state = keys->state;
-    uint64_t own = 0; /* else the backend's row, from 1 */
+    uint64_t own = 0; /* no such engine; otherwise the row of its backend, from 1 */
     for (size_t i = 0; state->is_at_end && state->functions->share && i < backend_count; i++)
         if (backends[i] == state->backend)
             own = i + 1;

@@ -265,8 +265,8 @@ static bool engine_allocate_count(struct engine *engine, size_t count, struct er
            engine_add_scratch(engine, count + engine->store.spare, error);
 }
 
-/* Makes room for the range that this rank is to give, if it is larger than its part. If the device
- * has no room, the engines do not share. */
+/* Chooses how many items the arrays hold beyond the part, if this rank's range is larger. If the
+ * device has no room for them, there are none, and the engines do not share. */
 static bool engine_choose_spare(struct engine *engine, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;

@@ -13,7 +13,7 @@ extern const struct engine_functions cuda_keys;
  * items. */
 struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **worker);
 
-/* Returns the items that each array has room for; 0 if the engine cannot give others than its own.
+/* Returns for how many items each array has room; 0 if the engine cannot give items of other ranks.
  */
 size_t cuda_engine_room(const struct engine *engine);
 

@@ -71,9 +71,9 @@ static bool gpus_each(size_t count, struct error *error, const Run &run)
 /* The part of the items that one of several GPUs has. */
 struct gpu_part {
     struct cuda_worker *worker; /* of the sort's device and stream */
-    struct cuda_sort sort;      /* its memory; all parts have the same item_bytes and order. For the
-                                   GPU of another rank, the device and stream of this rank's GPU,
-                                   which can read the items, and nothing else */
+    struct cuda_sort sort;      /* its memory; all parts have the same item_bytes and order. Of
+                                   another rank, `device` and `stream` are those of this rank's
+                                   GPU, which reads the items there; scratch is NULL */
     size_t range;               /* items of its range of the output */
 };
 

@@ -26,9 +26,9 @@ struct part_ends {
     struct key_index items[2];
 };
 
-/* What a rank tells the others about its sorted part. Sent as 64-bit words. A rank that reads these
- * ends there can read the part: on some hosts copies between GPUs deliver nothing. If both are 0,
- * so is the whole part. */
+/* What a rank tells the others about its sorted part. Sent as 64-bit words. On some hosts copies
+ * between GPUs deliver nothing, or zeros. So a rank reads the ends there, and can read the part if
+ * they are these. If both are 0, the whole part is. */
 struct part_offer {
     uint64_t is_able; /* the rank can exchange */
     uint64_t count;   /* items */

@@ -71,7 +71,8 @@ bool input_file_look_at(const struct input_file *input, uint64_t offset, void *d
 bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error);
 
 /* Call when all is read, up to the offset `end`. Fails if bytes are missing that the file had when
- * it was opened, or if it was overwritten since then, and not only continued. */
+ * it was opened. On a local file system, also if it was overwritten, as its time shows; if it is
+ * longer, only if its last bytes of then have changed. */
 bool input_file_check_end(const struct input_file *input, uint64_t end, struct error *error);
 
 /* Closes the file; from now on it is open only while it is read. For a plain regular file. */

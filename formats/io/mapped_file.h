@@ -84,9 +84,9 @@ void mapped_file_close(struct mapped_file *mapped);
  * allocated until the caller releases it by ftruncate(2).
  */
 
-/* Allocates the space of bytes [begin, end) that the file does not have already; with unshares,
- * also for extents that it shares with a copy. XFS requires free space also for what a file has, so
- * that is not allocated again. Returns 0, or errno. */
+/* Allocates the space that bytes [begin, end) lack: of holes and, with unshares, of extents that
+ * are shared with a copy. XFS requires free space also for what the file has, so the bytes before
+ * the first hole are left out; with unshares, all that the file has alone. Returns 0, or errno. */
 int file_space_take(int file, size_t begin, size_t end, bool unshares);
 
 /* What file_space_check() may do: look at the figures of the file system; on ext4 and XFS also try

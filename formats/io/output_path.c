@@ -280,7 +280,8 @@ bool output_path_check(const struct output_path *found, const char *name, struct
 }
 
 /* Returns true if new content of a file takes new space. An overlay reports the figures of its
- * upper layer: btrfs has no number of inodes, and a tmpfs without a size no number of blocks. */
+ * upper layer: btrfs has no number of inodes, and a tmpfs without a size no number of blocks. A
+ * tmpfs with a size and nr_inodes=0 is taken for btrfs. */
 static bool copies_on_write(const struct statfs *system)
 {
     static const long copying_systems[] = {BTRFS_SUPER_MAGIC, NILFS_SUPER_MAGIC,

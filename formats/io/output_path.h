@@ -42,8 +42,8 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
 
 /* Fails if a file of `bytes` bytes, of which `file` is a descriptor, may not find the disk space to
  * be overwritten. btrfs and others write new content to new space, and release the old one later,
- * or never if a snapshot shares it. With less free space than that, a file of one extent was
- * damaged. */
+ * or never if a snapshot shares it. A file of one extent was damaged
+ * where fewer bytes were free than it has. */
 bool output_path_check_room(int file, off_t bytes, const char *name, struct error *error);
 
 /* Opens the file for reading and writing, for --in-place, and locks it. Returns -1 with *error. */

@@ -131,8 +131,8 @@ static bool check_frames_end(const struct source *source, struct error *error)
     return end < 0 || input_file_check_end(&source->input, (uint64_t)end, error);
 }
 
-/* Closes a named pipe that has ended. A writer that opens it later then waits for the next reader;
- * what it wrote to this one would be lost. */
+/* Closes a named pipe that has ended. A writer that opens it later waits for the next reader;
+ * otherwise what it writes before we close the pipe would be lost. */
 static void leave_pipe(struct source *source)
 {
     if (source->ended && S_ISFIFO(source->input.status.st_mode) && !source->is_standard_input)
