@@ -56,8 +56,10 @@ __attribute__((constructor(101))) static void set_openmp(void)
         (void)unsetenv("OMP_NUM_THREADS"); /* launcher.c and plan.c test whether it is set */
     if (!getenv("OMP_WAIT_POLICY"))
         (void)setenv("GOMP_SPINCOUNT", "1000", 0); /* some microseconds */
-    FILE *const discarded =
-        getenv("OMP_DISPLAY_ENV") ? NULL : fopencookie(NULL, "w", (cookie_io_functions_t){0});
+    const char *const display = getenv("OMP_DISPLAY_ENV");
+    const bool is_shown =
+        display && (strcasecmp(display, "true") == 0 || strcasecmp(display, "verbose") == 0);
+    FILE *const discarded = is_shown ? NULL : fopencookie(NULL, "w", (cookie_io_functions_t){0});
     if (!discarded)
         return;
     stderr_before = stderr;

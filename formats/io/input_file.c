@@ -98,21 +98,25 @@ static bool cut_off(const struct input_file *input, uint64_t end, struct error *
                      input->name, end);
 }
 
-/* Reads the bytes before the end that the file had when it was opened. */
-static size_t read_tail(const struct input_file *input, char *tail)
+/* Reads the first and the last bytes that the file had when it was opened. Returns how many each of
+ * them are; 0 if they are not known. */
+static size_t read_ends(const struct input_file *input, char ends[2][INPUT_END_BYTES])
 {
     const uint64_t bytes = (uint64_t)input->status.st_size;
-    const size_t wanted = bytes < sizeof input->tail ? (size_t)bytes : sizeof input->tail;
-    const ssize_t got = pread(input->file, tail, wanted, (off_t)(bytes - wanted));
-    return got == (ssize_t)wanted ? wanted : 0;
+    const size_t wanted = bytes < INPUT_END_BYTES ? (size_t)bytes : INPUT_END_BYTES;
+    return pread(input->file, ends[0], wanted, 0) == (ssize_t)wanted &&
+                   pread(input->file, ends[1], wanted, (off_t)(bytes - wanted)) == (ssize_t)wanted
+               ? wanted
+               : 0;
 }
 
 /* Returns false if these bytes have changed. */
-static bool has_tail(const struct input_file *input)
+static bool has_ends(const struct input_file *input)
 {
-    char tail[sizeof input->tail];
-    return input->tail_bytes == 0 || read_tail(input, tail) == 0 ||
-           memcmp(tail, input->tail, input->tail_bytes) == 0;
+    char ends[2][INPUT_END_BYTES];
+    return input->end_bytes == 0 || read_ends(input, ends) == 0 ||
+           (memcmp(ends[0], input->ends[0], input->end_bytes) == 0 &&
+            memcmp(ends[1], input->ends[1], input->end_bytes) == 0);
 }
 
 /* Lines may be appended meanwhile, which changes the time too. Times of file systems with a server
@@ -126,7 +130,7 @@ bool input_file_check_end(const struct input_file *input, uint64_t end, struct e
         return cut_off(input, end, error);
     const bool is_same =
         (uint64_t)now.st_size > (uint64_t)input->status.st_size
-            ? has_tail(input)
+            ? has_ends(input)
             : now.st_size < input->status.st_size || descriptor_same_content(&input->status, &now);
     return is_same || !descriptor_is_local(input->file) ||
            error_set(error, "%s: it was changed while it was read: run the command again",
@@ -310,14 +314,14 @@ bool input_file_begin(struct input_file *input, int file, struct error *error)
     input->offset = (uint64_t)offset;
     input->bytes = (uint64_t)status.st_size;
     input->is_sized = status.st_size > 0; /* files in /proc have size 0, and contents */
-    input->tail_bytes = input->is_sized ? read_tail(input, input->tail) : 0;
+    input->end_bytes = input->is_sized ? read_ends(input, input->ends) : 0;
     input->is_in_memory = file_is_in_memory(file);
     return true;
 }
 
 bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error)
 {
-    if (end > input->bytes)
+    if (end > input->bytes && end > input->offset) /* a file that grew may have been read further */
         return cut_off(input, input->bytes, error);
     input->is_narrow |= end < input->bytes;
     input->offset = begin;

@@ -23,6 +23,9 @@ struct input_stream {
     uint64_t bytes; /* of all of it */
 };
 
+/* Bytes of the ends of a file that are compared if it grows. */
+#define INPUT_END_BYTES 64
+
 struct input_file {
     const char *name; /* for messages; owned by the caller */
     int file;         /* -1: none, not open now, or a stream */
@@ -36,10 +39,10 @@ struct input_file {
     bool is_narrow;     /* nothing is read after the first `bytes` bytes of a longer file */
     bool is_parked;     /* `file` is open only while it is read */
     struct stat status; /* of the file when it was opened */
-    char tail[64];      /* its last bytes then, if is_sized */
-    size_t tail_bytes;  /* 0: not known */
-    uint64_t bytes;     /* size of the file or stream; of a narrow one, the end of its range */
-    uint64_t offset;    /* where the next read from it starts */
+    char ends[2][INPUT_END_BYTES]; /* its first and last bytes then */
+    size_t end_bytes;              /* of each; 0: not known */
+    uint64_t bytes;  /* size of the file or stream; of a narrow one, the end of its range */
+    uint64_t offset; /* where the next read from it starts */
     bool has_ended;
 };
 
@@ -72,7 +75,7 @@ bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, s
 
 /* Call when all is read, up to the offset `end`. Fails if bytes are missing that the file had when
  * it was opened. On a local file system, also if it was overwritten, as its time shows; if it is
- * longer, only if its last bytes of then have changed. */
+ * longer, only if its first or last bytes of then have changed. */
 bool input_file_check_end(const struct input_file *input, uint64_t end, struct error *error);
 
 /* Closes the file; from now on it is open only while it is read. For a plain regular file. */

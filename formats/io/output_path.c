@@ -309,8 +309,8 @@ bool output_path_check_room(int file, off_t bytes, const char *name, struct erro
     const uint64_t room = room_to_copy(file);
     return room >= (uint64_t)bytes ||
            error_set(error,
-                     "%s: this file system writes new content to new space, so that overwriting it "
-                     "takes %jd bytes, and %ju are free; nothing is written: use -o on another "
+                     "%s: this file system may write new content to new space, so that overwriting "
+                     "it takes %jd bytes, and %ju are free; nothing is written: use -o on another "
                      "disk",
                      name, (intmax_t)bytes, (uintmax_t)room);
 }
@@ -321,7 +321,7 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
     struct rlimit limit;
     if (found->descriptor >= 0)
         return error_set(error, "%s: --in-place needs the name of a file, and this has none", name);
-    if (!found->exists) { /* it was removed after it was opened as the input */
+    if (!found->exists || found->status.st_nlink == 0) { /* it was removed after it was opened */
         errno = ENOENT;
         return error_set_errno(error, "%s", name);
     }

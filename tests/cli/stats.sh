@@ -93,7 +93,7 @@ stats '--stats=json with -q, of nothing at all' "s['data']['numbers'] == 0" -- -
 if possible 'settings of OpenMP that are not valid' 'the library reads them before the program starts' \
     eval '! ldd "$GPUSORT" | grep -q libgomp'; then
     for setting in OMP_NUM_THREADS= OMP_NUM_THREADS=x OMP_NUM_THREADS=0 OMP_NUM_THREADS=2k 'OMP_NUM_THREADS=2,' \
-        OMP_STACKSIZE={x,,8,99999999999999999999} OMP_THREAD_LIMIT= OMP_{PLACES,PROC_BIND,WAIT_POLICY,DYNAMIC}=x \
+        OMP_STACKSIZE={x,,8,99999999999999999999} OMP_THREAD_LIMIT= OMP_{PLACES,PROC_BIND,WAIT_POLICY,DYNAMIC,DISPLAY_ENV}=x \
         GOMP_SPINCOUNT=x; do
         ok_prints "$setting has no effect and no message" '1\n2\n' -- env "$setting" "$GPUSORT" -n <(printf '2\n1\n')
     done
@@ -275,8 +275,9 @@ ok_fails_with 'one that never begins' 2 'missing: No such file' -- gpusort --tra
 ok 'leaves none' test ! -e trace
 mkfifo slow
 "$GPUSORT" --trace=trace -n slow -o out &
-exec 3>slow
+exec 3<>slow
 for _ in {1..1000}; do [ ! -e trace ] || break && sleep 0.01; done
+ok 'a trace exists before it is written' test -e trace
 kill $! && { wait $! || true; } 2>/dev/null
 exec 3>&-
 ok 'one that a signal ends leaves none' test ! -e trace

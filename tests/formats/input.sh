@@ -270,7 +270,7 @@ if possible 'files that change while they are read' 'no calls fail in this build
             cp $name changing
             touch -d '1 minute ago' changing
             call=read:2
-            case "$name $words" in *'numbers -n -'[cC]) call=pread:2 ;; esac
+            case "$name $words" in *'numbers -n -'[cC]) call=pread:3 ;; esac
             refused "$name, which is overwritten while it is read: $words" \
                 '^gpusort: changing: it was changed while it was read: run the command again$' -- \
                 env FAULT_RUN="$same" FAULT=$call:run LD_PRELOAD="$fault_library" "$GPUSORT" --device=cpu $words changing
@@ -282,6 +282,17 @@ if possible 'files that change while they are read' 'no calls fail in this build
             '^gpusort: changing: it was changed while it was read: run the command again$' -- \
             env FAULT_RUN='seq 500000 700000 >changing' FAULT=read:2:run LD_PRELOAD="$fault_library" "$GPUSORT" \
             --device=cpu $words changing
+    done
+    cp numbers changing
+    refused 'a file that is replaced by a longer one with the same bytes at its old end' \
+        '^gpusort: changing: it was changed while it was read: run the command again$' -- \
+        env FAULT_RUN='seq 800000 899989 >changing; tail -c 70 numbers >>changing; echo 5 >>changing' FAULT=read:2:run \
+        LD_PRELOAD="$fault_library" "$GPUSORT" --device=cpu -n changing
+    for words in -c -C '-c -u'; do
+        seq 3 >changing
+        ok_says "a small file that grows while it is checked: $words" '^status 0$' -- env FAULT_RUN='seq 4 99 >>changing' \
+            FAULT=read:1:run LD_PRELOAD="$fault_library" bash -c '"$0" --device=cpu -n "$@" changing; echo "status $?"' \
+            "$GPUSORT" $words
     done
     # read(2) returns an end too early, once.
     for words in -n '-n -m' '-n -u' --argsort '--format=raw --type=u32' '--format=raw --type=u32 --zstd' \
