@@ -358,11 +358,12 @@ at_any_moment() {
 }
 head -c 18000000 /dev/zero >large.u8
 head -c 4000000 /dev/urandom >random.u64
-at_any_moment 20 "$GPUSORT" -n input -o place/out
+seq 300000 -1 1 >lines # a job of these has its name for a small part of its time
+at_any_moment 20 "$GPUSORT" -n lines -o place/out
 at_any_moment 10 "$GPUSORT" large.u8 -o place/out
 at_any_moment 10 "$GPUSORT" --zstd="$(full_or_small 15 1)" random.u64 -o place/out
 if [ -n "$fault_library" ]; then
-    at_any_moment 30 "${by_name[@]}" -n input -o place/out
+    at_any_moment 30 "${by_name[@]}" -n lines -o place/out
     at_any_moment 10 "${by_name[@]}" --parallel=4 large.u8 -o place/out # mapped
 fi
 fresh_place
