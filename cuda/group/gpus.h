@@ -13,8 +13,8 @@
 
 #include <pthread.h>
 
-/* core/backend.h has the contract. gpu_keys is the engine of one GPU, cuda_keys, which can also
- * sort together with those of other ranks. */
+/* core/backend.h has the contract. gpu_keys is cuda_keys, the engine of one GPU, with a `share`
+ * that sorts together with the GPUs of other ranks. */
 extern const struct engine_functions gpus_keys;
 extern const struct engine_functions gpu_keys;
 
@@ -71,15 +71,15 @@ static bool gpus_each(size_t count, struct error *error, const Run &run)
 /* The part of the items that one of several GPUs has. */
 struct gpu_part {
     struct cuda_worker *worker; /* of the sort's device and stream */
-    struct cuda_sort sort;      /* its memory; all parts have the same item_bytes and order. Of
-                                   another rank, `device` and `stream` are those of this rank's
-                                   GPU, which reads the items there; scratch is NULL */
+    struct cuda_sort sort;      /* its memory; all parts have the same item_bytes and order. The
+                                   part of another rank has the device and stream of this rank,
+                                   whose GPU reads the items there, and no scratch */
     size_t range;               /* items of its range of the output */
 };
 
 /* An exchange between parts that are sorted, as stored bits. Afterwards the items of part i are
- * range i of all items, in order: parts[i].range items, after those of the ranges before it. All
- * items after the last range are dropped. The memory of part i has room for both its range and its
+ * range i of all items, in order: parts[i].range items, after the ranges before it. All items after
+ * the last range are dropped. The memory of part i has room for both its range and its
  * items. The parts' items and scratch may be swapped. */
 struct exchange {
     struct gpu_part *parts;

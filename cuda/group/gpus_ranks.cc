@@ -26,9 +26,9 @@ struct part_ends {
     struct key_index items[2];
 };
 
-/* What a rank tells the others about its sorted part. Sent as 64-bit words. On some hosts copies
- * between GPUs deliver nothing, or zeros. So a rank reads the ends there, and can read the part if
- * they are these. If both are 0, the whole part is. */
+/* The description of a rank's sorted part, which all ranks receive as 64-bit words. On some hosts
+ * copies between GPUs deliver nothing, or zeros. So each rank reads the ends from the part, and
+ * compares them with `ends`. If both are 0, all items are, and zeros are the right copy. */
 struct part_offer {
     uint64_t is_able; /* the rank can exchange */
     uint64_t count;   /* items */
@@ -129,7 +129,7 @@ bool copy_range(struct rank_exchange *ranks, struct error *error)
     return is_copied;
 }
 
-/* Collective: all ranks have sorted their parts, and can read those of all others. */
+/* Collective, if all ranks have sorted their parts, and each can read the others' parts. */
 bool exchange_ranges(struct engine *engine, struct rank_exchange *ranks, struct error *error)
 {
     struct group *const group = ranks->shared->group;
