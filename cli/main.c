@@ -143,12 +143,14 @@ static void report_doubts(const struct options *options, const struct plan *plan
             fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n", name);
             return;
         }
-        if (reader->begins_with_mark && job->header_lines == 0 && !options->check &&
+        if (reader->begins_with_mark && job->header_lines == 0 && options->check != CHECK_QUIET &&
             job->line_order.keys[0].kind != LINE_STRICT) { /* else it is an error */
-            fprintf(stderr,
-                    "gpusort: %s:1: this line is sorted with the byte order mark (UTF-8) that it "
-                    "begins with (tail -c +4 removes it)\n",
-                    name);
+            fprintf(
+                stderr,
+                "gpusort: %s:1: this line is %s with the byte order mark (UTF-8) that it begins "
+                "with (tail -c +4 removes it%s)\n",
+                name, options->check ? "compared" : "sorted",
+                source_codec(reader->source)->decode ? ", once decompressed" : "");
             return;
         }
     }
@@ -157,10 +159,14 @@ static void report_doubts(const struct options *options, const struct plan *plan
     if (key)
         fprintf(stderr,
                 "gpusort: %s:%zu: a number in quotes counts as no number (if all lines have a "
-                "quote there, a key that begins with -k %zu.%zu%s leaves it out)\n",
+                "quote there, a key that begins with -k %zu.%zu%s%c%s leaves it out)\n",
                 source_name(job->readers[0].source), job->header_lines + 1, key->begin.field + 1,
                 key->begin.character + 2,
-                key->begin.character == 0 || key->begin.skip_blanks ? "b" : "");
+                key->begin.character == 0 || key->begin.skip_blanks ? "b" : "",
+                key->kind == LINE_NUMERIC   ? 'n'
+                : key->kind == LINE_GENERAL ? 'g'
+                                            : 'h',
+                key->reverse ? "r" : "");
 }
 
 /* Runs the plan once, and ends its progress. Fills *outcome, also after a failure. *is_undone: it

@@ -126,11 +126,11 @@ const char *key_type_other_name(const struct key_type *type, size_t n)
 /* What makes numbers or lines of arrays of other types. */
 #define OF_COMPLEX "save its real part, or its numpy.abs"
 #define OF_UNICODE                                                                                 \
-    "numpy.savetxt(FILE, a.ravel(), '%s', encoding='utf-8') makes lines of it, for -k1, if no "    \
-    "string has a newline"
+    "numpy.savetxt(NEW, numpy.load(FILE).ravel(), '%s', encoding='utf-8') makes lines of it, for " \
+    "-k1, if no string has a newline"
 #define OF_BYTES                                                                                   \
-    "numpy.savetxt(FILE, numpy.char.decode(a.ravel(), 'latin-1'), '%s', encoding='latin-1') "      \
-    "makes lines of it, for -k1, if no string has a newline"
+    "numpy.savetxt(NEW, numpy.char.decode(numpy.load(FILE).ravel(), 'latin-1'), '%s', "            \
+    "encoding='latin-1') makes lines of it, for -k1, if no string has a newline"
 #define OF_OBJECTS                                                                                 \
     "if it holds numbers, astype('f8') rounds them to doubles, and astype('i8') is for whole ones"
 #define OF_LONG_DOUBLES "astype('f8') rounds it to doubles"

@@ -170,6 +170,9 @@ void pipeline_open_early(struct job *job);
  * job->sink over, too. A failure ends the job. */
 bool pipeline_open_group(struct job *job, struct error *error);
 
+/* Sets the error for --verify and an output that cannot be read back; returns false. */
+bool pipeline_refuse_verify(const char *name, struct error *error);
+
 /* Runs the job and fills *report. If it fails, a file that would have been replaced is unchanged.
  * Output that is written directly keeps what was written. A file that was being overwritten in
  * place is damaged, and the error says that. Call it once per job: it consumes the readers. */

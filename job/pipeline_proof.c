@@ -167,13 +167,18 @@ bool proof_finish_indices(struct job_state *state, uint64_t count, bool are_all,
  * from the disk, if the file system has one.
  */
 
+bool pipeline_refuse_verify(const char *name, struct error *error)
+{
+    return error_set(error,
+                     "%s: --verify reads back what was written: it needs a regular file, named by "
+                     "-o",
+                     name);
+}
+
 bool proof_check_verify(const struct job_state *state, struct error *error)
 {
     return !state->job->verify || sink_replaces(state->sink) || state->job->output.is_in_place ||
-           error_set(error,
-                     "%s: --verify reads back what was written: it needs a regular file, named by "
-                     "-o",
-                     sink_name(state->sink));
+           pipeline_refuse_verify(sink_name(state->sink), error);
 }
 
 static bool writes_array(const struct job *job)

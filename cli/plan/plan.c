@@ -259,10 +259,11 @@ static void choose_output_format(const struct options *options, struct plan *pla
                                          : "as the input";
 }
 
+/* Returns NULL before the inputs are open, if it is not known. */
 static const struct key_type *output_type(const struct plan *plan)
 {
     const struct key_type *index_type = plan->job.argsort.index_type;
-    return index_type ? index_type : plan->job.readers[0].layout.type;
+    return index_type ? index_type : plan->job.readers ? plan->job.readers[0].layout.type : NULL;
 }
 
 /* True if an option makes the input lines, and they are written, so that the output is text. */
@@ -485,13 +486,40 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
 
 /* ---- what is sorted -------------------------------------------------------------------------- */
 
+/* Sets whether lines are kept, from the formats, and checks the options for them. */
+static bool choose_lines(const struct options *options, struct plan *plan,
+                         const struct reader *reader, struct error *error)
+{
+    struct job *job = &plan->job;
+    job->keep_lines = job->input_format == &format_text && !options->type &&
+                      (job->output_format == &format_text || job->argsort.index_type);
+    if (!job->keep_lines)
+        return line_words_refuse(options, job->input_format, reader, job->output_format, error);
+    return !options->nan_said ||
+           error_set(error,
+                     "--nan is for numbers, and these are lines of text, ordered as sort -g "
+                     "orders them, NaNs first%s",
+                     options->order.unique ? "" : " (--type makes them numbers)");
+}
+
+/* Checks what lines do not agree with before any input is awaited, if an option makes it text. */
+static bool check_lines_early(const struct options *options, struct plan *plan, struct error *error)
+{
+    if (!line_words_find(options) && options->input_format != &format_text)
+        return true;
+    plan->job.input_format = &format_text;
+    plan->job.argsort.index_type = options->index_type;
+    choose_output_format(options, plan);
+    return choose_lines(options, plan, NULL, error) &&
+           (options->type || is_type_unsaid(options, &plan->job) ||
+            check_output_name(options, plan, error));
+}
+
 static bool choose_number_order(const struct options *options, struct plan *plan,
                                 struct error *error)
 {
     struct job *job = &plan->job;
     const struct layout *const layout = &job->readers[0].layout;
-    if (!line_words_refuse(options, job->input_format, &job->readers[0], job->output_format, error))
-        return false;
     job->sort.item_bytes = layout->type->bytes;
     job->sort.order =
         key_order_make(layout->type, layout->endian, options->nan, options->order.letters.reverse);
@@ -511,15 +539,10 @@ static bool choose_order(const struct options *options, struct plan *plan, struc
     job->nan = options->nan;
     job->sort.is_top = options->top_said;
     job->sort.top = options->top;
-    job->keep_lines = job->input_format == &format_text && !options->type &&
-                      (job->output_format == &format_text || job->argsort.index_type);
+    if (!choose_lines(options, plan, &job->readers[0], error))
+        return false;
     if (!job->keep_lines)
         return choose_number_order(options, plan, error);
-    if (options->nan_said)
-        return error_set(error,
-                         "--nan is for numbers, and these are lines of text, ordered as sort -g "
-                         "orders them, NaNs first%s",
-                         options->order.unique ? "" : " (--type makes them numbers)");
     job->line_order.stable |= options->index_type != NULL;
     job->header_lines = options->header_lines;
     job->sort.item_bytes = sizeof(struct key_index);
@@ -610,8 +633,9 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
                                                   : JOB_SORT;
     plan->job.has_rank_inputs = plan->job.group && options->has_rank_inputs;
     plan->job.has_rank_output = plan->job.group && options->has_rank_output;
-    bool made = group_agree(plan->job.group, check_foreign_output(options, error), error) &&
-                open_inputs(options, plan, error);
+    const bool are_true =
+        check_foreign_output(options, error) && check_lines_early(options, plan, error);
+    bool made = group_agree(plan->job.group, are_true, error) && open_inputs(options, plan, error);
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&

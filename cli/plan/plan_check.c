@@ -186,6 +186,15 @@ static bool check_operands(const struct options *options, struct error *error)
     return true;
 }
 
+/* --verify without a regular file is an error before any input is awaited. */
+static bool check_verify(const struct options *options, struct error *error)
+{
+    const char *const output = options->output;
+    return !options->verify || options->in_place || plan_writes_file(output) ||
+           pipeline_refuse_verify(output && strcmp(output, "-") != 0 ? output : "standard output",
+                                  error);
+}
+
 /* Without sorting, there is nothing to select and no device or path to choose. */
 static bool check_action(const struct options *options, struct error *error)
 {
@@ -214,7 +223,12 @@ static bool line_words_check(const struct options *options, struct error *error)
                          word ? word : "-u");
     if (word && options->nan_said)
         return error_set(error, "%s is for lines of text, and --nan is for numbers", word);
-    return true;
+    const char *const text = word                                    ? word
+                             : options->input_format == &format_text ? "--format=text"
+                                                                     : NULL;
+    return !text || options->endian != ENDIAN_BIG || options->type_word ||
+           error_set(error, "%s is for text, which has no byte order: leave --endian=big out",
+                     text);
 }
 
 /* Returns the end of a message about -u and an array: commands that write its different numbers as
@@ -261,5 +275,6 @@ bool plan_begin(struct options *options, struct plan *plan, struct error *error)
     return options_read_list(options, error) &&
            order_words_resolve(&options->order, &plan->job.line_order, error) &&
            line_words_check(options, error) && check_in_place(options, error) &&
-           check_inputs(options, plan, error) && check_output_path(options, error);
+           check_verify(options, error) && check_inputs(options, plan, error) &&
+           check_output_path(options, error);
 }

@@ -366,18 +366,18 @@ static bool check_lines(const struct options *options, const char *path, const s
     const bool is_suspect = named_foreign || (named && named != &format_text);
     if (!look_for_npy(source, &is_npy, error))
         return false;
-    if (is_npy && named != &format_npy)
+    if (is_npy)
         return error_set(error,
                          "%s: %s is for lines of text, and this is a NumPy array: leave %s out",
                          source_name(source), line_word, line_word);
-    const bool is_said = !is_npy && (options->input_format || options->order.zero_terminated);
+    const bool is_said = options->input_format || options->order.zero_terminated;
     if (!look_for_mark(source, is_said, &reader->begins_with_mark, error))
         return false;
-    if (is_said || (!is_npy && !is_suspect))
+    if (is_said || !is_suspect)
         return true;
     if (!probe_source(source, &probe, error))
         return false;
-    if (named_foreign && !is_npy) {
+    if (named_foreign) {
         const struct foreign *const foreign =
             is_printable(&probe) ? named_foreign : find_foreign(path, &probe);
         const bool is_sure = foreign && foreign_begins_so(foreign, probe.head, probe.bytes);
@@ -386,10 +386,12 @@ static bool check_lines(const struct options *options, const char *path, const s
                               is_sure ? "" : "; if it is not, use --format=text", error);
     }
     return is_printable(&probe) ||
-           error_set(error,
-                     "%s: %s is for lines of text, and this is named as %s and is no text: leave "
-                     "%s out",
-                     source_name(source), line_word, named->name, line_word);
+           error_set(
+               error,
+               "%s: %s is for lines of text, and this is named as %s and is neither ASCII nor "
+               "UTF-8: if it is text in another encoding, use --format=text, and otherwise "
+               "leave %s out",
+               source_name(source), line_word, named->name, line_word);
 }
 
 /* Refuses data that is compressed twice, or a foreign format inside compressed data. Any bytes

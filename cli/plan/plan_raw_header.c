@@ -277,7 +277,7 @@ static bool begins_with_lines(const struct raw *raw)
            after >= TITLE_BYTES_MIN && 4 * printable <= 3 * after;
 }
 
-/* ---- A word before the numbers ----
+/* ---- A word or an integer before the numbers ----
  *
  * Many headers have a word in their first bytes. Numbers of which a part is a word have an exponent
  * by chance. The bytes are a header if all other numbers have exponents near that of 1, and one of
@@ -288,6 +288,11 @@ static bool begins_with_lines(const struct raw *raw)
 #define USUAL_BYTES ((size_t)32 << 10)
 #define USUAL_MIN 32
 
+/* Exponents of floating point numbers. */
+struct exponents {
+    int lowest, highest;
+};
+
 /* Returns the exponent of a number; 0 for 0 and denormal numbers. */
 static int load_exponent(const unsigned char *number, const struct key_type *type, bool is_big)
 {
@@ -295,41 +300,76 @@ static int load_exponent(const unsigned char *number, const struct key_type *typ
     return (int)(top << 1 >> (type->bytes == 8 ? 21 : 24));
 }
 
+static bool is_zero(const unsigned char *number, size_t number_bytes)
+{
+    return memcmp(number, "\0\0\0\0\0\0\0", number_bytes) == 0;
+}
+
+/* Finds the exponents of the numbers from byte `begin` on, without 0, infinities and NaNs. Returns
+ * false if one is far from that of 1, or if these are few. */
+static bool find_exponents(const struct raw *raw, size_t begin, struct exponents *exponents)
+{
+    const size_t number_bytes = raw->type->bytes;
+    const size_t bytes = raw->head_bytes < USUAL_BYTES ? raw->head_bytes : USUAL_BYTES;
+    const int middle = number_bytes == 8 ? 1023 : 127, far = number_bytes == 8 ? 299 : 40;
+    size_t counted = 0;
+    *exponents = (struct exponents){INT_MAX, 0};
+    for (size_t i = begin; i + number_bytes <= bytes; i += number_bytes) {
+        const int exponent = load_exponent(raw->head + i, raw->type, raw->is_big);
+        if (exponent == 2 * middle + 1 || is_zero(raw->head + i, number_bytes))
+            continue;
+        if (abs(exponent - middle) > far)
+            return false;
+        exponents->lowest = exponent < exponents->lowest ? exponent : exponents->lowest;
+        exponents->highest = exponent > exponents->highest ? exponent : exponents->highest;
+        counted++;
+    }
+    return counted >= USUAL_MIN;
+}
+
+/* Returns true if the number has not an exponent as the others. */
+static bool is_far(const struct raw *raw, const unsigned char *number,
+                   const struct exponents *exponents)
+{
+    const int margin = raw->type->bytes == 8 ? 64 : 16;
+    const int exponent = load_exponent(number, raw->type, raw->is_big);
+    return (exponent < exponents->lowest - margin || exponent > exponents->highest + margin) &&
+           !is_zero(number, raw->type->bytes);
+}
+
 /* Returns true if floating point numbers begin with a header. A word has 8 characters. If the
  * number is denormal, because an integer follows the word, 4 are enough. */
 static bool begins_with_word(const struct raw *raw)
 {
-    const struct key_type *const type = raw->type;
     const unsigned char *const head = raw->head;
-    const size_t bytes = raw->head_bytes < USUAL_BYTES ? raw->head_bytes : USUAL_BYTES;
-    const bool is_big = raw->is_big;
-    const size_t number_bytes = type->bytes;
-    const int middle = number_bytes == 8 ? 1023 : 127, far = number_bytes == 8 ? 299 : 40;
-    const int margin = number_bytes == 8 ? 64 : 16;
-    int lowest = INT_MAX, highest = 0;
-    size_t counted = 0, begin = HEADER_BYTES;
-    if (!raw->is_wide_float)
-        return false;
-    while (begin < bytes && isprint(head[begin])) /* the text of a longer header */
+    struct exponents exponents;
+    size_t begin = HEADER_BYTES;
+    while (begin < raw->head_bytes && isprint(head[begin])) /* the text of a longer header */
         begin++;
-    for (size_t i = (begin + 7) / 8 * 8; i + number_bytes <= bytes; i += number_bytes) {
-        const int exponent = load_exponent(head + i, type, is_big);
-        if (exponent == 2 * middle + 1 || memcmp(head + i, "\0\0\0\0\0\0\0", number_bytes) == 0)
-            continue;
-        if (abs(exponent - middle) > far)
-            return false;
-        lowest = exponent < lowest ? exponent : lowest;
-        highest = exponent > highest ? exponent : highest;
-        counted++;
-    }
-    for (size_t i = 0; counted >= USUAL_MIN && i < HEADER_BYTES; i += number_bytes) {
-        const int exponent = load_exponent(head + i, type, is_big);
-        const bool is_far = exponent < lowest - margin || exponent > highest + margin;
-        const bool is_zero = memcmp(head + i, "\0\0\0\0\0\0\0", number_bytes) == 0;
-        if (is_far && !is_zero && is_word(head + i / 8 * 8, exponent == 0 ? 4 : 8))
+    if (!raw->is_wide_float || !find_exponents(raw, (begin + 7) / 8 * 8, &exponents))
+        return false;
+    for (size_t i = 0; i < HEADER_BYTES; i += raw->type->bytes) {
+        const int exponent = load_exponent(head + i, raw->type, raw->is_big);
+        if (is_far(raw, head + i, &exponents) && is_word(head + i / 8 * 8, exponent == 0 ? 4 : 8))
             return true;
     }
     return false;
+}
+
+/* Returns true if floating point numbers begin with an integer, as a count or the length of a
+ * record is, whose numbers may end beyond the bytes that can be examined. One of 4 bytes shifts
+ * numbers of 8, so that only those at byte 4 have usual exponents. */
+static bool begins_with_integer(const struct raw *raw)
+{
+    const size_t number_bytes = raw->type->bytes;
+    struct exponents exponents, shifted;
+    if (raw->is_whole || !raw->is_wide_float)
+        return false;
+    if (!find_exponents(raw, number_bytes, &exponents))
+        return number_bytes == 8 && find_exponents(raw, 4, &shifted);
+    const uint64_t first = load_count(raw->head, number_bytes, raw->is_big, number_bytes);
+    const int bits = number_bytes == 8 ? 52 : 27; /* less than 2.2e-308, or 3.9e-34 */
+    return first >= COUNT_MIN && first >> bits == 0 && is_far(raw, raw->head, &exponents);
 }
 
 /* ---- Truth values ---- */
@@ -372,6 +412,12 @@ bool plan_check_raw_header(struct source *source, const struct key_type *type,
     raw.bytes = raw.is_whole ? raw.left : raw.head_bytes;
     if (!check_truth(&raw, error) || !check_records(&raw, error) || !check_count(&raw, error))
         return false;
+    if (begins_with_integer(&raw))
+        return error_set(error,
+                         "%s: it begins with an integer, such as the count of the numbers or the "
+                         "length of a record: write the numbers alone; if these are numbers, use "
+                         "--format=raw",
+                         source_name(source));
     return (!begins_with_lines(&raw) && !begins_with_word(&raw)) ||
            error_set(error,
                      "%s: it begins with text, as a header is: remove what is before the numbers "

@@ -159,6 +159,8 @@ static const struct meaning {
     "(tr -d . | tr , .)"
 #define BY_PARTS "-nt. -k1,1 -k2,2 -k3,3 -k4,4"
 #define EXPONENT "the exponent has to be written with E, if it is one (tr DdQq E)"
+#define DATE "^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}"
+#define NO_DATE "dates are read only as counts of a unit, such as seconds (date +%s)"
 #define OCTET "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" /* of an IPv4 address */
     {"\n", "the lines of -z end with NUL, and this has a newline in it", NULL},
     {"\r", SAME("lines have to end with a newline, not with a carriage return (tr '\\r' '\\n')")},
@@ -184,10 +186,11 @@ static const struct meaning {
     {"^[-+]?[$] ?[-+]?[0-9.]", SAME("the $ has to be removed (tr -d '$')")},
     {"^-?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes",
      "the suffix has to be written out (numfmt --from=iec, or --from=si, for those of one capital "
-     "letter)"},
-    {"^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}([ T]|$)", "-k1 sorts such dates, by their bytes",
-     "dates are read only as counts of a unit, such as seconds (date +%s)"},
-    {"^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-k1 sorts such times, by their bytes",
+     "letter; it rounds to whole numbers)"},
+    {DATE "([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(Z|[.][0-9]*)?)?)?$",
+     "-k1 sorts such dates, by their bytes", NO_DATE},
+    {DATE "[ T]", NULL, NO_DATE}, /* with a time of 12 hours, or of another zone */
+    {"^[0-9]{1,3}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-nt: -k1,1 -k2,2 -k3,3 sorts such times",
      "times are read only as counts of a unit, such as seconds"},
     {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) ?([^ -~]|[A-Za-z%])+$", NULL,
      "what follows the number has to be removed, if it is the same unit in all lines"},
@@ -204,6 +207,8 @@ static const struct meaning {
 #undef NO_GROUPS
 #undef BY_PARTS
 #undef EXPONENT
+#undef DATE
+#undef NO_DATE
 #undef OCTET
 #undef COLUMNS
 #undef SAME

@@ -440,6 +440,15 @@ def block(integer, array, unit=1):
     return struct.pack(integer, array.nbytes // unit) + array.tobytes()
 open("one.f64", "wb").write(record(random.random(1000)))
 open("large.f64", "wb").write(record(random.random(300000)))
+open("large.f32", "wb").write(record(random.normal(size=600000).astype("f4")))
+open("counted.f64", "wb").write(struct.pack("<q", 300000) + random.normal(size=300000).tobytes())
+open("counted.f32", "wb").write(struct.pack("<i", 600000) + random.normal(size=600000).astype("f4").tobytes())
+open("table.f64", "wb").write(struct.pack("<2i", 3, 100000) + random.normal(size=300000).tobytes())
+open("counted4.f64", "wb").write(struct.pack("<i", 300000) + random.normal(size=300000).tobytes())
+np.concatenate([[5e-324], random.normal(size=300000)]).tofile("least.large.f64")
+np.concatenate([[1e-30], random.random(600000)]).astype("f4").tofile("small.large.f32")
+random.normal(size=300000).astype("f4").astype("f8").tofile("rounded.large.f64")
+(2.0 ** random.integers(-1000, 1000, 300000)).tofile("powers.large.f64")
 open("many.f32", "wb").write(b"".join(record(random.random(7).astype("f4")) for i in range(1000)))
 open("big.i32", "wb").write(record(np.arange(1000, dtype=">i4"), ">"))
 open("each.bin", "wb").write(b"".join(record(x) for x in random.random(1000)))
@@ -491,6 +500,15 @@ done
 said='these are blocks of numbers, each with its length or count of 8 bytes: .*, use --format=raw$'
 refuses 'big-endian blocks' "^gpusort: big.f64: $said" -- --endian=big big.f64
 refuses 'blocks on a pipe' "^gpusort: standard input: $said" -- --type=f64 < <(cat lengths.bin)
+for file in large.f64 large.f32 counted.f64 counted.f32 table.f64 counted4.f64; do # of more than is looked at before
+    refuses "an integer before many numbers on a pipe: $file" '^gpusort: standard input: it begins with an integer, such as .*, use --format=raw$' -- \
+        --type="${file#*.}" < <(cat $file)
+done
+zstd -qf large.f32
+refuses 'a large record, compressed' '^gpusort: large.f32.zst: it begins with an integer' -- large.f32.zst
+for file in *.large.*; do
+    ok_writes "many numbers on a pipe: $file" <(gpusort --format=raw $file) -- --type="${file##*.}" < <(cat $file)
+done
 ok 'blocks when told that they are raw' gpusort --format=raw --type=f64 lengths.bin -o got
 sorts 'no records are found' almost.f64 eights.i32 few.i32 fours.i32 twos.f32 flags.i64 whole.f64 steps.f64 eights.i64 \
     least.f64 half.f32 '--format=raw --type=f64 one.f64'

@@ -313,7 +313,7 @@ for word in -g -n -h -k1 -tx -b -z -nc -m --header; do
     for name in numbers.npy numbers.f64 numbers.f64.zst; do
         [ $word != -z ] || [ $name = numbers.npy ] || continue
         ok_fails_with "$word does not make text of what is numbers by name and bytes: $name" 2 \
-            "^gpusort: $name: -.* is for lines of text, and this is named as .* and is no text: " -- gpusort $word $name
+            "^gpusort: $name: -.* is for lines of text, and this is (a NumPy array: leave -.* out|named as raw and is neither ASCII nor UTF-8: if it is text .* use --format=text, and otherwise leave -.* out)$" -- gpusort $word $name
         [ $name != numbers.npy ] || continue
         ok_says "$word --format=text does: $name" '^input .*: text, ' -- gpusort --explain $word --format=text $name
     done
@@ -381,20 +381,20 @@ printf '"id","name"\n"9","a"\n"10","b"\n' >quoted.csv
 # Where only some have them, the key would leave out digits.
 quotes='a number in quotes counts as no number (if all lines have a quote there, a key that begins with'
 ok_prints 'a terminal shows that numbers in quotes are none' \
-    "gpusort: quoted.csv:2: $quotes -k 1.2b leaves it out)\r\n" -- \
+    "gpusort: quoted.csv:2: $quotes -k 1.2bn leaves it out)\r\n" -- \
     on_terminal --stderr "$GPUSORT" --header -t, -k1n quoted.csv -o out
 ok_prints 'what it says sorts the table, and keeps its quotes' '"id","name"\n"9","a"\n"10","b"\n' -- \
     gpusort --header -t, -k1.2bn quoted.csv
 printf 'a "10"\nb "9"\n' >quoted
 ok_prints 'after a key that counts its blanks as characters' \
-    "gpusort: quoted:1: $quotes -k 2.3 leaves it out)\r\n" -- \
+    "gpusort: quoted:1: $quotes -k 2.3n leaves it out)\r\n" -- \
     on_terminal --stderr "$GPUSORT" -k2.2n quoted -o out
 ok_prints 'what it says sorts them' 'b "9"\na "10"\n' -- gpusort -k2.3n quoted
 printf 'y "10"\nx "9"\n' >quoted
 ok_prints 'with blanks before them, too' \
-    "gpusort: quoted:1: $quotes -k 2.2b leaves it out)\r\n" -- \
-    on_terminal --stderr "$GPUSORT" -k2n quoted -o out
-ok_prints 'what it says sorts them' 'x "9"\ny "10"\n' -- gpusort -k 2.2bn quoted
+    "gpusort: quoted:1: $quotes -k 2.2bgr leaves it out)\r\n" -- \
+    on_terminal --stderr "$GPUSORT" -k2 -g -r quoted -o out
+ok_prints 'what it says sorts them' 'y "10"\nx "9"\n' -- gpusort -g -r -k 2.2bgr quoted
 sed 's/ /  /' quoted >wide
 for words in '-k2.2n wide' '--header -t, -k1 quoted.csv' '--header -t, -k2n quoted.csv' \
     '-q --header -t, -k1n quoted.csv' '--stats=json -q -C -t, -k1n quoted.csv'; do

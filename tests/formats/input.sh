@@ -170,9 +170,11 @@ for words in -n -k1 '-n --format=text'; do
         bash -c '"$0" "$@" marked 2>&1 || :' "$GPUSORT" $words
 done
 ok_output 'it is a part of the first line, as in sort(1)' <(sort -n marked) -- gpusort -qn marked
+ok_says '-c compares it, and says so' '^gpusort: marked:1: this line is compared with the byte order mark ' -- \
+    bash -c '"$0" -cn marked 2>&1' "$GPUSORT"
 refuses 'where a line has to be a number it is an error, and reported once' \
     '^gpusort: marked:1: the text begins with a byte order mark' -- -b marked
-for words in '-q -n' '--header -n' -cn; do
+for words in '-q -n' '--header -n' -Cn; do
     ok_prints "it is not: $words" '' -- bash -c '"$0" "$@" marked 2>&1 >out' "$GPUSORT" $words
 done
 cp plain plain.npy

@@ -124,6 +124,19 @@ at_once 'no directory of the trace' '^gpusort: --trace=missing/x: No such file o
     --trace=missing/x silent
 at_once 'a trace that is an input' '^gpusort: --trace=downwards: this is an input$' -- \
     --trace=downwards silent downwards
+at_once 'lines as numbers' '^gpusort: -n is for lines of text, and raw output ' -- -n --output-format=raw silent
+# lines_at_once REGEX OPTION...: the same for lines and these options.
+lines_at_once() {
+    ok_fails_with "before a pipe is awaited: ${*:2}" 2 "^gpusort: $1" -- timeout 10 "$GPUSORT" -k1 "${@:2}" silent
+}
+lines_at_once '-k is for .*, and npy output ' -o got.npy
+lines_at_once 'got.u32: named as raw u32, but text ' -o got.u32
+lines_at_once 'got.u64: named as raw u64, but ' --argsort=u32 -o got.u64
+lines_at_once '-k is for text, which has no byte order: leave --endian=big out' --endian=big
+lines_at_once 'standard output: --verify .* by -o$' --verify
+lines_at_once '/dev/null: --verify .* by -o$' --verify -o /dev/null
+at_once 'lines by the format, and --nan' '^gpusort: --nan is for numbers, and these are lines' -- \
+    --format=text --nan=last silent
 ok_fails_with 'no -T, to check' 2 "$nowhere" -- timeout 10 "$GPUSORT" -c -T ./missing silent
 ok_writes 'a -T that is not needed need not be there' upwards -- -n -T ./missing downwards
 chmod 755 "$work"

@@ -35,8 +35,8 @@ np.savetxt("bytes", np.char.decode(np.load("s.npy").ravel(), "latin-1"), "%s", e
 np.save("o8.npy", np.load("o.npy", allow_pickle=True).astype("f8"))
 np.save("whole.npy", np.load("o.npy", allow_pickle=True).astype("i8"))
 np.save("g8.npy", np.load("g.npy").astype("f8"))'
-for words in g:"astype\('f8'\) rounds it" c:'real part, or its numpy.abs' s:"savetxt\(FILE, numpy.char.decode\(a.ravel\(\), 'latin-1'\), '%s', encoding='latin-1'\) .*, if no string has a newline$" \
-    words:"savetxt\(FILE, a.ravel\(\), '%s', encoding='utf-8'\) makes lines of it, for -k1, if no string has a newline$" \
+for words in g:"astype\('f8'\) rounds it" c:'real part, or its numpy.abs' s:"savetxt\(NEW, numpy.char.decode\(numpy.load\(FILE\).ravel\(\), 'latin-1'\), '%s', encoding='latin-1'\) .*, if no string has a newline$" \
+    words:"savetxt\(NEW, numpy.load\(FILE\).ravel\(\), '%s', encoding='utf-8'\) makes lines of it, for -k1, if no string has a newline$" \
     o:"numbers, astype\('f8'\) rounds them to doubles, and astype\('i8'\) is for whole ones" r:'save one field of it'; do
     refuses "no number type: ${words%%:*}.npy" "^gpusort: .*not a number type that gpusort sorts; .*${words#*:}" -- \
         "${words%%:*}.npy"

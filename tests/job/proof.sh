@@ -129,14 +129,8 @@ ok_says 'lines: -m' 'proof +no line was lost or changed; verified in the file' -
 needs='standard output: --verify reads back what was written: it needs a regular file, named by -o'
 ok_fails_with '--verify: a pipe' 2 "$needs" -- gpusort --verify lines.txt
 ok_fails_with '--verify: a device' 2 '/dev/null: --verify reads back' -- gpusort --verify lines.txt -o /dev/null
-if grep -q SIMT_FAIL "$GPUSORT"; then device=gpu; else device=cpu; fi
-mkfifo fifo
-cat fifo >/dev/null &
-reader=$!
-printf '\1\2\3\4\0\0\0\0' >eight.u64
-ok_fails_with "--verify: a named pipe, by the $device" 2 'fifo: --verify reads back' -- \
-    timeout 20 "$GPUSORT" --device=$device --verify eight.u64 -o fifo
-wait "$reader"
+mkfifo fifo # has no reader
+ok_fails_with '--verify: a named pipe' 2 'fifo: --verify reads back' -- timeout 20 "$GPUSORT" --verify lines.txt -o fifo
 ok_fails_with '--verify: -c writes nothing' 2 '--verify checks the output, but -c writes none' -- \
     gpusort --verify -c lines.txt
 
