@@ -22,10 +22,12 @@
 #include <algorithm>
 #include <math.h>
 #include <memory>
+#include <sstream>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <string>
 #include <sys/mman.h>
 #include <thread>
 #include <type_traits>
@@ -567,6 +569,26 @@ static bool run_cases(struct bench *bench, struct error *error)
 
 /* ---- the program ---- */
 
+static bool is_built(const struct bench *bench, const std::string &name)
+{
+    bool found = name == bench->backend->algorithms[0].name;
+    for (size_t i = 0; i < cpu_peer_count; i++)
+        found = found || name == cpu_peers[i].name;
+    return found;
+}
+
+static bool check_paths(const struct bench *bench, struct error *error)
+{
+    std::istringstream list(bench->options.paths ? bench->options.paths : "");
+    for (std::string name; std::getline(list, name, ',');)
+        if (!is_built(bench, name))
+            return error_set(error,
+                             "--paths: there is no '%s' in this build; those of Highway and TBB "
+                             "are, if pkg-config finds libhwy-contrib and tbb",
+                             name.c_str());
+    return true;
+}
+
 static const char documentation[] =
     "Time the CPU's sort, and the sorts of other libraries, in memory; check each output.\vA LIST "
     "has commas between its words; types and shapes may be 'all', which leaves out those that a "
@@ -580,7 +602,7 @@ int main(int argc, char **argv)
     struct error error = {};
     bench_options_parse(argc, argv, documentation, &bench.options);
     bench.backend = backend_find("cpu");
-    bool is_done = bench.backend->probe(0, &bench.facts, &error);
+    bool is_done = check_paths(&bench, &error) && bench.backend->probe(0, &bench.facts, &error);
     if (!bench.options.threads)
         bench.options.threads = bench.facts.units;
     const char *const json = bench.options.json;

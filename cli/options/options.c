@@ -531,16 +531,28 @@ static bool name_rank(struct options *options, unsigned rank, const char **name,
     return true;
 }
 
+/* Refuses the mark in the name of the output, or of an input that does not exist, if there is no
+ * rank. */
+static bool check_no_rank(const struct options *options, struct error *error)
+{
+    const char *name =
+        options->output && strstr(options->output, rank_mark) ? options->output : NULL;
+    for (size_t i = 0; i < options->input_count; i++)
+        if (strstr(options->inputs[i], rank_mark) && access(options->inputs[i], F_OK) != 0)
+            name = options->inputs[i];
+    return !name ||
+           error_set(error,
+                     "%s: {rank} is the number of an MPI rank, and neither mpirun nor srun "
+                     "--mpi=pmix has started this process: start it by one of them, or give the "
+                     "file another name",
+                     name);
+}
+
 bool options_name_rank(struct options *options, const unsigned *rank, struct error *error)
 {
     size_t count = 0;
     if (!rank)
-        return !options->output || !strstr(options->output, rank_mark) ||
-               error_set(error,
-                         "%s: {rank} is the number of an MPI rank, and neither mpirun nor srun "
-                         "--mpi=pmix has started this process: start it by one of them, or give "
-                         "the output another name",
-                         options->output);
+        return check_no_rank(options, error);
     for (size_t i = 0; i < options->input_count; i++) {
         bool has_rank;
         if (!name_rank(options, *rank, &options->inputs[i], &has_rank, error))

@@ -277,6 +277,7 @@ static void begin_beside_gpu(const struct options *options, struct plan *plan)
 
 struct devices {
     unsigned count;
+    unsigned ranks; /* of this host that take each of them; 0 without ranks */
     unsigned numbers[BACKEND_DEVICES_MOST];
 };
 
@@ -291,8 +292,10 @@ static struct devices first_devices(unsigned count)
 /* Leaves those devices that a rank takes if the ranks on its host take them in turns. */
 static void share_devices(struct devices *devices, const struct group *group)
 {
+    const unsigned first = group->host_rank % devices->count;
     unsigned count = 0;
-    for (unsigned i = group->host_rank % devices->count; i < devices->count; i += group->host_size)
+    devices->ranks = (group->host_size - 1 - first) / devices->count + 1;
+    for (unsigned i = first; i < devices->count; i += group->host_size)
         devices->numbers[count++] = devices->numbers[i];
     devices->count = count;
 }
@@ -343,6 +346,8 @@ static bool examine_devices(const struct options *options, struct plan *plan,
     for (unsigned i = 0; i < devices->count; i++) {
         if (!examine(devices->numbers[i], &facts, error))
             return false;
+        if (devices->ranks > 1 && plan->job.backend != backends[0])
+            facts.memory_bytes /= devices->ranks;
         if (is_limited && limit->bytes < facts.memory_bytes)
             facts.memory_bytes = limit->bytes;
         plan->rooms[i] = (struct device_room){devices->numbers[i], facts.memory_bytes + 1};

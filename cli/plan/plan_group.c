@@ -90,7 +90,7 @@ bool plan_share_options(struct options *options, struct group *group, struct err
 static bool check_shared(const struct plan *plan, struct error *error)
 {
     const struct job *const job = &plan->job;
-    const char *const unshared = job->action == JOB_CHECK   ? "-c"
+    const char *const unshared = job->action == JOB_CHECK   ? "-c or -C"
                                  : job->action == JOB_MERGE ? "-m"
                                  : job->output.is_in_place  ? "--in-place"
                                                             : NULL;

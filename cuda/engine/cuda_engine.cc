@@ -297,7 +297,8 @@ static bool engine_choose_batch(struct engine *engine, struct error *error)
     engine->batch = std::max(TOP_BATCH_BYTES / spec->item_bytes, least / 2 * 4);
     while (engine_bytes(engine, engine->batch) > free_bytes && engine->batch > least)
         engine->batch = std::max(engine->batch / 2, least);
-    engine->batch = std::min(engine->batch, spec->count);
+    engine->batch =
+        std::min(engine->batch, spec->count != COUNT_UNKNOWN ? spec->count : spec->most);
     if (engine_bytes(engine, engine->batch) > free_bytes)
         engine->batch = 0;
     return true;

@@ -207,6 +207,7 @@ done
 ok '--endian=big beside --type=u8 is for indices' gpusort --argsort --type=u8 --endian=big --format=raw bytes4.u8 -o got
 long='^gpusort: .*: f16 is 2 bytes here, and these look like .* of 16 bytes'
 refuses 'long doubles named .f16' "$long" -- long.f16
+refuses 'long doubles with --type=f16 and --endian' "$long" -- --format=raw --type=f16 --endian=big long.f16
 refuses 'long doubles with --type=f16' "$long" -- --format=raw --type=f16 long.f16
 ok '--type=float16 is taken' gpusort --format=raw --type=float16 long.f16 -o got
 for file in true.i8 flags.u8 sparse.i8 zeros.u8 sevens.u8 ones.i8 true.f16 negative.f16; do

@@ -334,6 +334,12 @@ for word in -n -k -u; do
     ok_fails_with "$word with the name of binary output" 2 "$not_kept name it .txt$" -- \
         gpusort ${word/k/k1} two -o x.npy
 done
+cp two named.npy
+for word in --in-place '-o named.npy'; do
+    kept "lines named as npy, $word" '^gpusort: named.npy: named as npy, and -n is for .*: use --output-format=text$' \
+        named.npy -- gpusort -n $word named.npy
+done
+ok_prints 'what it says sorts them' '1\n2\n' -- gpusort -n --output-format=text named.npy
 refuses '-u with binary numbers' '^gpusort: -u is for lines of text, and --type makes numbers of them$' -- \
     -u --format=raw --type=u8 two
 ok_prints '-s with binary numbers is as without' '\n\n12' -- gpusort -s --format=raw --type=u8 two

@@ -81,6 +81,8 @@ for top in 0 1 $((large / 3)) $((large / 2 - 1)) $((large / 2)); do
 done
 head -c 80 "$up" >top
 ok_writes 'the first 10, with little memory' top -- "${sorts[@]}" --device-memory="$some" --top=10 "$in"
+ok_json 'keep to that memory, from a pipe' "s['memory']['device_bytes'] <= $((devices * (${some%b} + (1 << 20))))" \
+    <(gpusort "${sorts[@]}" --device-memory="$some" --top=10 --stats=json 2>&1 >got < <(cat "$in"))
 for shape in equal two zipf; do
     head -c 8000 "$shape.up.indices.u64" >top
     ok_writes "the indices of the first 1000, $shape" top -- --device="$all" --top=1000 --argsort \

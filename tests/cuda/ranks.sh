@@ -99,6 +99,10 @@ if [ -n "$is_simt" ]; then
     head -c 96000 hot.u64 >some.u64
     ranks_to_got 2 --device=gpu --device-memory=100K --zstd some.u64
     ok_json 'a limit of memory holds, also if one rank gives all numbers' "s['memory']['device_bytes'] <= 102400" stats
+    head -c 160000 hot.u64 >some.u64
+    SIMT_DEVICES=1 SIMT_MEMORY_BYTES=250000 ranks_to_got 2 --device=gpu -a segmented-merge some.u64
+    ok_same_bytes 'two ranks of one GPU' got <(gpusort --device=cpu some.u64)
+    ok_json 'its memory holds what both take' "2 * s['memory']['device_bytes'] <= 250000" stats
     SIMT_MEMORY_BYTES=60000,4000000 ok_sorts host 'a GPU has memory for its part, and not for its range' \
         doubles.f64.up 2 --device=gpu 'own-{rank}.f64'
     copies() { awk '$1 == "cudaMemcpyAsync" { print $2 }' calls; }

@@ -213,6 +213,8 @@ all = np.concatenate([np.load(f\"own-{i}.npy\") for i in range(3)])
 assert (np.concatenate(parts) == np.sort(all)).all() and len(parts[0]) == len(all) // 3"'
 mkdir node-{0,1,2}
 for rank in 0 1 2; do cp "own-$rank.npy" "node-$rank/own-$rank.npy"; done
+ok_fails_with 'an input for each rank, and no launcher' 2 '^gpusort: none-[{]rank[}].npy: [{]rank[}] is the number of an MPI rank, ' -- \
+    gpusort "none-{rank}.npy" -o got
 ok 'three ranks: {rank} in the name of a directory and of the file in it' eval '
     ranks 3 "node-{rank}/own-{rank}.npy" -o "node-{rank}/sorted-{rank}.npy" &&
         cmp node-0/sorted-0.npy sorted-0.npy && cmp node-1/sorted-1.npy sorted-1.npy &&
