@@ -55,6 +55,7 @@ struct algorithm {
 
 struct device_facts {
     char name[128];
+    uint64_t id;         /* of a GPU, the same for all processes; else 0 */
     unsigned units;      /* threads of a CPU, multiprocessors of a GPU */
     size_t memory_bytes; /* free memory, or all of it if that was not determined */
     size_t l2_bytes;     /* for a GPU; else 0 */

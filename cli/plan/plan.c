@@ -643,7 +643,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     if (made && options->action == ACTION_SORT &&
         (plan->job.output.group || plan->job.has_rank_output))
         made = pipeline_open_group(&plan->job, error);
-    made = made && plan_choose_device(options, plan, error);
+    made = group_agree(plan->job.group, made && plan_choose_device(options, plan, error), error) &&
+           plan_share_device(plan, error);
     plan->job.input_bytes = plan->input_bytes; /* of a pipe, as far as it was read ahead */
     made = made && plan_choose_memory(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;

@@ -34,6 +34,7 @@ struct plan {
     const struct auto_row *row;              /* gives the path and tile if the user names none */
     struct device_room rooms[BACKEND_DEVICES_MOST]; /* of several devices, as job.sort.devices */
     char device_names[BACKEND_DEVICES_MOST][sizeof((struct device_facts *)0)->name];
+    unsigned device_ranks; /* ranks that take the same GPU, this one included */
     unsigned device_total; /* number of GPUs, for --explain with gpu:all; 0: not known */
     bool has_estimate;
     struct auto_estimate estimate; /* of the sort on either device */
@@ -163,6 +164,10 @@ bool plan_check_raw_header(struct source *source, const struct key_type *type,
  * its inputs and its order already. May read much of an input of unknown size into memory, and
  * reads ahead while a GPU is started. */
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error);
+
+/* Collective: finds how many ranks take the GPU of this one. Each of them uses an equal part of its
+ * memory. */
+bool plan_share_device(struct plan *plan, struct error *error);
 
 /* Starts reading ahead from the open inputs if `next` is a named pipe, and from open named pipes if
  * it is standard input: their writer may write to `next` only after these have been read. */

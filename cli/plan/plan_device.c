@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -277,7 +278,6 @@ static void begin_beside_gpu(const struct options *options, struct plan *plan)
 
 struct devices {
     unsigned count;
-    unsigned ranks; /* of this host that take each of them; 0 without ranks */
     unsigned numbers[BACKEND_DEVICES_MOST];
 };
 
@@ -292,10 +292,8 @@ static struct devices first_devices(unsigned count)
 /* Leaves those devices that a rank takes if the ranks on its host take them in turns. */
 static void share_devices(struct devices *devices, const struct group *group)
 {
-    const unsigned first = group->host_rank % devices->count;
     unsigned count = 0;
-    devices->ranks = (group->host_size - 1 - first) / devices->count + 1;
-    for (unsigned i = first; i < devices->count; i += group->host_size)
+    for (unsigned i = group->host_rank % devices->count; i < devices->count; i += group->host_size)
         devices->numbers[count++] = devices->numbers[i];
     devices->count = count;
 }
@@ -346,8 +344,6 @@ static bool examine_devices(const struct options *options, struct plan *plan,
     for (unsigned i = 0; i < devices->count; i++) {
         if (!examine(devices->numbers[i], &facts, error))
             return false;
-        if (devices->ranks > 1 && plan->job.backend != backends[0])
-            facts.memory_bytes /= devices->ranks;
         if (is_limited && limit->bytes < facts.memory_bytes)
             facts.memory_bytes = limit->bytes;
         plan->rooms[i] = (struct device_room){devices->numbers[i], facts.memory_bytes + 1};
@@ -704,4 +700,18 @@ bool plan_choose_device(const struct options *options, struct plan *plan, struct
         return false;
     choose_spare(options, plan);
     return true;
+}
+
+bool plan_share_device(struct plan *plan, struct error *error)
+{
+    struct group *const group = plan->job.group;
+    const uint64_t own = plan->job.sort.device_count > 1 ? 0 : plan->device.id;
+    plan->device_ranks = 1;
+    if (!group || group->size == 1)
+        return true;
+    uint64_t *const ids = group_gather(group, &own, 1, error);
+    for (unsigned rank = 0; ids && rank < group->size; rank++)
+        plan->device_ranks += own != 0 && rank != group->rank && ids[rank] == own;
+    free(ids);
+    return ids != NULL;
 }

@@ -425,7 +425,7 @@ static void print_memory(FILE *stream, const char *prefix, const struct plan *pl
         fprintf(stream, " of the %s (%s)", plan->job.sort.device_count > 1 ? "GPUs'" : "GPU's",
                 memory->device_said               ? "as --device-memory says"
                 : plan->job.sort.device_count > 1 ? "what they have"
-                : plan->job.group                 ? "this rank's part"
+                : plan->device_ranks > 1          ? "this rank's part"
                                                   : "what it has");
     }
     print_parts(stream, plan);

@@ -118,6 +118,9 @@ bool cuda_device_look(unsigned device, struct device_facts *facts, struct error 
                     "cudaGetDeviceProperties", error))
         return false;
     snprintf(facts->name, sizeof facts->name, "%.127s", properties.name);
+    uint64_t halves[2];
+    memcpy(halves, &properties.uuid, sizeof halves);
+    facts->id = halves[0] ^ halves[1];
     facts->units = static_cast<unsigned>(properties.multiProcessorCount);
     facts->memory_bytes = properties.totalGlobalMem;
     facts->l2_bytes = static_cast<size_t>(properties.l2CacheSize);

@@ -117,6 +117,9 @@ if [ -n "$is_simt" ]; then
         ok_sorts gpu "with $order" doubles.f64.up 3 --device=gpu doubles.f64
     done
     faulty_rank=1
+    setting=CUDA_VISIBLE_DEVICES=1
+    SIMT_DEVICES=2 SIMT_MEMORY_BYTES=250000 ranks_to_got 2 --device=gpu -a segmented-merge some.u64
+    ok_json 'ranks to which the launcher shows one GPU each have all of it' "s['memory']['device_bytes'] > 125000" stats
     for call in cudaIpcGetMemHandle:1 cudaIpcOpenMemHandle:2; do
         setting=SIMT_FAIL=$call:cudaErrorNotSupported
         ok_sorts host "one refuses $call" doubles.f64.up 3 --device=gpu doubles.f64

@@ -66,6 +66,7 @@ cudaError_t cudaGetLastError();
 /* The facts and attributes that are used. */
 struct cudaDeviceProp {
     char name[256];
+    char uuid[16];
     size_t totalGlobalMem;
     size_t sharedMemPerBlockOptin;
     int multiProcessorCount;

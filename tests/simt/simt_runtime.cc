@@ -310,6 +310,17 @@ cudaError_t cudaSetDevice(int device)
     });
 }
 
+/* The number of a device among all, of which CUDA_VISIBLE_DEVICES shows some. */
+static int number_of(int device)
+{
+    const char *name = getenv("CUDA_VISIBLE_DEVICES");
+    for (int i = 0; name != nullptr && i < device; i++) {
+        name = strchr(name, ',');
+        name += name != nullptr;
+    }
+    return name != nullptr && isdigit((unsigned char)*name) ? atoi(name) : device;
+}
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
     return api_call("cudaGetDeviceProperties").run_without_device([&] {
@@ -317,6 +328,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
             return cudaErrorInvalidDevice;
         *properties = {};
         snprintf(properties->name, sizeof(properties->name), "SIMT stand-in");
+        snprintf(properties->uuid, sizeof(properties->uuid), "SIMT %d", number_of(device));
         properties->totalGlobalMem = device_bytes_total(device);
         properties->sharedMemPerBlockOptin = (size_t)max_shared_optin_bytes(device);
         properties->multiProcessorCount = multiprocessors;
