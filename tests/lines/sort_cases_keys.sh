@@ -28,7 +28,8 @@ for options in -k1 '-r -k1' -k1,1 '-s -k1,1' -k2n -k2 '-s -k2,2' -k2,3 -k2,3n -k
     -k1.1,1.99 '-s -k1.2,1.0' '-s -t, -k1.2,1.0' '-s -t, -k1,2.2' '-t, -k2.2' '-t, -k1.3n' '-s -t, -k1.1,1.3' \
     '-t : -k2n' '-t, -k3n' '-t, -k2,2' '-t, -k2' '-t, -b -k2' '-s -t, -k1,1' '-t, -k1,2' '-t1 -k2' '-t, -t, -k2n' \
     '-t, -k1,1n -k2,2g' '-t. -k1,1n -k2,2n -k3,3n' '-t, -n' -k2b '-b -k1' '-b -k2' -k2,2b -k2.2b,2.3b '-s -k2b' \
-    '-t, -b -k2n' -k2.2bn; do
+    '-t, -b -k2n' -k2.2bn '-u -k2n' -k2,2n '-u -k1,1 -k2,2n' '-u -k5n' \
+    '-s -k99999999999999999999999'; do
     is_in_turn || continue
     read -ra words <<<"$options"
     sorts "keys: $options" "$texts" = "${words[@]}"
@@ -40,30 +41,9 @@ for separator in ' ' $'\t' '\0' $'\xff' \\; do
     done
 done
 
-# ---- rules ---------------------------------------------------------------------------------------
+# ---- newlines in fields ---------------------------------------------------------------------------
 
-sorts 'bytes: they are unsigned' 'a\n\xff\n\x80\n\x7f\n\x01\n' '\x01\na\n\x7f\n\x80\n\xff\n' -k1
-sorts 'bytes: NUL is less than all others' 'a\x01\na\x00\na\na\x00b\n\x00\n' '\x00\na\na\x00\na\x00b\na\x01\n' -k1
-sorts 'bytes: only those of the key, -s' 'b 1\na 2\na 1\nb 0\n' 'a 2\na 1\nb 1\nb 0\n' -s -k1,1
-sorts 'a field begins with its blanks' 'a  b\na b\na c\n' 'a  b\na b\na c\n' -k2
-sorts 'a key runs to the end of the line' 'x a 2\ny a 1\nz a 3\n' 'y a 1\nx a 2\nz a 3\n' -k2
-sorts 'a key ends with its last field' 'x a 2\ny a 1\nz a 3\n' 'x a 2\ny a 1\nz a 3\n' -s -k2,2
-sorts 'fields that are missing are empty' 'a 1\nb\nc -1\n\n' 'c -1\n\nb\na 1\n' -k2n
-sorts 'a field whose number does not fit into an integer' 'b\na\n' 'b\na\n' -s -k99999999999999999999999
-sorts 'end before begin: the key is empty' 'b 1\na 2\nc 0\n' 'b 1\na 2\nc 0\n' -s -k2,1
-sorts 'a key without letters is as the global ones' 'a 10\nb 9\n' 'b 9\na 10\n' -n -k2
-sorts 'a key with a letter inherits nothing' 'a 10\nb 9\n' 'b 9\na 10\n' -r -k2n
-sorts 'a global -b is not inherited by a key with a letter' 'x   b\ny  c\nz a\n' 'z a\ny  c\nx   b\n' -b -k2,2r
-sorts 'the last resort is turned by -r, whatever the keys have' 'a 1\nb 1\nc 2\n' 'b 1\na 1\nc 2\n' -r -k2n
-sorts 'the last resort is not turned by a key' 'a 1\nb 1\nc 2\n' 'c 2\na 1\nb 1\n' -k2nr
-sorts 'characters count from the blanks of a field' 'a  b1\na bb0\n' 'a  b1\na bb0\n' -k2.2
-sorts 'characters count after the blanks, with b' 'a  b1\na b0\n' 'a b0\na  b1\n' -k2.2b
-sorts 'an end of .0 is the end of the field' 'ab z\naa y\n' 'aa y\nab z\n' -s -k1.2,1.0
-sorts '-t: every separator begins a field' 'a  2\nb  1\n' 'b  1\na  2\n' '-t ' -k3n
-sorts '-t: blanks are part of fields, unless -b' 'a, b\nb,a\n' 'b,a\na, b\n' -t, -b -k2
-sorts '-t: a key over fields holds the separators between' 'a,b\na-b\naab\n' 'a,b\na-b\naab\n' -t, -k1,2
 sorts '-t: newline, with -z' 'a\n2\x00b\n1\x00' 'b\n1\x00a\n2\x00' -z -t$'\n' -k2n
 sorts '-b: newlines are blanks with -z' 'x \n b\x00y a\x00' 'y a\x00x \n b\x00' -z -b -k2
-sorts '-b: VT and FF are no blanks' 'x\vb\ny a\n' 'x\vb\ny a\n' -s -k2b
 
 done_testing

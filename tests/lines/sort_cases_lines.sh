@@ -1,29 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The text orders of lines, one rule at a time: equal lines, the last resort, the end of a line, several inputs,
-# --header. check_sorted.sh has -c and -C, merge.sh -m, and sort_options.sh lists of names.
+# The text orders of lines, one rule at a time: the end of a line, several inputs, --header. check_sorted.sh has -c
+# and -C, merge.sh -m, and sort_options.sh lists of names.
 . "$(dirname "$0")/lib_sort_cases.sh"
-
-# ---- -s, -u --------------------------------------------------------------------------------------
-
-sorts '-s: -n' '1 b\n1 a\n01 c\n0\n' '0\n1 b\n1 a\n01 c\n' -n -s
-sorts '-s: -r does not turn equal lines' '1 b\n1 a\n2\n' '2\n1 b\n1 a\n' -n -s -r
-sorts '-u: -n: the first of equal ones is kept' '1.0\n1\n01\n0\n-0\nx\n' '1.0\n0\n' -n -u -r
-sorts '-u: -g' '1.0\n0x1\n1\n1e0\n2\nabc\nx\n' 'abc\n1.0\n2\n' -g -u
-sorts '-u: -g: 2^64 and the next are one' '18446744073709551617\n18446744073709551616\n1\n' \
-    '1\n18446744073709551617\n' -g -u
-sorts '-u: a key alone decides' 'x 1\ny 1\nz 2\nw 2\n' 'x 1\nz 2\n' -u -k2n
-sorts '-u: two keys' 'a 1 x\na 1 y\na 2 z\nb 1 w\nb 01 v\n' 'a 1 x\na 2 z\nb 1 w\n' -u -k1,1 -k2,2n
-sorts '-u: an empty key: one line is left' 'b\na\nc\n' 'b\n' -u -k5n
-sorts '-u: -s changes nothing' '1.0\n1\n0\n' '0\n1.0\n' -n -u -s
-sorts '-u: a missing last newline' '1\n2\n2' '1\n2\n' -n -u
-
-# ---- the last resort -----------------------------------------------------------------------------
-
-sorts 'last resort: it sees what is before the key' 'z 1 a\na 1 z\n' 'a 1 z\nz 1 a\n' -k2,2n
-sorts 'last resort: turned' '1aa\n1a\n1\n2\n' '2\n1aa\n1a\n1\n' -n -r
-orders 'last resort: lines that differ in one byte of many' "0$(repeat 100 y)a\n0$(repeat 100 y)b\n" -n
-sorts 'last resort: lines that are the same' '1 a\n1 a\n1 a\n' '1 a\n1 a\n1 a\n' -n
 
 # ---- lines ---------------------------------------------------------------------------------------
 
@@ -33,6 +12,7 @@ for order in -n -g -h -k1 -k2n '-n -s' '-n -u' -z\ -n; do
 done
 sorts 'one line without a newline' '1' '1\n' -n
 sorts 'a missing last newline' '2\n1' '1\n2\n' -n
+sorts 'a missing last newline, -u' '1\n2\n2' '1\n2\n' -n -u
 sorts 'a missing last newline after a NUL' 'b\na\x00' 'a\x00\nb\n' -k1
 sorts 'CR LF, the last one missing' '10\r\n9\r\n1' '1\n9\r\n10\r\n' -n
 sorts 'NUL between fields is no blank' 'a\x002\nb 1\n' 'a\x002\nb 1\n' -k2n
