@@ -355,6 +355,17 @@ need_numpy() {
     skip_all 'no Python with NumPy'
 }
 
+# ok_arrays DEVICE ROUNDS [WORD...]: random arrays with random options become what NumPy makes of them, by one process for
+# many jobs if it is built. The words are those of fuzz_sort.py.
+ok_arrays() {
+    local program servers=()
+    for program in "${GPUSORT%/*}"/{,tests/}many_runs; do
+        [ ! -x "$program" ] || servers=(--server "$program")
+    done
+    ok "$2 rounds of arrays on $1 ${*:3}" env GPUSORT="$GPUSORT" "$numpy" "$tests_dir/fuzz/fuzz_sort.py" \
+        --numbers --device="$1" --rounds "$2" "${servers[@]}" "${@:3}"
+}
+
 # Makes mpirun usable as root, or skips the test without Open MPI's or the plugin of the program under test. Ranks that
 # wait leave the processor to other tests. MPI leaves memory behind, which is no leak of the program.
 need_open_mpi() {

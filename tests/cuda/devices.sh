@@ -29,28 +29,13 @@ sorts_with() {
 
 GPUSORT_SERVER=$gpusort_server
 large=$(full_or_small 300007 20011)
-make_data keys . u8,i16,f32,f64 0 1 3 1000 "$large"
-number=0
-for type in u8 i16 f32 f64; do
-    for size in 0 1 3 1000 "$large"; do
-        ok_writes "$type, $size numbers, all devices" "$type.$size.little.up.raw" -- \
-            --device="$all" --format=raw --type="$type" "$type.$size.little.in.raw"
-    done
-    count=$((2 + number++ % (devices - 1)))
-    ok_writes "$type, $large numbers downwards, $count devices" "$type.$large.little.down.raw" -- \
-        --device="gpu:$(first "$count")" -r --format=raw --type="$type" "$type.$large.little.in.raw"
+make_data keys . f64 1000 "$large"
+for count in "$devices" 2; do
+    ok_arrays "gpu:$(first "$count")" "$(full_or_small 400 150)"
+    ok_arrays "gpu:$(first "$count")" 30 --largest "$(full_or_small 1e6 1e5)"
 done
-make_data shapes . "$(full_or_small 100003 5003)"
-for shape in random equal two sorted reversed zipf; do
-    ok_writes "$shape u64" "$shape.up.u64" -- --device="$all" --format=raw --type=u64 "$shape.in.u64"
-    ok_writes "$shape u64, indices of 16-byte items" "$shape.up.indices.u64" -- --device=gpu:1,0 \
-        --argsort --output-format=raw --type=u64 --format=raw "$shape.in.u64"
-    ok_writes "$shape f32, indices of 8-byte items" "$shape.down.indices.f32" -- --device="$all" \
-        -r --argsort --output-format=raw --type=f32 --format=raw "$shape.in.f32"
-done
-ok_writes 'an array in big-endian order' "f64.1000.big.up.npy" -- --device=gpu:1,0 f64.1000.big.in.npy
 for path in direct-merge segmented-merge heap column column-single column-min column-pairs; do
-    ok_writes "by $path" "f64.1000.little.up.raw" -- --device=gpu:0,1 -a $path --format=raw \
+    ok_writes "by $path" "f64.1000.little.up.raw" -- --device="$all" -a $path --format=raw \
         --type=f64 f64.1000.little.in.raw
 done
 
@@ -58,21 +43,12 @@ done
 
 sorts=(--device="$all" --format=raw --type=f64)
 in=f64.$large.little.in.raw up=f64.$large.little.up.raw
-ok_output 'numbers from a pipe' "$up" -- gpusort "${sorts[@]}" < <(cat "$in")
 some=$((large * 8 / devices))b # memory for about half of all at once
 sorts_with 'more than all devices hold, in parts' 'sorted parts stored' "$up" -- \
     gpusort "${sorts[@]}" --device-memory="$some" "$in"
 ok_output 'more than all devices hold, from a pipe' "$up" -- \
     gpusort "${sorts[@]}" --device-memory="$some" < <(cat "$in")
 ok_writes 'with little memory of the host' "$up" -- "${sorts[@]}" --device-memory="$some" -S 1M "$in"
-for type in u8 i16 f32 f64; do
-    for size in 1 1000 "$large"; do
-        count=$((2 + number++ % (devices - 1)))
-        cp "$type.$size.little.in.raw" place
-        ok_file "$size $type in place, $count devices" place "$type.$size.little.down.raw" -- \
-            gpusort --device="gpu:$(first "$count")" -r --format=raw --type="$type" --in-place place
-    done
-done
 for top in 0 1 $((large / 3)) $((large / 2 - 1)) $((large / 2)); do
     head -c $((8 * top)) "$up" >top
     ok_writes "the first $top" top -- "${sorts[@]}" --top="$top" "$in"
@@ -83,11 +59,6 @@ head -c 80 "$up" >top
 ok_writes 'the first 10, with little memory' top -- "${sorts[@]}" --device-memory="$some" --top=10 "$in"
 ok_json 'keep to that memory, from a pipe' "s['memory']['device_bytes'] <= $((devices * (${some%b} + (1 << 20))))" \
     <(gpusort "${sorts[@]}" --device-memory="$some" --top=10 --stats=json 2>&1 >got < <(cat "$in"))
-for shape in equal two zipf; do
-    head -c 8000 "$shape.up.indices.u64" >top
-    ok_writes "the indices of the first 1000, $shape" top -- --device="$all" --top=1000 --argsort \
-        --output-format=raw --type=u64 --format=raw "$shape.in.u64"
-done
 ok_says 'the first ones are found by all devices' '^gpusort: device     gpu:1,0: ' -- \
     gpusort --device=gpu:1,0 --format=raw --type=f64 --top=10 -v -o got "$in"
 

@@ -375,7 +375,7 @@ def parse_arguments():
     parser.add_argument("--server", help="runs gpusort many times in one process: build/tests/many_runs")
     parser.add_argument("--numbers", action="store_true", help="arrays, compared with NumPy, instead of lines")
     parser.add_argument("--largest", type=float, help="arrays up to that many bytes, for --numbers")
-    parser.add_argument("--device", choices=["auto", "cpu", "gpu"], help="for gpusort")
+    parser.add_argument("--device", help="for gpusort: auto, cpu, gpu, gpu:0,1")
     return parser.parse_args()
 
 
