@@ -13,6 +13,18 @@ sorts() {
     for words in "${@:2}"; do ok "$1: $words" gpusort $words -o got; done
 }
 
+# is_told NAME MESSAGE FILE...: each FILE, a name and options, is refused in place with the MESSAGE, a regular expression,
+# and sorted when told that it is raw.
+is_told() {
+    local file words type
+    for file in "${@:3}"; do
+        read -r file words <<<"$file"
+        type=${file##*.}
+        kept "$1: $file $words" "^gpusort: $file: $2" $file -- gpusort $words --in-place $file
+        ok "$1, when told that it is raw: $file" gpusort --endian=little $words --format=raw --type=${type/bin/f64} $file -o got
+    done
+}
+
 # ---- doubles, and others -------------------------------------------------------------------------
 
 # refused_of FILE...: prints the error messages of the files that are refused. In such loops each job has outputs of its
@@ -272,6 +284,9 @@ write("shape.f32", struct.pack("<iii", 4, 5, 30), "f4")
 write("rank.f32", struct.pack("<iii", 2, 20, 30), "f4")
 write("big8.f64", struct.pack(">q", 600), ">f8")
 write("bigrank.f32", struct.pack(">qqq", 2, 20, 30), ">f4")
+write("magic.bin", b"MYDATA01" + struct.pack("<q", 600), "f8")
+write("version.f32", b"DATA" + struct.pack("<iq", 1, 600), "f4")
+write("ordered.f64", b"DATA\0\0\0\1" + struct.pack(">q", 600), ">f8")
 write("zero.f64", struct.pack("<d", 0), "f8")
 write("shorter.f32", struct.pack("<iii", 4, 5, 31), "f4")
 write("other.f64", struct.pack("<q", 601), "f8")
@@ -279,18 +294,26 @@ open("few.f32", "wb").write(struct.pack("<i8f", 8, *range(1, 9)))
 open("few.f32.rest", "wb").write(struct.pack("<8f", *range(1, 9)))
 np.r_[8.0, np.full(65, 1.5)].astype("f4").tofile("eight.f32") # 65 is the first byte of 8
 np.arange(9, -1, -1).tofile("down.i64")'
-for file in few.f32:4 count8.f64:8 count4.f32:4 rows.bin:8 rows8.f64:16 bytes8.f32:8 shape.f32:12 rank.f32:12 big8.f64:8 \
-    bigrank.f32:24; do
-    bytes=${file#*:}
-    file=${file%:*}
-    order=little
-    case $file in big*) order=big ;; esac
-    refuses "a count of the numbers before them: $file" \
-        "^gpusort: $file: the first $bytes bytes are the count .*\(tail -c \+$((bytes + 1))\); if they are numbers, use --format=raw$" -- \
-        --endian=$order $file
+while read -r file bytes words; do
+    is_told 'a count of the numbers before them' \
+        "the first $bytes bytes are the count .*\(tail -c \+$((bytes + 1))\); if they are numbers, use --format=raw$" \
+        "$file $words"
     ok_same_bytes "what the message says is done: $file" <(tail -c +$((bytes + 1)) $file) $file.rest
-    ok "$file when told that it is raw" gpusort --format=raw --endian=$order $file -o got
-done
+done <<'END'
+few.f32 4
+count8.f64 8
+count4.f32 4
+rows.bin 8
+rows8.f64 16
+bytes8.f32 8
+shape.f32 12
+rank.f32 12
+big8.f64 8 --endian=big
+bigrank.f32 24 --endian=big
+magic.bin 16
+version.f32 16
+ordered.f64 16 --endian=big
+END
 sorts 'no count is found' other.f64 down.i64 zero.f64 shorter.f32 eight.f32
 # The upper half of 2.0, and 2.0 as f32, are 2^30.
 printf '\0\0\0\0\0\0\0@\315\314\314\314\314\314\0@' >grid.f64
@@ -328,9 +351,6 @@ np.r_[np.tile([0x4A52, 0x3C41, 0x5B60], 300), random.integers(0, 65536, 500)].as
 np.array([b"christop", b"elizabet", b"alexandr", b"bob", b"al", b"li"] * 99, "S8").tofile("names.u64")
 np.r_[np.full(12, 2600), np.arange(2700, 3700)].astype("u2").tofile("wall.u16")
 np.arange(0x690A2020, 0x690A2020 + 500).astype("u4").tofile("day.u32")
-write("magic.bin", b"MYDATA01" + struct.pack("<q", 500), normal)
-write("version.f32", b"DATA" + struct.pack("<iq", 1, 500), normal.astype("f4"))
-write("ordered.f64", b"DATA\0\0\0\1" + struct.pack(">q", 500), normal.astype(">f8"))
 write("padded.bin", b"myfmt v1".ljust(64, b"\0"), normal)
 write("padded.f32", b"myfmt v1".ljust(64, b"\0"), normal.astype("f4"))
 write("block.f64", b"MYFORMAT".ljust(512, b"\0"), normal)
@@ -353,48 +373,28 @@ np.arange(0x403e6421, 0x403e647f).astype("u4").tofile("network.u32")
 np.arange(0x403e6421, 0x403e647f).astype(">u4").tofile("network.i32")
 np.array([12.6, 12.7, 16.2, 12.2]).tofile("tenths.f64") # 333333)@ff
 np.array([12.2, 12.7, 12.4, 10.4]).astype("f4").tofile("tenths.f32")'
-for file in magic.bin:16 version.f32:16 ordered.f64:16; do
-    bytes=${file#*:}
-    file=${file%:*}
-    order=little
-    [ $file != ordered.f64 ] || order=big
-    refuses "a count after a word: $file" "^gpusort: $file: the first $bytes bytes are the count .*use --format=raw$" -- \
-        --endian=$order $file
+is_told 'text before the numbers' 'it begins with text, as a header is: remove .*; if these are numbers, use --format=raw$' \
+    padded.bin padded.f32 block.f64 number.f64 model.bin model.f32 pad.f64 sphere.i16 log.u32
+for file in short.bin ply.f32; do # of no whole number of numbers
+    refuses "text before the numbers: $file" 'it begins with text, as a header is: remove .*use --format=raw$' -- $file
 done
-for file in padded.bin padded.f32 block.f64 number.f64 model.bin model.f32; do
-    kept "a header with a word: $file" \
-        "^gpusort: $file: it begins with text, as a header is: remove .*; if these are numbers, use --format=raw$" \
-        $file -- gpusort --in-place $file
-done
-ok 'a header with a word when told that it is raw' gpusort --format=raw --type=f64 padded.bin -o got
 printf 'hello world 1234' >short.u32
 printf 'abcdefgh12345678' >short.f64
 printf 'na\303\257ve caf\303\251 1234567' >utf8.i32
 printf '%-80s' 'Ada Lovelace' 'Charles Babbage' 'Grace Hopper' >names.f32
 printf '%-16s' Lovelace Babbage Hopper >names.bin
 printf 'AA01AA02AA03' >last.u32
-for file in keys.bin keys.f64 keys.u64 keys.u32 keys.f32 short.u32 short.f64 utf8.i32 names.f32 names.bin last.u32 \
-    codes.u64; do
-    type=${file#*.}
-    advice=format=raw
-    if [ "$type" = bin ]; then type=f64 advice=type=TYPE; fi
-    kept "text without newlines: $file" \
-        "^gpusort: $file: this is text without newlines, and no $type: .*; if these are numbers, use --$advice$" \
-        $file -- gpusort --in-place $file
-    ok "text without newlines when told that it is raw: $file" gpusort --${advice/TYPE/f64} $file -o got
-done
+is_text='this is text without newlines, and no [fiu0-9]*: .*; if these are numbers, use --'
+is_told 'text without newlines' "${is_text}format=raw$" keys.{f64,u64,u32,f32} short.u32 short.f64 utf8.i32 names.f32 last.u32 \
+    codes.u64
+is_told 'text without newlines' "${is_text}type=TYPE$" keys.bin names.bin
 ok 'text of fixed width when its type is given' gpusort --type=u64 keys.bin -o got
 printf 'hello world' >eleven.u8
 printf 'word' >word.u32
 sorts 'numbers of which some or all bytes are printable' near.f64 near.f32 wide.f64 least.f64 greatest.f64 sparse.f64 \
     grey.u16 thirds.f64 tenths.f64 tenths.f32 network.u32 'network.i32 --endian=big' eleven.u8 word.u32
-for file in pad.f64 short.bin ply.f32 sphere.i16 log.u32; do
-    refuses "text before the numbers: $file" \
-        "^gpusort: $file: it begins with text, as a header is: remove .*use --format=raw$" -- $file
-done
 refuses 'text before the numbers, on a pipe' 'standard input: it begins with text' -- \
     --type=f64 < <(cat pad.f64)
-ok 'text before the numbers when told that it is raw' gpusort --format=raw pad.f64 -o got
 sorts 'numbers that begin like text' bytes.u8 image.u16 times.i32 'words --type=>u8' 'ramp.u16 --endian=big' \
     'clock.u32 --endian=big' rgb.u16 names.u64 wall.u16 day.u32
 
@@ -480,27 +480,20 @@ twos[1] = 3
 twos.tofile("twos.f32")
 np.full(1200, 8, "i4").tofile("eights.i32")
 np.array([8, 0, 0, 8], "i4").tofile("few.i32")'
-for file in one.f64 large.f64 many.f32 big.i32 each.bin split.f64 long.bin long.i64 alone.f64; do
-    said="these are records of Fortran, .*; if these are numbers alone, use --format=raw$"
-    kept "Fortran's records: $file" "^gpusort: $file: $said" $file -- gpusort $file -o $file
-    [ $file = alone.f64 ] || # a single length of 8 bytes is an error of floating point numbers only
-        refuses "Fortran's records with --type: $file" "^gpusort: $file: $said" -- --type=u16 $file
-done
+# A single length of 8 bytes is an error of floating point numbers only.
+is_told "Fortran's records" 'these are records of Fortran, .*; if these are numbers alone, use --format=raw$' \
+    {one,large,split,alone}.f64 many.f32 big.i32 {each,long}.bin long.i64 \
+    {one.f64,many.f32,big.i32,each.bin,long.i64}' --type=u16'
 zstd -qf each.bin many.f32
 for file in each.bin.zst many.f32.zst; do
     refuses "Fortran's records, compressed: $file" "^gpusort: $file: these are records of Fortran" -- $file
 done
 refused "Fortran's records, compressed" '^gpusort: one.f64.zst: these are records of Fortran' -- \
     bash -c 'zstd -q one.f64; exec "$0" one.f64.zst -o "$1"' "$GPUSORT" "$target"
-for file in counts.bin:8 lengths.bin:8 counts4.f32:4 counts4.bin:4; do
-    name=${file%:*}
-    kept "blocks in place: $name" \
-        "^gpusort: $name: these are blocks of numbers, each with its length or count of ${file#*:} bytes: " \
-        $name -- gpusort --in-place $name
-done
-said='these are blocks of numbers, each with its length or count of 8 bytes: .*, use --format=raw$'
-refuses 'big-endian blocks' "^gpusort: big.f64: $said" -- --endian=big big.f64
-refuses 'blocks on a pipe' "^gpusort: standard input: $said" -- --type=f64 < <(cat lengths.bin)
+said='these are blocks of numbers, each with its length or count of'
+is_told 'blocks' "$said 8 bytes: .*, use --format=raw$" counts.bin lengths.bin 'big.f64 --endian=big'
+is_told 'blocks' "$said 4 bytes: " counts4.f32 counts4.bin
+refuses 'blocks on a pipe' "^gpusort: standard input: $said 8 bytes: .*, use --format=raw$" -- --type=f64 < <(cat lengths.bin)
 for file in large.f64 large.f32 counted.f64 counted.f32 table.f64 counted4.f64; do # of more than is looked at before
     refuses "an integer before many numbers on a pipe: $file" '^gpusort: standard input: it begins with an integer, such as .*, use --format=raw$' -- \
         --type="${file#*.}" < <(cat $file)
@@ -510,7 +503,6 @@ refuses 'a large record, compressed' '^gpusort: large.f32.zst: it begins with an
 for file in *.large.*; do
     ok_writes "many numbers on a pipe: $file" <(gpusort --format=raw $file) -- --type="${file##*.}" < <(cat $file)
 done
-ok 'blocks when told that they are raw' gpusort --format=raw --type=f64 lengths.bin -o got
 sorts 'no records are found' almost.f64 eights.i32 few.i32 fours.i32 twos.f32 flags.i64 whole.f64 steps.f64 eights.i64 \
     least.f64 half.f32 '--format=raw --type=f64 one.f64'
 
