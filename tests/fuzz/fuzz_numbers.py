@@ -21,6 +21,8 @@ TEXT_COUNT_MAX = 20000  # Python takes a microsecond or two for each number
 TYPES = ["i8", "u8", "i16", "u16", "f16", "bf16", "i32", "u32", "f32", "i64", "u64", "f64", *make_data.DTYPES]
 TEXT = [name for name in TYPES if name != "bf16"]
 NPY = TEXT
+INDICES = {"u32": ["u32", "uint32", "=u4"], "u64": ["u64", "uint64"], "i32": ["i32", "int32", "=i4"],
+           "i64": ["i64", "int64", "=i8"]}  # fmt: skip
 
 
 @dataclasses.dataclass
@@ -34,7 +36,7 @@ class Round:
     descending: bool = False
     nan: str = None  # "first", "last" or "error"
     top: int = None
-    indices: str = None  # "u32" or "u64" with --argsort
+    indices: str = None  # a type of INDICES with --argsort
     target: str = "stdout"
     old: bytes = b"the old output"  # in the target, unless that is standard output
     packs: bool = False  # the output is zstd
@@ -124,9 +126,9 @@ def draw_round(rng, settings):
         this.nan = rng.choice(["first", "last", "error"])
         this.words.append("--nan=" + this.nan)
     if rng.random() < 0.25:
-        this.indices = rng.choice(["u32", "u64"])
+        this.indices = rng.choice(list(INDICES))
         is_default = this.indices == "u64" and rng.random() < 0.5
-        this.words.append("--argsort" if is_default else "--argsort=" + this.indices)
+        this.words.append("--argsort" if is_default else "--argsort=" + rng.choice(INDICES[this.indices]))
     if rng.random() < 0.3:
         count = sum(map(len, arrays))
         this.top = rng.choice([0, 1, 2, 10, count // 2, max(count - 1, 0), count, count + 1, 10**6])
