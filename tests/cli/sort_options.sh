@@ -147,11 +147,9 @@ explained_order() {
 strict='the line as one number (as -g, but all else is an error)'
 by_bytes='equal lines by their bytes'
 orders "$strict; $by_bytes"
-orders "$strict; $by_bytes" -b
 orders "$strict, descending; $by_bytes, descending" -r
 orders "$strict; equal lines as in the input" -s
 orders "$strict; of equal lines only the first is kept" -u
-orders "$strict; of equal lines only the first is kept" -su
 orders "the line as number (-n); $by_bytes" -n
 for word in --numeric-sort --sort=numeric --sort=num --sort=n '-n --sort=numeric' '-t x -n' -bn -k1n \
     -k01n '-k 1nb' '-k 1.1n' -nz; do
@@ -163,25 +161,15 @@ done
 for word in -h --human-numeric-sort --sort=human-numeric --sort=h; do
     orders "the line as number with suffix (-h); $by_bytes" $word
 done
-orders "the line as number (-n), descending; $by_bytes, descending" -nr
-orders "the line as number (-n), descending; equal lines as in the input" -nrs
-orders "the line as number (-n), descending; $by_bytes" -k1nr
-orders "the line as number (-n); $by_bytes, descending" -r -k1n
 orders "the line as bytes; $by_bytes" -k1
 orders "the line as bytes, descending; $by_bytes, descending" -k1 -r
 orders "field 2 to the end of the line as bytes; $by_bytes" -k2
 orders "field 2 as bytes; $by_bytes" -k2,2
-orders "field 2 as bytes; $by_bytes" -k2,2.0
 orders "field 2 to field 3 as bytes; $by_bytes" --key=2,3
-orders "field 2 to field 1 as bytes; $by_bytes" -k2,1
 orders "character 3 of field 2 to its end as bytes; $by_bytes" -k2.3,2
 orders "character 3 of field 2 to the end of the line as bytes; $by_bytes" -k2.3
-orders "field 2 to character 4 of field 3 as bytes; $by_bytes" -k2,3.4
-orders "field 2 after its blanks to character 4 of field 3 as bytes; $by_bytes" -k2b,3.4
-orders "field 2 to character 4 of field 3 after its blanks as bytes; $by_bytes" -k2,3.4b
 orders "field 2 after its blanks to character 4 of field 3 after its blanks as bytes; $by_bytes" -b -k2,3.4
 orders "character 2 of field 1 after its blanks to the end of the line as number (-n); $by_bytes" -k1.2bn
-orders "field 1 after its blanks to the end of the line as bytes; $by_bytes" -k1b
 orders "field 18446744073709551615 to the end of the line as bytes; $by_bytes" -k99999999999999999999999
 orders "field 1 to character 18446744073709551615 of field 1 as bytes; $by_bytes" -k1,1.99999999999999999999999
 orders "field 2 as number (-n); field 1 as bytes, descending; field 3 to the end of the line as bytes; $by_bytes" \
@@ -191,9 +179,6 @@ orders "field 2 as number (-n); field 1 as bytes, descending; field 3 to the end
 orders "field 2 as number (-n), descending; field 1 as bytes, descending; $by_bytes, descending" -nr -k2,2 -k1,1r
 orders "field 2 as number (-n), descending; field 1 after its blanks to character 2 of field 1 as bytes; $by_bytes, descending" \
     -nr -k2,2 -k1b,1.2
-orders "field 2 as general number (-g); field 1 as number (-n); $by_bytes, descending" -hr -k2,2g -k1,1n
-orders "field 1 as number (-n); $by_bytes" -gh -k1,1n
-orders "field 2 as number (-n); $by_bytes" -k2,2 --sort=numeric
 
 for words in '-t x -k2' '-k2 --field-separator=x' '-tx -t x -k2'; do
     ok_says "fields of: $words" "^fields     end at 'x'$" -- gpusort --explain $words two

@@ -48,8 +48,9 @@ def draw_count(rng, type_name, form, settings):
     if settings.largest and rng.random() < 0.9:
         count = int(2 ** rng.uniform(4, np.log2(settings.largest))) * 8 // make_data.width(type_name)
         return min(count, TEXT_COUNT_MAX) if form == "text" else count
-    most = 5000 if not settings.paths and rng.random() < 0.05 else 300
-    return rng.choice([0, 1, 2, 3, 5, 17, 64, 65, rng.randrange(most), rng.randrange(most)])
+    if not settings.paths and rng.random() < 0.1:  # enough for several sorted parts
+        return rng.randrange(30000)
+    return rng.choice([0, 1, 2, 3, 5, 17, 64, 65, rng.randrange(300), rng.randrange(300)])
 
 
 def draw_arrays(rng, type_name, count):

@@ -68,34 +68,9 @@ done
 expect() { head -c $(($1 * 8)) "$2" >first; }
 
 f64=f64.$count.little
-gpusort --zstd "$f64.in.raw" --format=raw -o in.f64.zst
-"$numpy" - "$f64.in.raw" "$f64.up.raw" <<'END'
-import sys
-import numpy as np
-
-for name, path in zip(("in", "up"), sys.argv[1:]):
-    values = np.fromfile(path, "<f8")
-    values = np.where(np.isnan(values), 0, values) if name == "in" else np.sort(np.fromfile("in.f64", "<f8"))
-    values.tofile(name + ".f64")
-    with open(name + ".text", "w") as text:
-        text.writelines("%r\n" % float(x) for x in values + 0.0)
-np.save("first.npy", np.fromfile(sys.argv[2], "<f8")[:100])
-np.repeat(np.fromfile(sys.argv[2], "<u8"), 2)[:100].tofile("twice.first")
-np.fromfile("in.text", sep="\n").tofile("parsed.f64")
-np.sort(np.fromfile("in.text", sep="\n"))[:100].tofile("parsed.first")
-END
+# soak.sh has all formats.
 for device in "${devices[@]}"; do
     on=(--device="$device" --top=100)
-    ok_writes "$device: .npy, whose header says how many are left" first.npy -- "${on[@]}" "$f64.in.npy"
-    expect 100 "$f64.up.raw"
-    ok_writes "$device: zstd" first -- "${on[@]}" in.f64.zst
-    ok_output "$device: a pipe" first -- gpusort "${on[@]}" --format=raw --type=f64 < <(cat "$f64.in.raw")
-    ok_writes "$device: numbers of text" parsed.first -- "${on[@]}" --type=f64 --output-format=raw in.text
-    ok_writes "$device: two files" twice.first -- "${on[@]}" --format=raw --type=f64 "$f64.in.raw" "$f64.in.raw"
-    for rule in first last; do
-        expect 100 "$f64.down.$rule.raw"
-        ok_writes "$device: --nan=$rule -r" first -- "${on[@]}" --format=raw --type=f64 --nan=$rule -r "$f64.in.raw"
-    done
     cp "$f64.in.raw" place
     expect 100 "$f64.up.raw"
     ok_file "$device: in place of the input" place first -- gpusort "${on[@]}" --format=raw --type=f64 place -o place
@@ -104,23 +79,8 @@ for device in "${devices[@]}"; do
         --device="$device" --top=1 --nan=error --format=raw --type=f64 "$f64.in.raw"
 done
 
-indices=f64.$count.up
-"$numpy" -c "
-import numpy as np
-order = np.fromfile('$indices.u64', '<u8')[:100]
-np.save('first.npy', order.astype('<u4'))
-np.savetxt('first.text', order, fmt='%d')"
-for device in "${devices[@]}"; do
-    on=(--device="$device" --top=100 --format=raw --type=f64 "$f64.in.raw")
-    ok_writes "$device: u32 indices as .npy" first.npy -- --argsort=u32 --output-format=npy "${on[@]}"
-    ok_writes "$device: indices as text" first.text -- --argsort --output-format=text "${on[@]}"
-    for rule in first last; do
-        expect 100 "f64.$count.down.$rule.u64"
-        ok_writes "$device: indices with --nan=$rule -r" first -- --argsort --nan=$rule -r "${on[@]}"
-    done
-done
 if [[ ${devices[*]} == *gpu ]]; then
-    expect 1000 "$indices.u64"
+    expect 1000 "f64.$count.up.u64"
     for path in $(list_paths gpu); do
         ok_writes "$path: the first indices" first -- --argsort --top=1000 --device=gpu -a "$path" \
             --format=raw --type=f64 "$f64.in.raw"

@@ -29,7 +29,8 @@ for options in -k1 '-r -k1' -k1,1 '-s -k1,1' -k2n -k2 '-s -k2,2' -k2,3 -k2,3n -k
     '-t : -k2n' '-t, -k3n' '-t, -k2,2' '-t, -k2' '-t, -b -k2' '-s -t, -k1,1' '-t, -k1,2' '-t1 -k2' '-t, -t, -k2n' \
     '-t, -k1,1n -k2,2g' '-t. -k1,1n -k2,2n -k3,3n' '-t, -n' -k2b '-b -k1' '-b -k2' -k2,2b -k2.2b,2.3b '-s -k2b' \
     '-t, -b -k2n' -k2.2bn '-u -k2n' -k2,2n '-u -k1,1 -k2,2n' '-u -k5n' \
-    '-s -k99999999999999999999999'; do
+    '-s -k99999999999999999999999' '-gh -k1,1n' '-hr -k2,2g -k1,1n' '-k2,2 --sort=numeric' -k2,3.4 -k2,3.4b \
+    -k2b,3.4; do
     is_in_turn || continue
     read -ra words <<<"$options"
     sorts "keys: $options" "$texts" = "${words[@]}"
