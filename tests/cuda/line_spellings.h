@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_spellings.h - lines for lines_matrix.cu: ordinary lines, and lines that a reader of numbers
- * may get wrong.
+/* line_spellings.h - lines for lines_matrix.cu: ordinary numbers, and numbers of many digits, which
+ * a reader may round wrongly. Shell tests have lines with other text in them.
  */
 #ifndef TESTS_LINE_SPELLINGS_H
 #define TESTS_LINE_SPELLINGS_H
@@ -88,18 +88,6 @@ static void spell_double(struct spelling_source *source, std::string *line)
     append(line, draw(source, 2) == 0 ? "%.17g" : "%g", number);
 }
 
-/* Words and numbers, like in a log or a table. */
-static void spell_fields(struct spelling_source *source, std::string *line)
-{
-    for (size_t left = draw(source, 5); left > 0; left--) {
-        if (draw(source, 3) == 0)
-            line->append(draw_one(source, "|a|name|x.y|0x|-"));
-        else
-            append(line, draw(source, 2) == 0 ? "%.0f" : "%.3f", (double)draw(source, 20000) / 8);
-        line->append(draw_one(source, " |\t|  |.|e|1 | -"));
-    }
-}
-
 /* ---- lines for -g ---- */
 
 /* Up to 19 digits, anywhere in the range of a double and outside it. */
@@ -155,30 +143,6 @@ static void spell_many_digits(struct spelling_source *source, std::string *line)
     line->append(draw_one(source, "||e5|e-7|e+20|e-40|x| "));
 }
 
-/* Numbers, texts that are nearly numbers, and text after them. */
-static void spell_odd(struct spelling_source *source, std::string *line)
-{
-    line->append(draw_one(source, "||| |\t|\v \f|\r|  \t |x"));
-    line->append(draw_sign(source));
-    line->append(draw_one(
-        source, "inf|INF|Infinity|infinit|infi|nan|NaN|nan(|nan(12)|nan(a|na|in|0x|0x.|0x.p1|0x1|"
-                "0Xf|0x1p|0x1p3|0xg|0x.8|0x1.8p|.|..||e|e5|.e5|0|0.0|00|0e|0e99999|1e|1e+|1e-|1ee|"
-                "1e5x|1e5.5|1e00007|5.|.5|5..5|5.5.5|1e99999|12|1,5|1_5|1e-99999|"
-                "1e00000000000000001|9007199254740993|1000000000000000000|"
-                "10000000000000000000000|1000000000000000000x"));
-    line->append(draw_one(source, "||| |\r| 7|e|k|\t\v|abc|-"));
-}
-
-/* ---- lines for all orders ---- */
-
-/* Random bytes of a set. The terminator may be among them, and then ends a line. */
-static void spell_soup(struct spelling_source *source, std::string *line)
-{
-    static const char bytes[] = " \t\n\v\f\r+-.000123456789eExXpPinfatyNA(_)kKMGQq,\x80\xff\0a";
-    for (size_t left = draw(source, 14); left > 0; left--)
-        line->push_back(bytes[draw(source, sizeof bytes - 1)]);
-}
-
 /* ---- lines for -n and -h ---- */
 
 static void spell_decimal(struct spelling_source *source, std::string *line)
@@ -223,16 +187,13 @@ static const struct spelling spellings[] = {
     {"numbers with 2 places", spell_money, 1, true},
     {"integers of any size", spell_integer, 1, true},
     {"doubles", spell_double, 1, true},
-    {"words and numbers", spell_fields, 1, false},
     {"any exponents", spell_exponents, 1, false},
     {"about the middle of doubles", spell_double_tie, 1, false},
     {"the middle of doubles", spell_exact_tie, 1, false},
     {"the middle of long doubles", spell_wide_tie, 1, false},
     {"many digits", spell_many_digits, 1, false},
-    {"odd numbers", spell_odd, 1, false},
     {"decimals and suffixes", spell_decimal, 1, false},
     {"long decimals", spell_long_decimal, 50, false},
-    {"any bytes", spell_soup, 1, false},
 };
 
 /* Returns a text of `lines` lines, or more if a spelling contains terminators. */
@@ -244,19 +205,6 @@ static inline std::string spellings_make(const struct spelling &spelling, char t
         spelling.spell(source, &text);
         text.push_back(terminator);
     }
-    return text;
-}
-
-/* Returns `bytes` bytes of text: a few digits, and a terminator at one of `rarity` positions. */
-static inline std::string spelling_text(struct spelling_source *source, size_t bytes, size_t rarity,
-                                        char terminator)
-{
-    static const char others[] = "123.e- ";
-    std::string text;
-    while (text.size() < bytes)
-        text.push_back(draw(source, rarity) == 0 || text.size() + 1 == bytes
-                           ? terminator
-                           : others[draw(source, sizeof others - 1)]);
     return text;
 }
 
