@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What a GPU makes of arrays and pipes; which of several devices are used; devices that lack something;
-# what paths refuse; launches of small arrays. device_matrix.cu and types.sh have all types, and
-# argsort.sh lines by each path. Skipped without a GPU.
+# Which of several devices are used; devices that lack something; what paths refuse; launches of small arrays.
+# device_matrix.cu and soak.sh have all types, and argsort.sh lines by each path. Skipped without a GPU.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 problem=$(gpu_problem) || true
@@ -11,19 +10,8 @@ keys() { "$numpy" "$tests_dir/make_data.py" keys . "$@"; }
 
 large=$(full_or_small 100003 20011)
 keys f64 1 1000 "$large"
-keys f32 1000
 f64=(--device=gpu --format=raw --type=f64)
 one=f64.1.little.in.raw many=f64.$large.little.in.raw
-for rule in first last; do
-    ok_writes "NaNs $rule" "f32.1000.little.down.$rule.raw" -- \
-        --device=gpu --format=raw --type=f32 --nan=$rule -r f32.1000.little.in.raw
-done
-ok_writes 'big-endian npy' f32.1000.big.up.npy -- --device=gpu f32.1000.big.in.npy
-ok_output 'from a pipe, which does not say how much will come' "f64.$large.little.up.raw" -- \
-    gpusort "${f64[@]}" < <(cat "$many")
-cp "$many" place
-ok_file 'in place' place "f64.$large.little.down.raw" -- gpusort "${f64[@]}" -r --in-place place
-
 refused 'a device number that there is not' 'no device 1000' -- \
     gpusort --device=gpu:1000 --format=raw --type=f64 -o "$target" $one
 GPUSORT_SERVER= # does not get the environment variables below

@@ -10,25 +10,11 @@ count=$(full_or_small 40000 20000)
 sort -g lines >up
 sort -g -r lines >down
 
-ok_writes "$count lines from a file, by one thread" up -- --parallel=1 lines
 zstd -q lines
 for file in lines lines.zst; do
     ok_writes "$count lines, $file" up -- $file
-    ok_output "$count lines, $file as standard input, -r" down -- gpusort -r <$file
     ok_output "$count lines, $file from a pipe, -r" down -- gpusort -r - < <(cat $file)
 done
-split -n l/3 lines part.
-ok_writes "$count lines from standard input and two files" up -- - part.ab -i part.ac <part.aa
-cp lines both
-ok_file "sorts $count lines onto their own file" both up -- gpusort both -o both
-
-# Lines of equal value are ordered by their bytes; -r reverses that too.
-tie='1\n1.0\n01\n+1\n1e0\n0x1\n1.\n 1\n10e-1\n0.1e1\n'
-printf "$tie$tie" >ties
-sort -g ties >up
-sort -g -r ties >down
-ok_writes 'spellings of one value go by their bytes' up -- ties
-ok_writes 'spellings of one value go by their bytes, -r' down -- -r ties
 
 printf '3\n1' >first
 ok_prints 'blanks around a number stay' '  1\n\t2 \n 3\t\n' -- gpusort <<<$' 3\t\n  1\n\t2 '
