@@ -131,29 +131,17 @@ awk -v count="$lines" 'BEGIN {
 }' >fields
 tr '\n' '\0' <fields >zero
 
-while IFS='|' read -r file options; do
+for words in 'lines -g' 'lines -n' 'lines -h' 'fields -g -u' 'lines -n -u -r' 'fields -k1' 'fields -n -s' \
+    'fields -n -u' 'fields -k2,2g -s' 'fields -k2g -k1,1nr' 'fields -k3,3 -k2,2nr -s -r' 'fields -t a -k2 -u' \
+    'zero -z -n' 'zero -z -k2,2g -s'; do
+    read -r file options <<<"$words"
     sort $options "$file" >expected
     [ "$test_size" = small ] ||
         ok_parts "$file: $options, few parts" 3 expected -- -S 300K $options "$file"
     ok_parts "$file: $options, many parts" "$(full_or_small 9 2)" expected -- -S 100K $options "$file"
     [ -n "$no_gpu" ] || ok_parts "$file: $options, on the GPU" "$(full_or_small 2 1)" expected -- \
         --device=gpu --device-memory=2M $options "$file"
-done <<'END'
-lines|-g
-lines|-n
-lines|-h
-fields|-g -u
-lines|-n -u -r
-fields|-k1
-fields|-n -s
-fields|-n -u
-fields|-k2,2g -s
-fields|-k2g -k1,1nr
-fields|-k3,3 -k2,2nr -s -r
-fields|-t a -k2 -u
-zero|-z -n
-zero|-z -k2,2g -s
-END
+done
 
 for options in -n '-n -u'; do
     ok_parts "several inputs of lines, $options" 3 <(sort $options lines fields lines) -- \

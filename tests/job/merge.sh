@@ -30,26 +30,14 @@ done
 
 # ---- every order ---------------------------------------------------------------------------------
 
-while read -r options; do
+for options in -n -g -h '-n -r' '-n -s' '-n -u' -k1 '-k1 -r -u' '-t : -k2,2n' '-t : -k2,2nr -k1,1h' '-t : -k2,2g -s' \
+    '-t : -k2,2n -u'; do
     for i in 1 2 3; do
         sort $options pairs.$i >in.$i
     done
     ok_merges "-m $options" $options in.[123]
     ok_merges "-m $options, of files that are not sorted so" $options plain.? in.2
-done <<'END'
--n
--g
--h
--n -r
--n -s
--n -u
--k1
--k1 -r -u
--t : -k2,2n
--t : -k2,2nr -k1,1h
--t : -k2,2g -s
--t : -k2,2n -u
-END
+done
 
 # Lines with common beginnings, which end within a key, after it, or where two lines begin to differ.
 for i in 1 2; do
@@ -59,22 +47,14 @@ for i in 1 2; do
         done
     done >alike.$i
 done
-while read -r options; do
+for options in '-k1,1 -k2,2 -k3,3' '-s -k1,1 -k2,2 -k3,3' '-u -k1,1 -k2,2n -k3,3' '-r -k1,1 -k2,2 -k3,3n' \
+    '-k1,1 -k3,3 -k2,2' '-k3,3 -k1,2 -k2,2nr' '-t, -k1,1 -k2,2 -k3,3' '-t, -k2,2 -k1,1 -k3' \
+    '-k1,1 -k2.2,2.2 -k2b,3.1b -k3'; do
     for i in 1 2; do
         sort $options alike.$i >in.$i
     done
     ok_merges "alike, $options" $options in.[12]
-done <<'END'
--k1,1 -k2,2 -k3,3
--s -k1,1 -k2,2 -k3,3
--u -k1,1 -k2,2n -k3,3
--r -k1,1 -k2,2 -k3,3n
--k1,1 -k3,3 -k2,2
--k3,3 -k1,2 -k2,2nr
--t, -k1,1 -k2,2 -k3,3
--t, -k2,2 -k1,1 -k3
--k1,1 -k2.2,2.2 -k2b,3.1b -k3
-END
+done
 
 for i in 1 2 3 4 5; do
     sort -g plain.$i >in.$i

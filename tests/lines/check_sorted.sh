@@ -31,7 +31,7 @@ awk -v count="$lines" 'BEGIN {
     for (i = 0; i < count; i++)
         print int((rand() - 0.5) * count) (rand() < 0.3 ? ".0" : "") ":" int(rand() * 100)
 }' >pairs
-while IFS='|' read -r options; do
+for options in -n '-g -r' -h -k1 '-t : -k2,2n' '-t : -k2,2nr -k1,1g -s' '-t : -k2,2n -u'; do
     sort $options pairs >in
     ok_checks "in order: $options" -c $options in
     ok_checks "equal keys: $options" -c -u $options in
@@ -41,15 +41,7 @@ while IFS='|' read -r options; do
     ok_checks "the last two lines swapped: $options" -c $options swapped
     sed "$((lines / 2)){h;d};$((lines * 3 / 4))G" in >moved
     for option in -c -C; do ok_checks "a line in the wrong place: $options" $option $options moved; done
-done <<'END'
--n
--g -r
--h
--k1
--t : -k2,2n
--t : -k2,2nr -k1,1g -s
--t : -k2,2n -u
-END
+done
 
 # ---- plain decimals, which are compared as bytes -------------------------------------------------
 
@@ -67,22 +59,14 @@ awk -v count="$decimals" 'BEGIN {
             printf "%.9g\n", value
     }
 }' >decimals
-while read -r options; do
+for options in -g '-g -r' '-g -s -u' -n '-n -r -u' -h -k1gr; do
     sort $options decimals >in
     { head -n -2 in && tail -n 2 in | tac; } >swapped
     sed "$((decimals / 3)){h;d};$((decimals / 3 + 1))G" in >moved
     { cat in && tail -n 1 in; } >twice
     for file in in swapped moved twice; do ok_checks "decimals, $file: $options" -c $options $file; done
     ok "decimals in order, from a pipe: $options" gpusort -c $options < <(cat in)
-done <<'END'
--g
--g -r
--g -s -u
--n
--n -r -u
--h
--k1gr
-END
+done
 # Short lines of one width that fill whole pieces of the input, of 256 KiB each.
 for width in 1 7 8 31 63 64; do
     awk -v width="$width" 'BEGIN { for (i = 0; i < 600000 / (width + 1); i++) printf "%0*d\n", width, i % 10 ^ width }' |
