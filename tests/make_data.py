@@ -162,23 +162,14 @@ def argsort_keys(type_name, keys, descending=False, nan=None):
 
 
 def command_argsort(directory, type_name, *counts):
-    """TYPE.COUNT.ENDIAN.in.{raw,npy}, TYPE.COUNT.{up,down}[.first|.last].{u32,u64,npy,text}."""
+    """TYPE.COUNT.ENDIAN.in.{raw,npy}, TYPE.COUNT.{up,down}.u64."""
     for count in map(int, counts):
         base = os.path.join(directory, "%s.%d" % (type_name, count))
         keys = make_keys(type_name, count, seed=count + len(type_name))
         for endian in ("little", "big"):
             write_keys("%s.%s.in" % (base, endian), type_name, endian, keys)
-        for descending in (False, True):
-            for nan in (None, "first", "last")[: 3 if type_name in HAS_NAN else 1]:
-                name = "%s.%s%s" % (base, "down" if descending else "up", "." + nan if nan else "")
-                order = argsort_keys(type_name, keys, descending, nan)
-                for dtype in ("u4", "u8"):
-                    order.astype("<" + dtype).tofile("%s.u%d" % (name, 8 * int(dtype[1])))
-                order.astype(">u8").tofile(name + ".big.u64")
-                np.save(name + ".npy", order.astype("<u8"))
-                np.save(name + ".u32.npy", order.astype("<u4"))
-                with open(name + ".text", "w") as text:
-                    text.write("".join("%d\n" % index for index in order.tolist()))
+        for name, descending in (("up", False), ("down", True)):
+            argsort_keys(type_name, keys, descending).astype("<u8").tofile("%s.%s.u64" % (base, name))
 
 
 def number_text(type_name, value):
