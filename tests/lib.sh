@@ -323,6 +323,11 @@ elif [[ $fault_library == *[[:blank:]]* ]]; then # LD_PRELOAD needs a name witho
     fault_library=$work/fault_library.so
 fi
 has_faults() { [ -n "$fault_library" ]; }
+# with_fault FAULT ARGUMENT...: `gpusort ARGUMENT...`, of whose calls one fails or runs the command $FAULT_RUN
+# (fault_library.c).
+with_fault() {
+    env LD_PRELOAD="$fault_library" FAULT="$1" GPUSORT="$GPUSORT" "$GPUSORT" --device=cpu "${@:2}"
+}
 # can_mount DIRECTORY: returns true if a file system in memory can be mounted there, in a name space of its own.
 can_mount() { unshare --map-root-user --mount mount -t tmpfs none "$1"; }
 # within KIND SIZE COMMAND...: runs COMMAND where the folder `small` is a new file system of that size: a tmpfs, or one

@@ -263,30 +263,27 @@ if possible 'signals while it is overwritten, and other processes' 'no calls fai
 
     cp f8.5000.f64 ended.f64
     ok_fails_with 'the first write fails: the file is not called damaged' 2 '^gpusort: ended.f64: Input.output error$' -- \
-        env LD_PRELOAD="$fault_library" FAULT=pwrite:1:5 "$GPUSORT" --device=cpu --in-place ended.f64
+        with_fault pwrite:1:5 --in-place ended.f64
     ok_same_bytes 'and is as it was' ended.f64 f8.5000.f64
     cp large.f64 ended.f64
     ok_fails_with 'doubles in buckets: the disk fails while they are written' 2 \
-        'ended.f64: Input.output error; .* is of no use$' -- \
-        env LD_PRELOAD="$fault_library" FAULT=pwrite:7:5 "$GPUSORT" --device=cpu --parallel=2 --in-place ended.f64
+        'ended.f64: Input.output error; .* is of no use$' -- with_fault pwrite:7:5 --parallel=2 --in-place ended.f64
     cp large.f64 ended.f64
     ok_file 'doubles in buckets: a write stores half of what it is given' ended.f64 large.sorted -- \
-        env LD_PRELOAD="$fault_library" FAULT=pwrite:7:short "$GPUSORT" --device=cpu --parallel=2 --in-place ended.f64
+        with_fault pwrite:7:short --parallel=2 --in-place ended.f64
 
     # meanwhile NAME CALL COMMAND REGEX: COMMAND changes the file shared.f64 just before the call,
     # and the job then fails with one line that matches REGEX.
     meanwhile() {
         rm -f moved.f64 && cp f8.2200000.f64 shared.f64
         touch -d '1 minute ago' shared.f64 # a file's times have a resolution of some milliseconds
-        refused "$1: it is reported" "$4" -- env FAULT_RUN="$3" LD_PRELOAD="$fault_library" FAULT="$2:run" "$GPUSORT" \
-            --device=cpu --in-place --parallel=2 shared.f64
+        FAULT_RUN=$3 refused "$1: it is reported" "$4" -- with_fault "$2:run" --in-place --parallel=2 shared.f64
     }
     # One thread writes by pwrite(2), here 32 times, and extends the file again.
     truncated() {
-        ok_fails_with "truncated while it is overwritten: $1" 2 \
+        FAULT_RUN='truncate -s 0 short.f64' ok_fails_with "truncated while it is overwritten: $1" 2 \
             'short.f64: another process truncated it while it was written; .* is of no use$' -- \
-            env LD_PRELOAD="$fault_library" FAULT="pwrite:$2:run" FAULT_RUN='truncate -s 0 short.f64' "$GPUSORT" \
-            --device=cpu --parallel=1 --in-place short.f64
+            with_fault "pwrite:$2:run" --parallel=1 --in-place short.f64
     }
     head -c 8388608 f8.2200000.f64 | tee again.f64 >short.f64
     truncated 'before the second write' 2
@@ -300,8 +297,7 @@ if possible 'signals while it is overwritten, and other processes' 'no calls fai
     # Threads cannot start: before the first byte is overwritten, and after it.
     for ((number = 1, unstarted = 0; number < 12; number++)); do
         cp f8.2200000.f64 ended.f64
-        env LD_PRELOAD="$fault_library" FAULT=pthread_create:$number:11 "$GPUSORT" --device=cpu --parallel=2 \
-            -S 3M --in-place ended.f64 2>"$work/log/stderr" && continue
+        with_fault pthread_create:$number:11 --parallel=2 -S 3M --in-place ended.f64 2>"$work/log/stderr" && continue
         unstarted=$((unstarted + 1))
         if cmp -s ended.f64 f8.2200000.f64; then
             grep 'is of no use$' "$work/log/stderr" || :
@@ -313,25 +309,22 @@ if possible 'signals while it is overwritten, and other processes' 'no calls fai
     pass_unless_said 'a file is called damaged if it is not as it was, and only then' "$work/log/problems"
     # Another job begins while this one reads.
     cp numbers.txt both.txt
-    ok_file 'a file that another --in-place sorts already' both.txt numbers.sorted -- \
-        env LD_PRELOAD="$fault_library" FAULT=read:2:run FAULT_RUN='! "$GPUSORT" -nr --in-place both.txt 2>second' \
-        GPUSORT="$GPUSORT" "$GPUSORT" -n --in-place both.txt
+    FAULT_RUN='! "$GPUSORT" -nr --in-place both.txt 2>second' ok_file 'a file that another --in-place sorts already' \
+        both.txt numbers.sorted -- with_fault read:2:run -n --in-place both.txt
     message='another job is overwriting it with --in-place: wait for its end, or write another file'
     ok_prints 'the second one is refused' "gpusort: both.txt: $message\n" -- cat second
     # Another job overwrites the file that this one replaces: before, and meanwhile.
     cp numbers.txt both.txt
-    ok_file 'a file in place that another job would replace' both.txt numbers.sorted -- \
-        env LD_PRELOAD="$fault_library" FAULT=pwrite:1:run FAULT_RUN='! "$GPUSORT" -nr both.txt -o both.txt 2>second' \
-        GPUSORT="$GPUSORT" "$GPUSORT" -n --in-place both.txt
+    FAULT_RUN='! "$GPUSORT" -nr both.txt -o both.txt 2>second' \
+        ok_file 'a file in place that another job would replace' both.txt numbers.sorted -- with_fault pwrite:1:run -n --in-place both.txt
     ok_prints 'the other one is refused' "gpusort: both.txt: $message\n" -- cat second
     # Other jobs read it: all kinds.
     cp numbers.txt both.txt
     for words in -n -c -C '-n -m' '-n -u' --argsort --top=2 '-n - <' '--format=raw --type=u16' '-n numbers.txt'; do
         echo "\"\$GPUSORT\" $words both.txt >>read; echo \$? >>statuses"
     done >readers
-    ok_file 'a file in place that other jobs would read' both.txt numbers.sorted -- \
-        env LD_PRELOAD="$fault_library" FAULT=pwrite:1:run FAULT_RUN='unset LD_PRELOAD; . ./readers 2>refusals' \
-        GPUSORT="$GPUSORT" "$GPUSORT" -n --in-place both.txt
+    FAULT_RUN='unset LD_PRELOAD; . ./readers 2>refusals' ok_file 'a file in place that other jobs would read' \
+        both.txt numbers.sorted -- with_fault pwrite:1:run -n --in-place both.txt
     ok_output 'the others are refused' <(for ((i = 0; i < 10; i++)); do echo 2; done) -- cat statuses
     ok_output 'they say why' \
         <(for name in both.txt{,,,,,,} 'standard input' both.txt{,}; do
@@ -339,9 +332,8 @@ if possible 'signals while it is overwritten, and other processes' 'no calls fai
         done) -- cat refusals
     ok 'they write nothing' [ ! -s read ]
     cp numbers.txt both.txt
-    refused 'a file that was overwritten while it was sorted is not replaced' 'both.txt: it was changed while ' -- \
-        env LD_PRELOAD="$fault_library" FAULT=read:2:run FAULT_RUN='"$GPUSORT" -n --in-place both.txt' \
-        GPUSORT="$GPUSORT" "$GPUSORT" -nr both.txt -o both.txt
+    FAULT_RUN='"$GPUSORT" -n --in-place both.txt' \
+        refused 'a file that is overwritten while it is sorted is not replaced' 'both.txt: it was changed while ' -- with_fault read:2:run -nr both.txt -o both.txt
     ok_same_bytes 'it is left as it was overwritten' both.txt numbers.sorted
     # locking HOW COMMAND...: COMMAND runs while a script locks locked.txt, by lockf(3) or "OFFSET BYTES" by F_OFD_SETLK.
     locking() {

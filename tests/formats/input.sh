@@ -255,8 +255,8 @@ if possible 'files that change while they are read' 'no calls fail in this build
     # changed COMMAND REGEX ARGUMENT...: COMMAND changes the file `changing` just before it is read.
     changed() {
         cp numbers changing
-        refused "${*:3}: $1, while it is read" "^gpusort: changing: $2" -- env FAULT_RUN="$1" \
-            FAULT=read:1:run LD_PRELOAD="$fault_library" "$GPUSORT" --device=cpu "${@:3}" changing -o "$target"
+        FAULT_RUN=$1 refused "${*:3}: $1, while it is read" "^gpusort: changing: $2" -- \
+            with_fault read:1:run "${@:3}" changing -o "$target"
     }
     seq 100000 199999 >numbers
     for words in '-n' '--format=text --type=f64' '--format=raw --type=u32' '--format=raw --type=u32 --top=5'; do
@@ -273,23 +273,21 @@ if possible 'files that change while they are read' 'no calls fail in this build
             touch -d '1 minute ago' changing
             call=read:2
             case "$name $words" in *'numbers -n -'[cC]) call=pread:3 ;; esac
-            refused "$name, which is overwritten while it is read: $words" \
+            FAULT_RUN=$same refused "$name, which is overwritten while it is read: $words" \
                 '^gpusort: changing: it was changed while it was read: run the command again$' -- \
-                env FAULT_RUN="$same" FAULT=$call:run LD_PRELOAD="$fault_library" "$GPUSORT" --device=cpu $words changing
+                with_fault $call:run $words changing
         done
     done
     for words in -n '-n -u' '-k1 -S 1M -T .' '--format=text --type=f64'; do
         cp numbers changing
-        refused "a file that is replaced by a longer one while it is read: $words" \
+        FAULT_RUN='seq 500000 700000 >changing' refused "a longer file replaces it while it is read: $words" \
             '^gpusort: changing: it was changed while it was read: run the command again$' -- \
-            env FAULT_RUN='seq 500000 700000 >changing' FAULT=read:2:run LD_PRELOAD="$fault_library" "$GPUSORT" \
-            --device=cpu $words changing
+            with_fault read:2:run $words changing
     done
     cp numbers changing
-    refused 'a file that is replaced by a longer one with the same bytes at its old end' \
-        '^gpusort: changing: it was changed while it was read: run the command again$' -- \
-        env FAULT_RUN='seq 800000 899989 >changing; tail -c 70 numbers >>changing; echo 5 >>changing' FAULT=read:2:run \
-        LD_PRELOAD="$fault_library" "$GPUSORT" --device=cpu -n changing
+    FAULT_RUN='seq 800000 899989 >changing; tail -c 70 numbers >>changing; echo 5 >>changing' \
+        refused 'a longer file with the same bytes at its old end replaces it' \
+        '^gpusort: changing: it was changed while it was read: run the command again$' -- with_fault read:2:run -n changing
     for words in -c -C '-c -u'; do
         seq 3 >changing
         ok_says "a small file that grows while it is checked: $words" '^status 0$' -- env FAULT_RUN='seq 4 99 >>changing' \
@@ -303,7 +301,7 @@ if possible 'files that change while they are read' 'no calls fail in this build
             cp numbers changing
             refused "read $call finds an end that is none: $words" \
                 '^gpusort: changing: the file was cut off while it was read, at [0-9]+ bytes$' -- \
-                env FAULT=read:$call:end LD_PRELOAD="$fault_library" "$GPUSORT" --device=cpu $words changing -o "$target"
+                with_fault read:$call:end $words changing -o "$target"
         done
     done
     # A file in /sys has 4096 bytes, until it is read.
@@ -315,9 +313,8 @@ if possible 'files that change while they are read' 'no calls fail in this build
     for words in '-n' '-nm' '' '--format=text --type=u32 --output-format=text'; do
         for call in 1 2; do
             echo 5 >changing
-            ok_output "text that grows is read to its end: $words, read $call" <(seq 5 200000) -- \
-                env FAULT_RUN='seq 6 200000 >>changing' FAULT=read:$call:run LD_PRELOAD="$fault_library" \
-                "$GPUSORT" --device=cpu $words changing
+            FAULT_RUN='seq 6 200000 >>changing' ok_output "text that grows is read to its end: $words, read $call" \
+                <(seq 5 200000) -- with_fault read:$call:run $words changing
         done
     done
 fi
