@@ -266,8 +266,8 @@ END
 
 [ "$is_sanitized" != no ] || ok_prints 'too many open files: the advice is no other directory' \
     "gpusort: cannot create temporary file in '$spill' (TMPDIR): Too many open files\n" -- \
-    bash -c 'for n in {5..20}; do (ulimit -n $n && exec "$0" -S 100K -n fields -o out); done 2>&1 |
-        grep "temporary file" | sort -u' "$GPUSORT"
+    bash -c 'for n in {5..20}; do (ulimit -n $n && exec "$0" -S 1b --format=raw --type=f64 "$1" -o out); done 2>&1 |
+        grep "temporary file" | sort -u' "$GPUSORT" "$unsorted"
 
 # ---- signals -------------------------------------------------------------------------------------
 
