@@ -256,7 +256,6 @@ ok_shared_all <<'END'
 a large output, indices of numbers|3|npy|--parallel=2 --argsort large.f64
 a large output, bytes|2|npy|--parallel=2 --type=u8 large.f64
 large parts, sorted together|2|npy|--parallel=1 plenty.f64 plenty.f64 plenty.f64 plenty.f64
-large parts of unlike sizes, sorted together, three ranks|3|f64|--parallel=1 plenty.f64 large.f64 plenty.f64
 large parts, sorted together, descending|2|u32|--parallel=1 -r --type=u32 plenty.f64
 the first of large parts|2|f64|--top=9000000 plenty.f64
 large parts with a value that is a fifth of them, not sorted together|2|u64|crowded.u64
