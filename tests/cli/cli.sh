@@ -102,24 +102,15 @@ done
 # ---- refused options -----------------------------------------------------------------------------
 
 unknown() { refused "$1 is refused" "$2" -- gpusort "$1" two -o "$target"; }
-unknown --type=f128 "unknown type 'f128'"
-unknown --type= "unknown type ''"
-unknown --type='<f3' "unknown type '<f3'"
-unknown --type='|f3' "unknown type '\|f3'"
-unknown --type=F64 "unknown type 'F64': --list names the types$" # nor does NumPy know it
-unknown --format=csv "unknown format 'csv'"
-unknown --output-format=csv "unknown format 'csv'"
+for word in f128 '' '<f3' '|f3' F64; do unknown --type="$word" "unknown type '${word/|/\\|}'"; done
+for option in --format --output-format; do unknown $option=csv "unknown format 'csv'"; done
 unknown --endian=middle "unknown byte order 'middle'"
-unknown --argsort=i16 "unknown type of indices 'i16'"
-unknown --argsort=datetime64 "unknown type of indices 'datetime64'"
+for word in i16 datetime64; do unknown --argsort=$word "unknown type of indices '$word'"; done
 unknown --nan=middle "unknown NaN rule 'middle'"
-unknown --algorithm=bogosort "unknown algorithm 'bogosort'"
-unknown --algorithm=:256 "unknown algorithm ''"
+for word in bogosort :256; do unknown --algorithm=$word "unknown algorithm '${word%:*}'"; done
 unknown --algorithm=auto:256 'needs a path'
-unknown --device=tpu "unknown device 'tpu'"
-unknown --device=cpu:1 "unknown device 'cpu:1'"
-unknown --device=gpu:x "invalid device number 'x'"
-unknown --device=gpu:-1 "invalid device number '-1'"
+for word in tpu cpu:1; do unknown --device=$word "unknown device '$word'"; done
+for word in x -1; do unknown --device=gpu:$word "invalid device number '$word'"; done
 for path in $(list_paths cpu); do
     unknown --algorithm="$path:3" 'tile'
     unknown --algorithm="$path:1.5" "invalid tile size '1.5': it is a whole number"

@@ -2,32 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # The text orders of lines, one rule at a time: the end of a line, several inputs, --header. check_sorted.sh has -c
 # and -C, merge.sh -m, and sort_options.sh lists of names.
+# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/lib_sort_cases.sh"
 
 # ---- lines ---------------------------------------------------------------------------------------
 
-for order in -n -g -h -k1 -k2n '-n -s' '-n -u' -z\ -n; do
-    # shellcheck disable=SC2086 # two words
-    sorts "no input, $order" '' '' $order
+# No line, one, a missing last newline, also after a NUL or a carriage return, and a NUL between fields.
+for text in '' 1 '2\n1' '1\n2\n2' 'b\na\x00' '10\r\n9\r\n1' 'a\x002\nb 1\n'; do
+    for options in -n -g -h -k1 -k2n '-n -s' '-n -u'; do sorts "$text: $options" "$text" = $options; done
 done
-sorts 'one line without a newline' '1' '1\n' -n
-sorts 'a missing last newline' '2\n1' '1\n2\n' -n
-sorts 'a missing last newline, -u' '1\n2\n2' '1\n2\n' -n -u
-sorts 'a missing last newline after a NUL' 'b\na\x00' 'a\x00\nb\n' -k1
-sorts 'CR LF, the last one missing' '10\r\n9\r\n1' '1\n9\r\n10\r\n' -n
-sorts 'NUL between fields is no blank' 'a\x002\nb 1\n' 'a\x002\nb 1\n' -k2n
-
-sorts '-z: a missing last NUL' '10\x009' '9\x0010\x00' -z -n
-sorts '-z: newlines are bytes' 'b\n\x00a\nz\x00a\x00' 'a\x00a\nz\x00b\n\x00' -z -k1
-sorts '-z: a newline is a blank before a number' '\n5\x00 \n\t4\x001\x00' '1\x00 \n\t4\x00\n5\x00' -z -n
-sorts '-z: a newline is a blank before a number, -g' '\n5\x00 \n\t4\x001\x00' '1\x00 \n\t4\x00\n5\x00' -z -g
-sorts '-z: a newline is a blank before a number, -h' '\n5\x00 \n\t4K\x001\x00' '1\x00\n5\x00 \n\t4K\x00' -z -h
-sorts '-z: a newline parts fields' 'a\n2\x00b\n1\x00' 'b\n1\x00a\n2\x00' -z -k2n
-sorts '-z: a newline ends a number' '1\n5\x0014\x002\x00' '1\n5\x002\x0014\x00' -z -n
-sorts '-z: a newline at the end of the data' '2\x001\n' '1\n\x002\x00' -z -n
-sorts '-z: -u' '1\x0001\x001\n\x00' '1\x00' -z -n -u
-sorts '-z: -s' '1\n\x0001\x001\x000\x00' '0\x001\n\x0001\x001\x00' -z -n -s
-sorts '-z: NUL as the separator never stands in a line' 'b 1\x00a 2\x00' 'a 2\x00b 1\x00' -z -t '\0' -k1
+# A missing last NUL; newlines as bytes, as blanks before a number, between fields, after a number, and at the end.
+for text in '10\x009' 'b\n\x00a\nz\x00a\x00' '\n5\x00 \n\t4\x001\x00' '\n5\x00 \n\t4K\x001\x00' 'a\n2\x00b\n1\x00' \
+    '1\n5\x0014\x002\x00' '2\x001\n' '1\x0001\x001\n\x000\x00' 'b 1\x00a 2\x00'; do
+    for options in -n -g -h -k1 -k2n '-n -s' '-n -u' '-t \0 -k1'; do sorts "-z $options: $text" "$text" = -z $options; done
+done
 
 # ---- gpusort's own order: -g, but strict ---------------------------------------------------------
 
@@ -44,15 +32,11 @@ given a '3\n1\n'
 given b '2\n10'
 given c ''
 given d '02\n1.0\n'
-gives 'several files' '1\n1.0\n02\n2\n3\n10\n' -n a b c d
-gives 'several files, equal lines in the order of the files' '1\n1.0\n2\n02\n3\n10\n' -n -s a b c d
-gives 'several files, the other way round' '1.0\n1\n02\n2\n3\n10\n' -n -s d c b a
-gives 'several files, the first of equal lines is kept' '1.0\n02\n3\n10\n' -n -u d a b
-gives 'a file twice' '1\n1\n3\n3\n' -n a a
-gives 'empty files' '' -n c c c
+for files in 'a b c d' 'd c b a' 'd a b' 'a a' 'c c c' 'b c'; do
+    for options in -n '-n -s' '-n -u'; do gives "files $files: $options" = $options $files; done
+done
 given '-1' '5\n4\n'
 gives 'a file whose name looks like an option' '4\n5\n' -n -- -1
-gives 'a file without a newline before an empty one' '2\n10\n' -n b c
 ok_output 'standard input among files' <(sort -n a b) -- gpusort -n a - <b
 
 # ---- --header ------------------------------------------------------------------------------------
