@@ -26,7 +26,7 @@ refused_as_sort() {
     pass_unless_said "refused: $*" "$work/log/problems"
 }
 
-for key in 0 1,0 1.0 '' x -1 ' -1' + 1. 1.x 1,2. 1, 1,x 1,-1 1,,2 1x 1.1.1 1,1x 1,2n3 1,2,3 "1'\\" 1ng 1nh 1gh 1n,1g \
+for key in 0 1,0 1.0 '' x -1 ' -1' + 1. 1.x 1,2. '1,' 1,x 1,-1 1,,2 1x 1.1.1 1,1x 1,2n3 1,2,3 "1'\\" 1ng 1nh 1gh 1n,1g \
     1hngrb $'1\001' $'1\377x'; do
     refused_as_sort -k "$key" two
 done
