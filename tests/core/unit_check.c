@@ -250,34 +250,6 @@ static void test_pieces(void **state)
     }
 }
 
-/* The sum of gathered lines is that of each, and nothing after them is read beyond `slack` bytes,
- * which a sanitizer would report. */
-static void test_gathered_lines(void **state)
-{
-    unsigned char text[100 + CHECK_LINES_MAX * 25];
-    for (size_t i = 0; i < sizeof text; i++)
-        text[i] = (unsigned char)draw();
-    for (unsigned round = 0; round < 300; round++) {
-        const size_t count = draw() % (CHECK_LINES_MAX + 1), slack = draw() % 2 ? 0 : draw() % 40;
-        struct check_lines lines;
-        uint64_t sum = 0;
-        size_t end = draw() % 100;
-        check_lines_start(&lines, end);
-        for (size_t k = 0; k < count; k++) {
-            const size_t begin = end;
-            const uint64_t position = draw() >> 40;
-            end += draw() % 25 + 1;
-            check_lines_add(&lines, end, position);
-            sum += check_sum_text(position, text + begin, end - begin);
-        }
-        unsigned char *const exact = malloc(end + slack);
-        memcpy(exact, text, end);
-        memset(exact + end, 0xa5, slack);
-        assert_int_equal(check_sum_lines(&lines, exact, end + slack).hash, sum);
-        free(exact);
-    }
-}
-
 /* Keys that rise, stay the same and fall, for any number of lines. */
 static void test_line_items(void **state)
 {
@@ -377,8 +349,8 @@ int main(void)
         cmocka_unit_test(test_hash),           cmocka_unit_test(test_short_keys),
         cmocka_unit_test(test_exchanged_bits), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_order),          cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_gathered_lines), cmocka_unit_test(test_line_items),
-        cmocka_unit_test(test_keys_that_rise), cmocka_unit_test(test_open_lines),
+        cmocka_unit_test(test_line_items),     cmocka_unit_test(test_keys_that_rise),
+        cmocka_unit_test(test_open_lines),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }
