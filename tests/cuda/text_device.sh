@@ -60,13 +60,11 @@ awk -v lines="$(full_or_small 4300003 3100)" 'BEGIN {
 }' >spelled
 for order in -g -gu -k1,1n; do sorts "ties: $order" $order spelled; done
 
-# ---- kinds of input ------------------------------------------------------------------------------
+# ---- kinds of input, of which fuzz.sh has more ---------------------------------------------------
 
-sorts 'several inputs, some without a last newline' -g unended many none one unended
 ok_output 'a pipe, which does not say how much will come' <(sort -g many) -- on_gpu -g < <(cat many)
 ok_says 'the size of a pipe that was read ahead counts as that of the output' '^output .*, [0-9.]+ [KM]iB of .* free$' -- \
     gpusort --explain -n -o new < <(cat many)
-ok_output 'a file and a pipe' <(sort -g many one) -- on_gpu -g many - < <(cat one)
 library=$(dirname "$GPUSORT")/../tests/fault_library.so
 if [ -f "$library" ] && [ "$is_sanitized" = no ]; then
     cp many growing
@@ -76,19 +74,6 @@ if [ -f "$library" ] && [ "$is_sanitized" = no ]; then
 else
     skip 'a file that grows while it is read' 'with sanitizers, or the faults are not built'
 fi
-{ echo name; sort -n many; } >expected
-{ echo name; cat many; } >headed
-ok_output '--header' expected -- on_gpu -n --header=1 headed
-{ echo name; sort -n many many; } >expected
-ok_output '--header: of two files, once' expected -- on_gpu -n --header=1 headed headed
-sort -n many >sorted
-ok_output '--top' <(head -n 100 sorted) -- on_gpu -n --top=100 many
-sort -n -u respelt >sorted
-ok_output '--top -u' <(head -n 20 sorted) -- on_gpu -n -u --top=20 respelt
-ok_output '--top: more than there are' equal -- on_gpu -n --top=99999999 equal
-ok_output '--top=0' none -- on_gpu -n --top=0 many
-cp many in_place
-ok_file 'sorts a file in place' in_place <(sort -g many) -- on_gpu -g in_place -o in_place
 ok_says '-v says what the GPU did' '^gpusort: stage .*\(9000 lines\)' -- on_gpu -v -g equal -o got
 ok_says '-v: the text is uploaded' '^gpusort: upload ' -- on_gpu -v -g equal -o got
 
