@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Text, raw and .npy are converted into each other without loss: the output has the bytes that
-# Python and NumPy write for the same numbers.
+# Text, raw and .npy are converted into each other without loss, by the names of files and as soak.sh has it for all
+# types: the output has the bytes that Python and NumPy write for the same numbers.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
@@ -9,12 +9,6 @@ need_numpy
 types='i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool'
 "$numpy" "$tests_dir/make_data.py" text . "${types// /,}" "$(full_or_small 5000 2000)"
 for type in $types; do
-    for from in text raw npy; do
-        for to in text raw npy; do # text as Python writes it, and npy as numpy.save
-            ok_writes "$type: $from to $to" "$type.sorted.$to" -- \
-                --format=$from --type="$type" --output-format=$to "$type.in.$from"
-        done
-    done
     # What an output may be called by its type, an input may be called too.
     long=${type/#i/int} long=${long/#u/uint} long=${long/#f/float}
     gpusort --format=text --type="$type" --output-format=raw "$type.in.text" -o "named.$long"
