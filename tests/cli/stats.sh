@@ -169,18 +169,15 @@ fails() {
 }
 export message=
 fails '--stats=json: no such file' "'stages' not in s" -- missing
-fails '--stats=json: no such directory' 'True' -- data.f64 -o missing/out
 cp data.f64 place.f64
 stats '--stats=json: in place' "s['output']['method'] == 'in place'" -- --in-place place.f64
 printf '1\nx"\\\t\303\251y\n' >words
 fails '--stats=json: a word' "s['input']['file'] == 'words' and 'data' not in s and
     s['stages']['plan']['seconds'] > 0 and 'total' not in s['stages']" -- words
-fails '--stats=json: words of the merged' "True" -- -m words words
-fails '--stats=json: numbers that are cut off' 'True' -- --format=raw words
-fails '--stats=json: no header' 'True' -- --format=npy data.f64
 fails '--stats=json: an option that is wrong' "len(s) == 4" -- --top=x data.f64
 fails '--stats=json: a list of no files' "len(s) == 4" -- --files0-from=/dev/null
-for words in '-k 0' '-nh' '-S x' '--parallel=0' '-t ab' '--type=f128' '-c a b' '-u --format=raw'; do
+for words in '-k 0' '-nh' '-S x' '--parallel=0' '-t ab' '--type=f128' '-c a b' '-u --format=raw' '-o missing/out' \
+    '-m words words' '--format=raw words' --format=npy; do
     # shellcheck disable=SC2086 # several words
     fails "--stats=json: $words" 'True' -- $words data.f64
 done
