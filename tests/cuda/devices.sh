@@ -12,7 +12,6 @@ GPUSORT_SERVER= # in one process only the devices of its first job are shown to 
 devices=$(gpusort --list | grep -c '^  gpu') || true
 [ "$devices" -ge 2 ] || skip_all 'one GPU'
 is_simt=$(grep -q SIMT_FAIL "$GPUSORT" && echo yes) || true
-make_data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
 # The numbers of the first N devices, as --device takes them.
 first() { seq -s , 0 $(($1 - 1)); }
 all=gpu:$(first "$devices")
@@ -30,9 +29,9 @@ sorts_with() {
 GPUSORT_SERVER=$gpusort_server
 large=$(full_or_small 300007 20011)
 make_data keys . f64 1000 "$large"
-for count in "$devices" 2; do
-    ok_arrays "gpu:$(first "$count")" "$(full_or_small 400 150)"
-    ok_arrays "gpu:$(first "$count")" 30 --largest "$(full_or_small 1e6 1e5)"
+for count in "$devices" $((devices / 2 + 1)) 2; do
+    ok_arrays "gpu:$(first "$count")" "$(full_or_small 400 100)"
+    ok_arrays "gpu:$(first "$count")" 20 --largest "$(full_or_small 1e6 1e5)"
 done
 for path in direct-merge segmented-merge heap column column-single column-min column-pairs; do
     ok_writes "by $path" "f64.1000.little.up.raw" -- --device="$all" -a $path --format=raw \

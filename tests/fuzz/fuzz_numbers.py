@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rounds of fuzz_sort.py --numbers: arrays in every format, small unless --largest is given, and the
-options that are for numbers.
+"""The rounds of fuzz_sort.py --numbers: arrays in every format, of at most 30,000 numbers unless --largest is
+given, and the options that are for numbers.
 What gpusort writes must be, byte for byte, what NumPy makes of them (make_data.py). An input that was
 damaged is sorted, as what it is now, or refused; it is refused if libzstd refuses it."""
 
