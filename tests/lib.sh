@@ -63,6 +63,15 @@ end_server() {
 # on_terminal [--stdin|--stderr] COMMAND...: runs COMMAND with its output, or that stream, on a terminal, and prints it.
 on_terminal() { python3 "$tests_dir/on_terminal.py" "$@"; }
 
+# wait_until COMMAND...: waits, at most for some seconds, until COMMAND succeeds.
+wait_until() {
+    for _ in {1..500}; do
+        ! "$@" || return 0
+        sleep 0.01
+    done
+    return 1
+}
+
 # full_or_small FULL SMALL: prints the one for the size of this test.
 full_or_small() { if [ "$test_size" = small ]; then echo "$2"; else echo "$1"; fi; }
 
@@ -411,6 +420,9 @@ list_types() {
         /^[^ ]/ { in_types = /^types/ }
         in_types && /^  / && (wanted ~ /^ *$/ || index(wanted, " " $1 " ")) { print $1 }'
 }
+
+# make_data WORD...: writes data, and results by NumPy.
+make_data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
 
 # The size in bytes of a number of a type, from the type's name.
 bytes_of_type() { if [ "$1" = bool ]; then echo 1; else echo $((10#${1//[!0-9]/} / 8)); fi; }

@@ -6,10 +6,9 @@
 need_numpy
 problem=$(gpu_problem) || true
 [ -z "$problem" ] || skip_all "$problem"
-keys() { "$numpy" "$tests_dir/make_data.py" keys . "$@"; }
 
 large=$(full_or_small 100003 20011)
-keys f64 1 1000 "$large"
+make_data keys . f64 1 1000 "$large"
 f64=(--device=gpu --format=raw --type=f64)
 one=f64.1.little.in.raw many=f64.$large.little.in.raw
 refused 'a device number that there is not' 'no device 1000' -- \
@@ -33,17 +32,11 @@ except ChildProcessError:
 }
 # ends_early_with STATUSES COMMAND...: the same, compared. No second process is started while process 1 has eight
 # zombies of gpusort, which other tests may leave for a moment.
-ends_early_with() {
-    for _ in {1..50}; do
-        [ "$(ends_early "${@:2}" 2>problems)" != "$1" ] || return 0
-        sleep 0.1
-    done
-    return 1
-}
+ends_early_with() { [ "$(ends_early "${@:2}" 2>problems)" = "$1" ]; }
 ok 'a job ends before its device is released, and nothing remains' \
-    ends_early_with 'True 0 0' "$GPUSORT" "${f64[@]}" -o got $one
+    wait_until ends_early_with 'True 0 0' "$GPUSORT" "${f64[@]}" -o got $one
 printf '\377%.0s' {1..8} >nan
-ok 'its status is that of the job' ends_early_with 'True 2 0' "$GPUSORT" "${f64[@]}" --nan=error -o got nan
+ok 'its status is that of the job' wait_until ends_early_with 'True 2 0' "$GPUSORT" "${f64[@]}" --nan=error -o got nan
 # zombies COUNT COMMAND...: runs COMMAND ("named": gpusort by that name) COUNT times where process 1 reaps only its own
 # children, and prints how many zombies there are.
 zombies() {
@@ -88,7 +81,7 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
         'device 0 has compute capability 7.5; this program was built for 9.0 and newer' -- \
         env SIMT_CAPABILITY=75 "$GPUSORT" "${f64[@]}" -o "$target" "$many"
     # A tile of segmented-merge has 66 KiB of 16-byte items.
-    keys u8,i16,f32,f64 70001
+    make_data keys . u8,i16,f32,f64 70001
     refused 'a path that the device has too little shared memory for' \
         'bytes of shared memory, and the device has 65536; choose another path' -- \
         env SIMT_SHARED_BYTES=65536 "$GPUSORT" "${f64[@]}" -a segmented-merge --argsort -o "$target" \
@@ -118,7 +111,7 @@ refused 'more lines than the path sorts, once they are counted' \
 launches() {
     local most=$1 count=$2
     shift 2
-    keys f64 "$count"
+    make_data keys . f64 "$count"
     rm -f launches
     ok_writes "$count numbers with the launches counted $*" "f64.$count.little.up.raw" -- \
         "${f64[@]}" "$@" "f64.$count.little.in.raw"

@@ -7,7 +7,7 @@
 need_numpy
 
 types='i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool'
-"$numpy" "$tests_dir/make_data.py" text . "${types// /,}" "$(full_or_small 5000 2000)"
+make_data text . "${types// /,}" "$(full_or_small 5000 2000)"
 for type in $types; do
     # What an output may be called by its type, an input may be called too.
     long=${type/#i/int} long=${long/#u/uint} long=${long/#f/float}
@@ -18,7 +18,7 @@ for type in $types; do
     done
 done
 
-"$numpy" "$tests_dir/make_data.py" keys . f64 1000
+make_data keys . f64 1000
 ok_writes 'big-endian raw to npy stays big-endian' f64.1000.big.up.npy -- \
     --format=raw --type='>f8' --output-format=npy f64.1000.big.in.raw
 ok_writes 'big-endian npy to raw stays big-endian' f64.1000.big.up.raw -- --output-format=raw f64.1000.big.in.npy

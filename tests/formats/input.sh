@@ -4,7 +4,7 @@
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
-"$numpy" "$tests_dir/make_data.py" npy .
+make_data npy .
 
 # ---- inputs that cannot be read, of which limits.sh has more -------------------------------------
 

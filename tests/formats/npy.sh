@@ -7,7 +7,7 @@
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
-"$numpy" "$tests_dir/make_data.py" arrays .
+make_data arrays .
 
 # ---- dtypes --------------------------------------------------------------------------------------
 

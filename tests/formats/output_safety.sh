@@ -43,7 +43,7 @@ if possible 'a link that flips' 'not root, or no Perl' eval '[ $is_root = yes ] 
             }
         }' "$PWD/att" "$PWD/roots/file" &
     attacker=$!
-    for _ in {1..500}; do [ ! -L att/out ] || break; sleep 0.01; done
+    wait_until test -L att/out
     rounds=$(full_or_small 100 20)
     for ((i = 0; i < rounds; i++)); do
         "$GPUSORT" -n input -o att/out 2>>"$work/log/race" || true
@@ -190,12 +190,14 @@ fi
 
 # children PID: prints its child processes. has_temporary PID: it or a child has an output, without a name or with one.
 children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
-has_temporary() {
+has_temporary() { has_opened "$1" -lname "$PWD/*(deleted)" || [ -n "$(find place -name '.gpusort-*')" ]; }
+# has_opened PID TEST...: a descriptor of it or of a child passes the TEST of find(1).
+has_opened() {
     local process
     for process in $1 $(children "$1"); do
-        [ -z "$(find "/proc/$process/fd" -lname "$PWD/*(deleted)" 2>/dev/null)" ] || return 0
+        [ -z "$(find "/proc/$process/fd" "${@:2}" 2>/dev/null)" ] || return 0
     done
-    [ -n "$(find place -name '.gpusort-*')" ]
+    return 1
 }
 
 # meanwhile COMMAND...: "${sorting[@]}" sorts zeros from a pipe to place/out. COMMAND runs after the output is opened
@@ -208,10 +210,7 @@ meanwhile() {
     sorter=$!
     {
         head -c 4000000 /dev/zero
-        for _ in {1..400}; do
-            ! has_temporary $sorter || break
-            sleep 0.01
-        done
+        wait_until has_temporary $sorter || true
         "$@" >&2
     } >pipe || true
     wait $sorter 2>/dev/null || status=$?
@@ -244,14 +243,6 @@ ok_prints 'a file with two names meanwhile is refused, and stays' \
     eval 'meanwhile ln place/old place/out && cat place/old place/out'
 
 # An output that replaces an input, which another job, a log rotation or a writer changes before the pipe has data.
-# is_reading PID FILE: the process or a child has opened the file, or a copy of standard input.
-is_reading() {
-    local process
-    for process in $1 $(children "$1"); do
-        [ -z "$(find "/proc/$process/fd" ! -name 0 -lname "$PWD/$2" 2>/dev/null)" ] || return 0
-    done
-    return 1
-}
 # overtaken NAME CAUSE COMMAND WORD...: `gpusort WORD... pipe` is refused, because of COMMAND, whose result stays, and no
 # temporary.
 overtaken() {
@@ -263,10 +254,7 @@ overtaken() {
     "$GPUSORT" "$@" pipe <place/out 2>said &
     sorter=$!
     {
-        for _ in {1..400}; do
-            ! is_reading $sorter place/out || break
-            sleep 0.01
-        done
+        wait_until has_opened $sorter ! -name 0 -lname "$PWD/place/out" || true # or a copy of standard input
         eval "$command"
         rm -rf expected && cp -a place expected
         echo 5

@@ -119,11 +119,8 @@ for words in -n -k1 '--format=text --type=u8 --output-format=text'; do
     read -ra options <<<"$words"
     "$GPUSORT" "${options[@]}" early late >merged &
     timeout 30 bash -c 'cat digits >early'
-    for ((wait = 0; wait < 200; wait++)); do
-        [ -n "$(find "/proc/$!/fd" -lname "$PWD/early" 2>/dev/null)" ] || break
-        sleep 0.05
-    done
-    ok "a pipe is closed at its end, so that a later writer waits for another reader: $words" test $wait -lt 200
+    ok "a pipe is closed at its end, so that a later writer waits for another reader: $words" \
+        wait_until eval "[ -z \"\$(find /proc/$!/fd -lname '$PWD/early' 2>/dev/null)\" ]"
     timeout 30 bash -c 'cat digits >late'
     wait $!
 done

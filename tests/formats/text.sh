@@ -6,7 +6,7 @@
 need_numpy
 
 count=$(full_or_small 40000 20000)
-"$numpy" "$tests_dir/make_data.py" lines "$count" >lines
+make_data lines "$count" >lines
 sort -g lines >up
 sort -g -r lines >down
 

@@ -38,7 +38,7 @@ sorts_each_way() {
 
 large=$(full_or_small 100003 20011)
 types=$(list_types)
-"$numpy" "$tests_dir/make_data.py" keys . "${types//$'\n'/,}" 2 1000 "$large"
+make_data keys . "${types//$'\n'/,}" 2 1000 "$large"
 for type in $types; do
     sorts "$type" 2 little "$type.2.little.up" # input.sh has no number and one
     sorts_each_way "$type" 1000

@@ -4,7 +4,6 @@
 # of `sort -g -s` for lines, for all formats, devices and paths.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
-data() { "$numpy" "$tests_dir/make_data.py" argsort . "$@"; }
 
 large=$(full_or_small 20011 9001)
 problem=$(gpu_problem) || true
@@ -14,8 +13,8 @@ mapfile -t devices < <(list_devices)
 
 # soak.sh has all options and formats, with fewer numbers.
 mapfile -t types < <(list_types)
-data "$(IFS=,; echo "${types[*]}")" "$large"
-data f64 1000
+make_data argsort . "$(IFS=,; echo "${types[*]}")" "$large"
+make_data argsort . f64 1000
 for type in "${types[@]}"; do
     for way in up down; do
         reverse=()
@@ -102,7 +101,7 @@ indices_of_lines() {
     if [ $# -gt 1 ]; then cut -f 1 sorted nans; else cut -f 1 nans sorted; fi
 }
 
-"$numpy" "$tests_dir/make_data.py" lines "$(full_or_small 20000 3000)" >lines
+make_data lines "$(full_or_small 20000 3000)" >lines
 # Values that are equal as doubles, of both signs and each in several spellings.
 awk 'BEGIN {
     for (i = 0; i < 8000; i++) {
@@ -150,7 +149,7 @@ numpy.save(sys.stdout.buffer, numpy.array([1, 3, 0], "u8"))') -- -u --argsort --
 if possible 'the paths of the GPU' "$problem" [ -z "$problem" ]; then
     head -n 2000 lines >few
     indices_of_lines few -r >few.down
-    data f64 3001
+    make_data argsort . f64 3001
     for path in $(list_paths gpu); do
         ok_writes "$path: f64 downwards" f64.3001.down.u64 -- \
             --argsort --device=gpu -a "$path" -r --output-format=raw f64.3001.little.in.npy

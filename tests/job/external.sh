@@ -6,7 +6,6 @@
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
-data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
 spill=$work/spill
 mkdir "$spill"
 export TMPDIR=$spill
@@ -35,7 +34,7 @@ few=2
 # parts_of TYPE: prints the LEAST of a type. Keys of 1 and 2 bytes are counted, and stored nowhere.
 parts_of() { if [ "$(bytes_of_type "$1")" -le 2 ]; then echo 0; else echo $few; fi; }
 # soak.sh has all types, orders and formats, with fewer parts.
-data keys . f64,i32,u16,u8 "$count"
+make_data keys . f64,i32,u16,u8 "$count"
 for type in f64 u16; do
     base=$type.$count.little parts=$(parts_of "$type")
     ok_parts "$type, .npy" "$parts" "$base.up.npy" -- -S 1b "$base.in.npy"
@@ -43,7 +42,7 @@ for type in f64 u16; do
         -- --format=raw --type="$type" --endian=big -S 1b "$type.$count.big.in.raw"
 done
 
-data shapes . "$count"
+make_data shapes . "$count"
 for shape in random equal two sorted reversed zipf; do
     ok_parts "$shape u64" "$few" $shape.up.u64 -- -S 1b $shape.in.u64
     ok_parts "$shape f32 downwards" "$few" $shape.down.f32 -- -r -S 1b $shape.in.f32
@@ -122,7 +121,7 @@ fi
 # ---- lines ---------------------------------------------------------------------------------------
 
 lines=$(full_or_small 20000 3000)
-data lines "$lines" >lines
+make_data lines "$lines" >lines
 awk -v count="$lines" 'BEGIN {
     srand(5)
     for (i = 0; i < count; i++)

@@ -472,10 +472,7 @@ changed_meanwhile() {
     exec 8<>feed.0 9<>feed.1
     ranks 2 -n 'mine.{rank}' 'feed.{rank}' -o "$target" 8>&- 9>&- &
     process=$!
-    for ((i = 0; i < 100; i++)); do # until rank 1 has opened it
-        ! find /proc/[0-9]*/fd -lname "$(realpath "$1")" 2>/dev/null | grep -q . || break
-        sleep 0.1
-    done
+    wait_until bash -c 'find /proc/[0-9]*/fd -lname "$0" | grep -q .' "$(realpath "$1")" 2>/dev/null || :
     sleep 0.2
     "${@:2}" "$1"
     echo 3 >&8

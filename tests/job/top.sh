@@ -4,7 +4,6 @@
 # and format, on the CPU and, if there is one, on the GPU. NumPy and sort(1) | head give the expected output.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
-data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
 mapfile -t devices < <(list_devices)
 
 # More numbers than are always sorted completely, on either device, and K around half of them.
@@ -31,8 +30,8 @@ ok_top() {
 
 mapfile -t types < <(list_types)
 list=$(IFS=,; echo "${types[*]}")
-data keys . "$list" "$count"
-data argsort . "$list" "$count"
+make_data keys . "$list" "$count"
+make_data argsort . "$list" "$count"
 for type in "${types[@]}"; do
     bytes=$(bytes_of_type "$type")
     for device in "${devices[@]}"; do
@@ -48,7 +47,7 @@ for type in "${types[@]}"; do
 done
 
 # The indices of equal numbers are in the order of the input.
-data shapes . "$count"
+make_data shapes . "$count"
 for shape in random equal two sorted reversed zipf; do
     for device in "${devices[@]}"; do
         tops=("${all_tops[@]}")
@@ -88,7 +87,7 @@ if [[ ${devices[*]} == *gpu ]]; then
 fi
 
 # Lines, as by sort -g | head, where many lines have equal values.
-data lines 3000 >lines
+make_data lines 3000 >lines
 sort -g lines >lines.up
 sort -g -r lines >lines.down
 for device in "${devices[@]}"; do
