@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame_writer.c - see frames.h.
  *
- *   data -> copied to the buffer of a job -+
- *   much data ----- not copied ------------+-> jobs, in order
- *                                                |
+ *   data -> copied to the buffers of jobs, in order
+ *                                   |
  *   each worker: takes a job -> compresses it -> waits for its turn -> writes the frame
  *
  * A job is FRAME_CONTENT_BYTES of content. Jobs are a ring, so that the caller waits if the workers
@@ -31,14 +30,9 @@
 /* Jobs in addition to one for each worker, which wait. */
 #define SPARE_JOBS 2
 
-/* Frames per thread from which data is compressed without a copy. The caller waits for the last of
- * them, which are then few in proportion. */
-#define FRAMES_PER_THREAD_IN_PLACE 2
-
 struct frame_job {
-    const unsigned char *data;
-    size_t bytes;
     unsigned char *buffer; /* FRAME_CONTENT_BYTES, reused; NULL until it is needed */
+    size_t bytes;
 };
 
 /* The state of a compressing thread. */
@@ -145,7 +139,7 @@ static bool make_frame(const struct frame_writer *writer, const struct frame_job
     if (!maker_open(writer, maker, job->bytes == FRAME_CONTENT_BYTES, error))
         return false;
     struct byte_writer out = {maker->frame, maker->capacity};
-    if (!writer->spec.codec->encode(maker->encoder, (struct byte_reader){job->data, job->bytes},
+    if (!writer->spec.codec->encode(maker->encoder, (struct byte_reader){job->buffer, job->bytes},
                                     &out, &cause))
         return error_set(error, "%s: %s", writer->spec.name, cause.message);
     *bytes = maker->capacity - out.bytes;
@@ -195,13 +189,6 @@ static bool wait_for_jobs(struct frame_writer *writer, uint64_t pending, struct 
     return !has_failed;
 }
 
-/* Waits until the next job to put is free. */
-static bool next_job(struct frame_writer *writer, struct frame_job **job, struct error *error)
-{
-    *job = job_at(writer, writer->put.value);
-    return wait_for_jobs(writer, writer->job_count - 1, error);
-}
-
 /* Publishes a job. Unless it is the last one, starts another worker if allowed and possible. */
 static void put_job(struct frame_writer *writer, bool is_last)
 {
@@ -220,54 +207,31 @@ static void put_job(struct frame_writer *writer, bool is_last)
     maker_close(writer, &maker);
 }
 
-/* Copies bytes to the next job, up to its room. */
+/* Copies bytes to the next job, up to its room, once that is free. */
 static bool fill_job(struct frame_writer *writer, struct byte_reader *in, struct error *error)
 {
-    struct frame_job *job;
-    if (!next_job(writer, &job, error))
+    struct frame_job *const job = job_at(writer, writer->put.value);
+    if (!wait_for_jobs(writer, writer->job_count - 1, error))
         return false;
     if (!job->buffer && !(job->buffer = malloc(FRAME_CONTENT_BYTES)))
         return error_set(error, "%s: no memory to compress it", writer->spec.name);
-    const size_t room = FRAME_CONTENT_BYTES - writer->filled;
-    const size_t part = in->bytes < room ? in->bytes : room;
+    const size_t part = smaller(in->bytes, FRAME_CONTENT_BYTES - writer->filled);
     memcpy(job->buffer + writer->filled, in->data, part);
     in->data += part;
     in->bytes -= part;
     writer->filled += part;
-    job->data = job->buffer;
     job->bytes = writer->filled;
     return true;
-}
-
-/* Puts all whole frames of `in` without a copy, and waits for them. */
-static bool write_in_place(struct frame_writer *writer, struct byte_reader *in, struct error *error)
-{
-    while (in->bytes >= FRAME_CONTENT_BYTES) {
-        struct frame_job *job;
-        if (!next_job(writer, &job, error))
-            break;
-        job->data = in->data;
-        job->bytes = FRAME_CONTENT_BYTES;
-        put_job(writer, false);
-        in->data += FRAME_CONTENT_BYTES;
-        in->bytes -= FRAME_CONTENT_BYTES;
-    }
-    return wait_for_jobs(writer, 0, error);
 }
 
 bool frame_writer_write(struct frame_writer *writer, const void *data, size_t bytes,
                         struct error *error)
 {
-    const size_t in_place_min =
-        FRAMES_PER_THREAD_IN_PLACE * writer->spec.threads * FRAME_CONTENT_BYTES;
     struct byte_reader in = {data, bytes};
     while (in.bytes > 0) {
         if (writer->filled == FRAME_CONTENT_BYTES)
             put_job(writer, false);
-        const bool ok = writer->filled == 0 && in.bytes >= in_place_min
-                            ? write_in_place(writer, &in, error)
-                            : fill_job(writer, &in, error);
-        if (!ok)
+        if (!fill_job(writer, &in, error))
             return false;
     }
     return true;
