@@ -67,17 +67,12 @@
 #define HOW_TO_READ_AS_IT_IS "; if it is not compressed, use --format=FORMAT:plain"
 
 struct frame_stream {
-    const char *name; /* of the file, for messages; borrowed, like the next three fields */
-    int file;
-    int waker; /* readable when reading must end; 0: none */
-    const struct codec *codec;
-    unsigned window_log; /* for decoder_open */
-    bool keeps_head;     /* keeps the first bytes for frame_stream_rewind */
+    struct frame_reader_spec spec;
+    bool keeps_head; /* keeps the first bytes for frame_stream_rewind */
     void *decoder;
     unsigned char *data; /* compressed bytes read ahead: data[begin..end) */
     size_t capacity, begin, end;
-    uint64_t origin; /* where reading began in the file */
-    uint64_t offset; /* of data[begin], from there */
+    uint64_t offset; /* of data[begin], from spec.origin on */
     bool frame_open; /* the decoder is inside a frame */
     bool has_frames; /* a frame was decoded, or cut */
     bool file_ended;
@@ -105,14 +100,14 @@ static bool frame_stream_open(struct frame_stream *stream, unsigned char *head, 
     stream->data = head;
     stream->end = head_bytes;
     stream->capacity = capacity;
-    stream->decoder = stream->codec->decoder_open(stream->window_log);
-    return stream->decoder || error_set(error, "%s: no memory to decompress it", stream->name);
+    stream->decoder = stream->spec.codec->decoder_open(stream->spec.window_log);
+    return stream->decoder || error_set(error, "%s: no memory to decompress it", stream->spec.name);
 }
 
 static void frame_stream_close(struct frame_stream *stream)
 {
     if (stream->decoder)
-        stream->codec->decoder_close(stream->decoder);
+        stream->spec.codec->decoder_close(stream->decoder);
     free(stream->data);
     stream->decoder = NULL;
     stream->data = NULL;
@@ -122,7 +117,7 @@ static bool grow(struct frame_stream *stream, size_t capacity, struct error *err
 {
     unsigned char *const data = realloc(stream->data, capacity);
     if (!data)
-        return error_set(error, "%s: no memory to read it", stream->name);
+        return error_set(error, "%s: no memory to read it", stream->spec.name);
     stream->data = data;
     stream->capacity = capacity;
     return true;
@@ -146,14 +141,15 @@ static bool make_room(struct frame_stream *stream, struct error *error)
 /* Waits until the file is readable. Fails if reading must end. */
 static bool wait_for_input(const struct frame_stream *stream, struct error *error)
 {
-    struct pollfd files[] = {{.fd = stream->file, .events = POLLIN},
-                             {.fd = stream->waker, .events = POLLIN}};
-    if (stream->waker == 0)
+    struct pollfd files[] = {{.fd = stream->spec.file, .events = POLLIN},
+                             {.fd = stream->spec.waker, .events = POLLIN}};
+    if (stream->spec.waker == 0)
         return true;
     while (poll(files, 2, -1) < 0)
         if (errno != EINTR)
-            return error_set_errno(error, "%s", stream->name);
-    return files[1].revents == 0 || error_set(error, "%s: closed while it is read", stream->name);
+            return error_set_errno(error, "%s", stream->spec.name);
+    return files[1].revents == 0 ||
+           error_set(error, "%s: closed while it is read", stream->spec.name);
 }
 
 /* Appends the bytes of one read(2) to the buffer. */
@@ -164,10 +160,10 @@ static bool read_more(struct frame_stream *stream, struct error *error)
     const uint64_t begin_ns = trace_begin();
     ssize_t got;
     do
-        got = read(stream->file, stream->data + stream->end, READ_BYTES);
-    while (got < 0 && descriptor_must_retry(stream->file, POLLIN));
+        got = read(stream->spec.file, stream->data + stream->end, READ_BYTES);
+    while (got < 0 && descriptor_must_retry(stream->spec.file, POLLIN));
     if (got < 0)
-        return error_set_errno(error, "%s", stream->name);
+        return error_set_errno(error, "%s", stream->spec.name);
     trace_end(TRACE_READ, begin_ns, (uint64_t)got);
     stream->end += (size_t)got;
     stream->file_ended = got == 0;
@@ -177,11 +173,12 @@ static bool read_more(struct frame_stream *stream, struct error *error)
 static bool set_position(struct error *error, const struct frame_stream *stream, uint64_t offset,
                          bool is_first_frame, const struct error *cause)
 {
-    const uint64_t position = stream->origin + offset;
+    const uint64_t position = stream->spec.origin + offset;
     size_t stem_length;
-    const bool may_be_plain = is_first_frame && position <= FRAME_HEADER_BYTES_MAX &&
-                              codec_find_by_name(stream->name, &stem_length) != stream->codec;
-    return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->name, position,
+    const bool may_be_plain =
+        is_first_frame && position <= FRAME_HEADER_BYTES_MAX &&
+        codec_find_by_name(stream->spec.name, &stem_length) != stream->spec.codec;
+    return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->spec.name, position,
                      cause->message, may_be_plain ? HOW_TO_READ_AS_IT_IS : "");
 }
 
@@ -192,7 +189,7 @@ static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out
     struct byte_reader in = {stream->data + stream->begin, buffered(stream)};
     struct error cause = {0};
     const bool decoded =
-        stream->codec->decode(stream->decoder, &in, out, &stream->frame_open, &cause);
+        stream->spec.codec->decode(stream->decoder, &in, out, &stream->frame_open, &cause);
     stream->offset += buffered(stream) - in.bytes;
     stream->begin = stream->end - in.bytes;
     if (!decoded)
@@ -216,7 +213,8 @@ static bool frame_stream_decode(struct frame_stream *stream, void *data, size_t 
             return false;
         if (is_last && stream->frame_open && out.bytes == bytes)
             return error_set(error, "%s: compressed byte %" PRIu64 ": truncated %s data",
-                             stream->name, stream->origin + stream->offset, stream->codec->name);
+                             stream->spec.name, stream->spec.origin + stream->offset,
+                             stream->spec.codec->name);
     }
     *got = bytes - out.bytes;
     return true;
@@ -229,7 +227,7 @@ static bool frame_stream_rewind(struct frame_stream *stream)
     stream->keeps_head = false;
     if (stream->offset != stream->begin) /* part of the head was discarded */
         return false;
-    stream->codec->decoder_reset(stream->decoder);
+    stream->spec.codec->decoder_reset(stream->decoder);
     stream->offset = stream->begin = 0;
     stream->frame_open = stream->has_frames = false;
     return true;
@@ -241,8 +239,8 @@ static bool find_frame(struct frame_stream *stream, struct frame_extent *extent,
 {
     enum frame_kind kind;
     for (;;) {
-        kind = stream->codec->scan(stream->decoder, stream->data + stream->begin, buffered(stream),
-                                   BATCH_CONTENT_MAX, extent);
+        kind = stream->spec.codec->scan(stream->decoder, stream->data + stream->begin,
+                                        buffered(stream), BATCH_CONTENT_MAX, extent);
         if (kind != FRAME_PART || stream->file_ended || buffered(stream) > BATCH_BYTES_MAX)
             break;
         if (!read_more(stream, error))
@@ -257,9 +255,9 @@ static void add_frames(const struct frame_stream *stream, struct frame_extent *b
 {
     struct frame_extent next;
     while (batch->content_max < BATCH_CONTENT_ENOUGH &&
-           stream->codec->scan(stream->decoder, stream->data + stream->begin + batch->bytes,
-                               buffered(stream) - batch->bytes,
-                               BATCH_CONTENT_MAX - batch->content_max, &next) == FRAME_WHOLE) {
+           stream->spec.codec->scan(stream->decoder, stream->data + stream->begin + batch->bytes,
+                                    buffered(stream) - batch->bytes,
+                                    BATCH_CONTENT_MAX - batch->content_max, &next) == FRAME_WHOLE) {
         batch->bytes += next.bytes;
         batch->content_max += next.content_max;
     }
@@ -276,7 +274,7 @@ static bool hand_over(struct frame_stream *stream, size_t bytes, struct frame_ba
         batch->data = malloc(rest + READ_BYTES);
         batch->capacity = batch->data ? rest + READ_BYTES : 0;
         if (!batch->data)
-            return error_set(error, "%s: no memory to read it", stream->name);
+            return error_set(error, "%s: no memory to read it", stream->spec.name);
     }
     memcpy(batch->data, stream->data + stream->begin + bytes, rest);
     const struct frame_batch full = {.data = stream->data,
@@ -322,11 +320,11 @@ static bool explain_batch(const struct frame_stream *stream, const struct frame_
     while (in.bytes > 0 || frame_open) {
         struct byte_writer out = {scrap, sizeof scrap};
         const bool had_input = in.bytes > 0;
-        if (!stream->codec->decode(decoder, &in, &out, &frame_open, &cause) ||
+        if (!stream->spec.codec->decode(decoder, &in, &out, &frame_open, &cause) ||
             (!had_input && out.bytes == sizeof scrap))
             break;
     }
-    error_set(&cause, "corrupt %s data", stream->codec->name);
+    error_set(&cause, "corrupt %s data", stream->spec.codec->name);
     return set_position(error, stream, batch->offset + (batch->bytes - in.bytes),
                         batch->offset == 0, &cause);
 }
@@ -338,7 +336,7 @@ static bool frame_batch_decode(const struct frame_stream *stream, const struct f
 {
     const struct byte_reader in = {batch->data + batch->begin, batch->bytes};
     struct byte_writer out = {content, batch->content_max};
-    if (!stream->codec->decode_frames(decoder, in, &out))
+    if (!stream->spec.codec->decode_frames(decoder, in, &out))
         return explain_batch(stream, batch, decoder, error);
     *bytes = batch->content_max - out.bytes;
     return true;
@@ -372,7 +370,6 @@ struct frame_slot {
 struct frame_reader {
     struct frame_stream stream; /* of the caller; once it is started, of the cutter */
     unsigned threads;
-    unsigned readers;   /* as in struct frame_reader_spec */
     uint64_t delivered; /* bytes that the caller got before the cutter was started */
     uint64_t skipped;   /* of these, bytes that the cutter decodes again and drops */
     bool is_ahead;      /* the cutter was started */
@@ -400,14 +397,7 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
         return NULL;
     }
     reader->threads = spec->threads < WORKERS_MAX ? spec->threads : WORKERS_MAX;
-    reader->readers = spec->readers;
-    reader->stream = (struct frame_stream){.name = spec->name,
-                                           .file = spec->file,
-                                           .codec = spec->codec,
-                                           .window_log = spec->window_log,
-                                           .waker = spec->waker,
-                                           .origin = spec->origin,
-                                           .keeps_head = spec->threads > 1};
+    reader->stream = (struct frame_stream){.spec = *spec, .keeps_head = spec->threads > 1};
     counter_start(&reader->used);
     if (!frame_stream_open(&reader->stream, head, head_bytes, capacity, error)) {
         frame_reader_close(reader);
@@ -428,14 +418,14 @@ static bool reserve_content(const struct frame_reader *reader, struct frame_slot
     slot->content = malloc(bytes);
     slot->capacity = slot->content ? bytes : 0;
     return slot->content ||
-           error_set(&slot->error, "%s: no memory to decompress it", reader->stream.name);
+           error_set(&slot->error, "%s: no memory to decompress it", reader->stream.spec.name);
 }
 
 static void decode_batch(const struct frame_reader *reader, struct frame_slot *slot, void *decoder)
 {
     const uint64_t begin_ns = trace_begin();
     if (!decoder)
-        error_set(&slot->error, "%s: no memory to decompress it", reader->stream.name);
+        error_set(&slot->error, "%s: no memory to decompress it", reader->stream.spec.name);
     else if (reserve_content(reader, slot, slot->batch.content_max))
         frame_batch_decode(&reader->stream, &slot->batch, decoder, slot->content, &slot->bytes,
                            &slot->error);
@@ -445,8 +435,8 @@ static void decode_batch(const struct frame_reader *reader, struct frame_slot *s
 static void *worker_main(void *opaque)
 {
     struct frame_reader *reader = opaque;
-    const struct codec *const codec = reader->stream.codec;
-    void *decoder = codec->decoder_open(reader->stream.window_log);
+    const struct codec *const codec = reader->stream.spec.codec;
+    void *decoder = codec->decoder_open(reader->stream.spec.window_log);
     struct ring_entry entry;
     bool is_well = true;
     while (is_well && ring_pop(reader->batches, &entry)) {
@@ -545,21 +535,21 @@ size_t frame_reader_bytes(unsigned threads, unsigned readers)
 
 void frame_reader_share_memory(struct frame_reader *reader, unsigned readers)
 {
-    reader->readers = readers;
+    reader->stream.spec.readers = readers;
 }
 
 bool frame_reader_start(struct frame_reader *reader, struct error *error)
 {
     if (reader->threads < 2 || reader->slots) /* it was called before */
         return true;
-    reader->threads = threads_with_room(reader->threads, reader->readers);
+    reader->threads = threads_with_room(reader->threads, reader->stream.spec.readers);
     if (reader->threads < 2)
         return true;
     reader->slot_count = reader->threads + SPARE_SLOTS;
     reader->slots = calloc(reader->slot_count, sizeof *reader->slots);
     reader->batches = ring_create(reader->slot_count);
     if (!reader->slots || !reader->batches)
-        return error_set(error, "%s: no memory to decompress it", reader->stream.name);
+        return error_set(error, "%s: no memory to decompress it", reader->stream.spec.name);
     for (size_t i = 0; i < reader->slot_count; i++)
         counter_start(&reader->slots[i].decoded);
     reader->is_ahead = thread_start(&reader->cutter, "cutter", cutter_main, reader) == 0;
@@ -611,8 +601,8 @@ static void stop(struct frame_reader *reader)
     reader->is_stopped = true;
     ring_stop(reader->batches);
     counter_stop(&reader->used);
-    if (reader->stream.waker > 0)
-        (void)eventfd_write(reader->stream.waker, 1); /* cannot fail: the counter is 0 or 1 */
+    if (reader->stream.spec.waker > 0)
+        (void)eventfd_write(reader->stream.spec.waker, 1); /* cannot fail: the counter is 0 or 1 */
     pthread_join(reader->cutter, NULL);
     for (unsigned i = 0; i < reader->worker_count; i++)
         pthread_join(reader->workers[i], NULL);
