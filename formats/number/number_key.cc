@@ -276,17 +276,16 @@ bool number_line_image(const char *text, size_t length, uint64_t *image, bool *e
     return true;
 }
 
-void number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact)
+bool number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact)
 {
     struct number_scan scan;
     if (fast_image<reading::prefix>(text, length, image, exact))
-        return;
-    if (number_scan_prefix(text, length, &scan)) {
+        return true;
+    *image = NUMBER_IMAGE_NONE;
+    *exact = true;
+    if (number_scan_prefix(text, length, &scan))
         careful_image(&scan, image, exact);
-    } else {
-        *image = NUMBER_IMAGE_NONE;
-        *exact = true;
-    }
+    return true;
 }
 
 bool number_prefix_value(const char *text, size_t length, long double *value)
@@ -554,12 +553,16 @@ size_t decimal_common_words(const struct decimal_text *a, const struct decimal_t
     return common > first ? 1 + (common - first) / WORD_DIGITS : 1;
 }
 
-uint64_t decimal_image(const char *text, size_t length)
+bool decimal_image(const char *text, size_t length, uint64_t *image, bool *exact)
 {
-    return image_of<false>(text, length);
+    *image = image_of<false>(text, length);
+    *exact = decimal_word_is_last(*image, 0);
+    return true;
 }
 
-uint64_t decimal_suffix_image(const char *text, size_t length)
+bool decimal_suffix_image(const char *text, size_t length, uint64_t *image, bool *exact)
 {
-    return image_of<true>(text, length);
+    *image = image_of<true>(text, length);
+    *exact = decimal_word_is_last(*image, 0);
+    return true;
 }
