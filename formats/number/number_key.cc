@@ -11,14 +11,13 @@
  * order of values. (The double nearest to the text itself would not do: two texts on either side of
  * the middle between two doubles can have the same long double, and would get different images.)
  *
- * Four methods find the value, from the fastest and most frequent to the slowest and rarest:
+ * Three methods find the value, from the fastest and most frequent to the slowest and rarest:
  *
  *   1. up to 19 digits, |exponent| <= 27: one multiplication or division of two exact long doubles,
  *      which is correctly rounded (Clinger, "How to read floating point numbers accurately", 1990);
  *   2. a decimal of a double's range: a product with a small bounded error; if both ends of the
  *      error interval have the same nearest double, this is it;
- *   3. a hexadecimal number of up to 16 digits: exact;
- *   4. strtold(3) on a bounded spelling of the number.
+ *   3. strtold(3) on a bounded spelling of the number.
  *
  * Exact images. `exact` is set for decimals of at most 15 significant digits, not counting zeros at
  * their end (and for hexadecimal integers that have such a decimal), well inside a double's range.
@@ -187,16 +186,6 @@ bool bounded_decimal(const struct decimal *decimal, double *magnitude)
 }
 
 /* Method 3. */
-bool exact_hex(const struct number_scan *scan, long double *magnitude)
-{
-    if (scan->form != FORM_HEX || scan->digits > 16 || scan->exponent < -1000 ||
-        scan->exponent > 1000)
-        return false;
-    *magnitude = ldexpl((long double)number_scan_integer(scan, scan->digits), (int)scan->exponent);
-    return true;
-}
-
-/* Method 4. */
 long double spelled_value(const struct number_scan *scan)
 {
     char spelling[NUMBER_SPELLING_MAX];
@@ -229,15 +218,13 @@ void careful_image(const struct number_scan *scan, uint64_t *image, bool *exact)
         return;
     }
     struct decimal decimal;
-    long double wide;
     double magnitude;
     const bool is_short = scan->form == FORM_DECIMAL && cut_decimal(scan, &decimal);
-    *exact = false;
-    if (exact_hex(scan, &wide)) {
+    if (!is_short || !bounded_decimal(&decimal, &magnitude)) {
+        const long double wide = fabsl(spelled_value(scan));
         magnitude = (double)wide;
-        *exact = wide < NUMBER_EXACT_LIMIT && wide == floorl(wide);
-    } else if (!is_short || !bounded_decimal(&decimal, &magnitude)) {
-        magnitude = (double)fabsl(spelled_value(scan));
+        *exact = scan->form == FORM_HEX && scan->digits <= 16 && wide >= 1 &&
+                 wide < NUMBER_EXACT_LIMIT && wide == floorl(wide);
     }
     if (is_short)
         *exact = !decimal.is_cut && number_image_is_exact(decimal.mantissa, bits_of(magnitude));
@@ -288,34 +275,20 @@ bool number_prefix_image(const char *text, size_t length, uint64_t *image, bool 
     return true;
 }
 
-bool number_prefix_value(const char *text, size_t length, long double *value)
-{
-    struct decimal decimal;
-    long double magnitude;
-    if (read_decimal<reading::prefix>(text, length, &decimal) &&
-        exact_decimal(&decimal, &magnitude)) {
-        *value = decimal.negative ? -magnitude : magnitude;
-        return true;
-    }
-    struct number_scan scan;
-    if (!number_scan_prefix(text, length, &scan))
-        return false;
-    if (scan.first != nullptr && exact_hex(&scan, &magnitude))
-        *value = scan.negative ? -magnitude : magnitude;
-    else
-        *value = spelled_value(&scan);
-    return true;
-}
-
 uint64_t number_prefix_class(const char *text, size_t length, long double *value)
 {
-    long double found;
-    if (!number_prefix_value(text, length, &found))
+    struct decimal decimal;
+    struct number_scan scan;
+    if (read_decimal<reading::prefix>(text, length, &decimal) && exact_decimal(&decimal, value)) {
+        *value = decimal.negative ? -*value : *value;
+        return NUMBER_IMAGE_LEAST;
+    }
+    if (!number_scan_prefix(text, length, &scan))
         return NUMBER_IMAGE_NONE;
-    if (std::isnan(found))
-        return std::signbit(found) ? NUMBER_IMAGE_NEGATIVE_NAN : NUMBER_IMAGE_POSITIVE_NAN;
-    *value = found;
-    return NUMBER_IMAGE_LEAST;
+    *value = spelled_value(&scan);
+    if (!std::isnan(*value))
+        return NUMBER_IMAGE_LEAST;
+    return std::signbit(*value) ? NUMBER_IMAGE_NEGATIVE_NAN : NUMBER_IMAGE_POSITIVE_NAN;
 }
 
 /* ---- -n and -h ----

@@ -26,12 +26,8 @@ bool number_line_image(const char *text, size_t length, uint64_t *image, bool *e
  * there is none. Returns true. */
 bool number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact);
 
-/* Sets the value that strtold(3) reads at the start of text[0..length). Returns false if there is
- * no number. */
-bool number_prefix_value(const char *text, size_t length, long double *value);
-
-/* As number_prefix_value(), for exact comparisons. Returns the image of text that is not a number
- * or is a NaN; otherwise NUMBER_IMAGE_LEAST, and only then sets *value. */
+/* For exact comparisons. Returns the image of text that begins with no number or with a NaN;
+ * otherwise NUMBER_IMAGE_LEAST, and sets *value to what strtold(3) reads at its start. */
 uint64_t number_prefix_class(const char *text, size_t length, long double *value);
 
 /* ---- -n and -h: decimals of any length, exactly ----
