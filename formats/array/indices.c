@@ -36,32 +36,22 @@ static size_t piece_end(const struct indices *indices, size_t first)
 }
 
 /* Prefetches the items of the next step. */
-static inline __attribute__((always_inline)) unsigned char *
-store_indices(const struct indices *indices, size_t first, size_t end, unsigned char *out,
-              unsigned width, unsigned item_bytes)
-{
-    struct argsort argsort = *indices->argsort;
-    argsort.item_bytes = item_bytes; /* constant for the compiler */
-    for (size_t i = first; i < end; i++, out += width) {
-        __builtin_prefetch((const char *)indices->items + (i + STEP_COUNT) * item_bytes);
-        uint64_t index = argsort_index(&argsort, indices->items, i);
-        if (argsort.index_endian == ENDIAN_BIG)
-            index = key_bits_swap_bytes(8 * width, index);
-        memcpy(out, &index, width);
-    }
-    return out;
-}
-
 static unsigned char *store_binary(const struct indices *indices, size_t first, size_t end,
                                    unsigned char *out)
 {
-    const unsigned pair_bytes = sizeof(struct key_index), packed_bytes = sizeof(uint64_t);
-    const bool is_pair = indices->argsort->item_bytes == pair_bytes;
-    if (indices->argsort->index_type->bytes == 4)
-        return is_pair ? store_indices(indices, first, end, out, 4, pair_bytes)
-                       : store_indices(indices, first, end, out, 4, packed_bytes);
-    return is_pair ? store_indices(indices, first, end, out, 8, pair_bytes)
-                   : store_indices(indices, first, end, out, 8, packed_bytes);
+    const struct argsort argsort = *indices->argsort;
+    const unsigned width = argsort.index_type->bytes;
+    for (size_t i = first; i < end; i++, out += width) {
+        __builtin_prefetch((const char *)indices->items + (i + STEP_COUNT) * argsort.item_bytes);
+        uint64_t index = argsort_index(&argsort, indices->items, i);
+        if (argsort.index_endian == ENDIAN_BIG)
+            index = key_bits_swap_bytes(8 * width, index);
+        if (width == 4)
+            memcpy(out, &index, 4);
+        else
+            memcpy(out, &index, 8);
+    }
+    return out;
 }
 
 static unsigned char *store_text(const struct indices *indices, size_t first, size_t end,

@@ -184,16 +184,23 @@ void lines_ends_free(struct lines_ends *ends)
     free(ends->texts[1]);
 }
 
-static bool copy_line(const struct merge_texts *texts, struct key_index item, char **text,
-                      size_t *length, struct error *error)
+static bool copy_line(const char *line, size_t length, char **copy, size_t *copy_length,
+                      struct error *error)
 {
-    *length = merge_item_length(texts, item);
-    char *const copy = realloc(*text, *length + 1);
-    if (!copy)
-        return error_set(error, "no memory for a line of %zu bytes", *length);
-    memcpy(copy, merge_item_line(texts, item), *length);
-    *text = copy;
+    char *const text = realloc(*copy, length + 1);
+    if (!text)
+        return error_set(error, "no memory for a line of %zu bytes", length);
+    memcpy(text, line, length);
+    *copy = text;
+    *copy_length = length;
     return true;
+}
+
+static bool copy_end(const struct merge_texts *texts, struct key_index item,
+                     struct lines_ends *ends, int end, struct error *error)
+{
+    return copy_line(merge_item_line(texts, item), merge_item_length(texts, item),
+                     &ends->texts[end], &ends->lengths[end], error);
 }
 
 /* Copies the last line of the round and, of the first one, the first line. */
@@ -203,9 +210,8 @@ static bool keep_ends(struct lines_ends *ends, const struct merge_round *round, 
         return true;
     const bool is_first = !ends->has_lines;
     ends->has_lines = true;
-    return (!is_first || copy_line(&round->texts, round->first_item, &ends->texts[0],
-                                   &ends->lengths[0], error)) &&
-           copy_line(&round->texts, round->last_item, &ends->texts[1], &ends->lengths[1], error);
+    return (!is_first || copy_end(&round->texts, round->first_item, ends, 0, error)) &&
+           copy_end(&round->texts, round->last_item, ends, 1, error);
 }
 
 static bool keep_last_line(struct merger *merger, const struct merge_round *round,
@@ -213,14 +219,9 @@ static bool keep_last_line(struct merger *merger, const struct merge_round *roun
 {
     if (!round->has_last || round->last.text == merger->last_text)
         return true;
-    char *const text = realloc(merger->last_text, round->last.length + 1);
-    if (!text)
-        return error_set(error, "no memory for a line of %zu bytes", round->last.length);
-    memcpy(text, round->last.text, round->last.length);
-    merger->last_text = text;
-    merger->last_length = round->last.length;
-    merger->has_last = true;
-    return true;
+    merger->has_last = copy_line(round->last.text, round->last.length, &merger->last_text,
+                                 &merger->last_length, error);
+    return merger->has_last;
 }
 
 static size_t choose_range_bytes(const struct merger *merger)

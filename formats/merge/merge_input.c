@@ -208,30 +208,22 @@ struct piece {
     struct check_sum left_out; /* of lines without an item */
 };
 
-static size_t count_pieces(const struct merge_inputs *inputs)
+/* Cuts the text that gets items into pieces, which may be NULL. Returns how many they are. */
+static size_t plan_pieces(const struct merge_inputs *inputs, struct piece *pieces)
 {
-    size_t pieces = 0;
-    for (size_t k = 0; k < inputs->texts.active_count; k++) {
-        const struct merge_input *const input = &inputs->inputs[inputs->texts.active[k]];
-        const size_t bytes = is_wanting_items(input) ? input->block.bytes - input->scanned : 0;
-        pieces += bytes / PIECE_BYTES + (bytes % PIECE_BYTES != 0);
-    }
-    return pieces;
-}
-
-static void plan_pieces(const struct merge_inputs *inputs, struct piece *piece)
-{
+    size_t count = 0;
     for (size_t k = 0; k < inputs->texts.active_count; k++) {
         const size_t i = inputs->texts.active[k];
         const struct merge_input *const input = &inputs->inputs[i];
         const size_t end = is_wanting_items(input) ? input->block.bytes : 0;
-        for (size_t at = input->scanned; at < end; at += PIECE_BYTES) {
-            const size_t left = end - at;
-            const size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
-            *piece++ =
-                (struct piece){.input = i, .begin = at, .end = at + bytes, .bad_item = SIZE_MAX};
-        }
+        for (size_t at = input->scanned; at < end; at += PIECE_BYTES, count++)
+            if (pieces)
+                pieces[count] = (struct piece){.input = i,
+                                               .begin = at,
+                                               .end = at + smaller(end - at, PIECE_BYTES),
+                                               .bad_item = SIZE_MAX};
     }
+    return count;
 }
 
 static void count_lines(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
@@ -421,11 +413,11 @@ static bool check_offsets(const struct merge_inputs *inputs, struct error *error
 
 static bool make_pieces(struct merge_inputs *inputs, struct error *error)
 {
-    const size_t count = count_pieces(inputs);
+    const size_t count = plan_pieces(inputs, NULL);
     struct piece *const pieces = calloc(count + 1, sizeof *pieces);
     if (!pieces)
         return error_set(error, "no memory to merge %zu inputs", inputs->texts.count);
-    plan_pieces(inputs, pieces);
+    (void)plan_pieces(inputs, pieces);
     count_lines(inputs, pieces, count);
     place_lines(inputs, pieces, count);
     make_all_items(inputs, pieces, count);
