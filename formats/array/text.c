@@ -262,13 +262,8 @@ static uint64_t load_number(const struct numbers *numbers, size_t index)
     const size_t bytes = numbers->type->bytes;
     const unsigned char *const item = numbers->items + index * bytes;
     uint64_t bits = 0;
-    if (!numbers->is_big_endian) {
-        memcpy(&bits, item, bytes);
-        return bits;
-    }
-    for (size_t i = 0; i < bytes; ++i)
-        bits = bits << 8 | item[i];
-    return bits;
+    memcpy(&bits, item, bytes);
+    return numbers->is_big_endian ? key_bits_swap_bytes(8 * (unsigned)bytes, bits) : bits;
 }
 
 static size_t format_piece(const void *context, size_t piece, unsigned char *buffer, size_t *bytes)

@@ -32,26 +32,8 @@
 namespace
 {
 
-/* A float type with the unsigned integer of its width, and the libc function that reads it. */
-struct double_traits {
-    using value = double;
-    using bits = uint64_t;
-    static double from_spelling(const char *spelling)
-    {
-        return strtod(spelling, nullptr);
-    }
-};
-struct float_traits {
-    using value = float;
-    using bits = uint32_t;
-    static float from_spelling(const char *spelling)
-    {
-        return strtof(spelling, nullptr);
-    }
-};
-
-/* Reads by the C library, which is correct for every number of the grammar. */
-template <typename traits>
+/* Reads a float or double by the C library, which is correct for every number of the grammar. */
+template <typename value_type>
 enum number_status parse_float_carefully(const char *text, size_t length, uint64_t *bits)
 {
     struct number_scan scan;
@@ -59,16 +41,19 @@ enum number_status parse_float_carefully(const char *text, size_t length, uint64
         return NUMBER_MALFORMED;
     char spelling[NUMBER_SPELLING_MAX];
     number_scan_spell(&scan, spelling);
-    const typename traits::value value = traits::from_spelling(spelling);
+    value_type value;
+    if constexpr (sizeof value == sizeof(float))
+        value = strtof(spelling, nullptr);
+    else
+        value = strtod(spelling, nullptr);
     if (std::isinf(value) && scan.form != FORM_INFINITY)
         return NUMBER_OUT_OF_RANGE;
-    typename traits::bits stored;
-    memcpy(&stored, &value, sizeof stored);
-    *bits = stored;
+    *bits = 0;
+    memcpy(bits, &value, sizeof value);
     return NUMBER_OK;
 }
 
-template <typename traits>
+template <typename value_type>
 enum number_status parse_float(const char *text, size_t length, uint64_t *bits)
 {
     const char *begin = text, *end = text + length;
@@ -78,14 +63,13 @@ enum number_status parse_float(const char *text, size_t length, uint64_t *bits)
         ++begin;
     if (begin == end || *begin == '-')
         return NUMBER_MALFORMED;
-    typename traits::value value;
+    value_type value;
     const std::from_chars_result result = std::from_chars(begin, end, value);
     if (result.ec != std::errc() || result.ptr != end || !std::isfinite(value))
-        return parse_float_carefully<traits>(text, length, bits);
+        return parse_float_carefully<value_type>(text, length, bits);
     value = negative ? -value : value;
-    typename traits::bits stored;
-    memcpy(&stored, &value, sizeof stored);
-    *bits = stored;
+    *bits = 0;
+    memcpy(bits, &value, sizeof value);
     return NUMBER_OK;
 }
 
@@ -153,7 +137,7 @@ enum number_status parse_small_float(const struct key_type *type, const char *te
     const uint64_t infinity = key_type_infinity(type);
     uint64_t wide;
     double value;
-    const enum number_status status = parse_float<double_traits>(text, length, &wide);
+    const enum number_status status = parse_float<double>(text, length, &wide);
     if (status != NUMBER_OK)
         return status;
     const bool is_negative = wide >> 63 != 0;
@@ -439,9 +423,9 @@ enum number_status number_parse(const struct key_type *type, const char *text, s
     if (type->kind != KEY_FLOAT)
         return parse_integer(type, text, length, bits);
     if (type->bytes == 8)
-        return parse_float<double_traits>(text, length, bits);
+        return parse_float<double>(text, length, bits);
     if (type->bytes == 4)
-        return parse_float<float_traits>(text, length, bits);
+        return parse_float<float>(text, length, bits);
     return parse_small_float(type, text, length, bits);
 }
 
