@@ -67,8 +67,10 @@ static unsigned char *store_text(const struct indices *indices, size_t first, si
 }
 
 /* Makes a piece in steps, so that items are still in the cache when they are read again. */
-static size_t make_piece(const void *context, size_t piece, unsigned char *buffer, size_t *bytes)
+static bool make_piece(const void *context, size_t piece, size_t *position, unsigned char *buffer,
+                       size_t *bytes)
 {
+    (void)position;
     const struct indices *const indices = context;
     const unsigned item_bytes = indices->argsort->item_bytes;
     const size_t begin = piece * indices->piece_items, end = piece_end(indices, begin);
@@ -80,7 +82,7 @@ static size_t make_piece(const void *context, size_t piece, unsigned char *buffe
         out = indices->store(indices, first, next, out);
     }
     *bytes = (size_t)(out - buffer);
-    return end;
+    return true;
 }
 
 bool indices_write(const struct argsort *argsort, const struct format *format,

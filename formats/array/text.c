@@ -266,8 +266,10 @@ static uint64_t load_number(const struct numbers *numbers, size_t index)
     return numbers->is_big_endian ? key_bits_swap_bytes(8 * (unsigned)bytes, bits) : bits;
 }
 
-static size_t format_piece(const void *context, size_t piece, unsigned char *buffer, size_t *bytes)
+static bool format_piece(const void *context, size_t piece, size_t *position, unsigned char *buffer,
+                         size_t *bytes)
 {
+    (void)position;
     const struct numbers *const numbers = context;
     const size_t first = piece * PIECE_ITEMS;
     const size_t left = numbers->count - first;
@@ -280,7 +282,7 @@ static size_t format_piece(const void *context, size_t piece, unsigned char *buf
         *out++ = '\n';
     }
     *bytes = (size_t)((unsigned char *)out - buffer);
-    return end;
+    return true;
 }
 
 static bool text_write_keys(struct sink *sink, const struct layout *layout, const void *items,

@@ -8,6 +8,7 @@
 #include "core/trace.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 struct piece_writer {
     const struct piece_maker *maker;
@@ -35,20 +36,37 @@ static bool begin_piece(struct piece_writer *writer, size_t *piece, unsigned cha
     return begun;
 }
 
+/* Makes and writes the part of a piece that did not fit its buffer. */
+static bool write_rest(const struct piece_maker *maker, size_t piece, size_t position,
+                       struct sink *sink, struct error *error)
+{
+    unsigned char *const buffer = malloc(SINK_BUFFER_BYTES);
+    bool ok = buffer || error_set(error, "%s: no memory to write it", sink_name(sink));
+    for (bool has_ended = false; ok && !has_ended;) {
+        size_t bytes;
+        has_ended = maker->make(maker->context, piece, &position, buffer, &bytes);
+        if (bytes > 0)
+            ok = sink_write(sink, buffer, bytes, error);
+        else if (!has_ended)
+            ok = maker->write_long(maker->context, piece, &position, sink, error);
+    }
+    free(buffer);
+    return ok;
+}
+
 /* Makes a piece, and puts it in its turn. */
 static bool put_piece(struct piece_writer *writer, size_t piece, unsigned char *buffer,
                       struct error *error)
 {
     const struct piece_maker *maker = writer->maker;
-    size_t bytes;
+    size_t bytes, position = 0;
     const uint64_t begin_ns = trace_begin();
-    const size_t position = maker->make(maker->context, piece, buffer, &bytes);
+    const bool has_ended = maker->make(maker->context, piece, &position, buffer, &bytes);
     trace_end(TRACE_MAKE, begin_ns, bytes);
     counter_await(&writer->turn, piece);
     const bool is_well = !writer->has_failed;
     return sink_put(writer->sink, buffer, is_well ? bytes : 0, error) &&
-           (!is_well || !maker->rest ||
-            maker->rest(maker->context, piece, position, writer->sink, error));
+           (!is_well || has_ended || write_rest(maker, piece, position, writer->sink, error));
 }
 
 static void make_pieces(struct piece_writer *writer)

@@ -23,14 +23,16 @@ struct piece_maker {
     size_t pieces;
     unsigned threads; /* maximum number of threads that make pieces, at least 1 */
 
-    /* Fills the buffer, of SINK_BUFFER_BYTES, with the piece or as much as fits, and sets *bytes.
-     * Returns the position for `rest`. */
-    size_t (*make)(const void *context, size_t piece, unsigned char *buffer, size_t *bytes);
+    /* Fills the buffer, of SINK_BUFFER_BYTES, with the piece from *position on, which is 0 at
+     * first, or as much as fits. Sets *bytes. Returns true at the end of the piece; otherwise it is
+     * called again in the piece's turn, with the position that it has set. */
+    bool (*make)(const void *context, size_t piece, size_t *position, unsigned char *buffer,
+                 size_t *bytes);
 
-    /* Writes the part that did not fit, from `position` on, by sink_write(). Called in the piece's
-     * turn. NULL if every piece fits. */
-    bool (*rest)(const void *context, size_t piece, size_t position, struct sink *sink,
-                 struct error *error);
+    /* Writes by sink_write() what does not fit an empty buffer, and advances *position. NULL if
+     * every piece fits. */
+    bool (*write_long)(const void *context, size_t piece, size_t *position, struct sink *sink,
+                       struct error *error);
 };
 
 /* Writes all pieces in order. Stops at the first error. */

@@ -130,11 +130,12 @@ static inline int compare_items(const struct lines *lines, const struct slice *s
     return lines_row_compare(lines, a, b, lines_load_next(lines, slice->cursor, a.key));
 }
 
-static inline bool is_before(const struct lines *lines, const struct slice *slice,
-                             struct key_index a, struct key_index b)
+/* As compare_items(), and finally by the positions. */
+static inline int compare_all(const struct lines *lines, const struct slice *slice,
+                              struct key_index a, struct key_index b)
 {
     const int order = compare_items(lines, slice, a, b);
-    return order < 0 || (order == 0 && a.index < b.index);
+    return order != 0 ? order : (a.index > b.index) - (a.index < b.index);
 }
 
 /* Sorts a few loaded items. */
@@ -144,7 +145,7 @@ static void sort_by_insertion(const struct lines *lines, const struct slice *sli
     for (size_t i = 1; i < slice->count; ++i) {
         const struct key_index item = items[i];
         size_t place = i;
-        while (place > 0 && is_before(lines, slice, item, items[place - 1])) {
+        while (place > 0 && compare_all(lines, slice, item, items[place - 1]) < 0) {
             items[place] = items[place - 1];
             --place;
         }
@@ -160,9 +161,8 @@ struct comparison {
 static int compare_in_slice(const void *a, const void *b, void *context)
 {
     const struct comparison *const comparison = context;
-    const struct key_index *const x = a, *const y = b;
-    const int order = compare_items(comparison->lines, comparison->slice, *x, *y);
-    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
+    return compare_all(comparison->lines, comparison->slice, *(const struct key_index *)a,
+                       *(const struct key_index *)b);
 }
 
 /* Sorts any number of loaded items. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_write.c - gathers the lines in their new order, and checks the result; see lines.h.
  *
- * A piece is a range of items whose lines, at the mean length, fill most of a buffer. If its lines
- * are longer than the mean, the rest is written in the piece's turn. The lines are at random
- * positions in memory, so gathering mostly waits for memory, and lines are prefetched.
+ * A piece is a range of items whose lines, at the mean length, fill most of a buffer. The lines are
+ * at random positions in memory, so gathering mostly waits for memory, and lines are prefetched.
  */
 #include "core/check/check_line.h"
 #include "core/check/tap.h"
+#include "core/host_limits.h"
 #include "core/vector_code.h"
 #include "formats/io/piece_writer.h"
 #include "formats/lines/line_compare.h"
@@ -221,23 +221,22 @@ static size_t gather_lines(const struct gather *gather, size_t first, size_t end
     return i;
 }
 
-static size_t piece_end(const struct gather *gather, size_t piece)
-{
-    const size_t first = piece * gather->piece_items;
-    const size_t left = gather->count - first;
-    return first + (left < gather->piece_items ? left : gather->piece_items);
-}
-
-static size_t make_piece(const void *context, size_t piece, unsigned char *buffer, size_t *bytes)
+static bool make_piece(const void *context, size_t piece, size_t *position, unsigned char *buffer,
+                       size_t *bytes)
 {
     const struct gather *const gather = context;
-    return gather_lines(gather, piece * gather->piece_items, piece_end(gather, piece), buffer,
-                        bytes);
+    const size_t begin = piece * gather->piece_items;
+    const size_t end = begin + smaller(gather->count - begin, gather->piece_items);
+    *position = gather_lines(gather, begin + *position, end, buffer, bytes) - begin;
+    return begin + *position == end;
 }
 
-static bool write_long_line(const struct gather *gather, size_t i, struct sink *sink,
+/* Writes a line directly from the text. */
+static bool write_long_line(const void *context, size_t piece, size_t *position, struct sink *sink,
                             struct error *error)
 {
+    const struct gather *const gather = context;
+    const size_t i = piece * gather->piece_items + (*position)++;
     const struct key_index item = gather->items[i];
     const char *const line = line_text(gather->lines, item);
     const size_t length = line_length(gather->lines, item);
@@ -248,29 +247,6 @@ static bool write_long_line(const struct gather *gather, size_t i, struct sink *
                   (struct check_sum){1, check_bind_pair(item.key, item.index)});
     check_sum_add(&gather->written->text, text_check_sum(line_offset(item), line, length + 1));
     return sink_write(sink, line, length + 1, error);
-}
-
-/* A line that fits no buffer is written directly from the text. */
-static bool write_rest(const void *context, size_t piece, size_t position, struct sink *sink,
-                       struct error *error)
-{
-    const struct gather *const gather = context;
-    const size_t end = piece_end(gather, piece);
-    if (position == end)
-        return true;
-    unsigned char *const buffer = malloc(SINK_BUFFER_BYTES);
-    bool written = buffer != NULL || error_set(error, "%s: no memory to write it", sink_name(sink));
-    while (written && position < end) {
-        size_t bytes;
-        const size_t next = gather_lines(gather, position, end, buffer, &bytes);
-        if (next > position)
-            written = sink_write(sink, buffer, bytes, error);
-        else
-            written = write_long_line(gather, position, sink, error);
-        position = next > position ? next : position + 1;
-    }
-    free(buffer);
-    return written;
 }
 
 bool lines_write(const struct lines *lines, const struct key_index *items, size_t count,
@@ -290,7 +266,7 @@ bool lines_write(const struct lines *lines, const struct key_index *items, size_
         .pieces = (count - 1) / gather.piece_items + 1,
         .threads = lines->threads,
         .make = make_piece,
-        .rest = write_rest,
+        .write_long = write_long_line,
     };
     return piece_writer_run(&maker, sink, error);
 }

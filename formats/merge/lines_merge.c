@@ -59,22 +59,13 @@ static void merge_bound_close(struct merge_bound *bound)
     free(bound->lasts);
 }
 
-/* All nodes above an UNKNOWN node are UNKNOWN, so the loop ends at the first one. */
+/* Updates a tree for text i, which has changed or is new; all are new at first. All nodes above an
+ * UNKNOWN node are UNKNOWN, so the loop ends at the first one. */
 static void set_text(size_t *nodes, size_t count, size_t i, bool takes_part)
 {
     nodes[count + i] = takes_part ? i : NONE;
     for (size_t node = (count + i) / 2; node > 0 && nodes[node] != UNKNOWN; node /= 2)
         nodes[node] = UNKNOWN;
-}
-
-/* Updates text i, which has changed from `begin` to `end`, or is new. goes_on: it has unread lines
- * after those in memory. All texts are new at first. A text that goes on has items. */
-static void merge_bound_note(struct merge_bound *bound, const struct merge_texts *texts, size_t i,
-                             bool goes_on)
-{
-    const struct merge_text *const text = &texts->texts[i];
-    set_text(bound->firsts, texts->count, i, text->begin < text->end);
-    set_text(bound->lasts, texts->count, i, goes_on);
 }
 
 static struct splitter first_of(const struct merge_texts *texts, size_t i)
@@ -263,7 +254,10 @@ static bool begin_round(struct merger *merger, bool *found, struct error *error)
         return false;
     for (size_t k = 0; k < texts->active_count; k++) {
         const size_t i = texts->active[k];
-        merge_bound_note(&merger->bound, texts, i, merge_input_goes_on(&merger->inputs.inputs[i]));
+        set_text(merger->bound.firsts, texts->count, i,
+                 texts->texts[i].begin < texts->texts[i].end);
+        set_text(merger->bound.lasts, texts->count, i,
+                 merge_input_goes_on(&merger->inputs.inputs[i])); /* it has items then */
     }
     *found = merge_bound_find(&merger->bound, texts, merger->inputs.useful_threads);
     return true;

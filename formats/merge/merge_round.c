@@ -37,7 +37,6 @@ struct merge_range {
     bool is_block;               /* all items are of one text, and all lines are written */
     struct line_with_image last; /* the last line written, with a unique order */
     bool has_last;
-    bool has_written;
     bool is_disordered;   /* out: a key is less than that of the line before it */
     struct check_sum sum; /* out: of lines written and left out, at their source positions */
 };
@@ -47,11 +46,6 @@ struct merge_head {
     const struct key_index *item, *end; /* the items of the text that are left */
     struct line_with_image line;
 };
-
-static inline bool merge_range_is_done(const struct merge_range *range)
-{
-    return range->next == range->count;
-}
 
 /* ---- Memory ---- */
 
@@ -328,11 +322,10 @@ static void take_unit_uncopied(struct merge_range *range, const struct line_with
 
 static inline void note_written(struct merge_range *range, const struct line_with_image *line)
 {
-    range->has_written = true;
-    if (!range->texts->order->unique)
-        return;
-    range->last = *line;
-    range->has_last = true;
+    if (range->texts->order->unique) {
+        range->last = *line;
+        range->has_last = true;
+    }
 }
 
 /* Returns true if the line equals the last one written, with a unique order. Keys are found only of
@@ -370,7 +363,6 @@ static size_t fill_block(struct merge_range *range, unsigned char *buffer, size_
     const size_t bytes = merge_text_offset(texts, text, first + fitting) - begin;
     memcpy(buffer, merge_item_line(texts, item), bytes);
     check_sum_add(&range->sum, text_check_sum(merge_item_position(texts, item), buffer, bytes));
-    range->has_written |= bytes > 0;
     range->next = fitting;
     return bytes;
 }
@@ -445,18 +437,6 @@ static size_t merge_range_fill(struct merge_range *range, unsigned char *buffer,
     return bytes;
 }
 
-/* Takes the next unit, of which there must be one, as written. The caller writes it, and adds it to
- * the checksum, from *position in the source on. */
-static struct line_with_image take_unit_to_write(struct merge_range *range, uint64_t *position)
-{
-    struct line_with_image line;
-    set_next_unit(range, &line);
-    *position = next_position(range);
-    note_written(range, &line);
-    take_unit(range, &line);
-    return line;
-}
-
 /* ---- All ranges ---- */
 
 struct merging {
@@ -467,54 +447,42 @@ struct merging {
     size_t first_range; /* the first one with items */
 };
 
-static size_t make_range(const void *context, size_t index, unsigned char *buffer, size_t *bytes)
+/* Starts the range at position 0. It has its position itself, and is made by one thread, whose
+ * scratch it keeps until its end. */
+static bool make_range(const void *context, size_t index, size_t *position, unsigned char *buffer,
+                       size_t *bytes)
 {
     const struct merging *const merging = context;
     const struct merge_round *const round = merging->round;
     const size_t *const begins = merging->cuts + index * round->texts.active_count;
     struct merge_range *const range = &merging->ranges[index];
-    range->last = round->last;
-    range->has_last = round->has_last && index <= merging->first_range;
-    merge_range_start(range, &round->texts, begins, begins + round->texts.active_count,
-                      &round->scratches[omp_get_thread_num()]);
+    if (*position == 0) {
+        range->last = round->last;
+        range->has_last = round->has_last && index <= merging->first_range;
+        merge_range_start(range, &round->texts, begins, begins + round->texts.active_count,
+                          &round->scratches[omp_get_thread_num()]);
+    }
+    *position = 1;
     *bytes = merge_range_fill(range, buffer, SINK_BUFFER_BYTES);
-    return 0; /* the range itself has the position */
+    return range->next == range->count;
 }
 
-/* Writes a line that fits no buffer directly from its text, with its checksum. */
-static bool write_line(struct merge_range *range, struct sink *sink, struct error *error)
-{
-    uint64_t position;
-    struct text_check check;
-    const struct line_with_image line = take_unit_to_write(range, &position);
-    text_check_start(&check);
-    text_check_begin_chunk(&check, line.text, position);
-    const bool written = sink_write_observed(sink, line.text, line.length + 1, &check.tap, error);
-    check_sum_add(&range->sum, check.sum);
-    return written;
-}
-
-/* Writes the lines that did not fit the range's buffer. This is the thread that made the range, and
- * it has made no other range since. */
-static bool write_rest(const void *context, size_t index, size_t position, struct sink *sink,
-                       struct error *error)
+/* Writes the next unit directly from its text, with its checksum. */
+static bool write_long_line(const void *context, size_t index, size_t *position, struct sink *sink,
+                            struct error *error)
 {
     const struct merging *const merging = context;
     struct merge_range *const range = &merging->ranges[index];
+    struct line_with_image line;
+    struct text_check check;
     (void)position;
-    if (merge_range_is_done(range))
-        return true;
-    unsigned char *const buffer = malloc(SINK_BUFFER_BYTES);
-    bool written = buffer != NULL || error_set(error, "%s: no memory to write it", sink_name(sink));
-    while (written && !merge_range_is_done(range)) {
-        const size_t bytes = merge_range_fill(range, buffer, SINK_BUFFER_BYTES);
-        if (bytes > 0) {
-            written = sink_write(sink, buffer, bytes, error);
-        } else if (!merge_range_is_done(range)) {
-            written = write_line(range, sink, error);
-        }
-    }
-    free(buffer);
+    set_next_unit(range, &line);
+    text_check_start(&check);
+    text_check_begin_chunk(&check, line.text, next_position(range));
+    note_written(range, &line);
+    take_unit(range, &line);
+    const bool written = sink_write_observed(sink, line.text, line.length + 1, &check.tap, error);
+    check_sum_add(&range->sum, check.sum);
     return written;
 }
 
@@ -558,7 +526,7 @@ static void end_round(struct merge_round *round, const struct merging *merging)
         text->begin = text->end;
     }
     for (size_t i = merging->range_count; i-- > 0;) {
-        if (merging->ranges[i].has_written) {
+        if (merging->ranges[i].count > 0) { /* it has the last line written, or the one before it */
             round->last = merging->ranges[i].last;
             round->has_last = merging->ranges[i].has_last;
             break;
@@ -635,7 +603,7 @@ bool merge_round_run(struct merge_round *round, struct sink *sink, struct error 
         .pieces = merging.range_count,
         .threads = round->threads,
         .make = make_range,
-        .rest = write_rest,
+        .write_long = write_long_line,
     };
     TRY(piece_writer_run(&maker, sink, error));
     join_ranges(round, &merging);
