@@ -4,8 +4,8 @@
  *   plain:       file -> [read_ahead] -> [peeked] -> the caller's memory
  *   compressed:  file -> frame_reader -> [read_ahead] -> [peeked] -> the caller's memory
  *
- * The first block of the file is read when it is opened, because its first bytes name the codec
- * (codec_choice.h). It becomes the buffer `peeked` of a plain source, or goes to the frame reader.
+ * The first block of the file is read when it is opened, because its first bytes name the codec. It
+ * becomes the buffer `peeked` of a plain source, or goes to the frame reader.
  * After that, bytes go directly to the caller's memory; `peeked` is filled again only by
  * source_peek. While the source is read ahead, all of it except `peeked` belongs to that thread.
  * source_stop_and_get_left() and reads of more bytes than `peeked` has first end reading ahead.
@@ -20,7 +20,6 @@
 #include "formats/codec/codec.h"
 #include "formats/codec/frames.h"
 #include "formats/descriptor.h"
-#include "formats/io/codec_choice.h"
 #include "formats/io/input_file.h"
 #include "formats/io/read_ahead.h"
 #include "formats/io/spill.h"
@@ -238,6 +237,129 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
            read_ahead_await(source->ahead, missing < SIZE_MAX ? (size_t)missing : SIZE_MAX, ended);
 }
 
+/* ---- The codec ----
+ *
+ *   a given codec is used; else the magic and the name decide
+ *   a magic without the name: skippable frames -> the frame after them -> is it sound?
+ *
+ * Text and numbers may begin with the magic of a codec by chance, and skippable frames have no
+ * content. If such data were decompressed, it would be lost without an error.
+ */
+
+/* Bytes in which the magic of every codec is found. */
+#define MAGIC_BYTES 4
+
+/* Bytes read when a source is opened. Few, because all inputs are open before the first is read. */
+#define HEAD_BYTES ((size_t)16 << 10)
+
+/* Bytes that show whether data that begins like compressed data is compressed: more than a block of
+ * any codec (128 KiB for zstd), because a whole one is decoded. */
+#define LOOK_BYTES ((size_t)256 << 10)
+_Static_assert(LOOK_BYTES <= SOURCE_PEEK_MAX, "room at the head");
+
+/* Some bytes of the file. */
+struct look {
+    unsigned char *scratch; /* LOOK_BYTES; NULL if the file can be read only once */
+    const unsigned char *data;
+    size_t bytes;     /* at least LOOK_BYTES, or up to the end of the file */
+    bool is_in_reach; /* false: the position is out of reach, or after the end */
+};
+
+/* Reads until the head has `want` bytes, or the file has ended. */
+static bool read_head(struct source *source, size_t want, struct error *error)
+{
+    struct buffer *const head = &source->peeked;
+    while (head->end < want && !source->input.has_ended) {
+        const size_t most = want > HEAD_BYTES ? want : HEAD_BYTES;
+        const size_t room = (most < head->room ? most : head->room) - head->end;
+        size_t got;
+        if (!input_file_read_once(&source->input, head->data + head->end, room, &got, error))
+            return false;
+        head->end += got;
+    }
+    return true;
+}
+
+/* Gets the bytes from `position` on: of a regular file anywhere, otherwise only within the head. */
+static bool look_at(struct source *source, uint64_t position, struct look *look,
+                    struct error *error)
+{
+    const struct input_file *const input = &source->input;
+    const struct buffer *const head = &source->peeked;
+    look->data = head->data;
+    look->bytes = 0;
+    if (look->scratch) {
+        const uint64_t begin = input->offset - head->end;
+        look->data = look->scratch;
+        look->is_in_reach = begin + position <= input->bytes;
+        return !look->is_in_reach || input_file_read_at(input, begin + position, look->scratch,
+                                                        LOOK_BYTES, &look->bytes, error);
+    }
+    const bool has_room = position <= SOURCE_PEEK_MAX - LOOK_BYTES;
+    if (!read_head(source, has_room ? (size_t)position + LOOK_BYTES : SOURCE_PEEK_MAX, error))
+        return false;
+    look->is_in_reach = (has_room || input->has_ended) && position <= head->end;
+    if (look->is_in_reach) {
+        look->data = head->data + position;
+        look->bytes = head->end - (size_t)position;
+    }
+    return true;
+}
+
+/* Returns true if there are control characters that text hardly has. NUL may end its lines. */
+static bool has_controls(const unsigned char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (data[i] > 0 && data[i] < ' ' && !memchr("\a\b\t\n\v\f\r\33", data[i], 8))
+            return true;
+    return false;
+}
+
+/* Chooses between plain bytes and the codec whose magic the file begins with. Lines may begin with
+ * the magic by chance. If their frame is not sound and they have bytes that text hardly has, they
+ * are compressed data that is damaged or cut off. */
+static bool judge_content(struct source *source, bool is_text, struct error *error)
+{
+    const struct codec *const codec = source->codec;
+    struct look look = {.scratch = source->input.is_sized ? malloc(LOOK_BYTES) : NULL};
+    if (source->input.is_sized && !look.scratch)
+        return error_set(error, "%s: no memory to read it", source->name);
+    bool ok = look_at(source, 0, &look, error);
+    uint64_t position = 0, skipped;
+    while (ok && (skipped = codec->skippable_bytes(look.data, look.bytes)) > 0)
+        ok = look_at(source, position += skipped, &look, error);
+    const bool has_frame = ok && codec->recognises(look.data, look.bytes);
+    const bool has_ended = ok && look.is_in_reach && look.bytes == 0;
+    const bool is_compressed = is_text ? has_frame && (codec->is_sound(look.data, look.bytes) ||
+                                                       has_controls(look.data, look.bytes))
+                                       : !has_ended;
+    free(look.scratch);
+    source->codec = is_compressed ? codec : codecs[0];
+    source->is_unproven = is_compressed && !has_frame;
+    return ok;
+}
+
+/* Reads the first bytes of the file, no more than are needed to choose the codec by the rules of
+ * source_open_as(). */
+static bool choose_codec(struct source *source, const struct source_spec *spec, struct error *error)
+{
+    struct buffer *const head = &source->peeked;
+    size_t stem_length;
+    /* A look at a regular file has memory of its own. */
+    if (!buffer_prepare(source, head, source->input.is_sized ? HEAD_BYTES : SOURCE_PEEK_MAX,
+                        error) ||
+        !read_head(source, MAGIC_BYTES, error))
+        return false;
+    const struct codec *const found = codec_find_by_magic(head->data, head->end);
+    source->codec = spec->codec ? spec->codec : found;
+    if (source->codec->decode && source->codec != found)
+        return error_set(error, "%s: this is no %s data", source->name, source->codec->name);
+    if (!found->decode || spec->codec || codec_find_by_name(spec->path, &stem_length) == found ||
+        !(spec->is_text || found->skippable_bytes(head->data, head->end) > 0))
+        return true;
+    return judge_content(source, spec->is_text, error);
+}
+
 /* Opens the eventfd that ends the waits of frame_reader.c, unless the file has a size, and so makes
  * no reader wait. */
 static bool open_waker(struct source *source, struct error *error)
@@ -252,13 +374,8 @@ static bool open_waker(struct source *source, struct error *error)
 static bool find_codec(struct source *source, const struct source_spec *spec, struct error *error)
 {
     struct buffer *const head = &source->peeked;
-    struct codec_choice choice;
-    if (!buffer_prepare(source, head, codec_choice_room(&source->input), error) ||
-        !codec_choose(&source->input, spec, head->data, head->room, &choice, error))
+    if (!choose_codec(source, spec, error))
         return false;
-    head->end = choice.bytes;
-    source->codec = choice.codec;
-    source->is_unproven = choice.is_unproven;
     if (!source->codec->decode) {
         source->ended = source->input.has_ended;
         leave_pipe(source);
@@ -287,6 +404,8 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
     source->frames = frame_reader_open(&reader, taken.data, taken.end, taken.room, error);
     return source->frames;
 }
+
+/* ---- Opening and reading ---- */
 
 /* Creates a source without a file. Returns NULL if memory runs out. */
 static struct source *source_create(const char *name, unsigned threads, struct error *error)

@@ -45,7 +45,7 @@ struct source_spec {
  *
  * A file that begins with the magic of a codec is taken as compressed, unless spec->codec says
  * otherwise. If its name does not have the codec's extension, there are two exceptions
- * (codec_choose()): a file of only skippable frames is plain, and so is one with is_text whose
+ * (choose_codec()): a file of only skippable frames is plain, and so is one with is_text whose
  * first other frame is not valid and that looks like text.
  */
 bool source_open_as(const struct source_spec *spec, struct source **source, struct error *error);
