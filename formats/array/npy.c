@@ -164,20 +164,20 @@ static bool parse_descr(struct header *header)
     return true;
 }
 
+static bool accept_word(struct header *header, const char *word)
+{
+    const size_t length = strlen(word), left = (size_t)(header->end - header->at);
+    const bool is_there = left >= length && memcmp(header->at, word, length) == 0;
+    header->at += is_there ? length : 0;
+    return is_there;
+}
+
 /* With one dimension, both orders are the same. */
 static bool parse_fortran_order(struct header *header)
 {
-    static const char *const words[] = {"True", "False"};
     skip_spaces(header);
-    const size_t left = (size_t)(header->end - header->at);
-    for (size_t i = 0; i < 2; i++) {
-        const size_t length = strlen(words[i]);
-        if (left >= length && memcmp(header->at, words[i], length) == 0) {
-            header->at += length;
-            return true;
-        }
-    }
-    return malformed(header, "'fortran_order' is neither True nor False");
+    return accept_word(header, "True") || accept_word(header, "False") ||
+           malformed(header, "'fortran_order' is neither True nor False");
 }
 
 /* Parses a whole number in Python's notation; Python 2 writes an L after a large one. */

@@ -45,20 +45,6 @@ struct merge_bound {
     size_t *lasts;  /* owned: texts with unread lines */
 };
 
-static bool merge_bound_open(struct merge_bound *bound, size_t count, struct error *error)
-{
-    bound->firsts = calloc(count, 2 * sizeof *bound->firsts);
-    bound->lasts = calloc(count, 2 * sizeof *bound->lasts);
-    return (bound->firsts && bound->lasts) ||
-           error_set(error, "no memory to merge %zu inputs", count);
-}
-
-static void merge_bound_close(struct merge_bound *bound)
-{
-    free(bound->firsts);
-    free(bound->lasts);
-}
-
 /* Updates a tree for text i, which has changed or is new; all are new at first. All nodes above an
  * UNKNOWN node are UNKNOWN, so the loop ends at the first one. */
 static void set_text(size_t *nodes, size_t count, size_t i, bool takes_part)
@@ -311,10 +297,11 @@ static bool open_inputs(struct merger *merger, struct error *error)
     inputs->texts.texts = calloc(merge->count, sizeof *inputs->texts.texts);
     inputs->texts.active = calloc(merge->count, sizeof *inputs->texts.active);
     merger->scratches = calloc(merge->threads, sizeof *merger->scratches);
-    if (!inputs->inputs || !inputs->texts.texts || !inputs->texts.active || !merger->scratches)
+    merger->bound.firsts = calloc(merge->count, 2 * sizeof *merger->bound.firsts);
+    merger->bound.lasts = calloc(merge->count, 2 * sizeof *merger->bound.lasts);
+    if (!inputs->inputs || !inputs->texts.texts || !inputs->texts.active || !merger->scratches ||
+        !merger->bound.firsts || !merger->bound.lasts)
         return error_set(error, "no memory to merge %zu inputs", merge->count);
-    if (!merge_bound_open(&merger->bound, merge->count, error))
-        return false;
     const size_t mean = choose_input_bytes(merge);
     const uint64_t all_bytes = count_source_bytes(merge);
     for (size_t i = 0; i < merge->count; i++) {
@@ -339,7 +326,8 @@ static void close_inputs(struct merger *merger)
     free(inputs->inputs);
     free(inputs->texts.texts);
     free(inputs->texts.active);
-    merge_bound_close(&merger->bound);
+    free(merger->bound.firsts);
+    free(merger->bound.lasts);
     free(merger->last_text);
 }
 

@@ -100,11 +100,6 @@ static inline size_t merge_item_offset(unsigned text_shift, struct key_index ite
     return (item.index & (((uint64_t)1 << text_shift) - 1)) >> MERGE_OFFSET_SHIFT;
 }
 
-static inline bool merge_item_is_exact(struct key_index item)
-{
-    return (item.index & 1) == 0;
-}
-
 /* Returns the beginning of the item's line in memory. */
 static inline const char *merge_item_line(const struct merge_texts *texts, struct key_index item)
 {
@@ -140,7 +135,7 @@ static inline void merge_item_set_line(const struct merge_texts *texts, struct k
     line->text = merge_item_line(texts, item);
     line->length = merge_item_length(texts, item);
     line->image = item.key;
-    line->is_exact = merge_item_is_exact(item);
+    line->is_exact = (item.index & 1) == 0;
     line->key.text = NULL;
 }
 
