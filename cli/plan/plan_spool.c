@@ -98,9 +98,11 @@ static bool find_frames(const char *path, const struct codec *codec,
                         struct frame_position *positions, size_t count)
 {
     struct stat status;
+    uint64_t content = 0;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
-    const bool ok = file >= 0 && fstat(file, &status) == 0 &&
-                    codec->find_frames(file, 0, (uint64_t)status.st_size, positions, count);
+    const bool ok =
+        file >= 0 && fstat(file, &status) == 0 &&
+        codec->find_frames(file, 0, (uint64_t)status.st_size, positions, count, &content);
     if (file >= 0)
         close(file);
     return ok;

@@ -47,7 +47,7 @@ struct frame_position {
     uint64_t before;   /* bytes of content before the frame */
 };
 
-/* The functions are NULL for "plain". Other codecs need all of them, except find_frames. */
+/* The functions are NULL for "plain". Other codecs need all of them. */
 struct codec {
     const char *name;          /* "zstd" */
     const char *summary;       /* one line for --list */
@@ -85,16 +85,14 @@ struct codec {
      * position. */
     bool (*decode_frames)(void *decoder, struct byte_reader in, struct byte_writer *out);
 
-    /* Sets *bytes to the content of all frames of a regular file from byte `begin` to `end`, as
-     * stated by their headers. Reads no more than headers, and only pages in memory. Returns false
-     * if that is not enough, if a frame does not state its content or is invalid, or if there are
-     * too many frames. */
-    bool (*content_bytes)(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
-    /* Finds the frames that hold `count` bytes of the content, by their positions, which ascend.
-     * Fills in the other fields. Returns false as content_bytes does, or if the content ends
-     * before. The function may be NULL: then rank 0 decodes such files for all ranks. */
+    /* Finds the frames, of a regular file from byte `begin` to `end`, that hold `count` bytes of
+     * the content, by their positions, which ascend. Fills in the other fields. Without positions,
+     * adds the content of all frames to *content, as their headers state it. Reads no more than
+     * headers, and only pages in memory. Returns false if that is not enough, if a frame does not
+     * state its content or is invalid, if there are too many frames, or if the content ends before.
+     */
     bool (*find_frames)(int file, uint64_t begin, uint64_t end, struct frame_position *positions,
-                        size_t count);
+                        size_t count, uint64_t *content);
 
     /* Returns an encoder; NULL if memory runs out. */
     void *(*encoder_open)(int level);

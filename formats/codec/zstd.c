@@ -458,29 +458,17 @@ static bool measure_frame(struct window *window, uint64_t *at, size_t *blocks, u
     return *at <= window->end && *blocks <= MEASURED_BLOCKS_MAX;
 }
 
-static bool zstd_content_bytes(int file, uint64_t begin, uint64_t end, uint64_t *bytes)
+static bool zstd_find_frames(int file, uint64_t begin, uint64_t end,
+                             struct frame_position *positions, size_t count, uint64_t *content)
 {
     struct window window = {.file = file, .end = end};
     uint64_t at = begin;
-    size_t blocks = 0;
-    *bytes = 0;
-    while (at < end)
-        if (!measure_frame(&window, &at, &blocks, bytes))
-            return false;
-    return true;
-}
-
-static bool zstd_find_frames(int file, uint64_t begin, uint64_t end,
-                             struct frame_position *positions, size_t count)
-{
-    struct window window = {.file = file, .end = end};
-    uint64_t at = begin, content = 0;
     size_t blocks = 0, found = 0;
-    while (at < end && found < count) {
-        const uint64_t offset = at, before = content;
-        if (!measure_frame(&window, &at, &blocks, &content))
+    while (at < end && (count == 0 || found < count)) {
+        const uint64_t offset = at, before = *content;
+        if (!measure_frame(&window, &at, &blocks, content))
             return false;
-        for (; found < count && positions[found].position < content; found++) {
+        for (; found < count && positions[found].position < *content; found++) {
             positions[found].offset = offset;
             positions[found].before = before;
         }
@@ -562,7 +550,6 @@ const struct codec codec_zstd = {
     .decoder_close = zstd_decoder_close,
     .scan = zstd_scan,
     .decode_frames = zstd_decode_frames,
-    .content_bytes = zstd_content_bytes,
     .find_frames = zstd_find_frames,
     .encoder_open = zstd_encoder_open,
     .encoder_bytes = zstd_encoder_bytes,

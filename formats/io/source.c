@@ -384,8 +384,8 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
                 input_file_check_end(&source->input, source->input.offset, error));
     }
     if (!source->input.is_sized ||
-        !source->codec->content_bytes(source->input.file, source->input.offset - head->end,
-                                      source->input.bytes, &source->content_left))
+        !source->codec->find_frames(source->input.file, source->input.offset - head->end,
+                                    source->input.bytes, NULL, 0, &source->content_left))
         source->content_left = SIZE_UNKNOWN;
     if (!open_waker(source, error))
         return false;

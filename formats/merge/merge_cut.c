@@ -66,21 +66,6 @@ static int compare_samples(const void *a, const void *b, void *texts)
     return x->item.index < y->item.index ? -1 : x->item.index > y->item.index;
 }
 
-/* Returns the item of text i whose line has the byte at `offset`. */
-static size_t find_item(const struct merge_texts *texts, size_t i, size_t offset)
-{
-    const struct merge_text *const text = &texts->texts[i];
-    size_t begin = text->begin, end = text->end; /* the result is in [begin, end) */
-    while (end - begin > 1) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (merge_item_offset(texts->text_shift, text->items[middle]) <= offset)
-            begin = middle;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
 /* Takes `count` lines at equal distances in all active texts, as if these were concatenated. */
 static void take_samples(const struct merge_texts *texts, size_t total_bytes,
                          struct splitter *samples, size_t count)
@@ -92,7 +77,8 @@ static void take_samples(const struct merge_texts *texts, size_t total_bytes,
             before += merge_text_bytes(texts, texts->active[active++]);
         const size_t i = texts->active[active];
         const size_t offset = merge_text_offset(texts, i, texts->texts[i].begin) + (at - before);
-        const size_t position = find_item(texts, i, offset);
+        const size_t position =
+            merge_text_find(texts, i, texts->texts[i].begin, texts->texts[i].end, offset);
         samples[k] = (struct splitter){texts->texts[i].items[position], i, position};
     }
 }

@@ -350,16 +350,10 @@ static size_t fill_block(struct merge_range *range, unsigned char *buffer, size_
     const size_t text = merge_item_text(texts->text_shift, item);
     const size_t begin = merge_item_offset(texts->text_shift, item);
     const size_t first = (size_t)(range->items - texts->texts[text].items);
-    size_t fitting = range->next, end = range->count; /* items up to `fitting` fit */
-    if (merge_text_offset(texts, text, first + end) - begin <= room)
-        fitting = end;
-    while (end - fitting > 1) {
-        const size_t middle = fitting + (end - fitting) / 2;
-        if (merge_text_offset(texts, text, first + middle) - begin <= room)
-            fitting = middle;
-        else
-            end = middle;
-    }
+    size_t fitting = range->count; /* items up to it fit */
+    if (merge_text_offset(texts, text, first + fitting) - begin > room)
+        fitting = merge_text_find(texts, text, first + range->next, first + fitting, begin + room) -
+                  first;
     const size_t bytes = merge_text_offset(texts, text, first + fitting) - begin;
     memcpy(buffer, merge_item_line(texts, item), bytes);
     check_sum_add(&range->sum, text_check_sum(merge_item_position(texts, item), buffer, bytes));

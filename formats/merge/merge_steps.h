@@ -158,21 +158,30 @@ static inline size_t merge_text_offset(const struct merge_texts *texts, size_t t
     return k < t->item_count ? merge_item_offset(texts->text_shift, t->items[k]) : t->bytes;
 }
 
+/* Returns the last of items [begin, end) of the text whose line does not begin after `offset`; the
+ * first one if all do. */
+static inline size_t merge_text_find(const struct merge_texts *texts, size_t text, size_t begin,
+                                     size_t end, size_t offset)
+{
+    while (end - begin > 1) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (merge_text_offset(texts, text, middle) <= offset)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
 /* Returns the bytes of the item's line and of the lines that follow it. */
 static inline size_t merge_item_bytes(const struct merge_texts *texts, struct key_index item)
 {
     if ((item.index & MERGE_IS_FOLLOWED) == 0)
         return merge_item_length(texts, item) + 1;
     const size_t text = merge_item_text(texts->text_shift, item);
-    size_t begin = 0, end = texts->texts[text].item_count; /* the next item is in [begin, end] */
-    while (begin < end) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (texts->texts[text].items[middle].index <= item.index)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return merge_text_offset(texts, text, end) - merge_item_offset(texts->text_shift, item);
+    const size_t offset = merge_item_offset(texts->text_shift, item);
+    const size_t k = merge_text_find(texts, text, 0, texts->texts[text].item_count, offset);
+    return merge_text_offset(texts, text, k + 1) - offset;
 }
 
 /* Returns the bytes of the lines to merge. */
