@@ -87,7 +87,6 @@ static inline void descriptor_widen_pipe(int file)
         ;
 }
 
-/* Returns true if both are the status of the same file. */
 static inline bool descriptor_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;

@@ -36,7 +36,6 @@
 
 /* ---- Parsing the header ---- */
 
-/* A header while it is parsed. */
 struct header {
     const char *file; /* for messages */
     const char *at;   /* the next byte to parse */
@@ -46,7 +45,6 @@ struct header {
     struct error *error;
 };
 
-/* Some bytes of the header. */
 struct span {
     const char *data;
     size_t bytes;
@@ -268,7 +266,6 @@ static const struct header_key {
     {"descr", parse_descr}, {"fortran_order", parse_fortran_order}, {"shape", parse_shape}};
 #define HEADER_KEY_COUNT (sizeof header_keys / sizeof header_keys[0])
 
-/* Parses a key, a colon and its value. */
 static bool parse_item(struct header *header)
 {
     struct span name;
@@ -380,7 +377,6 @@ static size_t npy_header_make(const struct layout *layout, char header[NPY_HEADE
 
 /* ---- Files ---- */
 
-/* Reads exactly `bytes` bytes of the header. */
 static bool read_exactly(struct source *source, void *data, size_t bytes, struct error *error)
 {
     size_t got;
@@ -512,7 +508,6 @@ static bool npy_read_header(struct reader *reader, struct error *error)
     return check_size(reader, error);
 }
 
-/* Checks, after all numbers were read, that nothing follows them. */
 static bool check_end(struct reader *reader, struct error *error)
 {
     const unsigned char *data;

@@ -35,7 +35,6 @@ static bool raw_read_header(struct reader *reader, struct error *error)
     return true;
 }
 
-/* Checks that no data follows the announced numbers. */
 static bool check_end(struct reader *reader, struct error *error)
 {
     const unsigned char *data;

@@ -148,7 +148,6 @@ static bool is_rounded(const char *text, size_t length, uint64_t bits)
     return is_negative ? (__int128)rounded != (int64_t)whole : (__int128)rounded != whole;
 }
 
-/* Parses the piece's lines into the items of the same index, up to the first bad one. */
 static void parse_piece(struct piece *piece, const struct reader *reader, unsigned char *items)
 {
     const uint64_t begin_ns = trace_begin();
@@ -178,7 +177,6 @@ static void parse_piece(struct piece *piece, const struct reader *reader, unsign
                 (line - piece->first_line) * item_bytes);
 }
 
-/* Cuts the block into pieces of about equal size, which may be empty. */
 static void cut_block(const struct block *block, struct piece *pieces, size_t count)
 {
     const char *const end = block->text + block->bytes, *begin = block->text;

@@ -100,7 +100,6 @@ static inline bool decimal_read(const char *text, size_t at, const struct decima
     return i > sign && is_digit(text[i - 1]);
 }
 
-/* Reads the decimal at the start of a line. */
 static void decimal_begin(const char *line, size_t length, struct decimal *decimal)
 {
     const struct decimal none = {.whole_end = 0};
@@ -242,7 +241,6 @@ struct seam {
     bool is_known; /* its first line is whole and known to be in order */
 };
 
-/* State shared by the threads. */
 struct checking {
     struct source *source;
     const struct line_order *order;
@@ -283,7 +281,6 @@ static bool read_piece(struct checking *checking, struct piece *piece)
                              &piece->error);
 }
 
-/* Takes the next piece and reads it. Returns false if reading fails. */
 static bool take_piece(struct checking *checking, struct piece *piece)
 {
     bool ok = true;
@@ -298,7 +295,6 @@ static bool take_piece(struct checking *checking, struct piece *piece)
     return checking->reads_at_positions ? read_piece(checking, piece) : ok;
 }
 
-/* Checks the lines that are whole in the piece. */
 static void check_piece(const struct checking *checking, struct piece *piece)
 {
     const char terminator = checking->order->terminator;
@@ -407,7 +403,6 @@ static bool join_piece(struct checking *checking, const struct piece *piece)
     return seam_append(checking, piece->text + piece->end, piece->bytes - piece->end);
 }
 
-/* Checks the last line if it has no terminator. */
 static bool join_end(struct checking *checking)
 {
     const struct seam *const seam = &checking->seam;
@@ -436,7 +431,6 @@ static bool join(struct checking *checking, const struct piece *piece)
 
 /* ---- The threads ---- */
 
-/* Waits for the piece's turn and joins it. Returns false if no more pieces are needed. */
 static bool join_in_turn(struct checking *checking, const struct piece *piece)
 {
     counter_await(&checking->joined, piece->number);
@@ -446,7 +440,6 @@ static bool join_in_turn(struct checking *checking, const struct piece *piece)
     return !has_ended;
 }
 
-/* The work of a thread. */
 static void check_pieces(struct checking *checking)
 {
     struct piece piece = {0};

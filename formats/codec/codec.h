@@ -34,7 +34,6 @@ enum frame_kind {
 /* Maximum bytes of the header of a frame, of all codecs. */
 #define FRAME_HEADER_BYTES_MAX 18
 
-/* A whole frame. */
 struct frame_extent {
     size_t bytes;       /* compressed */
     size_t content_max; /* maximum decoded size in bytes; 0: a frame to skip */

@@ -152,7 +152,6 @@ static bool wait_for_input(const struct frame_stream *stream, struct error *erro
            error_set(error, "%s: closed while it is read", stream->spec.name);
 }
 
-/* Appends the bytes of one read(2) to the buffer. */
 static bool read_more(struct frame_stream *stream, struct error *error)
 {
     if (!make_room(stream, error) || !wait_for_input(stream, error))
@@ -182,7 +181,6 @@ static bool set_position(struct error *error, const struct frame_stream *stream,
                      cause->message, may_be_plain ? HOW_TO_READ_AS_IT_IS : "");
 }
 
-/* Calls the decoder once with the buffered bytes. */
 static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out,
                             struct error *error)
 {
@@ -250,7 +248,6 @@ static bool find_frame(struct frame_stream *stream, struct frame_extent *extent,
     return true;
 }
 
-/* Adds the next whole frames in the buffer, until the batch has enough. */
 static void add_frames(const struct frame_stream *stream, struct frame_extent *batch)
 {
     struct frame_extent next;
@@ -408,7 +405,6 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
 
 /* ---- The workers ---- */
 
-/* Makes the slot's memory at least `bytes` large. */
 static bool reserve_content(const struct frame_reader *reader, struct frame_slot *slot,
                             size_t bytes)
 {

@@ -35,7 +35,6 @@ struct frame_job {
     size_t bytes;
 };
 
-/* The state of a compressing thread. */
 struct frame_maker {
     void *encoder;
     unsigned char *frame;
@@ -78,7 +77,6 @@ static unsigned jobs_with_room(const struct codec *codec, int level, unsigned th
     return memory == 0 ? jobs : room > 0 ? (unsigned)smaller(room, jobs) : 1;
 }
 
-/* Returns how many threads `jobs` jobs are for. */
 static unsigned threads_of_jobs(unsigned jobs)
 {
     return jobs > SPARE_JOBS ? jobs - SPARE_JOBS : 1;
@@ -130,7 +128,6 @@ static void maker_close(const struct frame_writer *writer, struct frame_maker *m
     free(maker->frame);
 }
 
-/* Compresses a job to maker->frame, and sets *bytes. */
 static bool make_frame(const struct frame_writer *writer, const struct frame_job *job,
                        struct frame_maker *maker, size_t *bytes, struct error *error)
 {
@@ -178,7 +175,6 @@ static void *worker_main(void *opaque)
 
 /* ---- The caller ---- */
 
-/* Waits until at most `pending` jobs are unwritten. */
 static bool wait_for_jobs(struct frame_writer *writer, uint64_t pending, struct error *error)
 {
     const uint64_t put = writer->put.value; /* only this thread changes it */

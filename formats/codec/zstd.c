@@ -169,7 +169,6 @@ static bool explain_window(const struct zstd_decoder *decoder, struct error *err
                      need, (header.window_bytes >> 20) + 1);
 }
 
-/* Sets the error for a failed call of ZSTD_decompressStream. */
 static bool explain_failure(const struct zstd_decoder *decoder, size_t result, struct error *error)
 {
     switch (ZSTD_getErrorCode(result)) {
@@ -272,7 +271,6 @@ static void zstd_decoder_reset(void *state)
     decoder->frame_open = false;
 }
 
-/* Scans a skippable frame. */
 static enum frame_kind scan_skippable(const unsigned char *data, size_t bytes,
                                       struct frame_extent *extent)
 {
@@ -298,7 +296,6 @@ static bool add_block(const unsigned char *data, const struct frame_header *fram
     return bytes <= frame->block_bytes_max && (kind < COMPRESSED || (kind == COMPRESSED && bytes));
 }
 
-/* Scans from the end of the header to the end of the frame. */
 static enum frame_kind scan_blocks(const unsigned char *data, size_t bytes, size_t content_limit,
                                    const struct frame_header *header, struct frame_extent *extent)
 {
@@ -418,7 +415,6 @@ static const unsigned char *look(struct window *window, uint64_t at, size_t want
                                                        : NULL;
 }
 
-/* Reads the headers of the blocks of the frame at `at`. */
 static bool measure_blocks(struct window *window, uint64_t at, const struct frame_header *header,
                            size_t *blocks, struct frame_extent *extent)
 {

@@ -110,7 +110,6 @@ static size_t read_ends(const struct input_file *input, char ends[2][INPUT_END_B
                : 0;
 }
 
-/* Returns false if these bytes have changed. */
 static bool has_ends(const struct input_file *input)
 {
     char ends[2][INPUT_END_BYTES];
@@ -235,7 +234,6 @@ static bool read_in_parallel(struct input_file *input, void *data, size_t bytes,
     return true;
 }
 
-/* Opens the file of a parked source at the position of the next read. */
 static bool open_again(struct input_file *input, struct error *error)
 {
     struct stat status;

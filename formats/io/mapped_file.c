@@ -294,7 +294,6 @@ static int make_piece(struct mapped_file *mapped, size_t piece)
     return cause;
 }
 
-/* Records that one of `count` pieces is made. */
 static void note_made(struct page_making *pages, size_t piece, size_t count)
 {
     pthread_mutex_lock(&pages->noting);
@@ -396,7 +395,6 @@ static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end,
     return 0;
 }
 
-/* The state of one write. */
 struct copy {
     struct mapped_file *mapped;
     size_t position, end; /* in the file */
@@ -406,7 +404,6 @@ struct copy {
     int failure; /* errno of a failed piece; 0: none */
 };
 
-/* Copies pieces until all are taken, or one has failed. */
 static void copy_pieces(struct copy *copy)
 {
     size_t piece;

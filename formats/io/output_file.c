@@ -69,7 +69,6 @@ static bool open_temporary(const char *name, struct output_file *output, struct 
     return true;
 }
 
-/* Finds the regular file that the path names, or will name. */
 static bool find_shared(const char *path, const char *name, struct output_path *target,
                         struct error *error)
 {
@@ -81,7 +80,6 @@ static bool find_shared(const char *path, const char *name, struct output_path *
     return output_path_check(target, name, error);
 }
 
-/* Opens the output according to the type of the file that the path names. */
 static bool open_path(const char *path, const char *name, struct output_file *output,
                       struct error *error)
 {

@@ -230,7 +230,6 @@ static bool check_replaceable(const struct output_path *found, const char *name,
     return true;
 }
 
-/* Returns true if rename(2) may refuse to replace the file, because its directory is sticky. */
 static bool is_kept_by_sticky_directory(const struct output_path *found)
 {
     const uid_t owner = found->status.st_uid, user = geteuid();
@@ -501,7 +500,6 @@ static bool is_kept(const char *attribute)
     return strncmp(attribute, "user.", 5) == 0 || strcmp(attribute, "security.selinux") == 0;
 }
 
-/* Copies the attributes that are kept, as far as the system allows it. */
 static void copy_named_attributes(const struct origin *origin, int file)
 {
     const ssize_t room = list_attributes(origin, NULL, 0);
@@ -542,7 +540,6 @@ static bool set_mode(int file, mode_t mode, uid_t old_owner)
                                        (status.st_mode & ALLPERMS & ~mode) == 0);
 }
 
-/* Gives the file the owner and group of the old one, or the group alone. */
 static void set_owner(int file, const struct stat *old, bool *is_owner_kept, bool *is_group_kept)
 {
     struct stat now;

@@ -58,7 +58,6 @@ static bool open_anew(struct output_file *output, uint64_t bytes)
     return true;
 }
 
-/* Returns the length of the prefix that was written without a gap. */
 static uint64_t whole_bytes(const struct output_file *output)
 {
     return output->lost > 0 ? output->lost - 1 : output->claimed;
@@ -378,7 +377,6 @@ static bool write_watched(struct output_file *output, uint64_t position, const u
     return cause == 0;
 }
 
-/* Returns true if another process has truncated the file, in place or mapped. */
 static bool is_truncated(const struct output_file *output)
 {
     struct stat status;

@@ -36,7 +36,6 @@ static bool begin_piece(struct piece_writer *writer, size_t *piece, unsigned cha
     return begun;
 }
 
-/* Makes and writes the part of a piece that did not fit its buffer. */
 static bool write_rest(const struct piece_maker *maker, size_t piece, size_t position,
                        struct sink *sink, struct error *error)
 {
@@ -54,7 +53,6 @@ static bool write_rest(const struct piece_maker *maker, size_t piece, size_t pos
     return ok;
 }
 
-/* Makes a piece, and puts it in its turn. */
 static bool put_piece(struct piece_writer *writer, size_t piece, unsigned char *buffer,
                       struct error *error)
 {

@@ -71,7 +71,6 @@ struct sink {
     struct writer writer;
 };
 
-/* Claims the next `bytes` bytes of the content, and returns their position. */
 static uint64_t claim_content(struct sink *sink, size_t bytes)
 {
     const uint64_t position = sink->content_begun;
@@ -96,7 +95,6 @@ static bool write_position(struct sink *sink, uint64_t position, const void *dat
     return spill_append(sink->run, data, bytes, error);
 }
 
-/* Writes the data to the next position, compressed if there is a codec. */
 static bool write_next(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
                        struct error *error)
 {
@@ -108,14 +106,12 @@ static bool write_next(struct sink *sink, const void *data, size_t bytes, struct
     return frame_writer_write(sink->frames, data, bytes, error);
 }
 
-/* A buffer taken from the queue. */
 struct filled {
     struct ring_entry entry;
     uint64_t position;         /* position in the file, of plain data */
     uint64_t content_position; /* position in the content, before compression */
 };
 
-/* Takes the next buffer to write. Returns false at the end. */
 static bool take_filled(struct sink *sink, struct filled *filled)
 {
     struct writer *writer = &sink->writer;
@@ -572,7 +568,6 @@ bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct err
     return writer_check(sink, false, error);
 }
 
-/* Writes all buffered data. */
 static bool flush(struct sink *sink, struct error *error)
 {
     return writer_check(sink, true, error) &&

@@ -123,7 +123,6 @@ static bool read_frames(struct source *source, void *data, size_t bytes, size_t 
     return is_read;
 }
 
-/* As input_file_check_end(), after the last frame. */
 static bool check_frames_end(const struct source *source, struct error *error)
 {
     const off_t end = source->input.is_sized ? lseek(source->input.file, 0, SEEK_CUR) : 0;
@@ -257,7 +256,6 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
 #define LOOK_BYTES ((size_t)256 << 10)
 _Static_assert(LOOK_BYTES <= SOURCE_PEEK_MAX, "room at the head");
 
-/* Some bytes of the file. */
 struct look {
     unsigned char *scratch; /* LOOK_BYTES; NULL if the file can be read only once */
     const unsigned char *data;
@@ -265,7 +263,6 @@ struct look {
     bool is_in_reach; /* false: the position is out of reach, or after the end */
 };
 
-/* Reads until the head has `want` bytes, or the file has ended. */
 static bool read_head(struct source *source, size_t want, struct error *error)
 {
     struct buffer *const head = &source->peeked;

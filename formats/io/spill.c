@@ -252,7 +252,6 @@ bool spill_end(struct spill_run *run, struct error *error)
     return true;
 }
 
-/* Returns the file with the run's last extent. */
 static struct spill_file *file_of(const struct spill_run *run)
 {
     struct spill_file *file = run->spill->files;
@@ -311,7 +310,6 @@ bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct 
     return true;
 }
 
-/* Reads from the last extent. */
 static bool read_extent(const struct spill_run *run, uint64_t position, void *data, size_t bytes,
                         struct error *error)
 {

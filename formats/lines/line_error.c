@@ -13,7 +13,6 @@
 #define SHOWN_BYTES ((size_t)40)
 #define QUOTE_BYTES (SHOWN_BYTES * 4 + sizeof "...")
 
-/* Quotes the first bytes of the line, so that they are safe on a terminal. */
 static void quote_line(const char *line, size_t bytes, char quote[QUOTE_BYTES])
 {
     const size_t shown = bytes < SHOWN_BYTES ? bytes : SHOWN_BYTES;

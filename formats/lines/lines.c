@@ -112,7 +112,6 @@ static void trim_text(struct lines *lines)
         lines->mapped_bytes = used;
 }
 
-/* Makes room for `more` bytes, and the slack. */
 static bool reserve_text(struct lines *lines, size_t more, struct error *error)
 {
     size_t need;
@@ -144,7 +143,6 @@ bool lines_begin_input(struct lines *lines, const char *name, size_t lines_read,
     return true;
 }
 
-/* Returns the input that has the text at `offset`. */
 static const struct lines_input *input_at(const struct lines *lines, size_t offset)
 {
     size_t i = lines->input_count - 1;
@@ -155,7 +153,6 @@ static const struct lines_input *input_at(const struct lines *lines, size_t offs
 
 /* ---- Reading ---- */
 
-/* Counts the terminators of blocks [block_count, blocks). */
 static bool count_blocks(struct lines *lines, size_t blocks, struct error *error)
 {
     if (!lines->lines_before || blocks > lines->block_room) {
@@ -199,7 +196,6 @@ bool lines_exceed(const struct lines *lines, size_t room)
     return memory_used_at_most(lines) > room && lines_count(lines) + lines->tail_lines > 0;
 }
 
-/* Counts the lines of all text that is not counted yet. */
 static bool count_read(struct lines *lines, struct error *error)
 {
     if (!count_blocks(lines, lines->bytes / LINES_BLOCK_BYTES, error))
@@ -230,7 +226,6 @@ static size_t step_bytes(const struct lines *lines, size_t all, size_t room)
     return step < all ? step : all;
 }
 
-/* Adds a missing terminator at the end of the last input. */
 static void end_last_line(struct lines *lines)
 {
     const char terminator = lines->order->terminator;
@@ -442,7 +437,6 @@ static bool refuse_line(const struct lines *lines, size_t offset, struct error *
                           NUMBER_MALFORMED, NULL);
 }
 
-/* Returns the block that the line ends in. */
 static size_t block_of_line(const struct lines *lines, size_t line)
 {
     size_t low = 0, high = lines->block_count;

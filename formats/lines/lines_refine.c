@@ -138,7 +138,6 @@ static inline int compare_all(const struct lines *lines, const struct slice *sli
     return order != 0 ? order : (a.index > b.index) - (a.index < b.index);
 }
 
-/* Sorts a few loaded items. */
 static void sort_by_insertion(const struct lines *lines, const struct slice *slice)
 {
     struct key_index *const items = slice->items;
@@ -165,7 +164,6 @@ static int compare_in_slice(const void *a, const void *b, void *context)
                        *(const struct key_index *)b);
 }
 
-/* Sorts any number of loaded items. */
 static void sort_by_comparison(const struct lines *lines, const struct slice *slice)
 {
     struct comparison comparison = {lines, slice};

@@ -151,7 +151,6 @@ struct row_column *lines_row_columns(const struct line_order *order)
     return columns;
 }
 
-/* Returns the bytes of the line that are the column's key. */
 static struct line_span lines_row_span(const struct lines *lines, struct key_index item,
                                        size_t column)
 {
@@ -309,7 +308,6 @@ static size_t known_value_slot(const char *text, size_t length)
     return ((word ^ length << 56) * 0x9e3779b97f4a7c15u) >> 58;
 }
 
-/* As lines_words_load(), for a row of values. */
 static void load_values(const struct row_load *load, struct key_index *items, size_t count)
 {
     struct known_value known[KNOWN_VALUES] = {{NULL, 0, 0}};
@@ -331,7 +329,6 @@ static void load_values(const struct row_load *load, struct key_index *items, si
     }
 }
 
-/* Loads the word at the cursor. */
 static void lines_words_load(const struct row_load *load, struct key_index *items, size_t count)
 {
     const struct lines *const lines = load->lines;
@@ -374,7 +371,6 @@ static struct row_cursor lines_words_next(enum row_kind kind, struct row_cursor 
 
 /* The functions below take the number of bytes after the LCP as `next_count`. */
 
-/* Returns the lowest bit of the LCP in a key. */
 static inline unsigned lcp_shift(unsigned next_count)
 {
     return 8 * next_count + 3;
@@ -462,7 +458,6 @@ static inline void load_lines(const struct row_load *load, struct key_index *ite
     }
 }
 
-/* For fields. */
 static inline void load_fields(const struct row_load *load, struct key_index *items, size_t count,
                                unsigned next_count)
 {
@@ -499,7 +494,6 @@ static inline bool is_whole(const struct row_load *load)
     return load->lines->columns[load->cursor.column].kind == ROW_LINE;
 }
 
-/* Returns the row of an item, for load->span. */
 static struct line_span lines_bytes_span(const struct row_load *load, struct key_index item)
 {
     const struct lines *const lines = load->lines;
@@ -510,7 +504,6 @@ static struct line_span lines_bytes_span(const struct row_load *load, struct key
     return (struct line_span){span.text + at, span.length - at};
 }
 
-/* Loads the order of each row relative to load->span. */
 static void lines_bytes_load(const struct row_load *load, struct key_index *items, size_t count)
 {
     for (size_t i = 0; i < count && i < LINES_AHEAD; ++i)

@@ -82,7 +82,6 @@ static struct line_with_image gathered_line(struct key_index item,
                                     .is_exact = line_is_exact(item)};
 }
 
-/* Returns true if `line` may follow `previous`. */
 static bool is_in_order(const struct line_order *order, struct line_with_image previous,
                         struct line_with_image line)
 {
@@ -231,7 +230,6 @@ static bool make_piece(const void *context, size_t piece, size_t *position, unsi
     return begin + *position == end;
 }
 
-/* Writes a line directly from the text. */
 static bool write_long_line(const void *context, size_t piece, size_t *position, struct sink *sink,
                             struct error *error)
 {

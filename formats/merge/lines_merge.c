@@ -76,7 +76,6 @@ static bool goes_before(const struct merge_texts *texts, const struct splitter *
     return found != 0 ? found < 0 : a->text < b->text;
 }
 
-/* Returns the text below the node whose item comes first. */
 static size_t find_winner(size_t *nodes, const struct merge_texts *texts, item_choice *item_of,
                           size_t node)
 {
@@ -142,7 +141,6 @@ static bool merge_bound_find(struct merge_bound *bound, struct merge_texts *text
 
 /* ---- Rounds ---- */
 
-/* State across rounds. */
 struct merger {
     struct lines_merge *merge;
     struct merge_inputs inputs;
@@ -249,7 +247,6 @@ static bool begin_round(struct merger *merger, bool *found, struct error *error)
     return true;
 }
 
-/* Returns the mean memory for text and items of an input. */
 static size_t choose_input_bytes(const struct lines_merge *merge)
 {
     const size_t least = merge->memory_bytes > 0 ? 1 : LINES_MERGE_INPUT_BYTES;
@@ -331,7 +328,6 @@ static void close_inputs(struct merger *merger)
     free(merger->last_text);
 }
 
-/* Checks that the lines written and left out are the lines read. */
 static bool check_lines_kept(const struct merger *merger, struct sink *sink, struct error *error)
 {
     struct check_sum read = {0, 0};
@@ -349,7 +345,6 @@ static bool keeps_order(const struct lines_merge *merge)
            merge->order->keys[0].kind != LINE_STRICT;
 }
 
-/* Merges, in one round after another. */
 static bool run_rounds(struct merger *merger, struct sink *sink, struct error *error)
 {
     bool found;

@@ -105,7 +105,6 @@ void merge_input_close(struct merge_input *input)
     free(input->items);
 }
 
-/* Returns the offset of the first line that is not merged. */
 static size_t unmerged_offset(const struct merge_inputs *inputs, const struct merge_input *input)
 {
     return input->begin < input->item_count
@@ -143,7 +142,6 @@ static bool is_wanting_text(const struct merge_inputs *inputs, const struct merg
            input->block.bytes - unmerged_offset(inputs, input) <= input->block.capacity / 2;
 }
 
-/* Returns the bytes of text that get items in this round. */
 static size_t coming_bytes(const struct merge_inputs *inputs, const struct merge_input *input)
 {
     if (!is_wanting_items(input))
@@ -379,7 +377,6 @@ static void append_items(struct merge_inputs *inputs, struct merge_input *input,
     }
 }
 
-/* Appends the results of the pieces, in the order of the text. */
 static bool note_pieces(struct merge_inputs *inputs, const struct piece *pieces, size_t count,
                         struct error *error)
 {
@@ -428,7 +425,6 @@ static bool make_pieces(struct merge_inputs *inputs, struct error *error)
 
 /* ---- All of it ---- */
 
-/* Leaves out the items that the caller has merged. */
 static void drop_merged(struct merge_inputs *inputs)
 {
     for (size_t k = 0; k < inputs->texts.active_count; k++) {

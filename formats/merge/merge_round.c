@@ -49,7 +49,6 @@ struct merge_head {
 
 /* ---- Memory ---- */
 
-/* Reserves room for ranges of `items` items and `texts` texts. */
 static bool merge_scratch_reserve(struct merge_scratch *scratch, size_t items, size_t texts,
                                   struct error *error)
 {
@@ -90,7 +89,6 @@ void merge_scratch_free(struct merge_scratch *scratch)
  * The key of a line is found once, when the line becomes a head.
  */
 
-/* As merge_item_set_line(), with the key. */
 static void set_line_with_key(const struct merge_texts *texts, struct key_index item,
                               struct line_with_image *line)
 {
@@ -288,7 +286,6 @@ static inline void set_next_unit(const struct merge_range *range, struct line_wi
     line->length = merge_item_bytes(texts, item) - 1;
 }
 
-/* Returns the position of the next unit in its source. */
 static inline uint64_t next_position(const struct merge_range *range)
 {
     return merge_item_position(range->texts, range->items[range->next]) + range->taken_bytes;
@@ -304,7 +301,6 @@ static inline bool take_unique_line(struct merge_range *range, const struct line
     return true;
 }
 
-/* Takes the next unit, so that the one after it is next. */
 static inline void take_unit(struct merge_range *range, const struct line_with_image *line)
 {
     if (!range->texts->order->unique || take_unique_line(range, line))
@@ -392,7 +388,6 @@ static size_t fill_lines(struct merge_range *range, struct check_lines *gathered
     return bytes;
 }
 
-/* Copies the numbers of the sources of lines. */
 static size_t fill_sources(struct merge_range *range, unsigned char *buffer, size_t room)
 {
     const struct merge_texts *const texts = range->texts;
@@ -491,7 +486,6 @@ static bool is_out_of_order(const struct merge_round *round, const struct key_in
     return merge_item_compare(&round->texts, *before, range->first_item) > highest;
 }
 
-/* Combines the results of the ranges. */
 static void join_ranges(struct merge_round *round, const struct merging *merging)
 {
     const struct key_index *before = NULL;
@@ -512,7 +506,6 @@ static void join_ranges(struct merge_round *round, const struct merging *merging
     }
 }
 
-/* Moves the begins of the texts, and keeps the last line written. */
 static void end_round(struct merge_round *round, const struct merging *merging)
 {
     for (size_t k = 0; k < round->texts.active_count; k++) {

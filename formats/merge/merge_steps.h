@@ -72,7 +72,6 @@ static inline unsigned merge_text_shift(size_t count)
     return count > 1 ? (unsigned)__builtin_clzll(count - 1) : 63;
 }
 
-/* Returns the greatest offset of a line. */
 static inline size_t merge_offset_max(unsigned text_shift)
 {
     return ((size_t)1 << (text_shift - MERGE_OFFSET_SHIFT)) - 1;

@@ -360,7 +360,6 @@ const char *scan_whole(const char *begin, const char *p, const char *end,
     }
 }
 
-/* Reads the digits after the point. Returns where they end. */
 const char *scan_fraction(const char *begin, const char *p, const char *end,
                           struct decimal_text *decimal)
 {
@@ -401,7 +400,6 @@ uint64_t parted_digits_value(struct decimal_text *decimal, size_t first, size_t 
     return value;
 }
 
-/* Appends `count` digits to the value. */
 uint64_t append_digits(uint64_t value, const char *digits, size_t count)
 {
     for (; count >= 8; digits += 8, count -= 8) {
@@ -438,7 +436,6 @@ uint64_t digits_value(struct decimal_text *decimal, size_t first, unsigned count
     return value * powers[first + count - end];
 }
 
-/* Returns the number of digits in word 0. */
 unsigned first_word_digits(const struct decimal_text *decimal)
 {
     return decimal_first_digits(decimal->has_suffix, decimal->whole_digits);

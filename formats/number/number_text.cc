@@ -271,7 +271,6 @@ struct decimal_digits {
     int point;
 };
 
-/* Reads the form d.ddde+XX. */
 void digits_from_scientific(const char *text, const char *end, struct decimal_digits *decimal)
 {
     decimal->count = 0;
