@@ -14,7 +14,7 @@
 #include "core/threads.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
-#include "formats/io/output_write.h"
+#include "formats/io/output_file.h"
 
 #include <errno.h>
 #include <poll.h>

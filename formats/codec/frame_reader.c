@@ -35,14 +35,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* ---- The compressed bytes of a file ----
- *
- *   file -> data[begin..end) -> frame_stream_decode -> the caller's memory
- *                            -> frame_stream_cut    -> struct frame_batch
- *
- * They are decoded as they come, or cut into whole frames that other threads decode. Errors name
- * the file and the compressed byte.
- */
+/* ---- The compressed bytes of a file: decoded as they come, or cut into whole frames ---- */
 
 /* Maximum bytes of content in the frames of a batch. A larger frame is decoded as it comes. */
 #define BATCH_CONTENT_MAX ((size_t)32 << 20)

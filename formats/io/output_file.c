@@ -18,7 +18,6 @@
 #include "core/ending.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
-#include "formats/io/output_write.h"
 #include "formats/io/temporary.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_write.c - see output_write.h. */
-#include "formats/io/output_write.h"
+/* output_write.c - writes the bytes of an output file; see output_file.h. */
+#include "formats/io/output_file.h"
 
 #include "core/ending.h"
 #include "core/trace.h"

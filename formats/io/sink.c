@@ -11,7 +11,7 @@
  *                      +------------------> [frame_writer] -> file
  *
  * There is one writer thread, or several if the file can be written at several positions at once
- * (output_write.h). A thread takes a buffer and claims its position in the file in one step, so
+ * (output_file.h). A thread takes a buffer and claims its position in the file in one step, so
  * that positions are in the order of the buffers. The file and the frame writer belong to the
  * writer threads while buffers are unwritten, and otherwise to the caller: sink_write(),
  * sink_move(), sink_end_trial(), sink_store() and commit first wait until all buffers are written.
@@ -25,7 +25,7 @@
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/frames.h"
-#include "formats/io/output_write.h"
+#include "formats/io/output_file.h"
 #include "formats/io/source.h"
 #include "formats/io/spill.h"
 

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- -n and -h ---- */
+/* ---- Numbers, exactly ---- */
 
-/* Compares word by word (number_key.h), up to the first difference. */
+/* Of -n and -h: compares word by word (number_key.h), up to the first difference. */
 static int compare_decimals(struct line_span a, struct line_span b, bool has_suffix)
 {
     struct decimal_text x, y;
@@ -27,25 +27,16 @@ static int compare_decimals(struct line_span a, struct line_span b, bool has_suf
     }
 }
 
-/* ---- -g ---- */
-
-static int compare_general(struct line_span a, struct line_span b)
+static int compare_numbers(enum line_kind kind, struct line_span a, struct line_span b)
 {
+    if (kind == LINE_NUMERIC || kind == LINE_HUMAN)
+        return compare_decimals(a, b, kind == LINE_HUMAN);
     long double x = 0, y = 0;
     const uint64_t x_class = number_prefix_class(a.text, a.length, &x);
     const uint64_t y_class = number_prefix_class(b.text, b.length, &y);
     if (x_class != y_class)
         return x_class < y_class ? -1 : 1;
     return (x > y) - (x < y);
-}
-
-/* ---- Numbers, exactly ---- */
-
-static int compare_numbers(enum line_kind kind, struct line_span a, struct line_span b)
-{
-    if (kind == LINE_NUMERIC || kind == LINE_HUMAN)
-        return compare_decimals(a, b, kind == LINE_HUMAN);
-    return compare_general(a, b);
 }
 
 /* ---- Images ---- */

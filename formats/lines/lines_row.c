@@ -348,15 +348,6 @@ static void lines_words_load(const struct row_load *load, struct key_index *item
     }
 }
 
-/* Returns the position after a key of lines_words_load(), which is not complemented. */
-static struct row_cursor lines_words_next(enum row_kind kind, struct row_cursor cursor,
-                                          uint64_t key)
-{
-    return lines_row_word_is_last(kind, key, cursor.at)
-               ? (struct row_cursor){cursor.column + 1, 0}
-               : (struct row_cursor){cursor.column, cursor.at + 1};
-}
-
 /* ---- Rows of bytes: relative to the chosen row ---- */
 
 /* Number of bytes after the LCP in a key. From byte NEAR_BYTES of a row on, a key has fewer, and
@@ -597,6 +588,9 @@ struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor c
 {
     const struct row_column column = lines->columns[cursor.column];
     key ^= column.complement;
-    return row_is_bytes(column.kind) ? lines_bytes_next(cursor, key)
-                                     : lines_words_next(column.kind, cursor, key);
+    if (row_is_bytes(column.kind))
+        return lines_bytes_next(cursor, key);
+    return lines_row_word_is_last(column.kind, key, cursor.at)
+               ? (struct row_cursor){cursor.column + 1, 0}
+               : (struct row_cursor){cursor.column, cursor.at + 1};
 }
