@@ -54,20 +54,14 @@ static void set_text(size_t *nodes, size_t count, size_t i, bool takes_part)
         nodes[node] = UNKNOWN;
 }
 
-static struct splitter first_of(const struct merge_texts *texts, size_t i)
+/* Which items of the texts a tree compares. */
+enum end { FIRST, LAST };
+
+static struct splitter item_of(const struct merge_texts *texts, size_t i, enum end end)
 {
-    const size_t position = texts->texts[i].begin;
+    const size_t position = end == FIRST ? texts->texts[i].begin : texts->texts[i].end - 1;
     return (struct splitter){texts->texts[i].items[position], i, position};
 }
-
-static struct splitter last_of(const struct merge_texts *texts, size_t i)
-{
-    const size_t position = texts->texts[i].end - 1;
-    return (struct splitter){texts->texts[i].items[position], i, position};
-}
-
-/* Chooses the item of each text that a tree compares. */
-typedef struct splitter item_choice(const struct merge_texts *texts, size_t i);
 
 static bool goes_before(const struct merge_texts *texts, const struct splitter *a,
                         const struct splitter *b)
@@ -76,16 +70,15 @@ static bool goes_before(const struct merge_texts *texts, const struct splitter *
     return found != 0 ? found < 0 : a->text < b->text;
 }
 
-static size_t find_winner(size_t *nodes, const struct merge_texts *texts, item_choice *item_of,
-                          size_t node)
+static size_t find_winner(size_t *nodes, const struct merge_texts *texts, enum end end, size_t node)
 {
     if (nodes[node] != UNKNOWN)
         return nodes[node];
-    const size_t a = find_winner(nodes, texts, item_of, 2 * node);
-    const size_t b = find_winner(nodes, texts, item_of, 2 * node + 1);
+    const size_t a = find_winner(nodes, texts, end, 2 * node);
+    const size_t b = find_winner(nodes, texts, end, 2 * node + 1);
     nodes[node] = a == NONE ? b : a;
     if (a != NONE && b != NONE) {
-        const struct splitter x = item_of(texts, a), y = item_of(texts, b);
+        const struct splitter x = item_of(texts, a, end), y = item_of(texts, b, end);
         nodes[node] = goes_before(texts, &y, &x) ? b : a;
     }
     return nodes[node];
@@ -100,7 +93,7 @@ static void list_texts(const size_t *firsts, struct merge_texts *texts,
     if (i == NONE)
         return;
     if (i != listed && bound) {
-        const struct splitter first = first_of(texts, i);
+        const struct splitter first = item_of(texts, i, FIRST);
         if (goes_before(texts, bound, &first))
             return;
     }
@@ -116,8 +109,8 @@ static void list_texts(const size_t *firsts, struct merge_texts *texts,
  * text has unread lines, all lines are up to the bound. Returns false if no text has lines. */
 static bool merge_bound_find(struct merge_bound *bound, struct merge_texts *texts, unsigned threads)
 {
-    const size_t first = find_winner(bound->firsts, texts, first_of, 1);
-    const size_t last = find_winner(bound->lasts, texts, last_of, 1);
+    const size_t first = find_winner(bound->firsts, texts, FIRST, 1);
+    const size_t last = find_winner(bound->lasts, texts, LAST, 1);
     texts->active_count = 0;
     if (first == NONE)
         return false;
@@ -125,7 +118,7 @@ static bool merge_bound_find(struct merge_bound *bound, struct merge_texts *text
         list_texts(bound->firsts, texts, NULL, 1, first);
         return true;
     }
-    const struct splitter least = last_of(texts, last);
+    const struct splitter least = item_of(texts, last, LAST);
     if (last == first && least.position == texts->texts[first].begin) {
         texts->active[texts->active_count++] = first; /* no other text need be compared */
         return true;

@@ -208,20 +208,8 @@ static void sort_equal_keys(const struct merge_texts *texts, struct key_index *i
 
 /* ---- A range, in one thread and in its caches ---- */
 
-/* Merges the arrays. If there is only one, its lines are contiguous in their text. */
-static const struct key_index *merge_arrays(struct merge_range *range, size_t arrays,
-                                            struct merge_scratch *scratch)
-{
-    range->is_block = arrays == 1 && !range->texts->order->unique;
-    if (arrays == 1)
-        return scratch->arrays[0].items;
-    struct key_index *const items = scratch->items, *const other = items + scratch->item_room;
-    item_merge(sizeof *items, scratch->arrays, arrays, items, other);
-    sort_equal_keys(range->texts, items, range->count, scratch);
-    return items;
-}
-
-/* Merges items [begins[k], ends[k]) of all active texts. `scratch` has room for them, and is in use
+/* Merges items [begins[k], ends[k]) of all active texts. If they are of one text, its lines are
+ * contiguous there. `scratch` has room for them, and is in use
  * until the range's last line is copied. The caller sets `last` and `has_last` before. */
 static void merge_range_start(struct merge_range *range, const struct merge_texts *texts,
                               const size_t *begins, const size_t *ends,
@@ -240,7 +228,14 @@ static void merge_range_start(struct merge_range *range, const struct merge_text
     }
     if (arrays == 0)
         return;
-    range->items = merge_arrays(range, arrays, scratch);
+    range->is_block = arrays == 1 && !texts->order->unique;
+    range->items = scratch->arrays[0].items;
+    if (arrays > 1) {
+        item_merge(sizeof *scratch->items, scratch->arrays, arrays, scratch->items,
+                   scratch->items + scratch->item_room);
+        sort_equal_keys(texts, scratch->items, range->count, scratch);
+        range->items = scratch->items;
+    }
     range->first_item = range->items[0];
     range->last_item = range->items[range->count - 1];
     range->is_disordered = !check_keys_rise(range->items, range->count);
