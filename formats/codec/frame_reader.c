@@ -85,37 +85,6 @@ static size_t buffered(const struct frame_stream *stream)
     return stream->end - stream->begin;
 }
 
-/* Opens a stream. Takes over head[0..head_bytes), from malloc(3) with room for `capacity` bytes:
- * the first bytes of the file, already read. The caller closes the stream, also after a failure. */
-static bool frame_stream_open(struct frame_stream *stream, unsigned char *head, size_t head_bytes,
-                              size_t capacity, struct error *error)
-{
-    stream->data = head;
-    stream->end = head_bytes;
-    stream->capacity = capacity;
-    stream->decoder = stream->spec.codec->decoder_open(stream->spec.window_log);
-    return stream->decoder || error_set(error, "%s: no memory to decompress it", stream->spec.name);
-}
-
-static void frame_stream_close(struct frame_stream *stream)
-{
-    if (stream->decoder)
-        stream->spec.codec->decoder_close(stream->decoder);
-    free(stream->data);
-    stream->decoder = NULL;
-    stream->data = NULL;
-}
-
-static bool grow(struct frame_stream *stream, size_t capacity, struct error *error)
-{
-    unsigned char *const data = realloc(stream->data, capacity);
-    if (!data)
-        return error_set(error, "%s: no memory to read it", stream->spec.name);
-    stream->data = data;
-    stream->capacity = capacity;
-    return true;
-}
-
 /* Makes room for READ_BYTES more bytes, in place of consumed bytes unless the head is kept. */
 static bool make_room(struct frame_stream *stream, struct error *error)
 {
@@ -127,8 +96,15 @@ static bool make_room(struct frame_stream *stream, struct error *error)
         stream->begin = 0;
     }
     const size_t need = stream->end + READ_BYTES;
-    return need <= stream->capacity ||
-           grow(stream, need > 2 * stream->capacity ? need : 2 * stream->capacity, error);
+    if (need <= stream->capacity)
+        return true;
+    const size_t capacity = need > 2 * stream->capacity ? need : 2 * stream->capacity;
+    unsigned char *const data = realloc(stream->data, capacity);
+    if (!data)
+        return error_set(error, "%s: no memory to read it", stream->spec.name);
+    stream->data = data;
+    stream->capacity = capacity;
+    return true;
 }
 
 /* Waits until the file is readable. Fails if reading must end. */
@@ -387,9 +363,15 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
         return NULL;
     }
     reader->threads = spec->threads < WORKERS_MAX ? spec->threads : WORKERS_MAX;
-    reader->stream = (struct frame_stream){.spec = *spec, .keeps_head = spec->threads > 1};
+    reader->stream = (struct frame_stream){.spec = *spec,
+                                           .keeps_head = spec->threads > 1,
+                                           .decoder = spec->codec->decoder_open(spec->window_log),
+                                           .data = head,
+                                           .capacity = capacity,
+                                           .end = head_bytes};
     counter_start(&reader->used);
-    if (!frame_stream_open(&reader->stream, head, head_bytes, capacity, error)) {
+    if (!reader->stream.decoder) {
+        error_set(error, "%s: no memory to decompress it", spec->name);
         frame_reader_close(reader);
         return NULL;
     }
@@ -608,7 +590,8 @@ void frame_reader_close(struct frame_reader *reader)
         free(reader->slots[i].content);
     }
     free(reader->slots);
-    frame_stream_close(&reader->stream);
+    reader->stream.spec.codec->decoder_close(reader->stream.decoder);
+    free(reader->stream.data);
     ring_free(reader->batches);
     free(reader);
 }

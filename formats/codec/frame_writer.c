@@ -77,11 +77,6 @@ static unsigned jobs_with_room(const struct codec *codec, int level, unsigned th
     return memory == 0 ? jobs : room > 0 ? (unsigned)smaller(room, jobs) : 1;
 }
 
-static unsigned threads_of_jobs(unsigned jobs)
-{
-    return jobs > SPARE_JOBS ? jobs - SPARE_JOBS : 1;
-}
-
 size_t frame_writer_bytes(const struct codec *codec, int level, unsigned threads)
 {
     return jobs_with_room(codec, level, threads) * thread_bytes(codec, level);
@@ -96,7 +91,7 @@ struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
     counter_start(&writer->put);
     counter_start(&writer->written);
     writer->job_count = jobs_with_room(spec->codec, spec->level, spec->threads);
-    writer->spec.threads = threads_of_jobs(writer->job_count);
+    writer->spec.threads = writer->job_count > SPARE_JOBS ? writer->job_count - SPARE_JOBS : 1;
     writer->jobs = calloc(writer->job_count, sizeof *writer->jobs);
     if (!writer->jobs) {
         frame_writer_close(writer);
