@@ -327,6 +327,11 @@ static bool judge_content(struct source *source, bool is_text, struct error *err
         ok = look_at(source, position += skipped, &look, error);
     const bool has_frame = ok && codec->recognises(look.data, look.bytes);
     const bool has_ended = ok && look.is_in_reach && look.bytes == 0;
+    if (ok && is_text && !look.is_in_reach && !source->input.is_sized && !source->input.has_ended)
+        ok = error_set(error,
+                       "%s: it begins as %s data does, and may be text: use --format=text:%s or "
+                       "--format=text:plain",
+                       source->name, codec->name, codec->name);
     const bool is_compressed = is_text ? has_frame && (codec->is_sound(look.data, look.bytes) ||
                                                        has_controls(look.data, look.bytes))
                                        : !has_ended;

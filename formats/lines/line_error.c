@@ -136,7 +136,9 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
 
 /* Words that are no title, as regular expressions. */
 #define TRUTH "([Tt]rue|TRUE|[Ff]alse|FALSE)"
-#define MISSING "[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|NaT|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
+#define MISSING                                                                                    \
+    "[\"']?(#(N/A|DIV/0!|VALUE!|REF!|NAME[?]|NUM!|NULL!)|[Nn][Uu][Ll][Ll]|[Nn]/"                   \
+    "?[Aa]|NaT|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
 
 #define ONE_IN_A_LINE "each number has to be on a line of its own"
 #define BY_BYTES "-k1 sorts lines by their bytes"
