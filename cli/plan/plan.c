@@ -416,8 +416,10 @@ static bool check_in_place(const struct plan *plan, struct error *error)
                          source_name(source));
     return job->output_format == job->input_format ||
            error_set(error,
-                     "%s: --in-place keeps the format, and %s would become %s: write another file",
-                     source_name(source), job->input_format->name, job->output_format->name);
+                     "%s: --in-place keeps the format, and %s would become %s: write another file, "
+                     "or use --output-format=%s",
+                     source_name(source), job->input_format->name, job->output_format->name,
+                     job->input_format->name);
 }
 
 static bool could_be_in_place(const struct options *options, const struct plan *plan)
@@ -502,11 +504,18 @@ static bool choose_lines(const struct options *options, struct plan *plan,
                      options->order.unique ? "" : " (--type makes them numbers)");
 }
 
-/* Checks what lines do not agree with before any input is awaited, if an option makes it text. */
+/* Checks what lines do not agree with before an input is awaited, if an option makes it text. If
+ * all inputs are regular files, their content is looked at first. */
 static bool check_lines_early(const struct options *options, struct plan *plan, struct error *error)
 {
-    if (!line_words_find(options) && options->input_format != &format_text)
+    const char *const word = line_words_find(options);
+    if ((!word && !options->order.unique && options->input_format != &format_text) ||
+        (options->input_format && options->input_format != &format_text) ||
+        plan_can_read_again(options))
         return true;
+    if (word && options->endian == ENDIAN_BIG)
+        return error_set(
+            error, "%s is for text, and --endian=big is for numbers: leave one of them out", word);
     plan->job.input_format = &format_text;
     plan->job.argsort.index_type = options->index_type;
     choose_output_format(options, plan);

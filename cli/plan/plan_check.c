@@ -4,6 +4,7 @@
 #include "cli/plan/plan.h"
 #include "formats/codec/codec.h"
 #include "formats/descriptor.h"
+#include "formats/io/output_path.h"
 #include "formats/io/sink.h"
 #include "formats/io/source.h"
 #include "formats/io/spill.h"
@@ -186,15 +187,6 @@ static bool check_operands(const struct options *options, struct error *error)
     return true;
 }
 
-/* --verify without a regular file is an error before any input is awaited. */
-static bool check_verify(const struct options *options, struct error *error)
-{
-    const char *const output = options->output;
-    return !options->verify || options->in_place || plan_writes_file(output) ||
-           pipeline_refuse_verify(output && strcmp(output, "-") != 0 ? output : "standard output",
-                                  error);
-}
-
 /* Without sorting, there is nothing to select and no device or path to choose. */
 static bool check_action(const struct options *options, struct error *error)
 {
@@ -223,12 +215,7 @@ static bool line_words_check(const struct options *options, struct error *error)
                          word ? word : "-u");
     if (word && options->nan_said)
         return error_set(error, "%s is for lines of text, and --nan is for numbers", word);
-    const char *const text = word                                    ? word
-                             : options->input_format == &format_text ? "--format=text"
-                                                                     : NULL;
-    return !text || options->endian != ENDIAN_BIG || options->type_word ||
-           error_set(error, "%s is for text, which has no byte order: leave --endian=big out",
-                     text);
+    return true;
 }
 
 /* Returns the end of a message about -u and an array: commands that write its different numbers as
@@ -259,8 +246,7 @@ bool line_words_refuse(const struct options *options, const struct format *input
                          lines_without_repeats(options, reader->layout.type));
     const char *const remedy = options->output_format ? "use --output-format=text" : "name it .txt";
     if (options->output && !options->output_format &&
-        is_same_file(options->inputs[0],
-                     options->output)) /* an array could not be read by a word */
+        is_same_file(options->inputs[0], options->output))
         return error_set(error,
                          "%s: named as %s, and %s is for lines of text: use --output-format=text",
                          options->output, output_format->name, word);
@@ -272,6 +258,16 @@ bool line_words_refuse(const struct options *options, const struct format *input
 
 /* ---- The checks ---- */
 
+/* --verify without a regular file that -o names is an error before any input is awaited. */
+static bool check_verify(const struct options *options, struct error *error)
+{
+    const char *const output = options->output;
+    const bool is_named = plan_writes_file(output) && output_path_descriptor(output) < 0;
+    return !options->verify || options->in_place || is_named ||
+           pipeline_refuse_verify(output && strcmp(output, "-") != 0 ? output : "standard output",
+                                  error);
+}
+
 bool plan_begin(struct options *options, struct plan *plan, struct error *error)
 {
     *plan = (struct plan){.input_position = lseek(STDIN_FILENO, 0, SEEK_CUR)};
@@ -281,6 +277,6 @@ bool plan_begin(struct options *options, struct plan *plan, struct error *error)
     return options_read_list(options, error) &&
            order_words_resolve(&options->order, &plan->job.line_order, error) &&
            line_words_check(options, error) && check_in_place(options, error) &&
-           check_verify(options, error) && check_inputs(options, plan, error) &&
-           check_output_path(options, error);
+           check_inputs(options, plan, error) && check_output_path(options, error) &&
+           check_verify(options, error);
 }

@@ -327,21 +327,12 @@ static bool find_exponents(const struct raw *raw, size_t begin, struct exponents
     return counted >= USUAL_MIN;
 }
 
-/* Returns true if the number has not an exponent as the others. */
-static bool is_far(const struct raw *raw, const unsigned char *number,
-                   const struct exponents *exponents)
-{
-    const int margin = raw->type->bytes == 8 ? 64 : 16;
-    const int exponent = load_exponent(number, raw->type, raw->is_big);
-    return (exponent < exponents->lowest - margin || exponent > exponents->highest + margin) &&
-           !is_zero(number, raw->type->bytes);
-}
-
 /* Returns true if floating point numbers begin with a header. A word has 8 characters. If the
  * number is denormal, because an integer follows the word, 4 are enough. */
 static bool begins_with_word(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
+    const int margin = raw->type->bytes == 8 ? 64 : 16;
     struct exponents exponents;
     size_t begin = HEADER_BYTES;
     while (begin < raw->head_bytes && isprint(head[begin])) /* the text of a longer header */
@@ -350,26 +341,46 @@ static bool begins_with_word(const struct raw *raw)
         return false;
     for (size_t i = 0; i < HEADER_BYTES; i += raw->type->bytes) {
         const int exponent = load_exponent(head + i, raw->type, raw->is_big);
-        if (is_far(raw, head + i, &exponents) && is_word(head + i / 8 * 8, exponent == 0 ? 4 : 8))
+        const bool is_far =
+            exponent < exponents.lowest - margin || exponent > exponents.highest + margin;
+        if (is_far && !is_zero(head + i, raw->type->bytes) &&
+            is_word(head + i / 8 * 8, exponent == 0 ? 4 : 8))
             return true;
     }
     return false;
 }
 
-/* Returns true if floating point numbers begin with an integer, as a count or the length of a
- * record is, whose numbers may end beyond the bytes that can be examined. One of 4 bytes shifts
- * numbers of 8, so that only those at byte 4 have usual exponents. */
-static bool begins_with_integer(const struct raw *raw)
+static uint64_t load_integer(const unsigned char *bytes, size_t width, bool is_big)
+{
+    const uint64_t first = load_word(bytes, is_big);
+    const uint64_t second = width == 8 ? load_word(bytes + 4, is_big) : 0;
+    return is_big && width == 8 ? first << 32 | second : second << 32 | first;
+}
+
+/* Maximum bytes of integers before numbers that may end beyond the bytes that can be examined. */
+#define INTEGERS_BYTES ((size_t)16)
+
+/* Returns true if floating point numbers begin with integers, as a count, a shape or the length of
+ * a record are. Such integers are numbers below 2.2e-308, or 3.9e-34, or shift numbers of 8 bytes
+ * by 4, so that only the shifted ones have usual exponents. */
+static bool begins_with_integers(const struct raw *raw)
 {
     const size_t number_bytes = raw->type->bytes;
-    struct exponents exponents, shifted;
+    struct exponents exponents;
     if (raw->is_whole || !raw->is_wide_float)
         return false;
-    if (!find_exponents(raw, number_bytes, &exponents))
-        return number_bytes == 8 && find_exponents(raw, 4, &shifted);
-    const uint64_t first = load_count(raw->head, number_bytes, raw->is_big, number_bytes);
-    const int bits = number_bytes == 8 ? 52 : 27; /* less than 2.2e-308, or 3.9e-34 */
-    return first >= COUNT_MIN && first >> bits == 0 && is_far(raw, raw->head, &exponents);
+    for (size_t end = 4; end <= INTEGERS_BYTES && end < raw->head_bytes; end += 4) {
+        const size_t width = end % number_bytes == 0 ? number_bytes : 4;
+        const int bits = width == 8 ? 52 : number_bytes == 8 ? 30 : 27;
+        uint64_t greatest = 0;
+        for (size_t i = 0; i < end; i += width) {
+            const uint64_t next = load_integer(raw->head + i, width, raw->is_big);
+            greatest = next > greatest ? next : greatest;
+        }
+        if (greatest >= COUNT_MIN && greatest >> bits == 0 && find_exponents(raw, end, &exponents))
+            return true;
+    }
+    return false;
 }
 
 /* ---- Truth values ---- */
@@ -412,7 +423,7 @@ bool plan_check_raw_header(struct source *source, const struct key_type *type,
     raw.bytes = raw.is_whole ? raw.left : raw.head_bytes;
     if (!check_truth(&raw, error) || !check_records(&raw, error) || !check_count(&raw, error))
         return false;
-    if (begins_with_integer(&raw))
+    if (begins_with_integers(&raw))
         return error_set(error,
                          "%s: it begins with an integer, such as the count of the numbers or the "
                          "length of a record: write the numbers alone; if these are numbers, use "

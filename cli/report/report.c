@@ -423,9 +423,9 @@ static void print_memory(FILE *stream, const char *prefix, const struct plan *pl
         fprintf(stream, ", ");
         print_bytes(stream, memory->device_bytes);
         fprintf(stream, " of the %s (%s)", plan->job.sort.device_count > 1 ? "GPUs'" : "GPU's",
-                memory->device_said               ? "as --device-memory says"
+                plan->device_ranks > 1            ? "this rank's part"
+                : memory->device_said             ? "as --device-memory says"
                 : plan->job.sort.device_count > 1 ? "what they have"
-                : plan->device_ranks > 1          ? "this rank's part"
                                                   : "what it has");
     }
     print_parts(stream, plan);

@@ -188,9 +188,8 @@ static const struct meaning {
     {"^-?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes",
      "the suffix has to be written out (numfmt --from=iec, or --from=si, for those of one capital "
      "letter; it rounds to whole numbers)"},
-    {DATE "([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(Z|[.][0-9]*)?)?)?$",
-     "-k1 sorts such dates, by their bytes", NO_DATE},
-    {DATE "[ T]", NULL, NO_DATE}, /* with a time of 12 hours, or of another zone */
+    {DATE "[ T][0-9:.,]+ ?([AaPp][.]?[Mm]|[-+][0-9])", NULL, NO_DATE}, /* 12 hours, or a zone */
+    {DATE "([ T]|$)", "-k1 sorts such dates, by their bytes", NO_DATE},
     {"^[0-9]{1,3}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-nt: -k1,1 -k2,2 -k3,3 sorts such times",
      "times are read only as counts of a unit, such as seconds"},
     {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) ?([^ -~]|[A-Za-z%])+$", NULL,

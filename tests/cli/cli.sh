@@ -205,7 +205,7 @@ for line in '1\r2' '1\r2\r3\r'; do hints "$line" "read only '1' of it; .*not wit
 for number in '$5' '-$5' '$1,234'; do hints "$number" 'no number in it, .*tr -d .\$'; done
 for number in 5K -1.5GiB 2M; do hints $number "read only '[-0-9.]+' of it; -h sorts"; done
 hints +5K "read only '.5' of it$" # for -h this is no number
-for number in 2024-01-31 2024/01/31 '2024-01-31 12:30' 2024-01-31T12:30:15Z; do
+for number in 2024-01-31 2024/01/31 '2024-01-31 12:30' 2024-01-31T12:30:15Z '2024-01-31 12:30:15,123 INFO x'; do
     hints "$number" "read only '2024' of it; -k1 sorts such dates"
 done
 for number in '2024-01-31 01:30 PM' 2024-01-31T12:30:15+02:00; do hints "$number" "read only '2024' of it$"; done

@@ -441,11 +441,18 @@ def block(integer, array, unit=1):
     return struct.pack(integer, array.nbytes // unit) + array.tobytes()
 open("one.f64", "wb").write(record(random.random(1000)))
 open("large.f64", "wb").write(record(random.random(300000)))
-open("large.f32", "wb").write(record(random.normal(size=600000).astype("f4")))
-open("counted.f64", "wb").write(struct.pack("<q", 300000) + random.normal(size=300000).tobytes())
-open("counted.f32", "wb").write(struct.pack("<i", 600000) + random.normal(size=600000).astype("f4").tobytes())
-open("table.f64", "wb").write(struct.pack("<2i", 3, 100000) + random.normal(size=300000).tobytes())
-open("counted4.f64", "wb").write(struct.pack("<i", 300000) + random.normal(size=300000).tobytes())
+open("little.large.f64", "wb").write(record(random.random(300000)))
+open("little.large.f32", "wb").write(record(random.normal(size=600000).astype("f4")))
+open("little.counted.f64", "wb").write(struct.pack("<q", 300000) + random.normal(size=300000).tobytes())
+open("little.counted.f32", "wb").write(struct.pack("<i", 600000) + random.normal(size=600000).astype("f4").tobytes())
+open("little.table.f64", "wb").write(struct.pack("<2i", 3, 100000) + random.normal(size=300000).tobytes())
+open("little.long.f32", "wb").write(struct.pack("<q", 600000) + random.normal(size=600000).astype("f4").tobytes())
+open("little.shape.f32", "wb").write(struct.pack("<3i", 2, 600, 500) + random.normal(size=600000).astype("f4").tobytes())
+open("little.shape.f64", "wb").write(struct.pack("<2q", 600, 500) + random.normal(size=300000).tobytes())
+open("big.long.f32", "wb").write(struct.pack(">q", 600000) + random.normal(size=600000).astype(">f4").tobytes())
+np.where(random.random(300000) < 0.05, np.finfo("f8").max, 0.9).tofile("mark.large.f64")
+np.tile(np.array([0, 0, 1e-9, 1]), 100000).astype("f4").tofile("zeros.large.f32")
+open("little.counted4.f64", "wb").write(struct.pack("<i", 300000) + random.normal(size=300000).tobytes())
 np.concatenate([[5e-324], random.normal(size=300000)]).tofile("least.large.f64")
 np.concatenate([[1e-30], random.random(600000)]).astype("f4").tofile("small.large.f32")
 random.normal(size=300000).astype("f4").astype("f8").tofile("rounded.large.f64")
@@ -494,13 +501,15 @@ said='these are blocks of numbers, each with its length or count of'
 is_told 'blocks' "$said 8 bytes: .*, use --format=raw$" counts.bin lengths.bin 'big.f64 --endian=big'
 is_told 'blocks' "$said 4 bytes: " counts4.f32 counts4.bin
 refuses 'blocks on a pipe' "^gpusort: standard input: $said 8 bytes: .*, use --format=raw$" -- --type=f64 < <(cat lengths.bin)
-for file in large.f64 large.f32 counted.f64 counted.f32 table.f64 counted4.f64; do # of more than is looked at before
-    refuses "an integer before many numbers on a pipe: $file" '^gpusort: standard input: it begins with an integer, such as .*, use --format=raw$' -- \
-        --type="${file#*.}" < <(cat $file)
+# More than is looked at before. The first word of a file's name is the option --endian.
+for file in little.{large,counted,table,counted4,shape}.f64 little.{large,counted,long,shape}.f32 big.long.f32; do
+    refuses "an integer before many numbers on a pipe: $file" \
+        '^gpusort: standard input: it begins with an integer, such as .*, use --format=raw$' -- \
+        --type="${file##*.}" --endian="${file%%.*}" < <(cat $file)
 done
-zstd -qf large.f32
-refuses 'a large record, compressed' '^gpusort: large.f32.zst: it begins with an integer' -- large.f32.zst
-for file in *.large.*; do
+zstd -qf little.large.f32
+refuses 'a large record, compressed' '^gpusort: little.large.f32.zst: it begins with an integer' -- little.large.f32.zst
+for file in {least,small,rounded,powers,mark,zeros}.large.*; do
     ok_writes "many numbers on a pipe: $file" <(gpusort --format=raw $file) -- --type="${file##*.}" < <(cat $file)
 done
 sorts 'no records are found' almost.f64 eights.i32 few.i32 fours.i32 twos.f32 flags.i64 whole.f64 steps.f64 eights.i64 \

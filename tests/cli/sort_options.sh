@@ -244,10 +244,16 @@ for word in -n -k -u; do
         gpusort ${word/k/k1} two -o x.npy
 done
 cp two named.npy
-for word in --in-place '-o named.npy'; do
-    kept "lines named as npy, $word" '^gpusort: named.npy: named as npy, and -n is for .*: use --output-format=text$' \
-        named.npy -- gpusort -n $word named.npy
+kept 'lines named as npy' '^gpusort: named.npy: named as npy, and -n is for .*: use --output-format=text$' \
+    named.npy -- gpusort -n named.npy -o named.npy
+kept 'lines named as npy, in place' '^gpusort: named.npy: --in-place keeps .*, or use --output-format=text$' \
+    named.npy -- gpusort -n --in-place named.npy
+for word in -n '--in-place -n'; do
+    kept "an array that is no lines: $word" '^gpusort: numbers.npy: -n is for .*: leave -n out$' numbers.npy -- \
+        gpusort $word numbers.npy -o numbers.npy
 done
+refuses 'nor are these with --endian' '^gpusort: numbers.f64: -n is for .*, and otherwise leave -n out$' -- \
+    -n --endian=big numbers.f64
 ok_prints 'what it says sorts them' '1\n2\n' -- gpusort -n --output-format=text named.npy
 refuses '-u with binary numbers' '^gpusort: -u is for lines of text, and --type makes numbers of them$' -- \
     -u --format=raw --type=u8 two

@@ -132,8 +132,10 @@ lines_at_once() {
 lines_at_once '-k is for .*, and npy output ' -o got.npy
 lines_at_once 'got.u32: named as raw u32, but text ' -o got.u32
 lines_at_once 'got.u64: named as raw u64, but ' --argsort=u32 -o got.u64
-lines_at_once '-k is for text, which has no byte order: leave --endian=big out' --endian=big
+lines_at_once '-k is for text, and --endian=big is for numbers: leave one of them out$' --endian=big
 lines_at_once 'standard output: --verify .* by -o$' --verify
+at_once 'different lines as numbers' '^gpusort: -u is for .*, and npy output ' -- -u --output-format=npy silent
+lines_at_once '/dev/stdout: --verify .* by -o$' --verify -o /dev/stdout
 lines_at_once '/dev/null: --verify .* by -o$' --verify -o /dev/null
 at_once 'lines by the format, and --nan' '^gpusort: --nan is for numbers, and these are lines' -- \
     --format=text --nan=last silent

@@ -129,6 +129,9 @@ ok_says 'lines: -m' 'proof +no line was lost or changed; verified in the file' -
 needs='standard output: --verify reads back what was written: it needs a regular file, named by -o'
 ok_fails_with '--verify: a pipe' 2 "$needs" -- gpusort --verify lines.txt
 ok_fails_with '--verify: a device' 2 '/dev/null: --verify reads back' -- gpusort --verify lines.txt -o /dev/null
+ln -s /dev/stdout standard
+ok_fails_with '--verify: a link to a descriptor' 2 'standard: --verify reads back' -- \
+    eval 'gpusort --verify lines.txt -o standard >written'
 mkfifo fifo # has no reader
 ok_fails_with '--verify: a named pipe' 2 'fifo: --verify reads back' -- timeout 20 "$GPUSORT" --verify lines.txt -o fifo
 ok_fails_with '--verify: -c writes nothing' 2 '--verify checks the output, but -c writes none' -- \
