@@ -20,7 +20,7 @@ struct memory_limits {
     const char *host_reason;        /* of host_bytes, for people */
     size_t other_bytes;             /* of host_bytes, taken by MPI */
     size_t device_bytes;            /* of a GPU's memory */
-    bool device_said;               /* given by the user; else all that the GPU has */
+    bool device_is_limited;         /* by the user, or by ranks; else it is all that the GPU has */
     const char *const *directories; /* for spilled runs, used in turns */
     size_t directory_count;         /* at least 1 */
     bool has_parts_in_memory;       /* all of the directories are in memory (tmpfs) */

@@ -511,7 +511,7 @@ static bool check_lines_early(const struct options *options, struct plan *plan, 
     const char *const word = line_words_find(options);
     if ((!word && !options->order.unique && options->input_format != &format_text) ||
         (options->input_format && options->input_format != &format_text) ||
-        plan_can_read_again(options))
+        plan_has_files_only(options))
         return true;
     if (word && options->endian == ENDIAN_BIG)
         return error_set(
@@ -653,7 +653,7 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
         (plan->job.output.group || plan->job.has_rank_output))
         made = pipeline_open_group(&plan->job, error);
     made = group_agree(plan->job.group, made && plan_choose_device(options, plan, error), error) &&
-           plan_share_device(plan, error);
+           plan_find_device_ranks(plan, error);
     plan->job.input_bytes = plan->input_bytes; /* of a pipe, as far as it was read ahead */
     made = made && plan_choose_memory(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;
@@ -678,7 +678,7 @@ bool plan_writes_file(const char *path)
            (stat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT);
 }
 
-bool plan_can_read_again(const struct options *options)
+bool plan_has_files_only(const struct options *options)
 {
     struct error ignored = {0};
     struct stat status;
@@ -713,7 +713,7 @@ bool plan_again(struct options *options, struct plan *plan, const struct error *
     static struct plan next; /* large for a stack */
     struct error ignored = {0};
     if (is_named || plan->job.group || !plan_note_failure(plan, error) ||
-        !plan_can_read_again(options))
+        !plan_has_files_only(options))
         return false;
     const bool has_begun = plan_begin(options, &next, &ignored);
     next.input_position = plan->input_position;

@@ -53,8 +53,8 @@ struct plan {
     const char *algorithm_reason;                                 /* why job.sort.algorithm */
 };
 
-/* Collective, before plan_begin(): fails if other ranks have other options than rank 0. Reads the
- * list of --files0-from on rank 0, for all ranks. */
+/* Collective, before plan_begin(): fails if other ranks have other options than rank 0, or options
+ * that ranks do not share. Reads the list of --files0-from on rank 0, for all ranks. */
 bool plan_share_options(struct options *options, struct group *group, struct error *error);
 
 /* Starts the plan with the checks that need no input data: options that exclude each other, and
@@ -79,7 +79,7 @@ bool plan_again(struct options *options, struct plan *plan, const struct error *
 bool plan_note_failure(struct plan *plan, const struct error *error);
 
 /* Returns true if all inputs are regular files, so that they can be read again. */
-bool plan_can_read_again(const struct options *options);
+bool plan_has_files_only(const struct options *options);
 
 /* Returns true if the path of an output leads to a regular file, or to none yet. */
 bool plan_writes_file(const char *path);
@@ -167,7 +167,7 @@ bool plan_choose_device(const struct options *options, struct plan *plan, struct
 
 /* Collective: finds how many ranks take the GPU of this one. Each of them uses an equal part of its
  * memory. */
-bool plan_share_device(struct plan *plan, struct error *error);
+bool plan_find_device_ranks(struct plan *plan, struct error *error);
 
 /* Starts reading ahead from the open inputs if `next` is a named pipe, and from open named pipes if
  * it is standard input: their writer may write to `next` only after these have been read. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_check.c - plan_begin: checks options and files before the program waits for any input. */
+/* plan_check.c - plan_begin: checks options and files before the program waits for any input.
+ *
+ * check_foreign_output() and check_lines_early() in plan.c follow in plan_make(), as they need the
+ * formats.
+ */
 #include "cli/options/quote.h"
 #include "cli/plan/plan.h"
 #include "formats/codec/codec.h"

@@ -290,7 +290,7 @@ static struct devices first_devices(unsigned count)
 }
 
 /* Leaves those devices that a rank takes if the ranks on its host take them in turns. */
-static void share_devices(struct devices *devices, const struct group *group)
+static void take_turns(struct devices *devices, const struct group *group)
 {
     unsigned count = 0;
     for (unsigned i = group->host_rank % devices->count; i < devices->count; i += group->host_size)
@@ -482,7 +482,7 @@ static struct devices usable_devices(const struct options *options, struct plan 
         devices = first_devices(found > 0 ? found : 1);
     }
     if (group)
-        share_devices(&devices, group);
+        take_turns(&devices, group);
     drop_failed(plan, &devices);
     return devices;
 }
@@ -675,7 +675,7 @@ static void choose_spare(const struct options *options, struct plan *plan)
     struct device_facts facts;
     struct error error = {0};
     if (options->backend || options->algorithm || job->backend == backends[0] ||
-        (job->sort.device_count > 1 && !is_text_for_gpu(plan) && plan_can_read_again(options)) ||
+        (job->sort.device_count > 1 && !is_text_for_gpu(plan) && plan_has_files_only(options)) ||
         !backends[0]->probe(0, &facts, &error))
         return;
     const struct auto_row *row =
@@ -702,7 +702,7 @@ bool plan_choose_device(const struct options *options, struct plan *plan, struct
     return true;
 }
 
-bool plan_share_device(struct plan *plan, struct error *error)
+bool plan_find_device_ranks(struct plan *plan, struct error *error)
 {
     struct group *const group = plan->job.group;
     const uint64_t own = plan->job.sort.device_count > 1 ? 0 : plan->device.id;

@@ -79,9 +79,23 @@ static bool share_list(struct options *options, struct group *group, struct erro
     return ok;
 }
 
+static bool check_action(const struct options *options, struct error *error)
+{
+    const char *const unshared = options->check != CHECK_NO ? "-c or -C"
+                                 : options->merge           ? "-m"
+                                 : options->in_place        ? "--in-place"
+                                                            : NULL;
+    return !unshared ||
+           error_set(error,
+                     "several MPI ranks do not share %s: run gpusort without mpirun or srun, or as "
+                     "one rank (mpirun -n 1)",
+                     unshared);
+}
+
 bool plan_share_options(struct options *options, struct group *group, struct error *error)
 {
     return compare_options(options, group, error) &&
+           group_agree(group, check_action(options, error), error) &&
            (!options->input_list || share_list(options, group, error));
 }
 
@@ -90,15 +104,6 @@ bool plan_share_options(struct options *options, struct group *group, struct err
 static bool check_shared(const struct plan *plan, struct error *error)
 {
     const struct job *const job = &plan->job;
-    const char *const unshared = job->action == JOB_CHECK   ? "-c or -C"
-                                 : job->action == JOB_MERGE ? "-m"
-                                 : job->output.is_in_place  ? "--in-place"
-                                                            : NULL;
-    if (unshared)
-        return error_set(error,
-                         "several MPI ranks do not share %s: run gpusort without mpirun or srun, "
-                         "or as one rank (mpirun -n 1)",
-                         unshared);
     for (size_t i = 0; i < job->reader_count; i++) {
         struct source *const source = job->readers[i].source;
         if (!job->has_rank_inputs && source_stop_and_get_left(source) > 0 &&

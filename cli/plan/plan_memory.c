@@ -78,14 +78,14 @@ static size_t least_of_devices(const struct sort_spec *sort, size_t count)
 
 /* Returns true if the engine can do --top by keeping only the first items: it must have room for
  * them and for the next items. A GPU's engine takes two arrays of twice as many, and some
- * workspace; each of several GPUs takes as much. The engine ignores --device-memory, so with that
- * option it sorts in parts. */
+ * workspace; each of several GPUs takes as much. It takes what is free, so if less is allowed it
+ * selects from parts. */
 static bool keeps_few(const struct job *job, bool is_host)
 {
     const size_t room =
         is_host ? job->part_count / 2
                 : least_of_devices(&job->sort, job->part_count) / 8 * job->sort.algorithm->buffers;
-    return sort_spec_selects(&job->sort) && job->sort.top <= room && !job->memory.device_said;
+    return sort_spec_selects(&job->sort) && job->sort.top <= room && !job->memory.device_is_limited;
 }
 
 /* GPU memory that an engine of lines takes beside text and items. */
@@ -282,8 +282,9 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
     const bool is_host = job->backend == backends[0];
     memory->device_bytes = is_host ? 0 : plan->device.memory_bytes / plan->device_ranks;
     const unsigned devices = job->sort.device_count > 1 ? job->sort.device_count : 1;
-    memory->device_said =
-        words->device.is_said && words->device.bytes * devices == plan->device.memory_bytes;
+    memory->device_is_limited =
+        plan->device_ranks > 1 ||
+        (words->device.is_said && words->device.bytes * devices == plan->device.memory_bytes);
     if (!plan_choose_directories(options, memory, error))
         return false;
     choose_host_memory(options, plan);

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that are peeked: HEADER_BYTES, the integers of a shape, and a number. */
+/* Minimum bytes that are peeked: HEADER_BYTES, the integers of a shape, and a number. The format's
+ * choice has peeked more, 64 KiB of a file and 1 MiB of a pipe. */
 #define PEEK_BYTES (HEADER_BYTES + (SHAPE_INTEGERS_MOST + 1) * 8)
 
 /* Maximum bytes before the count in a header that begins with a word. */
@@ -288,8 +289,7 @@ static bool begins_with_lines(const struct raw *raw)
 #define USUAL_BYTES ((size_t)32 << 10)
 #define USUAL_MIN 32
 
-/* Exponents of floating point numbers. */
-struct exponents {
+struct exponent_range {
     int lowest, highest;
 };
 
@@ -307,13 +307,13 @@ static bool is_zero(const unsigned char *number, size_t number_bytes)
 
 /* Finds the exponents of the numbers from byte `begin` on, without 0, infinities and NaNs. Returns
  * false if one is far from that of 1, or if these are few. */
-static bool find_exponents(const struct raw *raw, size_t begin, struct exponents *exponents)
+static bool find_exponents(const struct raw *raw, size_t begin, struct exponent_range *exponents)
 {
     const size_t number_bytes = raw->type->bytes;
     const size_t bytes = raw->head_bytes < USUAL_BYTES ? raw->head_bytes : USUAL_BYTES;
     const int middle = number_bytes == 8 ? 1023 : 127, far = number_bytes == 8 ? 299 : 40;
     size_t counted = 0;
-    *exponents = (struct exponents){INT_MAX, 0};
+    *exponents = (struct exponent_range){INT_MAX, 0};
     for (size_t i = begin; i + number_bytes <= bytes; i += number_bytes) {
         const int exponent = load_exponent(raw->head + i, raw->type, raw->is_big);
         if (exponent == 2 * middle + 1 || is_zero(raw->head + i, number_bytes))
@@ -333,7 +333,7 @@ static bool begins_with_word(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
     const int margin = raw->type->bytes == 8 ? 64 : 16;
-    struct exponents exponents;
+    struct exponent_range exponents;
     size_t begin = HEADER_BYTES;
     while (begin < raw->head_bytes && isprint(head[begin])) /* the text of a longer header */
         begin++;
@@ -357,7 +357,7 @@ static uint64_t load_integer(const unsigned char *bytes, size_t width, bool is_b
     return is_big && width == 8 ? first << 32 | second : second << 32 | first;
 }
 
-/* Maximum bytes of integers before numbers that may end beyond the bytes that can be examined. */
+/* Maximum bytes of integers before the numbers of an input whose end is not in reach. */
 #define INTEGERS_BYTES ((size_t)16)
 
 /* Returns true if floating point numbers begin with integers, as a count, a shape or the length of
@@ -366,7 +366,7 @@ static uint64_t load_integer(const unsigned char *bytes, size_t width, bool is_b
 static bool begins_with_integers(const struct raw *raw)
 {
     const size_t number_bytes = raw->type->bytes;
-    struct exponents exponents;
+    struct exponent_range exponents;
     if (raw->is_whole || !raw->is_wide_float)
         return false;
     for (size_t end = 4; end <= INTEGERS_BYTES && end < raw->head_bytes; end += 4) {

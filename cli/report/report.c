@@ -270,7 +270,7 @@ static void print_top(FILE *stream, const char *prefix, const struct job *job)
         return;
     fprintf(stream, "%stop        the first %zu (%s)\n", prefix, job->sort.top,
             job->keep_lines          ? "all lines are sorted"
-            : selects && is_in_parts ? "all are sorted, as these are too many for the memory"
+            : selects && is_in_parts ? "those of each part are merged"
             : selects                ? "the others are dropped as they are read"
                                      : "all are sorted, as these are most of them");
 }
@@ -424,7 +424,7 @@ static void print_memory(FILE *stream, const char *prefix, const struct plan *pl
         print_bytes(stream, memory->device_bytes);
         fprintf(stream, " of the %s (%s)", plan->job.sort.device_count > 1 ? "GPUs'" : "GPU's",
                 plan->device_ranks > 1            ? "this rank's part"
-                : memory->device_said             ? "as --device-memory says"
+                : memory->device_is_limited       ? "as --device-memory says"
                 : plan->job.sort.device_count > 1 ? "what they have"
                                                   : "what it has");
     }

@@ -239,7 +239,9 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
 /* ---- The codec ----
  *
  *   a given codec is used; else the magic and the name decide
- *   a magic without the name: skippable frames -> the frame after them -> is it sound?
+ *   a magic without the name, with an option for lines or of a skippable frame:
+ *     skippable frames -> the frame after them -> is it sound?
+ *   any other magic without the name: it is compressed
  *
  * Text and numbers may begin with the magic of a codec by chance, and skippable frames have no
  * content. If such data were decompressed, it would be lost without an error.

@@ -34,7 +34,8 @@ struct source_spec {
     const char *path; /* "-" is standard input */
     int pipe;         /* from source_open_pipe(), taken over; 0 or -1: the path is opened */
     const struct codec *codec; /* how its bytes are compressed; NULL: it is found */
-    bool is_text;              /* the bytes are lines, unless they are certainly compressed */
+    bool is_text;              /* an option for lines is given: the bytes are lines, unless they are
+                                  certainly compressed. False for text found by its content */
     unsigned window_log;       /* log2 of the largest window of compressed data; 0: the default */
     unsigned threads;          /* maximum number of threads of a large read */
     unsigned readers;          /* sources that are read at once, and share the memory; 0: one */

@@ -178,7 +178,7 @@ done <<'END'
 --top=2 few.f64|device +cpu: .*as fast as they are read
 --top=9 few.f64|top +the first 9 \(all are sorted
 --top=2 lines|top +the first 2 \(all lines
---device=cpu --top=1000 -S 1K zeros.f64|top +the first 1000 \(all are sorted, as these are too many
+--device=cpu --top=1000 -S 1K zeros.f64|top +the first 1000 \(those of each part are merged
 END
 
 done_testing
