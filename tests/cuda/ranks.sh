@@ -130,7 +130,7 @@ if [ -n "$is_simt" ]; then
     setting=SIMT_TRACE=kernels
     ranks 2 --device=gpu -o got doubles.f64
     for kernel in encode_kernel cuts_kernel 'merge_parts_kernel.*run_bounds'; do
-        number=$(grep -n "$kernel" kernels | head -1 | cut -d: -f1)
+        number=$(grep -n -m1 "$kernel" kernels | cut -d: -f1)
         setting=SIMT_FAIL=kernel:$number
         refused "a GPU fails in ${kernel%%.*}" '^gpusort: device 1: .*\(rank 1 on ' -- \
             ranks 2 --device=gpu -o "$target" doubles.f64

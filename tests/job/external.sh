@@ -189,7 +189,7 @@ END
 
 { cat fields; seq 3000; echo x; seq 3000; } | sed 's/ .*//' >words
 sed -i '/[^0-9x]/d; s/^$/1/' words
-bad=$(grep -n x words | head -n 1 | cut -d: -f1)
+bad=$(grep -n -m1 x words | cut -d: -f1)
 refuses 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number: -g would " \
     -- -S 1b words
 # Of a file, which is not awaited, these are found when a part is stored.
