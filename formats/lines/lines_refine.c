@@ -26,6 +26,10 @@
 /* Items that a thread searches for tie groups in one step. */
 #define SEGMENT_COUNT ((size_t)65536)
 
+/* Number of words of a row that are loaded one by one. After that, every other load compares rows
+ * with a chosen one. */
+#define ROUNDS_BY_WORDS 4u
+
 /* Each load should halve the lines. After this many loads more, whole rows are compared. That
  * happens if few lines share a long prefix, or if every chosen line is near an end. */
 #define ROUNDS_MORE 16u
@@ -114,11 +118,18 @@ struct slice {
     struct key_index *items;
     size_t count;
     struct row_cursor cursor;
-    bool is_loaded;  /* the keys are loaded from the cursor */
-    bool is_long;    /* lines_few_sort() cannot distinguish them */
-    unsigned cuts;   /* cuts by sampled pivots still allowed with these keys */
-    unsigned rounds; /* number of loads of this row */
+    bool is_loaded;   /* the keys are loaded from the cursor */
+    bool is_relative; /* to a chosen line; see lines_load() */
+    bool is_long;     /* lines_few_sort() cannot distinguish them */
+    unsigned cuts;    /* cuts by sampled pivots still allowed with these keys */
+    unsigned rounds;  /* number of loads of this row */
 };
+
+static inline struct row_cursor next_cursor(const struct lines *lines, const struct slice *slice,
+                                            uint64_t key)
+{
+    return lines_load_next(lines, slice->cursor, key, slice->is_relative);
+}
 
 /* Compares two items of a loaded slice, without their positions in the text. Returns a value below
  * 0, 0, or above 0. */
@@ -127,7 +138,7 @@ static inline int compare_items(const struct lines *lines, const struct slice *s
 {
     if (a.key != b.key)
         return a.key < b.key ? -1 : 1;
-    return lines_row_compare(lines, a, b, lines_load_next(lines, slice->cursor, a.key));
+    return lines_row_compare(lines, a, b, next_cursor(lines, slice, a.key));
 }
 
 /* As compare_items(), and finally by the positions. */
@@ -193,11 +204,14 @@ static void leave_out_all_but_first(struct key_index *items, size_t count)
     items[0].index = first;
 }
 
+/* Loads the keys from the cursor. If words one by one have not helped, alternates both methods. */
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
-    lines_load(lines, slice->items, slice->count, &slice->cursor);
+    const size_t count = slice->count;
+    slice->is_relative = slice->rounds >= ROUNDS_BY_WORDS && !slice->is_relative;
+    lines_load(lines, slice->items, count, &slice->cursor, slice->is_relative);
     slice->is_loaded = true;
-    slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(slice->count));
+    slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(count));
     ++slice->rounds;
 }
 
@@ -273,10 +287,12 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     parts[0].count = begin;
     parts[1].items += begin;
     parts[1].count = end - begin;
-    parts[1].cursor = lines_load_next(lines, slice->cursor, pivot);
+    parts[1].cursor = next_cursor(lines, slice, pivot);
     parts[1].is_loaded = false;
-    if (parts[1].cursor.column != slice->cursor.column)
+    if (parts[1].cursor.column != slice->cursor.column) {
         parts[1].rounds = 0;
+        parts[1].is_relative = false;
+    }
     parts[2].items += end;
     parts[2].count -= end;
     for (int i = 0; i < 2; ++i) {

@@ -2,7 +2,8 @@
 /* lines_row.c - see lines_text.h.
  *
  * In rows of words, the words that all lines share are skipped, and the next word is loaded. In
- * rows of bytes, a line is chosen and each line is compared with it:
+ * rows of bytes, and in rows of words where loading word by word takes too long, a line is chosen
+ * and each line is compared with it:
  *
  *   the chosen line   a b c d e f g h i j k
  *   a line            a b c d e X Y Z ...     after it in order; their longest common prefix (LCP)
@@ -17,17 +18,19 @@
  * time proportional to their bytes plus n log n. lines_refine.c handles lines for which the choice
  * is bad.
  *
- * So the `key` of an item has one of these encodings, from the top bit on. In a descending column
- * all bits are complemented.
+ * So the `key` of an item has one of these encodings, from the top bit on. The column and
+ * `is_relative` of lines_load() decide which. In a descending column all bits are complemented.
  *
- *   rows      key                                   lines with equal keys continue at
- *   --------  ------------------------------------  ---------------------------------
- *   of words  64  the word                          the next word, or the next column
- *   of bytes   2  enum side                         the byte after these, or the next
- *             11  length of the LCP *               column if there is none
- *             48  the next 6 bytes, then zeros
- *              3  their number; 7: more than 6
- *   after     the same in 2, 43, 16 and 3 bits      as above
+ *   rows      is_relative  key                                   lines with equal keys continue at
+ *   --------  -----------  ------------------------------------  ---------------------------------
+ *   of words  false        64  the word                          the next word, or the next column
+ *   of words  true          2  enum side                         the first different word, or the
+ *                          62  index of first different word *   next column if equal
+ *   of bytes  either        2  enum side                         the byte after these, or the next
+ *                          11  length of the LCP *               column if there is none
+ *                          48  the next 6 bytes, then zeros
+ *                           3  their number; 7: more than 6
+ *   after     either       the same in 2, 43, 16 and 3 bits      as above
  *   8 KiB
  *
  *   * complemented if the line is after the chosen one, as a longer LCP sorts sooner there
@@ -174,20 +177,28 @@ static void lines_row_open(const struct lines *lines, struct key_index item, siz
         decimal_scan(span.text, span.length, row->kind == ROW_SUFFIX, &row->decimal);
 }
 
+/* Compares two rows of words of a column from word *at on; the words before it are equal. Ignores
+ * the direction of the column. Returns a value below 0, 0, or above 0, and sets *at to the first
+ * word that differs. */
+static int lines_row_differ(struct line_row *a, struct line_row *b, size_t *at)
+{
+    for (;; ++*at) {
+        *at = lines_row_common(a, b, *at);
+        const uint64_t word_a = lines_row_word(a, *at), word_b = lines_row_word(b, *at);
+        if (word_a != word_b)
+            return word_a < word_b ? -1 : 1;
+        if (lines_row_word_is_last(a->kind, word_a, *at))
+            return 0;
+    }
+}
+
 static int compare_words(const struct lines *lines, struct key_index a, struct key_index b,
                          struct row_cursor cursor)
 {
     struct line_row row_a, row_b;
     lines_row_open(lines, a, cursor.column, &row_a);
     lines_row_open(lines, b, cursor.column, &row_b);
-    for (size_t at = cursor.at;; ++at) {
-        at = lines_row_common(&row_a, &row_b, at);
-        const uint64_t word_a = lines_row_word(&row_a, at), word_b = lines_row_word(&row_b, at);
-        if (word_a != word_b)
-            return word_a < word_b ? -1 : 1;
-        if (lines_row_word_is_last(row_a.kind, word_a, at))
-            return 0;
-    }
+    return lines_row_differ(&row_a, &row_b, &cursor.at);
 }
 
 static int compare_bytes(const struct lines *lines, struct key_index a, struct key_index b,
@@ -243,7 +254,7 @@ int lines_row_compare(const struct lines *lines, struct key_index a, struct key_
 struct row_load {
     const struct lines *lines;
     struct row_cursor cursor;
-    struct line_row row;   /* words: that of the first item, to find common words */
+    struct line_row row;   /* words: the chosen row */
     struct line_span span; /* bytes: the chosen row, from the cursor on. A whole line includes its
                               terminator, so that the ends of other lines need not be known. */
     _Atomic size_t *end;   /* words: the end of the skipped common words */
@@ -346,6 +357,50 @@ static void lines_words_load(const struct row_load *load, struct key_index *item
         lines_row_open(lines, items[i], cursor.column, &row);
         items[i].key = lines_row_word(&row, cursor.at) ^ column.complement;
     }
+}
+
+/* Returns the position after a key of lines_words_load(), which is not complemented. */
+static struct row_cursor lines_words_next(enum row_kind kind, struct row_cursor cursor,
+                                          uint64_t key)
+{
+    return lines_row_word_is_last(kind, key, cursor.at)
+               ? (struct row_cursor){cursor.column + 1, 0}
+               : (struct row_cursor){cursor.column, cursor.at + 1};
+}
+
+/* ---- Rows of words: relative to the chosen row ---- */
+
+/* The greatest index of a word in a key. */
+#define WORDS_MAX (UINT64_MAX >> 2)
+
+/* Loads the order of each row relative to load->row. */
+static void lines_words_load_relative(const struct row_load *load, struct key_index *items,
+                                      size_t count)
+{
+    const struct lines *const lines = load->lines;
+    const struct row_cursor cursor = load->cursor;
+    const uint64_t complement = lines->columns[cursor.column].complement;
+    struct line_row chosen = load->row;
+    for (size_t i = 0; i < count; ++i) {
+        struct line_row row;
+        size_t at = cursor.at;
+        __builtin_prefetch(line_ahead(lines, items, count, i));
+        lines_row_open(lines, items[i], cursor.column, &row);
+        const int order = lines_row_differ(&row, &chosen, &at);
+        const uint64_t key = order < 0   ? at
+                             : order > 0 ? (uint64_t)SIDE_AFTER << 62 | (WORDS_MAX - at)
+                                         : KEY_EQUAL;
+        items[i].key = key ^ complement;
+    }
+}
+
+/* Returns the position after a key of lines_words_load_relative(), which is not complemented. */
+static struct row_cursor lines_words_next_relative(struct row_cursor cursor, uint64_t key)
+{
+    if (key == KEY_EQUAL)
+        return (struct row_cursor){cursor.column + 1, 0};
+    const uint64_t place = key & WORDS_MAX;
+    return (struct row_cursor){cursor.column, key >> 62 == SIDE_AFTER ? WORDS_MAX - place : place};
 }
 
 /* ---- Rows of bytes: relative to the chosen row ---- */
@@ -571,12 +626,15 @@ static void skip_shared_words(struct row_load *load, struct key_index *items, si
 }
 
 void lines_load(const struct lines *lines, struct key_index *items, size_t count,
-                struct row_cursor *cursor)
+                struct row_cursor *cursor, bool is_relative)
 {
     struct row_load load = {.lines = lines, .cursor = *cursor};
     if (row_is_bytes(lines->columns[cursor->column].kind)) {
         load.span = lines_bytes_span(&load, choose_line(lines, items, count, *cursor));
         load_parts(&load, items, count, lines_bytes_load);
+    } else if (is_relative) {
+        lines_row_open(lines, choose_line(lines, items, count, *cursor), cursor->column, &load.row);
+        load_parts(&load, items, count, lines_words_load_relative);
     } else {
         skip_shared_words(&load, items, count);
         load_parts(&load, items, count, lines_words_load);
@@ -584,13 +642,13 @@ void lines_load(const struct lines *lines, struct key_index *items, size_t count
     }
 }
 
-struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key)
+struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
+                                  bool is_relative)
 {
     const struct row_column column = lines->columns[cursor.column];
     key ^= column.complement;
     if (row_is_bytes(column.kind))
         return lines_bytes_next(cursor, key);
-    return lines_row_word_is_last(column.kind, key, cursor.at)
-               ? (struct row_cursor){cursor.column + 1, 0}
-               : (struct row_cursor){cursor.column, cursor.at + 1};
+    return is_relative ? lines_words_next_relative(cursor, key)
+                       : lines_words_next(column.kind, cursor, key);
 }

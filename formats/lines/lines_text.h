@@ -135,15 +135,18 @@ int lines_row_compare(const struct lines *lines, struct key_index a, struct key_
 
 /* Loads the keys of items[0..count). Their lines must be equal up to the cursor, and none of the
  * rows may have ended there. A key is a monotone image of the line's row from the cursor on,
- * complemented as the column is. In a row of words it is the first word that may differ between the
- * lines, and the cursor is moved to that word. In a row of bytes it is relative to one of the
- * lines: the order of the two, the number of bytes that both share, and the bytes after these. */
+ * complemented as the column is.
+ *
+ * In a row of words, unless is_relative, the key is the first word that may differ between the
+ * lines, and the cursor is moved to that word. With is_relative, and always in a row of bytes, one
+ * of the lines is chosen. The key is then relative to it: the order of the line and the chosen one,
+ * and the number of words or bytes that both have in common. */
 void lines_load(const struct lines *lines, struct key_index *items, size_t count,
-                struct row_cursor *cursor);
+                struct row_cursor *cursor, bool is_relative);
 
-/* Returns the next position at which lines with the same `key` can differ. lines_load() has loaded
- * the key, and left this cursor. */
-struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor,
-                                  uint64_t key);
+/* Returns the next position at which lines with the same `key` can differ. `cursor` and
+ * `is_relative` are the values at the lines_load() that loaded the key. */
+struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
+                                  bool is_relative);
 
 #endif
