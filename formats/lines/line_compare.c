@@ -41,6 +41,39 @@ static int compare_numbers(enum line_kind kind, struct line_span a, struct line_
 
 /* ---- Images ---- */
 
+static bool image_of_strict(const struct line_order *order, const char *text, size_t length,
+                            uint64_t *image, bool *is_exact)
+{
+    (void)order;
+    return number_line_image(text, length, image, is_exact);
+}
+
+static bool image_of_general(const struct line_order *order, const char *text, size_t length,
+                             uint64_t *image, bool *is_exact)
+{
+    (void)order;
+    number_prefix_image(text, length, image, is_exact);
+    return true;
+}
+
+static bool image_of_numeric(const struct line_order *order, const char *text, size_t length,
+                             uint64_t *image, bool *is_exact)
+{
+    (void)order;
+    *image = decimal_image(text, length);
+    *is_exact = decimal_word_is_last(*image, 0);
+    return true;
+}
+
+static bool image_of_human(const struct line_order *order, const char *text, size_t length,
+                           uint64_t *image, bool *is_exact)
+{
+    (void)order;
+    *image = decimal_suffix_image(text, length);
+    *is_exact = decimal_word_is_last(*image, 0);
+    return true;
+}
+
 /* Returns text[0..length), at most 7 bytes, and zeros above them. Reads no other byte, and calls no
  * function, as memcpy(3) of a length that is not constant would. */
 static inline uint64_t short_word(const char *text, size_t length)
@@ -60,8 +93,10 @@ static inline uint64_t short_word(const char *text, size_t length)
 
 /* The first 7 bytes, then the length, where 8 means more than 7. lines_refine.c relies
  * on this. */
-static bool image_of_bytes(const char *text, size_t length, uint64_t *image, bool *is_exact)
+static bool image_of_bytes(const struct line_order *order, const char *text, size_t length,
+                           uint64_t *image, bool *is_exact)
 {
+    (void)order;
     uint64_t word;
     *is_exact = length <= 7;
     if (*is_exact) {
@@ -73,15 +108,25 @@ static bool image_of_bytes(const char *text, size_t length, uint64_t *image, boo
     return true;
 }
 
-/* Makes the image of a key, in ascending order. *is_exact as in struct line_with_image. Returns
- * false if the key is not the number that LINE_STRICT requires. */
-typedef bool image_maker(const char *text, size_t length, uint64_t *image, bool *is_exact);
-
-static image_maker *const makers[] = {
-    [LINE_STRICT] = number_line_image, [LINE_GENERAL] = number_prefix_image,
-    [LINE_NUMERIC] = decimal_image,    [LINE_HUMAN] = decimal_suffix_image,
+static line_image_maker *const makers[] = {
+    [LINE_STRICT] = image_of_strict,   [LINE_GENERAL] = image_of_general,
+    [LINE_NUMERIC] = image_of_numeric, [LINE_HUMAN] = image_of_human,
     [LINE_BYTES] = image_of_bytes,
 };
+
+/* Makes the image of a first key that is only a part of the line. */
+static bool image_of_part(const struct line_order *order, const char *text, size_t length,
+                          uint64_t *image, bool *is_exact)
+{
+    const struct line_span span = line_key_find(order->separator, &order->keys[0], text, length);
+    return makers[order->keys[0].kind](order, span.text, span.length, image, is_exact);
+}
+
+line_image_maker *line_image_maker_of(const struct line_order *order)
+{
+    const struct line_key *const key = &order->keys[0];
+    return line_key_is_whole(key) ? makers[key->kind] : image_of_part;
+}
 
 /* ---- Lines ---- */
 
@@ -92,9 +137,9 @@ static int compare_keys(enum line_kind kind, struct line_span a, struct line_spa
         return line_span_compare(a, b, 0);
     uint64_t x, y;
     bool is_x_exact, is_y_exact;
-    image_maker *const make = makers[kind == LINE_STRICT ? LINE_GENERAL : kind];
-    (void)make(a.text, a.length, &x, &is_x_exact);
-    (void)make(b.text, b.length, &y, &is_y_exact);
+    line_image_maker *const make = makers[kind == LINE_STRICT ? LINE_GENERAL : kind];
+    (void)make(NULL, a.text, a.length, &x, &is_x_exact);
+    (void)make(NULL, b.text, b.length, &y, &is_y_exact);
     if (x != y)
         return x < y ? -1 : 1;
     return is_x_exact && is_y_exact ? 0 : compare_numbers(kind, a, b);
@@ -186,7 +231,7 @@ bool line_image_make(const struct line_order *order, const char *text, size_t le
     line->length = length;
     line->key = line_key_span(order, key, text, length);
     const bool has_image =
-        makers[key->kind](line->key.text, line->key.length, &line->image, &line->is_exact);
+        makers[key->kind](order, line->key.text, line->key.length, &line->image, &line->is_exact);
     if (key->reverse)
         line->image = ~line->image;
     return has_image;

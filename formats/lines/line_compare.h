@@ -36,6 +36,15 @@ int line_compare(const struct line_order *order, size_t first, const char *a, si
 
 /* ---- Images ---- */
 
+/* Computes the image of text[0..length), which does not depend on the direction of the key.
+ * *is_exact: a line with the same image that is exact too has an equal first key. Returns false if
+ * that key is LINE_STRICT and not a number: the line has no order then. */
+typedef bool line_image_maker(const struct line_order *order, const char *text, size_t length,
+                              uint64_t *image, bool *is_exact);
+
+/* Returns the function for the first key of the order. */
+line_image_maker *line_image_maker_of(const struct line_order *order);
+
 /* A line with its image. It borrows the text. */
 struct line_with_image {
     const char *text;
@@ -46,8 +55,7 @@ struct line_with_image {
 };
 
 /* Sets *line to text[0..length), its first key and its image, which is complemented if that key is
- * reversed. Returns false if that key is LINE_STRICT and not a number: the line has no order then.
- */
+ * reversed. Returns false as a line_image_maker does. */
 bool line_image_make(const struct line_order *order, const char *text, size_t length,
                      struct line_with_image *line);
 

@@ -371,6 +371,7 @@ struct keying {
     struct key_index *items; /* items[0] is that of line `first` */
     struct check_sum *made;  /* sum of the items */
     size_t first, end;
+    line_image_maker *make_image;
     size_t bad_line;   /* the first line that is not a number, so far; SIZE_MAX if none */
     size_t bad_offset; /* its offset */
 };
@@ -397,6 +398,7 @@ static void key_block(struct keying *keying, size_t block)
 {
     const struct lines *const lines = keying->lines;
     const struct line_order *const order = lines->order;
+    const uint64_t complement = order->keys[0].reverse ? UINT64_MAX : 0;
     size_t line = lines->lines_before[block], end = lines->lines_before[block + 1];
     if (line == end)
         return;
@@ -409,13 +411,14 @@ static void key_block(struct keying *keying, size_t block)
     for (; line < end; ++line) {
         const char *const line_end = memchr(p, order->terminator, (size_t)(text_end - p));
         if (line >= keying->first) {
-            struct line_with_image found;
+            uint64_t image;
+            bool exact;
             const size_t offset = (size_t)(p - lines->text);
-            if (!line_image_make(order, p, (size_t)(line_end - p), &found)) {
+            if (!keying->make_image(order, p, (size_t)(line_end - p), &image, &exact)) {
                 note_bad_line(keying, line, offset);
                 return;
             }
-            const struct key_index item = {line_index(offset, found.is_exact), found.image};
+            const struct key_index item = {line_index(offset, exact), image ^ complement};
             keying->items[line - keying->first] = item;
             made.hash += check_bind_pair(item.key, item.index);
         }
@@ -463,6 +466,7 @@ bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, si
         .made = &lines->made,
         .first = lines->keyed,
         .end = lines->keyed + *count,
+        .make_image = line_image_maker_of(lines->order),
         .bad_line = SIZE_MAX,
     };
     const size_t first = block_of_line(lines, keying.first);
@@ -482,16 +486,19 @@ bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, si
 bool lines_key_items(const struct lines *lines, struct key_index *items, size_t count,
                      struct error *error)
 {
+    const struct line_order *const order = lines->order;
+    line_image_maker *const make_image = line_image_maker_of(order);
+    const uint64_t complement = order->keys[0].reverse ? UINT64_MAX : 0;
     size_t bad_item = SIZE_MAX; /* the first line that is not a number */
 #pragma omp parallel for schedule(dynamic, ITEMS_COUNT) num_threads((int)lines->threads)           \
     reduction(min                                                                                  \
               : bad_item) if (count > ITEMS_COUNT)
     for (size_t i = 0; i < count; ++i) {
-        struct line_with_image line;
-        if (line_image_make(lines->order, line_text(lines, items[i]), line_length(lines, items[i]),
-                            &line)) {
-            items[i].index = line_index(line_offset(items[i]), line.is_exact);
-            items[i].key = line.image;
+        bool exact;
+        if (make_image(order, line_text(lines, items[i]), line_length(lines, items[i]),
+                       &items[i].key, &exact)) {
+            items[i].index = line_index(line_offset(items[i]), exact);
+            items[i].key ^= complement;
         } else if (i < bad_item) {
             bad_item = i;
         }

@@ -263,16 +263,17 @@ bool number_line_image(const char *text, size_t length, uint64_t *image, bool *e
     return true;
 }
 
-bool number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact)
+void number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact)
 {
     struct number_scan scan;
     if (fast_image<reading::prefix>(text, length, image, exact))
-        return true;
-    *image = NUMBER_IMAGE_NONE;
-    *exact = true;
-    if (number_scan_prefix(text, length, &scan))
+        return;
+    if (number_scan_prefix(text, length, &scan)) {
         careful_image(&scan, image, exact);
-    return true;
+    } else {
+        *image = NUMBER_IMAGE_NONE;
+        *exact = true;
+    }
 }
 
 uint64_t number_prefix_class(const char *text, size_t length, long double *value)
@@ -523,16 +524,12 @@ size_t decimal_common_words(const struct decimal_text *a, const struct decimal_t
     return common > first ? 1 + (common - first) / WORD_DIGITS : 1;
 }
 
-bool decimal_image(const char *text, size_t length, uint64_t *image, bool *exact)
+uint64_t decimal_image(const char *text, size_t length)
 {
-    *image = image_of<false>(text, length);
-    *exact = decimal_word_is_last(*image, 0);
-    return true;
+    return image_of<false>(text, length);
 }
 
-bool decimal_suffix_image(const char *text, size_t length, uint64_t *image, bool *exact)
+uint64_t decimal_suffix_image(const char *text, size_t length)
 {
-    *image = image_of<true>(text, length);
-    *exact = decimal_word_is_last(*image, 0);
-    return true;
+    return image_of<true>(text, length);
 }

@@ -23,8 +23,8 @@ extern "C" {
 bool number_line_image(const char *text, size_t length, uint64_t *image, bool *exact);
 
 /* As number_line_image(), for the number that the text begins with; the least of all images if
- * there is none. Returns true. */
-bool number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact);
+ * there is none. */
+void number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact);
 
 /* For exact comparisons. Returns the image of text that begins with no number or with a NaN;
  * otherwise NUMBER_IMAGE_LEAST, and sets *value to what strtold(3) reads at its start. */
@@ -69,10 +69,9 @@ uint64_t decimal_word(struct decimal_text *decimal, size_t index);
  * smaller number, but at least 1. Word 0 must be such a word. */
 size_t decimal_common_words(const struct decimal_text *a, const struct decimal_text *b);
 
-/* Set *image to word 0 of a text, without and with suffixes, and *exact: no word follows. Return
- * true. */
-bool decimal_image(const char *text, size_t length, uint64_t *image, bool *exact);
-bool decimal_suffix_image(const char *text, size_t length, uint64_t *image, bool *exact);
+/* Return word 0 of a text, without and with suffixes. */
+uint64_t decimal_image(const char *text, size_t length);
+uint64_t decimal_suffix_image(const char *text, size_t length);
 
 #ifdef __cplusplus
 }
