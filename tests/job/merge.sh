@@ -107,6 +107,10 @@ for i in 1 2; do
     cat again.$i again.$i >twice.$i
 done
 for name in again twice; do ok_merges "lines that are repeated, -n -u: $name" -n -u $name.?; done
+head -c 2000000 /dev/zero | tr '\0' x >long.1
+echo >>long.1
+cp long.1 long.2
+ok_merges 'a line that fits no buffer, twice, -u' -k1 -u long.1 long.2
 # Lines whose first bytes are the same; some are the beginning of others.
 awk 'BEGIN { for (i = 0; i < 4000; i++) print substr("aaaaaaaaaaaaa", 1, i % 14) i * 7919 % 1009 % (i % 70 + 1) }' >alike
 split -n r/4 alike alike.
