@@ -235,7 +235,8 @@ for how in skippable skippable.zst; do cp skipped_whole.text $how; done
 ok_prints 'skippable frames alone, named as zstd' '' -- gpusort -k1 skippable.zst
 ok_prints 'skippable frames alone, said to be zstd' '' -- gpusort -k1 --format=text:zstd skippable
 printf 'P*M\030\004\0\0\0\001\0\0\0' >skipped.u32
-{ printf 'P*M\030\200\204\036\0'; head -c 2000000 /dev/zero; gpusort --zstd -n skipped_whole.text; } >long_skip # one of 2,000,000 bytes
+gpusort --zstd -n skipped_whole.text -o content.zst
+{ printf 'P*M\030\200\204\036\0'; head -c 2000000 /dev/zero; cat content.zst; } >long_skip # a frame of 2,000,000 bytes
 refuses 'a skippable frame that is too long for a look at a pipe' \
     '^gpusort: standard input: it begins as zstd data does, .*: use --format=text:zstd or --format=text:plain$' -- \
     -k1 - < <(cat long_skip)
