@@ -586,6 +586,23 @@ bool lines_number(const struct lines *lines, struct key_index *items, size_t cou
 /* Bytes of a header that are peeked at once, after all peeked bytes are used. */
 #define HEADER_AHEAD_BYTES ((size_t)64 << 10)
 
+/* Makes room for `bytes` more bytes and a terminator. The room at least doubles, so that a long
+ * header is not copied again and again. */
+static bool reserve_header(struct lines_header *header, size_t bytes, const struct source *source,
+                           struct error *error)
+{
+    const size_t need = header->bytes + bytes + 1; /* both are in memory, so no overflow */
+    if (need <= header->room)
+        return true;
+    const size_t room = need > 2 * header->room ? need : 2 * header->room;
+    char *const text = realloc(header->text, room);
+    if (!text)
+        return error_set(error, "%s: out of memory: no room for its header", source_name(source));
+    header->text = text;
+    header->room = room;
+    return true;
+}
+
 /* Reads to the end of the line, or as many bytes as the source has peeked. *ended: the line has
  * ended. *got is 0 at the end of the source. */
 static bool read_header_part(struct source *source, char terminator, struct lines_header *header,
@@ -602,11 +619,8 @@ static bool read_header_part(struct source *source, char terminator, struct line
     *got = 0;
     if (part == 0)
         return true;
-    char *const text = realloc(header->text, header->bytes + part + 1); /* 1: a terminator */
-    if (!text)
-        return error_set(error, "%s: out of memory: no room for its header", source_name(source));
-    header->text = text;
-    if (!source_read(source, text + header->bytes, part, got, error))
+    if (!reserve_header(header, part, source, error) ||
+        !source_read(source, header->text + header->bytes, part, got, error))
         return false;
     header->bytes += *got;
     return true;

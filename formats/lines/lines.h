@@ -109,6 +109,7 @@ void lines_free(struct lines *lines);
 struct lines_header {
     char *text; /* from malloc(3); the caller frees it */
     size_t bytes;
+    size_t room; /* room in `text` */
 };
 
 /* Reads the first `lines` lines of the source, or all if there are fewer, before anything else is
