@@ -51,26 +51,30 @@ size_t merge_cut_find_after(const struct merge_texts *texts, size_t i, size_t be
                                               i < splitter->text);
 }
 
-/* A long line may have several samples, which are not compared. */
-static bool is_same(const struct splitter *a, const struct splitter *b)
-{
-    return a->item.index == b->item.index;
-}
+/* A sampled line, and the number of its samples: a long line is compared once, not once for
+ * each. */
+struct sample {
+    struct splitter splitter;
+    size_t weight;
+};
 
 static int compare_samples(const void *a, const void *b, void *texts)
 {
-    const struct splitter *const x = a, *const y = b;
-    const int found = is_same(x, y) ? 0 : merge_item_compare(texts, x->item, y->item);
+    const struct splitter *const x = &((const struct sample *)a)->splitter;
+    const struct splitter *const y = &((const struct sample *)b)->splitter;
+    const int found = merge_item_compare(texts, x->item, y->item);
     if (found != 0)
         return found;
     return x->item.index < y->item.index ? -1 : x->item.index > y->item.index;
 }
 
-/* Takes `count` lines at equal distances in all active texts, as if these were concatenated. */
-static void take_samples(const struct merge_texts *texts, size_t total_bytes,
-                         struct splitter *samples, size_t count)
+/* Takes `count` lines at equal distances in all active texts, as if these were concatenated.
+ * Returns the number of different lines in `samples`. */
+static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
+                           struct sample *samples, size_t count)
 {
     size_t active = 0, before = 0; /* bytes of earlier active texts */
+    size_t taken = 0;
     for (size_t k = 0; k < count; k++) {
         const size_t at = total_bytes / count * k + total_bytes % count * k / count;
         while (at - before >= merge_text_bytes(texts, texts->active[active]))
@@ -79,30 +83,37 @@ static void take_samples(const struct merge_texts *texts, size_t total_bytes,
         const size_t offset = merge_text_offset(texts, i, texts->texts[i].begin) + (at - before);
         const size_t position =
             merge_text_find(texts, i, texts->texts[i].begin, texts->texts[i].end, offset);
-        samples[k] = (struct splitter){texts->texts[i].items[position], i, position};
+        if (taken > 0 && samples[taken - 1].splitter.text == i &&
+            samples[taken - 1].splitter.position == position) {
+            samples[taken - 1].weight++;
+            continue;
+        }
+        samples[taken++] = (struct sample){{texts->texts[i].items[position], i, position}, 1};
     }
+    return taken;
 }
 
-/* Chooses the splitters of ranges [1, ranges) from the sorted samples. With a unique order, the
+/* Chooses the splitters at weights [1, ranges) of the sorted samples. With a unique order, the
  * first one of several with equal keys, so that all samples before it sort before it. */
-static void choose_splitters(const struct merge_texts *texts, const struct splitter *samples,
-                             size_t ranges, const struct splitter **splitters)
+static void choose_splitters(const struct merge_texts *texts, const struct sample *samples,
+                             size_t ranges, const struct sample **splitters)
 {
+    size_t k = 0, weight = samples[0].weight; /* weight of the samples up to samples[k] */
     splitters[0] = samples;
     for (size_t range = 1; range < ranges; range++) {
-        const struct splitter *first = &samples[range * SAMPLES_PER_RANGE];
+        while (weight <= range * SAMPLES_PER_RANGE)
+            weight += samples[++k].weight;
+        const struct sample *first = &samples[k];
         while (texts->order->unique && first > splitters[range - 1] &&
-               (is_same(&first[-1], first) ||
-                merge_item_compare(texts, first[-1].item, first->item) == 0))
+               merge_item_compare(texts, first[-1].splitter.item, first->splitter.item) == 0)
             first--;
         splitters[range] = first;
     }
 }
 
 /* Computes the cuts at the splitters. Equal splitters have equal cuts. */
-static void cut_at_splitters(const struct merge_texts *texts,
-                             const struct splitter *const *splitters, size_t ranges, size_t *cuts,
-                             unsigned threads)
+static void cut_at_splitters(const struct merge_texts *texts, const struct sample *const *splitters,
+                             size_t ranges, size_t *cuts, unsigned threads)
 {
     const size_t count = texts->active_count;
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
@@ -110,8 +121,8 @@ static void cut_at_splitters(const struct merge_texts *texts,
         const size_t i = texts->active[k];
         size_t cut = cuts[k];
         for (size_t range = 1; range < ranges; range++) {
-            if (range == 1 || !is_same(splitters[range], splitters[range - 1]))
-                cut = find_before(texts, i, cut, texts->texts[i].end, splitters[range]);
+            if (range == 1 || splitters[range] != splitters[range - 1])
+                cut = find_before(texts, i, cut, texts->texts[i].end, &splitters[range]->splitter);
             cuts[range * count + k] = cut;
         }
     }
@@ -131,12 +142,12 @@ bool merge_cut_evenly(const struct merge_texts *texts, size_t ranges, size_t *cu
     if (ranges == 1 || total_bytes == 0)
         return true;
     const size_t sample_count = ranges * SAMPLES_PER_RANGE;
-    struct splitter *const samples = calloc(sample_count, sizeof *samples);
-    const struct splitter **const splitters = calloc(ranges, sizeof *splitters);
+    struct sample *const samples = calloc(sample_count, sizeof *samples);
+    const struct sample **const splitters = calloc(ranges, sizeof *splitters);
     const bool has_memory = samples && splitters;
     if (has_memory) {
-        take_samples(texts, total_bytes, samples, sample_count);
-        qsort_r(samples, sample_count, sizeof *samples, compare_samples, (void *)texts);
+        const size_t taken = take_samples(texts, total_bytes, samples, sample_count);
+        qsort_r(samples, taken, sizeof *samples, compare_samples, (void *)texts);
         choose_splitters(texts, samples, ranges, splitters);
         cut_at_splitters(texts, splitters, ranges, cuts, threads);
     }
