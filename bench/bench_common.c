@@ -93,8 +93,7 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-/* Returns the next word of *list, without its comma; NULL at the end. */
-static const char *next_word(const char **list, size_t *length)
+const char *bench_list_next(const char **list, size_t *length)
 {
     if (!*list)
         return NULL;
@@ -112,7 +111,7 @@ static bool is_word(const char *word, size_t length, const char *name)
 bool bench_list_has(const char *list, const char *word)
 {
     size_t length = 0;
-    for (const char *found; (found = next_word(&list, &length));)
+    for (const char *found; (found = bench_list_next(&list, &length));)
         if (is_word(found, length, word))
             return true;
     return false;
@@ -134,7 +133,7 @@ static void parse_names(struct argp_state *state, const char *what, const char *
 {
     memset(wanted, 0, count * sizeof *wanted);
     size_t length = 0;
-    for (const char *word; (word = next_word(&list, &length));) {
+    for (const char *word; (word = bench_list_next(&list, &length));) {
         bool is_known = false;
         for (size_t i = 0; i < count; i++)
             if (is_word(word, length, name(i)) || is_word(word, length, "all"))
@@ -184,7 +183,7 @@ static void parse_sizes(struct argp_state *state, const char *list, struct bench
         list = "1e3,1e4,1e5,1e6,1e7,1e8,1e9,2e9,4e9,8e9";
     options->size_count = 0;
     size_t length = 0;
-    for (const char *word; (word = next_word(&list, &length));) {
+    for (const char *word; (word = bench_list_next(&list, &length));) {
         char *end = NULL;
         const double size = strtod(word, &end);
         if (end != word + length || !(size >= 1 && size <= greatest) ||

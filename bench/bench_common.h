@@ -219,6 +219,10 @@ void bench_options_parse(int argc, char **argv, const char *documentation,
 /* The count of that number, from random->least to `most`. */
 size_t bench_random_size(const struct bench_random *random, size_t number, double most);
 
+/* Returns the next word of *list, a comma-separated list, and sets *length to its length without
+ * the comma. Returns NULL at the end of the list. */
+const char *bench_list_next(const char **list, size_t *length);
+
 /* True if the comma-separated list has the word. */
 bool bench_list_has(const char *list, const char *word);
 

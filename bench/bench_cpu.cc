@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <math.h>
 #include <memory>
-#include <sstream>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -580,16 +579,17 @@ static bool is_built(const struct bench *bench, const std::string &name)
 /* Reports the names of --paths that this build lacks. False if it has none of them. */
 static bool check_paths(const struct bench *bench, struct error *error)
 {
-    std::istringstream list(bench->options.paths ? bench->options.paths : "");
-    bool has_some = !bench->options.paths;
-    for (std::string name; std::getline(list, name, ',');)
-        if (is_built(bench, name))
+    const char *list = bench->options.paths;
+    bool has_some = !list;
+    size_t length = 0;
+    while (const char *const name = bench_list_next(&list, &length))
+        if (is_built(bench, std::string(name, length)))
             has_some = true;
         else
             fprintf(stderr,
-                    "bench_cpu: --paths: this build has no '%s'; it has those of Highway and TBB "
+                    "bench_cpu: --paths: this build has no '%.*s'; it has those of Highway and TBB "
                     "if pkg-config finds libhwy-contrib and tbb\n",
-                    name.c_str());
+                    static_cast<int>(length), name);
     return has_some || error_set(error, "--paths: nothing to measure");
 }
 
