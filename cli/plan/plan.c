@@ -259,7 +259,8 @@ static void choose_output_format(const struct options *options, struct plan *pla
                                          : "as the input";
 }
 
-/* Returns NULL before the inputs are open, if it is not known. */
+/* Returns the type of the numbers or indices that are written; NULL if it is not known before the
+ * inputs are open. */
 static const struct key_type *output_type(const struct plan *plan)
 {
     const struct key_type *index_type = plan->job.argsort.index_type;
@@ -642,9 +643,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
                                                   : JOB_SORT;
     plan->job.has_rank_inputs = plan->job.group && options->has_rank_inputs;
     plan->job.has_rank_output = plan->job.group && options->has_rank_output;
-    const bool are_true =
-        check_foreign_output(options, error) && check_lines_early(options, plan, error);
-    bool made = group_agree(plan->job.group, are_true, error) && open_inputs(options, plan, error);
+    bool made = check_foreign_output(options, error) && check_lines_early(options, plan, error);
+    made = group_agree(plan->job.group, made, error) && open_inputs(options, plan, error);
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&

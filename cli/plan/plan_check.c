@@ -248,7 +248,6 @@ bool line_words_refuse(const struct options *options, const struct format *input
         return error_set(error, "%s: %s is for lines of text, and this is %s: leave %s out%s",
                          source_name(reader->source), word, input_format->name, word,
                          lines_without_repeats(options, reader->layout.type));
-    const char *const remedy = options->output_format ? "use --output-format=text" : "name it .txt";
     if (options->output && !options->output_format &&
         is_same_file(options->inputs[0], options->output))
         return error_set(error,
@@ -257,7 +256,8 @@ bool line_words_refuse(const struct options *options, const struct format *input
     return error_set(error,
                      "%s is for lines of text, and %s output would not keep them: leave %s out, or "
                      "%s",
-                     word, output_format->name, word, remedy);
+                     word, output_format->name, word,
+                     options->output_format ? "use --output-format=text" : "name it .txt");
 }
 
 /* ---- The checks ---- */

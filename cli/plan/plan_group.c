@@ -79,7 +79,7 @@ static bool share_list(struct options *options, struct group *group, struct erro
     return ok;
 }
 
-static bool check_action(const struct options *options, struct error *error)
+static bool check_shareable(const struct options *options, struct error *error)
 {
     const char *const unshared = options->check != CHECK_NO ? "-c or -C"
                                  : options->merge           ? "-m"
@@ -95,7 +95,7 @@ static bool check_action(const struct options *options, struct error *error)
 bool plan_share_options(struct options *options, struct group *group, struct error *error)
 {
     return compare_options(options, group, error) &&
-           group_agree(group, check_action(options, error), error) &&
+           group_agree(group, check_shareable(options, error), error) &&
            (!options->input_list || share_list(options, group, error));
 }
 
