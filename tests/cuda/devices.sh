@@ -56,8 +56,10 @@ for top in 0 1 $((large / 3)) $((large / 2 - 1)) $((large / 2)); do
 done
 head -c 80 "$up" >top
 ok_writes 'the first 10, with little memory' top -- "${sorts[@]}" --device-memory="$some" --top=10 "$in"
-ok_json 'keep to that memory, from a pipe' "s['memory']['device_bytes'] <= $((devices * (${some%b} + (1 << 20))))" \
-    <(gpusort "${sorts[@]}" --device-memory="$some" --top=10 --stats=json 2>&1 >got < <(cat "$in"))
+if [ -n "$is_simt" ]; then # A driver has memory of its own.
+    ok_json 'keep to that memory, from a pipe' "s['memory']['device_bytes'] <= $((devices * (${some%b} + (1 << 20))))" \
+        <(gpusort "${sorts[@]}" --device-memory="$some" --top=10 --stats=json 2>&1 >got < <(cat "$in"))
+fi
 ok_says 'the first ones are found by all devices' '^gpusort: device     gpu:1,0: ' -- \
     gpusort --device=gpu:1,0 --format=raw --type=f64 --top=10 -v -o got "$in"
 
