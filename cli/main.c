@@ -94,8 +94,8 @@ struct outcome {
 };
 
 /* Returns the first key that should be a number but has it in quotes, in the line with which the
- * one input begins, after its header. NULL: none. */
-static const struct line_key *find_quoted_number(const struct job *job)
+ * one input begins, after its header. NULL: none. *has_comma: the number has one in it. */
+static const struct line_key *find_quoted_number(const struct job *job, bool *has_comma)
 {
     const struct line_order *const order = &job->line_order;
     const unsigned char *head;
@@ -119,16 +119,35 @@ static const struct line_key *find_quoted_number(const struct job *job)
             quote++;
         if (quote > 0 && order->keys[i].begin.character > 0) /* no key begins after such quotes */
             continue;
-        if (kind != LINE_STRICT && kind != LINE_BYTES && key.length > quote + 2 &&
-            key.text[quote] == '"' && memchr("+-.0123456789", key.text[quote + 1], 13))
-            return &order->keys[i];
+        if (kind == LINE_STRICT || kind == LINE_BYTES || key.length <= quote + 1 ||
+            key.text[quote] != '"' || !memchr("+-.0123456789", key.text[quote + 1], 13))
+            continue;
+        const char *after = key.text + quote + 2;
+        while (after < end && memchr(".0123456789", *after, 11))
+            after++;
+        *has_comma = after < end && *after == ',';
+        return &order->keys[i];
     }
     return NULL;
 }
 
-/* Reports what may not be meant: that the first line is sorted with its byte order mark, and on a
- * terminal that the keys are numbers in quotes, and, if the plan is not printed, that raw numbers
- * are read as f64 because no type is given. Prints nothing beside a JSON object. */
+/* Returns true if the input begins with a line that has more than one carriage return, and with no
+ * end of a line. */
+static bool has_returns(const struct job *job, struct source *source)
+{
+    const unsigned char *head, *first;
+    size_t bytes;
+    struct error error = {0}; /* is found again when the input is read */
+    return job->keep_lines && job->line_order.terminator == '\n' &&
+           source_peek(source, 1, &head, &bytes, &error) && !memchr(head, '\n', bytes) &&
+           (first = memchr(head, '\r', bytes)) != NULL &&
+           memchr(first + 1, '\r', bytes - (size_t)(first + 1 - head)) != NULL;
+}
+
+/* Reports what may not be meant: that the first line is sorted with its byte order mark or with
+ * carriage returns in it, and on a terminal that the keys are numbers in quotes, and, if the plan
+ * is not printed, that raw numbers are read as f64 because no type is given. Prints nothing beside
+ * a JSON object. */
 static void report_doubts(const struct options *options, const struct plan *plan)
 {
     const struct job *const job = &plan->job;
@@ -153,15 +172,28 @@ static void report_doubts(const struct options *options, const struct plan *plan
                 source_codec(reader->source)->decode ? ", once decompressed" : "");
             return;
         }
+        if (options->check != CHECK_QUIET && has_returns(job, reader->source)) {
+            fprintf(stderr,
+                    "gpusort: %s:1: this line has carriage returns in it; if they end lines, they "
+                    "have to become newlines (tr '\\r' '\\n')\n",
+                    name);
+            return;
+        }
     }
+    bool has_comma = false;
     const struct line_key *const key =
-        on_terminal && options->check != CHECK_QUIET ? find_quoted_number(job) : NULL;
-    if (key)
+        on_terminal && options->check != CHECK_QUIET ? find_quoted_number(job, &has_comma) : NULL;
+    if (!key)
+        return;
+    fprintf(stderr, "gpusort: %s:%zu: a number in quotes counts as no number",
+            source_name(job->readers[0].source), job->header_lines + 1);
+    if (has_comma)
+        fputs(", and this one has a comma in it, which has to be removed with them\n", stderr);
+    else
         fprintf(stderr,
-                "gpusort: %s:%zu: a number in quotes counts as no number (if all lines have a "
-                "quote there, a key that begins with -k %zu.%zu%s%c%s leaves it out)\n",
-                source_name(job->readers[0].source), job->header_lines + 1, key->begin.field + 1,
-                key->begin.character + 2,
+                " (if all lines have a quote there, a key that begins with -k %zu.%zu%s%c%s leaves "
+                "it out)\n",
+                key->begin.field + 1, key->begin.character + 2,
                 key->begin.character == 0 || key->begin.skip_blanks ? "b" : "",
                 key->kind == LINE_NUMERIC   ? 'n'
                 : key->kind == LINE_GENERAL ? 'g'

@@ -167,6 +167,9 @@ static bool refuse_doubtful(const char *name, const struct key_type *type, struc
                      name, type->name);
 }
 
+/* Texts of numbers are hardly longer. */
+#define NUMBER_BYTES ((size_t)64)
+
 static bool detect_by_content(const struct options *options, const struct probe *probe,
                               struct source *source, const struct format **format, char reason[256],
                               struct error *error)
@@ -178,7 +181,9 @@ static bool detect_by_content(const struct options *options, const struct probe 
     if (may_be_text(options, probe, name, type)) {
         /* If a line is not a number, the reader of the text names the line. */
         const bool is_text = format_text.recognises(probe->head, probe->bytes);
-        if (type && (!is_text || type->bytes == 1))
+        const bool has_end =
+            probe->bytes <= NUMBER_BYTES || memchr(probe->head, '\n', probe->bytes);
+        if (type && (!is_text || !has_end || type->bytes == 1))
             return refuse_doubtful(name, type, error);
         *format = &format_text;
         snprintf(reason, 256, "by its content");
@@ -334,23 +339,30 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
 
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16 and
  * UTF-32, whose lines do not end where their bytes 0x0a are, unless the user says that it is text.
- * Waits only for the first byte if that excludes a mark. */
+ * Waits only for the first bytes if they exclude these. */
 static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, struct error *error)
 {
     struct probe probe;
     *has_mark = false;
-    if (!source_peek(source, 1, &probe.head, &probe.bytes, error))
+    if (!source_peek(source, 2, &probe.head, &probe.bytes, error))
         return false;
-    if (probe.bytes == 0 || !memchr("\xef\xff\xfe\0", probe.head[0], 4))
+    if (probe.bytes < 2 || (!memchr("\xef\xff\xfe\0", probe.head[0], 4) && probe.head[1] != 0))
         return true;
     if (!probe_source(source, &probe, error))
         return false;
     const char *const remedy = line_error_find_mark(probe.head, probe.bytes);
-    const bool has_half = probe.bytes <= SOME_NUMBERS_BYTES && probe.bytes % 2 != 0;
+    const bool is_short = probe.bytes <= SOME_NUMBERS_BYTES;
     *has_mark = remedy && probe.head[0] == 0xef;
-    return !remedy || *has_mark || is_said || has_half ||
-           line_error_unit_bytes(probe.head, probe.bytes) == 0 ||
-           error_set(error, "%s: %s; if it is not, use --format=text", source_name(source), remedy);
+    if (*has_mark || is_said || (is_short && (!remedy || probe.bytes % 2 != 0)) ||
+        line_error_unit_bytes(probe.head, probe.bytes) == 0)
+        return true;
+    if (remedy)
+        return error_set(error, "%s: %s; if it is not, use --format=text", source_name(source),
+                         remedy);
+    return error_set(error,
+                     "%s: this looks like UTF-16, to be converted first (iconv -f UTF-16%s -t "
+                     "UTF-8); if it is not, use --format=text",
+                     source_name(source), probe.head[0] ? "LE" : "BE");
 }
 
 /* With an option for lines any input is text, except a NumPy array, and, without -z and

@@ -244,29 +244,26 @@ static size_t find_period(const struct sample *sample)
     return 0;
 }
 
-/* Returns sign and exponent of half a word, as an f32. */
-static size_t half_exponent(uint32_t half)
-{
-    return half >> 23;
-}
-
 /* Returns true if the lower halves of the words have the signs, and nearly the exponents, of the
  * upper halves, and these cover at most half of the 512 values. The lower half of a double looks
  * random, or is zero, or has only some of its first bits; the first two bits do not count. */
 static bool has_equal_halves(const struct sample *sample)
 {
-    bool is_upper[512 + 2 * NEARLY] = {false}; /* index: half_exponent + NEARLY */
+    bool is_upper[512 + 2 * NEARLY] = {false}; /* index: sign and exponent, + NEARLY */
     size_t lower_count = 0, inside = 0, lower_changes = 0, upper_changes = 0, covered = 0;
+    uint64_t last = 0; /* of those with a lower half */
     for (size_t i = 0; i < sample->count; i++) {
         const uint32_t upper = (uint32_t)(sample->words[i] >> 32);
         if (upper != 0)
-            memset(is_upper + half_exponent(upper), true, 2 * NEARLY + 1);
+            memset(is_upper + (upper >> 23), true, 2 * NEARLY + 1);
     }
     for (size_t i = 0; i < sample->count; i++) {
-        const uint64_t word = sample->words[i], change = i == 0 ? 0 : word ^ sample->words[i - 1];
-        const bool counts = (uint32_t)word << 2 != 0;
-        lower_count += counts;
-        inside += counts && is_upper[half_exponent((uint32_t)word) + NEARLY];
+        const uint64_t word = sample->words[i], change = lower_count == 0 ? 0 : word ^ last;
+        if ((uint32_t)word << 2 == 0)
+            continue;
+        last = word;
+        lower_count++;
+        inside += is_upper[((uint32_t)word >> 23) + NEARLY];
         lower_changes += (uint32_t)change != 0;
         upper_changes += change >> 32 != 0;
     }
@@ -281,13 +278,10 @@ static bool has_equal_halves(const struct sample *sample)
  *
  * Java, network protocols and some instruments write numbers in big-endian order. A name such as
  * x.f64, or --type=f64, does not say the order. Floating point numbers show it: in the wrong order
- * the last bits of their significands, which are random or zero, are their exponents. Integers do
- * not: samples of 16 bits at the top of 32 bits are usual in little-endian order too.
+ * the last bits of their significands, which are random or zero, are their exponents. Integers of 8
+ * bytes show it if they are small or times. Narrower ones do not: samples of 16 bits at the top of
+ * 32 bits are usual in little-endian order too.
  */
-
-/* Maximum of the bytes that are examined, and minimum of the numbers in them that are counted. */
-#define ORDER_BYTES ((size_t)32 << 10)
-#define ORDER_NUMBERS_MIN ((size_t)16)
 
 /* counted: numbers that are neither 0 nor infinite nor equal to the one before. usual: those of
  * them from 1e-90 to 1e90, or with 4 bytes from 1e-12 to 1e12. */
@@ -295,69 +289,36 @@ struct magnitudes {
     size_t counted, usual;
 };
 
-static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t bytes,
-                                          size_t number_bytes, bool is_swapped)
+static struct magnitudes count_magnitudes(const struct sample *sample, size_t number_bytes)
 {
     struct magnitudes magnitudes = {0};
+    const bool is_double = number_bytes == 8;
     uint64_t last = 0;
-    for (size_t i = 0; i + number_bytes <= bytes; i += number_bytes) {
-        uint64_t bits = 0; /* as f64, and for f32 in the upper half */
-        memcpy((unsigned char *)&bits + (sizeof bits - number_bytes), numbers + i, number_bytes);
-        if (is_swapped)
-            bits = __builtin_bswap64(bits) << (64 - 8 * number_bytes);
-        const bool is_double = number_bytes == 8;
-        const int exponent = (int)(bits << 1 >> (is_double ? 53 : 56));
+    for (size_t i = 0; i < sample->count * 8 / number_bytes; i++) {
+        const uint64_t word = sample->words[i * number_bytes / 8];
+        const uint64_t half = (i % 2 ? word >> 32 : word) << 32;
+        const uint64_t number = is_double ? word : half; /* f32 in the upper half */
+        const int exponent = (int)(number << 1 >> (is_double ? 53 : 56));
         const int distance = abs(exponent - (is_double ? 1023 : 127));
-        if (bits << 1 == 0 || bits == last ||
-            (exponent == (is_double ? 2047 : 255) && bits << 16 == 0))
+        if (number << 1 == 0 || number == last ||
+            (exponent == (is_double ? 2047 : 255) && number << 16 == 0))
             continue;
-        last = bits;
+        last = number;
         magnitudes.counted++;
         magnitudes.usual += distance <= (is_double ? FAR_EXPONENT : 40);
     }
     return magnitudes;
 }
 
-/* Sets *are_swapped for floating point numbers that are hardly such in the given byte order, and
- * surely in the other one. Consumes nothing. */
-static bool look_for_swapped(struct source *source, const struct key_type *type,
-                             enum key_endian endian, bool *are_swapped, struct error *error)
+/* Returns true for words of floating point numbers that are hardly such, and surely in the other
+ * byte order. Swaps the words. */
+static bool are_swapped_floats(struct sample *sample, size_t number_bytes)
 {
-    const bool is_big = endian == ENDIAN_BIG;
-    const unsigned char *head;
-    size_t bytes;
-    *are_swapped = false;
-    if (type->id != KEY_TYPE_f64 && type->id != KEY_TYPE_f32)
-        return true;
-    if (!source_peek(source, 1, &head, &bytes, error))
-        return false;
-    bytes = bytes < ORDER_BYTES ? bytes : ORDER_BYTES;
-    const struct magnitudes own = count_magnitudes(head, bytes, type->bytes, is_big);
-    const struct magnitudes other = count_magnitudes(head, bytes, type->bytes, !is_big);
-    *are_swapped = own.counted >= ORDER_NUMBERS_MIN && other.counted >= ORDER_NUMBERS_MIN &&
-                   2 * own.usual < own.counted && 20 * other.usual >= 19 * other.counted;
-    return true;
-}
-
-/* Refuses such numbers. */
-static bool check_byte_order(struct source *source, const struct key_type *type,
-                             enum key_endian endian, struct error *error)
-{
-    bool are_swapped;
-    if (!look_for_swapped(source, type, endian, &are_swapped, error))
-        return false;
-    if (!are_swapped)
-        return true;
-    if (endian == ENDIAN_BIG)
-        return error_set(
-            error,
-            "%s: these look like little-endian %s: leave --endian=big out, in a job of "
-            "their own if other files need it, or use --type='>f%u' if they are not",
-            source_name(source), type->name, type->bytes);
-    return error_set(error,
-                     "%s: these look like big-endian %s: use --endian=big, or --endian=little if "
-                     "they are not",
-                     source_name(source), type->name);
+    const struct magnitudes own = count_magnitudes(sample, number_bytes);
+    swap_words(sample);
+    const struct magnitudes other = count_magnitudes(sample, number_bytes);
+    return own.counted >= 2 * WORDS_MIN && other.counted >= 2 * WORDS_MIN &&
+           2 * own.usual < own.counted && 20 * other.usual >= 19 * other.counted;
 }
 
 /* ---- Raw data: integers of 64 bits ---- */
@@ -390,26 +351,33 @@ static bool are_small_words(const struct sample *sample, size_t evidence)
            significant * tenths_of_bits[highest] + of_signs >= evidence;
 }
 
+/* Returns the number of values that this byte of the words has (0: the lowest). */
+static size_t count_values(const struct sample *sample, unsigned byte)
+{
+    bool is_there[256] = {false};
+    size_t values = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        bool *const there = &is_there[(uint8_t)(sample->words[i] >> 8 * byte)];
+        values += !*there;
+        *there = true;
+    }
+    return values;
+}
+
 /* Returns true if the words have one magnitude, as times do: their top bytes are nearly equal, and
  * the middle bytes have many more values. Random bytes are so with a probability of 10^-35, and
  * bytes that are all of one range never. */
 static bool are_times(const struct sample *sample)
 {
-    bool is_there[2][256] = {{false}};
-    int least = 255, most = 0;
-    size_t different[2] = {0};
+    size_t least = 255, most = 0;
     for (size_t i = 0; i < sample->count; i++) {
-        const int top = (int)(sample->words[i] >> 56);
+        const size_t top = sample->words[i] >> 56;
         least = top < least ? top : least;
         most = top > most ? top : most;
-        for (size_t j = 0; j < 2; j++) {
-            bool *const there = &is_there[j][sample->words[i] >> (16 + 8 * j) & 0xff];
-            different[j] += !*there;
-            *there = true;
-        }
     }
-    const size_t few = 16 + 2 * (size_t)(most - least);
-    return sample->count >= 32 && most - least <= 16 && different[0] > few && different[1] > few;
+    const size_t few = 16 + 2 * (most - least);
+    return sample->count >= 32 && most - least <= 16 && count_values(sample, 2) > few &&
+           count_values(sample, 3) > few;
 }
 
 /* ---- Raw data: the type that fits ---- */
@@ -436,7 +404,7 @@ static bool are_singles(const struct sample *sample)
     size_t usual = 0, narrow = 0, least = SINGLE_MOST, most = SINGLE_LEAST;
     for (size_t i = 0; i < 2 * sample->count; i++) {
         const uint32_t half = (uint32_t)(sample->words[i / 2] >> 32 * (i % 2));
-        const size_t exponent = half_exponent(half) & 0xff, short_exponent = half >> 10 & 0x1f;
+        const size_t exponent = half >> 23 & 0xff, short_exponent = half >> 10 & 0x1f;
         least = exponent < least ? exponent : least;
         most = exponent > most ? exponent : most;
         usual += exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
@@ -474,11 +442,6 @@ static const char *find_fitting(const struct sample *sample)
     return sample->count >= 4 * WORDS_MIN && is_byte_full(sample, 0) && !has_equal_halves(sample)
                ? "f64"
                : NULL;
-}
-
-static bool look_hardly_as_doubles(const struct sample *sample)
-{
-    return has_strange_exponents(sample) || has_equal_halves(sample);
 }
 
 /* Returns the type that fits words that are hardly doubles, NULL if none is sure; is_swapped: in
@@ -519,10 +482,10 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
                                       struct error *error)
 {
     static struct sample sample; /* large for a stack */
-    bool are_swapped;
-    if (!take_sample(source, endian, &sample, error) ||
-        !look_for_swapped(source, &key_types[KEY_TYPE_f64], endian, &are_swapped, error))
+    if (!take_sample(source, endian, &sample, error))
         return false;
+    const bool are_swapped = are_swapped_floats(&sample, sizeof(double));
+    swap_words(&sample);
     /* The words for f64 in this byte order, which the next check accepts. */
     const char *const f64 = endian == ENDIAN_BIG ? "'>f8'" : are_swapped ? "'<f8'" : "f64";
     const size_t period = find_period(&sample);
@@ -532,7 +495,7 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
                          "which repeat every %zu bytes: write the numbers to sort as .npy or text, "
                          "or use --type=%s if all are f64",
                          source_name(source), period * sizeof(uint64_t), f64);
-    if (!look_hardly_as_doubles(&sample))
+    if (!has_strange_exponents(&sample) && !has_equal_halves(&sample))
         return true;
     bool has_lines;
     if (is_text(&sample, endian, &has_lines))
@@ -567,7 +530,7 @@ bool plan_guess_raw(struct source *source, char guess[64], struct error *error)
         return false;
     if (find_period(&sample) > 0)
         return true;
-    const bool are_hardly_doubles = look_hardly_as_doubles(&sample);
+    const bool are_hardly_doubles = has_strange_exponents(&sample) || has_equal_halves(&sample);
     bool is_swapped;
     const char *const type = find_fitting_order(&sample, &is_swapped);
     const bool is_double = type && !is_swapped && strcmp(type, "f64") == 0;
@@ -668,17 +631,61 @@ static const char *find_integer_bytes(const struct sample *sample)
     return are_int_pairs(sample) ? "4" : are_long_integers(sample) ? "8" : "8 or 4";
 }
 
-/* Returns true if the words, in the other byte order, are surely integers of 8 bytes. Bytes may
- * look like them: pixels have their last bytes in common, and an image may have few that are not 0,
- * all in one column. A table of u8 may have a first column of one magnitude, as times have. */
-static bool are_swapped_integers(const struct sample *sample, const struct key_type *type)
+/* Returns true if the words, in the other byte order, are surely small integers of 8 bytes. Bytes
+ * may look like them: pixels have their last bytes in common, and an image may have few that are
+ * not 0, all in one column. */
+static bool are_swapped_integers(const struct sample *sample)
 {
     size_t used = 0;
     for (size_t i = 0; i < sample->count; i++)
         used += sample->words[i] != 0;
-    return (type->kind == KEY_SIGNED && (are_times(sample) || are_random_words(sample))) ||
-           (3 * used > sample->count && are_small_words(sample, EVIDENCE_OF_OTHER) &&
-            !are_int_pairs(sample) && are_long_integers(sample));
+    return 3 * used > sample->count && are_small_words(sample, EVIDENCE_OF_OTHER) &&
+           !are_int_pairs(sample) && are_long_integers(sample);
+}
+
+/* Returns true if the last byte has nearly as many values as the one before it, as in integers, or
+ * in multiples of a power of 2 nearly as many as it can have. */
+static bool is_last_byte_full(const struct sample *sample)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < sample->count; i++)
+        any |= sample->words[i];
+    const size_t values = count_values(sample, 0), others = count_values(sample, 1);
+    const size_t most = 256u >> __builtin_ctzll(any | 256);
+    return sample->count >= 32 * WORDS_MIN && values >= 4 * WORDS_MIN &&
+           4 * values >= 3 * (others < most ? others : most);
+}
+
+/* Refuses numbers that are hardly such in the given byte order, and surely in the other one. If
+ * they are swapped, multiples of 2^32 look like small integers, and of 256 like times. */
+static bool check_byte_order(struct source *source, const struct key_type *type,
+                             enum key_endian endian, struct error *error)
+{
+    static struct sample sample; /* large for a stack */
+    const bool are_longs = type->bytes == 8 && type->kind != KEY_FLOAT;
+    bool are_swapped = false;
+    if (!take_sample(source, endian, &sample, error))
+        return false;
+    if (are_longs && !find_integer_bytes(&sample) && !are_usual_doubles(&sample)) {
+        swap_words(&sample);
+        are_swapped =
+            is_last_byte_full(&sample) &&
+            (are_swapped_integers(&sample) || (are_times(&sample) && sample.words[0] >> 56 != 0));
+    } else if (type->id == KEY_TYPE_f64 || type->id == KEY_TYPE_f32) {
+        are_swapped = are_swapped_floats(&sample, type->bytes);
+    }
+    if (!are_swapped)
+        return true;
+    if (endian == ENDIAN_BIG)
+        return error_set(
+            error,
+            "%s: these look like little-endian %s: leave --endian=big out, in a job of "
+            "their own if other files need it, or use --type='>%c%u' if they are not",
+            source_name(source), type->name, type->name[0], type->bytes);
+    return error_set(error,
+                     "%s: these look like big-endian %s: use --endian=big, or --endian=little if "
+                     "they are not",
+                     source_name(source), type->name);
 }
 
 /* Fails for data with the type i8 or u8, of one byte here, if it looks like NumPy's types of these
@@ -694,7 +701,10 @@ static bool check_bytes(struct source *source, const struct key_type *type, bool
         return false;
     const char *const little = find_integer_bytes(&sample);
     swap_words(&sample);
-    const bool is_big = is_given && are_swapped_integers(&sample, type);
+    /* A table of u8 may have a first column of one magnitude, as times have. */
+    const bool are_large =
+        type->kind == KEY_SIGNED && (are_times(&sample) || are_random_words(&sample));
+    const bool is_big = is_given && (are_large || are_swapped_integers(&sample));
     const char *const bytes = little ? little : "8";
     if (!little && !is_big && !is_named)
         return true;

@@ -173,6 +173,9 @@ static bool check_records(const struct raw *raw, struct error *error)
 /* Fewer numbers may follow a very small one, such as 4e-45, by chance. */
 #define COUNT_MIN 8
 
+/* Of fewer integers two may have this product by chance. */
+#define TABLE_MIN 1024
+
 /* Words above this are f32 from 5e-10 on, or upper halves of f64 from 1e-77 on, and no counts. So
  * counts of 4 bytes above 805 million are not found. */
 #define COUNT_WORD_MAX 0x2fffffffu
@@ -232,29 +235,62 @@ static bool is_word(const unsigned char *bytes, size_t count)
     return true;
 }
 
-/* Refuses floating point numbers that begin with their count, or with a word of 4 characters or
- * more and their count. Integers may begin so by chance: 3 2 1 0. */
-static bool check_count(const struct raw *raw, struct error *error)
+/* Returns the bytes of a header of IDX, as the files of MNIST have it: two bytes 0, a type, the
+ * number of dimensions, and these in big-endian order. 0: the numbers do not begin so. */
+static size_t idx_header_bytes(const struct raw *raw)
+{
+    static const unsigned char number_bytes[] = {[8] = 1, 1, [11] = 2, 4, 4, 8}; /* by the type */
+    const unsigned char *const head = raw->head;
+    if (raw->head_bytes < 8 || load_word(head, true) >= sizeof number_bytes << 8)
+        return 0;
+    const size_t bytes = 4 + 4 * (size_t)head[3];
+    uint64_t product = number_bytes[head[2]];
+    for (size_t i = 4; i < bytes && i + 4 <= raw->head_bytes; i += 4)
+        if (__builtin_mul_overflow(product, load_word(head + i, true), &product))
+            return 0;
+    return product > 0 && product + bytes == raw->left ? bytes : 0;
+}
+
+/* Returns true if integers begin with two of 4 bytes whose product is the count of the others. */
+static bool begins_with_table(const struct raw *raw)
+{
+    const uint64_t rows = load_word(raw->head, raw->is_big);
+    const uint64_t columns = load_word(raw->head + 4, raw->is_big), rest = raw->left - 8;
+    return rows > 1 && columns > 1 && rows * columns >= TABLE_MIN &&
+           rows * columns == rest / raw->type->bytes && rest % raw->type->bytes == 0;
+}
+
+/* Returns the bytes of the count or the shape before the numbers, after a word of 4 characters or
+ * more if floating point numbers begin so; 0: none. Integers may begin with a count by chance: 3 2
+ * 1 0. */
+static size_t count_bytes(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
     const size_t head_bytes = raw->head_bytes, number_bytes = raw->type->bytes;
-    if (!raw->is_wide_float || raw->left == SIZE_UNKNOWN) /* 1 and 0 as f16 are 15360 */
-        return true;
-    const size_t last = head_bytes >= 4 && is_word(head, 4) ? HEADER_BYTES : 0;
+    if (raw->left == SIZE_UNKNOWN || head_bytes < 8)
+        return 0;
+    if (!raw->is_wide_float) /* 1 and 0 as f16 are 15360 */
+        return begins_with_table(raw) ? 8 : idx_header_bytes(raw);
+    const size_t last = is_word(head, 4) ? HEADER_BYTES : 0;
     for (size_t i = 0; i <= last; i += 4)
         for (size_t j = 1; j <= 2 * SHAPE_INTEGERS_MOST; j++) {
             const size_t width = j % 2 ? 4 : 8, n = (j + 1) / 2, end = i + n * width;
             if (end + number_bytes <= head_bytes &&
                 begins_with_count(head + i, n, width, raw->is_big, raw->left - i, number_bytes))
-                return error_set(error,
-                                 "%s: the first %zu bytes are the count or the shape of the "
-                                 "numbers that follow: remove them (tail -c +%zu%s); if they are "
-                                 "numbers, use --format=raw",
-                                 source_name(raw->source), end, end + 1,
-                                 source_codec(raw->source) == codecs[0] ? ""
-                                                                        : ", once decompressed");
+                return end;
         }
-    return true;
+    return idx_header_bytes(raw);
+}
+
+static bool check_count(const struct raw *raw, struct error *error)
+{
+    const size_t bytes = count_bytes(raw);
+    return bytes == 0 ||
+           error_set(error,
+                     "%s: the first %zu bytes are the count or the shape of the numbers that "
+                     "follow: remove them (tail -c +%zu%s); if they are numbers, use --format=raw",
+                     source_name(raw->source), bytes, bytes + 1,
+                     source_codec(raw->source) == codecs[0] ? "" : ", once decompressed");
 }
 
 /* ---- Text before the numbers ---- */

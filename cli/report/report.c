@@ -313,6 +313,8 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
     fprintf(stream, ": %s", job->output_format->name);
     if (job->argsort.index_type)
         fprintf(stream, " %s indices", job->argsort.index_type->name);
+    else if (job->output_format == &format_raw && job->readers[0].layout.endian == ENDIAN_BIG)
+        fprintf(stream, " big-endian");
     fprintf(stream, " (%s), %s", plan->output_reason, job->output.codec->name);
     if (plan->codec_reason)
         fprintf(stream, " (%s)", plan->codec_reason);

@@ -324,6 +324,30 @@ printf '\0\312\232\73\0\0\0\0\0\0\0\0\0\0\360\77' >billion.f64 # 1e9 and 1.0
 truncate -s 8000000008 billion.f64
 refused 'a count of a thousand million' 'the first 8 bytes are the count' -- gpusort --explain billion.f64
 for file in grid.f64 grid.f32; do ok "no count is found: $file" gpusort --explain $file; done
+# Integers may begin with their count, but hardly with the shape of a table, or as the files of MNIST do.
+"$numpy" -c 'import numpy as np, struct
+random = np.random.default_rng(29)
+def write(name, head, numbers):
+    open(name, "wb").write(head + numbers.tobytes())
+write("table.u8", struct.pack("<2I", 100, 128), random.integers(0, 256, 12800).astype("u1"))
+write("table.i32", struct.pack("<2I", 50, 40), random.integers(-99, 99, 2000).astype("<i4"))
+write("small.i32", struct.pack("<2I", 5, 4), random.integers(-99, 99, 20).astype("<i4"))
+write("other.i32", struct.pack("<2I", 50, 40), random.integers(-99, 99, 2001).astype("<i4"))
+write("labels.u8", bytes([0, 0, 8, 1]) + struct.pack(">I", 1000), random.integers(0, 10, 1000).astype("u1"))
+write("images.u8", bytes([0, 0, 8, 3]) + struct.pack(">3I", 10, 28, 28), random.integers(0, 256, 7840).astype("u1"))
+write("floats.f32", bytes([0, 0, 13, 1]) + struct.pack(">I", 600), random.normal(size=600).astype(">f4"))
+write("others.u8", bytes([0, 0, 8, 1]) + struct.pack(">I", 1000), random.integers(0, 10, 1001).astype("u1"))'
+while read -r file bytes words; do
+    is_told 'the shape of a table' "the first $bytes bytes are the count or the shape .*\(tail -c \+$((bytes + 1))\)" \
+        "$file${words:+ $words}"
+done <<'END'
+table.u8 8
+table.i32 8
+labels.u8 8
+images.u8 16
+floats.f32 8 --endian=big
+END
+sorts 'no shape of a table is found' small.i32 other.i32 others.u8
 rm grid.f64 grid.f32 billion.f64
 refused 'a count before compressed numbers' 'tail -c \+9, once decompressed\)' -- \
     gpusort -o "$target" --type=f64 <(zstd -qc count8.f64)
@@ -410,24 +434,36 @@ for dtype, name in ("f8", "f64"), ("f4", "f32"):
         np.sort(numbers.astype(">" + dtype)).tofile("big.%s.%s.up" % (kind, name))
     np.frombuffer(random.bytes(40000), dtype).tofile("little.bits.%s" % name)
     (random.random(5000) * (1e-310 if dtype == "f8" else 1e-30)).astype(dtype).tofile("little.tiny.%s" % name)
-    (random.random(5000) * (1e300 if dtype == "f8" else 1e30)).astype(dtype).tofile("little.huge.%s" % name)'
-for file in big.*.f64 big.*.f32; do
+    (random.random(5000) * (1e300 if dtype == "f8" else 1e30)).astype(dtype).tofile("little.huge.%s" % name)
+ids, some = np.arange(5000), random.integers(0, 1 << 31, 5000)
+for kind, numbers in (("ids", ids), ("signed", random.integers(-10**6, 10**6, 5000)), ("seconds", 10**9 + ids),
+                      ("ms", 1_700_000_000_000 + 1000 * ids), ("ns", 1_700_000_000_000_000_000 + some)):
+    numbers.astype(">i8").tofile("big.%s.i64" % kind)
+    numbers.astype("<i8").tofile("little.%s.i64" % kind)
+    np.sort(numbers).astype(">i8").tofile("big.%s.i64.up" % kind)
+for kind, numbers in (("shifted", some << 32), ("fixed", 10**9 + ids << 32), ("times256", some << 8), ("few", ids << 40),
+                      ("rows", some << 16 | 1), ("doubles", random.random(5000).view("i8")), ("tens", some * 10**9),
+                      ("whole", np.arange(5000.0).view("i8")), ("random", some << 32 | some[::-1]),
+                      ("halves", ids << 32 | some), ("powers", 1 << ids % 63), ("high", ids << 44)):
+    numbers.astype("<i8").tofile("little.%s.i64" % kind)'
+for file in big.*.f64 big.*.f32 big.*.i64; do
     type=${file##*.}
     said="these look like big-endian $type: use --endian=big, or --endian=little if they are not$"
     refuses "$file" "^gpusort: $file: $said" -- "$file"
     refuses "$file with --type, on a pipe" "^gpusort: standard input: $said" -- \
         --format=raw --type="$type" < <(cat "$file")
     ok_writes "$file: what the message says is done" "$file.up" -- --endian=big "$file"
-    sorts 'a byte order that is said is believed' "--endian=little $file" "--type=<f$((${type#f} / 8)) $file"
+    sorts 'a byte order that is said is believed' "--endian=little $file" \
+        "--type=<${type::1}$((${type:1} / 8)) $file"
 done
 sorts 'little-endian numbers' little.*
-for file in little.{whole,decimal}.{f64,f32}; do
+for file in little.{whole,decimal}.{f64,f32} little.{ids,ns}.i64; do
     type=${file##*.}
-    other=$((${type#f} / 8))
+    other=${type::1}$((${type:1} / 8))
     refuses "$file beside big-endian numbers, as the message for those says" \
-        "$file: these look like little-endian $type: leave --endian=big out, in a job of their own if other files need it, or use --type='>f$other' if they are not$" -- \
+        "$file: these look like little-endian $type: leave --endian=big out, in a job of their own if other files need it, or use --type='>$other' if they are not$" -- \
         --endian=big "big.${file#*.}" "$file"
-    ok "$file: --type=>f$other is believed" gpusort --type=">f$other" "$file" -o got
+    ok "$file: --type=>$other is believed" gpusort --type=">$other" "$file" -o got
 done
 
 # ---- Fortran's records ---------------------------------------------------------------------------

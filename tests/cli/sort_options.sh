@@ -317,6 +317,23 @@ ok_prints 'with blanks before them, too' \
     on_terminal --stderr "$GPUSORT" -k2 -g -r quoted -o out
 ok_prints 'what it says sorts them' 'y "10"\nx "9"\n' -- gpusort -g -r -k 2.2bgr quoted
 sed 's/ /  /' quoted >wide
+printf 'a,"1,234"\nb,"987"\n' >commas.csv
+for key in -k2,2nr -k2nr; do
+    ok_prints "of a number in quotes with a comma no key is advised: $key" \
+        "gpusort: commas.csv:1: ${quotes%% (*}, and this one has a comma in it, which has to be removed with them\r\n" -- \
+        on_terminal --stderr "$GPUSORT" -t, $key commas.csv -o out
+done
+printf 'name,n\rb,3\ra,1\r' >returns.csv
+returns='this line has carriage returns in it; if they end lines, they have to become newlines'
+for words in '-k1' '--header -t, -k2n' '-c -k1'; do
+    ok_says "lines that end with carriage returns: $words" "^gpusort: returns.csv:1: $returns" -- gpusort $words returns.csv
+done
+ok_prints 'what it says makes them lines' 'name,n\na,1\nb,3\n' -- \
+    bash -c 'tr "\r" "\n" <returns.csv | "$0" --header -k1' "$GPUSORT"
+for words in '-q -k1 returns.csv' '-C -k1 returns.csv' '-z -k1 returns.csv' '-k1 returns'; do
+    ok_prints "there is no message about carriage returns: $words" '' -- \
+        bash -c '"$@" 2>&1 >out | grep returns || :' - "$GPUSORT" $words
+done
 for words in '-k2.2n wide' '--header -t, -k1 quoted.csv' '--header -t, -k2n quoted.csv' \
     '-q --header -t, -k1n quoted.csv' '--stats=json -q -C -t, -k1n quoted.csv'; do
     ok_prints "it does not: $words" '' -- bash -c '"$@" | grep quotes || :' - \

@@ -22,6 +22,8 @@ make_data keys . f64 1000
 ok_writes 'big-endian raw to npy stays big-endian' f64.1000.big.up.npy -- \
     --format=raw --type='>f8' --output-format=npy f64.1000.big.in.raw
 ok_writes 'big-endian npy to raw stays big-endian' f64.1000.big.up.raw -- --output-format=raw f64.1000.big.in.npy
+ok_says 'the plan says so' '^output +got: raw big-endian \(' -- \
+    gpusort --explain --output-format=raw f64.1000.big.in.npy -o got
 gpusort --output-format=text f64.in.npy -o little.text
 
 # ---- names of outputs ----------------------------------------------------------------------------

@@ -113,6 +113,19 @@ for words in -n -k1 -nc -m --header; do
     refused "UTF-16 is not sorted by its bytes: $words" \
         '^gpusort: wide: this is UTF-16, .*; if it is not, use --format=text$' -- gpusort $words wide
 done
+seq 60 | sed 's/^/line;/' >table
+for order in LE BE; do
+    iconv -f UTF-8 -t UTF-16$order table >wide.other
+    for words in -n -k1 -m --header; do
+        kept "nor is it without a mark: $words, $order" "^gpusort: wide.other: this looks like UTF-16, .* -f UTF-16$order " \
+            wide.other -- gpusort $words wide.other -o wide.other
+    done
+    refuses "nor on a pipe: UTF-16$order without a mark" '^gpusort: standard input: this looks like UTF-16, ' -- \
+        -k1 < <(cat wide.other)
+    ok_output "unless --format says so: UTF-16$order" <(sort wide.other) -- gpusort -k1 --format=text wide.other
+done
+ok_output 'lines of one character that end with NUL are no UTF-16' <(sed 's/./&\x0/g' table | tr -d '\n' | sort -z) -- \
+    gpusort -z -k1 <(sed 's/./&\x0/g' table | tr -d '\n')
 for text in '3\n1\n2\n' '3\n' 3; do
     for order in LE BE; do
         { printf '\357\273\277' && printf "$text"; } | iconv -f UTF-8 -t UTF-16$order >short
@@ -147,7 +160,7 @@ refused 'UTF-16 with a mistake in it' '^gpusort: wide.other: this is UTF-16' -- 
 ok_output 'random bytes after a mark are sorted' <(LC_ALL=C sort random) -- gpusort -k1 random
 { printf 'юя\n' && seq -f 'строка %g' 50; } | iconv -f UTF-8 -t CP1251 >cyrillic
 ok_output 'lines in CP1251 that begin with a mark are sorted' <(LC_ALL=C sort cyrillic) -- gpusort -k1 cyrillic
-for text in '\377\376' '\377\376\n' '\377\376\n\0\n' '\377\376b\na\n'; do
+for text in '\377\376' '\377\376\n' '\377\376\n\0\n' '\377\376b\na\n' 'b\0\na\0\n' '\n' b; do
     printf "$text" >short
     ok_output "bytes that are no UTF-16 are sorted: $text" <(sort short) -- gpusort -k1 short
 done
