@@ -119,6 +119,7 @@ size_t line_error_unit_bytes(const void *text, size_t bytes)
 struct spelling {
     char text[256];      /* as much as fits, without blanks around it */
     size_t number_bytes; /* bytes of the text that strtold(3), and so -g, reads */
+    const char *ends;    /* advice about a newline or carriage return inside it, or NULL */
 };
 
 static void spell(const char *line, size_t bytes, struct spelling *spelling)
@@ -129,6 +130,12 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
         bytes--;
     while (bytes > 0 && strchr(blanks, line[bytes - 1]))
         bytes--;
+    spelling->ends = memchr(line, '\n', bytes)
+                         ? "the lines of -z end with NUL, and this has a newline in it"
+                     : memchr(line, '\r', bytes)
+                         ? "lines have to end with a newline, not with a carriage return "
+                           "(tr '\\r' '\\n')"
+                         : NULL;
     snprintf(spelling->text, sizeof spelling->text, "%.*s", (int)(bytes < 256 ? bytes : 256), line);
     strtold(spelling->text, &end);
     spelling->number_bytes = (size_t)(end - spelling->text);
@@ -141,6 +148,7 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
     "?[Aa]|NaT|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?"
 
 #define ONE_IN_A_LINE "each number has to be on a line of its own"
+#define IN_COLUMNS "columns are for -t and -k, or " ONE_IN_A_LINE
 #define BY_BYTES "-k1 sorts lines by their bytes"
 
 /* The probable meaning of a line, as an extended regular expression for its text, and advice: for
@@ -152,25 +160,26 @@ static const struct meaning {
 #define SAME(advice) advice, advice
 /* Advice that damages a table says what a table needs. */
 #define COLUMNS(advice)                                                                            \
-    advice "; columns are for -t and -k", advice "; if commas separate columns, " ONE_IN_A_LINE
+    advice "; " IN_COLUMNS, advice "; if commas separate columns, " ONE_IN_A_LINE
 #define TO_POINT                                                                                   \
     "(tr , .), after points that group digits in other lines have been removed (tr -d .)"
 #define NO_GROUPS                                                                                  \
     "points that group digits have to be removed, and a decimal comma to become a point "          \
     "(tr -d . | tr , .)"
 #define BY_PARTS "-nt. -k1,1 -k2,2 -k3,3 -k4,4"
+#define NUMBER "([0-9]+[.]?[0-9]*|[.][0-9]+)"
 #define EXPONENT "the exponent has to be written with E, if it is one (tr DdQq E)"
 #define DATE "^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}"
 #define NO_DATE "dates are read only as counts of a unit, such as seconds (date +%s)"
 #define OCTET "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" /* of an IPv4 address */
-    {"\n", "the lines of -z end with NUL, and this has a newline in it", NULL},
-    {"\r", SAME("lines have to end with a newline, not with a carriage return (tr '\\r' '\\n')")},
+#define CURRENCY "([$]|\xc2[\xa2-\xa5]|\xe2\x82[\xa0-\xbf])"
     {"^[-+]?[1-9][0-9]{0,2},[0-9]{3}$",
      COLUMNS("a comma that groups digits has to be removed (tr -d ,), or, if it is a decimal "
              "comma, replaced by a point " TO_POINT)},
     {"^[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?$",
      COLUMNS("commas that group digits have to be removed (tr -d ,)")},
-    {"^(" OCTET "[.]){3}" OCTET "$", BY_PARTS " sorts such addresses", NULL},
+    {"^(" OCTET "[.]){3}" OCTET "([:/][0-9]+)?$",
+     BY_PARTS " sorts such addresses, but not by a port or length", NULL},
     {"^[1-9][0-9]{0,2}([.][0-9]{3}){2,3}$", NO_GROUPS ", but " BY_PARTS " sorts versions",
      NO_GROUPS},
     {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$", COLUMNS(NO_GROUPS)},
@@ -178,26 +187,32 @@ static const struct meaning {
      BY_PARTS " sorts such versions by these numbers alone, but no dates that begin with the day",
      NULL},
     {"^[-+]?[0-9]*,[0-9]+$", COLUMNS("a decimal comma has to become a point " TO_POINT)},
-    {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)[dDqQ][-+]?[0-9]+$", EXPONENT "; " BY_BYTES, EXPONENT},
+    {"^[-+]?" NUMBER "[dDqQ][-+]?[0-9]+$", EXPONENT "; " BY_BYTES, EXPONENT},
     {"^[-+]?[1-9][0-9]{0,2}(_[0-9]{3})+([.][0-9_]*)?$",
      SAME("underscores that group digits have to be removed (tr -d _)")},
     {"^[-+]?[1-9][0-9]{0,2}('[0-9]{3})+([.][0-9]*)?$",
      SAME("apostrophes that group digits have to be removed (tr -d \\')")},
     {"^[\"'][-+]?[0-9.][^\"';\t]*[\"']$", SAME("quotes have to be removed (tr -d \\\"\\')")},
-    {"^[-+]?[$] ?[-+]?[0-9.]", SAME("the $ has to be removed (tr -d '$')")},
-    {"^-?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes",
-     "the suffix has to be written out (numfmt --from=iec, or --from=si, for those of one capital "
-     "letter; it rounds to whole numbers)"},
-    {DATE "[ T][0-9:.,]+ ?([AaPp][.]?[Mm]|[-+][0-9])", NULL, NO_DATE}, /* 12 hours, or a zone */
-    {DATE "([ T]|$)", "-k1 sorts such dates, by their bytes", NO_DATE},
-    {"^[0-9]{1,3}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-nt: -k1,1 -k2,2 -k3,3 sorts such times",
+    {"^[-+]?" CURRENCY " ?[-+]?[0-9.]|^[-+]?[0-9][^A-Za-z;|\t]*" CURRENCY "$",
+     SAME("the currency sign has to be removed (tr -d '$' removes $)")},
+    {"^-?" NUMBER " ?([kKMGTPEZYRQ]i?B?|B)$",
+     "-h sorts by the suffix K, M, G and so on, which no blank may precede, then by the number",
+     "the suffix has to be written out (numfmt --from=iec, or --from=si, for K, M, G and so on "
+     "alone; it rounds to whole numbers)"},
+    {DATE "[ T][0-9:.,]+ ?[AaPp][.]?[Mm]", NULL, NO_DATE}, /* 12 hours */
+    {DATE "([ T]|$)",
+     "-k1 sorts such dates by their bytes, if all have as many digits and the same zone", NO_DATE},
+    {"^[0-9]{1,4}[-/.]([0-9]{1,2}|[A-Z][a-z]{2})[-/.][0-9]{1,4}([ T]|$)",
+     BY_BYTES ", and so dates only if they are written as 2024-01-31", NO_DATE},
+    {"^[0-9]{1,3}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$",
+     "-nt: -k1,1 -k2,2 -k3,3 sorts such times, if all have as many parts",
      "times are read only as counts of a unit, such as seconds"},
-    {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) ?([^ -~]|[A-Za-z%])+$", NULL,
+    {"^[-+]?" NUMBER " ?([^ -~]|[A-Za-z%])+$", NULL,
      "what follows the number has to be removed, if it is the same unit in all lines"},
     {"\xe2\x88\x92", SAME("its minus sign is U+2212, not the - of ASCII")},
     {"\xef\xbc[\x90-\x99]", SAME("its digits are full-width, not those of ASCII")},
     {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
-    {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", "columns are for -t and -k", ONE_IN_A_LINE},
+    {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", IN_COLUMNS, ONE_IN_A_LINE},
     {"[,;|\t ]", "columns are for -t and -k", NULL},
     {"^" TRUTH "$", BY_BYTES, "truth values have to be written as 1 and 0"},
     {"^" MISSING "$", BY_BYTES,
@@ -206,10 +221,12 @@ static const struct meaning {
 #undef TO_POINT
 #undef NO_GROUPS
 #undef BY_PARTS
+#undef NUMBER
 #undef EXPONENT
 #undef DATE
 #undef NO_DATE
 #undef OCTET
+#undef CURRENCY
 #undef COLUMNS
 #undef SAME
 };
@@ -271,10 +288,10 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
     spell(line, bytes, &spelling);
     quote_line(spelling.text, spelling.number_bytes, quote);
     const struct meaning *const meaning = find_meaning(spelling.text);
-    const char *const advice = !meaning ? NULL : are_lines ? meaning->lines : meaning->numbers;
-    if (may_be_title(spelling.text, line_number))
-        add_clause(remedy, are_lines ? "--header sets a title line apart"
-                                     : "a title line has to be removed (tail -n +2)");
+    const char *const advice = spelling.ends ? spelling.ends
+                               : !meaning    ? NULL
+                               : are_lines   ? meaning->lines
+                                             : meaning->numbers;
     if (are_lines && spelling.number_bytes > 0)
         add_clause(remedy, "-g would read only '%s' of it", quote);
     else if (are_lines)
@@ -284,6 +301,9 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
                    are_lines ? " (sed -z those of -z)" : "");
     if (advice)
         add_clause(remedy, "%s", advice);
+    if (!spelling.ends && may_be_title(spelling.text, line_number))
+        add_clause(remedy, are_lines ? "if this line is a title, --header sets it apart"
+                                     : "a title line has to be removed (tail -n +2)");
 }
 
 bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
@@ -297,14 +317,14 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
     quote_line(line, bytes, quote);
     if (memchr(line, 0, bytes) != NULL) {
         const char *const order = line_number > 1 ? "" : line[0] ? "LE" : "BE";
-        const char *const advice = type ? "" : "-z takes lines that end with NUL";
+        const char *const advice = type ? "" : ": -z takes lines that end with NUL";
         if (line_error_unit_bytes(line, bytes) == 0)
-            return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s%s",
-                             file, line_number, quote, type ? "" : ": ", advice);
+            return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s", file,
+                             line_number, quote, advice);
         return error_set(error,
                          "%s:%zu: '%s' has NUL bytes beside its characters: UTF-16 has to be "
-                         "converted first (iconv -f UTF-16%s -t UTF-8)%s%s",
-                         file, line_number, quote, order, type ? "" : "; ", advice);
+                         "converted first (iconv -f UTF-16%s -t UTF-8)",
+                         file, line_number, quote, order);
     }
     if (status == NUMBER_OUT_OF_RANGE)
         return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,

@@ -165,8 +165,9 @@ hints() {
     pass_unless_said "'$name' is not a number: $regex" "$work/log/problems"
 }
 
-for title in price '"price"' 'id,price' '# prices' 'Gr\xc3\xb6\xc3\x9fe' _x "'a b'" 'GPU time' infant index 'x1 2'; do
-    hints "$title" '--header sets a title line apart'
+for title in price '"price"' 'id,price' v1.10.0 '# prices' 'Gr\xc3\xb6\xc3\x9fe' _x "'a b'" 'GPU time' infant index \
+    'x1 2'; do
+    hints "$title" '; if this line is a title, --header sets it apart$'
 done
 for number in -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,.; columns are for"; done
 to_point='\(tr , \.\), after points that group digits in other lines have been removed \(tr -d \.\)'
@@ -180,11 +181,12 @@ for number in 1.234.567 1.100.200 1.100.200.300; do
     hints $number "points .*tr -d \. .*, but -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts versions$"
 done
 for number in 1.234,56 -1.234.567; do hints $number "read only '-?1.234' of it; points .*tr -d \. .*; columns are for"; done
-for number in 192.168.0.1 10.0.0.1 192.168.100.200; do
-    hints $number "read only '[0-9.]+' of it; -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such addresses$"
+parts='-nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such'
+for number in 192.168.0.1 10.0.0.1 192.168.100.200 10.0.0.0/8 1.2.3.4:80; do
+    hints $number "read only '[0-9.]+' of it; $parts addresses, but not by a port or length$"
 done
 for number in 1.2.10 0.0.3 2.14.0.1; do
-    hints $number "read only '[0-9.]+' of it; -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such (versions by these numbers alone, but no dates that begin with the day|addresses)$"
+    hints $number "read only '[0-9.]+' of it; $parts (versions by these numbers alone, but no dates that .*|addresses, .*)$"
 done
 ok_prints 'what is said of versions sorts them' '1.2.9\n1.2.10\n1.10\n2.0.1\n' -- \
     gpusort -nt. -k1,1 -k2,2 -k3,3 -k4,4 <(printf '2.0.1\n1.10\n1.2.10\n1.2.9\n')
@@ -194,23 +196,38 @@ for number in 1.5D+03 2d5 -1.D0 .5Q1 12d34; do
     hints "$number" 'exponent has to be written with E, if it is one .*; -k1 sorts lines by their bytes$'
 done
 for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
-for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 0x 1e; do hints "$number" "read only '[0-9.]+' of it$"; done
-for line in /usr/b ./a ../a ~/x .bashrc @user '[x]' '*.c' 00:1b:44:11:3a:b7 10.0.0.0/8 1.2.3.4:80 01/02/2024 2-Jan-24 \
-    550e8400-e29b-41d4-a716-446655440000 3f1a9 ::1 5- 1/3 1+2j 1_0 030.123.456 1.2.3456 - . '(5)' '?'; do
+for number in 5% '5 %' 5kg '5 kg' 0x 1e 5m; do hints "$number" "read only '[0-9.]+' of it$"; done
+for line in /usr/b ./a ../a ~/x .bashrc @user '[x]' '*.c' 00:1b:44:11:3a:b7 \
+    550e8400-e29b-41d4-a716-446655440000 3f1a9 ::1 5- 1/3 1+2j 1_0 030.123.456 - . '(5)' '?'; do
     hints "$line" '; -k1 sorts lines by their bytes$'
 done
 for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
 for number in "1'000" "-1'234'567.5"; do hints "$number" "read only '-?1' of it; apostrophes .*tr -d .'"; done
 for line in '1\r2' '1\r2\r3\r'; do hints "$line" "read only '1' of it; .*not with a carriage return .tr '.r' '.n'.\$"; done
-for number in '$5' '-$5' '$1,234'; do hints "$number" 'no number in it, .*tr -d .\$'; done
-for number in 5K -1.5GiB 2M; do hints $number "read only '[-0-9.]+' of it; -h sorts"; done
-hints +5K "read only '.5' of it$" # for -h this is no number
-for number in 2024-01-31 2024/01/31 '2024-01-31 12:30' 2024-01-31T12:30:15Z '2024-01-31 12:30:15,123 INFO x'; do
-    hints "$number" "read only '2024' of it; -k1 sorts such dates"
+currency='the currency sign has to be removed .tr -d .\$. removes \$.$'
+for number in '$5' '-$5' '$1,234' '\xe2\x82\xac12.50' '\xc2\xa3 5'; do hints "$number" "no number in it, .*$currency"; done
+for number in '12,50 \xe2\x82\xac' '5\xe2\x82\xac' '1 234 $' '5\xc2\xa0\xe2\x82\xac'; do
+    hints "$number" "read only '[0-9]+' of it; $currency"
 done
-for number in '2024-01-31 01:30 PM' 2024-01-31T12:30:15+02:00; do hints "$number" "read only '2024' of it$"; done
-for number in 9:30 12:30:15.5; do hints "$number" "read only '[0-9]+' of it; -nt: -k1,1 -k2,2 -k3,3 sorts such times$"; done
-for line in '1 2' 1,2,3 '1;2' '1\t2' '1|2' '1, 2'; do hints "$line" "read only '1' of it; columns are for -t and -k$"; done
+suffix='-h sorts by the suffix K, M, G and so on, which no blank may precede, then by the number$'
+for number in 5K -1.5GiB 2M 512B 1.2kB 128Mi '4.0 KiB' '900 B' .5M; do
+    hints "$number" "read only '[-0-9.]+' of it; $suffix"
+done
+hints +5K "read only '.5' of it$" # for -h this is no number
+for number in 2024-01-31 2024/01/31 '2024-01-31 12:30' 2024-01-31T12:30:15Z '2024-01-31 12:30:15,123 INFO x' \
+    '2022-07-15 0:44:00' 2024-01-31T12:30:15+02:00; do
+    hints "$number" '; -k1 sorts such dates by their bytes, if all have as many digits and the same zone$'
+done
+hints '2024-01-31 01:30 PM' "read only '2024' of it$"
+for date in 1/11/99 01/02/2024 14.03.2019 14-03-2019 2-Jan-24 2024/1/5 1.2.3456 '3/14/2019 1:30 PM'; do
+    hints "$date" '; -k1 sorts lines by their bytes, and so dates only if they are written as 2024-01-31$'
+done
+for number in 9:30 12:30:15.5; do
+    hints "$number" "read only '[0-9]+' of it; -nt: -k1,1 -k2,2 -k3,3 sorts such times, if all have as many parts$"
+done
+for line in '1 2' 1,2,3 '1;2' '1\t2' '1|2' '1, 2' 17,3,99,4; do
+    hints "$line" "read only '17?' of it; columns are for -t and -k, or each number has to be on a line of its own$"
+done
 hints '\xe2\x88\x925' 'no number in it, .*U\+2212'
 hints '\xef\xbc\x95' 'no number in it, .*full-width'
 hints '5\xc2\xa0000' "read only '5' of it; it has a no-break space"
@@ -226,6 +243,22 @@ ok_prints 'what the hint says is done' 'price\n1\n3\n' -- gpusort --header title
 printf '%s\n' 1534 1.5D+03 '"7"' >spelled
 ok_prints 'so is what it says of numbers' '7\n1.5E+03\n1534\n' -- \
     bash -c "tr DdQq E <spelled | tr -d \\\"\\' | \"\$0\"" "$GPUSORT"
+# follows COMMAND LINE...: the lines are in the order that advice promises, and COMMAND sorts them so.
+follows() {
+    printf '%s\n' "${@:2}" >ordered
+    shuf --random-source=<(yes) ordered >shuffled
+    ok_output "advice when it is followed: $1 for $2" ordered -- bash -c "\"\$0\" $1 shuffled" "$GPUSORT"
+}
+follows -h -2M -3K -4 512B 800B 3kB 1234567K 128Mi 800M 2.50G
+follows -k1 '1966-04-08 01:00:00' '1966-04-08 19:35:00' '1966-04-09 00:00:00' '2022-07-15 00:44:00'
+follows -k1 2024-01-31T12:30:15.25Z 2024-01-31T12:30:15.50Z 2024-02-01T00:00:00.00Z
+follows '-nt: -k1,1 -k2,2 -k3,3' 0:59:59 1:00:09.25 1:00:09.5 1:00:10 10:07:00 100:00:00
+follows '-nt: -k1,1 -k2,2 -k3,3' 1:00 9:05 9:30 10:07 100:00
+follows '-nt. -k1,1 -k2,2 -k3,3 -k4,4' 9.9.9.9/32 10.0.0.0/8 10.0.0.12/8 10.0.10.0/24 127.0.0.1/8
+follows '-nt. -k1,1 -k2,2 -k3,3 -k4,4' 10.0.0.2:8080 10.0.0.10:443 127.0.0.1:80
+printf 'name,%0300d\rb,2\ra,1\r' 0 >returns
+refuses 'a table whose lines end with a carriage return is no title' \
+    ': -g would read no number in it, .* numbers; lines have to end with a newline, not .*\)$' -- returns
 # What would merge the columns of a table says so.
 columns='; if commas separate columns, each number has to be on a line of its own$'
 for line in 'price:a title line has to be removed .tail -n .2.$' '1_000:underscores' '1.5D3:the exponent has to be written with E' \

@@ -55,9 +55,9 @@ removes="sed '/.\[\[:space:]]\*\\$/d' removes such lines"
 says "2: empty line, not a number$no_number; $removes .sed -z those of -z.$" '1\n\n'
 says "2: empty line, not a number: $removes$" '1\n \t\n\r\n\v\f \n\n' --type=f64
 ok_prints 'so it does' '1\n' -- bash -c "sed '/^[[:space:]]*\$/d' bad | \"\$0\"" "$GPUSORT"
-says "1: '2 3' is not a number: -g would read only '2' of it; columns are for -t and -k$" '2 3\n'
+says "1: '2 3' is not a number: -g would read only '2' of it; columns are for -t and -k, or each number has to be on a line of its own$" '2 3\n'
 says "1: '15.000' has a NUL byte in it and is not a number: -z takes lines that end with NUL$" '15\0'
-says "1: '1.000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16LE .*; -z takes lines that end with NUL$" '1\0\n\0'
+says "1: '1.000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16LE -t UTF-8\)$" '1\0\n\0'
 says "1: '.0001.000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16BE -t UTF-8\)$" '\0001\0\n' --type=f64
 says "1: '1.0122' is not a number: .*; the lines of -z end with NUL, and this has a newline in it$" '1\n2\0' -z
 says "1: '.377.033\[1m' is not a number$no_number" '\377\033[1m'
