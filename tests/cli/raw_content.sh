@@ -723,6 +723,14 @@ files["pcap.1"] = b"\xd4\xc3\xb2\xa1\2\0\4\0" + payload
 files["pcap.2"] = b"\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0" + payload
 files["Sun audio"] = b".snd\0\0\0\x18" + payload
 files["ar"] = b"!<arch>\n" + payload
+files["LAS"] = b"LASF\0\0\0\0" + payload
+files["E57"] = b"ASTM-E57\1\0\0\0\0\0\0\0" + payload
+files["Shapefile"] = b"\0\0\x27\n" + bytes(20) + payload
+files["TrackVis"] = b"TRACK\0\1\0" + payload
+files["BDF"] = b"\xffBIOSEMI".ljust(256) + payload
+files["SEG-Y"] = "C 1 CLIENT".ljust(3200).encode("cp037") + payload
+files["Ogg"] = b"OggS\0\2\0\0" + payload
+files["FLAC"] = b"fLaC\0\0\0\x22" + payload
 files["SPSS"] = b"$FL2@(#) IBM SPSS STATISTICS".ljust(176) + payload
 for name, data in files.items():
     open("w." + name + ".bin", "wb").write(data[:len(data) // 8 * 8])
@@ -782,6 +790,10 @@ done <<'END'
 pickle pkl
 safetensors safetensors
 DuckDB duckdb
+EDF edf
+miniSEED mseed
+dBASE dbf
+LAS laz
 DICOM dcm
 TIFF TIF
 Excel xlsx
