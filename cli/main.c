@@ -162,8 +162,9 @@ static void report_doubts(const struct options *options, const struct plan *plan
             fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n", name);
             return;
         }
+        const bool is_strict = job->line_order.keys[0].kind == LINE_STRICT; /* it is an error */
         if (reader->begins_with_mark && job->header_lines == 0 && options->check != CHECK_QUIET &&
-            job->line_order.keys[0].kind != LINE_STRICT) { /* else it is an error */
+            !is_strict) {
             fprintf(
                 stderr,
                 "gpusort: %s:1: this line is %s with the byte order mark (UTF-8) that it begins "
@@ -172,7 +173,8 @@ static void report_doubts(const struct options *options, const struct plan *plan
                 source_codec(reader->source)->decode ? ", once decompressed" : "");
             return;
         }
-        if (options->check != CHECK_QUIET && has_returns(job, reader->source)) {
+        if ((job->header_lines > 0 || !is_strict) && options->check != CHECK_QUIET &&
+            has_returns(job, reader->source)) {
             fprintf(stderr,
                     "gpusort: %s:1: this line has carriage returns in it; if they end lines, they "
                     "have to become newlines (tr '\\r' '\\n')\n",

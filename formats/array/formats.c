@@ -68,6 +68,8 @@ static const struct foreign foreigners[] = {
     {"tar", {".tar"}, "ustar", 257, "tar -x", FOREIGN_BINARY},
     {"Parquet", {".parquet", ".pq"}, "PAR1", 0, NULL, FOREIGN_BINARY},
     {"Arrow", {".arrow", ".arrows", ".feather", ".ipc"}, "ARROW1", 0, NULL, FOREIGN_BINARY},
+    {"Arrow", {NULL}, "\xff\xff\xff\xff??~~\x10~~~~~\n~\f~", 0, NULL, FOREIGN_BINARY}, /* streams */
+    {"Arrow", {NULL}, "\xff\xff\xff\xff??~~\4~~~\xf2\xff\xff\xff\x14~~~", 0, NULL, FOREIGN_BINARY},
     {"Feather", {NULL}, "FEA1", 0, NULL, FOREIGN_BINARY},
     {"ORC", {".orc"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"Avro", {".avro"}, "Obj\x01", 0, NULL, FOREIGN_BINARY},

@@ -731,6 +731,8 @@ files["BDF"] = b"\xffBIOSEMI".ljust(256) + payload
 files["SEG-Y"] = "C 1 CLIENT".ljust(3200).encode("cp037") + payload
 files["Ogg"] = b"OggS\0\2\0\0" + payload
 files["FLAC"] = b"fLaC\0\0\0\x22" + payload
+files["Arrow.1"] = b"\xff\xff\xff\xff\x78\0\0\0\x10\0\0\0\0\0\n\0\x0c\0\6\0\5\0\b\0" + payload # a stream
+files["Arrow.2"] = b"\xff\xff\xff\xff\x98\0\0\0\4\0\0\0\xf2\xff\xff\xff\x14\0\0\0\4\0\1\0" + payload
 files["SPSS"] = b"$FL2@(#) IBM SPSS STATISTICS".ljust(176) + payload
 for name, data in files.items():
     open("w." + name + ".bin", "wb").write(data[:len(data) // 8 * 8])
