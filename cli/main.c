@@ -93,6 +93,9 @@ struct outcome {
     char *members; /* for stats_print_json; the caller frees it; NULL: none */
 };
 
+/* A first line of text is seldom longer. */
+#define FIRST_BYTES ((size_t)4096)
+
 /* Returns the first key that should be a number but has it in quotes, in the line with which the
  * one input begins, after its header. NULL: none. *has_comma: the number has one in it. */
 static const struct line_key *find_quoted_number(const struct job *job, bool *has_comma)
@@ -132,16 +135,20 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
 }
 
 /* Returns true if the input begins with a line that has more than one carriage return, and with no
- * end of a line. */
+ * end of a line. Waits for more than the first bytes if these are so. */
 static bool has_returns(const struct job *job, struct source *source)
 {
     const unsigned char *head, *first;
     size_t bytes;
     struct error error = {0}; /* is found again when the input is read */
-    return job->keep_lines && job->line_order.terminator == '\n' &&
-           source_peek(source, 1, &head, &bytes, &error) && !memchr(head, '\n', bytes) &&
-           (first = memchr(head, '\r', bytes)) != NULL &&
-           memchr(first + 1, '\r', bytes - (size_t)(first + 1 - head)) != NULL;
+    if (!job->keep_lines || job->line_order.terminator != '\n')
+        return false;
+    for (size_t want = 1; want <= FIRST_BYTES; want += FIRST_BYTES - 1)
+        if (!source_peek(source, want, &head, &bytes, &error) || memchr(head, '\n', bytes) ||
+            (first = memchr(head, '\r', bytes)) == NULL ||
+            !memchr(first + 1, '\r', bytes - (size_t)(first + 1 - head)))
+            return false;
+    return true;
 }
 
 /* Reports what may not be meant: that the first line is sorted with its byte order mark or with

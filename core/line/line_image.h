@@ -82,9 +82,6 @@ HOST_DEVICE static inline bool number_image_is_exact(uint64_t mantissa, uint64_t
 #define DECIMAL_LONG_LESS 3u /* fewer digits from DECIMAL_WHOLE_SHORT on */
 #define DECIMAL_LONG_PART ((uint64_t)1000)
 
-/* GNU sort uses this byte as the separator of thousands. */
-#define DECIMAL_SEPARATOR ((char)0x80)
-
 /* Returns how many digits word 0 holds of a number with `whole_digits` digits before the point. */
 HOST_DEVICE static inline unsigned decimal_first_digits(bool has_suffix, uint64_t whole_digits)
 {

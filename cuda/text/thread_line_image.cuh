@@ -4,9 +4,8 @@
  *
  * The grammars, and the rules for exact images, are those of formats/number/number_key.cc (with
  * number_scan.cc). The host handles: hexadecimal numbers; doubles that are not
- * normal; numbers of more than 19 digits, if the others could change the double; digits with the
- * thousands separator of GNU sort(1); and keys that do not end within the bytes that the thread
- * reads.
+ * normal; numbers of more than 19 digits, if the others could change the double; and keys that do
+ * not end within the bytes that the thread reads.
  */
 #ifndef CUDA_THREAD_LINE_IMAGE_CUH
 #define CUDA_THREAD_LINE_IMAGE_CUH
@@ -421,8 +420,6 @@ __device__ __forceinline__ bool thread_decimal_image(const struct thread_text &t
     for (; p < text.end; p++) {
         const unsigned digit = thread_digit(*p);
         if (digit > 9) {
-            if (is_whole && *p == DECIMAL_SEPARATOR)
-                return false;
             if (!is_whole || *p != '.')
                 break;
             is_whole = false;

@@ -330,8 +330,8 @@ inline unsigned suffix_at(const char *p, const char *end)
     return p == end ? 0 : decimal_suffix_of(*p);
 }
 
-/* Counts the digits [p, end), which have no separator between them, after `before` digits that were
- * read before. Zeros at the end are not counted. */
+/* Counts the digits [p, end), after `before` digits that were read before. Zeros at the end are not
+ * counted. */
 void count_digits(const char *p, const char *end, size_t before, struct decimal_text *decimal)
 {
     const char *last = end;
@@ -347,18 +347,11 @@ void count_digits(const char *p, const char *end, size_t before, struct decimal_
 const char *scan_whole(const char *begin, const char *p, const char *end,
                        struct decimal_text *decimal)
 {
-    for (; p < end && (*p == '0' || *p == DECIMAL_SEPARATOR); ++p)
-        decimal->is_parted |= *p == DECIMAL_SEPARATOR;
-    decimal->whole = p;
-    for (;; ++p) {
-        const char *const piece = p;
-        p = digits_end(begin, p, end);
-        count_digits(piece, p, decimal->whole_digits, decimal);
-        decimal->whole_digits += (size_t)(p - piece);
-        if (p == end || *p != DECIMAL_SEPARATOR)
-            return p;
-        decimal->is_parted = true;
-    }
+    decimal->whole = skip_zeros(p, end);
+    p = digits_end(begin, decimal->whole, end);
+    count_digits(decimal->whole, p, 0, decimal);
+    decimal->whole_digits = (size_t)(p - decimal->whole);
+    return p;
 }
 
 const char *scan_fraction(const char *begin, const char *p, const char *end,
@@ -368,37 +361,6 @@ const char *scan_fraction(const char *begin, const char *p, const char *end,
     p = digits_end(begin, p, end);
     count_digits(decimal->fraction, p, decimal->whole_digits, decimal);
     return p;
-}
-
-/* Moves to a digit of a number with separators, from the last digit that was read if that is before
- * it. */
-void seek_digit(struct decimal_text *decimal, size_t digit)
-{
-    if (digit >= decimal->whole_digits) {
-        decimal->next = decimal->fraction + (digit - decimal->whole_digits);
-    } else {
-        if (digit < decimal->next_digit || decimal->next == nullptr) {
-            decimal->next = decimal->whole;
-            decimal->next_digit = 0;
-        }
-        for (size_t left = digit - decimal->next_digit; left > 0; ++decimal->next)
-            left -= *decimal->next != DECIMAL_SEPARATOR;
-        while (*decimal->next == DECIMAL_SEPARATOR)
-            ++decimal->next;
-    }
-    decimal->next_digit = digit;
-}
-
-/* Returns the digits [first, end) of a number with separators as an integer. */
-uint64_t parted_digits_value(struct decimal_text *decimal, size_t first, size_t end)
-{
-    uint64_t value = 0;
-    for (size_t i = first; i < end; ++i) {
-        seek_digit(decimal, i);
-        value = value * 10 + (uint64_t)(*decimal->next++ - '0');
-        ++decimal->next_digit;
-    }
-    return value;
 }
 
 uint64_t append_digits(uint64_t value, const char *digits, size_t count)
@@ -415,25 +377,20 @@ uint64_t append_digits(uint64_t value, const char *digits, size_t count)
 }
 
 /* Returns the digits [first, first + count) as an integer; digits after the last one are 0. */
-uint64_t digits_value(struct decimal_text *decimal, size_t first, unsigned count)
+uint64_t digits_value(const struct decimal_text *decimal, size_t first, unsigned count)
 {
     const size_t end = first + count < decimal->digits ? first + count : decimal->digits;
     if (end <= first)
         return 0;
+    const size_t whole_end = end < decimal->whole_digits ? end : decimal->whole_digits;
     uint64_t value = 0;
-    if (decimal->is_parted) {
-        value = parted_digits_value(decimal, first, end);
-    } else {
-        const size_t whole_end = end < decimal->whole_digits ? end : decimal->whole_digits;
-        size_t at = first;
-        if (at < whole_end) {
-            value = append_digits(value, decimal->whole + at, whole_end - at);
-            at = whole_end;
-        }
-        if (at < end)
-            value =
-                append_digits(value, decimal->fraction + (at - decimal->whole_digits), end - at);
+    size_t at = first;
+    if (at < whole_end) {
+        value = append_digits(value, decimal->whole + at, whole_end - at);
+        at = whole_end;
     }
+    if (at < end)
+        value = append_digits(value, decimal->fraction + (at - decimal->whole_digits), end - at);
     return value * powers[first + count - end];
 }
 
@@ -442,7 +399,7 @@ unsigned first_word_digits(const struct decimal_text *decimal)
     return decimal_first_digits(decimal->has_suffix, decimal->whole_digits);
 }
 
-uint64_t first_word(struct decimal_text *decimal)
+uint64_t first_word(const struct decimal_text *decimal)
 {
     const unsigned kept = first_word_digits(decimal);
     return decimal_first_word(decimal->has_suffix, decimal->suffix, decimal->whole_digits,
@@ -470,7 +427,7 @@ inline uint64_t image_of(const char *text, size_t length)
         p = digits_read(begin, p, end, &value);
         digits += p - fraction;
     }
-    if (digits > most || (p < end && *p == DECIMAL_SEPARATOR)) {
+    if (digits > most) {
         struct decimal_text decimal;
         decimal_scan(text, length, has_suffix, &decimal);
         return first_word(&decimal);
@@ -493,11 +450,11 @@ void decimal_scan(const char *text, size_t length, bool has_suffix, struct decim
     if (p < end && *p == '.')
         p = scan_fraction(text, p + 1, end, decimal);
     decimal->negative = negative && decimal->digits > 0;
-    if (has_suffix && decimal->digits > 0 && !decimal->is_parted)
+    if (has_suffix && decimal->digits > 0)
         decimal->suffix = suffix_at(p, end);
 }
 
-uint64_t decimal_word(struct decimal_text *decimal, size_t index)
+uint64_t decimal_word(const struct decimal_text *decimal, size_t index)
 {
     if (index == 0)
         return first_word(decimal);
@@ -511,7 +468,7 @@ uint64_t decimal_word(struct decimal_text *decimal, size_t index)
 
 size_t decimal_common_words(const struct decimal_text *a, const struct decimal_text *b)
 {
-    if (a->is_parted || b->is_parted || a->whole_digits != b->whole_digits)
+    if (a->whole_digits != b->whole_digits)
         return 1;
     const size_t limit = a->digits < b->digits ? a->digits : b->digits;
     const size_t whole = limit < a->whole_digits ? limit : a->whole_digits;

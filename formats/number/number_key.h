@@ -35,11 +35,9 @@ uint64_t number_prefix_class(const char *text, size_t length, long double *value
  *   text -> decimal_scan -> sign, suffix, positions of the digits -> decimal_word 0, 1, 2, ...
  *   text -> decimal_image: only word 0, in a fast path
  *
- * The syntax is [blanks][-]digits[.digits], and for -h a suffix; other text is 0. Bytes 0x80 before
- * the point are skipped, but no suffix counts after them: GNU sort(1) uses this byte, as a marker
- * for no byte, as the separator of thousands if the locale has none. A number is a row of 64-bit
- * words that are compared as unsigned integers, the first word first. Two numbers are equal if all
- * words are, up to the word that is marked as the last.
+ * The syntax is [blanks][-]digits[.digits], and for -h a suffix; other text is 0. A number
+ * is a row of 64-bit words that are compared as unsigned integers, the first word first. Two
+ * numbers are equal if all words are, up to the word that is marked as the last.
  */
 
 /* The parts of a number, in the text, which is borrowed. Digits are counted from the first one
@@ -47,23 +45,18 @@ uint64_t number_prefix_class(const char *text, size_t length, long double *value
 struct decimal_text {
     bool negative; /* and not 0 */
     bool has_suffix;
-    bool is_parted;  /* bytes 0x80 may be among the digits before the point */
     unsigned suffix; /* 0 none, 1 K or k, 2 M, ...; 0 if the number is 0 */
     const char *whole;
     size_t whole_digits; /* digits before the point */
     const char *fraction;
     size_t digits; /* number of digits up to the last one that is not 0 */
-
-    /* The position up to which words were read: the text from digit `next_digit` on. */
-    const char *next;
-    size_t next_digit;
 };
 
 /* Finds the parts of a number. has_suffix: as for -h. */
 void decimal_scan(const char *text, size_t length, bool has_suffix, struct decimal_text *decimal);
 
 /* Returns word `index` of the row, which must not end before it. */
-uint64_t decimal_word(struct decimal_text *decimal, size_t index);
+uint64_t decimal_word(const struct decimal_text *decimal, size_t index);
 
 /* Returns how many words from word 0 on are equal in both rows and the last in neither; or a
  * smaller number, but at least 1. Word 0 must be such a word. */

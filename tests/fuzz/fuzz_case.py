@@ -217,7 +217,7 @@ def make_case(rng, settings):
     inputs = split_inputs(rng, lines, terminator)
     if not settings.knows_ronna:
         inputs = [re.sub(rb"[RQ]", b"Y", text) for text in inputs]
-    if not settings.parts_at_0x80:
+    if settings.parts_at_0x80:
         inputs = [text.replace(b"\x80", b"\x81") for text in inputs]
     if "g" in orders:
         inputs = with_one_nan(inputs)
@@ -328,6 +328,8 @@ def words_of_gpusort(case):
     """What only gpusort is told; sort(1) is given other inputs, or its output is cut."""
     is_marked = any(text.startswith((b"\xff\xfe", b"\xfe\xff")) for text in case.inputs)  # may look like UTF-16
     words = [b"--format=text"] if case.strict or is_marked else []
+    has_returns = any(text.partition(b"\n")[0].count(b"\r") > 1 for text in case.inputs)  # is reported
+    words += [b"-q"] if has_returns else []
     words += [b"--header=%d" % case.header] if case.header else []
     words += [case.argsort] if case.argsort else []
     return words + ([b"--top=%d" % case.top] if case.top else [])

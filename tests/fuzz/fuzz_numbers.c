@@ -171,24 +171,19 @@ struct model_decimal {
     size_t whole_digits;
 };
 
-/* The byte 0x80 is skipped before the point, and then a suffix does not count
- * (formats/number/number_key.h). */
 static struct model_decimal model_read_decimal(struct fuzz_span span, bool has_suffix)
 {
     const char *p = span.text, *const end = p + span.length;
     struct model_decimal decimal = {.whole = malloc(span.length + 1),
                                     .fraction = malloc(span.length + 1)};
     size_t fraction_digits = 0;
-    bool is_parted = false;
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\n'))
         p++;
     const bool negative = p < end && *p == '-';
     p += negative;
-    for (; p < end && ((*p >= '0' && *p <= '9') || *p == (char)0x80); p++) {
-        is_parted |= *p == (char)0x80;
-        if (*p != (char)0x80 && (*p != '0' || decimal.whole_digits > 0))
+    for (; p < end && *p >= '0' && *p <= '9'; p++)
+        if (*p != '0' || decimal.whole_digits > 0)
             decimal.whole[decimal.whole_digits++] = *p;
-    }
     if (p < end && *p == '.')
         for (p++; p < end && *p >= '0' && *p <= '9'; p++)
             decimal.fraction[fraction_digits++] = *p;
@@ -197,7 +192,7 @@ static struct model_decimal model_read_decimal(struct fuzz_span span, bool has_s
     decimal.whole[decimal.whole_digits] = decimal.fraction[fraction_digits] = '\0';
     const bool is_zero = decimal.whole_digits + fraction_digits == 0;
     decimal.sign = is_zero ? 0 : negative ? -1 : 1;
-    if (has_suffix && !is_zero && !is_parted && p < end && *p != '\0') {
+    if (has_suffix && !is_zero && p < end && *p != '\0') {
         const char *const suffix = strchr("KMGTPEZYRQ", *p == 'k' ? 'K' : *p);
         decimal.suffix = suffix ? (int)(suffix - "KMGTPEZYRQ") + 1 : 0;
     }

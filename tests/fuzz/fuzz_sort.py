@@ -12,9 +12,9 @@ C locale. Of a mismatch, the smallest input and the fewest options that still sh
 for, and printed as commands of the shell.
 
 Left out is what is known to differ, between versions of sort(1) as well: more than one NaN; the
-suffixes R and Q of -h where the local sort(1) does not know them; and the byte 0x80 where it is not
-skipped within the numbers of -n. It is where char is signed: sort(1) says that there is no separator
-of thousands by a value that is out of the range of char, but not of unsigned char.
+suffixes R and Q of -h where the local sort(1) does not know them; and the byte 0x80 where it is
+skipped within the numbers of -n, as before version 9.5: sort(1) said that there is no separator of
+thousands by a value that is out of the range of char, but not of unsigned char.
 
 $GPUSORT is the program under test, by default build/gpusort.
 """

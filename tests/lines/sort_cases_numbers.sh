@@ -77,21 +77,14 @@ else
     skip '-h: R and Q as sort(1) has them' 'this sort(1) does not know them'
 fi
 
-# Where char is signed, sort(1) takes the byte 0x80 for a thousands separator in the C locale: the
-# value with which it marks that there is no separator is one of an unsigned char.
+# Before version 9.5, and where char is signed, sort(1) takes the byte 0x80 for a separator of thousands.
 given separator '2\n\x8011\n'
-if sort -C -n separator; then sorts_0x80=sorts; else sorts_0x80=sorts_so; fi
-$sorts_0x80 '-n: 0x80 is skipped before and between digits' '\x8011\n2\n3\x801\n\x80\x8007\n' \
-    '2\n\x80\x8007\n\x8011\n3\x801\n' -n
-$sorts_0x80 '-n: 0x80 is skipped after a minus, not before it' '-\x805\n-4\n\x80-9\n1\n-4\x80\x800\n' \
-    '-4\x80\x800\n-\x805\n-4\n\x80-9\n1\n' -n
-$sorts_0x80 '-n: 0x80 is skipped before a point, not after it' '5\x80.5\n5.4\n5.\x806\n6\n5\n' \
-    '5\n5.\x806\n5.4\n5\x80.5\n6\n' -n
-$sorts_0x80 '-n: 0x80 has no length' '1\x80\x80\x802\n13\n11\n100\n' '11\n1\x80\x80\x802\n13\n100\n' -n
-$sorts_0x80 '-n: 0x80 and what is no number' 'x\n\x80\n1\n-1\n\x80x\n' '-1\nx\n\x80\n\x80x\n1\n' -n
-$sorts_0x80 '-h: 0x80 parts the number from its suffix' \
-    '\x805K\n6\n4\n1\x80000K\n999\n1001\n1K\n0\x805K\n-1\x800K\n-11\n' \
-    '-11\n-1\x800K\n4\n0\x805K\n\x805K\n6\n999\n1\x80000K\n1001\n1K\n' -h
+if sort -C -n separator; then sorts_0x80=sorts_so; else sorts_0x80=sorts; fi
+$sorts_0x80 '-n: a number ends before 0x80' '\x8011\n2\n3\x801\n-\x805\n-4\x80\x800\n5\x80.5\n5.4\nx\n' \
+    '-4\x80\x800\n-\x805\nx\n\x8011\n2\n3\x801\n5\x80.5\n5.4\n' -n
+$sorts_0x80 '-n: lines that begin with 0x80 are no numbers' '\x805\n\x806\nx\n' '\x805\n' -nu
+$sorts_0x80 '-h: a suffix after 0x80 is none' '\x805K\n6\n1\x80K\n999\n1K\n-1\x800K\n' \
+    '-1\x800K\n\x805K\n1\x80K\n6\n999\n1K\n' -h
 sorts '-g: 0x80 is a byte like others' '\x8011\n2\n3\x801\n20\n' '\x8011\n2\n3\x801\n20\n' -g
 
 done_testing
