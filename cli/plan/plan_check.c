@@ -18,11 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Called if the program will wait for an input. Otherwise an unusable directory of -T is reported
- * when it is needed, as by sort(1). */
+/* Called if the program will wait for an input. Otherwise, and of -c and -m, an unusable directory
+ * of -T is reported when it is needed, as by sort(1). */
 static bool check_directories(const struct options *options, struct error *error)
 {
-    return spill_check(options->memory.directories, options->memory.directory_count, error);
+    return options->check != CHECK_NO || options->merge ||
+           spill_check(options->memory.directories, options->memory.directory_count, error);
 }
 
 /* Checks an input. The error for a name such as +1 says that it is not read as a key. */

@@ -203,6 +203,10 @@ for words in '--format=raw --type=f64' '-n --format=text'; do
         env TMPDIR=./missing "$GPUSORT" -S 1b -T ./missing "${words[@]}" "$unsorted" -o "$target"
 done
 mkdir one two
+for words in '-c -n' '-C -k1' '-m -n'; do
+    seq 100 109 >some
+    ok "a -T that is not there is not needed: $words" bash -c 'cat some | "$0" -T ./missing "$@" >got' "$GPUSORT" $words
+done
 ok_parts 'two directories' "$few" "$sorted" -- -T one -T two --format=raw --type=f64 -S 1b "$unsorted"
 refuses 'one of two directories is not there' "$nowhere" -- \
     -S 1b -T one -T ./missing --format=raw --type=f64 "$unsorted"
