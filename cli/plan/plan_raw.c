@@ -79,9 +79,9 @@ static void swap_words(struct sample *sample)
 }
 
 /* Fills the sample from positions at equal distances in the input, or in the peeked bytes of a pipe
- * or of compressed data. Each position is a multiple of 16 bytes. */
-static bool take_sample(struct source *source, enum key_endian endian, struct sample *sample,
-                        struct error *error)
+ * or of compressed data, or if is_near. Each position is a multiple of 16 bytes. */
+static bool take_sample(struct source *source, enum key_endian endian, bool is_near,
+                        struct sample *sample, struct error *error)
 {
     const size_t place_bytes = PLACE_WORDS * sizeof(uint64_t);
     const unsigned char *head;
@@ -90,7 +90,7 @@ static bool take_sample(struct source *source, enum key_endian endian, struct sa
         return false;
     const uint64_t left = source_stop_and_get_left(source);
     const bool reaches_all =
-        left != SIZE_UNKNOWN && left > head_bytes && source_can_read_at(source);
+        !is_near && left != SIZE_UNKNOWN && left > head_bytes && source_can_read_at(source);
     const uint64_t bytes = reaches_all ? left : head_bytes;
     const bool is_all = bytes <= sizeof sample->words;
     const uint64_t step = is_all ? place_bytes : (bytes - place_bytes) / (SAMPLE_PLACES - 1) & ~15u;
@@ -482,7 +482,7 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
                                       struct error *error)
 {
     static struct sample sample; /* large for a stack */
-    if (!take_sample(source, endian, &sample, error))
+    if (!take_sample(source, endian, false, &sample, error))
         return false;
     const bool are_swapped = are_swapped_floats(&sample, sizeof(double));
     swap_words(&sample);
@@ -526,7 +526,7 @@ bool plan_guess_raw(struct source *source, char guess[64], struct error *error)
     *guess = '\0';
     if (left != SIZE_UNKNOWN && left % sizeof(uint64_t) != 0)
         return true;
-    if (!take_sample(source, ENDIAN_LITTLE, &sample, error))
+    if (!take_sample(source, ENDIAN_LITTLE, false, &sample, error))
         return false;
     if (find_period(&sample) > 0)
         return true;
@@ -591,7 +591,7 @@ static bool check_word_of_c(struct source *source, const char *word, const struc
     const char of_c[] = {type->name[0], '3', '2', '\0'};
     if (strcmp(word, "float") != 0 && strcmp(word, "int") != 0 && strcmp(word, "uint") != 0)
         return true;
-    if (!take_sample(source, endian, &sample, error))
+    if (!take_sample(source, endian, false, &sample, error))
         return false;
     const bool is_named = named_type && strcmp(named_type->name, of_c) == 0;
     return !(is_named || (*word == 'f' ? are_singles(&sample) : are_int_pairs(&sample))) ||
@@ -664,7 +664,7 @@ static bool check_byte_order(struct source *source, const struct key_type *type,
     static struct sample sample; /* large for a stack */
     const bool are_longs = type->bytes == 8 && type->kind != KEY_FLOAT;
     bool are_swapped = false;
-    if (!take_sample(source, endian, &sample, error))
+    if (!take_sample(source, endian, true, &sample, error))
         return false;
     if (are_longs && !find_integer_bytes(&sample) && !are_usual_doubles(&sample)) {
         swap_words(&sample);
@@ -697,7 +697,7 @@ static bool check_bytes(struct source *source, const struct key_type *type, bool
     static struct sample sample; /* large for a stack */
     const char letter = type->name[0];
     char look[48], types[16];
-    if (!take_sample(source, ENDIAN_LITTLE, &sample, error))
+    if (!take_sample(source, ENDIAN_LITTLE, false, &sample, error))
         return false;
     const char *const little = find_integer_bytes(&sample);
     swap_words(&sample);
@@ -751,7 +751,7 @@ static bool raw_content_check_name(const struct options *options, const struct k
                          type->numpy_name);
     if (is_byte)
         return check_bytes(source, type, is_named, is_given, options->endian, error);
-    if (!take_sample(source, ENDIAN_LITTLE, &sample, error)) /* as long doubles of x86 are */
+    if (!take_sample(source, ENDIAN_LITTLE, false, &sample, error)) /* as long doubles of x86 are */
         return false;
     return !are_long_doubles(&sample) ||
            error_set(error,
