@@ -16,7 +16,7 @@ refuses 'a name with a newline is still one line' 'No such file' -- $'missing\nf
 types=(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64)
 # numbers TYPE NUMBER...: prints raw numbers of a type, little-endian.
 numbers() { "$numpy" -c 'import numpy, sys
-numpy.array([float(x) for x in sys.argv[2:]]).astype(sys.argv[1]).tofile(sys.stdout.buffer)' "$@"; }
+sys.stdout.buffer.write(numpy.array([float(x) for x in sys.argv[2:]]).astype(sys.argv[1]).tobytes())' "$@"; }
 
 numbers f8 2 1 >n.bin
 "$numpy" -c 'import numpy, sys

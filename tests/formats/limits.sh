@@ -209,7 +209,8 @@ if possible 'limits of addresses and data' 'a sanitizer takes all addresses itse
     within() { bash -c 'ulimit "$1" "$2" && exec "${@:3}"' - "$@"; }
     for limits in '1 -d 50000' '16 -v 50000'; do
         threads=${limits%% *} limit=${limits#* }
-        read -ra limited <<<"within $limit $GPUSORT --device=cpu --parallel=$threads"
+        read -ra limited <<<"within $limit"
+        limited+=("$GPUSORT" --device=cpu "--parallel=$threads")
         while IFS='|' read -r name expected words; do
             read -ra words <<<"$words"
             ok_output "$name by $threads threads, ulimit $limit" "$expected" -- "${limited[@]}" "${words[@]}"

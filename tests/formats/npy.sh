@@ -93,8 +93,8 @@ np.save("different.bool.npy", np.array([True, False, True]))'
 for file in times.little.npy times.span.npy different.*.npy; do
     gpusort -u "$file" -o got 2>"$work/log/said" || :
     command=$(sed -n "s/^gpusort: $file: -u is for lines .*: leave -u out, or use \\(.*\\)FILE/\\1$file/p" "$work/log/said")
-    ok "the hint for -u is done: $file" bash -c \
-        "PATH=$(dirname "$GPUSORT"):\$PATH; set -o pipefail; ${command:-false} >$file.lines"
+    ok "the hint for -u is done: $file" env PATH="${GPUSORT%/*}:$PATH" bash -c \
+        "set -o pipefail; ${command:-false} >$file.lines"
 done
 ok 'and it writes what numpy.unique has' "$numpy" -c 'import numpy, sys
 for name in sys.argv[1:]:

@@ -376,7 +376,7 @@ head -c 100000 finite.f64.zst >cut.f64.zst
 refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- ranks 2 cut.f64.zst -o "$target"
 refused 'a header that is too long for the ranks to share' 'its header has 2000001 bytes' -- \
     eval '{ head -c 2000000 /dev/zero | tr "\0" x; echo; echo 1; } | ranks 2 --header=1 -n -o "$target"'
-printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec "%s" "$@"\n' "$GPUSORT" >limited
+printf '#!/bin/bash\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %q "$@"\n' "$GPUSORT" >limited
 chmod +x limited
 program=./limited
 refused 'no space for the part of one rank' 'target/out: File too large; raise .* \(rank 1 on ' -- ranks 2 finite.f64 -o "$target"
