@@ -381,7 +381,8 @@ ok_arrays() {
 }
 
 # Makes mpirun usable as root, or skips the test without Open MPI's or the plugin of the program under test. Ranks that
-# wait leave the processor to other tests. MPI leaves memory behind, which is no leak of the program.
+# wait leave the processor to other tests. MPI leaves memory behind, which is no leak of the program. Its files, which
+# Open MPI 4 and 5 would share among the jobs of a user and leave in /tmp, are in the directory of the test.
 need_open_mpi() {
     local plugin
     plugin=$(dirname "$GPUSORT")/mpi.so
@@ -390,6 +391,7 @@ need_open_mpi() {
     [ -f "$plugin" ] || skip_all "$plugin is not built (no mpicc, or MPI=0)"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_mpi_yield_when_idle=1
+    export OMPI_MCA_orte_tmpdir_base=$work PRTE_MCA_prte_tmpdir_base=$work
     export LSAN_OPTIONS=detect_leaks=0
 }
 
