@@ -335,6 +335,8 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
         options->inputs[options->input_count++] = word;
         return 0;
     case '?':
+        if (quote_holds_text()) /* the letter 0xFF: getopt(3) refuses it, but argp reads it as -? */
+            argp_state_help(state, stderr, ARGP_HELP_STD_ERR);
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         break;
     case KEY_USAGE:
