@@ -465,6 +465,8 @@ bool option_words_set_size(struct memory_size *size, const char *option, const c
 bool option_words_add_directory(struct memory_words *words, const char *directory,
                                 struct error *error)
 {
+    if (!*directory)
+        return error_set(error, "invalid -T argument '': it names no directory");
     const char **const directories =
         realloc(words->directories, (words->directory_count + 1) * sizeof *directories);
     if (!directories)

@@ -55,6 +55,9 @@ ok_fails_with 'of the words of --sort those are proposed that are here' 2 \
 ok_fails_with '+1 is a file and no obsolete key' 2 '^gpusort: [+]1: No such file or directory; obsolete keys.* -k$' -- \
     gpusort -k1 +1 two
 ok_fails_with 'nor is -2 one' 2 "^gpusort: invalid option -- '2'" -- gpusort -k1 +1 -2 two
+refuses 'an empty -T' "invalid -T argument '': it names no directory$" -- -T '' two
+ok_output 'an empty TMPDIR is none' <(env -u TMPDIR "$GPUSORT" --explain -n -S 1M two) -- \
+    env TMPDIR= "$GPUSORT" --explain -n -S 1M two
 for word in $'-\xff' $'-n\xffr'; do
     ok_fails_with "a byte that is no letter: $word" 2 "^gpusort: invalid option -- '[?]'" -- gpusort "$word" two
 done
