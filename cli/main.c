@@ -351,7 +351,9 @@ static void end_process(void)
     if (running.options) {
         struct error error = {0};
         ending_do_tasks();
-        error_set(&error, "ended by OpenMP, as it says above; fewer threads (--parallel) may do");
+        error_set(&error,
+                  "ended by OpenMP, as it says above; fewer threads (--parallel) or a higher "
+                  "limit on processes (ulimit -u) may do");
         report_outcome(running.options, running.group, &(struct outcome){0}, false, &error);
         _exit(EXIT_TROUBLE);
     }

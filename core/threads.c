@@ -4,6 +4,7 @@
  */
 #include "core/threads.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -99,6 +100,17 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *argumen
     if (cause == 0)
         (void)pthread_setname_np(*thread, name);
     return cause;
+}
+
+bool thread_set_error(int cause, const char *purpose, struct error *error)
+{
+    if (error->is_set)
+        return false;
+    errno = cause;
+    error_set_errno(error, "cannot start a thread to %s", purpose);
+    if (cause == EAGAIN)
+        error_add(error, "; raise the limit on processes (ulimit -u) or on memory (ulimit -v)");
+    return false;
 }
 
 bool thread_start_without_signals(pthread_t *thread, const char *name, void *(*run)(void *argument),

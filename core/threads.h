@@ -5,6 +5,8 @@
 #ifndef CORE_THREADS_H
 #define CORE_THREADS_H
 
+#include "core/error.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,6 +102,10 @@ static inline uint64_t counter_await(struct counter *counter, uint64_t least)
 /* Starts a thread with a name of up to 15 bytes, which gdb and `top -H` show. Returns 0, or the
  * cause as an errno. OpenMP's threads have the name of the thread that starts them. */
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *argument), void *argument);
+
+/* Sets the error of a thread that cannot be started. cause: the return value of thread_start().
+ * Returns false. */
+bool thread_set_error(int cause, const char *purpose, struct error *error);
 
 /* As thread_start(), for a thread that takes no signal except SIGBUS, which its own store may
  * cause: other threads take the signals. Returns false if it cannot be started. */

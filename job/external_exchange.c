@@ -5,7 +5,6 @@
 #include "core/rank_memory.h"
 #include "core/threads.h"
 
-#include <errno.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -457,8 +456,8 @@ static bool run_exchange(struct exchange *exchange, struct error *error)
         error_merge(error, &exchange->merge_error);
         return !exchange->has_failed;
     }
-    errno = thread_start(&thread, "exchange", merge_main, exchange);
-    const bool is_started = errno == 0 || error_set_errno(error, "cannot start a thread to merge");
+    const int cause = thread_start(&thread, "exchange", merge_main, exchange);
+    const bool is_started = cause == 0 || thread_set_error(cause, "merge", error);
     if (!is_started) /* the messages below report it to the other ranks */
         exchange->has_failed = exchange->is_merged = true;
     const bool is_moved = move_messages(exchange);

@@ -18,7 +18,6 @@
 #include "core/threads.h"
 #include "core/trace.h"
 
-#include <errno.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -527,8 +526,8 @@ bool external_merge_run(const struct external_merge *merge, struct error *error)
                             .division = divide_memory(merge->memory_bytes, merge->threads),
                             .left = merge->wanted};
     TRY(allocate(&merger, error));
-    errno = thread_start(&thread, "merge", merge_main, &merger);
-    TRY(errno == 0 || error_set_errno(error, "cannot start a thread to merge runs"));
+    const int cause = thread_start(&thread, "merge", merge_main, &merger);
+    TRY(cause == 0 || thread_set_error(cause, "merge runs", error));
     ok = write_groups(&merger, error);
     ring_stop(merger.idle);
     ring_stop(merger.filled);

@@ -29,7 +29,6 @@
 #include "formats/io/source.h"
 #include "formats/io/spill.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,17 +245,14 @@ static bool writer_start(struct sink *sink, struct error *error)
     if (writer->thread_count > 0)
         return true;
     pthread_mutex_lock(&writer->starting);
-    errno = 0;
-    while (errno == 0 && writer->thread_count < wanted) {
-        errno =
+    int cause = 0;
+    while (cause == 0 && writer->thread_count < wanted) {
+        cause =
             thread_start(&writer->threads[writer->thread_count], "sink writer", writer_main, sink);
-        writer->thread_count += errno == 0;
+        writer->thread_count += cause == 0;
     }
-    const int problem = errno;
     pthread_mutex_unlock(&writer->starting);
-    errno = problem;
-    return writer->thread_count > 0 ||
-           error_set_errno(error, "%s: cannot start a thread to write it", sink->name);
+    return writer->thread_count > 0 || thread_set_error(cause, "write the output", error);
 }
 
 /* Returns false with the error of the writer threads, if there is one. drain: waits until all

@@ -236,6 +236,16 @@ END
         within -v 20000 "$GPUSORT" many.f64 -o "$target.zst"
     sort -m -n many.up many.up >expected
     ok_output 'a merge, ulimit -v 60000' expected -- within -v 60000 "$GPUSORT" -m -n many.up many.up
+    if possible 'no threads' 'no other user may run the program' "${as_user[@]}" test -x "$GPUSORT"; then
+        # The limit does not bind root.
+        no_threads=("${as_user[@]}" bash -c 'ulimit -u 1 && exec "$@"' - "$GPUSORT" --device=cpu)
+        ok_fails_with 'no thread for the output: the message names the limit' 2 \
+            ': cannot start a thread to write the output: .*; raise the limit on processes \(ulimit -u\)' -- \
+            "${no_threads[@]}" -n --parallel=1 many
+        ok_fails_with 'no threads to sort: the message names the limit' 2 \
+            '^gpusort: ended by OpenMP, .* limit on processes \(ulimit -u\) may do$' -- \
+            "${no_threads[@]}" -n --parallel=4 many
+    fi
     mkdir -p small
     for i in {1..3000}; do echo "$i" >"small/$i"; done
     : >small/empty
