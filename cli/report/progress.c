@@ -176,6 +176,19 @@ static void append(char *line, size_t room, const char *format, double value)
     snprintf(line + length, room - length, format, value);
 }
 
+/* Appends a number of bytes in the largest unit in which it is at least 1. */
+static void append_bytes(char *line, size_t room, const char *before, double bytes,
+                         const char *after)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB"};
+    const size_t length = strlen(line);
+    size_t unit = 0;
+    for (; bytes >= 1000 && unit < 3; unit++)
+        bytes /= 1000;
+    snprintf(line + length, room - length, "%s%.*f %s%s", before, unit > 0 ? 2 : 0, bytes,
+             units[unit], after);
+}
+
 static void append_left(char *line, size_t room, double seconds)
 {
     if (seconds < 0)
@@ -194,9 +207,9 @@ static void describe(const struct estimate *estimate, char *line, size_t room)
     if (estimate->fraction >= 0)
         append(line, room, " %.0f%%", 100 * estimate->fraction);
     else if (estimate->bytes > 0)
-        append(line, room, " %.2f GB", estimate->bytes / 1e9);
+        append_bytes(line, room, " ", estimate->bytes, "");
     if (estimate->bytes_per_second > 0)
-        append(line, room, ", %.2f GB/s", estimate->bytes_per_second / 1e9);
+        append_bytes(line, room, ", ", estimate->bytes_per_second, "/s");
     else
         append(line, room, ", %.0f s", estimate->seconds);
     append_left(line, room, estimate->seconds_left);

@@ -387,7 +387,7 @@ if possible 'the time left while numbers are read' 'no calls fail in this build'
     done
     rm large.u64 out
     ok 'the time left is shown while numbers are read' grep -Eq '^gpusort: read .* [0-9]+ s left$' while--no-zstd
-    ok 'but not if they will be compressed' grep -Eq '^gpusort: read [0-9]+%, [0-9.]+ GB/s$' while--zstd
+    ok 'but not if they will be compressed' grep -Eq '^gpusort: read [0-9]+%, [0-9.]+ [kMG]B/s$' while--zstd
 fi
 
 # The line on a terminal begins with a carriage return, and is erased with one.
@@ -415,7 +415,7 @@ ok_prints 'elsewhere nothing is shown' '1\n2\n' -- cat not_asked
 ok_prints 'but if it is asked for: lines' 'gpusort: start, 1 s\n1\n2\n' -- \
     grep -vE '^gpusort: [a-z]+, ([2-9]|[0-9]{2,}) s$' asked
 ok 'the time for which a run was stopped does not count' grep -Eq '^gpusort: start, [2-5] s$' stopped
-ok 'of a pipe: how much of it' grep -Eq '^gpusort: read 0\.01 GB, 0\.[0-9]{2} GB/s$' piped
+ok 'of a pipe: how much of it' grep -Eq '^gpusort: read 8\.00 MB, [0-9.]+ [kM]B/s$' piped
 ok_prints '-q is stronger' '1\n2\n' -- cat asked_quiet
 ok_prints '-q silences -v' '1\n2\n' -- bash -c 'printf "2\n1\n" | "$0" -qv 2>&1' "$GPUSORT"
 
