@@ -30,6 +30,9 @@ datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man
 libexecdir ?= $(prefix)/libexec
 BUILD ?= build
+ifneq ($(words $(BUILD)),1)
+$(error BUILD='$(BUILD)' must be one word: a target of make has no blanks)
+endif
 SIMT ?= 1
 VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options/options.h)
 # The commit that --version prints: the content of the file COMMIT of an unpacked archive; otherwise
