@@ -327,7 +327,7 @@ fault_library=$(dirname "$GPUSORT")/tests/fault_library.so
 gpusort_apart=$(dirname "$GPUSORT")/tests/gpusort_apart
 if [ "$is_sanitized" = yes ] || [ ! -f "$fault_library" ] || [ ! -x "$gpusort_apart" ]; then
     fault_library='' gpusort_apart=''
-elif [[ $fault_library == *[[:blank:]]* ]]; then # LD_PRELOAD needs a name without
+elif [[ $fault_library == *[^[:alnum:]/._+-]* ]]; then # LD_PRELOAD needs a name without blanks and colons
     cp "$fault_library" "$work"
     fault_library=$work/fault_library.so
 fi

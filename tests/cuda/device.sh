@@ -42,13 +42,14 @@ ok 'its status is that of the job' wait_until ends_early_with 'True 2 0' "$GPUSO
 zombies() {
     unshare --map-root-user --pid --fork --mount-proc "$numpy" -c '
 import glob, subprocess, sys, time
-for _ in range(int(sys.argv[1])):
-    subprocess.run(sys.argv[2:], executable="'"$GPUSORT"'" if sys.argv[2] == "named" else None, check=True)
+program, count, *command = sys.argv[1:]
+for _ in range(int(count)):
+    subprocess.run(command, executable=program if command[0] == "named" else None, check=True)
     while any(open(stat).read().split(") ")[1][0] != "Z" for stat in glob.glob("/proc/[0-9]*/stat")
               if stat != "/proc/1/stat"):
         time.sleep(0.02)
 print(sum(") Z " in open(stat).read() for stat in glob.glob("/proc/[0-9]*/stat")))
-' "$@"
+' "$GPUSORT" "$@"
 }
 if kept=$(zombies 3 true 2>/dev/null) && [ "$kept" = 0 ]; then
     ok_prints 'if process 1 does not reap orphans, eight zombies are left, not one of each job' '8\n' -- \

@@ -67,10 +67,11 @@ ok_says 'the size of a pipe that was read ahead counts as that of the output' '^
     gpusort --explain -n -o new < <(cat many)
 library=$(dirname "$GPUSORT")/../tests/fault_library.so
 if [ -f "$library" ] && [ "$is_sanitized" = no ]; then
+    cp "$library" "$work" # LD_PRELOAD needs a name without blanks
     cp many growing
     { cat many; seq 5; } | sort -g >expected
     ok_output 'a file that grows while it is read' expected -- env FAULT_RUN='seq 5 >>growing' \
-        FAULT=read:2:run LD_PRELOAD="$library" "$GPUSORT" --device=gpu -g growing
+        FAULT=read:2:run LD_PRELOAD="$work/fault_library.so" "$GPUSORT" --device=gpu -g growing
 else
     skip 'a file that grows while it is read' 'with sanitizers, or the faults are not built'
 fi
