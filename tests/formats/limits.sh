@@ -139,7 +139,6 @@ lines_at_once '/dev/stdout: --verify .* by -o$' --verify -o /dev/stdout
 lines_at_once '/dev/null: --verify .* by -o$' --verify -o /dev/null
 at_once 'lines by the format, and --nan' '^gpusort: --nan is for numbers, and these are lines' -- \
     --format=text --nan=last silent
-ok_fails_with 'no -T, to check' 2 "$nowhere" -- timeout 10 "$GPUSORT" -c -T ./missing silent
 ok_writes 'a -T that is not needed need not be there' upwards -- -n -T ./missing downwards
 chmod 755 "$work"
 if possible 'what another user may not do' 'no other user may run the program' "${as_user[@]}" test -x "$GPUSORT"; then
