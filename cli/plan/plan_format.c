@@ -337,6 +337,9 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
+/* The first bytes of ASCII in UTF-16 have a NUL among them. */
+#define FIRST_BYTES ((size_t)64)
+
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16 and
  * UTF-32, whose lines do not end where their bytes 0x0a are, unless the user says that it is text.
  * Waits only for the first bytes if they exclude these. */
@@ -346,23 +349,27 @@ static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, s
     *has_mark = false;
     if (!source_peek(source, 2, &probe.head, &probe.bytes, error))
         return false;
-    if (probe.bytes < 2 || (!memchr("\xef\xff\xfe\0", probe.head[0], 4) && probe.head[1] != 0))
+    const size_t first_bytes = probe.bytes < FIRST_BYTES ? probe.bytes : FIRST_BYTES;
+    if (first_bytes < 2 ||
+        (!memchr("\xef\xff\xfe", probe.head[0], 3) && !memchr(probe.head, '\0', first_bytes)))
         return true;
     if (!probe_source(source, &probe, error))
         return false;
     const char *const remedy = line_error_find_mark(probe.head, probe.bytes);
+    const char *const order = line_error_find_wide(probe.head, probe.bytes);
     const bool is_short = probe.bytes <= SOME_NUMBERS_BYTES;
     *has_mark = remedy && probe.head[0] == 0xef;
-    if (*has_mark || is_said || (is_short && (!remedy || probe.bytes % 2 != 0)) ||
-        line_error_unit_bytes(probe.head, probe.bytes) == 0)
+    if (is_said || *has_mark)
         return true;
-    if (remedy)
+    if (remedy && !(is_short && probe.bytes % 2 != 0) &&
+        line_error_unit_bytes(probe.head, probe.bytes) > 0)
         return error_set(error, "%s: %s; if it is not, use --format=text", source_name(source),
                          remedy);
-    return error_set(error,
+    return remedy || is_short || !order ||
+           error_set(error,
                      "%s: this looks like UTF-16, to be converted first (iconv -f UTF-16%s -t "
                      "UTF-8); if it is not, use --format=text",
-                     source_name(source), probe.head[0] ? "LE" : "BE");
+                     source_name(source), order);
 }
 
 /* With an option for lines any input is text, except a NumPy array, and, without -z and

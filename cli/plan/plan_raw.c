@@ -278,9 +278,9 @@ static bool has_equal_halves(const struct sample *sample)
  *
  * Java, network protocols and some instruments write numbers in big-endian order. A name such as
  * x.f64, or --type=f64, does not say the order. Floating point numbers show it: in the wrong order
- * the last bits of their significands, which are random or zero, are their exponents. Integers of 8
- * bytes show it if they are small or times. Narrower ones do not: samples of 16 bits at the top of
- * 32 bits are usual in little-endian order too.
+ * the last bits of their significands, which are random or zero, are their exponents. Integers show
+ * it if they are times. Others do not: samples of 16 bits at the top of 32 bits, or hashes at the
+ * top of 64, are usual in little-endian order too.
  */
 
 /* counted: numbers that are neither 0 nor infinite nor equal to the one before. usual: those of
@@ -445,8 +445,7 @@ static const char *find_fitting(const struct sample *sample)
 }
 
 /* Returns the type that fits words that are hardly doubles, NULL if none is sure; is_swapped: in
- * the other byte order. Whole doubles look like small integers of the other order. Swaps the words.
- */
+ * the other byte order. Swapped, whole doubles look like small integers. Swaps the words. */
 static const char *find_fitting_order(struct sample *sample, bool *is_swapped)
 {
     const char *const fitting = find_fitting(sample);
@@ -631,48 +630,52 @@ static const char *find_integer_bytes(const struct sample *sample)
     return are_int_pairs(sample) ? "4" : are_long_integers(sample) ? "8" : "8 or 4";
 }
 
-/* Returns true if the words, in the other byte order, are surely small integers of 8 bytes. Bytes
- * may look like them: pixels have their last bytes in common, and an image may have few that are
- * not 0, all in one column. */
-static bool are_swapped_integers(const struct sample *sample)
+/* Returns true if the words, in the other byte order, are surely integers of 8 bytes. Bytes may
+ * look like them: pixels have their last bytes in common, and an image may have few that are not 0,
+ * all in one column. A table of u8 may have a first column of one magnitude, as times have. */
+static bool are_swapped_integers(const struct sample *sample, const struct key_type *type)
 {
     size_t used = 0;
     for (size_t i = 0; i < sample->count; i++)
         used += sample->words[i] != 0;
-    return 3 * used > sample->count && are_small_words(sample, EVIDENCE_OF_OTHER) &&
-           !are_int_pairs(sample) && are_long_integers(sample);
+    return (type->kind == KEY_SIGNED && (are_times(sample) || are_random_words(sample))) ||
+           (3 * used > sample->count && are_small_words(sample, EVIDENCE_OF_OTHER) &&
+            !are_int_pairs(sample) && are_long_integers(sample));
 }
 
-/* Returns true if the last byte has nearly as many values as the one before it, as in integers, or
- * in multiples of a power of 2 nearly as many as it can have. */
-static bool is_last_byte_full(const struct sample *sample)
+/* Returns true if the words are times from 2001 to 2037 in s, ms, us or ns, but for 0 and NaT.
+ * Times in s that are multiplied by 2^32 look so when they are swapped, but have the same last
+ * byte. */
+static bool are_dates(const struct sample *sample)
 {
-    uint64_t any = 0;
-    for (size_t i = 0; i < sample->count; i++)
-        any |= sample->words[i];
-    const size_t values = count_values(sample, 0), others = count_values(sample, 1);
-    const size_t most = 256u >> __builtin_ctzll(any | 256);
-    return sample->count >= 32 * WORDS_MIN && values >= 4 * WORDS_MIN &&
-           4 * values >= 3 * (others < most ? others : most);
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint64_t word = sample->words[i];
+        least = word << 1 != 0 && word < least ? word : least;
+        most = word << 1 != 0 && word > most ? word : most;
+    }
+    uint64_t unit = 1;
+    while (unit < 1000000000 && most >= 2145916800 * unit)
+        unit *= 1000;
+    return least >= 978307200 * unit && most < 2145916800 * unit &&
+           count_values(sample, 0) >= 4 * WORDS_MIN;
 }
 
-/* Refuses numbers that are hardly such in the given byte order, and surely in the other one. If
- * they are swapped, multiples of 2^32 look like small integers, and of 256 like times. */
+/* Refuses floating point numbers and times that are hardly such in the given byte order, and surely
+ * in the other one. */
 static bool check_byte_order(struct source *source, const struct key_type *type,
                              enum key_endian endian, struct error *error)
 {
     static struct sample sample; /* large for a stack */
-    const bool are_longs = type->bytes == 8 && type->kind != KEY_FLOAT;
-    bool are_swapped = false;
+    const bool are_floats = type->id == KEY_TYPE_f64 || type->id == KEY_TYPE_f32;
+    if (!are_floats && (type->bytes != 8 || type->kind == KEY_FLOAT))
+        return true;
     if (!take_sample(source, endian, true, &sample, error))
         return false;
-    if (are_longs && !find_integer_bytes(&sample) && !are_usual_doubles(&sample)) {
+    bool are_swapped = are_floats && are_swapped_floats(&sample, type->bytes);
+    if (!are_floats && !find_integer_bytes(&sample) && !are_usual_doubles(&sample)) {
         swap_words(&sample);
-        are_swapped =
-            is_last_byte_full(&sample) &&
-            (are_swapped_integers(&sample) || (are_times(&sample) && sample.words[0] >> 56 != 0));
-    } else if (type->id == KEY_TYPE_f64 || type->id == KEY_TYPE_f32) {
-        are_swapped = are_swapped_floats(&sample, type->bytes);
+        are_swapped = are_dates(&sample);
     }
     if (!are_swapped)
         return true;
@@ -681,7 +684,7 @@ static bool check_byte_order(struct source *source, const struct key_type *type,
             error,
             "%s: these look like little-endian %s: leave --endian=big out, in a job of "
             "their own if other files need it, or use --type='>%c%u' if they are not",
-            source_name(source), type->name, type->name[0], type->bytes);
+            source_name(source), type->name, type->numpy_letter, type->bytes);
     return error_set(error,
                      "%s: these look like big-endian %s: use --endian=big, or --endian=little if "
                      "they are not",
@@ -701,10 +704,7 @@ static bool check_bytes(struct source *source, const struct key_type *type, bool
         return false;
     const char *const little = find_integer_bytes(&sample);
     swap_words(&sample);
-    /* A table of u8 may have a first column of one magnitude, as times have. */
-    const bool are_large =
-        type->kind == KEY_SIGNED && (are_times(&sample) || are_random_words(&sample));
-    const bool is_big = is_given && (are_large || are_swapped_integers(&sample));
+    const bool is_big = is_given && are_swapped_integers(&sample, type);
     const char *const bytes = little ? little : "8";
     if (!little && !is_big && !is_named)
         return true;

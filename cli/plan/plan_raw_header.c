@@ -187,6 +187,13 @@ static uint32_t load_word(const unsigned char *bytes, bool is_big)
     return is_big ? __builtin_bswap32(word) : word;
 }
 
+static uint64_t load_integer(const unsigned char *bytes, size_t width, bool is_big)
+{
+    const uint64_t first = load_word(bytes, is_big);
+    const uint64_t second = width == 8 ? load_word(bytes + 4, is_big) : 0;
+    return is_big && width == 8 ? first << 32 | second : second << 32 | first;
+}
+
 /* Returns an integer of 4 or 8 bytes before floating point numbers, or 0 if it is no count. */
 static uint64_t load_count(const unsigned char *bytes, size_t width, bool is_big,
                            size_t number_bytes)
@@ -241,7 +248,7 @@ static size_t idx_header_bytes(const struct raw *raw)
 {
     static const unsigned char number_bytes[] = {[8] = 1, 1, [11] = 2, 4, 4, 8}; /* by the type */
     const unsigned char *const head = raw->head;
-    if (raw->head_bytes < 8 || load_word(head, true) >= sizeof number_bytes << 8)
+    if (raw->head_bytes < 8 || load_word(head, true) >= sizeof number_bytes << 8 || head[3] == 0)
         return 0;
     const size_t bytes = 4 + 4 * (size_t)head[3];
     uint64_t product = number_bytes[head[2]];
@@ -251,13 +258,19 @@ static size_t idx_header_bytes(const struct raw *raw)
     return product > 0 && product + bytes == raw->left ? bytes : 0;
 }
 
-/* Returns true if integers begin with two of 4 bytes whose product is the count of the others. */
-static bool begins_with_table(const struct raw *raw)
+/* Returns the bytes of two integers before others if their product is the count of these; 0: they
+ * are none. */
+static size_t table_header_bytes(const struct raw *raw)
 {
-    const uint64_t rows = load_word(raw->head, raw->is_big);
-    const uint64_t columns = load_word(raw->head + 4, raw->is_big), rest = raw->left - 8;
-    return rows > 1 && columns > 1 && rows * columns >= TABLE_MIN &&
-           rows * columns == rest / raw->type->bytes && rest % raw->type->bytes == 0;
+    for (size_t bytes = 8; bytes <= 16 && bytes <= raw->head_bytes; bytes += 8) {
+        const uint64_t rows = load_integer(raw->head, bytes / 2, raw->is_big);
+        const uint64_t columns = load_integer(raw->head + bytes / 2, bytes / 2, raw->is_big);
+        const uint64_t rest = raw->left - bytes, count = rest / raw->type->bytes;
+        if (rows > 1 && columns > 1 && count >= TABLE_MIN && count % rows == 0 &&
+            count / rows == columns && rest % raw->type->bytes == 0)
+            return bytes;
+    }
+    return 0;
 }
 
 /* Returns the bytes of the count or the shape before the numbers, after a word of 4 characters or
@@ -267,11 +280,9 @@ static size_t count_bytes(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
     const size_t head_bytes = raw->head_bytes, number_bytes = raw->type->bytes;
-    if (raw->left == SIZE_UNKNOWN || head_bytes < 8)
-        return 0;
     if (!raw->is_wide_float) /* 1 and 0 as f16 are 15360 */
-        return begins_with_table(raw) ? 8 : idx_header_bytes(raw);
-    const size_t last = is_word(head, 4) ? HEADER_BYTES : 0;
+        return table_header_bytes(raw);
+    const size_t last = head_bytes >= 4 && is_word(head, 4) ? HEADER_BYTES : 0;
     for (size_t i = 0; i <= last; i += 4)
         for (size_t j = 1; j <= 2 * SHAPE_INTEGERS_MOST; j++) {
             const size_t width = j % 2 ? 4 : 8, n = (j + 1) / 2, end = i + n * width;
@@ -279,17 +290,23 @@ static size_t count_bytes(const struct raw *raw)
                 begins_with_count(head + i, n, width, raw->is_big, raw->left - i, number_bytes))
                 return end;
         }
-    return idx_header_bytes(raw);
+    return 0;
 }
 
 static bool check_count(const struct raw *raw, struct error *error)
 {
-    const size_t bytes = count_bytes(raw);
+    if (raw->left == SIZE_UNKNOWN)
+        return true;
+    const size_t idx_bytes = idx_header_bytes(raw);
+    const size_t bytes = idx_bytes > 0 ? idx_bytes : count_bytes(raw);
+    const bool is_swapped = idx_bytes > 0 && !raw->is_big && raw->type->bytes > 1;
     return bytes == 0 ||
            error_set(error,
                      "%s: the first %zu bytes are the count or the shape of the numbers that "
-                     "follow: remove them (tail -c +%zu%s); if they are numbers, use --format=raw",
-                     source_name(raw->source), bytes, bytes + 1,
+                     "follow%s: remove them (tail -c +%zu%s); if they are numbers, use "
+                     "--format=raw",
+                     source_name(raw->source), bytes,
+                     is_swapped ? ", which are big-endian (--endian=big)" : "", bytes + 1,
                      source_codec(raw->source) == codecs[0] ? "" : ", once decompressed");
 }
 
@@ -384,13 +401,6 @@ static bool begins_with_word(const struct raw *raw)
             return true;
     }
     return false;
-}
-
-static uint64_t load_integer(const unsigned char *bytes, size_t width, bool is_big)
-{
-    const uint64_t first = load_word(bytes, is_big);
-    const uint64_t second = width == 8 ? load_word(bytes + 4, is_big) : 0;
-    return is_big && width == 8 ? first << 32 | second : second << 32 | first;
 }
 
 /* Maximum bytes of integers before the numbers of an input whose end is not in reach. */

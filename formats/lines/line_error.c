@@ -66,17 +66,17 @@ const char *line_error_find_mark(const void *text, size_t bytes)
     return mark ? mark->remedy : NULL;
 }
 
-/* Returns true if the text looks like ASCII in UTF-16: each character, except perhaps one, has a
- * NUL beside it. */
-static bool is_wide_ascii(const unsigned char *text, size_t bytes)
+const char *line_error_find_wide(const void *text, size_t bytes)
 {
+    const unsigned char *const at = text;
     size_t little = 0, big = 0;
     for (size_t i = 0; i + 1 < bytes; i += 2) {
-        little += text[i] != 0 && text[i] < 0x7f && text[i + 1] == 0;
-        big += text[i + 1] != 0 && text[i + 1] < 0x7f && text[i] == 0;
+        little += at[i] != 0 && at[i] < 0x7f && at[i + 1] == 0;
+        big += at[i + 1] != 0 && at[i + 1] < 0x7f && at[i] == 0;
     }
-    const size_t most = little > big ? little : big;
-    return most > 0 && most == little + big && 4 * (most + 1) >= 3 * (bytes / 2);
+    const size_t most = little > big ? little : big, least = little + big - most;
+    const bool is_wide = most > 0 && 32 * least <= most && 4 * (most + 1) >= 3 * (bytes / 2);
+    return !is_wide ? NULL : little > big ? "LE" : "BE";
 }
 
 /* Minimum units of text for each invalid one. Of random units of UTF-16, one in 32 is invalid: half
@@ -112,7 +112,7 @@ size_t line_error_unit_bytes(const void *text, size_t bytes)
     const struct mark *const mark = find_mark(text, bytes);
     if (mark && mark->length % 2 == 0 && is_valid_in_units(text, bytes, mark->length))
         return mark->length;
-    return is_wide_ascii(text, bytes) ? 2 : 0;
+    return line_error_find_wide(text, bytes) ? 2 : 0;
 }
 
 /* A line that is not a number. */
@@ -194,7 +194,8 @@ static const struct meaning {
      SAME("apostrophes that group digits have to be removed (tr -d \\')")},
     {"^[\"'][-+]?[0-9.][^\"';\t]*[\"']$", SAME("quotes have to be removed (tr -d \\\"\\')")},
     {"^[-+]?" CURRENCY " ?[-+]?[0-9.]|^[-+]?[0-9][^A-Za-z;|\t]*" CURRENCY "$",
-     SAME("the currency sign has to be removed (tr -d '$' removes $)")},
+     SAME("the currency sign has to be removed (tr -d '$' removes $), if it is the same in all "
+          "lines")},
     {"^-?" NUMBER " ?([kKMGTPEZYRQ]i?B?|B)$",
      "-h sorts by the suffix K, M, G and so on, which no blank may precede, then by the number",
      "the suffix has to be written out (numfmt --from=iec, or --from=si, for K, M, G and so on "
@@ -302,8 +303,9 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
     if (advice)
         add_clause(remedy, "%s", advice);
     if (!spelling.ends && may_be_title(spelling.text, line_number))
-        add_clause(remedy, are_lines ? "if this line is a title, --header sets it apart"
-                                     : "a title line has to be removed (tail -n +2)");
+        add_clause(remedy, are_lines
+                               ? "if this line is a title, --header sets it apart"
+                               : "if this line is a title, it has to be removed (tail -n +2)");
 }
 
 bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
@@ -316,7 +318,7 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
         return error_set(error, "%s:1: %s", file, mark);
     quote_line(line, bytes, quote);
     if (memchr(line, 0, bytes) != NULL) {
-        const char *const order = line_number > 1 ? "" : line[0] ? "LE" : "BE";
+        const char *const order = line_number > 1 ? NULL : line_error_find_wide(line, bytes);
         const char *const advice = type ? "" : ": -z takes lines that end with NUL";
         if (line_error_unit_bytes(line, bytes) == 0)
             return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s", file,
@@ -324,7 +326,7 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
         return error_set(error,
                          "%s:%zu: '%s' has NUL bytes beside its characters: UTF-16 has to be "
                          "converted first (iconv -f UTF-16%s -t UTF-8)",
-                         file, line_number, quote, order);
+                         file, line_number, quote, order ? order : "");
     }
     if (status == NUMBER_OUT_OF_RANGE)
         return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,

@@ -204,7 +204,7 @@ done
 for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
 for number in "1'000" "-1'234'567.5"; do hints "$number" "read only '-?1' of it; apostrophes .*tr -d .'"; done
 for line in '1\r2' '1\r2\r3\r'; do hints "$line" "read only '1' of it; .*not with a carriage return .tr '.r' '.n'.\$"; done
-currency='the currency sign has to be removed .tr -d .\$. removes \$.$'
+currency='the currency sign has to be removed .tr -d .\$. removes \$., if it is the same in all lines$'
 for number in '$5' '-$5' '$1,234' '\xe2\x82\xac12.50' '\xc2\xa3 5'; do hints "$number" "no number in it, .*$currency"; done
 for number in '12,50 \xe2\x82\xac' '5\xe2\x82\xac' '1 234 $' '5\xc2\xa0\xe2\x82\xac'; do
     hints "$number" "read only '[0-9]+' of it; $currency"
@@ -261,7 +261,7 @@ refuses 'a table whose lines end with a carriage return is no title' \
     ': -g would read no number in it, .* numbers; lines have to end with a newline, not .*\)$' -- returns
 # What would merge the columns of a table says so.
 columns='; if commas separate columns, each number has to be on a line of its own$'
-for line in 'price:a title line has to be removed .tail -n .2.$' '1_000:underscores' '1.5D3:the exponent has to be written with E' \
+for line in 'price:if this line is a title, it has to be removed .tail -n .2.$' '1_000:underscores' '1.5D3:the exponent has to be written with E' \
     '5kg:what follows the number has to be removed, if it is the same unit in all lines$' "1,234,567:commas .*tr -d ,.$columns" \
     "1,2:a decimal comma .*$to_point$columns" "1,234:a comma that groups .*$to_point$columns" "1.234,56:points .*$columns" \
     '1 2:each number has to be on a line of its own$' '1,2,3:each number has' '1 234 567:each number has to be on a line of its own$' '2;-.5:each number has' '4K:the suffix .*numfmt' \
