@@ -331,8 +331,9 @@ for key in -k2,2nr -k2nr; do
 done
 printf 'name,n\rb,3\ra,1\r' >returns.csv
 returns='this line has carriage returns in it; if they end lines, they have to become newlines'
-for words in '-k1' '--header -t, -k2n' '-c -k1'; do
-    ok_says "lines that end with carriage returns: $words" "^gpusort: returns.csv:1: $returns" -- gpusort $words returns.csv
+for words in '-k1 -o got' '--header -t, -k2n -o got' '-c -k1'; do
+    ok_says "lines that end with carriage returns: $words" "^gpusort: returns.csv:1: $returns" -- \
+        gpusort $words returns.csv
 done
 ok_prints 'what it says makes them lines' 'name,n\na,1\nb,3\n' -- \
     bash -c 'tr "\r" "\n" <returns.csv | "$0" --header -k1' "$GPUSORT"
