@@ -119,6 +119,16 @@ static const struct argp_option option_table[] = {
     {"month-sort", 'M', NULL, OPTION_HIDDEN, NULL, 0},
     {"random-sort", 'R', NULL, OPTION_HIDDEN, NULL, 0},
     {"version-sort", 'V', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '0', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '1', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '2', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '3', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '4', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '5', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '6', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '7', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '8', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, '9', NULL, OPTION_HIDDEN, NULL, 0},
     {NULL, 0, NULL, 0, "Check the order, or merge lines:", 5},
     {NULL, 'c', NULL, 0, "Check the order, and print the first line or number out of order", 0},
     {NULL, 'C', NULL, 0, "Check the order, and print nothing", 0},
@@ -222,6 +232,8 @@ static bool parse_sort_option(int key, const char *word, struct options *options
     }
     const char letter = (char)(key < 128 ? key : 0);
     const char option[] = {'-', letter, '\0'};
+    if (letter >= '0' && letter <= '9')
+        return error_set(error, "%s: " OBSOLETE_KEYS, option);
     *known = letter && (order_letters_set(&order->letters, letter, BLANKS_AT_BOTH) ||
                         order_letter_refuse(letter, option, error));
     return !error->is_set;
@@ -330,8 +342,12 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
         word = word[2] ? word + 2 : state->argv[state->next++];
     }
     switch (key) {
-    case ARGP_KEY_ARG:
     case 'i':
+        if (word[0] == '-')
+            options->dashed_input = word;
+        options->inputs[options->input_count++] = word;
+        return 0;
+    case ARGP_KEY_ARG:
         options->inputs[options->input_count++] = word;
         return 0;
     case '?':

@@ -26,13 +26,17 @@ static bool check_directories(const struct options *options, struct error *error
            spill_check(options->memory.directories, options->memory.directory_count, error);
 }
 
-/* Checks an input. The error for a name such as +1 says that it is not read as a key. */
-static bool check_input(const char *path, struct stat *status, struct error *error)
+/* Checks an input. The error for a name such as +1 says that it is not read as a key, and for an
+ * option after -i that this is not the -i of sort(1). */
+static bool check_input(const struct options *options, const char *path, struct stat *status,
+                        struct error *error)
 {
     if (source_check(path, status, error))
         return true;
     if (path[0] == '+' && path[1] >= '0' && path[1] <= '9')
-        error_add(error, "; obsolete keys (+POS1 -POS2) of sort(1) are not read: use -k");
+        error_add(error, "; " OBSOLETE_KEYS);
+    if (path == options->dashed_input)
+        error_add(error, "; -i takes the name of an input, and is no order as in sort(1)");
     return false;
 }
 
@@ -54,7 +58,7 @@ static bool check_inputs(const struct options *options, struct plan *plan, struc
     bool are_emptied = is_output_empty(options, &output);
     for (size_t i = 0; i < options->input_count; i++) {
         struct stat status;
-        if (!check_input(options->inputs[i], &status, error))
+        if (!check_input(options, options->inputs[i], &status, error))
             return false;
         are_emptied = are_emptied && descriptor_same_file(&status, &output);
         is_awaited |= !S_ISREG(status.st_mode);

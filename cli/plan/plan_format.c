@@ -161,6 +161,15 @@ static bool may_be_text(const struct options *options, const struct probe *probe
              (unit_bytes > 0 && (!type || type->bytes != unit_bytes))));
 }
 
+/* Returns true for bytes without control characters, as in text of any encoding of single bytes. */
+static bool has_no_controls(const struct probe *probe)
+{
+    size_t controls = 0;
+    for (size_t i = 0; i < probe->bytes; i++)
+        controls += iscntrl(probe->head[i]) && !isspace(probe->head[i]);
+    return controls == 0;
+}
+
 static bool refuse_doubtful(const char *name, const struct key_type *type, struct error *error)
 {
     return error_set(error, "%s: this may be text or raw %s: use --format=text or --format=raw",
@@ -192,12 +201,14 @@ static bool detect_by_content(const struct options *options, const struct probe 
     if (foreign && !options->input_codec)
         return refuse_foreign(foreign, probe, name, type ? "; if it is not, use --format=raw" : "",
                               error);
+    const bool is_lines = memchr(probe->head, '\n', probe->bytes) && has_no_controls(probe);
     if (!type)
         return plan_guess_raw(source, guess, error) &&
                error_set(error,
                          "%s: neither .npy nor text, nor named as raw data: use --type%s, or "
-                         "--format",
-                         name, guess);
+                         "--format%s",
+                         name, guess,
+                         is_lines ? ", or -k1 for lines of text in another encoding" : "");
     *format = &format_raw;
     snprintf(reason, 256, "neither .npy nor text, and --type says of what");
     return true;

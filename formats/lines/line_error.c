@@ -115,6 +115,10 @@ size_t line_error_unit_bytes(const void *text, size_t bytes)
     return line_error_find_wide(text, bytes) ? 2 : 0;
 }
 
+static const char other_end[] = "the lines of -z end with NUL, and this has a newline in it";
+static const char return_end[] =
+    "lines have to end with a newline, not with a carriage return (tr '\\r' '\\n')";
+
 /* A line that is not a number. */
 struct spelling {
     char text[256];      /* as much as fits, without blanks around it */
@@ -130,12 +134,9 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
         bytes--;
     while (bytes > 0 && strchr(blanks, line[bytes - 1]))
         bytes--;
-    spelling->ends = memchr(line, '\n', bytes)
-                         ? "the lines of -z end with NUL, and this has a newline in it"
-                     : memchr(line, '\r', bytes)
-                         ? "lines have to end with a newline, not with a carriage return "
-                           "(tr '\\r' '\\n')"
-                         : NULL;
+    spelling->ends = memchr(line, '\n', bytes)   ? other_end
+                     : memchr(line, '\r', bytes) ? return_end
+                                                 : NULL;
     snprintf(spelling->text, sizeof spelling->text, "%.*s", (int)(bytes < 256 ? bytes : 256), line);
     strtold(spelling->text, &end);
     spelling->number_bytes = (size_t)(end - spelling->text);
@@ -149,11 +150,10 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
 
 #define ONE_IN_A_LINE "each number has to be on a line of its own"
 #define IN_COLUMNS "columns are for -t and -k, or " ONE_IN_A_LINE
-#define BY_BYTES "-k1 sorts lines by their bytes"
 
 /* The probable meaning of a line, as an extended regular expression for its text, and advice: for
- * lines, and for numbers that are read from text (NULL: none). The first match counts. Advice must
- * do no harm if the line means something else. */
+ * lines, in addition to what they all get, and for numbers that are read from text (NULL: none).
+ * The first match counts. Advice must do no harm if the line means something else. */
 static const struct meaning {
     const char *pattern, *lines, *numbers;
 } meanings[] = {
@@ -167,6 +167,7 @@ static const struct meaning {
     "points that group digits have to be removed, and a decimal comma to become a point "          \
     "(tr -d . | tr , .)"
 #define BY_PARTS "-nt. -k1,1 -k2,2 -k3,3 -k4,4"
+#define ONE_IS_LEFT " (with -u, one of those with the same numbers is left)"
 #define NUMBER "([0-9]+[.]?[0-9]*|[.][0-9]+)"
 #define EXPONENT "the exponent has to be written with E, if it is one (tr DdQq E)"
 #define DATE "^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}"
@@ -179,15 +180,16 @@ static const struct meaning {
     {"^[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?$",
      COLUMNS("commas that group digits have to be removed (tr -d ,)")},
     {"^(" OCTET "[.]){3}" OCTET "([:/][0-9]+)?$",
-     BY_PARTS " sorts such addresses, but not by a port or length", NULL},
-    {"^[1-9][0-9]{0,2}([.][0-9]{3}){2,3}$", NO_GROUPS ", but " BY_PARTS " sorts versions",
-     NO_GROUPS},
+     BY_PARTS " sorts such addresses, but not by a port or length" ONE_IS_LEFT, NULL},
+    {"^[1-9][0-9]{0,2}([.][0-9]{3}){2,3}$",
+     NO_GROUPS ", but " BY_PARTS " sorts versions" ONE_IS_LEFT, NO_GROUPS},
     {"^[-+]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$", COLUMNS(NO_GROUPS)},
     {"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]{0,2})){2,3}$",
-     BY_PARTS " sorts such versions by these numbers alone, but no dates that begin with the day",
+     BY_PARTS " sorts such versions by these numbers alone" ONE_IS_LEFT
+              ", but no dates that begin with the day",
      NULL},
     {"^[-+]?[0-9]*,[0-9]+$", COLUMNS("a decimal comma has to become a point " TO_POINT)},
-    {"^[-+]?" NUMBER "[dDqQ][-+]?[0-9]+$", EXPONENT "; " BY_BYTES, EXPONENT},
+    {"^[-+]?" NUMBER "[dDqQ][-+]?[0-9]+$", SAME(EXPONENT)},
     {"^[-+]?[1-9][0-9]{0,2}(_[0-9]{3})+([.][0-9_]*)?$",
      SAME("underscores that group digits have to be removed (tr -d _)")},
     {"^[-+]?[1-9][0-9]{0,2}('[0-9]{3})+([.][0-9]*)?$",
@@ -204,9 +206,9 @@ static const struct meaning {
     {DATE "([ T]|$)",
      "-k1 sorts such dates by their bytes, if all have as many digits and the same zone", NO_DATE},
     {"^[0-9]{1,4}[-/.]([0-9]{1,2}|[A-Z][a-z]{2})[-/.][0-9]{1,4}([ T]|$)",
-     BY_BYTES ", and so dates only if they are written as 2024-01-31", NO_DATE},
+     "-k1 sorts dates by their bytes only if they are written as 2024-01-31", NO_DATE},
     {"^[0-9]{1,3}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$",
-     "-nt: -k1,1 -k2,2 -k3,3 sorts such times, if all have as many parts",
+     "-nt: -k1,1 -k2,2 -k3,3 sorts such times, if all have as many parts" ONE_IS_LEFT,
      "times are read only as counts of a unit, such as seconds"},
     {"^[-+]?" NUMBER " ?([^ -~]|[A-Za-z%])+$", NULL,
      "what follows the number has to be removed, if it is the same unit in all lines"},
@@ -215,13 +217,13 @@ static const struct meaning {
     {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
     {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", IN_COLUMNS, ONE_IN_A_LINE},
     {"[,;|\t ]", "columns are for -t and -k", NULL},
-    {"^" TRUTH "$", BY_BYTES, "truth values have to be written as 1 and 0"},
-    {"^" MISSING "$", BY_BYTES,
+    {"^" TRUTH "$", NULL, "truth values have to be written as 1 and 0"},
+    {"^" MISSING "$", NULL,
      "a missing number has to be removed, or written as nan (floating point) or NaT (times)"},
-    {".", BY_BYTES, NULL},
 #undef TO_POINT
 #undef NO_GROUPS
 #undef BY_PARTS
+#undef ONE_IS_LEFT
 #undef NUMBER
 #undef EXPONENT
 #undef DATE
@@ -302,6 +304,8 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
                    are_lines ? " (sed -z those of -z)" : "");
     if (advice)
         add_clause(remedy, "%s", advice);
+    if (are_lines && spelling.ends != return_end && !(advice && strstr(advice, "-k1 ")))
+        add_clause(remedy, "-k1 sorts lines by their bytes");
     if (!spelling.ends && may_be_title(spelling.text, line_number))
         add_clause(remedy, are_lines
                                ? "if this line is a title, --header sets it apart"

@@ -147,6 +147,8 @@ hints() {
     gpusort hinted 2>said >/dev/null || true
     said=$(<said)
     {
+        [[ $said == *'; -k1 sorts '* || $said == *'carriage return'* ]] || echo "it does not name -k1: $said"
+        [[ $regex == *'-k1 sorts lines'* ]] || said=${said/; -k1 sorts lines by their bytes/}
         [[ $said =~ $regex ]] || echo "$regex does not match: $said"
         case $said in
         *"-g would read only '"*)
@@ -177,16 +179,17 @@ done
 for number in 1,5 -0,5 0,125 1234,5; do
     hints $number "read only '-?[0-9]+' of it; a decimal comma .*$to_point; columns are for"
 done
+one_is_left='.with -u, one of those with the same numbers is left.'
 for number in 1.234.567 1.100.200 1.100.200.300; do
-    hints $number "points .*tr -d \. .*, but -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts versions$"
+    hints $number "points .*tr -d \. .*, but -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts versions $one_is_left$"
 done
 for number in 1.234,56 -1.234.567; do hints $number "read only '-?1.234' of it; points .*tr -d \. .*; columns are for"; done
 parts='-nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such'
 for number in 192.168.0.1 10.0.0.1 192.168.100.200 10.0.0.0/8 1.2.3.4:80; do
-    hints $number "read only '[0-9.]+' of it; $parts addresses, but not by a port or length$"
+    hints $number "read only '[0-9.]+' of it; $parts addresses, but not by a port or length $one_is_left$"
 done
 for number in 1.2.10 0.0.3 2.14.0.1; do
-    hints $number "read only '[0-9.]+' of it; $parts (versions by these numbers alone, but no dates that .*|addresses, .*)$"
+    hints $number "read only '[0-9.]+' of it; $parts (versions by these numbers alone $one_is_left, but no dates that .*|addresses, .*)$"
 done
 ok_prints 'what is said of versions sorts them' '1.2.9\n1.2.10\n1.10\n2.0.1\n' -- \
     gpusort -nt. -k1,1 -k2,2 -k3,3 -k4,4 <(printf '2.0.1\n1.10\n1.2.10\n1.2.9\n')
@@ -220,10 +223,10 @@ for number in 2024-01-31 2024/01/31 '2024-01-31 12:30' 2024-01-31T12:30:15Z '202
 done
 hints '2024-01-31 01:30 PM' "read only '2024' of it$"
 for date in 1/11/99 01/02/2024 14.03.2019 14-03-2019 2-Jan-24 2024/1/5 1.2.3456 '3/14/2019 1:30 PM'; do
-    hints "$date" '; -k1 sorts lines by their bytes, and so dates only if they are written as 2024-01-31$'
+    hints "$date" '; -k1 sorts dates by their bytes only if they are written as 2024-01-31$'
 done
 for number in 9:30 12:30:15.5; do
-    hints "$number" "read only '[0-9]+' of it; -nt: -k1,1 -k2,2 -k3,3 sorts such times, if all have as many parts$"
+    hints "$number" "read only '[0-9]+' of it; -nt: -k1,1 -k2,2 -k3,3 sorts such times, if all have as many parts $one_is_left$"
 done
 for line in '1 2' 1,2,3 '1;2' '1\t2' '1|2' '1, 2' 17,3,99,4; do
     hints "$line" "read only '17?' of it; columns are for -t and -k, or each number has to be on a line of its own$"

@@ -54,7 +54,11 @@ ok_fails_with 'of the words of --sort those are proposed that are here' 2 \
 
 ok_fails_with '+1 is a file and no obsolete key' 2 '^gpusort: [+]1: No such file or directory; obsolete keys.* -k$' -- \
     gpusort -k1 +1 two
-ok_fails_with 'nor is -2 one' 2 "^gpusort: invalid option -- '2'" -- gpusort -k1 +1 -2 two
+for words in '-k1 +1 -2' '+0 -1 +3nb -4' -12; do
+    refuses "nor is this one: $words" '^gpusort: -[12]: obsolete keys .*: use -k$' -- $words two
+done
+refuses '-i takes the name of an input' '^gpusort: -k1: No such file or directory; -i takes the name of an input, and is no ' -- \
+    -b -i -k1 two
 refuses 'an empty -T' "invalid -T argument '': it names no directory$" -- -T '' two
 ok_output 'an empty TMPDIR is none' <(env -u TMPDIR "$GPUSORT" --explain -n -S 1M two) -- \
     env TMPDIR= "$GPUSORT" --explain -n -S 1M two

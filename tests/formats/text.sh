@@ -52,14 +52,14 @@ says() {
 no_number=': -g would read no number in it, and sort it below all numbers'
 says "2: 'one' is not a number$no_number; -k1 sorts lines by their bytes$" '1\none\n'
 removes="sed '/.\[\[:space:]]\*\\$/d' removes such lines"
-says "2: empty line, not a number$no_number; $removes .sed -z those of -z.$" '1\n\n'
+says "2: empty line, not a number$no_number; $removes .sed -z those of -z.; -k1 sorts lines by their bytes$" '1\n\n'
 says "2: empty line, not a number: $removes$" '1\n \t\n\r\n\v\f \n\n' --type=f64
 ok_prints 'so it does' '1\n' -- bash -c "sed '/^[[:space:]]*\$/d' bad | \"\$0\"" "$GPUSORT"
-says "1: '2 3' is not a number: -g would read only '2' of it; columns are for -t and -k, or each number has to be on a line of its own$" '2 3\n'
+says "1: '2 3' is not a number: -g would read only '2' of it; columns are for -t and -k, or each number has to be on a line of its own; -k1 sorts lines by their bytes$" '2 3\n'
 says "1: '15.000' has a NUL byte in it and is not a number: -z takes lines that end with NUL$" '15\0'
 says "1: '1.000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16LE -t UTF-8\)$" '1\0\n\0'
 says "1: '.0001.000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16BE -t UTF-8\)$" '\0001\0\n' --type=f64
-says "1: '1.0122' is not a number: .*; the lines of -z end with NUL, and this has a newline in it$" '1\n2\0' -z
+says "1: '1.0122' is not a number: .*; the lines of -z end with NUL, and this has a newline in it; -k1 sorts lines by their bytes$" '1\n2\0' -z
 says "1: '.377.033\[1m' is not a number$no_number" '\377\033[1m'
 says "1: '0{40}\.\.\.' is not a number: what follows the number has to be removed, if it is the same unit in all lines$" '%050dx' --type=f64
 says "1: lines of 1 MiB and more are not read: each number has to be on a line of its own$" \
