@@ -30,8 +30,8 @@ datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man
 libexecdir ?= $(prefix)/libexec
 BUILD ?= build
-ifneq ($(words $(BUILD)),1)
-$(error BUILD='$(BUILD)' must be one word: a target of make has no blanks)
+ifneq ($(words $(BUILD))$(findstring :,$(BUILD)),1)
+$(error BUILD='$(BUILD)' must be one word without colons, as a target of make is)
 endif
 SIMT ?= 1
 VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options/options.h)

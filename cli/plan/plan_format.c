@@ -348,21 +348,18 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
-/* The first bytes of ASCII in UTF-16 have a NUL among them. */
-#define FIRST_BYTES ((size_t)64)
-
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16 and
  * UTF-32, whose lines do not end where their bytes 0x0a are, unless the user says that it is text.
- * Waits only for the first bytes if they exclude these. */
+ * Waits only for the first bytes if they exclude these: ASCII in UTF-16 has NULs. */
 static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, struct error *error)
 {
     struct probe probe;
     *has_mark = false;
     if (!source_peek(source, 2, &probe.head, &probe.bytes, error))
         return false;
-    const size_t first_bytes = probe.bytes < FIRST_BYTES ? probe.bytes : FIRST_BYTES;
-    if (first_bytes < 2 ||
-        (!memchr("\xef\xff\xfe", probe.head[0], 3) && !memchr(probe.head, '\0', first_bytes)))
+    if (probe.bytes < 2 || (is_said ? probe.head[0] != 0xef
+                                    : !memchr("\xef\xff\xfe", probe.head[0], 3) &&
+                                          !memchr(probe.head, '\0', probe.bytes)))
         return true;
     if (!probe_source(source, &probe, error))
         return false;

@@ -79,9 +79,9 @@ static void swap_words(struct sample *sample)
 }
 
 /* Fills the sample from positions at equal distances in the input, or in the peeked bytes of a pipe
- * or of compressed data, or if is_near. Each position is a multiple of 16 bytes. */
-static bool take_sample(struct source *source, enum key_endian endian, bool is_near,
-                        struct sample *sample, struct error *error)
+ * or of compressed data. Each position is a multiple of 16 bytes. */
+static bool take_sample(struct source *source, enum key_endian endian, struct sample *sample,
+                        struct error *error)
 {
     const size_t place_bytes = PLACE_WORDS * sizeof(uint64_t);
     const unsigned char *head;
@@ -90,7 +90,7 @@ static bool take_sample(struct source *source, enum key_endian endian, bool is_n
         return false;
     const uint64_t left = source_stop_and_get_left(source);
     const bool reaches_all =
-        !is_near && left != SIZE_UNKNOWN && left > head_bytes && source_can_read_at(source);
+        left != SIZE_UNKNOWN && left > head_bytes && source_can_read_at(source);
     const uint64_t bytes = reaches_all ? left : head_bytes;
     const bool is_all = bytes <= sizeof sample->words;
     const uint64_t step = is_all ? place_bytes : (bytes - place_bytes) / (SAMPLE_PLACES - 1) & ~15u;
@@ -244,18 +244,24 @@ static size_t find_period(const struct sample *sample)
     return 0;
 }
 
+/* Returns sign and exponent of half a word, as an f32. */
+static size_t half_exponent(uint32_t half)
+{
+    return half >> 23;
+}
+
 /* Returns true if the lower halves of the words have the signs, and nearly the exponents, of the
  * upper halves, and these cover at most half of the 512 values. The lower half of a double looks
  * random, or is zero, or has only some of its first bits; the first two bits do not count. */
 static bool has_equal_halves(const struct sample *sample)
 {
-    bool is_upper[512 + 2 * NEARLY] = {false}; /* index: sign and exponent, + NEARLY */
+    bool is_upper[512 + 2 * NEARLY] = {false}; /* index: half_exponent + NEARLY */
     size_t lower_count = 0, inside = 0, lower_changes = 0, upper_changes = 0, covered = 0;
     uint64_t last = 0; /* of those with a lower half */
     for (size_t i = 0; i < sample->count; i++) {
         const uint32_t upper = (uint32_t)(sample->words[i] >> 32);
         if (upper != 0)
-            memset(is_upper + (upper >> 23), true, 2 * NEARLY + 1);
+            memset(is_upper + half_exponent(upper), true, 2 * NEARLY + 1);
     }
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t word = sample->words[i], change = lower_count == 0 ? 0 : word ^ last;
@@ -263,7 +269,7 @@ static bool has_equal_halves(const struct sample *sample)
             continue;
         last = word;
         lower_count++;
-        inside += is_upper[((uint32_t)word >> 23) + NEARLY];
+        inside += is_upper[half_exponent((uint32_t)word) + NEARLY];
         lower_changes += (uint32_t)change != 0;
         upper_changes += change >> 32 != 0;
     }
@@ -278,10 +284,14 @@ static bool has_equal_halves(const struct sample *sample)
  *
  * Java, network protocols and some instruments write numbers in big-endian order. A name such as
  * x.f64, or --type=f64, does not say the order. Floating point numbers show it: in the wrong order
- * the last bits of their significands, which are random or zero, are their exponents. Integers show
- * it if they are times. Others do not: samples of 16 bits at the top of 32 bits, or hashes at the
- * top of 64, are usual in little-endian order too.
+ * the last bits of their significands, which are random or zero, are their exponents. Integers do
+ * not: samples of 16 bits at the top of 32 bits, or hashes above a tag in 64, are usual in
+ * little-endian order too.
  */
+
+/* Maximum of the bytes that are examined, and minimum of the numbers in them that are counted. */
+#define ORDER_BYTES ((size_t)32 << 10)
+#define ORDER_NUMBERS_MIN ((size_t)16)
 
 /* counted: numbers that are neither 0 nor infinite nor equal to the one before. usual: those of
  * them from 1e-90 to 1e90, or with 4 bytes from 1e-12 to 1e12. */
@@ -289,36 +299,69 @@ struct magnitudes {
     size_t counted, usual;
 };
 
-static struct magnitudes count_magnitudes(const struct sample *sample, size_t number_bytes)
+static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t bytes,
+                                          size_t number_bytes, bool is_swapped)
 {
     struct magnitudes magnitudes = {0};
-    const bool is_double = number_bytes == 8;
     uint64_t last = 0;
-    for (size_t i = 0; i < sample->count * 8 / number_bytes; i++) {
-        const uint64_t word = sample->words[i * number_bytes / 8];
-        const uint64_t half = (i % 2 ? word >> 32 : word) << 32;
-        const uint64_t number = is_double ? word : half; /* f32 in the upper half */
-        const int exponent = (int)(number << 1 >> (is_double ? 53 : 56));
+    for (size_t i = 0; i + number_bytes <= bytes; i += number_bytes) {
+        uint64_t bits = 0; /* as f64, and for f32 in the upper half */
+        memcpy((unsigned char *)&bits + (sizeof bits - number_bytes), numbers + i, number_bytes);
+        if (is_swapped)
+            bits = __builtin_bswap64(bits) << (64 - 8 * number_bytes);
+        const bool is_double = number_bytes == 8;
+        const int exponent = (int)(bits << 1 >> (is_double ? 53 : 56));
         const int distance = abs(exponent - (is_double ? 1023 : 127));
-        if (number << 1 == 0 || number == last ||
-            (exponent == (is_double ? 2047 : 255) && number << 16 == 0))
+        if (bits << 1 == 0 || bits == last ||
+            (exponent == (is_double ? 2047 : 255) && bits << 16 == 0))
             continue;
-        last = number;
+        last = bits;
         magnitudes.counted++;
         magnitudes.usual += distance <= (is_double ? FAR_EXPONENT : 40);
     }
     return magnitudes;
 }
 
-/* Returns true for words of floating point numbers that are hardly such, and surely in the other
- * byte order. Swaps the words. */
-static bool are_swapped_floats(struct sample *sample, size_t number_bytes)
+/* Sets *are_swapped for floating point numbers that are hardly such in the given byte order, and
+ * surely in the other one. Consumes nothing. */
+static bool look_for_swapped(struct source *source, const struct key_type *type,
+                             enum key_endian endian, bool *are_swapped, struct error *error)
 {
-    const struct magnitudes own = count_magnitudes(sample, number_bytes);
-    swap_words(sample);
-    const struct magnitudes other = count_magnitudes(sample, number_bytes);
-    return own.counted >= 2 * WORDS_MIN && other.counted >= 2 * WORDS_MIN &&
-           2 * own.usual < own.counted && 20 * other.usual >= 19 * other.counted;
+    const bool is_big = endian == ENDIAN_BIG;
+    const unsigned char *head;
+    size_t bytes;
+    *are_swapped = false;
+    if (type->id != KEY_TYPE_f64 && type->id != KEY_TYPE_f32)
+        return true;
+    if (!source_peek(source, 1, &head, &bytes, error))
+        return false;
+    bytes = bytes < ORDER_BYTES ? bytes : ORDER_BYTES;
+    const struct magnitudes own = count_magnitudes(head, bytes, type->bytes, is_big);
+    const struct magnitudes other = count_magnitudes(head, bytes, type->bytes, !is_big);
+    *are_swapped = own.counted >= ORDER_NUMBERS_MIN && other.counted >= ORDER_NUMBERS_MIN &&
+                   2 * own.usual < own.counted && 20 * other.usual >= 19 * other.counted;
+    return true;
+}
+
+/* Refuses such numbers. */
+static bool check_byte_order(struct source *source, const struct key_type *type,
+                             enum key_endian endian, struct error *error)
+{
+    bool are_swapped;
+    if (!look_for_swapped(source, type, endian, &are_swapped, error))
+        return false;
+    if (!are_swapped)
+        return true;
+    if (endian == ENDIAN_BIG)
+        return error_set(
+            error,
+            "%s: these look like little-endian %s: leave --endian=big out, in a job of "
+            "their own if other files need it, or use --type='>f%u' if they are not",
+            source_name(source), type->name, type->bytes);
+    return error_set(error,
+                     "%s: these look like big-endian %s: use --endian=big, or --endian=little if "
+                     "they are not",
+                     source_name(source), type->name);
 }
 
 /* ---- Raw data: integers of 64 bits ---- */
@@ -351,33 +394,26 @@ static bool are_small_words(const struct sample *sample, size_t evidence)
            significant * tenths_of_bits[highest] + of_signs >= evidence;
 }
 
-/* Returns the number of values that this byte of the words has (0: the lowest). */
-static size_t count_values(const struct sample *sample, unsigned byte)
-{
-    bool is_there[256] = {false};
-    size_t values = 0;
-    for (size_t i = 0; i < sample->count; i++) {
-        bool *const there = &is_there[(uint8_t)(sample->words[i] >> 8 * byte)];
-        values += !*there;
-        *there = true;
-    }
-    return values;
-}
-
 /* Returns true if the words have one magnitude, as times do: their top bytes are nearly equal, and
  * the middle bytes have many more values. Random bytes are so with a probability of 10^-35, and
  * bytes that are all of one range never. */
 static bool are_times(const struct sample *sample)
 {
-    size_t least = 255, most = 0;
+    bool is_there[2][256] = {{false}};
+    int least = 255, most = 0;
+    size_t different[2] = {0};
     for (size_t i = 0; i < sample->count; i++) {
-        const size_t top = sample->words[i] >> 56;
+        const int top = (int)(sample->words[i] >> 56);
         least = top < least ? top : least;
         most = top > most ? top : most;
+        for (size_t j = 0; j < 2; j++) {
+            bool *const there = &is_there[j][sample->words[i] >> (16 + 8 * j) & 0xff];
+            different[j] += !*there;
+            *there = true;
+        }
     }
-    const size_t few = 16 + 2 * (most - least);
-    return sample->count >= 32 && most - least <= 16 && count_values(sample, 2) > few &&
-           count_values(sample, 3) > few;
+    const size_t few = 16 + 2 * (size_t)(most - least);
+    return sample->count >= 32 && most - least <= 16 && different[0] > few && different[1] > few;
 }
 
 /* ---- Raw data: the type that fits ---- */
@@ -404,7 +440,7 @@ static bool are_singles(const struct sample *sample)
     size_t usual = 0, narrow = 0, least = SINGLE_MOST, most = SINGLE_LEAST;
     for (size_t i = 0; i < 2 * sample->count; i++) {
         const uint32_t half = (uint32_t)(sample->words[i / 2] >> 32 * (i % 2));
-        const size_t exponent = half >> 23 & 0xff, short_exponent = half >> 10 & 0x1f;
+        const size_t exponent = half_exponent(half) & 0xff, short_exponent = half >> 10 & 0x1f;
         least = exponent < least ? exponent : least;
         most = exponent > most ? exponent : most;
         usual += exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
@@ -444,8 +480,14 @@ static const char *find_fitting(const struct sample *sample)
                : NULL;
 }
 
+static bool look_hardly_as_doubles(const struct sample *sample)
+{
+    return has_strange_exponents(sample) || has_equal_halves(sample);
+}
+
 /* Returns the type that fits words that are hardly doubles, NULL if none is sure; is_swapped: in
- * the other byte order. Swapped, whole doubles look like small integers. Swaps the words. */
+ * the other byte order. Whole doubles look like small integers of the other order. Swaps the words.
+ */
 static const char *find_fitting_order(struct sample *sample, bool *is_swapped)
 {
     const char *const fitting = find_fitting(sample);
@@ -481,10 +523,10 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
                                       struct error *error)
 {
     static struct sample sample; /* large for a stack */
-    if (!take_sample(source, endian, false, &sample, error))
+    bool are_swapped;
+    if (!take_sample(source, endian, &sample, error) ||
+        !look_for_swapped(source, &key_types[KEY_TYPE_f64], endian, &are_swapped, error))
         return false;
-    const bool are_swapped = are_swapped_floats(&sample, sizeof(double));
-    swap_words(&sample);
     /* The words for f64 in this byte order, which the next check accepts. */
     const char *const f64 = endian == ENDIAN_BIG ? "'>f8'" : are_swapped ? "'<f8'" : "f64";
     const size_t period = find_period(&sample);
@@ -494,7 +536,7 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
                          "which repeat every %zu bytes: write the numbers to sort as .npy or text, "
                          "or use --type=%s if all are f64",
                          source_name(source), period * sizeof(uint64_t), f64);
-    if (!has_strange_exponents(&sample) && !has_equal_halves(&sample))
+    if (!look_hardly_as_doubles(&sample))
         return true;
     bool has_lines;
     if (is_text(&sample, endian, &has_lines))
@@ -525,11 +567,11 @@ bool plan_guess_raw(struct source *source, char guess[64], struct error *error)
     *guess = '\0';
     if (left != SIZE_UNKNOWN && left % sizeof(uint64_t) != 0)
         return true;
-    if (!take_sample(source, ENDIAN_LITTLE, false, &sample, error))
+    if (!take_sample(source, ENDIAN_LITTLE, &sample, error))
         return false;
     if (find_period(&sample) > 0)
         return true;
-    const bool are_hardly_doubles = has_strange_exponents(&sample) || has_equal_halves(&sample);
+    const bool are_hardly_doubles = look_hardly_as_doubles(&sample);
     bool is_swapped;
     const char *const type = find_fitting_order(&sample, &is_swapped);
     const bool is_double = type && !is_swapped && strcmp(type, "f64") == 0;
@@ -590,7 +632,7 @@ static bool check_word_of_c(struct source *source, const char *word, const struc
     const char of_c[] = {type->name[0], '3', '2', '\0'};
     if (strcmp(word, "float") != 0 && strcmp(word, "int") != 0 && strcmp(word, "uint") != 0)
         return true;
-    if (!take_sample(source, endian, false, &sample, error))
+    if (!take_sample(source, endian, &sample, error))
         return false;
     const bool is_named = named_type && strcmp(named_type->name, of_c) == 0;
     return !(is_named || (*word == 'f' ? are_singles(&sample) : are_int_pairs(&sample))) ||
@@ -643,54 +685,6 @@ static bool are_swapped_integers(const struct sample *sample, const struct key_t
             !are_int_pairs(sample) && are_long_integers(sample));
 }
 
-/* Returns true if the words are times from 2001 to 2037 in s, ms, us or ns, but for 0 and NaT.
- * Times in s that are multiplied by 2^32 look so when they are swapped, but have the same last
- * byte. */
-static bool are_dates(const struct sample *sample)
-{
-    uint64_t least = UINT64_MAX, most = 0;
-    for (size_t i = 0; i < sample->count; i++) {
-        const uint64_t word = sample->words[i];
-        least = word << 1 != 0 && word < least ? word : least;
-        most = word << 1 != 0 && word > most ? word : most;
-    }
-    uint64_t unit = 1;
-    while (unit < 1000000000 && most >= 2145916800 * unit)
-        unit *= 1000;
-    return least >= 978307200 * unit && most < 2145916800 * unit &&
-           count_values(sample, 0) >= 4 * WORDS_MIN;
-}
-
-/* Refuses floating point numbers and times that are hardly such in the given byte order, and surely
- * in the other one. */
-static bool check_byte_order(struct source *source, const struct key_type *type,
-                             enum key_endian endian, struct error *error)
-{
-    static struct sample sample; /* large for a stack */
-    const bool are_floats = type->id == KEY_TYPE_f64 || type->id == KEY_TYPE_f32;
-    if (!are_floats && (type->bytes != 8 || type->kind == KEY_FLOAT))
-        return true;
-    if (!take_sample(source, endian, true, &sample, error))
-        return false;
-    bool are_swapped = are_floats && are_swapped_floats(&sample, type->bytes);
-    if (!are_floats && !find_integer_bytes(&sample) && !are_usual_doubles(&sample)) {
-        swap_words(&sample);
-        are_swapped = are_dates(&sample);
-    }
-    if (!are_swapped)
-        return true;
-    if (endian == ENDIAN_BIG)
-        return error_set(
-            error,
-            "%s: these look like little-endian %s: leave --endian=big out, in a job of "
-            "their own if other files need it, or use --type='>%c%u' if they are not",
-            source_name(source), type->name, type->numpy_letter, type->bytes);
-    return error_set(error,
-                     "%s: these look like big-endian %s: use --endian=big, or --endian=little if "
-                     "they are not",
-                     source_name(source), type->name);
-}
-
 /* Fails for data with the type i8 or u8, of one byte here, if it looks like NumPy's types of these
  * names, which have 8 bytes, or if its file is named as such (is_named). The other byte order is
  * considered only if an option gives the type (is_given). Consumes nothing. */
@@ -700,7 +694,7 @@ static bool check_bytes(struct source *source, const struct key_type *type, bool
     static struct sample sample; /* large for a stack */
     const char letter = type->name[0];
     char look[48], types[16];
-    if (!take_sample(source, ENDIAN_LITTLE, false, &sample, error))
+    if (!take_sample(source, ENDIAN_LITTLE, &sample, error))
         return false;
     const char *const little = find_integer_bytes(&sample);
     swap_words(&sample);
@@ -751,7 +745,7 @@ static bool raw_content_check_name(const struct options *options, const struct k
                          type->numpy_name);
     if (is_byte)
         return check_bytes(source, type, is_named, is_given, options->endian, error);
-    if (!take_sample(source, ENDIAN_LITTLE, false, &sample, error)) /* as long doubles of x86 are */
+    if (!take_sample(source, ENDIAN_LITTLE, &sample, error)) /* as long doubles of x86 are */
         return false;
     return !are_long_doubles(&sample) ||
            error_set(error,

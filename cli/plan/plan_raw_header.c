@@ -242,16 +242,19 @@ static bool is_word(const unsigned char *bytes, size_t count)
     return true;
 }
 
+/* The bytes of a number of IDX, by the type in its header. */
+static const unsigned char idx_number_bytes[] = {[8] = 1, 1, [11] = 2, 4, 4, 8};
+
 /* Returns the bytes of a header of IDX, as the files of MNIST have it: two bytes 0, a type, the
  * number of dimensions, and these in big-endian order. 0: the numbers do not begin so. */
 static size_t idx_header_bytes(const struct raw *raw)
 {
-    static const unsigned char number_bytes[] = {[8] = 1, 1, [11] = 2, 4, 4, 8}; /* by the type */
     const unsigned char *const head = raw->head;
-    if (raw->head_bytes < 8 || load_word(head, true) >= sizeof number_bytes << 8 || head[3] == 0)
+    if (raw->head_bytes < 8 || load_word(head, true) >= sizeof idx_number_bytes << 8 ||
+        head[3] == 0)
         return 0;
     const size_t bytes = 4 + 4 * (size_t)head[3];
-    uint64_t product = number_bytes[head[2]];
+    uint64_t product = idx_number_bytes[head[2]];
     for (size_t i = 4; i < bytes && i + 4 <= raw->head_bytes; i += 4)
         if (__builtin_mul_overflow(product, load_word(head + i, true), &product))
             return 0;
@@ -299,7 +302,8 @@ static bool check_count(const struct raw *raw, struct error *error)
         return true;
     const size_t idx_bytes = idx_header_bytes(raw);
     const size_t bytes = idx_bytes > 0 ? idx_bytes : count_bytes(raw);
-    const bool is_swapped = idx_bytes > 0 && !raw->is_big && raw->type->bytes > 1;
+    const bool is_swapped = idx_bytes > 0 && !raw->is_big && raw->type->bytes > 1 &&
+                            raw->type->bytes == idx_number_bytes[raw->head[2]];
     return bytes == 0 ||
            error_set(error,
                      "%s: the first %zu bytes are the count or the shape of the numbers that "

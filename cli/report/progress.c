@@ -183,7 +183,7 @@ static void append_bytes(char *line, size_t room, const char *before, double byt
     static const char *const units[] = {"B", "kB", "MB", "GB"};
     const size_t length = strlen(line);
     size_t unit = 0;
-    for (; bytes >= 1000 && unit < 3; unit++)
+    for (; bytes >= 999.995 && unit < 3; unit++)
         bytes /= 1000;
     snprintf(line + length, room - length, "%s%.*f %s%s", before, unit > 0 ? 2 : 0, bytes,
              units[unit], after);

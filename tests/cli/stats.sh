@@ -373,7 +373,7 @@ slow asked 1 --progress >asked 2>&1 &
 slow '' 1 --progress -q >asked_quiet 2>&1 &
 { { printf '2\n' && await stopped && sleep 8 && printf '1\n'; } | { echo $BASHPID >stopped.id && exec "$GPUSORT" --progress; } >stopped 2>&1; } &
 { await stopped && kill -STOP "$(<stopped.id)" && sleep 6 && kill -CONT "$(<stopped.id)"; } &
-{ head -c 8000000 /dev/zero; await piped; } |
+{ head -c 8000000 /dev/zero; await piped 'read 8'; } |
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 wait
 on_terminal --stderr "$GPUSORT" data.f64 -o out >fast

@@ -124,7 +124,7 @@ for order in LE BE; do
         -k1 < <(cat wide.other)
     ok_output "unless --format says so: UTF-16$order" <(sort wide.other) -- gpusort -k1 --format=text wide.other
 done
-for text in '“title”\n' 'a;Ā\n一─\n'; do
+for text in '“title”\n' 'a;Ā\n一─\n' "$(printf '東%.0s' {1..40})\\n"; do
     for order in LE BE; do
         { printf "$text" && cat table table; } | iconv -f UTF-8 -t UTF-16$order >wide.other
         refuses "nor with a few other characters: $text, $order" "this looks like UTF-16, .* -f UTF-16$order " -- -k1 wide.other

@@ -327,7 +327,7 @@ def words_of_sort(case):
 def words_of_gpusort(case):
     """What only gpusort is told; sort(1) is given other inputs, or its output is cut."""
     is_marked = any(text.startswith((b"\xff\xfe", b"\xfe\xff")) for text in case.inputs)
-    is_wide = any(3 * text.count(b"\0") > len(text) for text in case.inputs)  # may look like UTF-16, too
+    is_wide = any(3 * text.count(b"\0") >= len(text) for text in case.inputs)  # may look like UTF-16, too
     words = [b"--format=text"] if case.strict or is_marked or is_wide else []
     has_returns = any(text.partition(b"\n")[0].count(b"\r") > 1 for text in case.inputs)  # is reported
     words += [b"-q"] if has_returns else []
