@@ -348,27 +348,26 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
+/* The first bytes of UTF-16 that is mostly ASCII have a NUL among them. */
+#define FIRST_BYTES ((size_t)64)
+
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16 and
- * UTF-32, whose lines do not end where their bytes 0x0a are, unless the user says that it is text.
- * Waits only for the first bytes if they exclude these: ASCII in UTF-16 has NULs. */
+ * UTF-32, whose lines do not end where their bytes 0x0a are. is_said: -z or --format=text is given,
+ * with which they are text. Waits only for the first bytes if they exclude these. */
 static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, struct error *error)
 {
     struct probe probe;
-    *has_mark = false;
-    if (!source_peek(source, 2, &probe.head, &probe.bytes, error))
+    if (!source_peek(source, is_said ? 3 : FIRST_BYTES, &probe.head, &probe.bytes, error))
         return false;
-    if (probe.bytes < 2 || (is_said ? probe.head[0] != 0xef
-                                    : !memchr("\xef\xff\xfe", probe.head[0], 3) &&
-                                          !memchr(probe.head, '\0', probe.bytes)))
+    *has_mark = probe.bytes >= 3 && memcmp(probe.head, "\xef\xbb\xbf", 3) == 0;
+    if (is_said || *has_mark || probe.bytes < 2 ||
+        (!memchr("\xff\xfe", probe.head[0], 2) && !memchr(probe.head, '\0', probe.bytes)))
         return true;
     if (!probe_source(source, &probe, error))
         return false;
     const char *const remedy = line_error_find_mark(probe.head, probe.bytes);
     const char *const order = line_error_find_wide(probe.head, probe.bytes);
     const bool is_short = probe.bytes <= SOME_NUMBERS_BYTES;
-    *has_mark = remedy && probe.head[0] == 0xef;
-    if (is_said || *has_mark)
-        return true;
     if (remedy && !(is_short && probe.bytes % 2 != 0) &&
         line_error_unit_bytes(probe.head, probe.bytes) > 0)
         return error_set(error, "%s: %s; if it is not, use --format=text", source_name(source),

@@ -173,7 +173,7 @@ static bool check_records(const struct raw *raw, struct error *error)
 /* Fewer numbers may follow a very small one, such as 4e-45, by chance. */
 #define COUNT_MIN 8
 
-/* Of fewer integers two may have this product by chance. */
+/* Minimum of the numbers of a table. The first two of fewer integers may be so by chance. */
 #define TABLE_MIN 1024
 
 /* Words above this are f32 from 5e-10 on, or upper halves of f64 from 1e-77 on, and no counts. So
@@ -261,8 +261,8 @@ static size_t idx_header_bytes(const struct raw *raw)
     return product > 0 && product + bytes == raw->left ? bytes : 0;
 }
 
-/* Returns the bytes of two integers before others if their product is the count of these; 0: they
- * are none. */
+/* Returns the bytes of the rows and columns of a table before its numbers: two integers whose
+ * product is the count of the numbers. 0: there are none. */
 static size_t table_header_bytes(const struct raw *raw)
 {
     for (size_t bytes = 8; bytes <= 16 && bytes <= raw->head_bytes; bytes += 8) {
@@ -277,9 +277,9 @@ static size_t table_header_bytes(const struct raw *raw)
 }
 
 /* Returns the bytes of the count or the shape before the numbers, after a word of 4 characters or
- * more if floating point numbers begin so; 0: none. Integers may begin with a count by chance: 3 2
- * 1 0. */
-static size_t count_bytes(const struct raw *raw)
+ * more if floating point numbers begin so; 0: none. No single count is looked for before integers,
+ * as 3 2 1 0 begins with the count of those after it. */
+static size_t count_header_bytes(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
     const size_t head_bytes = raw->head_bytes, number_bytes = raw->type->bytes;
@@ -298,10 +298,10 @@ static size_t count_bytes(const struct raw *raw)
 
 static bool check_count(const struct raw *raw, struct error *error)
 {
-    if (raw->left == SIZE_UNKNOWN)
+    if (raw->left == SIZE_UNKNOWN) /* of a pipe that does not end among the peeked bytes */
         return true;
     const size_t idx_bytes = idx_header_bytes(raw);
-    const size_t bytes = idx_bytes > 0 ? idx_bytes : count_bytes(raw);
+    const size_t bytes = idx_bytes > 0 ? idx_bytes : count_header_bytes(raw);
     const bool is_swapped = idx_bytes > 0 && !raw->is_big && raw->type->bytes > 1 &&
                             raw->type->bytes == idx_number_bytes[raw->head[2]];
     return bytes == 0 ||

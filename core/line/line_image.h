@@ -60,7 +60,7 @@ HOST_DEVICE static inline bool number_image_is_exact(uint64_t mantissa, uint64_t
 /* ---- Images of decimals of -n and -h ----
  *
  * Word 0, from the top: one bit, 1 unless the number is negative; 62 bits of body; one bit that is
- * set if more digits follow that are not all 0. The words of a negative number are complemented.
+ * set if more digits follow that are not all 0. For a negative number it is complemented.
  * The body grows with the suffix first, then with the number of digits before the point, then with
  * the first digits:
  *

@@ -151,9 +151,10 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
 #define ONE_IN_A_LINE "each number has to be on a line of its own"
 #define IN_COLUMNS "columns are for -t and -k, or " ONE_IN_A_LINE
 
-/* The probable meaning of a line, as an extended regular expression for its text, and advice: for
- * lines, in addition to what they all get, and for numbers that are read from text (NULL: none).
- * The first match counts. Advice must do no harm if the line means something else. */
+/* The probable meaning of a line. pattern: an extended regular expression for its text without
+ * blanks around it; the first match counts. lines: advice if lines are sorted, in addition to what
+ * they all get. numbers: advice if text is read as numbers. NULL: none. Advice must do no harm if
+ * the line means something else. */
 static const struct meaning {
     const char *pattern, *lines, *numbers;
 } meanings[] = {
@@ -304,6 +305,7 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
                    are_lines ? " (sed -z those of -z)" : "");
     if (advice)
         add_clause(remedy, "%s", advice);
+    /* Advice about -k1 takes the place of that for all lines. */
     if (are_lines && spelling.ends != return_end && !(advice && strstr(advice, "-k1 ")))
         add_clause(remedy, "-k1 sorts lines by their bytes");
     if (!spelling.ends && may_be_title(spelling.text, line_number))

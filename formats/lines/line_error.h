@@ -24,8 +24,8 @@ bool line_error_set_no_memory(struct error *error, const char *file, size_t byte
  * one. */
 const char *line_error_find_mark(const void *text, size_t bytes);
 
-/* Returns the byte order, LE or BE, of text without a mark that looks like ASCII in UTF-16, perhaps
- * with a few other characters: each has a NUL beside it. NULL: it does not. */
+/* Returns LE or BE if three quarters of the units of 16 bits, or more, are an ASCII character and a
+ * NUL, nearly all in the same order. Else returns NULL. */
 const char *line_error_find_wide(const void *text, size_t bytes);
 
 /* Returns 2 if the text seems to be UTF-16, 4 for UTF-32: after a byte order mark if it is valid as

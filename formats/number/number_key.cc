@@ -295,8 +295,8 @@ uint64_t number_prefix_class(const char *text, size_t length, long double *value
 /* ---- -n and -h ----
  *
  * core/line/line_image.h has the layout of word 0. Word 1 and all later words have 18 digits each,
- * then two bits: 1 if no digits follow; otherwise 2, or 0 for a negative number. They fit, as 4 *
- * 10^18 < 2^64. */
+ * then two bits: 1 if no digits follow; otherwise 2, or 0 for a negative number, whose digits are
+ * subtracted from 10^18 - 1. They fit, as 4 * 10^18 < 2^64. */
 
 namespace
 {

@@ -35,9 +35,10 @@ uint64_t number_prefix_class(const char *text, size_t length, long double *value
  *   text -> decimal_scan -> sign, suffix, positions of the digits -> decimal_word 0, 1, 2, ...
  *   text -> decimal_image: only word 0, in a fast path
  *
- * The syntax is [blanks][-]digits[.digits], and for -h a suffix; other text is 0. A number
- * is a row of 64-bit words that are compared as unsigned integers, the first word first. Two
- * numbers are equal if all words are, up to the word that is marked as the last.
+ * The syntax is [blanks][-][digits][.[digits]], and for -h a suffix. The first other byte ends the
+ * number, and text without digits is 0. A number is a row of 64-bit words that are compared as
+ * unsigned integers, the first word first. Two numbers are equal if all words are, up to the word
+ * that is marked as the last.
  */
 
 /* The parts of a number, in the text, which is borrowed. Digits are counted from the first one
@@ -47,9 +48,9 @@ struct decimal_text {
     bool has_suffix;
     unsigned suffix; /* 0 none, 1 K or k, 2 M, ...; 0 if the number is 0 */
     const char *whole;
-    size_t whole_digits; /* digits before the point */
+    size_t whole_digits; /* digits before the point, without zeros at the beginning */
     const char *fraction;
-    size_t digits; /* number of digits up to the last one that is not 0 */
+    size_t digits; /* those up to the last one that is not 0: of 100, 1 */
 };
 
 /* Finds the parts of a number. has_suffix: as for -h. */

@@ -130,6 +130,9 @@ for text in '“title”\n' 'a;Ā\n一─\n' "$(printf '東%.0s' {1..40})\\n"; d
         refuses "nor with a few other characters: $text, $order" "this looks like UTF-16, .* -f UTF-16$order " -- -k1 wide.other
     done
 done
+printf '東東東;a\n' | cat - table | iconv -f UTF-8 -t UTF-16LE >wide.other
+refuses 'nor if it comes slowly' '^gpusort: standard input: this looks like UTF-16, ' -- \
+    -k1 < <(head -c 4 wide.other && sleep 1 && tail -c +5 wide.other)
 ok_output 'lines of one character that end with NUL are no UTF-16' <(sed 's/./&\x0/g' table | tr -d '\n' | sort -z) -- \
     gpusort -z -k1 <(sed 's/./&\x0/g' table | tr -d '\n')
 for text in '3\n1\n2\n' '3\n' 3; do

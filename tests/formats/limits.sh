@@ -140,12 +140,14 @@ lines_at_once '/dev/null: --verify .* by -o$' --verify -o /dev/null
 at_once 'lines by the format, and --nan' '^gpusort: --nan is for numbers, and these are lines' -- \
     --format=text --nan=last silent
 # Only part of what is read ahead is there, and its first items are out of order.
-mkfifo stalled
-{ printf 'b\0a\0' && head -c 700000 /dev/zero && exec sleep 30; } >stalled 2>/dev/null &
-writer=$!
-ok_fails_with '-z -c of a pipe that stalls ends at the first disorder' 1 'stalled:2: disorder: a' -- \
-    timeout 10 "$GPUSORT" -z -c -k1 stalled
-kill $writer
+for first in b '\357'; do
+    rm -f stalled && mkfifo stalled
+    { printf "$first\0a\0" && head -c 700000 /dev/zero && exec sleep 30; } >stalled 2>/dev/null &
+    writer=$!
+    ok_fails_with "-z -c of a pipe that stalls ends at the first disorder, after $first" 1 'stalled:2: disorder: a' -- \
+        timeout 10 "$GPUSORT" -z -c -k1 stalled
+    kill $writer 2>/dev/null || : # it may have ended
+done
 ok_writes 'a -T that is not needed need not be there' upwards -- -n -T ./missing downwards
 chmod 755 "$work"
 if possible 'what another user may not do' 'no other user may run the program' "${as_user[@]}" test -x "$GPUSORT"; then
