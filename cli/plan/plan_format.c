@@ -357,7 +357,10 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
 static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, struct error *error)
 {
     struct probe probe;
-    if (!source_peek(source, is_said ? 3 : FIRST_BYTES, &probe.head, &probe.bytes, error))
+    const size_t want = is_said ? 3 : FIRST_BYTES;
+    if (!source_peek(source, 1, &probe.head, &probe.bytes, error) ||
+        (probe.bytes < want && !source_can_read_at(source) && /* more of a pipe may come */
+         !source_peek(source, want, &probe.head, &probe.bytes, error)))
         return false;
     *has_mark = probe.bytes >= 3 && memcmp(probe.head, "\xef\xbb\xbf", 3) == 0;
     if (is_said || *has_mark || probe.bytes < 2 ||
