@@ -134,8 +134,8 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
     return NULL;
 }
 
-/* Returns true if the input begins with a line that has more than one carriage return, and with no
- * end of a line. Waits for more than the first bytes if these are so. */
+/* Returns true if the first bytes of the input have more than one carriage return and no newline.
+ * Waits for FIRST_BYTES of a pipe only if its first bytes are so. */
 static bool has_returns(const struct job *job, struct source *source)
 {
     const unsigned char *head, *first;
@@ -169,7 +169,8 @@ static void report_doubts(const struct options *options, const struct plan *plan
             fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n", name);
             return;
         }
-        const bool is_strict = job->line_order.keys[0].kind == LINE_STRICT; /* it is an error */
+        /* Without an option for lines, such a first line is an error. */
+        const bool is_strict = job->line_order.keys[0].kind == LINE_STRICT;
         if (reader->begins_with_mark && job->header_lines == 0 && options->check != CHECK_QUIET &&
             !is_strict) {
             fprintf(

@@ -239,7 +239,7 @@ static bool parse_sort_option(int key, const char *word, struct options *options
     return !error->is_set;
 }
 
-/* Parses the options on data and files, and those of sort(1). */
+/* Parses the options on data and files, and the options of sort(1). */
 static bool parse_data_option(int key, char *word, struct options *options, bool *known,
                               struct error *error)
 {
@@ -342,12 +342,10 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
         word = word[2] ? word + 2 : state->argv[state->next++];
     }
     switch (key) {
-    case 'i':
-        if (word[0] == '-')
-            options->dashed_input = word;
-        options->inputs[options->input_count++] = word;
-        return 0;
     case ARGP_KEY_ARG:
+    case 'i':
+        if (key == 'i' && word[0] == '-' && word[1] != '\0')
+            options->dashed_input = word;
         options->inputs[options->input_count++] = word;
         return 0;
     case '?':

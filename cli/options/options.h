@@ -112,7 +112,7 @@ struct options {
     enum action action;
     const char **inputs; /* paths, "-" for standard input; at least one, once the list is read */
     size_t input_count;
-    const char *dashed_input;           /* argument of -i that begins as an option, or NULL */
+    const char *dashed_input;           /* argument of -i that looks like an option, or NULL */
     const char *input_list;             /* argument of --files0-from; NULL: not given */
     struct file_list list;              /* its names, which are the inputs */
     const char *output;                 /* NULL: standard output */
@@ -185,7 +185,7 @@ void options_free(struct options *options);
 
 #define GPUSORT_VERSION "0.1.0"
 
-/* What messages say of the keys that sort(1) had before -k. */
+/* For messages about the keys that sort(1) had before -k. */
 #define OBSOLETE_KEYS "obsolete keys (+POS1 -POS2) of sort(1) are not read: use -k"
 
 /* Prints "gpusort VERSION", a line on the build, and the license. Does not start a device. */

@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Called if the program will wait for an input. Otherwise, and of -c and -m, an unusable directory
- * of -T is reported when it is needed, as by sort(1). */
+/* Called if the program will wait for an input. Otherwise, and for -c and -m, an unusable
+ * directory of -T is reported when it is needed, as by sort(1). */
 static bool check_directories(const struct options *options, struct error *error)
 {
     return options->check != CHECK_NO || options->merge ||

@@ -20,8 +20,8 @@
 /* Up to this many bytes of numbers or lines may look like text, or UTF-16, by chance. */
 #define SOME_NUMBERS_BYTES ((size_t)32)
 
-#define MAGIC_BYTES_MAX 348  /* with that of NIfTI, 4 bytes at 344 */
-#define MAGIC_BYTES_USUAL 64 /* with those of most formats */
+#define MAGIC_BYTES_MAX 348  /* has the magic of NIfTI, 4 bytes at 344 */
+#define MAGIC_BYTES_USUAL 64 /* has the magic of most formats */
 
 struct probe {
     const unsigned char *head;
@@ -161,13 +161,13 @@ static bool may_be_text(const struct options *options, const struct probe *probe
              (unit_bytes > 0 && (!type || type->bytes != unit_bytes))));
 }
 
-/* Returns true for bytes without control characters, as in text of any encoding of single bytes. */
-static bool has_no_controls(const struct probe *probe)
+/* Returns true for lines without control characters, as in text of any encoding of single bytes. */
+static bool may_be_lines(const struct probe *probe)
 {
-    size_t controls = 0;
     for (size_t i = 0; i < probe->bytes; i++)
-        controls += iscntrl(probe->head[i]) && !isspace(probe->head[i]);
-    return controls == 0;
+        if (iscntrl(probe->head[i]) && !isspace(probe->head[i]))
+            return false;
+    return memchr(probe->head, '\n', probe->bytes) != NULL;
 }
 
 static bool refuse_doubtful(const char *name, const struct key_type *type, struct error *error)
@@ -201,14 +201,14 @@ static bool detect_by_content(const struct options *options, const struct probe 
     if (foreign && !options->input_codec)
         return refuse_foreign(foreign, probe, name, type ? "; if it is not, use --format=raw" : "",
                               error);
-    const bool is_lines = memchr(probe->head, '\n', probe->bytes) && has_no_controls(probe);
     if (!type)
         return plan_guess_raw(source, guess, error) &&
                error_set(error,
                          "%s: neither .npy nor text, nor named as raw data: use --type%s, or "
                          "--format%s",
                          name, guess,
-                         is_lines ? ", or -k1 for lines of text in another encoding" : "");
+                         may_be_lines(probe) ? ", or -k1 for lines of text in another encoding"
+                                             : "");
     *format = &format_raw;
     snprintf(reason, 256, "neither .npy nor text, and --type says of what");
     return true;
@@ -534,7 +534,7 @@ static bool layouts_agree(const struct layout *a, const struct layout *b)
 }
 
 /* Writes the end of the message for inputs that differ: what makes them agree. Indices would be
- * those of a sorted copy, and text is no input for a NaT. */
+ * the positions in a sorted copy, and text is no input for a NaT. */
 static void suggest_conversion(const struct options *options, const struct format *a_format,
                                const struct layout *a, const struct format *b_format,
                                const struct layout *b, char words[96])
