@@ -307,7 +307,7 @@ static void drop_failed(const struct plan *plan, struct devices *devices)
     devices->count = count;
 }
 
-/* Keeps the first device and those whose memory it can use for text, and drops the others. */
+/* Keeps the first device and the others whose memory it can use for text. */
 static void keep_reachable(const struct backend *backend, struct devices *devices)
 {
     unsigned count = 1;
@@ -321,8 +321,7 @@ static void keep_reachable(const struct backend *backend, struct devices *device
     devices->count = count;
 }
 
-/* Lowers the facts that choose a path to those of another device, because all take the same path.
- */
+/* Lowers the facts that choose a path to the facts of another device: all take the same path. */
 static void lower_facts(struct device_facts *facts, const struct device_facts *other)
 {
     facts->units = other->units < facts->units ? other->units : facts->units;

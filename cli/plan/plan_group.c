@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Bytes that are read at a time, to find and count lines. */
+/* Bytes of each read that finds and counts lines. */
 #define READ_BYTES ((size_t)1 << 20)
 
 /* ---- Options ---- */
@@ -222,7 +222,7 @@ static bool hash_contents(const struct plan *plan, uint64_t *hash, struct error 
     return true;
 }
 
-/* Collective: refuses files of this rank of another format or type than those of rank 0. */
+/* Collective: refuses files of this rank of another format or type than rank 0 has. */
 static bool compare_own_inputs(const struct job *job, struct error *error)
 {
     char own[INPUT_NAME_BYTES] = "", first[INPUT_NAME_BYTES];
@@ -562,7 +562,7 @@ static bool take_own_headers(struct job *job, struct error *error)
                        error);
 }
 
-/* Collective: each rank reads all of its own inputs, which come after those of lower ranks. */
+/* Collective: each rank reads all of its own inputs, which come after the inputs of lower ranks. */
 static bool share_own_files(struct job *job, struct error *error)
 {
     struct group *const group = job->group;

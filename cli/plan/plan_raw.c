@@ -120,7 +120,7 @@ struct exponents {
     size_t small, large;      /* normal, and below 1e-90 or beyond 1e90 */
     size_t round;             /* of the small ones, integers divisible by 1000, as times are */
     size_t printable;         /* not tiny, and characters, perhaps with NULs at the end */
-    size_t text;              /* of these, without those that end as usual doubles do */
+    size_t text;              /* of these, the ones that do not end as usual doubles */
     unsigned lowest, highest; /* sign and exponent */
     uint64_t first_text;
     uint64_t text_changes; /* bits in which a text differs from the first one */

@@ -33,10 +33,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Minimum number of decoded bytes left for which threads are started, which takes about 1 ms. */
+/* Threads are started if this many decoded bytes are left, as that takes about 1 ms. */
 #define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
 
-/* Bytes that source_store() reads at a time. */
+/* Bytes of each read of source_store(). */
 #define STORE_BYTES ((size_t)1 << 20)
 
 /* Peeked bytes: data[begin..end) of `room` bytes. All inputs are open at once, so a small file has

@@ -27,7 +27,8 @@ bool number_line_image(const char *text, size_t length, uint64_t *image, bool *e
 void number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact);
 
 /* For exact comparisons. Returns the image of text that begins with no number or with a NaN;
- * otherwise NUMBER_IMAGE_LEAST, and sets *value to what strtold(3) reads at its start. */
+ * otherwise NUMBER_IMAGE_LEAST, and sets *value to the number that strtold(3) reads at its start.
+ */
 uint64_t number_prefix_class(const char *text, size_t length, long double *value);
 
 /* ---- -n and -h: decimals of any length, exactly ----
