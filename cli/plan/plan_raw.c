@@ -93,7 +93,8 @@ static bool take_sample(struct source *source, enum key_endian endian, struct sa
         left != SIZE_UNKNOWN && left > head_bytes && source_can_read_at(source);
     const uint64_t bytes = reaches_all ? left : head_bytes;
     const bool is_all = bytes <= sizeof sample->words;
-    const uint64_t step = is_all ? place_bytes : (bytes - place_bytes) / (SAMPLE_PLACES - 1) & ~15u;
+    const uint64_t step =
+        is_all ? place_bytes : (bytes - place_bytes) / (SAMPLE_PLACES - 1) / 16 * 16;
     sample->count = 0;
     sample->step_words = step / sizeof(uint64_t);
     for (size_t i = 0; i < SAMPLE_PLACES && i * step < bytes; i++) {

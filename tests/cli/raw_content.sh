@@ -110,6 +110,16 @@ refuses 'text under --format=raw is no f32' 'this looks like text: write each it
 cp data.bin data.f64
 sorts 'a type that is said is believed' '--type=f64 data.bin' data.f64
 refuses 'integers after the first MiB' 'hardly f64' -- late.bin
+"$numpy" -c '
+import numpy as np
+with open("huge.bin", "wb") as file:
+    file.truncate(31 * 2**32 + 1024)
+    np.random.default_rng(1).random(128).tofile(file)
+    for place in range(1, 32): # the data between is not stored
+        file.seek(place * 2**32)
+        np.arange(128, dtype="i8").tofile(file)'
+refuses 'integers after the first 4 GiB of 124' 'hardly f64' -- --explain huge.bin
+rm huge.bin
 refuses 'little-endian integers with --endian=big' \
     "hardly f64: use --type=i64 or u64 with --endian=little, or --type='>f8' if they are$" -- \
     --endian=big others/i64.0.5000.bin
