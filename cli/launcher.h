@@ -21,11 +21,11 @@ bool launcher_join(struct group *group, bool *is_shared, struct error *error);
 bool launcher_find_rank(unsigned *rank);
 
 /* Called before any thread is started. Undoes a binding to processors that Open MPI chose by
- * default: one processor if it starts one or two ranks, else a socket. That is for ranks of one
- * thread, and the ranks of a host divide its processors themselves (plan_make()). The process gets
- * the processors of mpirun, or of its helper on another host. A binding that the user chose stays,
- * by options of mpirun or in a script that starts gpusort, and so does that of a rank that sorts
- * alone because the user has unset OMPI_COMM_WORLD_SIZE. */
+ * default: one processor if it starts one or two ranks, else a socket. Such a binding suits ranks
+ * of one thread, but the ranks of a host divide its processors themselves (plan_make()). The
+ * process gets the processors of mpirun, or of its helper on another host. Keeps a binding that the
+ * user chose, by options of mpirun or in a script that starts gpusort, and the binding of a rank
+ * that sorts alone because the user has unset OMPI_COMM_WORLD_SIZE. */
 void launcher_undo_binding(void);
 
 /* Lets rank 0 alone write to standard output: that of other ranks is /dev/null from now on. */

@@ -45,12 +45,13 @@ void argsort_set_key_index(struct argsort *argsort);
 /* Fails if the type of the indices, or the index bits of an item, cannot count `count` items. */
 bool argsort_check_count(const struct argsort *argsort, size_t count, struct error *error);
 
-/* Fills the chunk with chunk->count items made of as many keys. The first key is number `first`,
- * from 0, of those that are read. Uses at most `threads` threads. The taps observe all keys and
- * items. */
+/* What observes all keys and all items of a call. */
 struct argsort_taps {
     struct tap *keys, *items; /* either may be NULL */
 };
+
+/* Fills the chunk with chunk->count items made of as many keys. first: the index of the first key
+ * in the input, from 0. Uses at most `threads` threads. */
 void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t first,
                   const struct chunk *chunk, unsigned threads, const struct argsort_taps *taps);
 

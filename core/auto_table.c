@@ -86,9 +86,9 @@ static double cost_of(struct auto_cost cost, unsigned threads)
 /* Returns the cost of sorting an item on the CPU, in new memory. 16 cores of an Intel Xeon,
  * 2026-11-22: 1e8 items in memory with 1, 2, 4, 8 and 16 threads: 8 bytes 1.24, 0.62, 0.34, 0.18
  * and 0.124 s; 4 bytes with 1 and 16 threads 1.0 and 0.10 s. From file to file with 16 threads,
- * without the time for files: 2e9 1-byte keys 0.64 s, 2e8 keys made into items with their index
- * 1.17 s. The rest is derived from 1 and 2 threads of an AMD EPYC (Zen 5) at these widths, which
- * needs 0.42 of the Xeon's time for 8 bytes. */
+ * of which the files take 0.27 and 0.44 s: 2e9 1-byte keys 0.64 s, 2e8 keys made into items with
+ * their index 1.17 s. The rest is derived from 1 and 2 threads of an AMD EPYC (Zen 5) at these
+ * widths, which needs 0.42 of the Xeon's time for 8 bytes. */
 static struct auto_cost cpu_sort_cost(unsigned item_bytes)
 {
     return item_bytes == 1   ? (struct auto_cost){1.35, 0.10}

@@ -91,7 +91,7 @@ static inline void group_pause(unsigned looks)
  * Returns true if it is NULL. */
 bool group_check(struct group *group, const char *failure, struct error *error);
 
-/* The functions of the group; false with *error if they fail, or have failed before. */
+/* Call the functions of the group. They return false with *error if one fails, or has failed. */
 bool group_broadcast(struct group *group, void *data, size_t bytes, struct error *error);
 bool group_sum(struct group *group, uint64_t *values, size_t count, struct error *error);
 

@@ -351,7 +351,8 @@ size_t memory_least(unsigned ranks)
     return ranks > 0 ? ranks * (LEAST_BYTES + MEMORY_OF_MPI) : LEAST_BYTES;
 }
 
-/* The system takes 576 bytes for each 64 pages of a file. */
+/* Leaves 1/256 for the index of the page cache: the kernel takes 576 bytes for each 64 pages of a
+ * file. */
 size_t memory_for_files(unsigned ranks)
 {
     const size_t memory = memory_of_system_at_start();
@@ -377,9 +378,10 @@ static size_t planned_growth(void)
     return used < planned ? (planned - used) * planned_processes : 0;
 }
 
-/* Free memory that a file in memory leaves: a sorted part, which the plan has taken into account,
- * or an output. The free memory includes pages of files, which the system cannot always take back
- * in time: with 1 MiB, 2 of 25 jobs whose output filled a container of 45 MiB were killed. */
+/* Minimum free memory while a file in memory grows: by a sorted part, which the plan has taken into
+ * account, or by an output. The free memory includes pages of files, which the system cannot always
+ * reclaim in time: with 1 MiB, 2 of 25 jobs whose output filled a container of 45 MiB were killed.
+ */
 #define WATCH_PART_BYTES ((size_t)1 << 20)
 #define WATCH_OUTPUT_BYTES ((size_t)4 << 20)
 

@@ -26,7 +26,7 @@ typedef uint32_t item_4;
         type *out, *out_end;                                                                       \
     };                                                                                             \
                                                                                                    \
-    /* Neither array can be used up in fewer steps than this. */                                   \
+    /* Returns a number of steps in which neither end passes the other end of its array. */        \
     static inline size_t sure_steps_##type(const struct half_##type *half)                         \
     {                                                                                              \
         const size_t a_count = (size_t)(half->a_end - half->a);                                    \
@@ -34,7 +34,7 @@ typedef uint32_t item_4;
         return a_count < b_count ? a_count : b_count;                                              \
     }                                                                                              \
                                                                                                    \
-    /* Merges an item from either end. */                                                          \
+    /* Merges one item from each end. */                                                           \
     static inline void step_##type(struct half_##type *half)                                       \
     {                                                                                              \
         const type x = *half->a, y = *half->b;                                                     \

@@ -57,7 +57,7 @@ static const struct key_type *find_base(const char *base, size_t length, bool ha
     return NULL;
 }
 
-/* Returns true for the text between brackets: a unit, after a count of units unless that is 1. */
+/* Returns true for a unit of time of NumPy, perhaps after a count of units: "ns", "25s". */
 static bool is_time_unit(const char *unit, size_t length)
 {
     static const char *const units[] = {"Y",  "M",  "W",  "D",  "h",  "m",  "s",

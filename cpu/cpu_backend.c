@@ -225,7 +225,8 @@ static bool map_scratch(struct engine *engine, size_t count, struct error *error
            pages_map(&engine->scratch, bytes, error);
 }
 
-/* Maps an array for the kept items and a chunk. The scratch follows in cpu_sort. */
+/* Creates the selection, and its array for the kept items and a chunk, whose addresses alone are
+ * taken if the count is unknown. cpu_sort maps the scratch. */
 static bool open_selection(struct engine *engine, struct error *error)
 {
     const struct sort_spec *spec = &engine->spec;

@@ -21,7 +21,7 @@ struct pages {
 /* Maps `bytes` (may be 0) that read as zero. The caller releases. */
 bool pages_map(struct pages *pages, size_t bytes, struct error *error);
 
-/* Fails if pages_map() would find no addresses for them. Takes no memory. */
+/* Fails if pages_map() would find no addresses for the bytes. Takes no memory. */
 bool pages_check(size_t bytes, struct error *error);
 
 /* Reserves addresses for most_bytes, limited to the physical memory. If that is refused, tries a

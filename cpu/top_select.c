@@ -56,7 +56,8 @@ struct top_select {
     struct part parts[];
 };
 
-/* The keys lowest + (value << shift) of each value of a digit; all higher digits are decided. */
+/* A digit: value v stands for the keys from lowest + (v << shift) on. All higher digits are
+ * decided. */
 struct digit {
     uint64_t lowest;
     unsigned shift, bits;

@@ -51,8 +51,8 @@ static unsigned count_digits(unsigned long long bits)
     return digits;
 }
 
-/* Items of 16 bytes are sorted by the digits of their keys, stably, if the indices below these are
- * their positions, which have 32 bits. */
+/* Returns true if LSD radix can sort the items. It sorts items of 16 bytes by their keys alone,
+ * stably, so their indices must be their positions, of at most 32 bits. */
 static bool has_digits(const struct radix_facts *facts, size_t count, unsigned item_bytes)
 {
     return item_bytes <= 8 || (!facts->no_index && count <= UINT32_MAX);

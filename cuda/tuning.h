@@ -37,8 +37,8 @@ __host__ __device__ constexpr unsigned blocks_with_room(unsigned threads, unsign
 
 /* Strides of the bitonic network that one pass over memory does outside tiles: 2^steps keys a
  * thread. 128 bytes of keys fill 32 registers, and the kernel takes 62 to 126 in all (nvcc 13.0,
- * sm_90), without spilling; that leaves 16 warps or more on a multiprocessor with 65,536 registers,
- * each with 128 bytes a thread on their way. */
+ * sm_90), without spilling. So a multiprocessor with 65,536 registers has at least 16 warps, with
+ * 128 bytes in flight for each thread. */
 __host__ __device__ constexpr unsigned bitonic_fused_steps(size_t item_bytes)
 {
     return item_bytes <= 4 ? 5 : item_bytes == 8 ? 4 : 3;

@@ -356,9 +356,9 @@ static bool step(struct searcher *searcher, struct error *error)
     return true;
 }
 
-/* ---- All of it ---- */
+/* ---- The search ---- */
 
-/* positions: the ends of the runs. A cut after all items is found already. */
+/* Opens the bounds of all cuts, except of one after all items. positions: the ends of the runs. */
 static void start_bounds(struct searcher *searcher, const uint64_t *positions)
 {
     const struct external_cuts *const cuts = searcher->cuts;

@@ -20,7 +20,7 @@
 #include "core/line/line_order.h"
 #include "job/external_merge.h"
 
-/* The order of numbers or of lines. */
+/* The order of records: of lines by line_order, of numbers by key_order. */
 struct record_order {
     const struct line_order *line_order; /* NULL: of numbers */
     unsigned item_bytes;                 /* 1, 2, 4, 8 or 16; of lines 1 */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Messages of a stream that are under way. */
+/* Messages in flight, at most, of a stream. */
 #define DEPTH 2
 
 /* Maximum and minimum bytes of a message. The maximum is small, because a message is copied several

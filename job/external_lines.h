@@ -18,7 +18,7 @@ struct external_lines {
     size_t merge_bytes;         /* for text and items while runs are merged */
 };
 
-/* Fills *external. The caller calls external_lines_close(), also after a failure. */
+/* Creates the spills of runs. The caller calls external_lines_close(), also after a failure. */
 bool external_lines_open(struct job_state *state, struct external_lines *external,
                          struct error *error);
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sorted items, as stored bits. */
+/* A sorted run of items. */
 struct item_run {
     unsigned char *items; /* in memory, changed by merging; NULL: spilled, or read by `read` */
     bool is_encoded;      /* the items are ordered bits, not stored bits; set by merging */

@@ -246,8 +246,8 @@ bool job_sort_lines(struct job_state *state, struct lines *lines, struct error *
  * parts, merges and writes. */
 bool external_keys_run(struct job_state *state, struct error *error);
 
-/* Called when the first part of the lines, or more, is read, or all lines if there is no memory to
- * sort them at once. Sorts in parts, merges and writes. *lines is replaced for each part; the
+/* Called after at least the first part of the lines has been read, or all lines if memory to sort
+ * them at once is short. Sorts in parts, merges and writes. *lines is replaced for each part; the
  * caller frees the last one. */
 bool external_lines_run(struct job_state *state, struct lines **lines, struct error *error);
 

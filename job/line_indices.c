@@ -80,7 +80,7 @@ struct merger {
     struct key_index *items; /* STEP_COUNT */
 };
 
-/* Reads the next indices of the run. A whole run on disk must be as it was written. */
+/* Reads the next indices of the run. Checks a run on disk that is read whole by its checksum. */
 static bool read_run(const struct item_run *run, struct window *window, struct error *error)
 {
     const unsigned width = sizeof *window->indices;

@@ -125,7 +125,7 @@ static bool write_line_numbers(struct job_state *state, struct lines *lines,
            proof_finish_indices(state, count, count == lines_count(lines), error);
 }
 
-/* Sorted lines: in the engine, or by their items. */
+/* Sorted lines. items: their order; NULL while the engine has it. */
 struct sorted_lines {
     struct job_state *state;
     struct lines *lines;

@@ -133,7 +133,7 @@ static bool send_aside(struct group *group, struct copy *copy, struct error *err
     return ok;
 }
 
-/* Rank 0 writes the range of another rank, and takes all of it. */
+/* Rank 0 writes the range of another rank. Receives all of it, also after a write has failed. */
 static bool write_received(struct group *group, struct job_state *state, unsigned rank,
                            uint64_t bytes, unsigned char *buffer, struct error *error)
 {

@@ -130,7 +130,7 @@ static bool key_definition_parse(const char *definition, struct key_definition *
     return *text == '\0' || refuse_field(definition, "stray character in field spec", error);
 }
 
-/* ---- All options ---- */
+/* ---- The order that the options give ---- */
 
 bool order_words_add_key(struct order_words *words, const char *definition, struct error *error)
 {

@@ -62,10 +62,9 @@ bool plan_share_options(struct options *options, struct group *group, struct err
  * checks that do not depend on it. The caller calls plan_free, also if this fails. */
 bool plan_begin(struct options *options, struct plan *plan, struct error *error);
 
-/* Completes the plan: opens the inputs and reads their headers, looks at the devices and decides.
- * May wait for an input, and may read ahead of it. plan->job.group, if it is set after
- * plan_begin(), shares the job: the plan is then for the part of this rank, and this call is
- * collective. */
+/* Completes the plan: opens the inputs, reads their headers, and chooses devices, path and memory.
+ * May wait for an input, and may read ahead of it. If plan->job.group is set after plan_begin(),
+ * the call is collective, and the plan is for the part of this rank. */
 bool plan_make(struct options *options, struct plan *plan, struct error *error);
 
 /* Called after the job of the plan has failed with *error and was undone. If a GPU that auto or

@@ -289,7 +289,7 @@ static struct devices first_devices(unsigned count)
     return devices;
 }
 
-/* Leaves those devices that a rank takes if the ranks on its host take them in turns. */
+/* Keeps the devices of this rank: the ranks of a host take the devices in turns. */
 static void take_turns(struct devices *devices, const struct group *group)
 {
     unsigned count = 0;

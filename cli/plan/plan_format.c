@@ -93,7 +93,7 @@ static bool is_printable(const struct probe *probe)
 #define LINE_BYTES_MAX ((size_t)1024)
 
 /* Returns true for text with a few strange bytes, of which seven eighths are printable, and for
- * text of another encoding, which has hardly any control characters. Numbers may have a byte that
+ * text of another encoding, which has few control characters. Numbers may have a byte that
  * is always printable, or always a line feed. So lines must end at even and at odd offsets;
  * printable text need not, if the numbers would have 4 or 8 bytes. Numbers of one byte may be any
  * text, and other programs' formats may contain text: returns false. */
@@ -142,10 +142,10 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
     return !found || (found->unpack && !named->unpack) ? named : found;
 }
 
-/* Returns true if the probe of this input may be text. type: that of the option, or NULL. A few
- * numbers may be printable by chance, but hardly with a line feed among them or in a file with a
- * name of text. Small numbers of 2 bytes look like UTF-16, and of 4 bytes like UTF-32, which is
- * then no sign of text. */
+/* Returns true if the probe of this input may be text. type: that of the option or of the name, or
+ * NULL. A few numbers may be printable by chance, but rarely with a line feed among them or in a
+ * file with a name of text. With a type, UTF-16 and UTF-32 are no signs of text, because small
+ * numbers of 2 and 4 bytes look like them. */
 static bool may_be_text(const struct options *options, const struct probe *probe, const char *name,
                         const struct key_type *type)
 {
@@ -176,7 +176,7 @@ static bool refuse_doubtful(const char *name, const struct key_type *type, struc
                      name, type->name);
 }
 
-/* Texts of numbers are hardly longer. */
+/* Maximum bytes of an input that may be one number without a line feed. */
 #define NUMBER_BYTES ((size_t)64)
 
 static bool detect_by_content(const struct options *options, const struct probe *probe,
@@ -382,9 +382,9 @@ static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, s
                      source_name(source), order);
 }
 
-/* With an option for lines any input is text, except a NumPy array, and, without -z and
- * --format=text, UTF-16, UTF-32 and binary content that is named so: sorting their lines destroys
- * them. */
+/* With an option for lines any input is text, except a NumPy array. Without -z and --format=text,
+ * UTF-16, UTF-32, and binary content in a file with the name of a binary format are refused too:
+ * sorting their lines destroys them. */
 static bool check_lines(const struct options *options, const char *path, const struct format *named,
                         const char *line_word, struct reader *reader, struct error *error)
 {

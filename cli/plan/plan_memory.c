@@ -77,9 +77,9 @@ static size_t least_of_devices(const struct sort_spec *sort, size_t count)
 }
 
 /* Returns true if the engine can do --top by keeping only the first items: it must have room for
- * them and for the next items. A GPU's engine takes two arrays of twice as many, and some
- * workspace; each of several GPUs takes as much. It takes what is free, so if less is allowed it
- * selects from parts. */
+ * them and for the next items. Each GPU needs two arrays of twice as many items, and some
+ * workspace. A GPU's engine uses all of its free memory, so if less is allowed it selects from
+ * parts. */
 static bool keeps_few(const struct job *job, bool is_host)
 {
     const size_t room =

@@ -134,7 +134,7 @@ struct exponents {
 /* Returns true if the word, least byte first, is printable characters and then NULs. */
 static bool is_printable(uint64_t word)
 {
-    if ((word & UINT64_C(0x8080808080808080)) != 0) /* of a double hardly ever 0 */
+    if ((word & UINT64_C(0x8080808080808080)) != 0) /* of a double almost never 0 */
         return false;
     for (; isprint((uint8_t)word); word >>= 8) {
     }
@@ -184,8 +184,8 @@ static struct exponents count_exponents(const struct sample *sample)
     return counts;
 }
 
-/* Returns true if most words are hardly doubles, or a quarter are small integers, as in an array of
- * integers before one of doubles. */
+/* Returns true if most words are unlikely doubles, or a quarter are small integers, as in an array
+ * of integers before one of doubles. */
 static bool has_strange_exponents(const struct sample *sample)
 {
     const struct exponents counts = count_exponents(sample);
@@ -323,7 +323,7 @@ static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t b
     return magnitudes;
 }
 
-/* Sets *are_swapped for floating point numbers that are hardly such in the given byte order, and
+/* Sets *are_swapped for floating point numbers that are unlikely in the given byte order, and
  * surely in the other one. Consumes nothing. */
 static bool look_for_swapped(struct source *source, const struct key_type *type,
                              enum key_endian endian, bool *are_swapped, struct error *error)
@@ -367,7 +367,7 @@ static bool check_byte_order(struct source *source, const struct key_type *type,
 
 /* ---- Raw data: integers of 64 bits ---- */
 
-/* Returns true if all words are small integers of 64 bits: other data would hardly have all bytes
+/* Returns true if all words are small integers of 64 bits: other data rarely has all bytes
  * that do not extend the sign in the lower bytes of the words. Each such byte adds the logarithm of
  * that probability, and so do words of both signs. If all words are equal, there must be at least
  * WORDS_MIN. evidence: the least sum, in tenths of bits, so the chance that other bytes, most of
@@ -481,12 +481,12 @@ static const char *find_fitting(const struct sample *sample)
                : NULL;
 }
 
-static bool look_hardly_as_doubles(const struct sample *sample)
+static bool are_unlikely_doubles(const struct sample *sample)
 {
     return has_strange_exponents(sample) || has_equal_halves(sample);
 }
 
-/* Returns the type that fits words that are hardly doubles, NULL if none is sure; is_swapped: in
+/* Returns the type that fits words that are unlikely doubles, NULL if none is sure; is_swapped: in
  * the other byte order. Whole doubles look like small integers of the other order. Swaps the words.
  */
 static const char *find_fitting_order(struct sample *sample, bool *is_swapped)
@@ -518,8 +518,8 @@ static bool is_text(const struct sample *sample, enum key_endian endian, bool *h
     return characters >= 4 * sample->count;
 }
 
-/* Fails for data that is hardly doubles in this byte order. The error names another type only if no
- * third type fits as well. Consumes nothing. */
+/* Fails for data that does not look like doubles in this byte order, and for records of doubles and
+ * other data. The error names another type only if no third one fits. Consumes nothing. */
 static bool raw_content_check_doubles(struct source *source, enum key_endian endian,
                                       struct error *error)
 {
@@ -537,7 +537,7 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
                          "which repeat every %zu bytes: write the numbers to sort as .npy or text, "
                          "or use --type=%s if all are f64",
                          source_name(source), period * sizeof(uint64_t), f64);
-    if (!look_hardly_as_doubles(&sample))
+    if (!are_unlikely_doubles(&sample))
         return true;
     bool has_lines;
     if (is_text(&sample, endian, &has_lines))
@@ -552,7 +552,7 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
     bool is_swapped;
     const char *const type = find_fitting_order(&sample, &is_swapped);
     return error_set(error,
-                     "%s: no type is given, and these are hardly f64: use --type=%s%s, or "
+                     "%s: no type is given, and these do not look like f64: use --type=%s%s, or "
                      "--type=%s if they are",
                      source_name(source), type ? type : "TYPE (gpusort --list has the types)",
                      !is_swapped            ? ""
@@ -572,11 +572,11 @@ bool plan_guess_raw(struct source *source, char guess[64], struct error *error)
         return false;
     if (find_period(&sample) > 0)
         return true;
-    const bool are_hardly_doubles = look_hardly_as_doubles(&sample);
+    const bool are_unlikely = are_unlikely_doubles(&sample);
     bool is_swapped;
     const char *const type = find_fitting_order(&sample, &is_swapped);
     const bool is_double = type && !is_swapped && strcmp(type, "f64") == 0;
-    if (type && (are_hardly_doubles || is_double))
+    if (type && (are_unlikely || is_double))
         snprintf(guess, 64, " (these look like %s%s)", type,
                  is_swapped ? " with --endian=big" : "");
     return true;
@@ -673,9 +673,9 @@ static const char *find_integer_bytes(const struct sample *sample)
     return are_int_pairs(sample) ? "4" : are_long_integers(sample) ? "8" : "8 or 4";
 }
 
-/* Returns true if the words, in the other byte order, are surely integers of 8 bytes. Bytes may
- * look like them: pixels have their last bytes in common, and an image may have few that are not 0,
- * all in one column. A table of u8 may have a first column of one magnitude, as times have. */
+/* Returns true if the words, which the caller has swapped, are surely integers of 8 bytes. Bytes
+ * can look the same: the last byte of each pixel may be constant, an image may be 0 outside one
+ * column, and the first column of a table of u8 may have values of one magnitude, as times have. */
 static bool are_swapped_integers(const struct sample *sample, const struct key_type *type)
 {
     size_t used = 0;

@@ -215,7 +215,8 @@ static bool is_usual(const unsigned char *number, size_t width, bool is_big)
 }
 
 /* Returns true if the first `integers` integers of `width` bytes are the count of the numbers after
- * them, or of their bytes, or their shape, perhaps after the number of its dimensions. */
+ * them, or of their bytes, or their shape, perhaps after the number of its dimensions; and if these
+ * are at least COUNT_MIN numbers, the first of which is usual. */
 static bool begins_with_count(const unsigned char *head, size_t integers, size_t width, bool is_big,
                               uint64_t bytes, size_t number_bytes)
 {
@@ -454,7 +455,7 @@ static bool check_truth(const struct raw *raw, struct error *error)
                      source_name(raw->source), i + 1, head[i], truth);
 }
 
-/* ---- All of it ---- */
+/* ---- The check ---- */
 
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error)

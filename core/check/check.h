@@ -14,7 +14,7 @@
  * The probability that the sum misses changed keys is about 2^-64 for keys of 4, 8 and 16 bytes.
  * For keys of 2 bytes it is 2^-48, and one changed key is always found. For bytes it is 2^-27, and
  * one or two changed keys are always found (check_kernels.h). If 2^k copies of a key change into
- * 2^k copies of another key, it is 2^k times as high. It is hardly higher if two keys exchange some
+ * 2^k copies of another key, it is 2^k times as high. It is little higher if two keys exchange some
  * of their bits, which keeps the sum of the keys: with the same mix of 20 and 24 bits instead of
  * 64, 2^-18 and 2^-20 of the pairs of random keys that exchange a bit were missed; with keys of 2
  * bytes 2^-23.

@@ -58,7 +58,7 @@ struct hash_sums {
 template <typename Key>
 struct key_lanes;
 
-/* Like check_mix: adds the spread keys, and their products. */
+/* As check_mix(): adds each spread key, and the product of its two halves. */
 VECTOR_INLINE void add_spread(struct hash_sums &sums, __m512i spread)
 {
     const __m512i high = _mm512_srli_epi64(spread, 32);

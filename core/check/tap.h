@@ -95,7 +95,7 @@ static inline void check_sum_subtract(struct check_sum *sum, struct check_sum pa
     sum->hash -= part.hash;
 }
 
-/* Records a position, of which the lowest is kept. *first is 1 + the lowest position recorded; 0:
+/* Records a position if it is the lowest so far. *first is 1 + the lowest position recorded; 0:
  * none. Thread-safe. */
 static inline void first_position_note(uint64_t *first, uint64_t position)
 {

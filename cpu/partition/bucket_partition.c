@@ -282,7 +282,7 @@ static void scatter_items(unsigned width, const struct scatter_part *part)
     }
 }
 
-/* ---- Partition ---- */
+/* ---- The sample and the buckets ---- */
 
 unsigned partition_fan_out(size_t count, unsigned parts)
 {
@@ -308,7 +308,7 @@ static const uint64_t *take_sample(unsigned width, struct item_range range, uint
 
 /* Returns how many sample keys at each end are outliers: about half a bucket, which costs
  * nothing; a sixteenth of the sample if the middle is so narrow that a partition of the wider
- * range would hardly separate its keys. */
+ * range would barely separate its keys. */
 static size_t count_outliers(const uint64_t *sample, size_t count, unsigned buckets_wanted)
 {
     const size_t few = count / (2 * buckets_wanted), many = count / 16;

@@ -59,7 +59,8 @@ void bucket_chains_begin(const struct bucket_chains *chains, size_t buckets)
         chains->cursors[bucket] = write_buffer_begin(bucket);
 }
 
-/* Moves the items by the fine table if there is one, else by the model. */
+/* Appends the items to the chains of their buckets, found by `fine`, or by the model if it is NULL.
+ */
 static inline __attribute__((always_inline)) void
 put_keys(struct block_pool *pool, const struct bucket_chains *chains, unsigned width,
          const void *items, size_t count, struct key_order order, const struct bucket_model *model,

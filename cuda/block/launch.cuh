@@ -95,8 +95,8 @@ static inline size_t launch_wave(const struct launch_site &site, unsigned blocks
     return std::min(static_cast<size_t>(site.multiprocessors) * blocks_per_multiprocessor, work);
 }
 
-/* Sets *can if a kernel that begins with a wait can start early. `kernel` is any kernel of the same
- * build. */
+/* Sets *can to true if a kernel that begins with thread_wait_for_dependency() can start before the
+ * kernel before it ends. `kernel` is any kernel of the same build. */
 template <typename... Parameters>
 static bool launch_can_be_early(void (*kernel)(Parameters...), unsigned device, bool *can,
                                 struct error *error)

@@ -129,7 +129,8 @@ bool copy_range(struct rank_exchange *ranks, struct error *error)
     return is_copied;
 }
 
-/* Collective, if all ranks have sorted their parts, and each can read the others' parts. */
+/* Makes this rank's range of the sorted parts of all ranks, each of which must be sorted and
+ * readable by this rank. Collective. */
 bool exchange_ranges(struct engine *engine, struct rank_exchange *ranks, struct error *error)
 {
     struct group *const group = ranks->shared->group;

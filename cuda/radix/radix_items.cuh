@@ -56,8 +56,9 @@ struct radix_item_shared {
     unsigned warp_sums[THREADS_PER_WARP];
 };
 
-/* Returns the number of low bits of a position in the pack that are dropped. The bins have 2^32
- * positions in `scale` of them, so there are fewer positions than 2^(13 + leading zeros). */
+/* Returns the number of low bits of a position in the pack that are dropped, so that at most
+ * RADIX_POSITION_BITS remain. A bin spans 2^32 / bins.scale positions, so 2^12 bins span fewer than
+ * 2^(13 + the leading zeros of the scale). */
 __device__ __forceinline__ unsigned thread_position_shift(const struct radix_bins &bins)
 {
     static_assert(RADIX_TILE_BINS == 1u << 12, "bins for 2^32 positions");

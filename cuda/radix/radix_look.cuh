@@ -32,7 +32,7 @@ constexpr unsigned RADIX_LOOK_SAMPLE = RADIX_LOOK_THREADS * KEYS_PER_THREAD;
 /* Findings about pairs of items, as bits. */
 enum { RADIX_RISES = 1, RADIX_FALLS = 2, RADIX_DISORDER = 3, RADIX_NO_INDEX = 4 };
 
-/* Pairs that a thread compares between two barriers: 64 bytes on their way. */
+/* Pairs that a thread compares between two barriers: 64 bytes of loads in flight. */
 template <typename K>
 constexpr unsigned RADIX_LOOK_PAIRS = 64 / sizeof(K);
 template <typename K>
@@ -59,8 +59,9 @@ __device__ __forceinline__ unsigned thread_compare_pairs(const struct key_order 
     return found;
 }
 
-/* Returns RADIX_NO_INDEX unless the low halves of two items, `distance` apart, can be indices. For
- * 16 bytes they rise by the distance; for 8 bytes, in the identical order, they rise. */
+/* Returns 0 if the low halves of two items, `distance` apart, can be indices, else RADIX_NO_INDEX.
+ * In 16 bytes they rise by the distance; in 8 bytes, whose order is that of their bits, they rise.
+ */
 template <typename K>
 __device__ __forceinline__ unsigned thread_compare_indices(const struct key_order &encoding,
                                                            K before, K after, size_t distance)
@@ -228,9 +229,9 @@ block_look_at_sample(const K *items, size_t count, const struct key_order &encod
         facts->sampled = RADIX_LOOK_SAMPLE;
 }
 
-/* Adds what it finds to *facts, which are cleared. The first block takes a sample, if that is
- * requested; then `blocks`, any number, compare items; and the rest draw a sample of `drawn` keys,
- * with a table for block_draw_repeats. */
+/* Adds what it finds to *facts, which the host has cleared. With has_sample, the first block sorts
+ * a sample. The next `blocks` blocks compare items. The others draw `drawn` keys into the hash
+ * table of block_draw_repeats. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_LOOK_THREADS,
                                   blocks_with_room(RADIX_LOOK_THREADS, RADIX_LOOK_BLOCKS))

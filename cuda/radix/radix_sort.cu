@@ -2,8 +2,8 @@
 /* radix_sort.cu - sorts by the strategy that radix_decide() chooses. The kernels, in the order of
  * their launches:
  *
- *   of 1 and 2 bytes: those of counting_keys.cu
- *   else up to merge_most items: those of segmented_merge_sort.cu
+ *   of 1 and 2 bytes, above RADIX_COUNT_LEAST items: those of counting_keys.cu
+ *   other items of 1 and 2 bytes, and up to merge_most items: those of segmented_merge_sort.cu
  *   radix_look_kernel     what is in order, and a sample; the host waits for it and decides
  *                         (radix_strategy.c)
  *   in order: none        reverse: radix_reverse_kernel

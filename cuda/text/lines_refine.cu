@@ -159,7 +159,7 @@ struct refine_memory {
     void *workspace; /* of the path */
 };
 
-/* Lays out the rounds for `count` lines. */
+/* Lays out the memory of the rounds for `count` lines, from memory + *used on. */
 static struct refine_memory refine_lay_rounds(const struct cuda_refine *refine, size_t count,
                                               void *memory, size_t *used)
 {

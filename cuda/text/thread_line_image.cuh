@@ -170,8 +170,8 @@ __device__ __forceinline__ struct thread_wide thread_fine_quotient(uint64_t mant
     return {quotient, rest, (is_halved ? -63 : -64) - shift + divisor_shift - power};
 }
 
-/* Sets *bits to the double of mantissa * 10^exponent, exponent -336 to 307. Returns false if the
- * two ends of the interval have different doubles. */
+/* Sets *bits to the double of mantissa * 10^exponent, exponent -336 to 307. The product is inexact:
+ * returns false if its lower and its upper bound have different doubles. */
 __device__ __forceinline__ bool thread_coarse_product(uint64_t mantissa, int exponent,
                                                       uint64_t *bits)
 {

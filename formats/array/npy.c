@@ -459,8 +459,8 @@ static bool npy_recognises(const unsigned char *head, size_t bytes)
     return bytes >= MAGIC_BYTES && memcmp(head, NPY_MAGIC, MAGIC_BYTES) == 0;
 }
 
-/* Sets the error for a file that has more bytes after the numbers: `left`, or SIZE_UNKNOWN, the
- * first of which are rest[0..bytes). Returns false. */
+/* Sets the error for a file with `left` bytes, or SIZE_UNKNOWN, after the numbers. rest[0..bytes)
+ * are the first of them. Returns false. */
 static bool refuse_rest(const struct reader *reader, const unsigned char *rest, size_t bytes,
                         uint64_t left, struct error *error)
 {

@@ -317,7 +317,7 @@ static bool frame_batch_decode(const struct frame_stream *stream, const struct f
  * read. */
 #define SPARE_SLOTS 2
 
-/* Memory of a slot: 32 MiB of content and its frames, unless they are hardly compressed. The frames
+/* Memory of a slot: 32 MiB of content and its frames, unless they are barely compressed. The frames
  * that gpusort writes take 16 to 32 MiB. */
 #define SLOT_BYTES ((size_t)40 << 20)
 

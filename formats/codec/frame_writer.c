@@ -102,8 +102,8 @@ struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
 
 /* ---- Compression ---- */
 
-/* A whole frame takes all of the memory, of which the system may kill the process, a small one
- * little. */
+/* is_whole: the frame is full, so the encoder will use all of its memory. Then this fails if that
+ * is not free, because the system might kill the process. */
 static bool maker_open(const struct frame_writer *writer, struct frame_maker *maker, bool is_whole,
                        struct error *error)
 {

@@ -27,7 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Attempts to take a free name, if other processes take it first. */
+/* Attempts to publish, if other processes create or remove the target meanwhile. */
 #define PUBLISH_ATTEMPTS 10
 
 struct output_file output_file_closed(void)

@@ -140,7 +140,8 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
 bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
                             struct error *error);
 
-/* Returns true if the file has no bytes except those of this output. */
+/* Returns true if the file has no bytes except those of this output: it is a temporary, was
+ * reopened for it, or is an empty file whose descriptor does not append. */
 bool output_file_is_new(const struct output_file *output);
 
 /* Releases the space that a check has allocated, unless it was announced too or ranks share it. */

@@ -305,7 +305,7 @@ static bool look_at(struct source *source, uint64_t position, struct look *look,
     return true;
 }
 
-/* Returns true if there are control characters that text hardly has. NUL may end its lines. */
+/* Returns true if there are control characters that text rarely has. NUL may end its lines. */
 static bool has_controls(const unsigned char *data, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -315,7 +315,7 @@ static bool has_controls(const unsigned char *data, size_t bytes)
 }
 
 /* Chooses between plain bytes and the codec whose magic the file begins with. Lines may begin with
- * the magic by chance. If their frame is not sound and they have bytes that text hardly has, they
+ * the magic by chance. If their frame is not sound and they have bytes that text rarely has, they
  * are compressed data that is damaged or cut off. */
 static bool judge_content(struct source *source, bool is_text, struct error *error)
 {

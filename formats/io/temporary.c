@@ -46,7 +46,7 @@ static void remove_on_signal(void *context)
     remove_now();
 }
 
-/* Sets the task that removes the file. Call it within a change. */
+/* Sets or clears the task that removes the file. Called between ending_begin_change() and _end_. */
 static void note_name(bool has_name)
 {
     temporary.has_name = has_name;

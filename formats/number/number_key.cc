@@ -139,8 +139,8 @@ inline bool read_decimal(const char *text, size_t length, struct decimal *decima
     return read_exponent(begin, p, end, &decimal->exponent);
 }
 
-/* Sets the first 19 digits of a decimal that has been scanned. Returns false if its exponent is far
- * out of range. */
+/* Sets *decimal to a scanned decimal, cut to its first 19 digits. Returns false if it has more than
+ * 1,000,000 digits, or an exponent that is as far out of range. */
 bool cut_decimal(const struct number_scan *scan, struct decimal *decimal)
 {
     if (scan->exponent < -1000000 || scan->exponent > 1000000 || scan->digits > 1000000)

@@ -145,9 +145,9 @@ inline const char *digits_end(const char *begin, const char *p, const char *end)
     }
 }
 
-/* Appends the digits from p on to *value, modulo 2^64, and returns their end. It handles a word per
- * step, without a branch on the number of digits: lengths vary from line to line, so that such
- * branches would be mispredicted. */
+/* Appends the digits from p on to *value, modulo 2^64, and returns their end. It handles up to 8
+ * digits per step without a loop over them: lengths vary from line to line, so the end of such a
+ * loop would be mispredicted. */
 inline const char *digits_read(const char *begin, const char *p, const char *end, uint64_t *value)
 {
     for (;;) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Raw data that is hardly of the assumed type is refused: text, other programs' files, integers as doubles, NumPy's i8 as
-# bytes, C's float as doubles. Numbers of the assumed type are sorted, whatever their values.
+# Raw data that is unlikely to be of the assumed type is refused: text, other programs' files, integers as
+# doubles, NumPy's i8 as bytes, C's float as doubles. Numbers of the assumed type are sorted, whatever their values.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
@@ -62,7 +62,7 @@ cp -r others kept
         TYPE) words='TYPE (gpusort --list has the types)' ;;
         esac
         [ "$hint" = "${hint%+big}" ] || words="$words with --endian=big"
-        said="no type is given, and these are hardly f64: use --type=$words, or --type=f64 if they are"
+        said="no type is given, and these do not look like f64: use --type=$words, or --type=f64 if they are"
         [ "$hint" != text ] || said="this is text without newlines, and no f64: write each item to a line of its own in \
 a file of text (fold -w N, if each has N characters); if these are numbers, use --type=TYPE"
         [ "$hint" = "${hint#records-}" ] ||
@@ -92,13 +92,13 @@ ${hint#records-} bytes: write the numbers to sort as .npy or text, or use --type
 rm -r kept
 pass_unless_said 'numbers of other types are refused without --type, and a type is named only if it is sure' problems
 
-hardly='^gpusort: [^:]*: no type is given, and these are hardly f64: use --type=i64 or u64, or --type=f64 if they are$'
+unlikely='^gpusort: [^:]*: no type is given, and these do not look like f64: use --type=i64 or u64, or --type=f64 if they are$'
 for words in data.bin 'good.bin data.bin' '--top=1 data.bin' '--argsort data.bin'; do
-    refuses "a few i64: $words" "$hardly" -- $words
+    refuses "a few i64: $words" "$unlikely" -- $words
 done
-refuses 'i64 on a pipe' "$hardly" -- --format=raw < <(cat data.bin)
-refuses 'i64, compressed' "$hardly" -- <(zstd -qc data.bin) --format=raw
-ok_fails_with 'i64 with --explain' 2 "$hardly" -- gpusort --explain data.bin
+refuses 'i64 on a pipe' "$unlikely" -- --format=raw < <(cat data.bin)
+refuses 'i64, compressed' "$unlikely" -- <(zstd -qc data.bin) --format=raw
+ok_fails_with 'i64 with --explain' 2 "$unlikely" -- gpusort --explain data.bin
 ok_writes 'with --type they are sorted' data.up -- --type=i64 data.bin
 fold -w8 others/text.21.5000.bin >lines
 sort lines >lines.up
@@ -109,7 +109,7 @@ refuses 'text under --format=raw is no f32' 'this looks like text: write each it
     --format=raw --endian=big others/text.21.5000.bin
 cp data.bin data.f64
 sorts 'a type that is said is believed' '--type=f64 data.bin' data.f64
-refuses 'integers after the first MiB' 'hardly f64' -- late.bin
+refuses 'integers after the first MiB' 'do not look like f64' -- late.bin
 "$numpy" -c '
 import numpy as np
 with open("huge.bin", "wb") as file:
@@ -118,10 +118,10 @@ with open("huge.bin", "wb") as file:
     for place in range(1, 32): # the data between is not stored
         file.seek(place * 2**32)
         np.arange(128, dtype="i8").tofile(file)'
-refuses 'integers after the first 4 GiB of 124' 'hardly f64' -- --explain huge.bin
+refuses 'integers after the first 4 GiB of 124' 'do not look like f64' -- --explain huge.bin
 rm huge.bin
 refuses 'little-endian integers with --endian=big' \
-    "hardly f64: use --type=i64 or u64 with --endian=little, or --type='>f8' if they are$" -- \
+    "do not look like f64: use --type=i64 or u64 with --endian=little, or --type='>f8' if they are$" -- \
     --endian=big others/i64.0.5000.bin
 ok_writes 'the hint for big-endian integers sorts them' sorted.big -- --type=i64 --endian=big others/i64+big.29.5000.bin
 ok_writes 'the hint for big-endian f32 sorts them' single.big -- --type=f32 --endian=big others/f32+big.39.5000.bin
@@ -334,7 +334,7 @@ printf '\0\312\232\73\0\0\0\0\0\0\0\0\0\0\360\77' >billion.f64 # 1e9 and 1.0
 truncate -s 8000000008 billion.f64
 refused 'a count of a thousand million' 'the first 8 bytes are the count' -- gpusort --explain billion.f64
 for file in grid.f64 grid.f32; do ok "no count is found: $file" gpusort --explain $file; done
-# Integers may begin with their count, but hardly with the shape of a table, or as the files of MNIST do.
+# Integers may begin with their count, but rarely with the shape of a table, or as the files of MNIST do.
 "$numpy" -c 'import numpy as np, struct
 random = np.random.default_rng(29)
 def write(name, head, numbers):
@@ -780,7 +780,7 @@ np.arange(9, -1, -1).tofile("down.bin")
 np.r_[0xfeff, random.integers(1, 99, 1000)].astype("u2").tofile("marked.u16") # a byte order mark'
 sorts 'data of the type that is named' columns.bin filled.f32 one.f16 '--type=int fixed' marked.u16
 refuses 'times of a year and doubles in turns' 'which repeat every 16 bytes' -- times.bin
-refuses 'integers of which the first is their count' 'no type is given, and these are hardly f64' -- down.bin
+refuses 'integers of which the first is their count' 'no type is given, and these do not look like f64' -- down.bin
 printf 'GRIB b\nA\n' >grib.db
 sort grib.db >grib.up
 ok_writes 'text that begins with the magic of another program than its name' grib.up -- -k1 grib.db

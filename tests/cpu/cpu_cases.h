@@ -135,7 +135,7 @@ static uint64_t skewed_key(struct draw *d)
     return random_key(d) >> zeros;
 }
 
-/* Keys other than the heavy one are so few that a sample hardly has any. */
+/* Keys other than the heavy one are so few that a sample rarely has any. */
 static uint64_t outlier_key(struct draw *d)
 {
     return random_next(&d->random) % 5000 == 0 ? random_key(d) : 0x1234;

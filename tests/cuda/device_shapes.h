@@ -143,13 +143,13 @@ static uint64_t shape_strided(size_t i, size_t)
     return i % 64 ? random_bits(i) : ((uint64_t)3 << 60) + random_bits(i) % 1000003;
 }
 
-/* And here the wide one alone, where hardly any keys are. */
+/* And here the wide one alone, where almost no keys are. */
 static uint64_t shape_periodic(size_t i, size_t)
 {
     return i % 64 ? ((uint64_t)3 << 60) + random_bits(i) % 1000003 : random_bits(i);
 }
 
-/* Two ends, and hardly anything between them: a segment of a few keys, which has no sample to speak
+/* Two ends, and almost nothing between them: a segment of a few keys, which has no sample to speak
  * of. */
 static uint64_t shape_ends(size_t i, size_t n)
 {
