@@ -34,9 +34,9 @@ static inline bool descriptor_is_writable(int file)
     return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Returns true if a read or write that failed is to be made again: after a signal, or once the file
- * is ready for `event` (poll(2)), as another process may have set O_NONBLOCK for standard input and
- * output, which it shares. */
+/* Returns true if a read or write that failed with errno is to be made again: after EINTR, and
+ * after EAGAIN, for which it first waits until the file is ready for `event` (poll(2)). Another
+ * process that shares standard input or output may have set O_NONBLOCK. */
 static inline bool descriptor_must_retry(int file, short event)
 {
     struct pollfd ready = {.fd = file, .events = event};
@@ -58,9 +58,9 @@ static inline int descriptor_raise(int file)
 }
 
 /* Returns true if the effective user may access the path below `directory` in this mode of
- * access(2); otherwise false with errno. Old containers refuse the system call for that, which is
- * newer than they are, with EPERM. The older call, which faccessat(3) then does not try, is for the
- * real user. */
+ * access(2); otherwise false with errno. Containers older than the system call faccessat2 refuse it
+ * with EPERM. faccessat(3) does not fall back to the older call then, so this does; the older call
+ * checks the real user instead. */
 static inline bool descriptor_may_access(int directory, const char *path, int mode)
 {
     return faccessat(directory, path, mode, AT_EACCESS) == 0 ||
@@ -99,10 +99,9 @@ static inline bool descriptor_same_content(const struct stat *before, const stru
            before->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
 }
 
-/* Returns true if the name that led to a file with the status *before still leads to it, where it
- * leads to one with the status *now. `file` is a descriptor on its file system. FUSE may give a
- * file another inode each time (sshfs), so there another one with the same size and times is
- * accepted. */
+/* Returns true if a name still leads to the same file: its status was *before, and is *now. `file`
+ * is any descriptor on the file system. FUSE may give a file another inode each time (sshfs), so
+ * there a file with another inode is accepted if its size and times are the same. */
 static inline bool descriptor_still_leads(const struct stat *before, const struct stat *now,
                                           int file)
 {
@@ -112,7 +111,8 @@ static inline bool descriptor_still_leads(const struct stat *before, const struc
             fstatfs(file, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC);
 }
 
-/* Returns true if the file is on a file system that needs no server to answer. */
+/* Returns true if the file is on one of the listed file systems, which need no server to answer.
+ * False for all others, even local ones (ZFS, vfat). */
 static inline bool descriptor_is_local(int file)
 {
     static const long local_systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
@@ -131,7 +131,7 @@ static inline bool descriptor_is_local(int file)
 
 /* Returns true if another job is overwriting the regular file in place. That job has an open file
  * description lock of these bytes, for which fcntl(2) reports the process -1. Other locks are
- * allowed. Always false on file systems that are not local. */
+ * allowed. Always false if descriptor_is_local() is false. */
 static inline bool descriptor_is_overwritten(int file)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};

@@ -81,8 +81,8 @@ static inline bool is_digit(char byte)
     return (unsigned char)(byte - '0') < 10;
 }
 
-/* Reads the decimal at `text`, of which bytes [0, at) are those of `alike`. Only then they may have
- * a point. Returns false if it is not plain. */
+/* Reads the decimal at `text`, whose bytes [0, at) are known to equal those of `alike`. If these
+ * have the point, it is not looked for again. Returns false if the decimal is not plain. */
 static inline bool decimal_read(const char *text, size_t at, const struct decimal *alike,
                                 struct decimal *decimal)
 {
@@ -105,7 +105,7 @@ static void decimal_begin(const char *line, size_t length, struct decimal *decim
     const struct decimal none = {.whole_end = 0};
     const bool is_plain = decimal_read(line, 0, &none, decimal);
     decimal->tail_bytes = length + 1 - decimal->bytes;
-    /* A tail of x makes a hexadecimal number of the digit 0. */
+    /* A tail that begins with x makes a hexadecimal number of the digit 0. */
     if (!is_plain || decimal->tail_bytes > TAIL_BYTES_MAX + 1 ||
         (line[decimal->bytes] | 0x20) == 'x')
         decimal->bytes = 0;
@@ -142,7 +142,8 @@ static inline bool decimal_is_next(const struct line_order *order, const struct 
     decimal->tail_bytes = before->tail_bytes;
     if (at == before->bytes && at == decimal->bytes)
         return !order->unique;
-    /* A digit after the end of the shorter number must not be 0, or be the point. */
+    /* After the end of the shorter number, the longer one must have a digit above 0: not 0, and not
+     * the point. */
     const bool is_longer = at == before->bytes, is_shorter = at == decimal->bytes;
     if ((is_longer && text[at] <= '0') || (is_shorter && before->text[at] <= '0'))
         return false;
@@ -156,8 +157,8 @@ static inline bool decimal_is_next(const struct line_order *order, const struct 
 /* ---- Lines in order ---- */
 
 /* Reads the first key of a line whose text is set. Returns false if it is not the number that
- * LINE_STRICT requires. Each line is compared with one other only, so an image of bytes costs more
- * than it saves. */
+ * LINE_STRICT requires. A line is compared only with its neighbours, so an image of bytes would
+ * cost more than it saves. */
 static inline bool read_key(const struct line_order *order, struct line_with_image *line)
 {
     if (order->keys[0].kind != LINE_BYTES)
@@ -229,8 +230,8 @@ static struct line_run line_run_check(const struct line_order *order, const char
  * turns. */
 #define PIECE_BYTES ((size_t)256 << 10)
 
-/* A seam of up to this size is certainly held by the memory, whose size is not looked up then: that
- * means reading a dozen files. */
+/* A seam of up to this size certainly fits in memory. So memory_holds() is not called for it, which
+ * reads a dozen files. */
 #define SEAM_BYTES ((size_t)1 << 20)
 
 /* The end of the joined text, and the text that is joined to it: whole lines and the beginning of
@@ -249,7 +250,7 @@ struct checking {
     pthread_mutex_t reading; /* protects `taken` and `is_read`, and a source without positions */
     uint64_t taken;          /* number of pieces */
     bool is_read;            /* a source without positions was read to its end or to an error */
-    struct counter joined;   /* number of pieces; the thread of the next one may use the rest */
+    struct counter joined;   /* number of pieces; the next one's thread may use the fields below */
     _Atomic bool has_ended;  /* no more is joined after the end, a disorder or an error */
     struct seam seam;
     struct lines_check *check;
@@ -335,8 +336,8 @@ static bool seam_append(struct checking *checking, const char *text, size_t byte
     return true;
 }
 
-/* Counts the lines of a run. Returns false if it ended at a line out of order, which is kept or is
- * an error. rest: bytes that were read after text[0..bytes). */
+/* Counts the lines of a run. Returns false if it ended at a line out of order, which is kept, or at
+ * one that is not a number, which is an error. rest: bytes that were read after text[0..bytes). */
 static bool take_run(struct checking *checking, const struct line_run *run, const char *text,
                      size_t bytes, size_t rest)
 {

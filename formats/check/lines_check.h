@@ -28,7 +28,8 @@ struct lines_check {
 /* Reads the source up to the first line that sorts before its predecessor or, with a unique order,
  * has keys equal to its predecessor's. With LINE_STRICT, a line that is not a number is an error.
  * `lines_before` lines of the source have been read already; messages add it to line numbers.
- * On success the source is at the end of the bytes read, and has no more to read. */
+ * On success a plain file is at the end of the bytes read, and has no more to read. Any other
+ * source may have more, if a line was out of order. */
 bool lines_check(struct source *source, const struct line_order *order, uint64_t lines_before,
                  unsigned threads, struct lines_check *check, struct error *error);
 

@@ -27,8 +27,8 @@ struct byte_writer {
 enum frame_kind {
     FRAME_WHOLE, /* a whole frame */
     FRAME_PART,  /* maybe the beginning of a frame: more bytes are needed */
-    FRAME_OTHER, /* not to be decoded whole: content or window above the limits, or invalid data.
-                    Use `decode`, which refuses such a window. */
+    FRAME_OTHER, /* not to be decoded whole: content, window or number of blocks above the limits,
+                    or invalid data. Use `decode`, which refuses such a window. */
 };
 
 /* Maximum bytes of the header of a frame, of all codecs. */
@@ -56,12 +56,14 @@ struct codec {
 
     /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
-    /* Returns the length of the skippable frames that data[0..bytes) begins with; 0 if the codec
-     * has no such frames. The last one may end beyond `bytes`. A frame with an incomplete header
+    /* Returns the length of the skippable frames that data[0..bytes) begins with; 0 if there are
+     * none. The last one may end beyond `bytes`. A frame with an incomplete header
      * is left out, unless it is the first: then the length of a header is returned. */
     uint64_t (*skippable_bytes)(const unsigned char *data, size_t bytes);
     /* Decodes the frame that data[0..bytes) begins with. Returns true if it is valid to its end, or
-     * if `bytes` end first and the whole blocks before, at least one, are valid. */
+     * if `bytes` or a limit of content is reached first and the whole blocks before, at least one,
+     * are valid. Of a frame whose window is too large, or that needs a dictionary, only the headers
+     * of blocks are checked. Returns true if memory runs out. */
     bool (*is_sound)(const unsigned char *data, size_t bytes);
 
     /* Returns a decoder; NULL if memory runs out. window_log: frames that need a window of more
@@ -85,11 +87,11 @@ struct codec {
     bool (*decode_frames)(void *decoder, struct byte_reader in, struct byte_writer *out);
 
     /* Finds the frames, of a regular file from byte `begin` to `end`, that hold `count` bytes of
-     * the content, by their positions, which ascend. Fills in the other fields. Without positions,
-     * adds the content of all frames to *content, as their headers state it. Reads no more than
-     * headers, and only pages in memory. Returns false if that is not enough, if a frame does not
-     * state its content or is invalid, if there are too many frames, or if the content ends before.
-     */
+     * the content, by their positions, which ascend. Fills in the other fields. If `count` is 0,
+     * finds all frames. Adds the content of the frames found to *content, which must be 0, as their
+     * headers state it. Reads no more than headers, and only pages in memory, if the file system
+     * supports that. Returns false if that is not enough, if a frame does not state its content or
+     * is invalid, if there are too many frames or blocks, or if the content ends before. */
     bool (*find_frames)(int file, uint64_t begin, uint64_t end, struct frame_position *positions,
                         size_t count, uint64_t *content);
 

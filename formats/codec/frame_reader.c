@@ -14,9 +14,9 @@
  *
  *   used <= filled <= used + slot_count
  *
- * Slots before `used` have been read by the caller. Slots before `filled` have been filled by the
- * cutter, which puts those with frames into a queue for the workers. The caller waits for the slot
- * that it reads next.
+ * Slots before `used` have been read by the caller. Slots before `filled`, the number in
+ * cutter_main(), have been filled by the cutter, which puts those with frames into a queue for the
+ * workers. The caller waits for the slot that it reads next.
  */
 #include "formats/codec/frames.h"
 
@@ -200,7 +200,8 @@ static bool frame_stream_rewind(struct frame_stream *stream)
     return true;
 }
 
-/* Finds the next frame, and reads all of it. *is_whole: it can be kept whole. */
+/* Finds the next frame, and reads until all of it is in memory, unless it cannot be kept whole.
+ * *is_whole: it can be. */
 static bool find_frame(struct frame_stream *stream, struct frame_extent *extent, bool *is_whole,
                        struct error *error)
 {
@@ -337,7 +338,7 @@ struct frame_reader {
     struct frame_stream stream; /* of the caller; once it is started, of the cutter */
     unsigned threads;
     uint64_t delivered; /* bytes that the caller got before the cutter was started */
-    uint64_t skipped;   /* of these, bytes that the cutter decodes again and drops */
+    uint64_t skipped;   /* of these, bytes decoded again, which the caller has yet to drop */
     bool is_ahead;      /* the cutter was started */
     pthread_t cutter, workers[WORKERS_MAX];
     unsigned worker_count; /* workers started by the cutter */
@@ -448,8 +449,8 @@ static bool decode_piece(struct frame_reader *reader, struct frame_slot *slot)
     return true;
 }
 
-/* Fills the slot with the next frames, piece, error or end, and has it decoded. Returns false if no
- * slot follows. */
+/* Fills the slot with the next frames, piece, error or end, and decodes it or queues it for a
+ * worker. Returns false if no slot follows. */
 static bool fill_slot(struct frame_reader *reader, uint64_t number)
 {
     struct frame_slot *const slot = slot_at(reader, number);
@@ -477,7 +478,7 @@ static void *cutter_main(void *opaque)
     if (frame_stream_rewind(&reader->stream))
         reader->skipped = reader->delivered;
     for (uint64_t number = 0; goes_on; number++) {
-        if (number >= reader->slot_count) /* its memory is in use */
+        if (number >= reader->slot_count) /* until the slot's memory was read */
             counter_await(&reader->used, number + 1 - reader->slot_count);
         goes_on = !reader->is_stopped && fill_slot(reader, number);
     }

@@ -8,7 +8,8 @@
  * A job is FRAME_CONTENT_BYTES of content. Jobs are a ring, so that the caller waits if the workers
  * are slower:
  *
- *   written <= taken <= put <= written + job_count
+ *   written <= put <= written + job_count
+ *   written <= taken <= put + worker_count: a worker takes the number of a job before it is put
  *
  * Workers are started as jobs are put, so that an output of one frame is compressed by the caller.
  * After a failure the turns continue without writing, so that no thread blocks forever, and the
@@ -180,7 +181,8 @@ static bool wait_for_jobs(struct frame_writer *writer, uint64_t pending, struct 
     return !has_failed;
 }
 
-/* Publishes a job. Unless it is the last one, starts another worker if allowed and possible. */
+/* Publishes a job. Unless it is the last one, starts another worker if allowed and possible. If
+ * there is no worker at all, runs the job in this thread. */
 static void put_job(struct frame_writer *writer, bool is_last)
 {
     const uint64_t number = writer->put.value;

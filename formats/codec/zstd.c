@@ -46,7 +46,7 @@
  * 3 bytes, and each may need a read: 10 ms for 1 GB in the page cache. */
 #define MEASURED_BLOCKS_MAX ((size_t)1 << 20)
 
-/* Content that zstd_is_sound() decodes at most: 1 KB of blocks may have 32 MiB. */
+/* Maximum content that zstd_is_sound() decodes: 1 KB of blocks may have 32 MiB of content. */
 #define SOUND_CONTENT_BYTES ((uint64_t)2 << 20)
 
 struct zstd_decoder {
@@ -199,7 +199,7 @@ static void count_call(struct zstd_decoder *decoder, const ZSTD_inBuffer *in, si
     decoder->content_bytes += content_bytes;
 }
 
-/* Returns true if the frame has the magic of a version before 0.8. */
+/* Returns true if the frame has the magic of a version from 0.2 to 0.7. */
 static bool is_old_frame(const struct zstd_decoder *decoder)
 {
     const uint32_t magic = decoder->header_bytes < 4 ? 0 : read_le32(decoder->header);
@@ -338,8 +338,7 @@ static enum frame_kind zstd_scan(const void *state, const unsigned char *data, s
     return scan_blocks(data, bytes, content_limit, &header, extent);
 }
 
-/* As zstd_is_sound(), for a frame that cannot be decoded here: checks that its blocks are
- * well-formed. */
+/* As zstd_is_sound(), for a frame that cannot be decoded here: checks the headers of its blocks. */
 static bool has_sound_blocks(const unsigned char *data, size_t bytes)
 {
     struct frame_header header;

@@ -17,8 +17,9 @@
 
 /* ---- Parallel reads ---- */
 
-/* The range of a parallel read is cut into pieces that the threads take in ascending order, so that
- * the kernel's read-ahead works, and no thread waits for a slow one. */
+/* The range of a parallel read is cut into pieces, of TAP_PIECE_BYTES with a direct consumer. The
+ * threads take them in ascending order, so that the kernel's read-ahead works, and no thread waits
+ * for a slow one. */
 #define PIECE_BYTES ((size_t)1 << 20)
 
 /* Reads one piece completely, if possible. Returns the bytes read. */
@@ -98,8 +99,8 @@ static bool cut_off(const struct input_file *input, uint64_t end, struct error *
                      input->name, end);
 }
 
-/* Reads the first and the last bytes that the file had when it was opened. Returns how many each of
- * them are; 0 if they are not known. */
+/* Reads the first and the last bytes of the file, up to the size it had when it was opened. Returns
+ * the length of each; 0 if they cannot be read. */
 static size_t read_ends(const struct input_file *input, char ends[2][INPUT_END_BYTES])
 {
     const uint64_t bytes = (uint64_t)input->status.st_size;
@@ -119,7 +120,7 @@ static bool has_ends(const struct input_file *input)
 }
 
 /* Lines may be appended meanwhile, which changes the time too. Times of file systems with a server
- * may change without a write. Files in /sys, which take no blocks, have less than their size. */
+ * may change without a write. Files in /sys, which take no blocks, are shorter than their size. */
 bool input_file_check_end(const struct input_file *input, uint64_t end, struct error *error)
 {
     struct stat now;
@@ -227,7 +228,7 @@ static bool read_in_parallel(struct input_file *input, void *data, size_t bytes,
     errno = cause;
     if (*got < want && cause != 0)
         return error_set_errno(error, "%s", input->name);
-    if (*got < want && tap && tap->consumer) /* it may have taken bytes after the gap */
+    if (*got < want && tap && tap->consumer) /* which may have taken bytes after the gap */
         return cut_off(input, input->offset, error);
     if (lseek(input->file, (off_t)input->offset, SEEK_SET) < 0)
         return error_set_errno(error, "%s", input->name);

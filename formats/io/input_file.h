@@ -14,8 +14,8 @@
 
 /* Bytes that a function provides. */
 struct input_stream {
-    /* Reads `bytes` bytes from `first` on: where the last read ended, or the last byte at any time
-     * (source_last_byte()). */
+    /* Reads `bytes` bytes, at the end 0, from `first` on: where the last read ended, or the last
+     * byte at any time (source_last_byte()). */
     bool (*read)(void *context, uint64_t first, void *data, size_t bytes, struct error *error);
     /* Hints that these bytes will be read soon; NULL: no effect. */
     void (*prefetch)(const void *context, uint64_t first, size_t bytes);
@@ -34,7 +34,7 @@ struct input_file {
     struct input_stream stream;
     bool is_pipe;       /* a pipe that may be read through own_pipe */
     int own_pipe[2];    /* the ends to read from and to write to; 0: not opened */
-    bool is_sized;      /* a regular file whose size is known */
+    bool is_sized;      /* a regular file whose size is known, or a stream */
     bool is_in_memory;  /* a regular file of a file system in memory */
     bool is_narrow;     /* nothing is read after the first `bytes` bytes of a longer file */
     bool is_parked;     /* `file` is open only while it is read */
@@ -60,8 +60,9 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
 bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
                      size_t *got, size_t *observed, struct error *error);
 
-/* Reads `bytes` bytes from `offset` on, fewer only at the end, of a regular file, which may be
- * parked. Any number of threads may call it at once. The position of the next read stays. */
+/* Reads `bytes` bytes from `offset` on, fewer only at the end of the file, of a regular file, which
+ * may be parked or narrow. Any number of threads may call it at once. The position of the next read
+ * stays. */
 bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
                         size_t *got, struct error *error);
 
@@ -69,8 +70,8 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
  * in memory or can report that; else returns false. */
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes);
 
-/* Narrows a regular file whose size is known to its bytes [begin, end): only these are read from
- * now on. `bytes` becomes `end`. */
+/* Narrows a regular file whose size is known to its bytes [begin, end): input_file_read() reads
+ * only these from now on. `bytes` becomes `end`. */
 bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error);
 
 /* Call when all is read, up to the offset `end`. Fails if bytes are missing that the file had when
@@ -78,7 +79,8 @@ bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, s
  * longer, only if its first or last bytes of then have changed. */
 bool input_file_check_end(const struct input_file *input, uint64_t end, struct error *error);
 
-/* Closes the file; from now on it is open only while it is read. For a plain regular file. */
+/* Closes the file; from now on it is open only while it is read. For a plain regular file, or one
+ * that was read to its end. */
 void input_file_park(struct input_file *input);
 
 void input_file_close(struct input_file *input);

@@ -4,11 +4,11 @@
  * A write through a mapping must never touch a page that the file system has no room for, or that
  * is after the end of the file: that causes SIGBUS instead of an error. So no byte is touched
  * before its space is allocated and the file is long enough, and this program does not shorten the
- * file while it is mapped, except when a signal ends the process. Two cases remain: a failing disk,
- * and another process that truncates the file. Then the thread catches SIGBUS, and returns an
+ * file while bytes are written, except when a signal ends the process. Two cases remain: a failing
+ * disk, and another process that truncates the file. Then the thread catches SIGBUS, and returns an
  * error.
  *
- * On ext4 and XFS a few threads make the new pages of a file ahead of the writers, from the
+ * On ext4 and XFS a few threads make the new pages of a temporary ahead of the writers, from the
  * announcement of its size on (make_pages()). Elsewhere madvise(2) populates new pages before they
  * are written: 8 GB of tmpfs, 16 threads: 26 GB/s, without it 23. Pages the file has already are
  * faster without it, above all large pages of ext4: 23 and 31 GB/s, without it 34 and 42. On tmpfs
@@ -90,7 +90,7 @@
  * they write to the space that there is (H200 host, 16 cores, 2026-11). */
 static const struct mapped_system {
     long file_system;          /* f_type of statfs(2) */
-    unsigned new_page_writers; /* maximum; fallocate(2) makes the pages of tmpfs */
+    unsigned new_page_writers; /* maximum if they make new pages; fallocate(2) makes tmpfs's */
     bool is_in_memory;
 } mapped_systems[] = {
     {TMPFS_MAGIC, OUTPUT_WRITERS_MAX, true},
@@ -125,7 +125,7 @@ struct page_making {
     pthread_mutex_t noting;
     bool *is_made;          /* of each piece; written while noting is locked, as is the prefix */
     size_t prefix;          /* number of pieces made without a gap */
-    struct counter made;    /* that number; stopped by a failure */
+    struct counter made;    /* that number; stopped by a failure, and at the end */
     struct counter reached; /* bytes that writers have reached */
     int failure;            /* errno; ECANCELED at the end */
 };

@@ -47,31 +47,34 @@ unsigned mapped_file_writers(int file, bool finds_pages);
  * about how much was written if the job does not finish; otherwise it gets its full size at once.
  * `space` may be NULL if the file already has its size and all of its space. Returns NULL if the
  * file cannot be mapped. Its size may then be more than 0, but it can still be written. The caller
- * calls mapped_file_close(), and keeps `file` and `space` open until then. */
+ * calls mapped_file_close(), and keeps `file` and `space` open until then. Installs a handler of
+ * SIGBUS, which stays. */
 struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool grows_in_steps,
                                      struct file_space *space);
 
-/* Starts to make new pages ahead of `writers` threads, up to `lead` bytes, as far as space is
- * requested, on file systems where that takes time: it can be done while the input is read. Called
- * once at most, if the file has `space` and does not grow in steps. Returns false if no thread can
- * be started; the mapping must be closed then. */
+/* Starts threads that make new pages up to `lead` bytes ahead of `writers` threads, as far as space
+ * is requested. So the pages are made while the input is read. Has no effect on a file in memory,
+ * whose pages come with its space. Called once at most, if the file has `space` and does not grow
+ * in steps. Returns false if no thread can be started; the mapping must be closed then. */
 bool mapped_file_make_pages(struct mapped_file *mapped, unsigned writers, size_t lead);
 
 /* Copies `data` to the file from `position` on, with at most `threads` threads. Only bytes within
- * the mapping are copied; *done returns their number. Returns false with errno if space could not
- * be allocated or the file system fails. The tap observes the copied bytes, the first of which
- * begins a unit: in the copying threads, or in `watchers` threads if that is more. Thread-safe. */
+ * the mapping are copied; *done is set to their number. Returns false with errno if space could not
+ * be allocated or the file system fails. The tap, which may be NULL, observes the copied bytes, the
+ * first of which begins a unit: in the copying threads, or in `watchers` threads if these are more.
+ * Thread-safe. */
 bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *data, size_t bytes,
                        unsigned threads, struct tap *tap, unsigned watchers, size_t *done);
 
 /* Returns true if the file is shorter than it was made here, so another process truncated it. */
 bool mapped_file_is_truncated(const struct mapped_file *mapped);
 
-/* Returns the length of the prefix that was written without a gap, or slightly less.
+/* Returns the length of the prefix that was written without a gap, or up to 1 MiB less.
  * Async-signal-safe. */
 size_t mapped_file_whole(const struct mapped_file *mapped);
 
-/* Unmaps the file, which may be longer than the bytes written. `mapped` may be NULL. */
+/* Ends the threads that make pages, and unmaps the file, which may be longer than the bytes
+ * written. `mapped` may be NULL. */
 void mapped_file_close(struct mapped_file *mapped);
 
 /* ---- Space ----
@@ -86,7 +89,8 @@ void mapped_file_close(struct mapped_file *mapped);
 
 /* Allocates the space that bytes [begin, end) lack: of holes and, with unshares, of extents that
  * are shared with a copy. XFS requires free space also for what the file has, so the bytes before
- * the first hole are left out; with unshares, all that the file has alone. Returns 0, or errno. */
+ * the first hole or shared extent are left out; with unshares, nearly all that the file has alone.
+ * The size of the file does not change. Returns 0, or errno. */
 int file_space_take(int file, size_t begin, size_t end, bool unshares);
 
 /* What file_space_check() may do: look at the figures of the file system; on ext4 and XFS also try
@@ -94,21 +98,24 @@ int file_space_take(int file, size_t begin, size_t end, bool unshares);
  * (60 GB of ext4: 0.2 s, and 1.2 s to release them). It stays allocated. */
 enum space_use { SPACE_LOOK, SPACE_TRY, SPACE_TAKE };
 
-/* Fails if the first `bytes` bytes of the file certainly have no room. */
+/* Fails if the first `bytes` bytes of the file certainly have no room. Never fails on a file system
+ * that has no mapped files here (mapped_file_writers()). */
 bool file_space_check(int file, uint64_t bytes, enum space_use use, const char *name,
                       struct error *error);
 
 /* Returns true if the file is in memory (tmpfs), and not on a disk. */
 bool file_is_in_memory(int file);
 
-/* Returns false if it is not certain how many bytes are free in the file system of the file. */
+/* Sets *bytes to the free bytes of the file system of the file, with those reserved for root.
+ * Returns false if their number is not certain, as on XFS. */
 bool file_space_free(int file, uint64_t *bytes);
 
 /* Sets the error for `bytes` bytes where `room` bytes are free. Returns false. */
 bool file_space_refuse(const char *name, uint64_t bytes, uint64_t room, struct error *error);
 
 /* Starts the thread for a file that is open for writing. The caller keeps the file open until
- * file_space_close(). Returns NULL if the file system does not support it. */
+ * file_space_close(). Returns NULL if the file system does not support it, the first byte has no
+ * space, or the thread cannot be started. */
 struct file_space *file_space_open(int file);
 
 /* Requests the space of the first `bytes` bytes. A smaller value than before has no effect. */

@@ -38,9 +38,9 @@ struct output_file output_file_closed(void)
 
 /* ---- Opening ---- */
 
-/* Opens standard output, or another given descriptor, with which it shares the offset. A closed
- * standard output is replaced by a descriptor that fails at the first write(2), so that an output
- * of no bytes succeeds, as in sort(1). */
+/* Copies standard output, or another given descriptor; the copy shares its offset. Standard output
+ * that is closed or read-only is replaced by a descriptor that fails at the first write(2), so that
+ * an output of no bytes succeeds, as in sort(1). */
 static bool open_descriptor(int descriptor, bool is_named, const char *name,
                             struct output_file *output, struct error *error)
 {
@@ -113,8 +113,8 @@ bool output_file_check(const char *path, const char *name, bool is_in_place, str
     return is_well;
 }
 
-/* Fails if the output is to take the place of an input that is not there any more, or was changed:
- * what another job or a logger has written meanwhile would be lost. */
+/* Fails if the output is to replace or overwrite an input that is not there any more, or was
+ * changed: what another job or a logger has written meanwhile would be lost. */
 static bool check_input(const struct output_file *output, const char *name, struct error *error)
 {
     return !output->replaces_input ||
@@ -285,8 +285,8 @@ static bool close_written(struct output_file *output)
 }
 
 /* Gives the temporary its name, with the owner, mode and attributes of the file that has this name
- * now, which is replaced unless it should be an input and is not. Tries again if another process
- * takes a free name at that moment. */
+ * now, which it replaces. Fails if that file should be an input and is not (check_input()). Tries
+ * again if the name was free and another process has taken it. */
 static bool publish(struct output_file *output, const char *name, struct error *error)
 {
     struct output_path *const target = &output->target;
@@ -305,7 +305,8 @@ static bool publish(struct output_file *output, const char *name, struct error *
     return error_set_errno(error, "%s", name);
 }
 
-/* For one process, or for rank 0. What depends on the target follows in publish(). */
+/* For one process, or for rank 0. Checks the input here too, before any rank replaces a file;
+ * publish() checks it again. */
 static bool close_alone(struct output_file *output, const char *name, struct error *error)
 {
     if (!finish(output, name, error))
@@ -323,8 +324,8 @@ static bool publish_alone(struct output_file *output, const char *name, struct e
     return published;
 }
 
-/* The other ranks close the file first, which shows their bytes to rank 0 on a file system of the
- * network. They remove the name, if it is still there, when rank 0 is done. */
+/* The other ranks close the file first, which makes their bytes visible to rank 0 on a network file
+ * system. They remove the temporary's name, if it is still there, in output_file_discard(). */
 static bool close_shared(struct output_file *output, const char *name, struct error *error)
 {
     struct group *const group = output->group;

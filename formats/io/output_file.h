@@ -2,25 +2,25 @@
 /* output_file.h - the descriptor that a sink writes to, how it is written, and how it is committed.
  *
  *   regular file:     temporary in its directory -> close -> rename
- *   standard output:  written directly from its offset on, and left at the end of the output
+ *   standard output:  written directly from its offset on; afterwards the offset is at the end
  *   /dev/fd/N:        as standard output; a regular file is truncated at the end of the output
  *   in place:         a regular file that is overwritten, after a trial
  *   anything else:    opened and written directly
  *
  * Which thread writes it, and how:
  *
- *   announced?  --no, or no mapping--> write(2), in order (in place: at positions): the calling
- *       |                              thread. Others of its OpenMP team compute the checksum of
- *       |                              the tap meanwhile
+ *   announced?  --no, or no mapping--> write(2), in order (in place, and of ranks: at positions):
+ *       |                              the calling thread. For 4 MiB or more, others of its OpenMP
+ *       |                              team compute the checksum of the tap meanwhile
  *       +--------a mapping-----------> up to 16 threads of the caller's OpenMP team copy to it
  *
  * The callers, through sink.c: the main thread for numbers and gathered lines
  * (sink_write_observed()); the threads of a sort in place (sink_write_at()); the sink's writers for
  * text and indices (sink_put()); the compressors for frames, one at a time.
  *
- * A mapping (mapped_file.h) is used if at least 16 MiB are announced, four threads or more may
- * write, the file system profits (tmpfs, ext4, XFS), and the file is a temporary, a file in place,
- * or standard output that is an empty file.
+ * A mapping (mapped_file.h) is used if at least 16 MiB are announced, or are in the file that is
+ * overwritten in place; four threads or more may write; the file system profits (tmpfs, ext4, XFS);
+ * and the file is a temporary of this host, a file in place, or a given empty file.
  */
 #ifndef FORMATS_OUTPUT_FILE_H
 #define FORMATS_OUTPUT_FILE_H
@@ -62,12 +62,12 @@ struct output_file {
     struct mapped_file *mapped; /* NULL: write(2) is used */
     unsigned writers;           /* maximum number of threads that write at once; 1: in order */
     size_t ahead_bytes;         /* as in struct sink_spec */
-    uint64_t expected;          /* announced bytes; 0: none were announced */
+    uint64_t expected;          /* announced bytes of a temporary or a claimed file; else 0 */
     uint64_t claimed;           /* bytes claimed, which is the position of the next ones */
     uint64_t lost;        /* 1 + the first position that was claimed but not written; 0: none */
     bool is_unfinished;   /* a signal handler truncates it (core/ending.h) */
-    bool is_preallocated; /* for write(2): the space for `expected` was requested */
-    bool is_watched;      /* by write(2) the file grows in memory (tmpfs) */
+    bool is_preallocated; /* write(2) need not request space, or has done so */
+    bool is_watched;      /* the file is in memory (tmpfs), and write(2) makes it grow */
     struct memory_watch watch; /* of such a file */
 };
 
@@ -91,7 +91,8 @@ bool output_file_check(const char *path, const char *name, bool is_in_place, str
 /* path: NULL is standard output. name: for messages. input: NULL, or the status of an input that
  * had the path when it was opened: commit fails if another file has the path then, or if the input
  * was modified. group: NULL, or the ranks that share the output, which is a regular file; then this
- * is collective. Fills *output, which the caller ends with commit or discard. */
+ * is collective. Fills *output, which the caller ends with output_file_discard(), after
+ * output_file_close() and output_file_publish() if it is to be kept. */
 bool output_file_open(const char *path, const char *name, const struct stat *input,
                       struct group *group, struct output_file *output, struct error *error);
 
@@ -102,9 +103,9 @@ bool output_file_open_in_place(const char *path, const char *name, const struct 
                                unsigned threads, struct output_file *output, struct error *error);
 
 /* Ends the trial. Checks that the bytes counted are the size of the file and that the file is the
- * input, unmodified, and allocates its missing space. From now on writes overwrite it,
- * from its first byte, and signals that end the process wait for ending_release(). If this fails,
- * the file is unchanged. */
+ * input, unmodified, and allocates its missing space. From now on writes overwrite it, from its
+ * first byte, and signals that end the process wait for ending_release(). If this fails, the
+ * content of the file is unchanged. */
 bool output_file_end_trial(struct output_file *output, const char *name, struct error *error);
 
 /* Syncs all that was written to the disk, so that it is read from there again. Nothing may be
@@ -116,7 +117,7 @@ bool output_file_close(struct output_file *output, const char *name, struct erro
 
 /* After output_file_close(): gives the temporary the name of the target, with the owner, mode, ACL
  * and attributes of the file that has this name at that moment. If this fails, the target is
- * unchanged. Collective if ranks share the output. */
+ * unchanged. Does nothing for other kinds of output. Collective if ranks share the output. */
 bool output_file_publish(struct output_file *output, const char *name, struct error *error);
 
 /* Closes the output and removes the temporary, if it was not published. The complete prefix on
@@ -144,7 +145,8 @@ bool output_file_check_room(struct output_file *output, uint64_t bytes, const ch
  * reopened for it, or is an empty file whose descriptor does not append. */
 bool output_file_is_new(const struct output_file *output);
 
-/* Releases the space that a check has allocated, unless it was announced too or ranks share it. */
+/* Releases the space that output_file_check_room() has allocated, unless a thread allocates space
+ * for the announced bytes, or ranks share the file. */
 void output_file_release_room(struct output_file *output);
 
 /* For an output that ranks share: the next bytes are written at `position`. At commit, the size of
@@ -157,8 +159,8 @@ void output_file_move(struct output_file *output, uint64_t position);
  * same bytes, exactly; or none of them. */
 bool output_file_map_shared(struct output_file *output, const char *name, struct error *error);
 
-/* Returns the position of the next `bytes` bytes, which the caller must then write. One thread at a
- * time. */
+/* Returns the position of the next `bytes` bytes, which the caller must then write, or report to
+ * output_file_lose(). One thread at a time. */
 uint64_t output_file_claim(struct output_file *output, size_t bytes);
 
 /* Writes to a claimed position with at most `threads` threads. In place any number of threads may

@@ -71,8 +71,8 @@ static bool open_name(struct output_path *found)
     return found->file >= 0 && fstat(found->file, &found->status) == 0;
 }
 
-/* Opens the directory of `path`, relative to the directory that is already open, and sets the name.
- * Returns false with errno. */
+/* Opens the directory of `path`, relative to the directory that is already open, if any, and sets
+ * the name. Returns false with errno. */
 static bool open_directory(const char *path, struct output_path *found)
 {
     const char *const slash = strrchr(path, '/');
@@ -93,8 +93,8 @@ static bool open_directory(const char *path, struct output_path *found)
 }
 
 /* Returns true if the owner may be one that the user name space of the process does not map, for
- * example in a container that a user has started. The system gives all of these one number, so that
- * a file of a user with this number is a stranger's, even to that user. */
+ * example in a container that a user has started. The system shows all such owners as one number.
+ * So a file with this number counts as a stranger's, even for a user who has the number. */
 static bool is_unknown(uid_t owner)
 {
     unsigned first = 0, other = 0, count = 0, unknown = 0;
@@ -117,8 +117,8 @@ static bool is_same_owner(uid_t a, uid_t b)
 }
 
 /* Returns true if the file may be a trap of another user in a sticky directory, such as /tmp. The
- * rule is that of the kernel's protected_symlinks, protected_regular and protected_fifos, which
- * need not be set. It includes root. */
+ * rule is that of the kernel's protected_regular=2 and protected_fifos=2, also for symbolic links;
+ * the kernel need not have them set. It applies to root too. */
 static bool is_strangers(const struct output_path *found)
 {
     const mode_t mode = found->directory_status.st_mode;
@@ -278,9 +278,9 @@ bool output_path_check(const struct output_path *found, const char *name, struct
            (check_replaceable(found, name, error) && check_lock(found, name, error));
 }
 
-/* Returns true if new content of a file takes new space. An overlay reports the figures of its
- * upper layer: btrfs has no number of inodes, and a tmpfs without a size no number of blocks. A
- * tmpfs with a size and nr_inodes=0 is taken for btrfs. */
+/* Returns true if new content of a file needs new space. An overlay is judged by the figures of its
+ * upper layer, which it reports: btrfs has 0 inodes, and a tmpfs without a size has 0 blocks. So a
+ * tmpfs with a size and nr_inodes=0 is mistaken for btrfs. */
 static bool copies_on_write(const struct statfs *system)
 {
     static const long copying_systems[] = {BTRFS_SUPER_MAGIC, NILFS_SUPER_MAGIC,
@@ -291,7 +291,8 @@ static bool copies_on_write(const struct statfs *system)
     return system->f_type == OVERLAYFS_SUPER_MAGIC && system->f_files == 0 && system->f_blocks > 0;
 }
 
-/* Returns the free space for new content of the file; UINT64_MAX if that takes none. */
+/* Returns the free space for new content of the file; UINT64_MAX if new content needs no space, or
+ * if that is not known. */
 static uint64_t room_to_copy(int file)
 {
     struct statfs system;

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 struct output_path {
-    int descriptor; /* 3 of /dev/fd/3: an open descriptor that the path names; else -1 */
+    int descriptor; /* 3 of /dev/fd/3: the descriptor that the path names, open or not; else -1 */
     int directory;  /* O_PATH; -1: not open */
     int file;       /* O_PATH, the last file with the name; -1: there was none */
     bool exists;    /* the name had a file at the last check */
@@ -32,18 +32,19 @@ int output_path_descriptor(const char *path);
 bool output_path_open(const char *path, const char *name, struct output_path *found,
                       struct error *error);
 
-/* Checks that the path may be written to, and that a regular file may be replaced. Refuses another
- * user's file or FIFO in a sticky directory. Creates nothing. */
+/* Checks that the path, which names no descriptor, may be written to, and that a regular file may
+ * be replaced. Refuses another user's file or FIFO in a sticky directory, and a file that another
+ * job is overwriting in place. Creates nothing. */
 bool output_path_check(const struct output_path *found, const char *name, struct error *error);
 
 /* For --in-place: checks that the path is a regular file that may be overwritten. */
 bool output_path_check_in_place(const struct output_path *found, const char *name,
                                 struct error *error);
 
-/* Fails if a file of `bytes` bytes, of which `file` is a descriptor, may not find the disk space to
- * be overwritten. btrfs and others write new content to new space, and release the old one later,
- * or never if a snapshot shares it. A file of one extent was damaged
- * where fewer bytes were free than it has. */
+/* Fails if the disk may lack the space to overwrite a file of `bytes` bytes, of which `file` is a
+ * descriptor. btrfs and others write new content to new space, and release the old space later, or
+ * never if a snapshot shares it. With less free space than its size, a file of one extent was
+ * damaged. */
 bool output_path_check_room(int file, off_t bytes, const char *name, struct error *error);
 
 /* Opens the file for reading and writing, for --in-place, and locks it. Returns -1 with *error. */
@@ -55,14 +56,16 @@ bool output_path_check_input(const struct output_path *found, const struct stat 
                              const char *name, struct error *error);
 
 /* Opens the file, if any, that has the name now, just before it is replaced. Fails if it is no
- * regular file. Checks a file that was not there before as output_path_check() does. */
+ * regular file. Checks a file that was not there before as output_path_check() does, and of the
+ * same file as before only that no other job is overwriting it. */
 bool output_path_look_again(struct output_path *found, const char *name, struct error *error);
 
-/* Opens the file, such as a FIFO or device, for writing. Returns -1 with errno. */
+/* Opens the file, such as a FIFO or device, for writing. Waits until a FIFO has a reader. Returns
+ * -1 with errno. */
 int output_path_open_special(const struct output_path *found);
 
-/* For --trace: opens the file for writing, and creates it if no file has the name. Refuses another
- * user's file or FIFO in a sticky directory. Returns -1 with *error. */
+/* For --trace: opens the file for writing, without truncating it, and creates it if no file has the
+ * name. Refuses another user's file or FIFO in a sticky directory. Returns -1 with *error. */
 int output_path_open_or_create(const struct output_path *found, const char *name,
                                struct error *error);
 

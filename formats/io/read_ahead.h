@@ -30,7 +30,7 @@ struct read_ahead_spec {
 struct read_ahead *read_ahead_start(const struct read_ahead_spec *spec);
 
 /* Waits until `want` bytes have been read, or no more will be read. Returns the number of bytes
- * read. *ended: the input has ended or failed. */
+ * read, including those taken. *ended: the input has ended or failed. */
 size_t read_ahead_await(struct read_ahead *ahead, size_t want, bool *ended);
 
 /* Ends the thread, after the current read. Returns the number of bytes read and not taken. */

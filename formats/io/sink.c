@@ -225,8 +225,8 @@ static bool writer_allocate(struct writer *writer, size_t count)
     return true;
 }
 
-/* Returns the number of buffers: some for the caller to fill, and one for each writer thread after
- * the first. */
+/* Returns the number of buffers: SPARE_BUFFERS, one for each of the caller's threads, and one for
+ * each writer thread after the first. */
 static size_t buffer_count(unsigned threads, unsigned writers)
 {
     return SPARE_BUFFERS + (size_t)threads + (writers - 1);

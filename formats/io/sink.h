@@ -30,10 +30,11 @@ struct sink_spec {
     const struct codec *codec; /* codecs[0] writes plain bytes */
     int level;                 /* compression level; 0: the codec's default */
     unsigned threads;          /* maximum number of compressor and writer threads */
-    bool is_in_place;          /* overwrites the regular file at the path; see sink_is_trial */
+    bool is_in_place;          /* overwrites the regular file at the path; see sink_is_trial. The
+                                  file must be the input */
     bool replaces_input;       /* the path led to an input when that was opened: it must still lead
-                                  to this file, unmodified, when it is replaced or overwritten */
-    struct stat input;         /* the status of that input then */
+                                  to this file, unmodified, when the file is replaced */
+    struct stat input;         /* for both: the status of that input when it was opened */
     size_t ahead_bytes;        /* most bytes whose pages are made before they are written */
     struct group *group; /* NULL, or the ranks that each write a range of one regular file, in plain
                             bytes; then sink_open() is collective */
@@ -90,8 +91,8 @@ void sink_skip(struct sink *sink, size_t bytes);
 
 /* Ends the trial. The caller has written all of the output, and now writes the same bytes again,
  * which overwrite the file. Fails, and leaves the file unchanged, if its size would change, if it
- * was changed or replaced since it was opened, or if there is no space for its holes. From here on,
- * signals that end the process wait for ending_release() (core/ending.h). */
+ * was changed or replaced since it was opened, or if there is no space for its holes and shared
+ * extents. From here on, signals that end the process wait for ending_release() (core/ending.h). */
 bool sink_end_trial(struct sink *sink, struct error *error);
 
 /* Returns true if the sink writes directly to the file that the source reads. */
@@ -105,21 +106,23 @@ bool sink_move(struct sink *sink, uint64_t position, struct error *error);
 /* Announces, before the first write, that about `bytes` bytes will be written; to standard output,
  * exactly `bytes`. A value above INT64_MAX means that the size is unknown. For a large plain file
  * the sink then allocates disk space in the background and writes with several threads. Only the
- * first call counts. It is a hint: allocation errors are reported by the write that needs the
- * space. On an output that ranks share, `bytes` is its exact size. */
+ * first call with a known size counts. It is a hint: allocation errors are reported by the write
+ * that needs the space. On an output that ranks share, `bytes` is its exact size. */
 void sink_expect(struct sink *sink, uint64_t bytes);
 
-/* Returns the free bytes of the file system of the regular file that is, or would be, at the path,
- * and sets *device to it. UINT64_MAX: not known, as of a tmpfs without a size, or no
- * regular file. */
+/* Returns the bytes that an ordinary user may write to the file system of the regular file that is,
+ * or would be, at the path, and sets *device to its device. UINT64_MAX: not known, as of a tmpfs
+ * without a size, or no regular file. */
 uint64_t sink_free_bytes(const char *path, dev_t *device);
 
 /* Fails if a plain output of `bytes` bytes certainly has no room. Call it before the first write.
- * It may allocate the space; sink_release_room() releases that, for runs that are merged first. */
+ * It may allocate the space. sink_release_room() releases that space, so that runs can be merged on
+ * the same file system before the output is written. */
 bool sink_check_room(struct sink *sink, uint64_t bytes, struct error *error);
 void sink_release_room(struct sink *sink);
 
-/* Returns the file of a plain output that needs `bytes` bytes of space, for spill_check_room(). */
+/* Returns the file of the output, and its need of space for spill_check_room(): `bytes` bytes if it
+ * is plain and has no other content, else 0. */
 struct spill_neighbour sink_needs(const struct sink *sink, uint64_t bytes);
 
 /* Collective, for an output that ranks share and on which all have announced the same bytes, or
@@ -136,12 +139,12 @@ void sink_expect_least(struct sink *sink, uint64_t bytes);
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error);
 
 /* As sink_write(). The tap, which may be NULL, observes the data just before it goes to the file or
- * the codec. `bytes` and the position in the file must be multiples of the tap's unit. */
+ * the codec, or meanwhile in other threads. `bytes` must be a multiple of the tap's unit. */
 bool sink_write_observed(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
                          struct error *error);
 
 /* `write` of an item_writer (core/backend.h) whose context is a sink that overwrites a file and
- * does not sum its content. The caller counts the bytes by sink_skip(). */
+ * does not sum its content. The caller counts the bytes by sink_skip(). Thread-safe. */
 bool sink_write_at(void *sink, uint64_t position, const void *data, size_t bytes, unsigned threads,
                    struct tap *tap, struct error *error);
 
@@ -149,7 +152,7 @@ bool sink_write_at(void *sink, uint64_t position, const void *data, size_t bytes
  * buffers may be lent at once. sink_put() returns a buffer with `bytes` bytes filled. The sink's
  * threads write the buffers in the background, in the order of sink_put(). The buffer must not
  * change after sink_put(). A change is detected and reported as an error. One thread at a time may
- * call sink_lend(), and one at a time all others; these two may be different threads. */
+ * call sink_lend(), and one thread at a time any other function; these two threads may differ. */
 #define SINK_BUFFER_BYTES ((size_t)1 << 20)
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error);
 bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct error *error);
@@ -161,9 +164,9 @@ size_t sink_buffers_bytes(unsigned threads);
 /* Enables the checksum that sink_content() returns. Call it before the first write. */
 void sink_sum_content(struct sink *sink);
 
-/* For a sink that replaces or overwrites a file: ends the codec's stream, writes what is buffered
- * and syncs the file that was written to its disk. Nothing may be written afterwards. *file is a
- * descriptor open for reading, owned by the sink. */
+/* For a sink that replaces or overwrites a file: ends the codec's stream, writes what is buffered,
+ * syncs the new content to the disk and drops its pages, if possible. Nothing may be written
+ * afterwards. *file is a descriptor open for reading, owned by the sink. */
 bool sink_store(struct sink *sink, int *file, struct error *error);
 
 /* Returns, after sink_store(), the number of bytes written, before compression, and their checksum

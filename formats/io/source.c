@@ -33,7 +33,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Threads are started if this many decoded bytes are left, as that takes about 1 ms. */
+/* Threads are started only if this many decoded bytes are left: one thread decodes them in about
+ * 1 ms. */
 #define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
 
 /* Bytes of each read of source_store(). */
@@ -54,11 +55,11 @@ struct source {
     struct frame_reader *frames;      /* reads the file; NULL for a plain source */
     int waker; /* ends the waits of `frames`; 0: none, as for regular files */
     bool is_standard_input;
-    uint64_t content_left;    /* bytes not yet decoded; SIZE_UNKNOWN: not stated by the frames */
+    uint64_t content_left;    /* bytes of frames not yet decoded; SIZE_UNKNOWN: not known */
     struct buffer peeked;     /* decoded */
     struct read_ahead *ahead; /* bytes after `peeked`, read ahead; NULL: none */
     bool is_unproven;         /* only skippable frames of it were found so far */
-    bool is_read;             /* more than peeked */
+    bool is_read;             /* it was read, or is read ahead, and not only peeked */
     bool ended;               /* no more decoded bytes, except in `peeked` and `ahead` */
 };
 
@@ -374,7 +375,7 @@ static bool open_waker(struct source *source, struct error *error)
     return source->waker >= 0 || error_set_errno(error, "%s", source->name);
 }
 
-/* Reads the first block, and finds the codec. */
+/* Reads the first block, finds the codec, and opens the frame reader of a compressed file. */
 static bool find_codec(struct source *source, const struct source_spec *spec, struct error *error)
 {
     struct buffer *const head = &source->peeked;
@@ -384,7 +385,7 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
         source->ended = source->input.has_ended;
         leave_pipe(source);
         return !source->ended ||
-               (buffer_move(source, head, head->end + 1, error) && /* a pipe had all room */
+               (buffer_move(source, head, head->end + 1, error) && /* frees the room of a pipe */
                 input_file_check_end(&source->input, source->input.offset, error));
     }
     if (!source->input.is_sized ||

@@ -27,7 +27,7 @@ struct stat;
 bool source_check(const char *path, struct stat *status, struct error *error);
 
 /* Opens a named pipe without waiting for its writer, for source_spec.pipe. Returns -1 if the path
- * is no named pipe, or cannot be opened. */
+ * itself is no named pipe (links are not followed), or cannot be opened. */
 int source_open_pipe(const char *path);
 
 struct source_spec {
@@ -37,12 +37,13 @@ struct source_spec {
     bool is_text;              /* an option for lines is given: the bytes are lines, unless they are
                                   certainly compressed. False for text found by its content */
     unsigned window_log;       /* log2 of the largest window of compressed data; 0: the default */
-    unsigned threads;          /* maximum number of threads of a large read */
+    unsigned threads;          /* maximum number of threads of a large read, or that decode */
     unsigned readers;          /* sources that are read at once, and share the memory; 0: one */
     uint64_t offset;           /* of a regular file: reading begins there */
 };
 
-/* Opens a file for reading. Fails for directories. The caller closes the source.
+/* Opens a file for reading. Fails for directories, and for a file that another job is overwriting
+ * in place. The caller closes the source.
  *
  * A file that begins with the magic of a codec is taken as compressed, unless spec->codec says
  * otherwise. If its name does not have the codec's extension, there are two exceptions
@@ -96,9 +97,9 @@ void source_share_memory(struct source *source, unsigned readers);
  * ahead, because the page cache is as fast. */
 void source_read_ahead(struct source *source, size_t most);
 
-/* Hints that the next `bytes` bytes of a run will be read soon, so that the disk reads them into
- * the page cache meanwhile. No effect on files: the kernel reads ahead in a file as well without
- * it. */
+/* Hints that the next `bytes` bytes of a stream, such as a run, will be read soon, so that the disk
+ * reads them into the page cache meanwhile. No effect on files, in which the kernel reads ahead
+ * anyway. */
 void source_prefetch(const struct source *source, size_t bytes);
 
 /* Waits until `want` bytes can be read at once, reading ahead has stopped, or the input has ended.
@@ -107,12 +108,13 @@ void source_prefetch(const struct source *source, size_t bytes);
 uint64_t source_await(struct source *source, uint64_t want, bool *ended);
 
 /* Stops reading ahead, and waits for its thread, which owns the position until then. Returns the
- * number of decoded bytes not yet read, or SIZE_UNKNOWN. It is known for regular files, plain or of
- * frames that all state their size, and for every source whose end a peek has reached. */
+ * number of decoded bytes not yet read, or SIZE_UNKNOWN. It is known for streams; for regular
+ * files, plain or of frames that all state their size and whose headers are in memory; and for
+ * every source whose end was reached by a peek or by reading ahead. */
 uint64_t source_stop_and_get_left(struct source *source);
 
-/* Sets *byte to the last byte of a plain regular file or run. Returns false if it is empty or
- * parked, or for other sources. */
+/* Sets *byte to the last byte of a plain regular file or stream. Returns false if it is empty or
+ * parked, if reading fails, or for other sources. */
 bool source_last_byte(const struct source *source, char *byte);
 
 /* Returns the next decoded bytes without consuming them. *data is valid until the next call on the
@@ -135,8 +137,8 @@ bool source_read_observed(struct source *source, void *data, size_t bytes, struc
  * end nor parked. */
 bool source_can_read_at(const struct source *source);
 
-/* Appends the next `most` bytes to a run that was begun, fewer at the end; `run` may be NULL. Sets
- * *stored to the number of bytes. */
+/* Appends the next `most` bytes to a run that was begun, fewer at the end. If `run` is NULL, the
+ * bytes are only read. Sets *stored to the number of bytes. */
 struct spill_run;
 bool source_store(struct source *source, uint64_t most, struct spill_run *run, uint64_t *stored,
                   struct error *error);
@@ -149,8 +151,8 @@ bool source_can_narrow(const struct source *source);
 bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, struct error *error);
 
 /* Reads up to `bytes` bytes, starting `position` bytes after the position of source_read(), which
- * does not move. *got is less only at the end. Any number of threads may call this at once, while
- * no other function of the source is called. */
+ * does not move. *got is less only at the end of the file, even if the source is narrow. Any number
+ * of threads may call this at once, while no other function of the source is called. */
 bool source_read_at(const struct source *source, uint64_t position, void *data, size_t bytes,
                     size_t *got, struct error *error);
 

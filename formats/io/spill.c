@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Bytes of one hint (posix_fadvise(2)). Linux reads no more of them than its read-ahead, of which
- * this is the default, or the device's largest request. */
+/* Bytes of one hint (posix_fadvise(2)). Linux reads no more for a hint than its read-ahead size, by
+ * default these 128 KiB, or the device's largest request if that is more. */
 #define PREFETCH_BYTES ((size_t)128 << 10)
 
 /* The extents of a run that were written before its directory was full. */
@@ -41,7 +41,7 @@ struct spill {
     struct spill_file files[];
 };
 
-/* Returns what has named the directory, for messages. */
+/* Returns the variable or option that named the directory, for messages. */
 static const char *origin(const char *directory)
 {
     return directory == getenv("TMPDIR") ? "TMPDIR" : "-T";
@@ -127,8 +127,8 @@ static void room_add(struct room *room, int file)
     room->free_bytes += bytes;
 }
 
-/* The output's space may be allocated at this moment, so the caller has measured the free space
- * first. */
+/* Another thread may be allocating the output's space. So the caller has measured the free space
+ * before this reads what the output has: the sum is too large rather than too small. */
 static bool check_room(const struct room *room, int file, uint64_t bytes, const char *names,
                        struct spill_neighbour neighbour, bool *fits_alone, struct error *error)
 {
@@ -204,7 +204,8 @@ static bool is_full(void)
 }
 
 /* Continues the run at the end of a file that is not full, and creates the file if necessary. If
- * all files are full, errno is not changed. */
+ * all files are full, the error is that of errno, which the caller has set, or of the last file
+ * that could not be created. */
 static bool open_extent(struct spill *spill, struct spill_run *run, struct error *error)
 {
     for (size_t tries = 0; tries < spill->count; tries++) {
@@ -282,7 +283,8 @@ static bool go_on_elsewhere(struct spill_run *run, struct error *error)
 /* Bytes of one write to a file in memory. */
 #define WATCHED_BYTES ((size_t)1 << 20)
 
-/* As write(2). If there is no memory for a file in memory, errno is ENOMEM. */
+/* As write(2), at most WATCHED_BYTES to a file in memory. If that has no memory left, errno is
+ * ENOMEM. */
 static ssize_t append_some(struct spill_run *run, const unsigned char *data, size_t bytes)
 {
     struct spill_file *const file = file_of(run);

@@ -48,15 +48,16 @@ struct spill_neighbour {
 
 /* Fails if runs of `bytes` bytes certainly have no room in the directories, beside the neighbour
  * if that is in one of their file systems. *fits_alone: there is such a neighbour, and the runs
- * have room without it. */
+ * certainly have room without it. */
 bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
                       struct spill_neighbour neighbour, bool *fits_alone, struct error *error);
 
-/* Creates an empty spill. directories: at least one; borrowed. Returns NULL if memory runs out. */
+/* Creates an empty spill. directories: at least one; the names are borrowed, the array is not.
+ * Returns NULL if memory runs out. */
 struct spill *spill_create(const char *const *directories, size_t count);
 
-/* Begins a run at the end of the next directory's file. No other run of the spill may be begun
- * until this one is ended. */
+/* Begins a run at the end of the file of the next directory that is not full. No other run of the
+ * spill may be begun until this one is ended. */
 bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error);
 
 /* Appends data to the run. Fails if all directories are full, or a write fails otherwise. */
@@ -69,7 +70,7 @@ bool spill_end(struct spill_run *run, struct error *error);
 bool spill_read(const struct spill_run *run, uint64_t offset, void *data, size_t bytes,
                 struct error *error);
 
-/* Hints that these bytes will be read soon. */
+/* Hints that these bytes will be read soon. No effect if they begin before the last extent. */
 void spill_prefetch(const struct spill_run *run, uint64_t offset, size_t bytes);
 
 /* Releases the run's space, if the file system can do that before the file is closed. */

@@ -3,7 +3,7 @@
  *
  * A signal handler removes a hidden file, so it must know the name whenever the file exists: the
  * file is created, renamed and removed within a change (core/ending.h). linkat(2) cannot replace a
- * file. So a temporary without a name that replaces one is linked to a hidden name and renamed,
+ * file. So to replace a file, a temporary without a name is linked to a hidden name and renamed,
  * within one change.
  */
 #include "formats/io/temporary.h"
@@ -188,7 +188,7 @@ struct first_descriptor {
     struct stat status;
 };
 
-/* Opens what the descriptor is of; -1 if it cannot be. */
+/* Opens the file of rank 0's descriptor. Returns -1 if that fails, or if it is another file. */
 static int open_of_first(const struct first_descriptor *first)
 {
     char path[64];
@@ -201,8 +201,8 @@ static int open_of_first(const struct first_descriptor *first)
     return -1;
 }
 
-/* Ranks of one host can share a file without a name, of which nothing is left however they end.
- * Sets *file to -1 on all ranks if one of them cannot; false if the group fails. */
+/* Ranks of one host can share a file without a name, which disappears however they end. Sets *file
+ * to -1 on all ranks if one of them cannot open it. Returns false if the group fails. */
 static bool create_unnamed_shared(mode_t mode, struct group *group, int *file, struct error *error)
 {
     struct first_descriptor first = {.process = (int)getpid(), .file = -1};
@@ -224,8 +224,8 @@ static bool create_unnamed_shared(mode_t mode, struct group *group, int *file, s
     return true;
 }
 
-/* Rank 0 creates the file. All ranks note its name before, so that each of them removes it if a
- * signal ends it from then on. */
+/* Rank 0 creates the file. All ranks have noted its name by then, so that each rank removes the
+ * file if a signal ends the rank. */
 static bool create_noted(mode_t mode, const char *output_name, struct group *group, int *file,
                          struct error *error)
 {

@@ -3,8 +3,8 @@
  *
  * The temporary has no name until it is published, so the kernel removes it when the process ends,
  * even by SIGKILL. If the file system has no files without a name, the temporary is a hidden file,
- * .gpusort-XXXXXX, which is removed by every signal that ends the process (core/ending.h). At most
- * one exists at the same time. Calls must not overlap.
+ * .gpusort-XXXXXX, which is removed when a signal ends the process, except SIGKILL and signals of a
+ * crash (core/ending.h). At most one temporary exists at the same time. Calls must not overlap.
  */
 #ifndef FORMATS_TEMPORARY_H
 #define FORMATS_TEMPORARY_H
@@ -19,9 +19,10 @@
  * in open(2). *file: open for reading and writing. False with errno. */
 bool temporary_create(int directory, mode_t mode, int *file);
 
-/* Collective: the same for one temporary that all ranks of the group write to. On several hosts it
- * has its name from the start, and every rank removes it, so that it goes when a signal ends a
- * rank. output_name: for messages. */
+/* Collective: the same for one temporary that all ranks of the group write to. On several hosts, or
+ * if ranks of one host cannot share a file without a name, it has its name from the start, and
+ * every rank removes it, so that none is left when a signal ends a rank. output_name: for messages.
+ */
 bool temporary_create_shared(int directory, mode_t mode, const char *output_name,
                              struct group *group, int *file, struct error *error);
 
@@ -32,9 +33,9 @@ bool temporary_create_nameless(const char *directory, int *file);
 
 /* Gives the temporary, of which *file is a descriptor, the name in its directory. With `replaces`,
  * it replaces the file that has the name. Otherwise the call fails with EEXIST if the name is
- * taken. Returns false with errno; the temporary is then unchanged. Closes *file and sets it to -1
- * if the temporary has a name, because some drives refuse to rename an open file; after a failure
- * *file is open again, or -1. */
+ * taken, where the file system can refuse to replace a file. Returns false with errno; the
+ * temporary is then unchanged. Closes *file and sets it to -1 if the temporary has a name, because
+ * some drives refuse to rename an open file; after a failure *file is open again, or -1. */
 bool temporary_publish(int *file, const char *name, bool replaces);
 
 /* Removes the temporary unless it was published; the caller closes its descriptors. Keeps errno. */
