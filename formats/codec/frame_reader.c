@@ -311,7 +311,8 @@ static bool frame_batch_decode(const struct frame_stream *stream, const struct f
 
 /* ---- The reader ---- */
 
-/* Maximum number of workers. A thread decodes about 1 GB/s, and the caller cannot consume more. */
+/* Maximum number of workers. One decodes about 1 GB/s, and the caller cannot consume more than 16
+ * of them make. */
 #define WORKERS_MAX 16
 
 /* Slots in addition to one for each worker: one that is being filled, and one that is being

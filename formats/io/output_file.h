@@ -60,7 +60,8 @@ struct output_file {
     int given_file; /* the given descriptor, if `file` was opened anew from it; otherwise 0 */
     struct file_space *space;   /* allocates space in advance; NULL: none */
     struct mapped_file *mapped; /* NULL: write(2) is used */
-    unsigned writers;           /* maximum number of threads that write at once; 1: in order */
+    unsigned writers;           /* maximum number of threads that write at once; 1: in order. In
+                                   place: of those that copy to the mapping for one write */
     size_t ahead_bytes;         /* as in struct sink_spec */
     uint64_t expected;          /* announced bytes of a temporary or a claimed file; else 0 */
     uint64_t claimed;           /* bytes claimed, which is the position of the next ones */

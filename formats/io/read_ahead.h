@@ -22,7 +22,8 @@ struct read_ahead_spec {
     /* Reads 1..bytes bytes, and may block; sets *got to 0 at the end. Called in the thread. */
     bool (*read)(void *context, void *data, size_t bytes, size_t *got, struct error *error);
     void *context;
-    int file; /* waited for before each read, so that a stop need not wait; -1: reads never block */
+    int file; /* waited for before each read, so that a stop need not wait, except for the rest of a
+                 compressed block; -1: reads never block */
     size_t most; /* maximum bytes to read */
 };
 
