@@ -61,7 +61,7 @@ constexpr long double coarse_powers[] = {1e-308L, 1e-280L, 1e-252L, 1e-224L, 1e-
                                          1e28L,   1e56L,   1e84L,   1e112L,  1e140L,  1e168L,
                                          1e196L,  1e224L,  1e252L,  1e280L,  1e308L};
 
-/* Far inside the normal doubles, so that rounding is relative. */
+/* Far inside the normal doubles, so that rounding errors are relative. */
 constexpr long double SAFE_LEAST = 1e-290L, SAFE_GREATEST = 1e290L;
 
 /* A decimal of up to 19 digits: mantissa * 10^exponent. Further digits (is_cut) add less than one
@@ -73,8 +73,8 @@ struct decimal {
     bool is_cut;
 };
 
-/* Reads [e [+-] digits] from p to the end, with an exponent of up to 4 digits. Returns false for
- * any other text. */
+/* Adds the exponent [e [+-] digits] from p to the end, of up to 4 digits, to *exponent. Adds
+ * nothing if p is the end. Returns false for any other text. */
 inline bool read_exponent(const char *begin, const char *p, const char *end, int *exponent)
 {
     if (p == end)
@@ -96,8 +96,8 @@ inline bool read_exponent(const char *begin, const char *p, const char *end, int
 /* Whether a text must be one number and nothing else, or only begin with one. */
 enum class reading { whole, prefix };
 
-/* Returns where reading of digits from p on stops at the latest: more than the 19 digits of a
- * decimal have been read by then. */
+/* Returns where read_decimal() stops looking for digits from p on: after more than the 19 digits
+ * that it accepts. */
 inline const char *digits_limit(const char *p, const char *end)
 {
     return end - p > 24 ? p + 24 : end;
@@ -140,7 +140,7 @@ inline bool read_decimal(const char *text, size_t length, struct decimal *decima
 }
 
 /* Sets *decimal to a scanned decimal, cut to its first 19 digits. Returns false if it has more than
- * 1,000,000 digits, or an exponent that is as far out of range. */
+ * 1,000,000 digits, or an exponent beyond 1,000,000 in either direction. */
 bool cut_decimal(const struct number_scan *scan, struct decimal *decimal)
 {
     if (scan->exponent < -1000000 || scan->exponent > 1000000 || scan->digits > 1000000)
@@ -200,8 +200,8 @@ inline uint64_t bits_of(double magnitude)
     return bits;
 }
 
-/* Makes the image of any number that fast_image() does not take: hexadecimal numbers, words, many
- * digits, great exponents. */
+/* Makes the image of any number that fast_image() refuses: hexadecimal numbers, words, many digits,
+ * great exponents. */
 void careful_image(const struct number_scan *scan, uint64_t *image, bool *exact)
 {
     *exact = true;
@@ -296,7 +296,7 @@ uint64_t number_prefix_class(const char *text, size_t length, long double *value
  *
  * core/line/line_image.h has the layout of word 0. Word 1 and all later words have 18 digits each,
  * then two bits: 1 if no digits follow; otherwise 2, or 0 for a negative number, whose digits are
- * subtracted from 10^18 - 1. They fit, as 4 * 10^18 < 2^64. */
+ * subtracted from 10^18 - 1. A word has room for this, as 4 * 10^18 < 2^64. */
 
 namespace
 {
@@ -330,8 +330,8 @@ inline unsigned suffix_at(const char *p, const char *end)
     return p == end ? 0 : decimal_suffix_of(*p);
 }
 
-/* Counts the digits [p, end), after `before` digits that were read before. Zeros at the end are not
- * counted. */
+/* Sets decimal->digits to `before` plus the digits [p, end) without zeros at the end. Keeps it if
+ * all of these are 0. */
 void count_digits(const char *p, const char *end, size_t before, struct decimal_text *decimal)
 {
     const char *last = end;
@@ -407,8 +407,8 @@ uint64_t first_word(const struct decimal_text *decimal)
                               decimal->negative);
 }
 
-/* Returns word 0. If it holds all digits, they are read eight at once; other numbers take the
- * careful path. */
+/* Returns word 0. If it holds all digits, they are read eight at once; other numbers are read by
+ * decimal_scan(). */
 template <bool has_suffix>
 inline uint64_t image_of(const char *text, size_t length)
 {

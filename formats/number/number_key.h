@@ -45,8 +45,8 @@ uint64_t number_prefix_class(const char *text, size_t length, long double *value
 /* The parts of a number, in the text, which is borrowed. Digits are counted from the first one
  * before the point that is not 0, or, if there is none, from the first one after the point. */
 struct decimal_text {
-    bool negative; /* and not 0 */
-    bool has_suffix;
+    bool negative;   /* and not 0 */
+    bool has_suffix; /* a suffix may follow the number: -h */
     unsigned suffix; /* 0 none, 1 K or k, 2 M, ...; 0 if the number is 0 */
     const char *whole;
     size_t whole_digits; /* digits before the point, without zeros at the beginning */
@@ -54,14 +54,14 @@ struct decimal_text {
     size_t digits; /* those up to the last one that is not 0: of 100, 1 */
 };
 
-/* Finds the parts of a number. has_suffix: as for -h. */
+/* Finds the parts of a number. has_suffix: a suffix may follow, as for -h. */
 void decimal_scan(const char *text, size_t length, bool has_suffix, struct decimal_text *decimal);
 
 /* Returns word `index` of the row, which must not end before it. */
 uint64_t decimal_word(const struct decimal_text *decimal, size_t index);
 
-/* Returns how many words from word 0 on are equal in both rows and the last in neither; or a
- * smaller number, but at least 1. Word 0 must be such a word. */
+/* Returns how many words from word 0 on are equal in both rows and are the last word of neither
+ * row; or a smaller number, but at least 1. Word 0 must be such a word. */
 size_t decimal_common_words(const struct decimal_text *a, const struct decimal_text *b);
 
 /* Return word 0 of a text, without and with suffixes. */

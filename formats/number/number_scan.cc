@@ -9,7 +9,8 @@
 namespace
 {
 
-/* An exponent is counted up to this limit; the length of a text, even in bits, is far below. */
+/* Greater exponents are read as this one: no text has enough digits, even counted in bits, to make
+ * up for it. */
 constexpr int64_t EXPONENT_LIMIT = (int64_t)1 << 60;
 
 /* With an exponent beyond it, in either direction, every value of NUMBER_DIGITS_MAX digits is out
@@ -66,7 +67,8 @@ int64_t digit_place(const char *digit, const char *point)
     return digit < point ? point - digit - 1 : point - digit;
 }
 
-/* Sets the first and last digits that are not 0, if they are among the digits [run, end). */
+/* Moves scan->last, and scan->first if it is not set, to digits of [run, end) that are not 0, if
+ * there are any. */
 void note_digits(struct number_scan *scan, const char *run, const char *end)
 {
     const char *const first = std::find_if(run, end, [](char c) { return c != '0'; });
@@ -185,8 +187,8 @@ bool number_scan_text(const char *text, size_t length, struct number_scan *scan)
     return number_scan_prefix(begin, (size_t)(end - begin), scan) && scan->end == end;
 }
 
-/* Writes the significant digits, a 1 for the rest of them, and the exponent that fits these
- * digits. */
+/* Writes up to NUMBER_DIGITS_MAX significant digits, a 1 in place of all others, and the exponent
+ * that fits the written digits. */
 static void spell_digits(const struct number_scan *scan, char *out)
 {
     const bool is_hex = scan->form == FORM_HEX;

@@ -2,7 +2,7 @@
 /* number_scan.h - the grammar of a number in text, and runs of decimal digits.
  *
  *   text -> number_scan_text -> sign, form, significant digits, exponent
- *        -> number_scan_spell -> a bounded spelling of the same value for strtod(3) and its kin
+ *        -> number_scan_spell -> a bounded spelling that rounds to the same value, for strtod(3)
  *
  * The grammar is what glibc's strtold(3) consumes in the C locale (ISO C11, 7.22.1.3). A number may
  * have any length: only its digits from the first to the last nonzero one count, and they are not
@@ -65,8 +65,9 @@ bool number_scan_text(const char *text, size_t length, struct number_scan *scan)
 bool number_scan_prefix(const char *text, size_t length, struct number_scan *scan);
 
 /* The values halfway between two adjacent x87 long doubles have up to 11,515 digits (a 65-bit
- * integer times 2^-16446); those for double and float have fewer, and a long double of 113 bits has
- * up to 11,530. So of more digits than this, it matters only that there are more. */
+ * integer times 2^-16446); those for double and float have fewer. So a 1 can take the place of all
+ * digits after the first NUMBER_DIGITS_MAX. Between long doubles of 113 bits the values have up to
+ * 11,564 digits, which is more than are kept. */
 constexpr size_t NUMBER_DIGITS_MAX = 11540;
 constexpr size_t NUMBER_SPELLING_MAX = NUMBER_DIGITS_MAX + 64;
 

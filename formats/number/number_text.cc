@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* number_text.cc - see number_text.h.
  *
- * Reading. std::from_chars, which is correctly rounded, reads a plain decimal in one pass. Texts
- * that it does not read to the end, or cannot represent, are read by number_scan and, for floats,
- * by strtod(3) or strtof(3) from a bounded spelling of the same value: hexadecimal numbers,
- * infinities, NaNs, and the edges of the range, where from_chars does not distinguish overflow from
- * underflow. An integer is read from its digits, without a float. f16 and bf16 are rounded from a
- * double. To round twice is wrong only if the double is halfway between two values of the type, but
- * the number is not. Then the double is rounded to odd instead, which keeps it on the number's side
- * (Boldo, Melquiond, "Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding
- * to Odd", 2008).
+ * Reading. std::from_chars, which is correctly rounded, reads a plain decimal as a float in one
+ * pass. Floats that it does not read to the end, or cannot represent, are read by number_scan, and
+ * by strtod(3) or strtof(3) from a bounded spelling that rounds to the same value: hexadecimal
+ * numbers, infinities, NaNs, and the edges of the range, where from_chars does not distinguish
+ * overflow from underflow. An integer is read from its digits, without a float. f16 and bf16 are
+ * rounded from a double. To round twice is wrong only if the double is halfway between two values
+ * of the type, but the number is not. Then the double is rounded to odd instead, which keeps it on
+ * the number's side (Boldo, Melquiond, "Emulation of FMA and Correctly Rounded Sums: Proved
+ * Algorithms Using Rounding to Odd", 2008).
  *
  * Writing. std::to_chars gives the shortest digits of f32 and f64 (Adams, "Ryu: fast
  * float-to-string conversion", PLDI 2018). f16 and bf16 have at most 5 and 4 digits, which are
@@ -245,7 +245,8 @@ enum number_status parse_integer_carefully(const struct key_type *type, const ch
     return store_integer(type, scan.negative, magnitude, bits);
 }
 
-/* Digits without anything else, too few to overflow, are read directly. */
+/* Reads an optional "-" and up to 19 digits, too few to overflow, directly; all other spellings
+ * carefully. */
 enum number_status parse_integer(const struct key_type *type, const char *text, size_t length,
                                  uint64_t *bits)
 {
@@ -322,8 +323,8 @@ bool digits_read_back(const struct key_type *type, const struct decimal_digits *
 }
 
 /* Finds the nearest of the shortest decimals, by trying lengths: 5 digits distinguish all f16, 4
- * all bf16. At a power of 2 the bound below is nearer than the bound above, so the decimal that
- * reads back may be the second nearest of its length. */
+ * all bf16. The values that round to a power of 2 reach less far below it than above it, so the
+ * decimal that reads back may be the second nearest of its length. */
 void digits_of_small_float(const struct key_type *type, uint64_t bits,
                            struct decimal_digits *decimal)
 {
