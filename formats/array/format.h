@@ -11,17 +11,19 @@
 struct argsort;
 struct chunk;
 
-/* The longest dtype string that a header keeps, "<M8[2147483647as]", and its NUL. */
+/* Room for the longest dtype string that a header keeps, "<M8[2147483647as]", and a NUL. */
 #define LAYOUT_DESCR_BYTES 24
 
-/* The type, byte order, number and shape of the numbers of a file. */
+/* The type, byte order, count and shape of the numbers of a file. */
 struct layout {
     const struct key_type *type; /* NULL: neither the format nor the user specifies it */
-    enum key_endian endian;      /* of the stored numbers; little in text */
+    enum key_endian endian;      /* of the numbers in memory and in binary files; text is read as
+                                    little */
     size_t count;                /* COUNT_UNKNOWN if the format does not know it before the end */
 
     /* The rest of an .npy header, kept so that an .npy output can repeat it. */
-    char descr[LAYOUT_DESCR_BYTES];   /* the dtype with its unit, "<M8[ns]"; "" if there is none */
+    char descr[LAYOUT_DESCR_BYTES];   /* the dtype, if the type alone does not determine it:
+                                         "<M8[ns]", "|V2"; else "" */
     unsigned ones_before, ones_after; /* dimensions of 1 on either side of the count */
     bool is_scalar;                   /* a single number without dimensions */
     size_t header_bytes; /* size of the header, which stays if the file is sorted in place */
@@ -32,10 +34,10 @@ struct reader {
     struct source *source;
     struct layout layout;
     bool is_type_assumed;  /* f64 is assumed: text or raw data of unspecified type */
-    bool begins_with_mark; /* lines whose first one begins with a byte order mark of UTF-8 */
+    bool begins_with_mark; /* of lines: the first one begins with a byte order mark of UTF-8 */
     size_t keys_read;
-    size_t keys_before; /* numbers or lines of the input before those that are read; 0 unless it is
-                           narrowed */
+    size_t keys_before; /* numbers or lines of the input before those that are read; 0 unless the
+                           source is narrowed */
     struct tap *tap;    /* observes the numbers that read_keys reads; or NULL */
 };
 
@@ -43,10 +45,10 @@ struct format {
     const char *name;              /* argument of --format */
     const char *summary;           /* one line for --list */
     const char *const *extensions; /* of file names, such as ".npy"; NULL-terminated */
-    bool is_array; /* a header, then the numbers with the bytes that they have in memory */
+    bool is_array; /* perhaps a header, then the numbers with the bytes that they have in memory */
 
-    /* Returns true if a stream that starts with head[0..bytes) has this format. NULL: any bytes may
-     * be of it. */
+    /* Returns true if a stream that starts with head[0..bytes) looks like this format. NULL: any
+     * bytes may have it. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
 
     /* Reads the header and completes reader->layout, including layout.count. On entry layout.type
@@ -59,10 +61,10 @@ struct format {
                       struct error *error);
 
     /* Returns the size in bytes of a file of layout->count numbers, or SIZE_UNKNOWN if it depends
-     * on their values. */
+     * on their values, or the count is unknown or too large. */
     uint64_t (*file_bytes)(const struct layout *layout);
 
-    /* Writes the header; layout->count must be exact. */
+    /* Writes the header, or in place skips the one of the file; layout->count must be exact. */
     bool (*write_header)(struct sink *sink, const struct layout *layout, struct error *error);
 
     /* Writes `count` numbers. `tap` observes them as they are written; it may be NULL. */
@@ -124,7 +126,7 @@ bool indices_write(const struct argsort *argsort, const struct format *format,
 enum foreign_kind {
     FOREIGN_BINARY,
     FOREIGN_TEXT,       /* lines of text may be such a file, numbers are not */
-    FOREIGN_COMPRESSED, /* of any data, as with zstd: its extension follows another one */
+    FOREIGN_COMPRESSED, /* data of any kind: its extension follows another one, as .zst does */
 };
 
 /* A format of other programs, which gpusort neither reads nor writes. */

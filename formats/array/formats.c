@@ -46,9 +46,9 @@ const struct format *format_find_by_name(const char *name, const struct key_type
 /* ---- Foreign files ----
  *
  * A magic has at least 4 bytes, so that numbers rarely begin with it by chance; only gzip has 3. A
- * format with a shorter magic, or one that is a word after any bytes (DuckDB, DICOM), is recognised
- * only by its name. In a magic, '?' means any byte, and '~' a NUL. A pickle has a magic of 2 bytes,
- * but begins with the module of its array.
+ * format with a shorter magic, or one of four letters after arbitrary bytes (DuckDB, DICOM), is
+ * recognised only by its name. In a magic, '?' means any byte, and '~' a NUL. A pickle has a magic
+ * of 2 bytes; after it, the name of a module is recognised.
  */
 
 static const struct foreign foreigners[] = {

@@ -17,7 +17,8 @@
  * cache. */
 #define STEP_COUNT ((size_t)1 << 10)
 
-/* Items whose indices are written. A piece has as many items as certainly fit a buffer. */
+/* Items whose indices are written. A piece has as many items as have indices that certainly fit a
+ * buffer. */
 struct indices {
     const struct argsort *argsort;
     const void *items;
@@ -35,7 +36,7 @@ static size_t piece_end(const struct indices *indices, size_t first)
     return first + (left < indices->piece_items ? left : indices->piece_items);
 }
 
-/* Prefetches the items of the next step. */
+/* Stores binary indices. Prefetches the items of the next step. */
 static unsigned char *store_binary(const struct indices *indices, size_t first, size_t end,
                                    unsigned char *out)
 {
@@ -105,7 +106,7 @@ bool indices_write(const struct argsort *argsort, const struct format *format,
         .threads = (unsigned)omp_get_max_threads(),
         .make = make_piece,
     };
-    if (maker.pieces < maker.threads) { /* only a few threads make pieces, so all feed the tap */
+    if (maker.pieces < maker.threads) { /* few make pieces, so all threads feed the tap first */
         tap_observe_all(tap, chunk->items, chunk->count * argsort->item_bytes, maker.threads);
         indices.tap = NULL;
     }

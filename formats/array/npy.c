@@ -27,8 +27,8 @@
 #define MAGIC_BYTES (sizeof NPY_MAGIC - 1)
 #define PREFIX_BYTES (MAGIC_BYTES + 2) /* magic and version */
 
-/* Maximum header size. A header with one dimension takes about a hundred bytes; a longer one is an
- * attack or an accident. */
+/* Maximum header size. A header with one dimension takes about a hundred bytes; one above this
+ * maximum is an attack or an accident. */
 #define HEADER_BYTES_MAX ((size_t)64 << 10)
 
 /* Maximum bytes of a header by npy_header_make(). */
@@ -74,8 +74,8 @@ static bool accept(struct header *header, char byte)
     return true;
 }
 
-/* Python 2 writes a u before a Unicode string. Python joins strings without a comma, and begins
- * some with three quotes. */
+/* Parses a string without escapes; Python 2 writes a u before a Unicode string. Refuses strings
+ * that follow each other without a comma, which Python joins, and those in three quotes. */
 static bool parse_string(struct header *header, struct span *string)
 {
     skip_spaces(header);
@@ -102,8 +102,8 @@ static bool span_equals(struct span span, const char *text)
     return span.bytes == strlen(text) && memcmp(span.data, text, span.bytes) == 0;
 }
 
-/* Keeps the dtype as numpy.save writes it, if the type alone does not determine it: "<M8[25s]".
- * bf16 is saved as raw bytes, for which ml_dtypes writes the byte order, and NumPy itself '|'. */
+/* Keeps a dtype that the type alone does not determine, as numpy.save writes it: "<M8[25s]". bf16
+ * is saved as raw bytes, for which ml_dtypes writes the byte order, and NumPy itself '|'. */
 static void keep_descr(struct layout *layout, struct span dtype)
 {
     key_type_numpy_dtype(layout->type, layout->endian, layout->descr);
@@ -198,7 +198,8 @@ static bool parse_size(struct header *header, size_t *size)
     return true;
 }
 
-/* Adds a dimension of the array. At most one may differ from 1; that one is the count. */
+/* Adds a dimension of the array. At most one may differ from 1; that one is the count. Returns
+ * false for another. */
 static bool add_dimension(struct layout *layout, size_t size)
 {
     layout->is_scalar = false;
@@ -242,7 +243,8 @@ static bool parse_shape(struct header *header)
         return malformed(header, "'shape' is a number, not a tuple");
     if (dimensions > DIMENSIONS_MAX)
         return malformed(header, "'shape' has more dimensions than NumPy's arrays");
-    if (is_empty && !is_flat) { /* as numpy.ravel makes it, for which nothing is sorted */
+    if (is_empty && !is_flat) { /* becomes an empty array of one dimension, as numpy.ravel makes it
+                                 */
         layout->count = 0;
         layout_flatten(layout);
         return true;
@@ -254,7 +256,7 @@ static bool parse_shape(struct header *header)
                          "row",
                          header->file, dimensions, (int)(last - first < 64 ? last - first : 64),
                          first);
-    if (layout->count == 1 && dimensions > 0) /* one of the ones is the count */
+    if (layout->count == 1 && dimensions > 0) /* one of the dimensions of 1 is the count */
         layout->ones_after--;
     return true;
 }
@@ -334,8 +336,8 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t *len
     va_end(arguments);
 }
 
-/* Appends the shape as a Python tuple: "(3,)", "(3, 1)". A scalar that is dropped or duplicated
- * becomes an array. */
+/* Appends the shape as a Python tuple: "(3,)", "(3, 1)". A scalar becomes an array if the count is
+ * not 1. */
 static void append_shape(const struct layout *layout, char *text, size_t *length)
 {
     const bool is_tuple = !layout->is_scalar || layout->count != 1;
@@ -439,7 +441,8 @@ static bool read_layout(struct source *source, struct layout *layout, struct err
     return parsed;
 }
 
-/* Sets the error for data whose size differs from the header. numpy.load ignores what follows. */
+/* Sets the error for `bytes` bytes of data, where the header states another size. comparison: words
+ * before that number. numpy.load ignores bytes after the array. Returns false. */
 static bool refuse_data(const struct reader *reader, uint64_t bytes, const char *comparison,
                         struct error *error)
 {

@@ -5,8 +5,8 @@
  *   out: items -> pieces, formatted by several threads -> buffers of the sink, in order
  *
  * A block is filled from source_peek: only whole lines are consumed, and no more of them than fit.
- * So no state is kept between calls, and the line number is the number of keys read. (Text that is
- * sorted as text, and keeps its bytes, is in lines.h.)
+ * So no state is kept between calls, and line numbers follow from the number of keys read. (Text
+ * that is sorted as text, and keeps its bytes, is in lines.h.)
  */
 #include "core/backend.h"
 #include "core/byte_words.h"
@@ -25,7 +25,7 @@
 #define BLOCK_BYTES ((size_t)4 << 20)
 _Static_assert(BLOCK_BYTES > SOURCE_PEEK_MAX, "a block holds what is peeked at");
 
-/* Minimum bytes of a piece for a thread. */
+/* Bytes of a block for each thread after the first. */
 #define PIECE_BYTES ((size_t)64 << 10)
 
 static const char *const text_extensions[] = {".txt", ".text",  ".csv",    ".tsv", ".tab",
@@ -130,7 +130,8 @@ static bool fill_block(const struct reader *reader, size_t room, struct block *b
 }
 
 /* Returns true for a 64-bit integer, written only in digits, that no f64 equals. Such integers are
- * usually identifiers; numbers are rounded, or written differently. bits: the rounded number. */
+ * usually identifiers; other numbers are already rounded, or have a point or an exponent. bits: the
+ * rounded number. */
 static bool is_rounded(const char *text, size_t length, uint64_t bits)
 {
     double rounded;
