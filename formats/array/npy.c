@@ -243,8 +243,7 @@ static bool parse_shape(struct header *header)
         return malformed(header, "'shape' is a number, not a tuple");
     if (dimensions > DIMENSIONS_MAX)
         return malformed(header, "'shape' has more dimensions than NumPy's arrays");
-    if (is_empty && !is_flat) { /* becomes an empty array of one dimension, as numpy.ravel makes it
-                                 */
+    if (is_empty && !is_flat) { /* becomes one dimension of 0, as by numpy.ravel */
         layout->count = 0;
         layout_flatten(layout);
         return true;
