@@ -11,7 +11,7 @@
 
 /* ---- Numbers, exactly ---- */
 
-/* Of -n and -h: compares word by word (number_key.h), up to the first difference. */
+/* Compares numbers of -n or -h word by word (number_key.h), up to the first difference. */
 static int compare_decimals(struct line_span a, struct line_span b, bool has_suffix)
 {
     struct decimal_text x, y;
@@ -130,7 +130,8 @@ line_image_maker *line_image_maker_of(const struct line_order *order)
 
 /* ---- Lines ---- */
 
-/* Compares by images first, which mostly decide, and are made faster than numbers are compared. */
+/* Compares numbers by their images first, which mostly decide, and are faster to make than an exact
+ * comparison. */
 static int compare_keys(enum line_kind kind, struct line_span a, struct line_span b)
 {
     if (kind == LINE_BYTES)
@@ -157,7 +158,8 @@ struct fields {
 };
 
 /* As line_key_span(), but searches from left->text on. The next key usually is in a later field, so
- * *left is moved to the field after this key. */
+ * *left is moved to the field after a key that ends with a field. It returns to the start of the
+ * line for a key in an earlier field. */
 static struct line_span find_key(const struct line_order *order, const struct line_key *key,
                                  const char *line, struct fields *left)
 {
@@ -176,9 +178,8 @@ static struct line_span find_key(const struct line_order *order, const struct li
     return span;
 }
 
-/* Compares by the keys from `first` on. Lines that are compared often begin with the same bytes,
- * `common` of them: a key that ends before the first difference is found in one line only, as it is
- * the same in both. */
+/* Compares by the keys from `first` on. Both lines begin with the same `common` bytes: a key that
+ * ends before the first difference is the same in both, so it is found in one line only. */
 static int compare_by_keys(const struct line_order *order, size_t first, struct fields *a_left,
                            struct fields *b_left, size_t common)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_compare.h - compares two lines: by their bytes alone, or by images (core/line/line_image.h),
+/* line_compare.h - compares two lines: by their texts alone, or by images (core/line/line_image.h),
  * numbers that nearly always decide a comparison.
  *
  *   line -> its first key -> the key's monotone 64-bit image
@@ -76,7 +76,7 @@ static inline int line_span_compare(struct line_span a, struct line_span b, size
     return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-/* Finds the first key of a line that will be compared several times with lines of the same
+/* Finds the first key of an inexact line that will be compared several times with lines of the same
  * image. */
 static inline void line_find_key(const struct line_order *order, struct line_with_image *line)
 {
@@ -89,7 +89,7 @@ int line_image_compare_equal(const struct line_order *order, const struct line_w
                              const struct line_with_image *b);
 
 /* Compares two lines. Returns a value below 0 if a sorts before b, above 0 if it sorts after b. 0:
- * any order is correct; with a stable order, that of the input. */
+ * the lines may be in any order or, with a stable order, keep that of the input. */
 static inline int line_image_compare(const struct line_order *order,
                                      const struct line_with_image *a,
                                      const struct line_with_image *b)

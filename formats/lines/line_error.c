@@ -86,8 +86,8 @@ const char *line_error_find_wide(const void *text, size_t bytes)
 /* Up to this many bytes without a line feed may be valid by chance. */
 #define SHORT_BYTES ((size_t)32)
 
-/* Returns true if the text after a byte order mark is valid in units of `width` bytes in the order
- * of the mark, and some of them end lines. */
+/* Returns true if nearly all of the text after a byte order mark is valid in units of `width` bytes
+ * in the order of the mark, and some units end lines, or it is long and has no line feed byte. */
 static bool is_valid_in_units(const unsigned char *text, size_t bytes, size_t width)
 {
     const bool is_big = text[0] != 0xff;
@@ -159,7 +159,7 @@ static const struct meaning {
     const char *pattern, *lines, *numbers;
 } meanings[] = {
 #define SAME(advice) advice, advice
-/* Advice that damages a table says what a table needs. */
+/* Advice that would damage a table also states what a table needs. */
 #define COLUMNS(advice)                                                                            \
     advice "; " IN_COLUMNS, advice "; if commas separate columns, " ONE_IN_A_LINE
 #define TO_POINT                                                                                   \
@@ -253,8 +253,8 @@ static const struct meaning *find_meaning(const char *text)
     return NULL;
 }
 
-/* Returns true for a first line that begins with a word, unless that is a truth value or a name of
- * a missing number. */
+/* Returns true for a first line that begins with a word, unless the line is only a truth value or a
+ * name of a missing number. */
 static bool may_be_title(const char *text, size_t line_number)
 {
     return line_number == 1 &&
@@ -305,7 +305,7 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
                    are_lines ? " (sed -z those of -z)" : "");
     if (advice)
         add_clause(remedy, "%s", advice);
-    /* Advice about -k1 takes the place of that for all lines. */
+    /* Advice that names -k1 replaces this clause, which all other lines get. */
     if (are_lines && spelling.ends != return_end && !(advice && strstr(advice, "-k1 ")))
         add_clause(remedy, "-k1 sorts lines by their bytes");
     if (!spelling.ends && may_be_title(spelling.text, line_number))

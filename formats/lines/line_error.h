@@ -24,12 +24,12 @@ bool line_error_set_no_memory(struct error *error, const char *file, size_t byte
  * one. */
 const char *line_error_find_mark(const void *text, size_t bytes);
 
-/* Returns LE or BE if three quarters of the units of 16 bits, or more, are an ASCII character and a
- * NUL, nearly all in the same order. Else returns NULL. */
+/* Returns LE or BE if three quarters of the units of 16 bits, or more (one less will do), are an
+ * ASCII character and a NUL, nearly all in the same order. Else returns NULL. */
 const char *line_error_find_wide(const void *text, size_t bytes);
 
-/* Returns 2 if the text seems to be UTF-16, 4 for UTF-32: after a byte order mark if it is valid as
- * that, and without a mark if it looks like ASCII in UTF-16. Else returns 0. */
+/* Returns 2 if the text seems to be UTF-16, 4 for UTF-32: if it is valid after a byte order mark of
+ * that encoding; otherwise 2 if it looks like ASCII in UTF-16. Else returns 0. */
 size_t line_error_unit_bytes(const void *text, size_t bytes);
 
 #endif

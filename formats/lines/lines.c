@@ -5,7 +5,7 @@
  *   sources -> one text -> blocks of 256 KiB -> terminators counted
  *     -> one block per thread and step -> lines -> keys
  *
- * The memory of lines depends on their number more than on their text. So if they may not fit, the
+ * Short lines take more memory for their items than for their text. So if lines may not fit, the
  * terminators are counted while text is read. Lines that do not fit are moved to the next part.
  *
  * The text is mapped, not allocated: it grows by moving pages, not bytes, and large pages make the
@@ -28,7 +28,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Minimum growth of the text if the source does not know how much is left. */
+/* Maximum bytes of a read if what is left may not fit, or its size is unknown.
+ */
 #define GROWTH_BYTES ((size_t)64 << 20)
 
 /* Minimum bytes of a read, if there is little room. */
@@ -102,7 +103,7 @@ static bool map_text(struct lines *lines, size_t bytes)
     return true;
 }
 
-/* Unmaps memory for text that did not come, because items may need the addresses. */
+/* Unmaps the memory that the text does not use, because items may need the address space. */
 static void trim_text(struct lines *lines)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -182,8 +183,8 @@ static size_t memory_of(size_t bytes, size_t lines)
     return bytes + lines * 2 * sizeof(struct key_index);
 }
 
-/* Returns an upper bound of the memory used: uncounted text may be empty lines. While that fits,
- * counting is unnecessary. */
+/* Returns an upper bound of the memory used: uncounted text may be empty lines. While this bound
+ * fits, counting is unnecessary. */
 static size_t memory_used_at_most(const struct lines *lines)
 {
     return memory_of(lines->bytes, lines_count(lines) + lines->tail_lines +
@@ -209,7 +210,7 @@ static bool count_read(struct lines *lines, struct error *error)
 
 /* Returns how many bytes to read next: all that are left if they fit in any case, otherwise as many
  * as fit if new lines are like the lines before. A line longer than that is read in steps that
- * double. */
+ * double, up to GROWTH_BYTES. */
 static size_t step_bytes(const struct lines *lines, size_t all, size_t room)
 {
     const bool is_counted = lines->bytes > 0 && lines->bytes == lines->counted_bytes;
@@ -251,7 +252,7 @@ static size_t reserve_some(struct lines *lines, size_t want, struct error *error
 
 /* There is always room for a missing last terminator. One byte more than is left is requested, to
  * detect the end. If a file has grown since it was opened, the rest is read as far as there is
- * room. If everything fits, it is reserved at once, so that it is never moved. */
+ * room. If everything fits, its memory is reserved at once, so that the text is never moved. */
 bool lines_read_input(struct lines *lines, struct source *source, size_t room, size_t most,
                       bool *ended, struct error *error)
 {
@@ -305,7 +306,7 @@ static size_t find_split(const struct lines *lines, size_t room)
     }
 }
 
-/* Begins the inputs of the text from `split` on, which `moved` gets. */
+/* Begins, in `moved`, the inputs that have text from `split` on. */
 static bool begin_moved_inputs(const struct lines *lines, size_t split, struct lines *moved,
                                struct error *error)
 {
@@ -508,11 +509,11 @@ bool lines_key_items(const struct lines *lines, struct key_index *items, size_t 
 
 /* ---- Line numbers ----
  *
- *   text -> cells of 64 bytes -> newlines in the block before each cell
- *   position of a line -> newlines before its block, before its cell, and in the cell before it
+ *   text -> cells of 64 bytes -> terminators in the block before each cell
+ *   position of a line -> terminators before its block, before its cell, and in the cell before it
  *
- * Lines come in any order, so each needs two cache lines at random positions, which are prefetched,
- * and nothing else. The table has a sixteenth of the size of the text.
+ * Lines come in any order, so each needs two cache lines at random positions, which are prefetched.
+ * The table has a sixteenth of the size of the text.
  */
 
 #define CELL_BYTES ((size_t)64)
@@ -521,7 +522,7 @@ bool lines_key_items(const struct lines *lines, struct key_index *items, size_t 
 /* Items that a thread numbers in one step. */
 #define SEGMENT_COUNT ((size_t)65536)
 
-/* Sets before[i] to the newlines from the start of the block to cell i. */
+/* Sets before[i] to the terminators from the start of the block to cell i, for each i in it. */
 static void count_block(const struct lines *lines, size_t block, uint32_t *before)
 {
     const char *const text = lines->text + block * LINES_BLOCK_BYTES;
@@ -534,7 +535,7 @@ static void count_block(const struct lines *lines, size_t block, uint32_t *befor
     }
 }
 
-/* Returns false if an item is not in the text, because a device may have sorted the items. */
+/* Returns false if an item is outside the text: a device that sorted the items may have failed. */
 static bool number_segment(const struct lines *lines, const uint32_t *before,
                            struct key_index *items, size_t count)
 {

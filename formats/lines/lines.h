@@ -33,9 +33,9 @@ struct lines *lines_create(unsigned threads, const struct line_order *order);
 bool lines_begin_input(struct lines *lines, const char *name, size_t lines_read,
                        struct error *error);
 
-/* Reads more of the input begun last: about `most` bytes at most, and stops soon after text and
- * items together take `room` bytes (SIZE_MAX: no limit). Sets *ended at the end of the input. A
- * last line without a terminator then gets one. */
+/* Reads more of the input begun last: at most `most` bytes (at least 1), and about as many as fit
+ * into `room` bytes together with their items (SIZE_MAX: no limit). Sets *ended at the end of the
+ * input. A last line without a terminator then gets one. */
 bool lines_read_input(struct lines *lines, struct source *source, size_t room, size_t most,
                       bool *ended, struct error *error);
 
@@ -44,13 +44,15 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
 bool lines_exceed(const struct lines *lines, size_t room);
 
 /* Keeps the lines that fit into `room` bytes, but at least one, and moves the text after them to
- * *rest, which can be read further. */
+ * *rest, which can be read further. The caller frees *rest, also after a failure. */
 bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct error *error);
 
-/* As lines_split(), with half of the memory that the lines take as the room. */
+/* As lines_split(), with half of the memory that the lines take as the room. *rest must be NULL at
+ * first. */
 bool lines_halve(struct lines *lines, struct lines **rest, struct error *error);
 
-/* Finds the lines, after all inputs were read. */
+/* Counts the lines, after all inputs were read, for lines_count(), lines_key(), lines_write() and
+ * lines_number(). */
 bool lines_index(struct lines *lines, struct error *error);
 
 /* Returns the number of lines. Call it after lines_index(). */
@@ -69,14 +71,14 @@ const char *lines_whole_text(const struct lines *lines);
 bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, size_t *count,
                struct error *error);
 
-/* Keys the lines of the items, which are in the order of the text: sets the keys, and the bit of
- * the index for exact keys. Fails as lines_key() does. */
+/* Keys the lines of the items, which are in the order of the text: sets each key, and the bit of
+ * the index that is set if the key is inexact. Fails as lines_key() does. */
 bool lines_key_items(const struct lines *lines, struct key_index *items, size_t count,
                      struct error *error);
 
 /* Puts tie groups among items[0..*count), which are sorted by key and then by index, into the exact
- * order. If the order is unique, keeps only the first of equal lines, and sets *count to the number
- * kept. */
+ * order. If the order is unique, keeps only the first of lines with equal keys, and sets *count to
+ * the number kept. */
 bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
                   struct error *error);
 
@@ -84,7 +86,7 @@ bool lines_refine(const struct lines *lines, struct key_index *items, size_t *co
 struct lines_written {
     struct check_sum text; /* checksum of the bytes at their positions in the text; if all lines are
                               written, equal to lines_sum */
-    struct check_sum items; /* of the items; equal to lines_items_sum */
+    struct check_sum items; /* of the items; if all lines are written, equal to lines_items_sum */
     uint64_t disorder; /* the first line, counted from 1, that sorts before its predecessor or, with
                           a unique order, has equal keys; 0: none */
 };
@@ -98,7 +100,7 @@ struct check_sum lines_sum(const struct lines *lines);
 struct check_sum lines_items_sum(const struct lines *lines);
 
 /* Replaces each item's index by the number of its line, from 0 over all inputs. After this, items
- * no longer refer to lines. */
+ * no longer refer to lines. Fails if an item is outside the text. */
 bool lines_number(const struct lines *lines, struct key_index *items, size_t count,
                   struct error *error);
 

@@ -4,9 +4,9 @@
  * A tie group is sorted by multikey quicksort over the rows of lines_row.c (Bentley and Sedgewick,
  * "Fast algorithms for sorting and searching strings", SODA 1997). One position of a row is loaded
  * into the keys of the items. The items are cut three ways by a pivot. The equal ones continue
- * after that position, in the same row or the next one, until no row is left. The lines have the
- * same bytes then, and are done. If only one of lines with equal keys is kept, the others are
- * marked, and removed at the end.
+ * after that position, in the same row or the next one, until no row is left. The lines then have
+ * the same bytes or, with a unique order, equal keys, and are done. With a unique order all of them
+ * but the first are marked, and removed at the end.
  *
  * The loaded values are in the key field, because a tie group has only one key, which is restored
  * at the end. If pivots from samples cut badly, the pivot becomes the middle of the range of keys.
@@ -30,11 +30,12 @@
  * with a chosen one. */
 #define ROUNDS_BY_WORDS 4u
 
-/* Each load should halve the lines. After this many loads more, whole rows are compared. That
- * happens if few lines share a long prefix, or if every chosen line is near an end. */
+/* Each load should halve the lines. Whole rows are compared after this many loads plus two for each
+ * bit of the number of lines left. That happens if few lines share a long prefix, or if every
+ * chosen line is near an end. */
 #define ROUNDS_MORE 16u
 
-/* The index of a line that is dropped because an equal one comes before it. */
+/* The index of a line that is dropped because a line with equal keys comes before it. */
 #define INDEX_LEFT_OUT UINT64_MAX
 
 /* ---- A few lines at once ----
@@ -42,7 +43,7 @@
  *   lines -> words of 128 bits: 15 bytes, and their number
  *     -> each word is compared with every other one, which gives its rank
  *
- * For tie groups whose values are spelled in several ways. No branch depends on the contents of
+ * For tie groups with several spellings of the same value. No branch depends on the contents of
  * lines: branches on the order of equal values would be mispredicted half of the time.
  */
 
@@ -57,7 +58,8 @@ typedef unsigned __int128 few_word;
 /* The lowest byte of the word of a line with more bytes. */
 #define MORE_BYTES (LINES_FEW_BYTES + 1)
 
-/* Returns 15 bytes, the first one on top, zeros after the end; in the lowest byte their number. */
+/* Returns 15 bytes, the first one on top, zeros after the end; in the lowest byte their number,
+ * MORE_BYTES for more than 15. */
 static inline few_word word_of(const char *line, uint64_t terminators)
 {
     static const unsigned char all_and_none[16 + 16] = {255, 255, 255, 255, 255, 255, 255, 255,
@@ -73,11 +75,11 @@ static inline few_word word_of(const char *line, uint64_t terminators)
     return (few_word)high << 64 | low | bytes;
 }
 
-/* Sorts 1..LINES_FEW items, whose keys are equal and whose lines are equal up to byte `from`, which
- * all of them have. They are sorted by the next LINES_FEW_BYTES bytes of their lines, in reverse
- * with is_descending. Lines that are equal in these bytes keep their order. equal_before[i]: the
- * line of items[i] has the same bytes as that of items[i - 1], and both continue after them.
- * Returns true if there are such items. */
+/* Sorts 1..LINES_FEW items, whose keys are equal and whose lines are equal up to byte `from`; none
+ * ends before that byte. They are sorted by the next LINES_FEW_BYTES bytes of their lines, in
+ * reverse with is_descending. Lines that are equal in these bytes keep their order.
+ * equal_before[i]: the line of items[i] has the same bytes as that of items[i - 1], and both
+ * continue after them. Returns true if there are such items. */
 static bool lines_few_sort(const struct lines *lines, struct key_index *items, size_t count,
                            size_t from, bool is_descending, bool *equal_before)
 {
@@ -204,7 +206,8 @@ static void leave_out_all_but_first(struct key_index *items, size_t count)
     items[0].index = first;
 }
 
-/* Loads the keys from the cursor. If words one by one have not helped, alternates both methods. */
+/* Loads the keys from the cursor: by words at first, and then by turns relative to a chosen line
+ * and by words. */
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
     const size_t count = slice->count;
@@ -244,7 +247,8 @@ static uint64_t choose_pivot(struct slice *slice)
 }
 
 /* Puts the items with keys below the pivot first and those above it last. The equal ones are
- * items[*equal_begin..*equal_end). This is Dijkstra's partition, which does not move equal keys. */
+ * items[*equal_begin..*equal_end). This is Dijkstra's partition, which moves no item if all keys
+ * are equal. */
 static void cut_three_ways(struct key_index *items, size_t count, uint64_t pivot,
                            size_t *equal_begin, size_t *equal_end)
 {
@@ -304,7 +308,8 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     }
 }
 
-/* Returns true if items that are equal up to the cursor are done, after finishing them. */
+/* Returns true if no row is left, so that the items are done. With a unique order, then marks all
+ * but the first. */
 static bool finish_equal(const struct lines *lines, const struct slice *slice)
 {
     if (slice->cursor.column < lines_columns(lines))
@@ -390,10 +395,10 @@ static bool all_exact(const struct key_index *items, size_t count)
     return true;
 }
 
-/* Bytes of a row that are in its image; see line_compare.h. */
+/* Bytes of a row that are in its image; see core/line/line_image.h. */
 #define IMAGE_BYTES 7
 
-/* Returns the first position at which lines with equal keys can differ. */
+/* Returns the first position at which lines with equal images can differ. */
 static struct row_cursor first_cursor(const struct lines *lines, bool is_exact)
 {
     if (is_exact)

@@ -35,7 +35,8 @@
  *
  *   * complemented if the line is after the chosen one, as a longer LCP sorts sooner there
  *
- * Up to LINES_FEW lines are sorted without keys, by words of lines_few_sort() (lines_refine.c).
+ * If only whole lines remain to be compared, up to LINES_FEW of them are sorted without keys, by
+ * words of lines_few_sort() (lines_refine.c).
  */
 #include "formats/lines/lines_text.h"
 
@@ -69,7 +70,7 @@ static inline uint64_t lines_row_word(struct line_row *row, size_t index)
     return row->kind == ROW_VALUE ? row->value[index] : decimal_word(&row->decimal, index);
 }
 
-/* Returns true if the word is the last one of a row of this kind. index: its index. It is not
+/* Returns true if the word is the last one of a row of this kind. index: its index. The word is not
  * complemented. */
 static inline bool lines_row_word_is_last(enum row_kind kind, uint64_t word, size_t index)
 {
@@ -78,7 +79,7 @@ static inline bool lines_row_word_is_last(enum row_kind kind, uint64_t word, siz
     return kind == ROW_VALUE ? index == 1 : decimal_word_is_last(word, index);
 }
 
-/* Returns true if lines_row_common() may skip words from that word on. */
+/* Returns true if lines_row_common() may skip words from word `from` on. */
 static inline bool lines_row_may_share(enum row_kind kind, size_t from)
 {
     return (kind == ROW_DECIMAL || kind == ROW_SUFFIX) && from > 0;
@@ -161,7 +162,7 @@ static struct line_span lines_row_span(const struct lines *lines, struct key_ind
                          line_length(lines, item));
 }
 
-/* Opens the column's row, a row of words, for the item's line. It borrows the text. */
+/* Sets *row to the row of the item's line in a column of words. The row borrows the text. */
 static void lines_row_open(const struct lines *lines, struct key_index item, size_t column,
                            struct line_row *row)
 {
@@ -254,7 +255,7 @@ int lines_row_compare(const struct lines *lines, struct key_index a, struct key_
 struct row_load {
     const struct lines *lines;
     struct row_cursor cursor;
-    struct line_row row;   /* words: the chosen row */
+    struct line_row row;   /* words: the chosen row; to skip words, that of the first item */
     struct line_span span; /* bytes: the chosen row, from the cursor on. A whole line includes its
                               terminator, so that the ends of other lines need not be known. */
     _Atomic size_t *end;   /* words: the end of the skipped common words */
@@ -310,7 +311,7 @@ struct known_value {
     uint64_t word;
 };
 
-/* Hashes the last bytes: lines with equal values have equal first bytes. */
+/* Hashes the last bytes: lines of a tie group mostly begin with the same bytes. */
 static size_t known_value_slot(const char *text, size_t length)
 {
     uint64_t word = 0;
@@ -453,8 +454,8 @@ static struct row_cursor lines_bytes_next(struct row_cursor cursor, uint64_t key
     return (struct row_cursor){cursor.column, cursor.at + lcp + next_count};
 }
 
-/* Returns the next bytes at `text`. The row has `left` bytes there. Reads 8 bytes, also after its
- * end. */
+/* Returns the next bytes at `text`, and below them their number or MORE_BYTES. The row has `left`
+ * bytes there. Reads 8 bytes, also after its end. */
 static inline uint64_t next_bytes(const char *text, size_t left, unsigned next_count)
 {
     uint64_t word;
@@ -475,7 +476,7 @@ static inline size_t bytes_left(const char *text, uint64_t terminators)
     return ends != 0 ? (size_t)__builtin_ctzll(ends) / 8 : 8;
 }
 
-/* For whole lines. The chosen line includes its terminator. */
+/* Loads the keys of whole lines. The chosen line includes its terminator. */
 static inline void load_lines(const struct row_load *load, struct key_index *items, size_t count,
                               unsigned next_count)
 {

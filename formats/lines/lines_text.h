@@ -27,7 +27,7 @@
 struct lines_input {
     char *name;
     size_t begin;      /* offset of its text */
-    size_t lines_read; /* lines read before its text */
+    size_t lines_read; /* lines of the input before this text */
 };
 
 struct lines {
@@ -86,7 +86,8 @@ static inline size_t lines_block_bytes(const struct lines *lines, size_t block)
  *   the position           one word
  *
  * The image that lines_key makes of the first key is word 0 of its row, or the first 7 bytes. Only
- * with -g it is no part of the row: it is the nearest double, and the row has the long double.
+ * with ROW_VALUE it is no part of the row: it is the nearest double, and the row has the long
+ * double.
  */
 
 /* Minimum number of items per task: about 0.2 ms of work. */
@@ -95,7 +96,7 @@ static inline size_t lines_block_bytes(const struct lines *lines, size_t block)
 enum row_kind {
     ROW_DECIMAL, /* -n */
     ROW_SUFFIX,  /* -h */
-    ROW_VALUE,   /* -g */
+    ROW_VALUE,   /* -g, and numbers without an option */
     ROW_BYTES,   /* of a part of the line */
     ROW_LINE,    /* bytes of the whole line; its end need not be known */
     ROW_POSITION
@@ -109,7 +110,7 @@ struct row_cursor {
 
 struct row_column {
     enum row_kind kind;
-    uint64_t complement; /* XORed with its words, to make them ascending */
+    uint64_t complement; /* XORed with its keys: UINT64_MAX if the column is descending, else 0 */
 };
 
 /* Returns the columns of an order: key_count + 1, including the last one. NULL if memory runs out.
@@ -134,18 +135,19 @@ int lines_row_compare(const struct lines *lines, struct key_index a, struct key_
                       struct row_cursor cursor);
 
 /* Loads the keys of items[0..count). Their lines must be equal up to the cursor, and none of the
- * rows may have ended there. A key is a monotone image of the line's row from the cursor on,
+ * rows may end before it. A key is a monotone image of the line's row from the cursor on,
  * complemented as the column is.
  *
  * In a row of words, unless is_relative, the key is the first word that may differ between the
  * lines, and the cursor is moved to that word. With is_relative, and always in a row of bytes, one
  * of the lines is chosen. The key is then relative to it: the order of the line and the chosen one,
- * and the number of words or bytes that both have in common. */
+ * the number of words or bytes that both have in common and, in a row of bytes, the bytes after
+ * these. */
 void lines_load(const struct lines *lines, struct key_index *items, size_t count,
                 struct row_cursor *cursor, bool is_relative);
 
-/* Returns the next position at which lines with the same `key` can differ. `cursor` and
- * `is_relative` are the values at the lines_load() that loaded the key. */
+/* Returns the next position at which lines with the same `key` can differ. cursor: as the
+ * lines_load() that loaded the key has set it. is_relative: as in that call. */
 struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
                                   bool is_relative);
 

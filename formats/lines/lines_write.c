@@ -122,8 +122,8 @@ static inline __attribute__((always_inline)) void fetch_line(const char *line)
     __builtin_prefetch(line + FETCH_BYTES - 1);
 }
 
-/* Copies at most `most` lines from `first` on, to the end of the gathered ones, while they fit.
- * Adds their bounds. */
+/* Copies at most `most` lines, from item `first` on, to `buffer` from gathered->bounds[0] on, while
+ * they fit. Adds their bounds. */
 static void copy_by_words(const struct gather *gather, size_t first, size_t most,
                           unsigned char *buffer, struct check_lines *gathered)
 {
@@ -144,8 +144,8 @@ static void copy_by_words(const struct gather *gather, size_t first, size_t most
 
 #ifdef HAVE_VECTOR_CODE
 
-/* As copy_by_words(), 32 bytes per step: nearly all lines end in the first step, so that branch is
- * predicted. */
+/* As copy_by_words(), 32 bytes per step: shorter lines end in the first step, so that its branch is
+ * mostly predicted. */
 AVX2_CODE static void copy_by_vectors(const struct gather *gather, size_t first, size_t most,
                                       unsigned char *buffer, struct check_lines *gathered)
 {
