@@ -84,8 +84,8 @@ static size_t find_winner(size_t *nodes, const struct merge_texts *texts, enum e
     return nodes[node];
 }
 
-/* Lists the texts below the node that have lines up to the bound. `listed` is known to have such
- * lines. */
+/* Lists the texts below the node that have lines up to the bound (NULL: that have lines). `listed`
+ * is known to have such lines. */
 static void list_texts(const size_t *firsts, struct merge_texts *texts,
                        const struct splitter *bound, size_t node, size_t listed)
 {
@@ -171,7 +171,7 @@ static bool copy_end(const struct merge_texts *texts, struct key_index item,
                      &ends->texts[end], &ends->lengths[end], error);
 }
 
-/* Copies the last line of the round and, of the first one, the first line. */
+/* Copies the last line of the round and, in the first round with lines, the first one. */
 static bool keep_ends(struct lines_ends *ends, const struct merge_round *round, struct error *error)
 {
     if (!round->has_items)
@@ -208,8 +208,8 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
         .scratches = merger->scratches,
         .range_bytes = choose_range_bytes(merger),
         .has_last = merger->has_last,
-        /* The disorder of an input is not detected if all of the input was merged before it was
-         * read on. */
+        /* Unless are_sorted, keys may fall from one round to the next: the next lines of an input
+         * are not compared with its lines that were merged before they were read. */
         .last_key = merge->are_sorted ? merger->last_key : 0,
     };
     if (merger->has_last)
@@ -330,8 +330,8 @@ static bool check_lines_kept(const struct merger *merger, struct sink *sink, str
            sink_fail_proof(sink, "the lines written are not those that were read", error);
 }
 
-/* Returns true if the lines keep their order: those of a single input, as in sort -m. The order of
- * runs is checked, and so are numbers that are required. */
+/* Returns true if lines are only copied: those of a single input, as in sort -m. They are not if
+ * runs are to be checked, equal lines left out, or numbers required. */
 static bool keeps_order(const struct lines_merge *merge)
 {
     return merge->count == 1 && !merge->are_sorted && !merge->order->unique &&

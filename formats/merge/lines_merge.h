@@ -5,9 +5,9 @@
  *     -> the items that sort before every unread line
  *     -> cut into ranges -> each merged by one thread -> sink, in order; then the next round
  *
- * Memory is independent of the sizes of the inputs: 8 MiB of text and items per thread, up to 64
- * MiB, or 24 KiB per input, whichever is more; plus the threads' memory for merging ranges, and a
- * few times the longest lines.
+ * Memory is independent of the sizes of the inputs. By default it is 8 MiB of text and items per
+ * thread, up to 64 MiB, or 24 KiB per input, whichever is more; plus the threads' memory for
+ * merging ranges, and a few times the longest lines.
  */
 #ifndef FORMATS_LINES_MERGE_H
 #define FORMATS_LINES_MERGE_H
@@ -28,7 +28,7 @@
 #define LINES_MERGE_BYTES_PER_THREAD ((size_t)8 << 20)
 #define LINES_MERGE_BYTES ((size_t)64 << 20)
 
-/* Minimum mean memory per input, in bytes. A third of it is for text. */
+/* Minimum mean memory per input, in bytes, by default. A third of it is for text. */
 #define LINES_MERGE_INPUT_BYTES ((size_t)24 << 10)
 
 /* Approximate further memory per thread. All threads together use no more than text and items. */
@@ -52,7 +52,8 @@ struct lines_merge {
     struct source *const *sources;
     size_t count;          /* of sources, at least 1 */
     uint64_t lines_before; /* read from each source already; added to line numbers in messages */
-    bool are_sorted;       /* the sources are known to be in order: no check */
+    bool are_sorted;       /* the sources are known to be in order: if keys are not, that is an
+                              error */
     bool writes_sources;   /* writes, instead of each line, the number of its source as a uint32_t,
                               also of those left out; only with are_sorted */
     unsigned threads;      /* maximum number of threads that work on the lines */

@@ -93,8 +93,9 @@ static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
     return taken;
 }
 
-/* Chooses the splitters at weights [1, ranges) of the sorted samples. With a unique order, the
- * first one of several with equal keys, so that all samples before it sort before it. */
+/* Chooses splitters[1..ranges) among the sorted samples, at equal distances by weight. With a
+ * unique order, the first one of several with equal keys, so that all samples before it sort before
+ * it. */
 static void choose_splitters(const struct merge_texts *texts, const struct sample *samples,
                              size_t ranges, const struct sample **splitters)
 {

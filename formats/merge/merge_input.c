@@ -65,10 +65,11 @@ static bool read_block(struct line_block *block, struct error *error)
  * the block is full. Afterwards there is at least one new line after the kept lines, unless the
  * source has ended. A last line without a terminator gets one.
  *
- * The next refill comes after a round was merged and written, and reads at most as much again. The
- * disk reads that of a run meanwhile: the merge of 1.15 GB of lines of 160 bytes in eight runs,
- * most of them not in the page cache, took 4.2 to 4.9 s, and 4.3 to 6.2 s without (medians of five
- * sets in turns, two busy Zen 3 cores, a disk of 1 GB/s with read-ahead of 128 KiB, 2026-11). */
+ * The next refill comes after a round was merged and written, and reads at most as much again.
+ * Meanwhile the disk reads this text if it is of a run: the merge of 1.15 GB of lines of 160 bytes
+ * in eight runs, most of them not in the page cache, took 4.2 to 4.9 s, and 4.3 to 6.2 s without
+ * (medians of five sets in turns, two busy Zen 3 cores, a disk of 1 GB/s with read-ahead of 128
+ * KiB, 2026-11). */
 static bool line_block_refill(struct line_block *block, size_t drop, struct error *error)
 {
     block->bytes -= drop;
@@ -238,7 +239,7 @@ static void count_lines(const struct merge_inputs *inputs, struct piece *pieces,
     }
 }
 
-/* Assigns offsets to the lines, and items while there is room. */
+/* Sets where the lines of each piece begin, and which items they get, while there is room. */
 static void place_lines(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -266,9 +267,10 @@ static struct check_sum sum_left_out(const struct line_block *block,
     return text_check_sum(position, begin, (size_t)(end - begin));
 }
 
-/* Makes the items of the piece, up to a line that is not a number. Each line is compared with the
- * line before it while its key is known. With a unique order, a line that equals it gets no item,
- * so that the merge does not read it again. */
+/* Makes the items of the piece, up to a line that is not a number. Until one is out of order, each
+ * line is compared with the line before it while its key is known; with are_sorted, only the images
+ * are. With a unique order, a line that equals the one before gets no item, so that the merge does
+ * not read it again. */
 static void make_items(const struct merge_inputs *inputs, struct piece *piece)
 {
     const struct line_order *const order = inputs->texts.order;

@@ -7,7 +7,8 @@
  *     -> sink, in order
  *
  * So a line is read only when it is copied, and when keys do not decide. If only one text has lines
- * in a range, as with inputs that follow one another, the lines are copied as a block.
+ * in a range, as with inputs that follow one another, the lines are copied as a block, except with
+ * -u.
  */
 #include "formats/merge/merge_steps.h"
 
@@ -21,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shorter lines are copied with this constant length; the next line overwrites the excess. */
+/* Lines of up to this many bytes are copied with this constant length; the next line overwrites the
+ * excess. */
 #define COPY_BYTES MERGE_SLACK_BYTES
 
 /* Lines prefetched before their copies: they come from as many positions as there are texts. */
@@ -30,7 +32,7 @@
 /* A range whose items are merged, while its lines are copied out. */
 struct merge_range {
     const struct merge_texts *texts;
-    const struct key_index *items; /* in the scratch */
+    const struct key_index *items; /* in the scratch, or of the only text */
     size_t count, next;
     size_t taken_bytes;                     /* of the next item's lines, with a unique order */
     struct key_index first_item, last_item; /* if there are any */
@@ -193,7 +195,7 @@ static bool are_exact(const struct key_index *items, size_t count)
 static void sort_equal_keys(const struct merge_texts *texts, struct key_index *items, size_t count,
                             struct merge_scratch *scratch)
 {
-    /* If all keys are exact, lines with equal keys are already in order. */
+    /* With one key, lines with equal keys are in order already if all are exact. */
     const bool is_enough = line_order_has_one_key(texts->order);
     for (size_t i = 1; i < count; i++) {
         if (items[i].key != items[i - 1].key)
@@ -208,9 +210,9 @@ static void sort_equal_keys(const struct merge_texts *texts, struct key_index *i
 
 /* ---- A range, in one thread and in its caches ---- */
 
-/* Merges items [begins[k], ends[k]) of all active texts. If they are of one text, its lines are
- * contiguous there. `scratch` has room for them, and is in use
- * until the range's last line is copied. The caller sets `last` and `has_last` before. */
+/* Merges items [begins[k], ends[k]) of all active texts. If they are of one text, its array is used
+ * as it is. `scratch` has room for them, and is in use until the range's last line is copied. The
+ * caller sets `last` and `has_last` before. */
 static void merge_range_start(struct merge_range *range, const struct merge_texts *texts,
                               const size_t *begins, const size_t *ends,
                               struct merge_scratch *scratch)
@@ -302,7 +304,7 @@ static inline void take_unit(struct merge_range *range, const struct line_with_i
         range->next++;
 }
 
-/* Takes the next unit, with its checksum, where it is not copied. */
+/* Takes the next unit without copying it, and adds its checksum. */
 static void take_unit_uncopied(struct merge_range *range, const struct line_with_image *line)
 {
     range->sum.count += line->length + 1;
@@ -331,7 +333,7 @@ static bool is_duplicate(struct merge_range *range, struct line_with_image *line
     return line_image_compare_equal(order, &range->last, line) == 0;
 }
 
-/* Copies contiguous lines of a text. */
+/* Copies the next lines of a range of one text, as many as fit. */
 static size_t fill_block(struct merge_range *range, unsigned char *buffer, size_t room)
 {
     const struct merge_texts *const texts = range->texts;
@@ -341,7 +343,7 @@ static size_t fill_block(struct merge_range *range, unsigned char *buffer, size_
     const size_t text = merge_item_text(texts->text_shift, item);
     const size_t begin = merge_item_offset(texts->text_shift, item);
     const size_t first = (size_t)(range->items - texts->texts[text].items);
-    size_t fitting = range->count; /* items up to it fit */
+    size_t fitting = range->count; /* the items before this one fit */
     if (merge_text_offset(texts, text, first + fitting) - begin > room)
         fitting = merge_text_find(texts, text, first + range->next, first + fitting, begin + room) -
                   first;
@@ -403,8 +405,8 @@ static size_t fill_sources(struct merge_range *range, unsigned char *buffer, siz
 }
 
 /* Copies lines, or the numbers of their sources, to `buffer` up to the first one that does not fit
- * in `room` bytes. Returns the number of bytes copied. With a unique order, lines whose key equals
- * that of the line before are omitted. */
+ * in `room` bytes. Returns the number of bytes copied. With a unique order, lines whose keys equal
+ * those of the line written before are omitted, and their sources get LINES_MERGE_LEFT_OUT. */
 static size_t merge_range_fill(struct merge_range *range, unsigned char *buffer, size_t room)
 {
     struct check_lines gathered;
@@ -431,8 +433,8 @@ struct merging {
     size_t first_range; /* the first one with items */
 };
 
-/* Starts the range at position 0. It has its position itself, and is made by one thread, whose
- * scratch it keeps until its end. */
+/* Starts the range if *position is 0. Later the range itself has the position. One thread makes all
+ * of it, in its scratch. */
 static bool make_range(const void *context, size_t index, size_t *position, unsigned char *buffer,
                        size_t *bytes)
 {
@@ -508,7 +510,8 @@ static void end_round(struct merge_round *round, const struct merging *merging)
         text->begin = text->end;
     }
     for (size_t i = merging->range_count; i-- > 0;) {
-        if (merging->ranges[i].count > 0) { /* it has the last line written, or the one before it */
+        if (merging->ranges[i].count > 0) { /* its `last` is the last line written, also if it wrote
+                                               none */
             round->last = merging->ranges[i].last;
             round->has_last = merging->ranges[i].has_last;
             break;
@@ -538,7 +541,7 @@ static bool allocate(struct merging *merging, struct error *error)
            error_set(error, "no memory to merge %zu inputs", texts->count);
 }
 
-/* Returns false if a range ends before it begins. Texts that should be in order are not then: a run
+/* Returns false if a range ends before it begins. Then texts that should be in order are not: a run
  * may have changed on disk. */
 static bool are_cuts_in_order(const struct merging *merging)
 {

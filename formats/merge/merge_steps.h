@@ -49,7 +49,8 @@
 /* Lines of a text; borrowed. */
 struct merge_text {
     const char *text;              /* MERGE_SLACK_BYTES after it are readable */
-    const struct key_index *items; /* of all its lines, except lines that follow another */
+    const struct key_index *items; /* of all its lines, except those that follow another or are left
+                                      out */
     size_t begin, end;             /* items to merge */
     size_t item_count;             /* of all items; some may be after `end` */
     size_t bytes;                  /* of all its lines */
@@ -126,8 +127,8 @@ static inline size_t merge_item_length(const struct merge_texts *texts, struct k
     return (size_t)((const char *)rawmemchr(near_end, texts->order->terminator) - line);
 }
 
-/* Sets `line` to the item's line, without its key. It is filled where it is used: a copy of the
- * structure would wait for its last stores. */
+/* Sets `line` to the item's line, without its key. The structure is filled in place: if it were
+ * returned, its copy would wait for the last stores. */
 static inline void merge_item_set_line(const struct merge_texts *texts, struct key_index item,
                                        struct line_with_image *line)
 {
@@ -198,14 +199,16 @@ static inline size_t merge_text_bytes(const struct merge_texts *texts, size_t te
  *     -> items of lines that follow another are removed -> the caller merges some items -> these
  *     are dropped, and more is read
  *
- * Items are made once, by several threads. Only this code finds lines and reads their keys.
+ * Items are made once, by several threads. Later, lines are read only where images do not decide,
+ * and to copy them.
  */
 
 /* The text of a source in memory: whole lines, and the beginning of another one.
  *
  *   source -> [kept | new | beginning of a line] -> the caller uses lines -> drops them -> refill
  *
- * The memory has the requested size, and grows only for a line longer than half of it.
+ * The memory has the requested size, and grows only if the kept lines and the beginning of the next
+ * one fill half of it.
  */
 struct line_block {
     struct source *source;
@@ -225,7 +228,7 @@ struct merge_input {
     size_t item_room;         /* at least 1 */
     size_t item_count, begin; /* items[begin..item_count) are not merged yet */
     size_t scanned;           /* lines of block.text[0..scanned) have items, or are merged */
-    uint64_t lines;           /* of them, in the whole source */
+    uint64_t lines;           /* number of lines up to `scanned`, in the whole source */
 };
 
 struct merge_inputs {
@@ -234,7 +237,7 @@ struct merge_inputs {
     unsigned threads;
     unsigned useful_threads;   /* out: number of threads that the active inputs keep busy */
     uint64_t lines_before;     /* read from each source before; added to line numbers in messages */
-    bool are_sorted;           /* known to be in order; not checked */
+    bool are_sorted;           /* known to be in order: only keys are compared, for the proof */
     uint64_t lines, bytes;     /* out: totals of all sources so far */
     struct check_sum left_out; /* out: of the lines that are left out */
 };
@@ -245,19 +248,19 @@ bool merge_input_open(struct merge_input *input, struct source *source, char ter
                       size_t bytes, struct error *error);
 void merge_input_close(struct merge_input *input);
 
-/* Returns true if the source has lines after those in block.text[0..scanned). */
+/* Returns true if the source may have lines after those in block.text[0..scanned). */
 static inline bool merge_input_goes_on(const struct merge_input *input)
 {
     return !input->block.ended || input->scanned < input->block.bytes;
 }
 
 /* Drops what the active texts have merged, reads more text and makes items, if half of the room is
- * free. Then every input that has unread lines has an item, and `texts` describes all inputs. All
- * texts are active at first. With LINE_STRICT, a line that is not a number is an error that names
- * file and line. */
+ * free. Then every input that has unread lines has an item, and `texts` describes all inputs. The
+ * caller makes all texts active before the first call. With LINE_STRICT, a line that is not a
+ * number is an error that names file and line. */
 bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error);
 
-/* Copies the only input to the sink: whole lines. Adds to the sum of the text written. */
+/* Copies the only input to the sink, and adds the checksum of the text written to *sum. */
 bool merge_input_copy(struct merge_inputs *inputs, struct sink *sink, struct check_sum *sum,
                       struct error *error);
 
@@ -311,7 +314,8 @@ struct merge_round {
      * `texts`. */
     struct line_with_image last;
     bool has_last;
-    uint64_t last_key;  /* in and out: key of the last line of the round before; 0 at first */
+    uint64_t last_key;  /* in: key of the last line before this round, or 0; out: of the last item
+                           of this round */
     bool is_disordered; /* out: items are not in order */
     bool has_items;     /* out: the first and the last item are set */
     struct key_index first_item, last_item;
@@ -320,7 +324,7 @@ struct merge_round {
 };
 
 /* Writes the merged lines; with a unique order, only lines whose keys differ from the line written
- * before. */
+ * before. It also returns true if is_disordered is set; then lines may be missing. */
 bool merge_round_run(struct merge_round *round, struct sink *sink, struct error *error);
 
 #endif
