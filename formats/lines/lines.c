@@ -28,8 +28,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Maximum bytes of a read if what is left may not fit, or its size is unknown.
- */
+/* Maximum bytes of a read if what is left may not fit, or its size is unknown. */
 #define GROWTH_BYTES ((size_t)64 << 20)
 
 /* Minimum bytes of a read, if there is little room. */
