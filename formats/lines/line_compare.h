@@ -36,9 +36,9 @@ int line_compare(const struct line_order *order, size_t first, const char *a, si
 
 /* ---- Images ---- */
 
-/* Computes the image of text[0..length), which does not depend on the direction of the key.
- * *is_exact: a line with the same image that is exact too has an equal first key. Returns false if
- * that key is LINE_STRICT and not a number: the line has no order then. */
+/* Computes the image of the line text[0..length), which does not depend on the direction of the
+ * key. *is_exact: a line with the same image that is exact too has an equal first key. Returns
+ * false if that key is LINE_STRICT and not a number: the line has no order then. */
 typedef bool line_image_maker(const struct line_order *order, const char *text, size_t length,
                               uint64_t *image, bool *is_exact);
 

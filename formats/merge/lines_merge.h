@@ -38,7 +38,7 @@
 #define LINES_MERGE_LEFT_OUT ((uint32_t)1 << 31)
 
 /* Copies of the first and the last line that a merge passed on, without terminators. With a unique
- * order, each may be one that was left out, as equal to the one written. */
+ * order, each may be one that was left out, as equal to the one written. Initialise with zeros. */
 struct lines_ends {
     char *texts[2]; /* owned; from malloc(3) */
     size_t lengths[2];

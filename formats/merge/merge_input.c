@@ -339,8 +339,8 @@ static bool refuse_line(const struct merge_inputs *inputs, const struct piece *p
 
 /* Appends the items of the piece to the items of the input, except lines that follow another one.
  * If all items before are merged, the piece begins a new sequence. Of inputs that are known to be
- * in order the keys alone are compared: a run may have changed on disk, and item_merge() relies on
- * the order of its arrays. The proof fails then. */
+ * in order the keys alone are compared: a run may have changed on disk, for which the proof fails,
+ * and item_merge() relies on the order of its arrays. */
 static void append_items(struct merge_inputs *inputs, struct merge_input *input,
                          const struct piece *piece)
 {
