@@ -22,13 +22,14 @@ static const struct launcher {
 } launchers[] = {
     {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL},
     {"PMI_SIZE", "PMI_SIZE", "PMI_RANK", NULL},
-    /* Open MPI sets PMIX_RANK too; a user unsets OMPI_COMM_WORLD_SIZE alone. */
+    /* Open MPI sets PMIX_RANK too. To let ranks sort alone, users unset only
+     * OMPI_COMM_WORLD_SIZE. */
     {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"},
 };
 
-/* How long a rank waits for the launcher to end it, after rank 0 has failed: mpirun of Open MPI
- * takes a second. Once the ranks have joined, rank 0 ends them itself. If scripts start the ranks,
- * each prints its own message. */
+/* How long a rank that has failed waits, because the launcher ends it if rank 0 has failed too:
+ * mpirun of Open MPI takes a second. Once the ranks have joined, rank 0 ends them itself. If
+ * scripts start the ranks, each prints its own message. */
 #define LAUNCHER_WAIT_MS 2500
 #define ABORT_WAIT_MS 500
 
@@ -105,7 +106,8 @@ static pid_t find_parent(pid_t process, bool *is_launcher)
 }
 
 /* Sets *found to the processors of the launcher. Returns false if the launcher is not found, or if
- * a process between has other processors than this one: another program has bound it then. */
+ * a process between it and this one has other processors than this one, which another program has
+ * bound then. */
 static bool find_launchers_processors(struct processors *found)
 {
     struct processors own;

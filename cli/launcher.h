@@ -21,11 +21,12 @@ bool launcher_join(struct group *group, bool *is_shared, struct error *error);
 bool launcher_find_rank(unsigned *rank);
 
 /* Called before any thread is started. Undoes a binding to processors that Open MPI chose by
- * default: one processor if it starts one or two ranks, else a socket. Such a binding suits ranks
- * of one thread, but the ranks of a host divide its processors themselves (plan_make()). The
- * process gets the processors of mpirun, or of its helper on another host. Keeps a binding that the
- * user chose, by options of mpirun or in a script that starts gpusort, and the binding of a rank
- * that sorts alone because the user has unset OMPI_COMM_WORLD_SIZE. */
+ * default: a core if it starts one or two ranks, else a socket. Such a binding suits ranks of one
+ * thread, but the ranks of a host divide its processors themselves (plan_make()). The process gets
+ * the processors of mpirun, or of its helper on another host, and OpenMP an equal part of them as
+ * its number of threads, unless OMP_NUM_THREADS is set. Keeps a binding that the user chose, by
+ * options of mpirun or in a script that starts gpusort, and the binding of a rank that sorts alone
+ * because the user has unset OMPI_COMM_WORLD_SIZE. */
 void launcher_undo_binding(void);
 
 /* Lets rank 0 alone write to standard output: that of other ranks is /dev/null from now on. */
@@ -33,7 +34,8 @@ void launcher_leave_output(void);
 
 /* To be called before an error is printed on which the ranks have not agreed. If several ranks fail
  * in the same way, only one should print: ranks other than 0 wait here for some time, in which the
- * launcher ends them if rank 0 has failed too. */
+ * launcher ends them if rank 0 has failed too. has_joined: launcher_join() has succeeded, so a
+ * shorter wait is enough. */
 void launcher_let_rank_0_print(bool has_joined);
 
 #endif

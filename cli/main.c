@@ -96,8 +96,9 @@ struct outcome {
 /* A first line of text is seldom longer. */
 #define FIRST_BYTES ((size_t)4096)
 
-/* Returns the first key that should be a number but has it in quotes, in the line with which the
- * one input begins, after its header. NULL: none. *has_comma: the number has one in it. */
+/* Returns the first key, of a kind for numbers, that has a number in quotes in the first line after
+ * the header. NULL: there is none, or there are several inputs. *has_comma: the number has a comma
+ * in it. */
 static const struct line_key *find_quoted_number(const struct job *job, bool *has_comma)
 {
     const struct line_order *const order = &job->line_order;
@@ -120,7 +121,7 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
         size_t quote = 0;
         while (quote < key.length && memchr(" \t", key.text[quote], 2))
             quote++;
-        if (quote > 0 && order->keys[i].begin.character > 0) /* no key begins after such quotes */
+        if (quote > 0 && order->keys[i].begin.character > 0) /* no -k could begin after it */
             continue;
         if (kind == LINE_STRICT || kind == LINE_BYTES || key.length <= quote + 1 ||
             key.text[quote] != '"' || !memchr("+-.0123456789", key.text[quote + 1], 13))
@@ -135,7 +136,8 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
 }
 
 /* Returns true if the first bytes of the input have more than one carriage return and no newline.
- * Waits for FIRST_BYTES of a pipe only if its first bytes are so. */
+ * Waits for FIRST_BYTES of a pipe only if the bytes that have come are like that. Returns false if
+ * the job sorts numbers, and with -z. */
 static bool has_returns(const struct job *job, struct source *source)
 {
     const unsigned char *head, *first;
@@ -151,10 +153,10 @@ static bool has_returns(const struct job *job, struct source *source)
     return true;
 }
 
-/* Reports what may not be meant: that the first line is sorted with its byte order mark or with
- * carriage returns in it, and on a terminal that the keys are numbers in quotes, and, if the plan
- * is not printed, that raw numbers are read as f64 because no type is given. Prints nothing beside
- * a JSON object. */
+/* Reports the first thing that the user may not have meant: that the first line is sorted with its
+ * byte order mark or with carriage returns in it, and on a terminal that the keys are numbers in
+ * quotes, and, if the plan is not printed, that raw numbers are read as f64 because no type is
+ * given. Prints nothing with -q, beside a JSON object, or again after a GPU has failed. */
 static void report_doubts(const struct options *options, const struct plan *plan)
 {
     const struct job *const job = &plan->job;
@@ -169,7 +171,7 @@ static void report_doubts(const struct options *options, const struct plan *plan
             fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n", name);
             return;
         }
-        /* Without an option for lines, such a first line is an error. */
+        /* Without -g, -n, -h and -k, a first line with a mark is an error. */
         const bool is_strict = job->line_order.keys[0].kind == LINE_STRICT;
         if (reader->begins_with_mark && job->header_lines == 0 && options->check != CHECK_QUIET &&
             !is_strict) {
@@ -325,9 +327,9 @@ static bool sort_as_planned(struct options *options, struct group *group, struct
     return ok;
 }
 
-/* Prints the error, if there is one. With --stats=json it is in the object, so that standard error
- * holds nothing else, unless a signal is about to end the process: then no object is printed. If
- * ranks have agreed to fail, one of them prints it, and rank 0 prints the object. */
+/* Prints the error, if there is one. With --stats=json the object contains it, so that standard
+ * error has nothing else; if a signal is about to end the process, no object is printed, but the
+ * error is. If ranks have agreed to fail, rank 0 prints the object, or else one rank the error. */
 static void report_outcome(const struct options *options, const struct group *group,
                            const struct outcome *outcome, bool ok, const struct error *error)
 {
@@ -342,7 +344,8 @@ static void report_outcome(const struct options *options, const struct group *gr
         report_error(error);
 }
 
-/* Called on exit. Checks that standard output accepted everything printed, so that
+/* Called on exit. If a job runs, a library has called exit(3): removes what the job would leave,
+ * and reports that. Otherwise checks that standard output accepted everything printed, so that
  * `gpusort --help > /dev/full` fails. */
 static void end_process(void)
 {

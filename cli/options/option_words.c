@@ -154,8 +154,8 @@ struct scale {
     unsigned long base, power;
 };
 
-/* Parses the text after the digits of a count: an exponent (e6), or a unit as in head(1) (K or KiB,
- * kB). Returns false for other text. */
+/* Parses the text after the digits of a count: an exponent (e6), a unit as in head(1) (K or KiB,
+ * kB), or nothing. Returns false for other text. */
 static bool parse_scale(const char *text, struct scale *scale)
 {
     *scale = (struct scale){.base = 10};
@@ -182,7 +182,8 @@ static bool multiply(size_t *value, struct scale scale)
     return true;
 }
 
-/* Reads a whole number: digits, optionally with a fraction, and with an exponent or a unit. */
+/* Reads digits, optionally with a fraction, and with an exponent or a unit. Returns false unless
+ * the value is a whole number, and for one that is too large. */
 static bool read_count(const char *word, unsigned long *count)
 {
     const size_t whole_digits = strspn(word, "0123456789");

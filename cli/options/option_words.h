@@ -20,12 +20,13 @@ bool option_words_set_input_format(char *word, struct options *options, struct e
 bool option_words_set_type(const char *word, struct options *options, struct error *error);
 bool option_words_set_endian(const char *word, struct options *options, struct error *error);
 
-/* After all options: takes the byte order of a type like ">f8". */
+/* Called after all options: sets the byte order from a type like ">f8". Fails if --endian
+ * contradicts it. */
 bool option_words_settle_endian(struct options *options, struct error *error);
 bool option_words_set_nan(const char *word, struct options *options, struct error *error);
 bool option_words_set_argsort(const char *word, struct options *options, struct error *error);
 
-/* PATH or PATH:TILE; DEVICE or DEVICE:N. The string is cut in two in place. */
+/* PATH or PATH:TILE; DEVICE, gpu:N,N or gpu:all. The string, which is in argv, is cut in place. */
 bool option_words_set_algorithm(char *word, struct options *options, struct error *error);
 bool option_words_set_device(char *word, struct options *options, struct error *error);
 
@@ -52,9 +53,9 @@ bool option_words_set_check_word(const char *word, struct options *options, stru
 
 bool option_words_set_header(const char *word, struct options *options, struct error *error);
 
-/* -S and --device-memory. Parses a size: a number with one of the units b % K M G T P E Z Y, or in
- * KiB without a unit. Keeps the greatest of several sizes. Syntax and errors are as in sort(1).
- * option: its name for messages. */
+/* -S and --device-memory. Parses a size: a number with one of the units b (bytes), % (of the host's
+ * memory) and K M G T P E Z Y R Q (of 1024), or in KiB without a unit. Keeps the greatest of
+ * several sizes. Syntax and errors are as in sort(1). option: its name for messages. */
 bool option_words_set_size(struct memory_size *size, const char *option, const char *word,
                            struct error *error);
 

@@ -189,7 +189,8 @@ struct parse {
     struct error *error;
 };
 
-/* Parses the options of sort(1), except -o. *known becomes false if it is none of these. */
+/* Parses the options of sort(1), except -o, -S, -T and --parallel. *known becomes false if `key` is
+ * none of these. */
 static bool parse_sort_option(int key, const char *word, struct options *options, bool *known,
                               struct error *error)
 {
@@ -280,7 +281,8 @@ static bool parse_data_option(int key, char *word, struct options *options, bool
     return parse_sort_option(key, word, options, known, error);
 }
 
-/* Parses all options: those on devices, memory and reports, and the others. *known: it is one. */
+/* Parses all options except those that parse_option() handles: those on devices, memory and
+ * reports, and the others. *known: `key` is one of them. */
 static bool parse_any_option(int key, char *word, struct options *options, bool *known,
                              struct error *error)
 {
@@ -323,8 +325,8 @@ static bool parse_any_option(int key, char *word, struct options *options, bool 
     return parse_data_option(key, word, options, known, error);
 }
 
-/* Returns true if the word is -o after a file. With POSIXLY_CORRECT, all words after the first file
- * are files, except this one, as in sort(1). After "--" it is a file too. */
+/* Returns true if the word is an -o after a file that is still an option with POSIXLY_CORRECT, as
+ * in sort(1). All other words after the first file are files then; after "--" so is the -o. */
 static bool is_late_output(const char *word, const struct argp_state *state)
 {
     const struct parse *const parse = state->input;
@@ -428,7 +430,7 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
     argp_err_exit_status = 2;
     (void)unsetenv("ARGP_HELP_FMT"); /* with a narrow margin argp prints its help without end */
     argv[0] = (char *)"gpusort";     /* the prefix of argp's messages */
-    quote_hold_stderr();             /* argp may end the process: main.c */
+    quote_hold_stderr();             /* released by end_process(), if argp ends here */
     /* argp's own options for help would add --program-name, and --HANG, which sleeps. */
     const error_t status = argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &parse);
     options->verbose &= !options->quiet;

@@ -116,7 +116,7 @@ struct options {
     const char *input_list;             /* argument of --files0-from; NULL: not given */
     struct file_list list;              /* its names, which are the inputs */
     const char *output;                 /* NULL: standard output */
-    bool in_place;                      /* after the checks, the output is the one input */
+    bool in_place;                      /* plan_begin() sets the output to the one input */
     const struct format *input_format;  /* NULL: auto */
     const struct codec *input_codec;    /* NULL: by the first bytes */
     unsigned window_log;                /* of compressed input; 0: the codec's default */
@@ -160,9 +160,10 @@ struct options {
     size_t rank_name_count;
 };
 
-/* Parses the command line. --help, --usage and --version print and end the process here, as is
- * usual with argp. A usage error also ends it, with status 2. The caller calls options_free(), also
- * after a failure. */
+/* Parses the command line, whose words may be cut in place. --help, --usage and --version print and
+ * end the process here, as is usual with argp. So does an unknown option, or one without its
+ * argument, with status 2. Fails for a wrong argument; options->stats is then STATS_JSON if
+ * --stats=json is given anywhere. The caller calls options_free(), also after a failure. */
 bool options_parse(int argc, char **argv, struct options *options, struct error *error);
 
 /* Reads the inputs from the list of --files0-from, if that is given and not read yet. May wait for
@@ -170,13 +171,15 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
  * from standard input. */
 bool options_read_list(struct options *options, struct error *error);
 
-/* Takes the inputs from the text of that list. */
+/* Sets the inputs to the names in text[0..bytes), each ended by NUL, which are copied. For a rank
+ * that has not read the list itself. */
 bool options_take_list(struct options *options, const char *text, size_t bytes,
                        struct error *error);
 
-/* Replaces {rank} by the number in the names of inputs that are operands, and of the output. All
- * inputs or none must have it. rank: NULL if no launcher of MPI has started the process; then it is
- * an error if the output has {rank}, which all processes of a step would write. */
+/* Replaces {rank} by the number in the names of the inputs, except those of --files0-from, and of
+ * the output. All inputs or none must have it. rank: NULL if no launcher of MPI has started the
+ * process; then it is an error if {rank} is in the name of the output, which all processes would
+ * write, or of an input that does not exist. */
 bool options_name_rank(struct options *options, const unsigned *rank, struct error *error);
 
 void options_free(struct options *options);

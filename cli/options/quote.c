@@ -126,8 +126,9 @@ static struct {
     size_t bytes;
 } held;
 
-/* Returns the newline that ends the message at `line`; NULL: none. getopt(3) prints an option as it
- * is, with its newlines. But only one message comes before the last line of argp. */
+/* Returns the newline that ends the message at `line`; NULL: none. A message of getopt(3) may have
+ * newlines in it, as it repeats the option. So if the last line is that of argp, everything before
+ * it is one message. */
 static char *find_message_end(char *line, const char *end)
 {
     static const char last[] = "Try `";

@@ -12,8 +12,8 @@ struct quoted {
     char text[1024]; /* longer words are cut */
 };
 
-/* Fills *quoted with the word in single quotes. Backslashes, quotes and unprintable bytes are
- * escaped as in C, as sort(1) does in the C locale. Returns quoted->text. */
+/* Fills *quoted with the word in single quotes. Backslashes, single quotes and bytes that are not
+ * printable ASCII are escaped as in C, as sort(1) does in the C locale. Returns quoted->text. */
 const char *quote_word(const char *word, struct quoted *quoted);
 
 /* Code of no character. */
