@@ -2,10 +2,10 @@
 /* progress.c - see report.h.
  *
  * The remaining time is a rough estimate. Reading and writing are assumed to continue at their
- * measured rates. Before anything is written, the rate of reading is assumed for it, unless the
- * output is compressed, which may take many times longer: then the remaining time is not known. The
- * time of the sort between them comes from the model, if it has an estimate; in a job in parts, the
- * rate of reading includes it.
+ * measured rates. Before anything is written, writing is assumed to be as fast as reading, unless
+ * the output is compressed, which may take many times longer: then the remaining time is not known.
+ * The time of the sort between them comes from the model, if there is an estimate; in a job in
+ * parts, the rate of reading includes the sort.
  */
 #include "cli/report/report.h"
 
@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Time before the first output, and between lines if it is not a terminal. */
+/* Time before the first line, and at least between lines if standard error is not a terminal. */
 #define SECOND_NS UINT64_C(1000000000)
 #define REDRAW_NS (SECOND_NS / 5)
 
@@ -229,8 +229,8 @@ static bool is_in_foreground(void)
     return foreground < 0 || foreground == getpgrp();
 }
 
-/* Erases the line. Async-signal-safe. Does nothing if the terminal accepts no output: it may be
- * stopped. */
+/* Erases the line, and lets no other be drawn. Async-signal-safe. Writes nothing in the background,
+ * or if the terminal accepts no output: it may be stopped. */
 static void erase_now(void *context)
 {
     struct progress *const progress = context;
@@ -254,7 +254,8 @@ static void set_may_draw(struct progress *progress, bool may_draw)
     ending_end_change(&old_mask);
 }
 
-/* Writes the line over the current one, cut to the width of the terminal. */
+/* Writes the line over the current one, cut to the width of the terminal. Does nothing in the
+ * background, or once a signal handler has erased the line. */
 static void redraw(struct progress *progress, const char *line)
 {
     struct winsize size;
@@ -364,8 +365,8 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* Returns true if an input is a terminal or another character device, on which a user may be
- * typing. */
+/* Returns true if a user may be typing an input: standard input is a terminal, or the name of an
+ * input leads to a character device. */
 static bool is_typed(const struct options *options)
 {
     struct stat status;
@@ -449,8 +450,8 @@ static double estimate_sort(const struct plan *plan)
                                        : plan->estimate.gpu_sort_seconds;
 }
 
-/* Ranks read their parts after the plan, which has decoded them. All parts are about equal, so the
- * bytes of the counted ranks follow from their number. */
+/* Ranks read their parts after the plan, which has decoded compressed inputs. All parts are about
+ * equal, so the bytes of the counted ranks follow from their number. */
 static void set_ranks(struct progress *progress, const struct plan *plan)
 {
     struct outlook *const outlook = &progress->outlook;
@@ -464,12 +465,12 @@ static void set_ranks(struct progress *progress, const struct plan *plan)
     if (plan->input_bytes != SIZE_UNKNOWN)
         outlook->read_bytes = (uint64_t)((double)plan->input_bytes * factor);
     if (outlook->read_bytes != SIZE_UNKNOWN && outlook->read_bytes > SOURCE_PEEK_MAX)
-        outlook->read_bytes -= SOURCE_PEEK_MAX; /* rank 0 has the first bytes of its part */
+        outlook->read_bytes -= SOURCE_PEEK_MAX; /* rank 0 has read the first bytes of its part */
     progress->start_ns = clock_now_ns();
 }
 
-/* If only some of the input is written, or something else, the size becomes known when writing
- * begins. */
+/* The size of an output that is not all of the input in the same format becomes known only when
+ * writing begins. */
 void progress_set_plan(struct progress *progress, const struct plan *plan)
 {
     const struct job *const job = &plan->job;

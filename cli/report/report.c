@@ -19,7 +19,8 @@ void report_error(const struct error *error)
     fprintf(stderr, "gpusort: %.*s\n", (int)bytes, shown);
 }
 
-/* Filters the line, except tabs and NULs, which do no more to a terminal than a blank. */
+/* Filters the line in place, except tabs and NULs, which do no more to a terminal than a blank.
+ * Returns the bytes of the result. */
 static size_t filter_line(char *line, size_t bytes)
 {
     size_t shown = 0;
@@ -43,7 +44,7 @@ void report_disorder(const char *file, const struct job *job, struct disorder *d
     if (disorder->text)
         fwrite(disorder->text, 1, filter_line(disorder->text, disorder->length), stderr);
     fputc(job->line_order.terminator, stderr);
-    fflush(stderr); /* with -z no newline does it */
+    fflush(stderr); /* a NUL (-z) does not flush it, as a newline does */
 }
 
 static void list_types(FILE *stream)
@@ -205,9 +206,9 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
-/* Least number of parts of which some are merged first, and stored again. It is a guess, because
- * external_merge_fan_in() depends on the memory that is left when the parts are sorted. It is lower
- * for lines, because text takes half of the memory of a part, or less. */
+/* From this number of parts on, some are merged before the others, and stored again. It is a guess,
+ * because external_merge_fan_in() depends on the memory that is left when the parts are sorted. It
+ * is lower for lines, because text takes half of the memory of a part, or less. */
 #define PARTS_MERGED_NUMBERS 300
 #define PARTS_MERGED_LINES 100
 
@@ -382,7 +383,7 @@ static void print_directories(FILE *stream, const struct job *job)
 static void print_parts(FILE *stream, const struct plan *plan)
 {
     const struct job *job = &plan->job;
-    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte of text and its item */
+    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte, its item, and scratch */
     const bool are_stored = job->keep_lines && job->group;      /* all lines of ranks are stored */
     if (job->keep_lines ? !are_stored && (job->part_bytes == SIZE_MAX ||
                                           plan->input_bytes <= job->part_bytes / most_bytes)
@@ -504,7 +505,7 @@ static void print_stage(FILE *stream, const char *prefix, const char *stage, uin
     fprintf(stream, "\n");
 }
 
-/* How the device has sorted, where the keys decide it. */
+/* Prints how the device has sorted, if its path depends on the keys. */
 static void print_strategy(FILE *stream, const char *prefix)
 {
     struct trace_view view;

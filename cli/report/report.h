@@ -14,10 +14,12 @@
 void report_error(const struct error *error);
 
 /* -c: prints the line or number out of order to standard error, as sort(1) does, with '?' for each
- * character that is not shown. file: as the user gave it. Changes disorder->text. */
+ * character that quote_is_shown() excludes, except tabs and NULs. file: as the user gave it.
+ * Changes disorder->text. */
 void report_disorder(const char *file, const struct job *job, struct disorder *disorder);
 
-/* --list: types, formats, codecs, devices and their paths. */
+/* --list: types, formats, codecs, devices and their paths. Starts the GPU to find its name, which
+ * may take a second. */
 void report_list(FILE *stream);
 
 /* --explain and -v: prints the plan and its reasons, each line with `prefix`. */
@@ -27,7 +29,8 @@ void report_plan(FILE *stream, const char *prefix, const struct plan *plan);
  * find out, which may take a second. Prints nothing for a plan that uses the GPU. */
 void report_gpu(FILE *stream, const struct plan *plan);
 
-/* -v: prints the time of each stage. */
+/* -v: prints the time of each stage, the proof, and what the plan did not know: the strategy, the
+ * spare backend if it sorted, and the sorted parts. */
 void report_times(FILE *stream, const char *prefix, const struct plan *plan,
                   const struct job_report *report);
 
@@ -42,7 +45,7 @@ void stats_print_text(FILE *stream, const struct plan *plan, const struct job_re
 char *stats_make_members(const struct plan *plan, const struct job_report *report, bool is_done);
 
 /* Prints the object on one line. status: the exit status. error: set or not.
- * members: NULL if no job was run. */
+ * members: NULL if no job was run, or memory ran out. */
 void stats_print_json(FILE *stream, int status, const struct error *error, const char *members);
 
 /* ---- --progress: progress.c ----
@@ -60,7 +63,8 @@ void stats_print_json(FILE *stream, int status, const struct error *error, const
 
 /* Facts about the job. */
 struct outlook {
-    uint64_t read_bytes;  /* of all inputs, as their files hold them; SIZE_UNKNOWN: not known */
+    uint64_t read_bytes;  /* to read: all inputs, as their files hold them; with ranks, the decoded
+                             parts of the ranks that are counted. SIZE_UNKNOWN: not known */
     uint64_t write_bytes; /* bytes of content, if they can be predicted; 0: not known */
     bool is_encoded;      /* the output is compressed */
     double sort_seconds;  /* estimate of the model; below 0: not known */
@@ -72,14 +76,14 @@ struct progress {
     pthread_t thread;
     bool on_terminal;
     uint64_t start_ns;
-    pthread_mutex_t lock; /* protects the fields below, and the line on the terminal */
+    pthread_mutex_t lock; /* protects start_ns, the fields below, and the line on the terminal */
     pthread_cond_t has_stopped;
     bool is_stopped;
     struct outlook outlook;
     uint64_t read_took_ns;   /* time until everything was read */
     uint64_t stage_begin_ns; /* of the current stage; 0: none yet */
-    uint64_t stage_start_ns; /* that time, later by the time for which the process was stopped;
-                                so is start_ns */
+    uint64_t stage_start_ns; /* stage_begin_ns, plus the time for which the process was stopped,
+                                which is also added to start_ns */
     int shown;               /* columns of the current line */
     bool may_draw;           /* false once a signal handler has erased the line */
 };
@@ -121,9 +125,9 @@ bool trace_file_open(const struct options *options, struct group *group, struct 
 bool trace_file_check(const struct options *options, const struct trace_file *trace,
                       struct error *error);
 
-/* Writes the trace if the job has begun; otherwise removes a file that was created. A file replaces
- * its content; a given descriptor is written from its offset. Closes the file. Collective if ranks
- * share the job and the job has succeeded. */
+/* Writes the trace if the job has begun; otherwise removes a file that was created. The trace
+ * replaces the content of a file, and is written to a given descriptor from its offset. Closes the
+ * file. Collective if ranks share the job, the job has succeeded and --trace is given. */
 bool trace_file_close(const struct options *options, struct trace_file *trace, bool has_begun,
                       bool has_succeeded, struct error *error);
 

@@ -191,7 +191,8 @@ static void add_time(struct fields *fields, const char *stage, uint64_t ns, uint
     add_real(fields, stage, "gb_per_s", KIND_RATE, (double)bytes / (double)ns);
 }
 
-/* The amount of data and the total time of a failed job are not known, and left out. */
+/* The amount of data and the total time of a failed job are not known. They are left out, and so is
+ * the model. */
 static void make_fields(struct fields *fields, const struct plan *plan,
                         const struct job_report *report, bool is_done)
 {
@@ -248,7 +249,7 @@ static void print_text(FILE *stream, const struct fields *fields)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Characters that are not shown are escaped, as in UTF-16. */
+/* Prints a character as the escapes of its units in UTF-16; for QUOTE_NO_CODE, U+FFFD. */
 static void print_json_code(FILE *stream, uint32_t code)
 {
     if (code == QUOTE_NO_CODE)

@@ -43,7 +43,7 @@ static void remove_file(void *context)
         unlinkat(directory, trace->path.name, 0);
 }
 
-/* Creates the file. If a signal ends the process, the file is removed. */
+/* Creates the file. If a signal ends the process before keep_file(), the file is removed. */
 static bool create_file(struct trace_file *trace, const char *name, struct error *error)
 {
     sigset_t old_mask;
@@ -108,7 +108,7 @@ bool trace_file_check(const struct options *options, const struct trace_file *tr
     return true;
 }
 
-/* Returns the name of this process in the trace, in memory of the caller. */
+/* Returns the name of this process in the trace: of a rank in `name`, else a constant. */
 static const char *name_process(const struct group *group, char name[192])
 {
     char host[128] = "";
@@ -125,7 +125,8 @@ static uint64_t *share_sizes(struct group *group, uint64_t bytes, struct error *
     return group_reserve(group, 1, error) ? group_gather(group, &bytes, 1, error) : NULL;
 }
 
-/* Collective, for other ranks than 0: sends the trace of this rank. Without memory it is empty. */
+/* Collective, for other ranks than 0: sends the trace of this rank. It is left out if memory runs
+ * out, or if it is longer than GROUP_MESSAGE_MAX. */
 static bool send_trace(struct group *group, struct error *error)
 {
     char name[192], *text = NULL;
@@ -141,7 +142,7 @@ static bool send_trace(struct group *group, struct error *error)
     return ok;
 }
 
-/* Collective, for rank 0: writes the traces of the other ranks. */
+/* Collective, for rank 0: writes the traces of the other ranks. stream: NULL drops them. */
 static bool receive_traces(struct group *group, FILE *stream, struct error *error)
 {
     uint64_t *const sizes = share_sizes(group, 0, error);
@@ -162,7 +163,8 @@ static bool receive_traces(struct group *group, FILE *stream, struct error *erro
 }
 
 /* Replaces the content of the file by the trace, or writes it to a given descriptor, and closes the
- * file. Removes a new file that cannot be written. group: NULL, or gives its traces too. */
+ * file. Removes a new file that cannot be written. group: NULL, or the ranks whose traces are
+ * included. */
 static bool write_trace(const struct options *options, struct trace_file *trace,
                         struct group *group, struct error *error)
 {
