@@ -67,8 +67,8 @@ static bool add_up_counts(struct plan *plan, const struct reader *reader, struct
     return true;
 }
 
-/* Sets *blank if the input is empty, and neither an option nor its name gives it a format or a
- * codec. Such an input agrees with every other one. */
+/* Sets *blank if the input is empty, no option gives it a format, and its name gives it neither a
+ * format nor a codec. Such an input agrees with every other one. */
 static bool is_blank(const struct options *options, const char *path, struct source *source,
                      bool *blank, struct error *error)
 {
@@ -267,7 +267,7 @@ static const struct key_type *output_type(const struct plan *plan)
     return index_type ? index_type : plan->job.readers ? plan->job.readers[0].layout.type : NULL;
 }
 
-/* True if an option makes the input lines, and they are written, so that the output is text. */
+/* True if an option is for lines, and lines, not indices, are written: the output is text. */
 static bool writes_lines(const struct options *options)
 {
     return !options->index_type && (line_words_find(options) || options->order.unique);
@@ -314,7 +314,7 @@ static void suggest_words(const struct options *options, const struct plan *plan
                  packed);
 }
 
-/* Returns true if the output is also an input, so that its name was already as wrong before. */
+/* Returns true if the output has the name of an input, which was already as wrong before. */
 static bool overwrites_input(const struct options *options)
 {
     for (size_t i = 0; i < options->input_count; i++)
@@ -326,7 +326,7 @@ static bool overwrites_input(const struct options *options)
 /* Refuses an output name of raw numbers that its content would not match: "-o x.u32" for doubles,
  * or x.bin for text, would mislead the next reader of the file. An output format that is given by
  * an option allows any name, except for raw numbers made of text without --type, which are doubles
- * only by default. */
+ * only by default. The name of an input is accepted if it gives no type. */
 static bool check_output_name(const struct options *options, const struct plan *plan,
                               struct error *error)
 {
@@ -359,9 +359,10 @@ static bool check_output_name(const struct options *options, const struct plan *
                      is_text ? "" : type->name, words);
 }
 
-/* Refuses an output name that belongs to another program's files, with or without .zst at its end.
- * --output-format allows such a name, and options of sort(1) allow that of a text format, because
- * lines may be such a text. Only --no-zstd allows the name of a compressed format. */
+/* Refuses an output name that belongs to another program's files, with or without .zst at its end,
+ * unless an input has this name. --output-format allows such a name, and options for lines allow
+ * that of a text format, because lines may be such a text, but indices are not. Only --no-zstd
+ * allows the name of a compressed format. */
 static bool check_foreign_output(const struct options *options, struct error *error)
 {
     size_t length;
@@ -387,13 +388,14 @@ static bool check_foreign_output(const struct options *options, struct error *er
                      foreign->name, (int)length, stem, ends_zst ? "" : ".zst");
 }
 
-/* Output bytes whose pages are made ahead if a job does not sort, which leaves no time for more, or
- * may wait for input so long that Linux writes them to the disk (dirty_expire_centisecs, 30 s). */
+/* Maximum output bytes whose pages are made ahead, except while large files are sorted. A job that
+ * does not sort has no time for more; one whose input is of unknown size may wait for it so long
+ * that Linux writes the pages to the disk (dirty_expire_centisecs, 30 s). */
 #define AHEAD_BYTES ((size_t)64 << 20)
 
 /* Returns how many bytes of the output may be made in the page cache before they are written: while
- * files are sorted, a sixteenth of the memory, which is less than what makes Linux write them to
- * the disk at once (dirty_background_ratio, a tenth). */
+ * large files are sorted, a sixteenth of the free memory, which is less than what makes Linux write
+ * them to the disk at once (dirty_background_ratio, a tenth); at most a sixteenth of -S. */
 static size_t choose_ahead_bytes(const struct options *options, const struct plan *plan)
 {
     const struct job *const job = &plan->job;
@@ -431,8 +433,8 @@ static bool could_be_in_place(const struct options *options, const struct plan *
            check_in_place(plan, &ignored);
 }
 
-/* Refuses times of raw numbers or text as .npy. NumPy reads them with a unit from raw numbers; as
- * integers, which .npy could hold, NaT would be the least number. */
+/* Refuses to write times from raw numbers or text as .npy, whose header must give their unit. They
+ * are not written as integers instead, of which NaT would be the least. */
 static bool refuse_unit(const struct reader *reader, struct error *error)
 {
     const struct key_type *const type = reader->layout.type;
@@ -505,8 +507,9 @@ static bool choose_lines(const struct options *options, struct plan *plan,
                      options->order.unique ? "" : " (--type makes them numbers)");
 }
 
-/* Checks what lines do not agree with before an input is awaited, if an option makes it text. If
- * all inputs are regular files, their content is looked at first. */
+/* If an option makes the inputs text, checks for options and names that do not agree with text
+ * before an input is awaited. If all inputs are regular files, this is checked after their content.
+ */
 static bool check_lines_early(const struct options *options, struct plan *plan, struct error *error)
 {
     const char *const word = line_words_find(options);
@@ -578,8 +581,8 @@ static bool is_small(const struct options *options, const struct plan *plan)
     return plan->file_bytes < THREAD_INPUT_BYTES && !is_packed;
 }
 
-/* Returns the processors that the process may use at the same time. The limits of the control
- * group, which takes reading several files, are ignored for a small input. */
+/* Returns the processors that the process may use at the same time. For a small input the limits of
+ * the control group are ignored, because several files have to be read to find them. */
 static unsigned count_processors(const struct options *options, const struct plan *plan)
 {
     const unsigned processors = (unsigned)omp_get_num_procs();
@@ -632,7 +635,7 @@ static void limit_threads(const struct options *options, struct plan *plan)
 bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
-    /* The system would end a process that takes all memory: then -S does not count. */
+    /* A -S of all memory or more is ignored: the system would end a process that takes that. */
     options->memory.host.is_said &= options->memory.host.bytes < memory_total();
     plan->processors = count_processors(options, plan);
     const unsigned threads = choose_threads(options, plan->processors);
@@ -654,7 +657,7 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
         made = pipeline_open_group(&plan->job, error);
     made = group_agree(plan->job.group, made && plan_choose_device(options, plan, error), error) &&
            plan_find_device_ranks(plan, error);
-    plan->job.input_bytes = plan->input_bytes; /* of a pipe, as far as it was read ahead */
+    plan->job.input_bytes = plan->input_bytes; /* now known of a pipe that has ended */
     made = made && plan_choose_memory(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;
     return made;

@@ -19,17 +19,18 @@ struct plan_spool {
     struct spill_run run;
     uint64_t facts[3];   /* of the whole input: decoded bytes, the number of its codec, and whether
                             each rank decodes the frames of its part */
-    unsigned char *head; /* of ranks that do not store the input: its first bytes */
+    unsigned char *head; /* first decoded bytes of an input that ranks share */
     size_t head_bytes;
-    struct source *original; /* of rank 0: the input; once it is stored, at its end */
+    struct source *original; /* of rank 0, or of a rank with inputs of its own: the input; once it
+                                is stored, at its end */
     struct source_spec spec; /* of the input */
 };
 
 struct plan {
     struct job job;
-    unsigned processors;                     /* that the process may use at the same time */
-    struct device_facts device;              /* of job.backend; of several, the first, with the
-                                                memory of all */
+    unsigned processors;        /* that the process may use at the same time */
+    struct device_facts device; /* of job.backend; of several: name and id of the first,
+                                   the memory of all, the least other facts */
     const struct device_class *device_class; /* of the device */
     const struct auto_row *row;              /* gives the path and tile if the user names none */
     struct device_room rooms[BACKEND_DEVICES_MOST]; /* of several devices, as job.sort.devices */
@@ -37,7 +38,7 @@ struct plan {
     unsigned device_ranks; /* ranks that take the same GPU, this one included */
     unsigned device_total; /* number of GPUs, for --explain with gpu:all; 0: not known */
     bool has_estimate;
-    struct auto_estimate estimate; /* of the sort on either device */
+    struct auto_estimate estimate; /* of the whole job on either device */
     uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.c */
@@ -53,18 +54,21 @@ struct plan {
     const char *algorithm_reason;                                 /* why job.sort.algorithm */
 };
 
-/* Collective, before plan_begin(): fails if other ranks have other options than rank 0, or options
- * that ranks do not share. Reads the list of --files0-from on rank 0, for all ranks. */
+/* Collective, before plan_begin(): fails if ranks differ in the options that decide on collective
+ * calls (plan_share() compares their plans), or have options that ranks do not share. Reads the
+ * list of --files0-from on rank 0, for all ranks. */
 bool plan_share_options(struct options *options, struct group *group, struct error *error);
 
 /* Starts the plan with the checks that need no input data: options that exclude each other, and
- * files that do not exist or may not be used. Waits only for the list of --files0-from, after the
- * checks that do not depend on it. The caller calls plan_free, also if this fails. */
+ * files that do not exist or may not be used. Waits only for the list of --files0-from; before
+ * that, checks the output and the directories of -T. For --in-place, sets the output to the input.
+ * Overwrites *plan. The caller calls plan_free, also if this fails. */
 bool plan_begin(struct options *options, struct plan *plan, struct error *error);
 
 /* Completes the plan: opens the inputs, reads their headers, and chooses devices, path and memory.
- * May wait for an input, and may read ahead of it. If plan->job.group is set after plan_begin(),
- * the call is collective, and the plan is for the part of this rank. */
+ * May wait for an input, and may read it ahead. May open the output and request its space. Sets the
+ * number of OpenMP threads. If plan->job.group is set after plan_begin(), the call is collective,
+ * and the plan is for the part of this rank. */
 bool plan_make(struct options *options, struct plan *plan, struct error *error);
 
 /* Called after the job of the plan has failed with *error and was undone. If a GPU that auto or
@@ -73,8 +77,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error);
  * returns false if the new plan fails, which the caller then only frees. *error is not changed. */
 bool plan_again(struct options *options, struct plan *plan, const struct error *error);
 
-/* Records that a GPU is not to be used, if the error is its own and it was not recorded before;
- * otherwise returns false. */
+/* If the error is that of a GPU which was not recorded before, records that this GPU is not to be
+ * used, and returns true. */
 bool plan_note_failure(struct plan *plan, const struct error *error);
 
 /* Returns true if all inputs are regular files, so that they can be read again. */
@@ -95,8 +99,8 @@ void plan_free(struct plan *plan);
 /* Returns the first option for lines that is given, for messages; NULL if none is. */
 const char *line_words_find(const struct options *options);
 
-/* For a job that sorts numbers, the first of which `reader` reads: refuses options for lines.
- * input_format and output_format are the formats of the job. */
+/* For a job that does not keep lines: refuses options for lines, and -u. input_format and
+ * output_format are the formats of the job. reader: of the first input; may be NULL for text. */
 bool line_words_refuse(const struct options *options, const struct format *input_format,
                        const struct reader *reader, const struct format *output_format,
                        struct error *error);
@@ -107,18 +111,21 @@ bool in_place_word_fits(const struct options *options);
 
 /* ---- inputs that cannot be read at arbitrary positions: plan_spool.c ---- */
 
-/* Opens the next input as plan->job.readers[plan->job.reader_count].source. Collective if a group
- * shares the job. */
+/* Opens the next input as plan->job.readers[plan->job.reader_count].source; the caller counts it.
+ * Records in plan->job.output if the output will replace it. Collective if ranks share the inputs.
+ */
 bool plan_open_input(struct options *options, const struct source_spec *spec, struct plan *plan,
                      struct error *error);
 
-/* Returns true if the input of reader i cannot be read at arbitrary positions. */
+/* For a job of a group: returns true if the input of reader i cannot be read at arbitrary
+ * positions. */
 bool plan_is_spooled(const struct plan *plan, size_t i);
 
-/* Collective, for text, whose lines rank 0 finds: stores the inputs that each rank would decode. */
+/* Collective, for text: rank 0 decodes and stores the inputs of which each rank would decode its
+ * part, because it must find the lines in them. */
 bool plan_store_spools(struct plan *plan, struct error *error);
 
-/* Bytes of the header of an input that other ranks have. */
+/* Bytes at the beginning of a spooled input that all ranks have while they plan. */
 #define PLAN_SPOOL_HEAD_BYTES SOURCE_PEEK_MAX
 
 /* Collective: narrows reader i to `bytes` bytes, `position` bytes after the position of its source.
@@ -155,21 +162,22 @@ bool plan_check_raw(const struct options *options, const struct key_type *named_
 bool plan_guess_raw(struct source *source, char guess[64], struct error *error);
 
 /* Refuses raw data that has lengths, a count or a header in addition to its numbers of `type`, and
- * bool with several bytes other than 0. Consumes nothing. */
+ * bool with several values other than 0. Consumes nothing. */
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error);
 
 /* Chooses the backend, its device, its path and the spare backend, with the reasons. The plan has
- * its inputs and its order already. May read much of an input of unknown size into memory, and
- * reads ahead while a GPU is started. */
+ * its inputs and its order already. May read much of an input of unknown size into memory. Before a
+ * GPU is started, begins to read ahead, and may open the output. */
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error);
 
-/* Collective: finds how many ranks take the GPU of this one. Each of them uses an equal part of its
- * memory. */
+/* Collective: finds how many ranks take the GPU of this rank. Each of them uses an equal part of
+ * the GPU's memory. */
 bool plan_find_device_ranks(struct plan *plan, struct error *error);
 
-/* Starts reading ahead from the open inputs if `next` is a named pipe, and from open named pipes if
- * it is standard input: their writer may write to `next` only after these have been read. */
+/* If the job sorts: starts reading ahead from the open inputs if `next` is a named pipe, and from
+ * open named pipes if `next` is standard input. The writer of these may write to `next` only after
+ * they have been read. */
 void plan_read_ahead(const struct options *options, const struct plan *plan, const char *next);
 
 /* Returns the estimated seconds of the plan's job on `devices` GPUs that sort together. */

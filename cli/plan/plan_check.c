@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Called if the program will wait for an input. Otherwise, and for -c and -m, an unusable
- * directory of -T is reported when it is needed, as by sort(1). */
+/* Called if the program will wait for an input or the list of inputs. Otherwise, and for -c and -m,
+ * an unusable directory of -T is reported when it is needed, as by sort(1). */
 static bool check_directories(const struct options *options, struct error *error)
 {
     return options->check != CHECK_NO || options->merge ||
@@ -154,9 +154,9 @@ static bool check_in_place(struct options *options, struct error *error)
 
 /* ---- Options for lines of text ----
  *
- * -g -n -h -k -t -b -z -m and --header are for lines: with one of them the input is text,
- * whatever its name or its bytes are. An input that is numbers by both its name and its bytes is
- * refused.
+ * -g -n -h -k -t -b -z -m and --header are for lines: with one of them the input is text, whatever
+ * its name is. A NumPy array is refused, and so are, without -z or --format=text, UTF-16 and binary
+ * content in a file with the name of a binary format (check_lines() in plan_format.c).
  */
 
 static const char *check_word(const struct options *options)
@@ -228,9 +228,9 @@ static bool line_words_check(const struct options *options, struct error *error)
 }
 
 /* Returns the end of a message about -u and an array: commands that write its different numbers as
- * text, unless there are other options that they would need too. The order of -u would take
- * integers beyond 2^53 for equal, and has no NaT. Only floating point numbers may be equal and have
- * two texts, -0 and 0. */
+ * text, unless there are other options that they would need too. uniq(1) is enough for integers and
+ * times, and the order of -u has no NaT. Only floating point numbers may be equal and have two
+ * texts, -0 and 0. */
 static const char *lines_without_repeats(const struct options *options, const struct key_type *type)
 {
     const bool has_others = options->check != CHECK_NO || options->index_type ||

@@ -21,10 +21,11 @@
  * decode frames give somewhat more. */
 #define AHEAD_BYTES ((uint64_t)4 << 30)
 
-/* The search for the size from which a GPU pays begins here. No GPU is started for less. */
+/* The search for the size from which a GPU pays begins here. With auto, no GPU is started for a
+ * smaller input of unknown size. */
 #define PAYING_BYTES_MIN ((uint64_t)16 << 20)
 
-/* The part of the host's memory that may be filled by reading ahead. */
+/* The part of -S, or of the host's free memory, that may be filled by reading ahead. */
 #define AHEAD_PART(bytes) ((bytes) / 8)
 
 /* A CPU thread selects from 5 to 10 GB/s, and all threads together from more than can be read or
@@ -158,8 +159,8 @@ void plan_read_ahead(const struct options *options, const struct plan *plan, con
 }
 
 /* Reads inputs ahead, in order, up to the size from which the GPU is faster, and sets *is_enough if
- * they reach it. If all inputs end before, sets plan->input_bytes. Neither happens if there is no
- * room for that size. */
+ * they reach it. If all inputs end before, sets plan->input_bytes. Reads nothing if there is no
+ * room for twice that size. */
 static void await_size(const struct options *options, struct plan *plan, bool *is_enough)
 {
     const uint64_t wanted = gpu_pays_from(plan), room = ahead_room(options, plan);
@@ -255,8 +256,8 @@ static struct choice choose_by_model(const struct options *options, struct plan 
                                                      : "sooner done than a GPU is started and fed"};
 }
 
-/* Opens the output of numbers early, except a pipe, whose reader would notice if planning fails.
- * Lines are not counted yet, and ranks open their output together. */
+/* Opens the output of numbers early if -o names a regular file: the reader of a pipe would notice
+ * if planning fails. Lines are not counted yet, and ranks open their output together. */
 static void open_output_early(const struct options *options, struct plan *plan)
 {
     struct job *const job = &plan->job;
@@ -265,8 +266,8 @@ static void open_output_early(const struct options *options, struct plan *plan)
         pipeline_open_early(job);
 }
 
-/* Starts reading ahead and opens the output before the first call of CUDA, which takes most of its
- * start to find the devices. */
+/* Starts reading ahead and opens the output before the first call of CUDA. That call finds the
+ * devices, which is most of the time that CUDA takes to start. */
 static void begin_beside_gpu(const struct options *options, struct plan *plan)
 {
     const uint64_t room = ahead_room(options, plan);
@@ -330,7 +331,7 @@ static void lower_facts(struct device_facts *facts, const struct device_facts *o
         other->shared_bytes < facts->shared_bytes ? other->shared_bytes : facts->shared_bytes;
 }
 
-/* Fills the facts of the devices. `examine` is one of the backend's functions. */
+/* Fills the facts of the devices. `examine` is the backend's `look` or `probe`. */
 static bool examine_devices(const struct options *options, struct plan *plan,
                             const struct devices *devices,
                             bool (*examine)(unsigned, struct device_facts *, struct error *),
@@ -376,8 +377,9 @@ static bool show_devices(const struct backend *backend, const struct devices *de
 }
 
 /* Examines the devices that will sort. Free memory is known only after a device was started. If the
- * memory of several surely suffices, the engine starts them. So does an engine of lines, which
- * reports if its device has no room, while lines are read: it must know their number of bytes. */
+ * memory of several surely suffices, they are started later, by the engine. So is the device of an
+ * engine of lines if the size of the text is known: while lines are read, that engine reports if
+ * its device has no room. */
 static bool probe_devices(const struct options *options, struct plan *plan,
                           const struct backend *backend, const struct devices *devices,
                           struct error *error)
@@ -405,7 +407,7 @@ static bool probe_devices(const struct options *options, struct plan *plan,
 /* Returns the bytes that the GPU's memory must hold: items and scratch, and for a selection some
  * batches more; for lines an estimate. An input of unknown size is taken as of the size from which
  * the GPU pays: if more comes, numbers are sorted in parts, and lines by the spare backend. With
- * gpu:all the result is UINT64_MAX then, because all GPUs may be needed. */
+ * gpu:all and an unknown size the result is UINT64_MAX, because all GPUs may be needed. */
 static uint64_t device_bytes(const struct options *options, const struct plan *plan)
 {
     const bool is_counted = is_size_known(plan) || is_selection(plan);
@@ -439,8 +441,9 @@ static bool may_be_several(const struct options *options, const struct plan *pla
 }
 
 /* Returns the number of GPUs that the data may need, as far as that is known before CUDA starts all
- * that it is shown, in 0.2 s each. With --device-memory the number is about twice as large, because
- * a GPU may fail. Without gpu:all a selection takes one GPU, because each must have room for the
+ * that it is shown, in 0.2 s each. If --device-memory is less than twice the expected memory, the
+ * number is about twice as large as that limit requires, because a GPU may fail. Without gpu:all it
+ * is 1 for a rank, without must_fit, and for a selection, because each GPU must have room for the
  * first items. */
 static unsigned wanted_devices(const struct options *options, const struct plan *plan,
                                const struct backend *backend, bool must_fit)
@@ -665,9 +668,9 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
 }
 
 /* Sets the CPU as the spare backend, unless the user names a device or a path. It sorts lines if
- * reading them shows that the GPU has no room for them, and all data if the GPU fails before
- * anything is read. Several GPUs that sort numbers which can be read again have no spare: if one
- * fails, plan_again() takes the others. */
+ * the GPU has no room for them or fails before any of them is written, and numbers if the GPU fails
+ * before any of them is read. Several GPUs that sort numbers which can be read again have no spare:
+ * if one fails, plan_again() takes the others. */
 static void choose_spare(const struct options *options, struct plan *plan)
 {
     struct job *job = &plan->job;

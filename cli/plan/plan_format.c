@@ -92,11 +92,12 @@ static bool is_printable(const struct probe *probe)
 /* Maximum bytes of text, on average, for each line. */
 #define LINE_BYTES_MAX ((size_t)1024)
 
-/* Returns true for text with a few strange bytes, of which seven eighths are printable, and for
- * text of another encoding, which has few control characters. Numbers may have a byte that
- * is always printable, or always a line feed. So lines must end at even and at odd offsets;
- * printable text need not, if the numbers would have 4 or 8 bytes. Numbers of one byte may be any
- * text, and other programs' formats may contain text: returns false. */
+/* Returns true for text of which seven eighths of the bytes are printable, and, if the numbers
+ * would have 4 or 8 bytes, for text of another encoding, which has few control characters. Numbers
+ * may have a byte that is always printable, or always a line feed. So lines must end at even and at
+ * odd offsets; printable text need not, if the numbers would have 4 or 8 bytes. Numbers of one byte
+ * may be any text, and other programs' formats may contain text: returns false. type: NULL is taken
+ * as 8 bytes. */
 static bool is_mostly_text(const struct probe *probe, const struct key_type *type)
 {
     const size_t width = type ? type->bytes : sizeof(uint64_t);
@@ -144,8 +145,8 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
 
 /* Returns true if the probe of this input may be text. type: that of the option or of the name, or
  * NULL. A few numbers may be printable by chance, but rarely with a line feed among them or in a
- * file with a name of text. With a type, UTF-16 and UTF-32 are no signs of text, because small
- * numbers of 2 and 4 bytes look like them. */
+ * file with a name of text. With a type, a byte order mark is no sign of text, and neither is
+ * UTF-16 if the type has 2 bytes, or UTF-32 if it has 4, because small numbers look like these. */
 static bool may_be_text(const struct options *options, const struct probe *probe, const char *name,
                         const struct key_type *type)
 {
@@ -353,7 +354,7 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
 
 /* Sets *has_mark if the text begins with a byte order mark of UTF-8, and refuses UTF-16 and
  * UTF-32, whose lines do not end where their bytes 0x0a are. is_said: -z or --format=text is given,
- * with which they are text. Waits only for the first bytes if they exclude these. */
+ * with which nothing is refused. Waits only for the first bytes if they exclude all of these. */
 static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, struct error *error)
 {
     struct probe probe;
@@ -459,7 +460,7 @@ static bool check_content(struct source *source, struct error *error)
 
 /* Refuses an input with the name of compressed data and other content. It may be damaged, and any
  * bytes would pass as raw numbers or lines. An empty input is refused too, because zstd(1) writes a
- * frame even for no data. Printable text and .npy files are accepted. */
+ * frame even for no data. Printable text, any text with -z, and .npy files are accepted. */
 static bool check_codec(const struct options *options, const char *path, struct source *source,
                         const struct format *format, struct error *error)
 {
@@ -533,8 +534,9 @@ static bool layouts_agree(const struct layout *a, const struct layout *b)
            (a->type->kind != KEY_TIME || strcmp(a->descr, b->descr) == 0);
 }
 
-/* Writes the end of the message for inputs that differ: what makes them agree. Indices would be
- * the positions in a sorted copy, and text is no input for a NaT. */
+/* Writes the end of the message for inputs that differ: what makes them agree. A sorted copy in
+ * another format is not advised with --argsort, whose indices would be those of the copy, nor for
+ * times and text, because a line NaT is no number without --type. */
 static void suggest_conversion(const struct options *options, const struct format *a_format,
                                const struct layout *a, const struct format *b_format,
                                const struct layout *b, char words[96])

@@ -114,7 +114,7 @@ static bool check_shared(const struct plan *plan, struct error *error)
     return true;
 }
 
-/* Number of samples of an input that are compared, from its begin to its end, and their size. */
+/* Number and size of the samples of an input that are compared, from its beginning to its end. */
 #define SAMPLE_COUNT 5
 #define SAMPLE_BYTES ((size_t)1 << 10)
 
@@ -301,8 +301,8 @@ static bool hash_own_output(const struct job *job, uint64_t *hash, struct error 
     return ok;
 }
 
-/* Collective: refuses files of ranks that are one file, by links, as one would replace the other.
- */
+/* Collective: refuses outputs of several ranks that are the same file, by their names or by links,
+ * because one would replace the other. */
 static bool check_own_outputs(const struct job *job, struct error *error)
 {
     struct group *const group = job->group;
@@ -600,7 +600,7 @@ bool plan_share(struct plan *plan, struct error *error)
         !compare_own_inputs(job, error) || !compare_facts(plan, error) ||
         !check_own_outputs(job, error))
         return false;
-    job->sort.is_kept = !job->keep_lines; /* the other ranks get the numbers from the engine */
+    job->sort.is_kept = !job->keep_lines; /* other ranks read them in the engine's memory */
     bool is_file = job->has_rank_output || plan_writes_file(job->output.path);
     if (!group_broadcast(job->group, &is_file, sizeof is_file, error))
         return false;

@@ -156,11 +156,11 @@ static bool has_output_in_memory(const struct job *job)
     return is_in_memory;
 }
 
-/* Returns the bytes of sorted parts that will be stored in memory; 0: none. SIZE_UNKNOWN: not
- * known, or there may be no parts. Lines have parts unless they fit even if each byte is one. */
+/* Returns the bytes of sorted parts that may be stored in memory; 0: none. SIZE_UNKNOWN: not known.
+ * Lines may have parts unless they fit even if each byte is a line. */
 static uint64_t parts_beside_sort(const struct job *job)
 {
-    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte of text and its item */
+    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte, its item, and scratch */
     const uint64_t all = job->keep_lines ? job->input_bytes : job->sort.count;
     const uint64_t fitting = job->keep_lines ? job->part_bytes / most_bytes : job->part_count;
     if (!job->memory.has_parts_in_memory || job->action != JOB_SORT || job->sort.item_bytes <= 2 ||
@@ -175,9 +175,9 @@ static uint64_t parts_beside_sort(const struct job *job)
 }
 
 /* Returns the bytes of an output in memory that is written while the memory of the sort is still
- * used: that of lines, whose text stays there, and that of numbers in parts. If its size is not
- * known, that is taken to be the size of the input, which may be SIZE_UNKNOWN, or half of the
- * memory if it is compressed and that is less. 0: none. */
+ * used: that of lines, whose text stays there, and that of numbers which the CPU sorts in parts. If
+ * its size is not known, it is taken to be the size of the input, which may be SIZE_UNKNOWN, or
+ * half of the memory if the output is compressed and that is less. 0: none, or --top. */
 static uint64_t output_beside_sort(const struct job *job)
 {
     const bool is_written_later =

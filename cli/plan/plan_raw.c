@@ -235,7 +235,7 @@ static size_t find_period(const struct sample *sample)
         for (const struct exponents *column = columns; column < columns + period; column++)
             if (is_strange_column(column)) {
                 strange++;
-            } else if (2 * column->printable <= column->counted) { /* else one text, or bytes */
+            } else if (2 * column->printable <= column->counted) { /* not one text, or bytes */
                 doubles += column->counted;
                 unusual += column->tiny + column->small + column->large;
             }
@@ -294,8 +294,8 @@ static bool has_equal_halves(const struct sample *sample)
 #define ORDER_BYTES ((size_t)32 << 10)
 #define ORDER_NUMBERS_MIN ((size_t)16)
 
-/* counted: numbers that are neither 0 nor infinite nor equal to the one before. usual: those of
- * them from 1e-90 to 1e90, or with 4 bytes from 1e-12 to 1e12. */
+/* counted: numbers that are neither 0 nor infinite nor the usual NaN nor equal to the one before.
+ * usual: those of them from 1e-90 to 1e90, or with 4 bytes from 1e-12 to 1e12. */
 struct magnitudes {
     size_t counted, usual;
 };
@@ -344,7 +344,7 @@ static bool look_for_swapped(struct source *source, const struct key_type *type,
     return true;
 }
 
-/* Refuses such numbers. */
+/* Refuses numbers for which look_for_swapped() sets *are_swapped. */
 static bool check_byte_order(struct source *source, const struct key_type *type,
                              enum key_endian endian, struct error *error)
 {
@@ -367,11 +367,11 @@ static bool check_byte_order(struct source *source, const struct key_type *type,
 
 /* ---- Raw data: integers of 64 bits ---- */
 
-/* Returns true if all words are small integers of 64 bits: other data rarely has all bytes
- * that do not extend the sign in the lower bytes of the words. Each such byte adds the logarithm of
- * that probability, and so do words of both signs. If all words are equal, there must be at least
- * WORDS_MIN. evidence: the least sum, in tenths of bits, so the chance that other bytes, most of
- * them 0, look the same is 2^(-evidence / 10); of random bytes it is 2^-16 for each word. */
+/* Returns true if all words are small integers of 64 bits. The bytes of these that do not merely
+ * extend the sign are all lower bytes of words, which is rare in other data. Each such byte adds
+ * the logarithm of that probability, and so do words of both signs. If all words are equal, there
+ * must be at least WORDS_MIN. evidence: the least sum, in tenths of bits, so the chance that other
+ * bytes, most of them 0, look the same is 2^(-evidence / 10); of random bytes 2^-16 a word. */
 static bool are_small_words(const struct sample *sample, size_t evidence)
 {
     static const unsigned tenths_of_bits[] = {30, 20, 14, 10, 7, 4};
@@ -662,8 +662,8 @@ static bool are_random_words(const struct sample *sample)
     return sample->count >= 8 * WORDS_MIN && signs == 0;
 }
 
-/* Returns the size of the integers of 8 bytes that the words look like; of pairs of small integers
- * of 4 bytes, which look like them too, "4" or, if either may be, "8 or 4". NULL: neither. */
+/* Returns the size of the integers that the words look like: "8", "4" for pairs of small integers
+ * of 4 bytes, or "8 or 4" if they may be either. NULL: they look like neither. */
 static const char *find_integer_bytes(const struct sample *sample)
 {
     if (are_times(sample) || are_random_words(sample))

@@ -33,7 +33,7 @@ struct raw {
     size_t head_bytes;
     uint64_t left;  /* bytes of the input; SIZE_UNKNOWN: not known */
     bool is_whole;  /* all of them can be read at any position */
-    uint64_t bytes; /* that can: all, or the head */
+    uint64_t bytes; /* number of those that can be read: all, or the head */
 };
 
 /* ---- Records and blocks ----
@@ -94,8 +94,10 @@ static bool read_length(const struct raw *raw, const struct lengths *lengths, ui
     return true;
 }
 
-/* Sets *are_records if the input is a sequence of records, or its first bytes if only they can be
- * read. Numbers of which most are equal are none, and denormal numbers are no blocks. */
+/* Sets *are_records if the input, or its first bytes if only they can be read, is a sequence of
+ * records or blocks, of which the first RECORDS_MOST are examined. Equal numbers look like records,
+ * so most records must begin with another value than their length. A denormal number does not begin
+ * a block. */
 static bool find_records(const struct raw *raw, const struct lengths *lengths, bool *are_records,
                          struct error *error)
 {
@@ -173,7 +175,7 @@ static bool check_records(const struct raw *raw, struct error *error)
 /* Fewer numbers may follow a very small one, such as 4e-45, by chance. */
 #define COUNT_MIN 8
 
-/* Minimum of the numbers of a table. The first two of fewer integers may be so by chance. */
+/* Minimum of the numbers of a table. The first two of fewer integers may be its size by chance. */
 #define TABLE_MIN 1024
 
 /* Words above this are f32 from 5e-10 on, or upper halves of f64 from 1e-77 on, and no counts. So
@@ -206,7 +208,8 @@ static uint64_t load_count(const unsigned char *bytes, size_t width, bool is_big
                : (uint64_t)high << 32 | low;
 }
 
-/* Returns true if `number`, the first one after the header, is not as small as integers are. */
+/* Returns false if `number`, the first one after the header, is denormal and not 0, as a small
+ * integer is. */
 static bool is_usual(const unsigned char *number, size_t width, bool is_big)
 {
     const uint32_t top = load_word(number + (width == 8 && !is_big ? 4 : 0), is_big);
@@ -284,7 +287,7 @@ static size_t count_header_bytes(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
     const size_t head_bytes = raw->head_bytes, number_bytes = raw->type->bytes;
-    if (!raw->is_wide_float) /* 1 and 0 as f16 are 15360 */
+    if (!raw->is_wide_float) /* no count: 1 and 0 as f16 are 15360 */
         return table_header_bytes(raw);
     const size_t last = head_bytes >= 4 && is_word(head, 4) ? HEADER_BYTES : 0;
     for (size_t i = 0; i <= last; i += 4)

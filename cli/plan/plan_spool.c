@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that are copied or sent at a time. */
+/* Maximum bytes of a message. */
 #define PIECE_BYTES ((size_t)4 << 20)
 
 enum { SPOOL_BYTES, SPOOL_CODEC, SPOOL_IS_DIVIDED }; /* of plan_spool.facts */
@@ -53,7 +53,8 @@ bool plan_is_spooled(const struct plan *plan, size_t i)
     return plan->spools[i].spill;
 }
 
-/* Begins the run of the spool, in one file, which is opened as a source later. */
+/* Begins the run of the spool, in one file in the first directory of -T. The file is opened as a
+ * source later. */
 static bool begin_run(struct options *options, struct plan *plan, struct plan_spool *spool,
                       struct error *error)
 {
@@ -93,7 +94,8 @@ static bool store_input(const struct plan *plan, struct plan_spool *spool, struc
     return decode_all(plan, spool, source, error);
 }
 
-/* Finds the frames of a file that hold some bytes of its content. */
+/* Finds the frames of a file that hold the bytes of its content at these positions. Returns false
+ * if the codec cannot find them. */
 static bool find_frames(const char *path, const struct codec *codec,
                         struct frame_position *positions, size_t count)
 {
@@ -108,7 +110,7 @@ static bool find_frames(const char *path, const struct codec *codec,
     return ok;
 }
 
-/* Returns true if the part of each rank begins in another frame of the input. */
+/* Returns true if no two parts of ranks begin in the same frame of the input. */
 static bool can_divide(const struct group *group, const struct source_spec *spec,
                        struct source *source)
 {
@@ -142,8 +144,8 @@ static bool keep_head(struct plan_spool *spool, struct source **source, struct e
     return spool->head || error_set(error, "out of memory");
 }
 
-/* Reads for the plan of other ranks than 0. It needs no bytes after the head, which are zeros here.
- */
+/* Reads for the plan of ranks that have not stored the input. It needs no bytes after the head,
+ * which are zeros here. */
 static bool read_head(void *context, uint64_t first, void *data, size_t bytes, struct error *error)
 {
     const struct plan_spool *const spool = context;
@@ -155,7 +157,8 @@ static bool read_head(void *context, uint64_t first, void *data, size_t bytes, s
     return true;
 }
 
-/* Collective: gives the first bytes to the other ranks. */
+/* Collective: gives the facts and the first bytes to the other ranks. Ranks that have not stored
+ * the input open a source on its first bytes. */
 static bool share_head(struct plan *plan, const char *path, struct plan_spool *spool,
                        struct source **source, struct error *error)
 {
@@ -203,7 +206,7 @@ static bool leads_to(const char *path, const struct stat *status)
 }
 
 /* Opens the file of an input. Records that the output will replace it, if the name of the output
- * leads to it before or after that. */
+ * leads to it before or after it is opened. */
 static bool open_path(const struct options *options, const struct source_spec *spec,
                       struct plan *plan, struct source **source, struct error *error)
 {
@@ -317,7 +320,7 @@ static bool receive_part(struct plan *plan, struct plan_spool *spool, struct par
     return ok;
 }
 
-/* Reads the part from now on. */
+/* Replaces the source of reader i by one on the run, which has the part. */
 static bool replace_source(struct plan *plan, size_t i, struct plan_spool *spool,
                            struct error *error)
 {
