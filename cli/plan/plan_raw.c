@@ -36,8 +36,8 @@
 #define PLACE_WORDS ((size_t)128)
 #define SAMPLE_WORDS (SAMPLE_PLACES * PLACE_WORDS)
 
-/* The evidence of small integers that are_small_words() needs, in tenths of bits: in the byte order
- * that is given, and in the other one. */
+/* The evidence of small integers that are_small_words() needs, in tenths of bits; and the evidence
+ * for i8 and u8 that the words are small integers in big-endian order. */
 #define EVIDENCE ((size_t)90)
 #define EVIDENCE_OF_OTHER ((size_t)200)
 
