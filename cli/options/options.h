@@ -32,7 +32,7 @@ struct order_letters {
     bool skip_begin_blanks, skip_end_blanks; /* b */
 };
 
-/* The positions that a `b` applies to: in KEYDEF the one before it. */
+/* The positions that a `b` applies to: in KEYDEF the position that the `b` follows. */
 enum blank_places { BLANKS_AT_BEGIN, BLANKS_AT_END, BLANKS_AT_BOTH };
 
 /* Sets the letter. Returns false, without a change, if it is not a letter of an order in

@@ -40,8 +40,8 @@ static bool check_input(const struct options *options, const char *path, struct 
     return false;
 }
 
-/* Returns true if the job writes to standard output, and this is an empty file, which the shell may
- * have emptied (`gpusort FILE >FILE`). Sets *output to its status. */
+/* Returns true if the job writes to standard output, and this is an empty file that was not opened
+ * by >>, so the shell may have emptied it (`gpusort FILE >FILE`). Sets *output to its status. */
 static bool is_output_empty(const struct options *options, struct stat *output)
 {
     const bool prints = !options->output || strcmp(options->output, "-") == 0;

@@ -600,7 +600,7 @@ bool plan_share(struct plan *plan, struct error *error)
         !compare_own_inputs(job, error) || !compare_facts(plan, error) ||
         !check_own_outputs(job, error))
         return false;
-    job->sort.is_kept = !job->keep_lines; /* other ranks read them in the engine's memory */
+    job->sort.is_kept = !job->keep_lines; /* other ranks read the numbers in the engine */
     bool is_file = job->has_rank_output || plan_writes_file(job->output.path);
     if (!group_broadcast(job->group, &is_file, sizeof is_file, error))
         return false;

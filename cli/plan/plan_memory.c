@@ -220,8 +220,8 @@ static size_t rank_part(const struct job *job, size_t available)
 }
 
 /* Lowers the memory, also that of -S, to what is left beside sorted parts and an output in memory,
- * or to half of what is free if their size is not known. Less memory means at least as many parts.
- */
+ * or to half of what is free if their size is not known. Parts that were certain before still are,
+ * because less memory means at least as many. */
 static void leave_room_for_files(struct job *job)
 {
     struct memory_limits *const memory = &job->memory;
@@ -245,7 +245,7 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
 {
     struct job *const job = &plan->job;
     struct memory_limits *const memory = &job->memory;
-    /* Of the process's address space, beside stacks. */
+    /* What is left of the process's address space, without stacks. */
     const size_t left = memory_process_left(job->sort.threads);
     const size_t most = left == SIZE_MAX ? left : HOST_PART(without_codecs(job, left));
     const bool is_small = options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES;

@@ -22,8 +22,8 @@
 
 enum kind { KIND_TEXT, KIND_COUNT, KIND_BYTES, KIND_SECONDS, KIND_RATE };
 
-/* The unit is printed after the value in text, and as a suffix of the name in JSON, unless it is
- * the whole name. */
+/* The unit is printed after the value in text, and as a suffix of the name in JSON, unless the name
+ * is the unit alone (bare_name). */
 static const struct {
     const char *bare_name, *unit, *suffix;
 } kinds[] = {
