@@ -8,14 +8,14 @@
 
 #include <inttypes.h>
 
-/* Minimum keys per thread; they take about 0.1 ms. */
+/* One more thread is used for each PART_COUNT keys, which take about 0.1 ms. */
 #define PART_COUNT ((size_t)1 << 16)
 
 /* Keys of one step, so that keys and items are in a cache when the taps observe them. */
 #define STEP_COUNT ((size_t)1 << 10)
 
-/* Bits of an index if the count is unknown. Reading more numbers than these count, at some GB/s,
- * would take days; they are refused. */
+/* Minimum bits of an index in 8 bytes with its key, if the count is unknown. Reading more numbers
+ * than these count, at some GB/s, would take days; they are refused. */
 #define INDEX_BITS_UNKNOWN 48
 
 void argsort_set_keys(struct argsort *argsort, const struct key_type *type, struct key_order order,

@@ -31,7 +31,7 @@ struct argsort {
     unsigned key_bytes;
     struct key_order order; /* of the stored keys */
     uint64_t infinity;      /* for a KEY_FLOAT: the bits of +inf */
-    uint64_t first;         /* index of the first key that is read */
+    uint64_t first;         /* index in the input of the first key that this process reads */
 };
 
 /* Sets the form of items for keys of this type and order. Keeps index_type and index_endian. count:
@@ -50,8 +50,9 @@ struct argsort_taps {
     struct tap *keys, *items; /* either may be NULL */
 };
 
-/* Fills the chunk with chunk->count items made of as many keys. first: the index of the first key
- * in the input, from 0. Uses at most `threads` threads. */
+/* Fills the chunk with chunk->count items made of as many keys. first: number of keys that this
+ * process has read before these; the first item gets the index argsort->first + first. Uses at most
+ * `threads` threads. */
 void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t first,
                   const struct chunk *chunk, unsigned threads, const struct argsort_taps *taps);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auto_table.c - see auto_table.h. Every figure here was measured. docs/performance.md has the
- * measurements and how to repeat them.
+/* auto_table.c - see auto_table.h. The figures were measured, except where a comment says that one
+ * was derived or calculated. docs/performance.md has the measurements and how to repeat them.
  */
 #include "core/auto_table.h"
 

@@ -45,8 +45,8 @@ extern const size_t device_class_count;
 extern const struct auto_row auto_rows[];
 extern const size_t auto_row_count;
 
-/* Returns the first class of the backend whose minima the device reaches. The last class has
- * none. */
+/* Returns the first class of the backend whose minima the device reaches. The last class of each
+ * backend has no minima. */
 const struct device_class *auto_find_class(const struct backend *backend,
                                            const struct device_facts *facts);
 

@@ -5,10 +5,11 @@
  *        -> sort (or share, with other ranks)
  *        -> { give -> (writer empties) -> take_back }* -> close, or restart for the next part
  *
- * An engine lends the memory that it wants the numbers in: the final array on the CPU, a small
- * pinned ring on a GPU. It gives the sorted numbers out of its own memory in the same way. So
- * neither side copies for the other, and one pipeline serves both. While the caller reads or writes
- * a chunk, chunks already taken are uploaded, and the next chunks to give are downloaded.
+ * An engine lends the memory that it wants the numbers in: on the CPU the final array, or a chunk
+ * from which threads partition keys; on a GPU a small pinned ring. It gives the sorted numbers out
+ * of its own memory in the same way. So neither side copies for the other, and one pipeline serves
+ * both. While the caller reads or writes a chunk, chunks already taken are uploaded, and the next
+ * chunks to give are downloaded.
  *
  * Calls on one engine must not overlap.
  */
@@ -176,7 +177,8 @@ struct shared_sort {
     struct group *group;
     const uint64_t *targets; /* where the range of each rank begins in the sorted items of all
                                 ranks; and an end */
-    uint64_t sent_bytes, received_bytes; /* out: of this rank's items, and of other ranks' */
+    uint64_t sent_bytes, received_bytes; /* out: bytes of this rank's items that other ranks read,
+                                            and of other ranks' items that this rank reads */
 };
 
 struct engine; /* defined by each backend */
@@ -185,8 +187,8 @@ struct engine; /* defined by each backend */
 struct engine_functions {
     bool (*open)(const struct sort_spec *spec, struct engine **engine, struct error *error);
 
-    /* Lends room for 1..want items; waits until there is some. Fails if memory runs out, or if more
-     * than spec.count items are requested. The chunk belongs to the caller until `take`. */
+    /* Lends room for 1..want items; waits until there is some. Fails if memory runs out, or if the
+     * engine has taken spec.count items already. The chunk belongs to the caller until `take`. */
     bool (*lend)(struct engine *engine, size_t want, struct chunk *chunk, struct error *error);
 
     /* Takes the last chunk lent, with the first chunk.count items filled. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* byte_words.h - finds bytes in 8-byte words: a given byte, in portable code for host and device,
- * how often a text has it, and the first difference of two texts.
+/* byte_words.h - finds bytes several at a time: the bytes of a word that equal a given byte (for
+ * host and device), how often a text has a byte, and the first difference of two texts.
  */
 #ifndef CORE_BYTE_WORDS_H
 #define CORE_BYTE_WORDS_H

@@ -19,10 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Zombies of earlier jobs: process 1 may reap them some time later. */
+/* From this number of zombies of earlier jobs on, process 1 is taken not to reap them. Fewer may be
+ * reaped some time later. */
 #define ZOMBIES_MAX 8
 
-/* Children of process 1 that are examined. If it has more, no second process is started. */
+/* If process 1 has this many children or more, they are not examined further, and no second process
+ * is started. */
 #define CHILDREN_MAX 256
 
 /* Descriptors below this one are closed when the first process has ended. */
@@ -42,7 +44,8 @@ static bool is_zombie(int process, const char *own_name)
     return is_read && strstr(line, name) != NULL;
 }
 
-/* Returns true if process 1 reaps its children, as far as earlier jobs show. */
+/* Returns true if process 1 reaps its children, as far as earlier jobs show; false also if its
+ * children cannot be listed. */
 static bool init_reaps(void)
 {
     FILE *const children = fopen("/proc/1/task/1/children", "re");

@@ -12,8 +12,8 @@ extern "C" {
 
 /* From now on exit(3) starts a second process, which shares memory and open files with this one, so
  * that they outlive it. It waits for the end of this process, closes all files but devices, ends
- * too, and so releases everything. If it cannot be started, this process releases everything
- * itself. Any thread may call this, and more than once. */
+ * too, and so releases everything. If it cannot be started, or process 1 may not reap it, this
+ * process releases everything itself. Any thread may call this, and more than once. */
 void early_exit_prepare(void);
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@
  *
  *     IDLE -> CHANGING -> IDLE     a working thread
  *     IDLE -> NOW -> DONE          a handler; then the signal ends the process
+ *     IDLE -> NOW -> IDLE          a handler, if signals are held: it keeps the signal
  *
  * A thread blocks the signals in itself while it is CHANGING, so that a handler that waits for it
  * runs in another thread. From NOW on, a thread that begins a change waits for the end of the
@@ -47,7 +48,8 @@ static int ending_signal(size_t i)
 enum ending_state { ENDING_IDLE, ENDING_CHANGING, ENDING_NOW, ENDING_DONE };
 
 /* All that a signal handler works on: static, because it takes no arguments. Written only in the
- * state CHANGING. */
+ * state CHANGING, except the atomic fields, and the notice, which is set before signals are held.
+ */
 static struct {
     atomic_int state;
     struct {
@@ -78,8 +80,8 @@ static bool take_over(enum ending_state next)
     return true;
 }
 
-/* Erases the line of progress, which ends it, and writes the notice. Does nothing if standard error
- * accepts no output: a terminal may be stopped. */
+/* Erases the line of progress, which is not drawn again, and writes the notice, if there is one.
+ * Does nothing if standard error accepts no output: a terminal may be stopped. */
 static void write_notice(void)
 {
     struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -91,8 +93,8 @@ static void write_notice(void)
         return; /* it cannot be reported */
 }
 
-/* Keeps the signal for ending_release() while signals are held. Called in the state NOW, which it
- * leaves then. */
+/* Returns false if signals are not held. Otherwise keeps the signal for ending_release(), and moves
+ * the state from NOW to IDLE. */
 static bool keep_signal(int signal_number)
 {
     int none = 0;

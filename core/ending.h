@@ -61,7 +61,7 @@ void ending_wait_if_ending(void);
 void ending_set_task(enum ending_task task, void (*run)(void *context), void *context);
 
 /* Does the tasks now, for a library that ends the process itself. The process counts as ending
- * then. */
+ * then. Do not call it within a change. */
 void ending_do_tasks(void);
 
 #endif

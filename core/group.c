@@ -15,8 +15,8 @@ bool group_check(struct group *group, const char *failure, struct error *error)
     return error_set(error, "the ranks of the job lost each other: %s", failure);
 }
 
-/* If the group is broken, the error is set already. Other ranks wait until this rank ends the job.
- */
+/* Returns false with *error if a function of the group has failed before. Other ranks wait until
+ * this rank ends the job. */
 static bool is_whole(const struct group *group, struct error *error)
 {
     return !group->is_broken || error_set(error, "the ranks of the job lost each other");
@@ -84,7 +84,7 @@ static bool find_failed(struct group *group, bool ok, unsigned *lowest, struct e
     return is_known;
 }
 
-/* Adds where it happened, unless that is where the user looks first. */
+/* Appends this rank and its host to the error, except on rank 0. */
 static void add_place(const struct group *group, struct error *error)
 {
     char host[128] = "", place[192];

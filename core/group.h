@@ -65,7 +65,7 @@ struct group {
     void *context;
     bool is_broken;          /* a function has failed: nothing is sent any more */
     bool has_agreed_to_fail; /* group_agree() has returned false on all ranks */
-    bool speaks;             /* then: this rank prints the error */
+    bool speaks;             /* if has_agreed_to_fail: this rank prints the error */
 };
 
 /* The symbol that a plugin exports, of the type group_open_function: joins the other ranks and
@@ -74,10 +74,10 @@ struct group {
 #define GROUP_OPEN_NAME "gpusort_group_open_1"
 typedef const char *group_open_function(struct group *group);
 
-/* Pauses between two looks at what other ranks do: yields after the first 64, and then sleeps.
- * looks: how many there were. A sleep leaves the processor to other ranks: on a host with 32
- * processors, a rank that did not sleep while it waited halved the speed at which rank 0 allocated
- * the space of the output (2026-11). */
+/* Pauses between two polls for other ranks: the first 64 pauses yield the processor, later ones
+ * sleep. looks: number of pauses so far. A sleep leaves the processor to other ranks: on a host
+ * with 32 processors, a rank that did not sleep while it waited halved the speed at which rank 0
+ * allocated the space of the output (2026-11). */
 static inline void group_pause(unsigned looks)
 {
     const struct timespec pause = {.tv_sec = 0, .tv_nsec = 50000};
@@ -95,8 +95,8 @@ bool group_check(struct group *group, const char *failure, struct error *error);
 bool group_broadcast(struct group *group, void *data, size_t bytes, struct error *error);
 bool group_sum(struct group *group, uint64_t *values, size_t count, struct error *error);
 
-/* Collective: returns the `count` values of each rank, in rows, which the caller frees; NULL if
- * that fails, on all ranks. */
+/* Collective: returns the `count` values of each rank, in a row for each, which the caller frees.
+ * Returns NULL with *error if the group fails or a rank has no memory. */
 uint64_t *group_gather(struct group *group, const uint64_t *own, size_t count, struct error *error);
 
 /* Returns the number of values of group_sum() that hold a text of `bytes` bytes. */
@@ -108,7 +108,8 @@ static inline size_t group_words(uint64_t bytes)
 /* Makes room for messages in `count` slots. */
 bool group_reserve(struct group *group, size_t count, struct error *error);
 
-/* Send or receive a message in slot 0, and wait for it. `bytes` is at most GROUP_MESSAGE_MAX. */
+/* Send or receive a message in slot 0, for which there must be room, and wait for it. No other
+ * message may be under way. `bytes` is at most GROUP_MESSAGE_MAX. */
 bool group_send(struct group *group, const void *data, size_t bytes, unsigned to,
                 struct error *error);
 bool group_receive(struct group *group, void *data, size_t bytes, unsigned from,
@@ -116,16 +117,16 @@ bool group_receive(struct group *group, void *data, size_t bytes, unsigned from,
 
 /* Collective: returns true if `ok` is true on all ranks. Otherwise returns false, and sets *error
  * on all ranks to the error of the lowest rank that failed; group->speaks is true on that rank.
- * Once the ranks have agreed to fail, it returns false at once. group may be NULL, for a job of one
- * process: returns `ok`. */
+ * Once the ranks have agreed to fail, it returns false at once. If the group fails, it returns
+ * false with an error of this rank. group may be NULL, for a job of one process: returns `ok`. */
 bool group_agree(struct group *group, bool ok, struct error *error);
 
 /* Leaves the group; if the job failed, and not by group_agree(), ends all ranks and does not
  * return. */
 void group_close(struct group *group, bool ok);
 
-/* Returns the first of `count` things that belongs to the rank if all ranks get equally many, in
- * the order of the ranks; `count` for rank `size`. */
+/* Returns the index of the rank's first of `count` things, which are divided among the ranks, in
+ * their order and as equally as possible; `count` for rank `size`. */
 uint64_t group_share(const struct group *group, uint64_t count, unsigned rank);
 
 #ifdef __cplusplus

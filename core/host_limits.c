@@ -65,8 +65,8 @@ static bool has_name(const char *list, const char *name)
     return false;
 }
 
-/* Visits the group of a line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", and the groups around it.
- * Version 2 lists no controllers. */
+/* If the controller limits the group of a line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", visits
+ * this group and the groups around it. Version 2 lists no controllers. */
 static void visit_line(char *line, const char *controller,
                        void (*visit)(const struct control_group *, void *), void *context)
 {
@@ -163,8 +163,8 @@ unsigned control_groups_processors(void)
 #define PROGRAM_BYTES ((size_t)10 << 20)
 #define THREAD_BYTES ((size_t)1 << 20)
 
-/* Stack of a thread if memory is limited, and stacks per thread of the sort: its own, and those of
- * reading and writing threads. */
+/* Stack of a thread if the process's memory is limited (RLIMIT_AS, RLIMIT_DATA), and stacks per
+ * thread of the sort: its own, and those of reading and writing threads. */
 #define STACK_BYTES ((size_t)1 << 20)
 #define STACKS_PER_THREAD ((size_t)2)
 
@@ -214,7 +214,7 @@ struct group_memory {
     size_t bytes;
 };
 
-/* Lowers the bytes to the limit of the group. */
+/* Lowers the bytes to the limit of the group, or with is_left to what is left of it. */
 static void take_group(const struct control_group *group, void *context)
 {
     struct group_memory *const memory = context;
@@ -283,7 +283,7 @@ size_t memory_process_left(unsigned threads)
  * process; 0: not found yet. */
 static atomic_size_t at_start, system_at_start;
 
-/* Returns the free memory of the machine and of the container. */
+/* Returns the free memory of the machine, or of the container if that is less. */
 static size_t system_bytes(void)
 {
     const size_t kilobytes = host_file_number("/proc/meminfo", "MemAvailable:");

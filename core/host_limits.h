@@ -16,10 +16,10 @@ static inline size_t smaller(size_t a, size_t b)
 }
 
 struct memory_limits {
-    size_t host_bytes;              /* of the host's memory */
+    size_t host_bytes;              /* of the host's memory: what the job may take */
     const char *host_reason;        /* of host_bytes, for people */
     size_t other_bytes;             /* of host_bytes, taken by MPI */
-    size_t device_bytes;            /* of a GPU's memory */
+    size_t device_bytes;            /* of a GPU's memory: what the job may take */
     bool device_is_limited;         /* by the user, or by ranks; else it is all that the GPU has */
     const char *const *directories; /* for spilled runs, used in turns */
     size_t directory_count;         /* at least 1 */
@@ -42,7 +42,8 @@ size_t memory_process_left(unsigned threads);
  * known. */
 size_t memory_available(unsigned threads);
 
-/* Returns the size of all memory; SIZE_MAX: not known. */
+/* Returns the size of all memory, or the lowest limit of the process's control groups if that is
+ * less; SIZE_MAX: not known. */
 size_t memory_total(void);
 
 /* Returns the most memory that the process has had; 0: not known. */
@@ -56,19 +57,20 @@ size_t memory_at_start(void);
  * count. SIZE_MAX: not known. */
 size_t memory_of_system_at_start(void);
 
-/* Returns false if `bytes` bytes in one piece are more than three quarters of memory_at_start().
- * The system would grant them, and may then end the process when it uses them. */
+/* Returns false if `bytes` bytes in one piece are more than three quarters of memory_at_start(),
+ * and that is known. The system would grant them, and may then end the process when it uses them.
+ */
 bool memory_holds(size_t bytes);
 
 /* Returns the maximum bytes of an output that may be allocated in advance, while twice as many are
- * in memory to sort: an eighth of memory_at_start(). */
+ * in memory to sort: an eighth of memory_at_start(); 0: not known. */
 size_t memory_ahead_most(void);
 
 /* Memory of an MPI rank that MPI takes: up to 9 MiB with Open MPI 4.1. */
 #define MEMORY_OF_MPI ((size_t)10 << 20)
 
-/* Returns the minimum memory of a job beside files in memory, of `ranks` ranks. 0: there is no MPI.
- */
+/* Returns the minimum memory of a job beside files in memory. ranks: MPI ranks of this host; 0 for
+ * a job without MPI. */
 size_t memory_least(unsigned ranks);
 
 /* Returns the maximum bytes of files in memory (tmpfs) beside a job: memory_of_system_at_start()
@@ -81,23 +83,25 @@ struct memory_watch {
     size_t credit; /* bytes that the file may grow by before free memory is read again */
 };
 
-/* Returns false if there is no memory for `bytes` more bytes of the file. sorts_on: the sort will
- * take again what memory_plan() allows it. */
+/* Returns false if there is no memory for `bytes` more bytes of the file; always true with swap
+ * space. sorts_on: the sort may still grow to the memory that memory_plan() allows it. */
 bool memory_watch_grow(struct memory_watch *watch, size_t bytes, bool sorts_on);
 
 /* Sets the memory that the sort of each of `processes` processes may take, for memory_watch_grow().
  */
 void memory_plan(size_t bytes, unsigned processes);
 
-/* Returns the part of host_bytes that is left beside the program, `threads` threads, small buffers,
- * and `buffers_bytes` of large buffers. */
+/* Returns the part of host_bytes that is left beside the program, MPI, `threads` threads, small
+ * buffers, and `buffers_bytes` of large buffers; half of host_bytes if these take as much or more.
+ */
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
                           size_t buffers_bytes);
 
 /* Minimum bytes of a part, however little memory there is. */
 #define MEMORY_PART_BYTES_MIN ((size_t)16 << 10)
 
-/* Returns how many items an engine can sort at once. is_host: its arrays are in host memory. */
+/* Returns how many items an engine can sort at once. is_host: its arrays are in host memory, beside
+ * `buffers_bytes` of large buffers. */
 size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
                           bool is_host, size_t buffers_bytes);
 

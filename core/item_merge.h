@@ -18,8 +18,8 @@ struct item_array {
     size_t count;
 };
 
-/* Merges arrays[0..array_count), at least one, into `out`. `scratch` has the same size. Changes
- * `arrays`. item_bytes: 4, 8 or 16, as in all functions here. */
+/* Merges arrays[0..array_count), at least one, into `out`. `scratch` has the same size; no array is
+ * in either. Changes `arrays`. item_bytes: 4, 8 or 16, as in all functions here. */
 void item_merge(unsigned item_bytes, struct item_array *arrays, size_t array_count, void *out,
                 void *scratch);
 

@@ -65,7 +65,8 @@ INLINE void map_items(unsigned item_bytes, struct key_order order, const void *f
     }
 }
 
-/* Maps without a change. Returns false if keys change. */
+/* Copies items that the map leaves unchanged. Returns false, without copying, if it changes them.
+ */
 static bool copy_items(unsigned item_bytes, struct key_order order, const void *from, size_t count,
                        void *to)
 {

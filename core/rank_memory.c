@@ -9,8 +9,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* A row for each rank: its process ID, and the address of a value in its memory. A rank that reads
- * this value there knows that the ID names the same process in its own name space. */
+/* A row for each rank: its process ID, and the address and the value of a word in its memory. A
+ * rank that reads this value there knows that the ID names the same process in its own name space.
+ */
 enum { MARK_PROCESS, MARK_ADDRESS, MARK_VALUE, MARK_WORDS };
 
 static bool read_memory(int process, uint64_t address, void *out, size_t bytes)

@@ -31,8 +31,8 @@ bool rank_memory_read(const struct rank_memory *memory, unsigned rank, uint64_t 
 /* Maximum pieces of rank_memory_gather(): the system takes no more in one call. */
 #define RANK_MEMORY_PIECES_MAX 1024
 
-/* Copies pieces of the rank's memory to `out`, one after the other. bytes: the total of the pieces,
- * of which none may be missing. */
+/* Copies pieces of the rank's memory to `out`, one after the other. bytes: their total, less than 2
+ * GiB. Fails unless all of them can be read. */
 bool rank_memory_gather(const struct rank_memory *memory, unsigned rank, const struct iovec *pieces,
                         size_t count, void *out, size_t bytes, struct error *error);
 

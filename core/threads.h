@@ -15,7 +15,7 @@
 
 /* ---- a bounded FIFO queue of buffers between threads ----
  *
- * A full queue blocks the producer. */
+ * A full queue blocks the producer, an empty one the consumer. */
 
 struct ring;
 
@@ -24,7 +24,8 @@ struct ring_entry {
     size_t bytes;
 };
 
-/* Creates a ring for up to `capacity` entries. Returns NULL if memory runs out. */
+/* Creates a ring for up to `capacity` entries, at least 1, which does not own their buffers.
+ * Returns NULL if memory runs out. */
 struct ring *ring_create(size_t capacity);
 
 /* Adds an entry; blocks while the ring is full. Returns false, without adding it, if the ring was
@@ -35,7 +36,7 @@ bool ring_push(struct ring *ring, struct ring_entry entry);
  * empty, or stopped. */
 bool ring_pop(struct ring *ring, struct ring_entry *entry);
 
-/* Ends the input: entries in the ring can still be popped, but no more are pushed. */
+/* Ends the input: the caller pushes no more entries. Those in the ring can still be popped. */
 void ring_close(struct ring *ring);
 
 /* Wakes all blocked threads on both sides, and makes later calls fail. For failures. */

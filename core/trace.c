@@ -224,8 +224,8 @@ static size_t find_row(struct rows *rows, const struct span *span)
     return i;
 }
 
-/* Writes the name of the last row: of the lane, with a number unless it is usually the only one, or
- * with the number of the device. */
+/* Writes the name of the last row: the name of the lane, and the number of the device or of the
+ * row. The first row of a lane that usually has one row gets no number. */
 static void write_row_name(FILE *stream, unsigned process, enum trace_lane lane,
                            const struct rows *rows)
 {

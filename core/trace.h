@@ -9,9 +9,9 @@
  * is global, like standard error: code in any thread can record its work without a context
  * argument.
  *
- * The cost is an atomic addition per chunk of at least some KiB, and the clock is not read while
- * nothing is recorded. Any thread may call these functions, except trace_start(), trace_restart(),
- * trace_write_*() and trace_stop().
+ * The cost is an atomic addition per chunk of at least some KiB, and only trace_stage() reads the
+ * clock while nothing is recorded. Any thread may call these functions, except trace_start(),
+ * trace_restart(), trace_write_*(), trace_stop() and trace_ranks_share().
  */
 #ifndef CORE_TRACE_H
 #define CORE_TRACE_H
@@ -55,14 +55,15 @@ void trace_end(enum trace_lane lane, uint64_t begin_ns, uint64_t bytes);
 void trace_span(enum trace_lane lane, const char *name, uint64_t begin_ns, uint64_t end_ns,
                 uint64_t bytes);
 
-/* As trace_span(), for work of a device. In a trace each device has its own row in the lane. */
+/* As trace_span(), for work of a device. In a trace each device has its own rows in the lane. */
 void trace_device_span(enum trace_lane lane, unsigned device, const char *name, uint64_t begin_ns,
                        uint64_t end_ns, uint64_t bytes);
 
 bool trace_is_recording(void);
 
-/* Sets the current stage, unless it is already the current one. Returns the time in ns;
- * trace_span() ends the stage. The name is not copied, and stages are compared by its address. */
+/* Sets the current stage, unless it is already the current one. Returns the time in ns, which the
+ * caller passes to trace_span() when the stage ends. The name is not copied, and stages are
+ * compared by its address. */
 uint64_t trace_stage(const char *name);
 
 /* Announces how many bytes of content will be written, before compression. A later call replaces
@@ -92,7 +93,8 @@ void trace_look(struct trace_view *view);
  * 24 MiB: spans beyond that are dropped, and trace_write_head() writes their number. */
 bool trace_start(bool is_recorded, struct error *error);
 
-/* Resets all counters for a job that starts again. What is recorded stays. */
+/* Resets all counters for a job that starts again, and no longer shares them. What is recorded
+ * stays. */
 void trace_restart(void);
 
 /* Write the recorded spans as JSON, Chrome's trace event format, with times in microseconds since

@@ -4,8 +4,8 @@
 
 #ifdef HAVE_VECTOR_CODE
 
-/* glibc knows which units a user has disabled, and reports it since version 2.33. Not for all
- * units: for VL its macro shifts a 1 into the sign of an int. */
+/* glibc knows which units a user has disabled, and reports it since version 2.33. Its macro is used
+ * for F and AVX2 only: for VL it shifts a 1 into the sign of an int, which is undefined. */
 #    if __has_include(<sys/platform/x86.h>)
 #        include <sys/platform/x86.h>
 #        define HAS_AVX512F CPU_FEATURE_ACTIVE(AVX512F)

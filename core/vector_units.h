@@ -24,7 +24,7 @@ extern "C" {
 bool has_vector_units(void);
 
 #ifdef HAVE_VECTOR_CODE
-/* Returns true if the processor has AVX2 and it is not disabled in the same way. */
+/* Returns true if the processor has AVX2, and GLIBC_TUNABLES does not disable it. */
 bool has_avx2(void);
 #endif
 

@@ -58,7 +58,8 @@ struct check_sum text_check_sum(uint64_t position, const void *data, size_t byte
 /* A tap that counts keys and sums their hashes, and may check their order. */
 struct key_check {
     struct tap tap;
-    unsigned key_bytes;     /* 1, 2, 4, 8; 16: struct key_index, compared by key and index */
+    unsigned key_bytes;     /* 1, 2, 4, 8; 16: struct key_index, compared by key and index, but for
+                               lines by key */
     struct key_order order; /* the order that is checked, if any */
     struct check_sum sum;
 
@@ -88,7 +89,8 @@ struct check_sum key_check_indices(uint64_t count, unsigned threads);
  * earlier keys have been observed. Call it in one thread. */
 void key_check_begin_chunk(struct key_check *check, const void *keys, size_t count);
 
-/* Adds what was found about ordered keys that follow those of `check`. */
+/* Adds what was found about ordered keys that follow those of `check`; not for items of lines.
+ * Keeps check->first_key. */
 void key_check_append(struct key_check *check, const struct key_check *next);
 
 #endif

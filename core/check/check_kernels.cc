@@ -4,7 +4,7 @@
  * The loops take keys in blocks of a constant size, so that compilers vectorize them: once for each
  * width and, on x86, for each kind of vectors. The best kind that the machine has is chosen when
  * the program starts. A block stays in the first-level cache, so hash and order have separate
- * loops. C++, for templates with the width as a parameter.
+ * loops, except with AVX-512. C++, for templates with the width as a parameter.
  */
 #include "core/check/check_kernels.h"
 

@@ -29,8 +29,9 @@ static inline uint64_t check_first_bytes(const unsigned char *at, size_t bytes)
     return word << others >> others;
 }
 
-/* Returns the sum of line[0..bytes) at position `position` of its text. `slack` bytes after it are
- * readable. A short line is summed without a function call, word by word of its text. */
+/* Returns the sum of line[0..bytes), at least one byte, at position `position` of its text. `slack`
+ * bytes after it are readable. A short line is summed without a function call, word by word of its
+ * text. */
 static inline uint64_t check_sum_line(uint64_t position, const unsigned char *line, size_t bytes,
                                       size_t slack)
 {

@@ -36,7 +36,8 @@ static inline void tap_observe(struct tap *tap, const void *data, size_t bytes)
         tap->consumer->observe(tap->consumer, data, bytes);
 }
 
-/* Passes the whole units of the data to the tap, and returns their bytes. */
+/* Passes the whole units of the data to the tap, and returns their bytes; without a tap, `bytes`.
+ */
 static inline size_t tap_observe_units(struct tap *tap, const void *data, size_t bytes)
 {
     const size_t whole = tap ? bytes - bytes % tap->unit_bytes : bytes;

@@ -30,7 +30,7 @@
 #define NUMBER_IMAGE_NONE ((uint64_t)0) /* text that is not a number */
 #define NUMBER_IMAGE_NEGATIVE_NAN ((uint64_t)1)
 #define NUMBER_IMAGE_POSITIVE_NAN ((uint64_t)2)
-#define NUMBER_IMAGE_LEAST ((uint64_t)3) /* no image of another number is below it */
+#define NUMBER_IMAGE_LEAST ((uint64_t)3) /* all numbers but NaNs have images from here on */
 
 /* The bits of the doubles 2^-960, 2^960 and inf. Between the first two, far inside the normal
  * doubles, rounding errors are relative. */
@@ -110,7 +110,8 @@ HOST_DEVICE static inline uint64_t decimal_first_word(bool has_suffix, unsigned 
     return negative ? ~word : word;
 }
 
-/* Returns true if the word is the last one of its row. index: its index in the row. */
+/* Returns true if the word is the last one of a number, which is a row of words (number_key.h).
+ * index: its index in the row. */
 HOST_DEVICE static inline bool decimal_word_is_last(uint64_t word, uint64_t index)
 {
     /* The first word of a negative number is complemented, including its lowest bit. */

@@ -47,8 +47,8 @@ __attribute__((noinline, unused)) HOST_DEVICE static uint64_t line_blank_mask(ui
            byte_mask(word, byte_in_all('\n'));
 }
 
-/* Skips 8 bytes per step if all of them are blanks; 8 that were skipped before take one comparison.
- * No blank has a bit of 0xd4. */
+/* Returns the first byte that is no blank, or the end. On the host, skips 8 blanks per step: a word
+ * that equals the last one skipped takes one comparison. No blank has a bit of 0xd4. */
 HOST_DEVICE static inline const char *line_skip_blanks(const char *p, const char *line_end)
 {
 #ifndef __CUDA_ARCH__
@@ -68,7 +68,7 @@ HOST_DEVICE static inline const char *line_skip_blanks(const char *p, const char
     return p;
 }
 
-/* Returns the first such byte, or the end. */
+/* Returns the first byte that equals `byte`, or the end. */
 HOST_DEVICE static inline const char *line_find_byte(int byte, const char *p, const char *line_end)
 {
 #ifdef __CUDA_ARCH__
@@ -81,7 +81,7 @@ HOST_DEVICE static inline const char *line_find_byte(int byte, const char *p, co
 #endif
 }
 
-/* Returns the first blank, or the end. Reads 8 bytes per step. */
+/* Returns the first blank, or the end. Reads 8 bytes per step on the host. */
 HOST_DEVICE static inline const char *line_find_blank(const char *p, const char *line_end)
 {
 #ifndef __CUDA_ARCH__
@@ -106,7 +106,8 @@ HOST_DEVICE static inline const char *line_find_blank(const char *p, const char 
     return p;
 }
 
-/* Returns the end of the field that starts at p: its separator, or the next field's blanks. */
+/* Returns the end of the field that starts at p: its separator, the next field's blanks, or the end
+ * of the line. */
 HOST_DEVICE static inline const char *line_field_end(int separator, const char *p,
                                                      const char *line_end)
 {
