@@ -147,8 +147,9 @@ struct searcher {
     const struct external_cuts *cuts;
     struct bounds *bounds;      /* a row for each cut */
     struct pivot_range *ranges; /* the same rows, and room for add_up() */
-    size_t *pivot_runs;    /* of each cut: the run of the pivot; the number of runs: it is found */
-    uint64_t *lengths;     /* of each cut: the bytes of its pivot; and room for add_up() */
+    size_t *pivot_runs; /* of each cut: the run of the pivot; or the number of runs, if the cut is
+                           found */
+    uint64_t *lengths;  /* of each cut: the bytes of its pivot; and room for add_up() */
     uint64_t *pivot_words; /* the pivots, each in whole words */
     size_t pivot_room;     /* words; the same on all ranks */
     struct record *pivots; /* of each cut, if its run is this rank's */

@@ -10,8 +10,8 @@
  *
  * The positions are exact for every distribution. Each step takes a record of one run as the pivot,
  * and counts, over all ranks, the items of the records before it. Equal records of an earlier run
- * are before it, so the sort is stable. With a unique order no cut separates equal lines: the first
- * line of each run that is not less than the pivot begins after the cut.
+ * are before it, so the sort is stable. With a unique order no cut separates equal lines: all that
+ * are equal to the pivot get to the same side of the cut.
  */
 #ifndef JOB_EXTERNAL_CUTS_H
 #define JOB_EXTERNAL_CUTS_H

@@ -186,7 +186,7 @@ static const unsigned char *find_data(struct exchange *exchange, const struct st
     return NULL;
 }
 
-/* Sends the next message, without bytes if this rank has failed. */
+/* Sends the next message, without bytes if the exchange has failed or they cannot be read. */
 static bool send_next(struct exchange *exchange, struct stream *stream, bool has_failed)
 {
     const struct group *const group = exchange->task->group;
@@ -222,7 +222,8 @@ static bool has_room(const struct stream *stream)
            stream->messages[stream->begun % DEPTH].state == MESSAGE_FREE;
 }
 
-/* Begins the messages that there is room for. Once the merge has ended, what comes is dropped. */
+/* Begins the messages that there is room for. Once the merge has ended, received ones are dropped.
+ */
 static bool begin_messages(struct exchange *exchange)
 {
     bool ok = true;
@@ -447,7 +448,7 @@ static void make_runs(struct exchange *exchange)
     }
 }
 
-/* Merges while this thread moves messages; or without messages. */
+/* Merges in another thread while this one moves messages; in this one if there are no messages. */
 static bool run_exchange(struct exchange *exchange, struct error *error)
 {
     pthread_t thread;

@@ -6,11 +6,11 @@
  *                     on disk -> buffer ------------> message -> a rank
  *   a rank -> message -> buffer -> `merge`, which reads the ranges of all runs
  *
- * An item is a number, or a byte of a run of lines. The range of one run for one rank is a stream
- * of messages, all full except for the last one. Two messages of a stream are under way at most, on
- * either side, and a receiver takes the next one when the merge has used a buffer: that bounds the
- * memory; there is no other flow control. The calling thread moves the messages, and another thread
- * merges and writes meanwhile.
+ * An item is a number, an index, or a byte of a run of lines. The range of one run for one rank is
+ * a stream of messages, all full except for the last one. Two messages of a stream are under way at
+ * most, on either side, and a receiver takes the next one when the merge has used a buffer: that
+ * bounds the memory; there is no other flow control. The calling thread moves the messages, and
+ * another thread merges and writes meanwhile.
  *
  * Between ranks of one host no message is sent if `merge` can read their memory.
  *
@@ -34,8 +34,8 @@ struct external_exchange {
     void *context;
     const struct item_run *runs; /* of this rank */
     size_t run_count;
-    const struct rank_runs *numbered;    /* at most GROUP_TAG_MAX */
-    size_t message_bytes;                /* at most; a multiple of the bytes of an item */
+    const struct rank_runs *numbered;    /* at most GROUP_TAG_MAX runs: their numbers are tags */
+    size_t message_bytes;                /* maximum; a multiple of item_bytes; equal on all ranks */
     uint64_t sent_bytes, received_bytes; /* set here */
 };
 

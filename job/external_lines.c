@@ -186,7 +186,8 @@ done:
     return ok;
 }
 
-/* Merges the lines of the runs to the sink, or the numbers of their runs (line_indices.h). */
+/* Merges the lines of the runs to the sink, or writes the number of the run of each line instead
+ * (line_indices.h). */
 static bool merge_runs(const struct external_lines *external, size_t first, size_t count,
                        bool writes_sources, struct sink *sink, struct error *error)
 {

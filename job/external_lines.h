@@ -37,7 +37,8 @@ bool external_lines_reduce(struct external_lines *external, size_t most, size_t 
 bool external_lines_begin_run(const struct external_lines *external, struct spill *spill,
                               struct item_run *run, struct sink **sink, struct error *error);
 
-/* Discards the sink, and returns false, if the run is not whole. */
+/* Commits the sink, ends the run and sets run->count: items. If the run is not whole, discards the
+ * sink, which may be NULL, and returns false. */
 bool external_lines_end_run(struct external_lines *external, struct item_run *run,
                             struct sink *sink, bool is_whole, struct error *error);
 

@@ -70,7 +70,7 @@ struct merger {
     size_t *cuts; /* rows of run_count: begin and end of the pieces of a group in each window */
     size_t *positions;         /* of the pieces in the group, and its end, in items */
     struct item_array *arrays; /* rows of run_count, one for each piece of a group. take_samples()
-                                * uses the first row of both, for its own. */
+                                * uses the first row of `cuts` and of `arrays` for itself. */
     size_t step, samples_per_piece;
     struct key_index *samples, *other_samples; /* of the round */
     size_t samples_room, sample_count;
@@ -261,7 +261,8 @@ static bool is_low(const struct window *window)
     return goes_on(window) && window->count - window->begin <= window->capacity / 2;
 }
 
-/* Each thread reads another run; if a run allows it, all threads read that run. */
+/* Refills low windows. Each thread reads another run, but all threads read one with reads_anywhere
+ * together. */
 static bool refill_windows(struct merger *merger, struct error *error)
 {
     const struct external_merge *const merge = merger->merge;
@@ -456,7 +457,8 @@ static size_t merge_group(struct merger *merger, size_t first, size_t count, uns
     return positions[count];
 }
 
-/* Passes `count` merged items to the writing thread. Returns false when no more are wanted. */
+/* Passes `count` merged items to the writing thread. Returns false when no more are wanted, or
+ * writing has failed. */
 static bool hand_over(struct merger *merger, struct ring_entry entry, size_t count)
 {
     if (count > merger->left)
@@ -466,7 +468,8 @@ static bool hand_over(struct merger *merger, struct ring_entry entry, size_t cou
     return ring_push(merger->filled, entry) && merger->left > 0;
 }
 
-/* Merges the windows' items up to their ends. *ended: no more items are wanted. */
+/* Merges the windows' items up to their ends. *ended: no more items are wanted, or writing has
+ * failed. */
 static void merge_round(struct merger *merger, bool *ended)
 {
     const size_t columns = merger->merge->run_count;

@@ -52,9 +52,9 @@ struct external_merge {
  * windows are large enough to be read in turns. */
 size_t external_merge_fan_in(size_t memory_bytes, unsigned threads);
 
-/* Merges all runs and passes the first `wanted` items, in order, to `write`. Runs in memory are
- * encoded in place; spilled ones stay unchanged. All can be merged again. Fails if a run cannot be
- * read, `write` fails, or there is no memory. */
+/* Merges all runs, at least one, and passes the first `wanted` items, in order, to `write`. Runs in
+ * memory are encoded in place; spilled ones stay unchanged. Both can be merged again. Fails if a
+ * run cannot be read, `write` fails, or there is no memory. */
 bool external_merge_run(const struct external_merge *merge, struct error *error);
 
 #endif

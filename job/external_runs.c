@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* external_runs.c - see external_runs.h.
  *
- * While a run is made, reading continues into memory that is free at that time. A run stays in
- * memory if there is room beside the engine, for example if only the memory of the GPU is short.
+ * While a run is made, reading continues into memory that is free at that time. A run that a GPU
+ * sorted stays in the host's memory if that has room, as often only the memory of the GPU is short.
  */
 #include "job/external_runs.h"
 
@@ -27,7 +27,8 @@ size_t external_runs_memory_left(const struct external_runs *external)
     return external->merge_bytes > kept ? external->merge_bytes - kept : 0;
 }
 
-/* Allocates memory for a run, if as much memory again remains free for merging. */
+/* Allocates memory for a run that a GPU sorted, if as much again remains free for merging, beside
+ * the pinned rings. */
 static void keep_in_memory(struct external_runs *external, struct item_run *run, size_t bytes)
 {
     const size_t left = external_runs_memory_left(external);
@@ -70,8 +71,8 @@ static void read_on(struct external_runs *external, size_t bytes)
         source_read_ahead(state->job->readers[state->reader].source, room);
 }
 
-/* Makes a run of the items where the CPU's engine keeps them (`is_kept` in core/backend.h). It
- * sorts most of them meanwhile. */
+/* Makes a run of the items where the CPU's engine keeps them (`is_kept` in core/backend.h). The
+ * engine sorts most of them meanwhile. */
 static bool keep_in_engine(struct external_runs *external, size_t count, struct error *error)
 {
     struct job_state *const state = external->state;
@@ -225,7 +226,8 @@ bool external_runs_keep_rest(struct external_runs *external, struct error *error
     if (!external->is_in_engine)
         job_close_engine(state);
     /* If the CPU's parts became smaller, because allocations failed, merging takes no more memory
-     * than one of the two arrays of such a part: it has most of its memory in one allocation. */
+     * than one of the two arrays of such a part: the merge has most of its memory in one
+     * allocation. */
     const size_t most = state->part_count * state->job->sort.item_bytes;
     if (state->is_part_reduced && most < external->merge_bytes)
         external->merge_bytes = most;

@@ -27,8 +27,8 @@ struct external_runs {
 bool external_runs_open(struct job_state *state, struct external_runs *external,
                         struct error *error);
 
-/* Makes a run of the part that was sorted. If a group shares the job, and the CPU's engine has all
- * numbers of this rank, the run stays in the engine's memory. */
+/* Makes a run of the part that was sorted, or counts its keys. If a group shares the job, and the
+ * CPU's engine has all numbers of this rank, the run stays in the engine's memory. */
 bool external_runs_keep(struct external_runs *external, struct error *error);
 
 /* Sorts and keeps the parts that follow the first one, then closes the engine if no run is in it.

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_state.h - a job while it runs: the interface between the files of this folder only. A file
- * calls those above it in this list:
+ * calls only those above it in this list, and pipeline_proof.c also ranks_add_up():
  *
  *   job_state.c           stages, and the engine
+ *   pipeline_proof.c      the proof of output
  *   job_output.c          the output: opened, announced, given numbers
  *   part_sample.c, part.c samples, reads and sorts a part of the numbers
  *   pipeline_order.c      checks the order of the input, or merges lines that are in order
  *   part_lines.c          reads a part of the lines, sorts it and writes it
  *   external_*.c          all parts -> sorted runs -> merge -> output
- *   pipeline_group*.c     the same, for numbers and lines of a job that ranks share
- *   pipeline_ranks.c, pipeline_proof.c  steps of all jobs of ranks; the proof, which all call
+ *   pipeline_ranks.c      steps of all jobs that ranks share
+ *   pipeline_group*.c     as external_*.c, for numbers and lines of a job that ranks share
  *   pipeline.c            the first part, which is all of the input if that fits in memory; commit
  *
  * The words: a *part* is what one engine sorts at once. A part that was sorted is a *run* if others
@@ -78,9 +79,9 @@ void job_stage_add(struct job_state *state, enum stage stage, uint64_t start_ns)
 /* Sorts the items that the engine has taken. job_close_engine() reports the time. */
 bool job_sort_engine(struct job_state *state, struct error *error);
 
-/* Gets the engine's next chunk; count 0 at the end. Fails if the engine gives more or fewer than
- * `expected` items (bytes of text), unless that is COUNT_UNKNOWN. The caller sets *given to 0
- * before the first call. */
+/* Gets the engine's next chunk; count 0 at the end. Adds its count to *given, the number of items
+ * (bytes of text) given so far. Fails if the engine gives more or fewer than `expected` in all,
+ * unless that is COUNT_UNKNOWN. */
 bool job_give_next(struct job_state *state, size_t expected, struct chunk *chunk, size_t *given,
                    struct error *error);
 
@@ -137,13 +138,15 @@ bool proof_check_verify(const struct job_state *state, struct error *error);
  * compared. */
 bool proof_sums_content(const struct job *job);
 
-/* Reads the new file back and checks it, before it replaces the old one. */
+/* Collective: reads the new file back and checks it, before it replaces the old one; or the file
+ * that was overwritten in place. */
 bool proof_verify(struct job_state *state, struct error *error);
 
 /* ---- job_output.c ---- */
 
-/* Opens the output. Fails also if the job must not write to it: binary data to a terminal, or in
- * place to a file that is no longer the input. */
+/* Opens state->sink, which the caller discards also after a failure. Fails also if the job must not
+ * write to it: binary data to a terminal, in place to a file that is no longer the input, or with
+ * --verify to what cannot be read back. */
 bool job_open_output(struct job_state *state, struct error *error);
 
 /* Returns the layout of the output, of numbers or of indices, for `count` items taken. */
@@ -151,9 +154,9 @@ struct layout job_output_layout(const struct job *job, size_t count);
 
 /* Announces the size of the output to the sink before the input is read, so that its space is
  * allocated meanwhile. In a file system in memory, that space adds to the memory of the sort, which
- * is twice the output or more. So an output above memory_ahead_most() is not announced here, but
- * only when the sort has released its memory. Devices sort in memory of their own, and the limit is
- * half of the host's then. */
+ * is twice the output or more. So an output of 16 MiB or more and above memory_ahead_most() is not
+ * announced here, but only when the sort has released its memory. If devices sort all numbers at
+ * once, in memory of their own, the limit is half of the host's. */
 void job_expect_ahead(struct job_state *state, uint64_t bytes);
 
 /* As job_expect_ahead(), if the numbers are counted in advance. */
@@ -194,7 +197,8 @@ bool job_write_keys(struct job_state *state, struct error *error);
 /* ---- part_sample.c, part.c ---- */
 
 /* Takes a sample of the next part of the numbers for the spec of an engine, if they are in plain
- * files and in memory. Returns the memory of the sample, which the caller frees, or NULL. */
+ * files and in memory. Returns the memory of the sample, which the caller frees; NULL if there is
+ * none, or if the spec has state->shared_sample. */
 void *job_sample_part(const struct job_state *state, struct sort_spec *spec);
 
 /* Collective, before the first part: takes a sample of the numbers of all ranks, if they are on one

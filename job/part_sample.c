@@ -19,7 +19,7 @@
  * EPYC (Zen 5), 2026-11. */
 #define POSITIONS_MAX ((size_t)8192)
 
-/* Bytes read at a position: a cache line, which is fetched as a whole. */
+/* Bytes read at a position: as many as a cache line has. */
 #define POSITION_BYTES ((size_t)64)
 
 /* Minimum bytes of a stretch, and minimum positions of a useful sample. */
@@ -45,7 +45,7 @@ static size_t count_part(const struct job_state *state)
     const struct job *job = state->job;
     size_t count = 0;
     if (job->argsort.index_type || !job->input_format->is_array || sort_spec_selects(&job->sort) ||
-        job->sort.item_bytes < 4) /* these are counted */
+        job->sort.item_bytes < 4) /* such keys are sorted by counting */
         return 0;
     for (size_t i = state->reader; i < job->reader_count; i++) {
         const struct reader *const reader = &job->readers[i];

@@ -28,7 +28,7 @@
 /* The extent of the checks. */
 enum proof_scope {
     PROOF_NONE,
-    PROOF_LINES, /* for a merge: no line was lost or added */
+    PROOF_LINES, /* for a merge: no line was lost or changed */
     PROOF_ORDER, /* only some of the input was written: that is in order */
     PROOF_ALL,   /* all of the input was written, in order */
     PROOF_SCOPE_COUNT
@@ -51,7 +51,8 @@ enum job_action {
 /* A job, with no decisions open. */
 struct job {
     enum job_action action;
-    struct reader *readers; /* the inputs in order, their headers read; all have the same layout */
+    struct reader *readers; /* the inputs in order, their headers read; all have one format, type
+                               and byte order */
     size_t reader_count;
     const struct format *input_format;
     const struct format *output_format;
@@ -73,12 +74,13 @@ struct job {
                           their order or the written file */
     struct sink_spec output;
     bool could_be_in_place;  /* the output replaces the input, and --in-place could do so */
-    struct sink *sink;       /* from pipeline_open_early(); NULL: pipeline_run() opens the output */
+    struct sink *sink;       /* from pipeline_open_early() or pipeline_open_group(); NULL:
+                                pipeline_run() opens the output */
     bool binary_to_terminal; /* binary output may go to a terminal */
     struct group *group;     /* NULL, or the ranks that share the job. Then the readers are at this
                               * rank's part of the inputs, counts are of that part, and output.group
-                              * is NULL if the output is the standard output of rank 0, or
-                              * has_rank_output. */
+                              * is NULL if only rank 0 writes the output, which is no regular file,
+                              * or with has_rank_output. */
     uint64_t group_count;    /* numbers of all ranks */
     uint64_t input_bytes;    /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct lines_header header; /* of lines that a group sorts: taken already; pipeline_run() takes
@@ -97,7 +99,8 @@ enum stage {
     STAGE_EXCHANGE, /* of items between several devices */
     STAGE_REFINE,   /* ordering lines with equal keys */
     STAGE_DOWNLOAD, /* overlaps with write */
-    STAGE_SPILL,    /* writing sorted runs for which memory has no room */
+    STAGE_SPILL,    /* storing sorted runs, in memory or on disk, or their counts of keys; merging
+                       adjacent runs until they are few */
     STAGE_WRITE,    /* encode and write, close and rename */
     STAGE_VERIFY,   /* reading the written file back */
     STAGE_COUNT
@@ -129,8 +132,9 @@ struct job_report {
     uint64_t stage_ns[STAGE_COUNT]; /* 0: the job has no such stage */
     uint64_t total_ns;
     size_t count;     /* numbers or lines */
-    size_t run_count; /* sorted runs that were spilled or kept; 0: everything fitted into memory */
-    uint64_t spilled_bytes; /* bytes of these runs on disk */
+    size_t run_count; /* sorted parts that were stored, in memory or on disk; 0: one engine held
+                         all items, or keys were counted */
+    uint64_t spilled_bytes; /* written to -T: runs, also merged ones, and ranges of ranks */
     uint64_t item_bytes;    /* bytes of the numbers, or of the text, that this rank has read */
     uint64_t total_bytes;   /* item_bytes of all ranks */
     uint64_t read_bytes;    /* bytes of the inputs, as their files hold them; without those read by
@@ -165,9 +169,9 @@ bool job_has_memory(const struct job *job, uint64_t output, uint64_t spilled, st
  * why. */
 void pipeline_open_early(struct job *job);
 
-/* Collective, for a sort whose ranks write to a file of all, or to a file each: opens the output
- * before each rank starts its device. Requests its space if it is of numbers. pipeline_run() takes
- * job->sink over, too. A failure ends the job. */
+/* Collective, for a sort whose ranks write to one shared file, or to a file each: opens the output
+ * before each rank starts its device. Requests its space if it is of numbers and its size is known.
+ * pipeline_run() takes job->sink over, too. Fails on all ranks if it fails on one. */
 bool pipeline_open_group(struct job *job, struct error *error);
 
 /* Sets the error for --verify and an output that cannot be read back; returns false. */

@@ -26,7 +26,7 @@ struct group_lines {
     struct rank_runs numbered;
     uint64_t *targets; /* [r]: bytes of the sorted lines before the end of the range of rank r */
     struct check_sum *sums;  /* of this rank's range of each run */
-    struct item_run sources; /* with --argsort: the numbers of the runs of the merged lines */
+    struct item_run sources; /* with --argsort: for each merged line the number of its run */
     struct rank_runs index_numbered;   /* the runs of indices, and the ranges in them */
     uint64_t index_first, index_count; /* of this rank's indices, in the whole output */
     struct lines_ends ends;            /* of the lines that this rank merged */
@@ -144,8 +144,8 @@ static bool merge_to_run(struct group_lines *lines, struct item_run *runs, size_
     return external_lines_end_run(external, merged, sink, ok, error);
 }
 
-/* With --top, the first of the merged lines are copied to the output. With --argsort, the numbers
- * of the runs are merged, by which the indices are merged later. */
+/* With --top, the first of the merged lines are copied to the output. With --argsort, the run of
+ * each merged line is stored: the indices are merged in this order later. */
 static bool merge_range(void *context, struct item_run *runs, size_t count, struct error *error)
 {
     struct group_lines *const lines = context;

@@ -123,8 +123,8 @@ static void observe_numbers(struct key_check *check, const struct chunk *chunk, 
     tap_observe_all(&check->tap, chunk->items, chunk->count * check->key_bytes, threads);
 }
 
-/* Checks the chunk, as values if it is not in the order of the sort, in which -0 is before 0, and
- * NaNs have an order. `copy` has room for it. */
+/* Checks the chunk in the order of the sort, in which -0 is before 0, and NaNs differ. If that
+ * fails, checks it again with -0 equal to 0 and all NaNs equal. `copy` has room for the chunk. */
 static void check_chunk(struct key_check *check, const struct layout *layout, struct chunk chunk,
                         void *copy, unsigned threads)
 {
@@ -140,9 +140,10 @@ static void check_chunk(struct key_check *check, const struct layout *layout, st
     observe_numbers(check, &chunk, threads);
 }
 
-/* Bytes that each thread reads, of a read by 8 threads or more. Few bytes stay in a cache: 0.8 GB
- * take 0.4 s, and 0.8 s in reads of 32 MiB (two cores of a Xeon, 2026-11). As many threads check as
- * read: OpenMP starts threads anew whenever their number changes. */
+/* Bytes of a read for each thread; a read by fewer than THREADS_MIN threads is as large as by
+ * THREADS_MIN. Few bytes stay in a cache: 0.8 GB take 0.4 s, and 0.8 s in reads of 32 MiB (two
+ * cores of a Xeon, 2026-11). As many threads check as read: OpenMP starts threads anew whenever
+ * their number changes. */
 #define THREAD_BYTES ((size_t)1 << 20)
 #define THREADS_MIN 8u
 

@@ -54,7 +54,8 @@ size_t ranks_merge_bytes(size_t left)
     return half > RANK_MERGE_BYTES_MIN ? half : RANK_MERGE_BYTES_MIN;
 }
 
-/* Replaces *value by the least of all ranks. Fails only if the group does. */
+/* Collective: replaces *value by the least of all ranks. Fails only if the group does, or memory
+ * runs out. */
 static bool find_least(struct group *group, size_t *value, struct error *error)
 {
     const uint64_t own = *value;
@@ -148,7 +149,7 @@ static bool write_received(struct group *group, struct job_state *state, unsigne
     return ok;
 }
 
-/* Writes the ranges of all ranks to standard output, which is rank 0's. */
+/* Writes the ranges of all ranks to the output of rank 0: standard output, a pipe or a device. */
 static bool stream_aside(struct job_state *state, struct copy *copy, const uint64_t *sizes,
                          struct error *error)
 {

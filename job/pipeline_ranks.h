@@ -22,7 +22,7 @@ size_t ranks_merge_bytes(size_t left);
 
 /* Collective: finds how many runs each rank may have, so that those of all ranks can be merged at
  * once. `fan_in` is what this rank can merge; the ranks differ in memory, and the least of them
- * counts. */
+ * counts. Fails if not even one run of each rank can be merged. */
 bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct error *error);
 
 /* Collective: runs the exchange. The caller sets its `item_bytes`, `merge`, `context`, `runs`,
@@ -55,8 +55,9 @@ uint64_t rank_array_header_bytes(const struct job_state *state);
  * allocated while devices start and the input is read. Sets state->output_layout. */
 void rank_array_expect(struct job_state *state);
 
-/* Collective: begins the range of this rank, `count` numbers from number `first` on: writes the
- * header if it is the first one or has a file of its own, and moves to its position. */
+/* Collective: begins the range of this rank, `count` numbers from number `first` on. Writes the
+ * header on rank 0, or on each rank to its own file. Moves the sink to the position of the range,
+ * unless that is written aside or to an own file. */
 bool rank_array_begin(struct job_state *state, uint64_t first, uint64_t count, struct error *error);
 
 /* Collective: writes the ranges to their positions at once if that is possible, else as

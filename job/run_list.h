@@ -26,8 +26,9 @@ struct item_run *run_list_add(struct run_list *list, const struct item_run *run,
 void run_list_replace(struct run_list *list, size_t first, size_t count,
                       const struct item_run *merged);
 
-/* Merges adjacent runs, no more than necessary and at most `fan_in` at once, until there are at
- * most `most`, which is at least 1. `merge` merges runs and calls run_list_replace(). */
+/* Merges adjacent runs, no more than necessary and at most `fan_in` (at least 2) at once, until
+ * there are at most `most`, which is at least 1. `merge` merges runs and calls run_list_replace().
+ */
 bool run_list_reduce(struct job_state *state, struct run_list *list, size_t most, size_t fan_in,
                      bool (*merge)(void *context, size_t first, size_t count, struct error *error),
                      void *context, struct error *error);

@@ -35,8 +35,8 @@ static const char *check(const char *call, int result)
     return plugin.failure;
 }
 
-/* Waits, with sleeps, for a collective call that has been begun. result: what that returned. MPI's
- * own wait would keep a processor busy, which another rank of the host may need. */
+/* Waits, with sleeps, for a collective operation. result: what the call that began it returned.
+ * MPI's own wait would keep a processor busy, which another rank of the host may need. */
 static const char *await(const char *call, int result, MPI_Request *request)
 {
     int is_done = 0;
