@@ -58,7 +58,7 @@ struct device_facts {
     char name[128];
     uint64_t id;         /* of a GPU, the same for all processes; else 0 */
     unsigned units;      /* threads of a CPU, multiprocessors of a GPU */
-    size_t memory_bytes; /* free memory, or all of it if that was not determined */
+    size_t memory_bytes; /* of a GPU: free, or all of it if that was not determined; else 0 */
     size_t l2_bytes;     /* for a GPU; else 0 */
     size_t shared_bytes; /* maximum shared memory of a block of a GPU; else 0 */
 };
@@ -89,7 +89,7 @@ struct sort_spec {
     unsigned item_bytes;    /* 1, 2, 4, 8: keys; 16: struct key_index */
     struct key_order order; /* of the keys; for struct key_index the identity */
     size_t count; /* exact number of items, or COUNT_UNKNOWN; for text, maximum number of bytes */
-    size_t most;  /* for an unknown count: maximum number of items */
+    size_t most;  /* maximum number of items, of an unknown count and after `share` */
     const struct algorithm *algorithm; /* a row of this backend */
     size_t tile_size;                  /* one of algorithm->tile_sizes; 0 if it has none */
     unsigned device;                   /* index among the backend's devices; the first of several */
@@ -259,7 +259,7 @@ struct backend {
     bool (*probe)(unsigned device, struct device_facts *facts, struct error *error);
 
     /* As `probe`, but does not start the device, which may take longer than reading the data.
-     * memory_bytes is then the device's whole memory. */
+     * memory_bytes is then the whole memory of a GPU. */
     bool (*look)(unsigned device, struct device_facts *facts, struct error *error);
 
     /* Writes the build options of the backend, such as "CUDA 13.0, sm_80 sm_90". */

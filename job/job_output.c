@@ -20,7 +20,7 @@
 /* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
-/* Smaller outputs and runs are not checked: their disk is found full soon. */
+/* Smaller outputs and runs are not checked: writing them soon shows that the disk is full. */
 #define ROOM_BYTES_MIN ((uint64_t)16 << 20)
 
 /* ---- Opening ---- */

@@ -81,7 +81,7 @@ struct job {
                               * rank's part of the inputs, counts are of that part, and output.group
                               * is NULL if only rank 0 writes the output, which is no regular file,
                               * or with has_rank_output. */
-    uint64_t group_count;    /* numbers of all ranks */
+    uint64_t group_count;    /* numbers of all ranks; of lines 0 unless they were counted */
     uint64_t input_bytes;    /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct lines_header header; /* of lines that a group sorts: taken already; pipeline_run() takes
                                    it over */
@@ -118,7 +118,7 @@ struct disorder {
 /* The work of one rank in a job of several ranks. */
 enum rank_figure {
     RANK_READ_BYTES,
-    RANK_SENT_BYTES, /* of sorted runs, to other ranks */
+    RANK_SENT_BYTES, /* of its numbers, lines or indices, to other ranks */
     RANK_RECEIVED_BYTES,
     RANK_WRITTEN_BYTES,
     RANK_MEMORY_BYTES, /* peak memory of the process */

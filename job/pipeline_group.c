@@ -20,7 +20,8 @@
 
 #include <stdlib.h>
 
-/* Ranges of ranks begin at a multiple of this in the output, if they have several times as much. */
+/* In one uncompressed output, the ranges of ranks begin at a multiple of CUT_BYTES if each has at
+ * least CUT_SHARE times as much. */
 #define CUT_BYTES ((uint64_t)1 << 20)
 #define CUT_SHARE ((uint64_t)16)
 
