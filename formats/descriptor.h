@@ -76,15 +76,13 @@ static inline const char *descriptor_path(int file, char path[DESCRIPTOR_PATH_BY
     return path;
 }
 
-/* Makes a pipe as large as is allowed, up to 1 MiB, which an ordinary user may have. Errors are
- * ignored, and so are files that are not pipes. */
+/* Makes a pipe that is smaller than 1 MiB as large as is allowed, up to that size, which an
+ * ordinary user may have. Errors are ignored, and so are files that are not pipes. */
 static inline void descriptor_widen_pipe(int file)
 {
-    struct stat status;
-    if (fstat(file, &status) != 0 || !S_ISFIFO(status.st_mode))
-        return;
-    for (int bytes = 1 << 20; bytes > 1 << 16 && fcntl(file, F_SETPIPE_SZ, bytes) < 0; bytes /= 2)
-        ;
+    const int now = fcntl(file, F_GETPIPE_SZ); /* -1: no pipe */
+    for (int bytes = 1 << 20; now > 0 && bytes > now && fcntl(file, F_SETPIPE_SZ, bytes) < 0;)
+        bytes /= 2;
 }
 
 static inline bool descriptor_same_file(const struct stat *a, const struct stat *b)

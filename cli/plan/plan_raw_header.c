@@ -72,6 +72,8 @@ static bool read_bits(const struct raw *raw, const struct lengths *lengths, size
 {
     size_t got = width;
     *bits = 0;
+    if (position + width > raw->bytes)
+        return true;
     if (position + width <= raw->head_bytes)
         memcpy(bits, raw->head + position, width);
     else if (!source_read_at(raw->source, position, bits, got, &got, error))

@@ -64,11 +64,10 @@ bool number_scan_text(const char *text, size_t length, struct number_scan *scan)
  * none. */
 bool number_scan_prefix(const char *text, size_t length, struct number_scan *scan);
 
-/* The values halfway between two adjacent x87 long doubles have up to 11,515 digits (a 65-bit
- * integer times 2^-16446); those for double and float have fewer. So a 1 can take the place of all
- * digits after the first NUMBER_DIGITS_MAX. Between long doubles of 113 bits the values have up to
- * 11,564 digits, which is more than are kept. */
-constexpr size_t NUMBER_DIGITS_MAX = 11540;
+/* The values halfway between two adjacent long doubles of 113 bits have up to 11,564 digits (a
+ * 114-bit integer times 2^-16495); those for x87's long double, double and float have fewer. So a 1
+ * can take the place of all digits after the first NUMBER_DIGITS_MAX. */
+constexpr size_t NUMBER_DIGITS_MAX = 11570;
 constexpr size_t NUMBER_SPELLING_MAX = NUMBER_DIGITS_MAX + 64;
 
 /* Writes a spelling that rounds to the same float, double or long double as the number, terminated

@@ -118,6 +118,10 @@ with open("huge.bin", "wb") as file:
     for place in range(1, 32): # the data between is not stored
         file.seek(place * 2**32)
         np.arange(128, dtype="i8").tofile(file)'
+ok_output 'a double that begins like a count of numbers, on a pipe' <(printf '\4\0\0\0\0\0\360\77') -- \
+    gpusort --type=f64 < <(printf '\4\0\0\0\0\0\360\77')
+ok_output 'the same in big-endian order' <(printf '\0\0\0\4\77\360\0\0') -- \
+    gpusort --type='>f8' < <(printf '\0\0\0\4\77\360\0\0')
 refuses 'integers after the first 4 GiB of 124' 'do not look like f64' -- --explain huge.bin
 rm huge.bin
 refuses 'little-endian integers with --endian=big' \

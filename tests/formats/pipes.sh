@@ -17,6 +17,25 @@ slowly() {
     tail -c +$((third + 1)) "$1"
 }
 
+# resized BYTES: makes a pipe of so many bytes, sorts from it, and prints its size then.
+resized() {
+    "$numpy" -c 'import fcntl, os, subprocess, sys
+F_SETPIPE_SZ, F_GETPIPE_SZ = 1031, 1032
+begin, end = os.pipe()
+fcntl.fcntl(end, F_SETPIPE_SZ, int(sys.argv[1]))
+os.write(end, b"2\n1\n")
+sorts = subprocess.Popen([sys.argv[2], "-n", "-o", os.devnull], stdin=begin)
+os.close(end)
+sorts.wait()
+print(fcntl.fcntl(begin, F_GETPIPE_SZ))' "$1" "$GPUSORT"
+}
+ok_prints 'a small pipe becomes larger' '1048576\n' -- resized 65536
+if resized $((4 << 20)) >size 2>/dev/null; then
+    ok_prints 'a large one stays as large' '4194304\n' -- cat size
+else
+    skip 'a large pipe stays as large' 'larger pipes than 1 MiB are for root'
+fi
+
 # ---- every format and codec, of unknown size -----------------------------------------------------
 
 "$numpy" -c 'import numpy as np

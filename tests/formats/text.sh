@@ -22,6 +22,13 @@ ok_prints 'NaN first, by sign and bytes, then the infinities around the rest' \
     ' -nan\n-nan\n-nan(1)\nNAN\nnan\n-inf\n-1\n-0\n0\n1\ninf\n' -- \
     gpusort <<<$'inf\n1\n0\n-0\nnan\n-1\n-nan(1)\nNAN\n-nan\n -nan\n-inf'
 
+"$numpy" -c '
+import sys
+getattr(sys, "set_int_max_str_digits", id)(0)
+print(f"{(2**114 - 1) * 5**16495}e-16495\n0x1p-16381")' >halfway
+ok_prints 'a number halfway between two long doubles, of 11,564 digits, is rounded to even' '1\n' -- \
+    bash -c '"$0" -g -u halfway | wc -l' "$GPUSORT"
+
 printf '3\r\n1\r\n2\r\n' >crlf
 ok_writes 'lines that end in CR LF' <(sort -g crlf) -- crlf
 
