@@ -24,8 +24,8 @@ _Static_assert(sizeof(struct value_table) + CACHE_LINE_BYTES <= TABLE_COUNT_MIN 
 typedef bool order_check(unsigned width, const void *items, size_t begin, size_t end,
                          struct key_order order);
 
-/* True if `check` holds for the whole range. If it does not, a partition follows, whose first
- * barrier makes the cleared flag visible. */
+/* True if `check` holds for the whole range. If it does not, member 0 clears has_disorder last: a
+ * barrier must follow before the team checks another range. */
 static bool check_range(struct sort_job *job, struct item_range range, struct sort_worker worker,
                         order_check *check)
 {
@@ -67,8 +67,8 @@ static void reverse_range(const struct sort_job *job, struct item_range range,
                   worker_end(half, worker), range.count);
 }
 
-/* Sorts the range if its keys have up to FEW_VALUES_MAX values; otherwise moves nothing and
- * returns false. */
+/* Sorts the range if a sample has up to FEW_VALUES_MAX values, and no key has another one.
+ * Otherwise, and for items with an index, moves nothing and returns false. */
 static bool sort_few_values(struct sort_job *job, struct item_range range,
                             struct sort_worker worker)
 {
@@ -111,7 +111,8 @@ static bool merge_tables(const struct sort_job *job, struct item_range range,
     return true;
 }
 
-/* Adds keys [begin, end) to the table. Returns false if a table has too many values. */
+/* Adds keys [begin, end) to the table. Returns false if this table or that of another member has
+ * too many values. */
 static bool count_unless_exceeded(const struct sort_job *job, struct item_range range,
                                   struct value_table *table, size_t begin, size_t end)
 {
@@ -120,8 +121,8 @@ static bool count_unless_exceeded(const struct sort_job *job, struct item_range 
 }
 
 /* Counts keys [begin, end) in the table. Returns false if they, or the keys of another member,
- * have too many values. The last keys of each stretch are counted first, so that a hundredth of
- * the keys that has many values is found before the others are counted for nothing. */
+ * have too many values. The last keys of each stretch are counted first: if only a hundredth of the
+ * range has many values, that is found before the other keys are counted in vain. */
 static bool count_in_table(struct sort_job *job, struct item_range range, struct value_table *table,
                            size_t begin, size_t end)
 {
@@ -142,9 +143,9 @@ static bool count_in_table(struct sort_job *job, struct item_range range, struct
     return true;
 }
 
-/* Sorts the range if its keys have up to VALUE_TABLE_VALUES_MAX values. If it gives up, the
- * counting is lost: 128 Ki keys per member if a hundredth of these has many values; if fewer
- * have, up to half of the sort time. */
+/* Sorts the range if its keys have up to VALUE_TABLE_VALUES_MAX values; otherwise moves nothing and
+ * returns false. The time of the counting is then lost: that of 128 Ki keys per member if a
+ * hundredth of its keys has many values; if fewer have, up to half of the sort time. */
 static bool sort_by_table(struct sort_job *job, struct item_range range, struct sort_worker worker)
 {
     struct value_table *const own = table_at(range, worker_number(worker));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* array_sort.c - see cpu_sorts.h.
  *
- *   items --sorted, reversed or few values (array_shortcut.c)--> done
+ *   items
  *     | 1 byte, or many keys of 2 bytes: counting_sort.h, written in pieces
+ *     | up to SMALL_COUNT items: sorted in cache by the calling thread
+ *     | sorted, reversed or few values: array_shortcut.c
  *     | fits the shared cache, few threads: team_quicksort.c
  *     | all threads: bucket_partition.h
  *     v
@@ -37,9 +39,9 @@
 #define PART_COUNT_MIN ((size_t)32 << 10)
 #define PART_BYTES_MIN ((size_t)512 << 10)
 
-/* Buckets up to this size are sorted in cache, L2 or L3, as another partition costs more. 1e9
- * f64, 16 threads of an Intel Xeon, 2026-11: 1.40 s with 1 MiB and a maximum of half as many
- * buckets, 1.23 s with 4 MiB. */
+/* Maximum size of a bucket that is sorted in cache, L2 or L3; larger ones are always partitioned
+ * again. 1e9 f64, 16 threads of an Intel Xeon, 2026-11: 1.40 s with 1 MiB and a maximum of half as
+ * many buckets, 1.23 s with 4 MiB. */
 #define CACHE_BYTES ((size_t)4 << 20)
 
 static bool uses_vectors(unsigned width)
@@ -135,8 +137,8 @@ static void sort_own_buckets(struct sort_job *job, const struct bucket_list *buc
     }
 }
 
-/* Claims the next bucket that fits the cache, or the next larger one, which is partitioned again.
- * Returns false if none remains for the calling thread. */
+/* Claims the next bucket that fits the cache; if `fits` is false, the next larger one, which is
+ * partitioned again. Returns false if none remains for the calling thread. */
 static bool claim_next(struct sort_job *job, const struct bucket_list *buckets,
                        struct sort_worker worker, bool fits, size_t *bucket)
 {
@@ -280,7 +282,8 @@ static struct sort_worker make_worker(const struct sort_job *job, const struct m
         member, partition_workspace_at(&job->plan, job->workspaces, member->number)};
 }
 
-/* Member 0 returns once finished buckets can be awaited; it sorts more in array_sort_await. */
+/* After a partition, member 0 returns once finished buckets can be awaited; it sorts more in
+ * array_sort_await. */
 static void sort_input(const struct member *member, void *context)
 {
     struct sort_job *job = context;
@@ -297,7 +300,7 @@ static void sort_input(const struct member *member, void *context)
         continue;
 }
 
-/* vector_sort detects ascending input, all-equal input included. */
+/* False if vector_sort follows, which detects ascending input itself, equal keys included. */
 static bool is_ascending(const struct sort_job *job)
 {
     return !uses_vectors(job->width) &&
@@ -351,7 +354,7 @@ static bool is_counted(const struct sort_task *task)
     return task->item_bytes == 1 || (task->item_bytes == 2 && task->count > SMALL_COUNT);
 }
 
-/* True if one thread sorts without a partition. */
+/* True if the calling thread sorts all items in cache. */
 static bool is_small(const struct sort_task *task)
 {
     return task->count <= SMALL_COUNT;
@@ -395,8 +398,8 @@ static size_t array_sort_offset(const struct sort_task *task)
     return round_to_cache_line(second_array_bytes(task));
 }
 
-/* A running sort. The scratch holds the second item array, this structure, the progress and the
- * workspaces. */
+/* A running sort. The scratch holds the second item array, this structure, and then the progress
+ * and the workspaces, or the counters. */
 struct array_sort {
     struct sort_job job;
     struct team team;

@@ -9,8 +9,8 @@
 
 /* ---- array_shortcut.c ---- */
 
-/* Returns true if the range is in order. If it is not, a partition follows, whose first barrier
- * makes the cleared flag visible. */
+/* Returns true if the range is in order. If it is not, a barrier must follow before the team calls
+ * this again, as member 0 clears a flag last. */
 bool range_is_ascending(struct sort_job *job, struct item_range range, struct sort_worker worker);
 
 /* Sorts the input in place if it is sorted, reversed or has few values; otherwise moves nothing

@@ -4,7 +4,7 @@
  *   keys --each thread counts its range--> counts[thread][value] --prefix sum--> ends[value]
  *        --one piece of the output per call, divided among the threads--> keys
  *
- * Stored values are counted; the key order matters in the prefix sum only.
+ * Stored values are counted; only the prefix sum and the writing use the key order.
  */
 #include "cpu/counting_sort.h"
 
@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Number of counter tables that consecutive keys of few values alternate between, so that ties do
- * not wait for the counter just stored. */
+/* Number of counter tables for 1-byte keys: neighbours are counted in different tables, so that
+ * equal keys do not wait for the counter just stored. */
 #define TURNS 4
 
 /* Bytes of a piece per thread: it is still in a cache when the proof and the writer read it. */
@@ -160,7 +160,7 @@ size_t counting_sort_write(const struct counting_task *task, size_t begin)
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Bytes of a value stored per step even if fewer are needed, to avoid a mispredicted loop exit. */
+/* Bytes of equal keys stored per step, even if fewer are needed, as STEP_WORDS. */
 #define STEP_BYTES ((size_t)32)
 
 INLINE void count_keys(unsigned width, uint32_t *counts, uint64_t lowest, const unsigned char *keys,
@@ -317,14 +317,14 @@ FOR_ALL_VECTORS void few_values_write(const struct few_values *values, unsigned 
 #define REPEATS_MIN 3
 #define SAMPLE_BITS 16
 
-/* Gives up when more keys of a block, after the first one, are new. In the second 512 keys, 230
- * are new with 1000 values, 290 with 1500, and 350 with a million values of decreasing
- * frequency. */
+/* Keys of a block, and the maximum of new values in a block after the first: counting stops if it
+ * is exceeded. In the second 512 keys, 230 are new with 1000 values, 290 with 1500, and 350 with a
+ * million values of decreasing frequency. */
 #define TABLE_BLOCK_COUNT ((size_t)512)
 #define NEW_MAX (TABLE_BLOCK_COUNT * 5 / 8)
 
-/* Gives up when more keys of a block are outside of their home line, as these are searched one
- * by one. */
+/* Maximum keys of a block after the first that are outside of their home line, as these are
+ * searched one by one. Counting stops if it is exceeded. */
 #define DISPLACED_MAX (TABLE_BLOCK_COUNT / 8)
 
 /* Lines that may hold a value. A limit, because an input could be made so that all its values
@@ -364,7 +364,7 @@ void value_table_clear(struct value_table *table)
     table->values = table->displaced = 0;
 }
 
-/* Adds `count` keys of a value; false if it has no slot. */
+/* Adds `count` keys of a value; false if there is no slot for it, or there are too many values. */
 static bool add(struct value_table *table, uint64_t stored, uint64_t count)
 {
     const size_t home = hash_value(stored, VALUE_TABLE_BITS);
@@ -385,7 +385,7 @@ static bool add(struct value_table *table, uint64_t stored, uint64_t count)
     return false;
 }
 
-/* Adds keys[begin..end) of one block; false as value_table_count. */
+/* Adds keys[begin..end) of one block; false as add(). */
 typedef bool block_adder(struct value_table *table, unsigned width, const void *keys, size_t begin,
                          size_t end);
 

@@ -69,8 +69,8 @@ struct few_values {
     uint64_t stored[FEW_VALUES_MAX]; /* stored bits, in key order */
 };
 
-/* Samples keys[0..count), at least 256; false if the sample has more than FEW_VALUES_MAX values.
- * Other keys may have more: few_values_count reports that. */
+/* Samples 256 of keys[0..count), count >= 256; false if the sample has more than FEW_VALUES_MAX
+ * values. Other keys may have more: few_values_count reports that. */
 bool few_values_find(struct few_values *values, unsigned width, const void *keys, size_t count,
                      struct key_order order);
 
@@ -104,8 +104,8 @@ struct value_table {
                                    * index: number of keys up to this value */
 };
 
-/* Samples 128 of `count` keys, at least 128; true if three or more seem to equal an earlier one, by
- * 16 bits of a hash. */
+/* Samples 128 of keys[0..count), count >= 128; true if three or more seem to equal an earlier one,
+ * by 16 bits of a hash. */
 bool value_table_suits(unsigned width, const void *keys, size_t count);
 
 void value_table_clear(struct value_table *table);

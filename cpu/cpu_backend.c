@@ -10,14 +10,15 @@
  *
  * Many keys of 4 or 8 bytes are partitioned while they are read (stream/stream_sort.c): the first
  * chunk of the array is lent repeatedly, and partitioned each time, by the reading threads if
- * possible. After the sort it is the ring for sorted keys.
+ * possible. During the sort this chunk is the ring for sorted keys; the whole array is, if the
+ * items are to stay in memory.
  *
- * With --top, the array holds candidates (top_select.c): the reader fills the room after them, and
- * take keeps the items that may be among the first K.
+ * With --top of less than half of the items, the array holds candidates (top_select.c): the reader
+ * fills the room after them, and take keeps the items that may be among the first K.
  *
- * No thread touches the array or the scratch beforehand: the threads that read and sort take the
- * page faults in parallel. 1e8 f64, 2 cores of an AMD EPYC (Zen 4), huge pages, 2026-11: 0.73 s
- * with fresh scratch; 0.70 s, and 0.04 s before, with scratch populated by both threads
+ * No thread touches a large array or scratch beforehand (pages.c): the threads that read and sort
+ * take the page faults in parallel. 1e8 f64, 2 cores of an AMD EPYC (Zen 4), huge pages, 2026-11:
+ * 0.73 s with fresh scratch; 0.70 s, and 0.04 s before, with scratch populated by both threads
  * (MADV_POPULATE_WRITE).
  */
 #include "core/backend.h"
@@ -41,9 +42,9 @@ struct engine {
     struct sort_spec spec;
     struct pages items;
     struct pages scratch;
-    struct top_select *select;  /* NULL: no --top */
+    struct top_select *select;  /* NULL: all items are kept */
     size_t taken;               /* items taken so far */
-    size_t count;               /* items in the array */
+    size_t count;               /* items in the array; of a stream that is sorted, its items */
     size_t wanted;              /* while a chunk is lent: requested items that are still to come */
     bool may_stream;            /* the keys may still be partitioned while read */
     void *sample;               /* copy of a sample of the whole input, of spec.sample_count
@@ -85,12 +86,12 @@ static void find_processor_name(char *name, size_t name_bytes)
     snprintf(name, name_bytes, "%.*s", length > 0 ? (int)length : 3, length > 0 ? begin : "CPU");
 }
 
-/* host_limits.h finds how much memory there is, when a job is planned. */
 static bool cpu_is_possible(void)
 {
     return true;
 }
 
+/* Leaves memory_bytes 0: host_limits.h finds how much memory there is, when a job is planned. */
 static bool cpu_probe(unsigned device, struct device_facts *facts, struct error *error)
 {
     if (device != 0)
@@ -102,7 +103,7 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 
 /* ---- The request ---- */
 
-/* Maximum bytes of a chunk if the count is unknown. */
+/* Maximum bytes of a chunk if the count is unknown, and for --top. */
 #define LEND_BYTES_MAX ((size_t)64 << 20)
 
 /* Minimum chunks and maximum threads for partitioning while reading. With more threads, reading
@@ -113,8 +114,8 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 #define STREAM_CHUNKS_MIN 2
 #define STREAM_THREADS_MAX 4
 
-/* Minimum memory per thread to stream an unknown number of keys: its buckets need more than a
- * scratch would. */
+/* Minimum bytes of spec->most keys, per thread, to stream an unknown number of keys: the buckets
+ * need more memory than a scratch would. */
 #define STREAM_THREAD_BYTES ((size_t)32 << 20)
 
 /* Bytes of a chunk of --top per thread, and the minimum: parallel reading starts at that size. */
@@ -130,8 +131,9 @@ static unsigned spec_threads(const struct sort_spec *spec)
     return spec->threads < processors ? spec->threads : processors;
 }
 
-/* True if items may be partitioned while read: keys without an index, at least two chunks of
- * them, few threads. spec->threads: from spec_threads. */
+/* True if items may be partitioned while read: all of at least two chunks of keys of 4 or 8 bytes
+ * are kept and few threads sort them; if their number is unknown, they may be many and need not
+ * stay in memory. spec->threads: from spec_threads. */
 static bool spec_can_stream(const struct sort_spec *spec)
 {
     const size_t chunks = STREAM_CHUNKS_MIN * stream_sort_chunk(spec->threads);
@@ -225,8 +227,8 @@ static bool map_scratch(struct engine *engine, size_t count, struct error *error
            pages_map(&engine->scratch, bytes, error);
 }
 
-/* Creates the selection, and its array for the kept items and a chunk, whose addresses alone are
- * taken if the count is unknown. cpu_sort maps the scratch. */
+/* Creates the selection, and its array for the kept items and a chunk, of which only addresses are
+ * reserved if the count is unknown. cpu_sort maps the scratch. */
 static bool open_selection(struct engine *engine, struct error *error)
 {
     const struct sort_spec *spec = &engine->spec;
@@ -243,7 +245,8 @@ static bool open_selection(struct engine *engine, struct error *error)
                        : pages_reserve(&engine->items, spec_bytes(spec, most), error));
 }
 
-/* Maps the scratch of a known count, so that a shortage is found before the input is read. */
+/* Maps the array and the scratch of a known count, so that a shortage is found before the input is
+ * read. A selection has no scratch yet. */
 static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struct error *error)
 {
     const uint64_t start = clock_now_ns();
@@ -292,8 +295,9 @@ static bool check_scratch(const struct engine *engine, size_t count, struct erro
     return find_scratch_bytes(engine, count, &bytes, error) && pages_check(bytes, error);
 }
 
-/* Sets *room to the items to lend: a part of an array that grows, all requested items of one
- * that does not, a chunk if keys are partitioned while read. */
+/* Sets *room to the number of items to lend, `want` or fewer: at most a chunk for --top and while
+ * keys are partitioned, at most those to come if the count is known. If it is not, commits the
+ * memory of at most LEND_BYTES_MAX. */
 static bool make_room(struct engine *engine, size_t want, size_t *room, struct error *error)
 {
     const size_t width = engine->spec.item_bytes;
@@ -373,7 +377,8 @@ static void stream_begin(struct engine *engine)
     pages_release(&spare);
 }
 
-/* Partitions the items of the array, or leaves them if the stream does not suit or lacks memory. */
+/* Partitions the items of the array. If the stream cannot be opened, does not suit or lacks memory,
+ * all items are in the array afterwards. */
 static bool stream_put(struct engine *engine, struct error *error)
 {
     struct error shortage = {0};
@@ -430,7 +435,7 @@ static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *er
 
 /* ---- Sort ---- */
 
-/* All items are sorted. */
+/* Called when all items are sorted. */
 static void end_sort(struct engine *engine)
 {
     array_sort_end(engine->sorting);
@@ -461,8 +466,8 @@ static void await_all(struct engine *engine)
     end_sort(engine);
 }
 
-/* False for items of lines, whose text is gathered by all items, and if memory is so short that
- * output buffers must wait until the scratch is released. */
+/* False for items with an index, as lines are gathered when all items are sorted, and if memory is
+ * so short that output buffers must wait until the scratch is released. */
 static bool is_given_in_parts(const struct engine *engine)
 {
     const size_t width = engine->spec.item_bytes, bytes = engine->count * width;

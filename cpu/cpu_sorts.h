@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_sorts.h - what the engine (cpu_backend.c) sorts by: an array, a stream, or a selection. See
- * cpu/README.md for which algorithm sorts which input.
+/* cpu_sorts.h - the sorts that the engine (cpu_backend.c) uses: of an array, of a stream, and the
+ * selection of the first items. See cpu/README.md for which algorithm sorts which input.
  */
 #ifndef CPU_CPU_SORTS_H
 #define CPU_CPU_SORTS_H
@@ -32,9 +32,9 @@ bool array_sort_scratch_bytes(const struct sort_task *task, size_t *bytes);
 /* Begins to sort items[0..task->count) in place. Threads of its own continue after the return;
  * the sorted prefix that array_sort_await reports can be used meanwhile. items and scratch are
  * aligned to a cache line (64 bytes); the caller owns both and keeps them until array_sort_end.
- * The result is in the scratch and needs no free. With items of 4 bytes or more, the part of the
- * scratch before the offset of the sorted prefix is no longer used. Can be called inside a
- * parallel region. */
+ * The returned structure is in the scratch and needs no free. With items of 4 bytes or more, the
+ * scratch before the byte offset where the sorted prefix ends is no longer used. Can be called
+ * inside a parallel region. */
 struct array_sort;
 struct array_sort *array_sort_begin(const struct sort_task *task, void *items, void *scratch);
 
@@ -55,29 +55,30 @@ void array_sort_end(struct array_sort *sorting);
  *   at the end: buckets in order --one thread each--> gathered, sorted in cache, decoded --> output
  *               ring --the caller--> writer
  *
- * The keys are in memory once, even if they are given twice; input chunks and the output ring are
- * small and stay in a cache. array_sort.c touches twice as much fresh memory and reads it twice
- * more. A bucket too large for a cache is sorted in an array. If most keys are in such buckets, the
- * caller copies all keys back (stream_sort_undo) and sorts them in one array.
+ * The keys are in memory once, even if they are given twice, unless the output ring has room for
+ * all; input chunks and a small ring stay in a cache. array_sort.c touches twice as much fresh
+ * memory and reads it twice more. A bucket too large for a cache is sorted in an array. If most
+ * keys are in such buckets, the caller copies all keys back (stream_sort_undo) and sorts them in
+ * one array.
  *
  * One thread calls, except at the tap.
  */
 
 struct stream_sort;
 
-/* Minimum bytes of keys per put: each thread's range of them stays in its cache. */
+/* Minimum bytes of a chunk: four times those of the largest bucket that is sorted in cache. */
 #define STREAM_SORT_BYTES_MIN ((size_t)16 << 20)
 
-/* Returns the bytes of a chunk for `threads` threads. The output ring has the same size. */
+/* Returns the bytes of a chunk for `threads` threads. The output ring is at least as large. */
 size_t stream_sort_chunk(unsigned threads);
 
-/* Keys to learn the model from. They are not taken. */
+/* Keys to learn the model from. They are not added to the stream. */
 struct stream_example {
     const void *keys;
     size_t count;
     bool is_of_all_keys; /* sampled from the whole input; false: the first chunk */
-    size_t shared_count; /* 0, or the keys of all ranks, if stream_sort_share may be called: the
-                            example is equal on all ranks, and so is the model then */
+    size_t shared_count; /* if stream_sort_share may be called, the number of keys of all ranks: the
+                            example, and so the model, must be equal on all ranks; else 0 */
 };
 
 /* Opens a stream for keys of 4 or 8 bytes. task->count: SIZE_MAX if unknown. Returns false,
@@ -103,29 +104,31 @@ bool stream_sort_suits(const struct stream_sort *stream);
  * stream_sort_count keys. */
 void stream_sort_undo(struct stream_sort *stream, void *keys);
 
-/* Begins to sort. room: the output ring, of at least stream_sort_chunk bytes, owned by the caller
- * until the close. If it has room for all keys, they need not be taken back, and are in it one
- * after another once all were given. *suits as in stream_sort_put. check: NULL; or for keys that
- * are given twice, which are sorted before the return: becomes their check, in order. */
+/* Begins to sort. room: the output ring, of at least stream_sort_chunk bytes, which the caller
+ * keeps until the close. If it has room for all keys, they need not be taken back, and are in it
+ * one after another once all were given. *suits: as in stream_sort_put; also false if there is no
+ * memory for large buckets. check: NULL; or, for keys that are given twice, becomes the check of
+ * the keys, in order. These are then sorted before the return. */
 void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes,
                        struct key_check *check, bool *suits);
 
-/* Collective, before stream_sort_start: the streams of all ranks give their keys together, each of
- * them the keys of its rank's range, if they have one model and the buckets are even enough. Sets
- * *is_shared, which is equal on all ranks. The streams are then closed when all ranks have got
- * their keys. stream: NULL if this rank has none. memory: of all ranks, until the close. Fails on
- * all ranks if it fails on one. */
+/* Collective, before stream_sort_start: ends the input, and joins the streams of all ranks if they
+ * have one model and the buckets are even enough. Then sets *is_shared, on all ranks; each stream
+ * gives the keys of its rank's range, and none may be closed before all ranks have got their keys.
+ * stream: NULL if this rank has none. memory: of all ranks, kept until the close. Fails on all
+ * ranks if it fails on one. */
 bool stream_sort_share(struct stream_sort *stream, struct shared_sort *shared,
                        const struct rank_memory *memory, bool *is_shared, struct error *error);
 
 /* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end. Of a
  * shared stream, keys after the rank's range may follow. The caller sorts buckets while it waits.
- * Always the same thread. The last call releases the memory of the blocks, unless the keys are
- * given twice or shared. Fails only if the memory of another rank cannot be read, or of a shared
- * stream if there is no memory for large buckets. */
+ * Always the same thread. When the last bucket is given, the memory of the blocks is released,
+ * unless the keys are given twice or shared. Fails only for a shared stream: if the memory of
+ * another rank cannot be read, or there is no memory for large buckets. */
 bool stream_sort_give(struct stream_sort *stream, void **keys, size_t *count, struct error *error);
 
-/* Returns the oldest given keys, `count` of them, so that their range of the ring is reused. */
+/* Takes back the `count` keys given first among those not taken back yet, so that their range of
+ * the ring is reused. */
 void stream_sort_take_back(struct stream_sort *stream, size_t count);
 
 /* For keys that are given twice, when all given keys were taken back: starts giving again, from the
@@ -174,7 +177,7 @@ size_t top_select_limit(size_t top);
  * items that may be among the first `top` to the start of items, and returns how many. */
 size_t top_select_add(struct top_select *select, void *items, size_t kept, size_t added);
 
-/* Called at the end of the stream: keeps few more than `top`. */
+/* Called at the end of the stream: keeps at most an eighth more than `top`; returns how many. */
 size_t top_select_finish(struct top_select *select, void *items, size_t kept);
 
 /* select may be NULL. */

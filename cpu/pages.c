@@ -37,7 +37,7 @@ static bool map_addresses(struct pages *pages, size_t bytes, int protection, int
     void *data = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (data == MAP_FAILED)
         return false;
-    /* A hint, which a kernel without huge pages or a small mapping refuses. */
+    /* A hint: a kernel without huge pages refuses it, and a small mapping has none. */
     (void)madvise(data, bytes, MADV_HUGEPAGE);
     *pages = (struct pages){.data = data, .reserved_bytes = bytes};
     return true;

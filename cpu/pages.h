@@ -24,17 +24,19 @@ bool pages_map(struct pages *pages, size_t bytes, struct error *error);
 /* Fails if pages_map() would find no addresses for the bytes. Takes no memory. */
 bool pages_check(size_t bytes, struct error *error);
 
-/* Reserves addresses for most_bytes, limited to the physical memory. If that is refused, tries a
- * half, a quarter and so on. Commits nothing. The caller releases. */
+/* Reserves addresses for most_bytes, but at most for the physical memory rounded up to a power of
+ * two. If that is refused, tries a half, a quarter and so on, down to 64 MiB. Commits nothing. The
+ * caller releases. */
 bool pages_reserve(struct pages *pages, size_t most_bytes, struct error *error);
 
-/* Commits at least the first `bytes` bytes. */
+/* Commits at least the first `bytes` bytes. Fails if they are more than the reservation. */
 bool pages_commit(struct pages *pages, size_t bytes, struct error *error);
 
 /* Releases the addresses that are not committed. No pages_commit may follow. */
 void pages_trim(struct pages *pages);
 
-/* Gives back the memory of about the first `bytes` bytes, which the caller no longer uses. */
+/* Gives back the memory of the first `bytes` bytes, rounded down to a multiple of 64 MiB, which the
+ * caller no longer uses. */
 void pages_drop(struct pages *pages, size_t bytes);
 
 /* Releases everything; may be called with nothing mapped. */

@@ -2,8 +2,8 @@
 /* team.h - a team of threads that work through the steps of one task.
  *
  * All members run the same function and call team_barrier where a step needs the results of the
- * last. A waiting member sleeps, so that it takes no time from other processes, or from other
- * members where there are fewer processors.
+ * step before. A waiting member sleeps, so that it takes no time from other processes, or from
+ * other members where there are fewer processors.
  */
 #ifndef CPU_TEAM_H
 #define CPU_TEAM_H
@@ -23,7 +23,7 @@ struct member {
 
 typedef void team_work(const struct member *member, void *context);
 
-/* Only team.c uses the fields. */
+/* Only team.c uses the fields; other code may read `count` after team_begin. */
 struct team {
     team_work *work;
     void *context;
@@ -40,8 +40,9 @@ struct team {
 
 /* Calls work(member, context) for each of `count` members, at least 1. The caller is member 0:
  * team_begin returns when its own work is done. The others are new threads, which may continue
- * until team_end has joined them. If threads cannot be created the team is smaller, down to the
- * caller alone: see member->count. *team must not move before team_end. */
+ * until team_end has joined them. The team is smaller if `count` is above TEAM_COUNT_MAX, or if
+ * threads cannot be created, down to the caller alone: see member->count. *team must not move
+ * before team_end. */
 void team_begin(struct team *team, unsigned count, team_work *work, void *context);
 void team_end(struct team *team);
 

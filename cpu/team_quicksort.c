@@ -39,8 +39,8 @@ static struct partition_workspace *workspace_at(const struct sort_job *job, unsi
     return partition_workspace_at(&job->plan, job->workspaces, number);
 }
 
-/* Splits the part of member `first`. It keeps the lower items, for members [first, middle), at the
- * beginning of the place. Member `middle` gets the upper items, at the beginning of the room. */
+/* Splits the part of member `first`, which keeps the lower items, for members [first, middle), at
+ * the beginning of the place. Member `middle` gets the upper ones, at the beginning of the room. */
 static void split_part(const struct sort_job *job, unsigned first, unsigned middle, unsigned end)
 {
     struct quicksort_part *const low = &workspace_at(job, first)->quicksort;

@@ -11,8 +11,8 @@
  * the key width. As long as `top` items below the bound, or equal to it, are kept, later items from
  * the bound on can be dropped.
  *
- * Each thinning follows at least `top` items that passed the previous bound; of n items in random
- * order, about top ln(n / top) pass.
+ * Each thinning follows at least 7/8 of `top` items that passed the previous bound; of n items in
+ * random order, about top ln(n / top) pass.
  *
  * Source: radix selection, D. E. Knuth, "The Art of Computer Programming", volume 3, section 5.2.2
  * exercise.
@@ -48,7 +48,7 @@ struct part {
     size_t counts[DIGIT_VALUES];
 };
 
-/* The kept items: keys below the bound, and by quota some equal to it. */
+/* A selection. It keeps the items below the bound, and as many equal to it as the quotas allow. */
 struct top_select {
     struct top_task task;
     bool is_bounded; /* false: every item is kept */
@@ -65,7 +65,8 @@ struct digit {
 
 /* ---- One part: the inner loops, compiled for each width ---- */
 
-/* Returns up to BLOCK_COUNT items as ordered bits: in place, or encoded in `block`. */
+/* Returns `count` items as ordered bits, up to BLOCK_COUNT: `items` itself if it has these, else
+ * `block`, to which they are encoded. */
 static inline __attribute__((always_inline)) const unsigned char *
 encode_block(const struct top_task *task, const unsigned char *items, size_t count,
              unsigned char *block, unsigned width)
@@ -186,8 +187,8 @@ static unsigned share_out(struct top_select *select, size_t begin, size_t count)
     return parts;
 }
 
-/* Keeps items below the bound, and equal ones by quota. Returns how many, from the first part's
- * begin on. */
+/* Keeps items below the bound, and equal ones by quota. Returns how many; they are moved together,
+ * from the first part's begin on. */
 static size_t keep_below(struct top_select *select, unsigned char *items, unsigned parts)
 {
     const size_t width = select->task.item_bytes;
@@ -267,8 +268,8 @@ static bool is_thin(const struct top_select *select, size_t kept)
     return kept <= top || kept - top <= top / 8;
 }
 
-/* Sets the bound so that items[0..kept), which are not thin, become thin with at least `top`
- * kept. */
+/* Sets the bound, and perhaps quotas, so that of the parts' items, which are too many, at least
+ * `top` are kept, and at most as many as is_thin() accepts. */
 static void find_bound(struct top_select *select, const unsigned char *items, unsigned parts)
 {
     const size_t rank = select->task.top - 1; /* of the key to find */
@@ -297,8 +298,8 @@ static void find_bound(struct top_select *select, const unsigned char *items, un
     }
 }
 
-/* Finds a bound for items[0..kept), which are not thin, and keeps the items below it. Returns
- * how many. */
+/* Finds a bound for items[0..kept), of which is_thin() is false, and keeps the items below it, and
+ * some equal to it. Returns how many. */
 static size_t thin_out(struct top_select *select, unsigned char *items, size_t kept)
 {
     const unsigned parts = share_out(select, 0, kept);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* item_access.h - loads and stores one item of any width. The width is a constant in every caller,
- * so that the branches on it fold away.
+/* item_access.h - loads and stores one item of any width. The width is a constant in the inner
+ * loops, so that the branches on it fold away.
  */
 #ifndef CPU_ITEM_ACCESS_H
 #define CPU_ITEM_ACCESS_H
@@ -86,9 +86,9 @@ load_encoded(const void *items, size_t index, struct key_order order, unsigned w
  * 1.08 s with 256, 1.04 with 512; 1e8 key_index: 0.46 and 0.44 s. */
 #define WRITE_BUFFER_BYTES 512
 
-/* Writes `bytes` from `line` to `to`, both aligned to 16 bytes, with streaming stores: the old
- * contents need not be read. 5e7 f64, a core of an AMD EPYC (Zen 4), 2026-11: 0.71 s, and 0.73
- * with ordinary stores. */
+/* Writes `bytes`, a multiple of 16, from `line` to `to`, both aligned to 16 bytes, with streaming
+ * stores: the old contents need not be read. 5e7 f64, a core of an AMD EPYC (Zen 4), 2026-11: 0.71
+ * s, and 0.73 with ordinary stores. */
 static inline __attribute__((always_inline)) void
 streaming_store(unsigned char *to, const unsigned char *line, size_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* item_kernels.c - see item_kernels.h.
  *
- * Each routine is an inline function of the item width, compiled for each width by the switches at
- * the end.
+ * Each routine is an inline function of the item width, which a switch in its caller compiles for
+ * each width.
  */
 #include "cpu/items/item_kernels.h"
 

@@ -43,7 +43,7 @@ static size_t heaviest_bucket(const struct bucket_model *model, const uint64_t *
 }
 
 /* Number of times to halve a cell so that none of its buckets has more than 2.5 times the mean
- * weight. */
+ * weight; at most EVEN_HALVINGS more than `halvings`. */
 static unsigned even_halvings(const struct bucket_model *model, const struct model_input *input,
                               const uint64_t *sample, size_t weight, unsigned buckets_wanted,
                               unsigned halvings)
@@ -159,7 +159,7 @@ void bucket_model_range(const struct bucket_model *model, size_t bucket, uint64_
     *highest = last == 0 ? model->lowest - 1 : UINT64_MAX;
     if (cell == 0 || cell > BUCKET_MODEL_CELLS)
         return;
-    /* Relative to the lowest key of the cells. 2^64 wraps to 0. */
+    /* Offsets from the lowest key of the cells. An end of 2^64 wraps to 0. */
     const unsigned shift = model->cells[cell].shift;
     const uint64_t begin = ((uint64_t)(cell - 1) << model->cell_shift) +
                            ((uint64_t)(bucket - model->cells[cell].base) << shift);

@@ -2,14 +2,14 @@
 /* bucket_model.h - a monotone map from keys to buckets, learned from a sample of the keys.
  *
  * A plain radix digit cuts the key range into equal widths, but real keys, above all doubles, are
- * concentrated in few of them. Here the range is cut into 1024 equal cells. By the sample's weight
- * of a cell, a heavy cell is halved several times and thin neighbours share a bucket:
+ * concentrated in few of them. Here the range is cut into up to 1024 equal cells. By the sample's
+ * weight of a cell, a heavy cell is halved several times and thin neighbours share a bucket:
  *
  *   key - lowest --> cell (top bits) --> bucket = base[cell] + (remaining bits >> shift[cell])
  *
- * So a lookup is a subtraction, two shifts and one load, and buckets are even where keys are smooth
- * within a cell. Keys below `lowest` or above `highest` (outliers of the sample) go to a first and
- * a last bucket. Any such map is monotone: a bad sample makes buckets uneven, never wrong.
+ * So a lookup is a subtraction, two shifts and one load, and buckets are even where keys are evenly
+ * spread within a cell. Keys below `lowest` or above `highest` (outliers of the sample) go to a
+ * first and a last bucket. Any such map is monotone: a bad sample makes buckets uneven, not wrong.
  *
  * The learned monotone partition is the idea of Kristo et al., "The Case for a Learned Sorting
  * Algorithm" (SIGMOD 2020); a two-level table replaces their linear models.
@@ -54,8 +54,8 @@ struct model_input {
                        * range, whatever the sample */
 };
 
-/* Makes a model of about input->buckets_wanted buckets, or one bucket per cell if cells_apart;
- * never more than input->buckets_max. */
+/* Makes a model of about input->buckets_wanted buckets, or at least one bucket per cell if
+ * cells_apart; never more than input->buckets_max. */
 void bucket_model_learn(struct bucket_model *model, const struct model_input *input);
 
 /* Returns the bucket of a key, below model->buckets. */
@@ -70,8 +70,8 @@ bucket_model_find(const struct bucket_model *model, uint64_t key)
     return found.base + (size_t)((offset & model->cell_mask) >> found.shift);
 }
 
-/* The map as a single table lookup, for a model in which no cell is halved often: every cell is
- * halved as often as the most halved one. */
+/* The map as a single table lookup, for a model in which no cell is halved often: the table halves
+ * every cell as often as the model halves its most halved one. */
 #define FINE_TABLE_HALVINGS_MAX 6
 #define FINE_TABLE_CELLS_MAX (((size_t)BUCKET_MODEL_CELLS << FINE_TABLE_HALVINGS_MAX) + 2)
 struct fine_table {
@@ -94,7 +94,8 @@ static inline __attribute__((always_inline)) size_t fine_table_cell(const struct
     return key < fine->lowest ? 0 : key > fine->highest ? fine->last : cell;
 }
 
-/* Sets *lowest and *highest to the least and the greatest key that map to the bucket. */
+/* Sets *lowest and *highest to the least and the greatest 64-bit key that map to the bucket; if
+ * none does, to keys whose difference modulo 2^64 is large. */
 void bucket_model_range(const struct bucket_model *model, size_t bucket, uint64_t *lowest,
                         uint64_t *highest);
 

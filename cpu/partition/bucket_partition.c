@@ -338,8 +338,8 @@ struct model_input sample_for_model(unsigned width, struct item_range range,
 
 /* True if the range has nearly all items of its parent, so that the sample of the parent may have
  * been misleading. Then the cells cover the exact range and stay apart, so that each bucket is at
- * most 1/512 as wide. One of two levels resolves 9 bits of the keys or an eighth of the items,
- * which bounds the recursion. */
+ * most 1/512 as wide. So a level either separates an eighth of the items, or the next level
+ * resolves 9 bits of the keys, which bounds the recursion. */
 static bool sample_misled(struct item_range range)
 {
     return range.count > range.parent_count / 8 * 7;
@@ -355,7 +355,7 @@ static void find_own_extremes(const struct sort_job *job, struct item_range rang
                      range.order, &workspace->lowest, &workspace->highest);
 }
 
-/* Learns the model from a sample, or from the exact range if sample_misled(). Member 0 only. */
+/* Learns the model from a sample, with the exact range if sample_misled(). Member 0 only. */
 static void learn_model(const struct sort_job *job, struct item_range range,
                         struct sort_worker worker)
 {

@@ -25,8 +25,9 @@
 
 /* ---- What one thread needs for a partition, apart from the items ----
  *
- * Its size depends on the task: for a few megabytes of input, fresh memory for many threads would
- * cost more than the sort, as the kernel clears it in huge pages.
+ * The size of this workspace depends on the task: for a few megabytes of input, workspaces of full
+ * size for many threads would cost more than the sort, as the kernel clears fresh memory in huge
+ * pages.
  */
 
 /* Maximum number of sample keys for a model. */
@@ -61,7 +62,7 @@ struct partition_workspace {
     /* Stack of ranges still to be sorted. */
     struct item_range *pending;
     size_t pending_count;
-    /* Used one after the other: */
+    /* The same memory, used for one after the other: */
     uint64_t *samples;   /* room for twice plan->samples_max keys */
     unsigned char *room; /* plan->room_bytes, to sort a bucket in cache */
 };
@@ -110,7 +111,7 @@ static inline void finished_buckets_add(struct finished_buckets *row, size_t buc
         row->first_open++;
 }
 
-/* Only the functions below use the fields, except the first two. */
+/* Only the functions below use the fields; other code may read the first two. */
 struct sort_progress {
     struct finished_buckets finished; /* buckets is 0 until sort_progress_open */
     const size_t *starts;             /* bucket b is at starts[b]..starts[b + 1] of the items */
@@ -128,8 +129,8 @@ size_t sort_progress_bytes(size_t buckets_max);
 void sort_progress_begin(struct sort_progress *progress, size_t buckets_max, void *memory);
 void sort_progress_end(struct sort_progress *progress);
 
-/* Copies the starts of `buckets` unfinished buckets. One thread calls it, before any other
- * function. */
+/* Copies the starts of `buckets` unfinished buckets. One thread calls it, before any of the
+ * functions below. */
 void sort_progress_open(struct sort_progress *progress, const size_t *starts, size_t buckets);
 
 /* Reports that the bucket's items are in their final position. Any thread. */
@@ -157,7 +158,7 @@ struct sort_job {
     struct partition_workspace_plan plan;
     void *workspaces;               /* one per member of the team */
     atomic_bool has_disorder;       /* a member found its part out of order */
-    atomic_bool exceeds_few_values; /* a member counted more than FEW_VALUES_MAX values */
+    atomic_bool exceeds_few_values; /* a member found a value that the sample does not have */
     atomic_bool exceeds_table;      /* a member counted too many values for a table */
     /* The next bucket to claim, of those that fit the cache of a thread and of the larger ones. */
     atomic_size_t next_fitting, next_larger;
@@ -185,7 +186,7 @@ size_t worker_begin(struct item_range range, struct sort_worker worker);
 size_t worker_end(struct item_range range, struct sort_worker worker);
 
 /* Returns the number of buckets to aim at for `count` items and `parts` threads: a power of two.
- * A partition makes at most twice as many, or BUCKET_MODEL_BUCKETS_MIN if that is more. */
+ * A partition may make more, up to plan->buckets_max. */
 unsigned partition_fan_out(size_t count, unsigned parts);
 
 /* Samples the range and returns the input for a model of buckets_wanted buckets. samples: room

@@ -48,7 +48,7 @@ static inline size_t bucket_chain_bytes(const struct bucket_chains *chains, size
     return chains->written[bucket] + chains->cursors[bucket] - write_buffer_begin(bucket);
 }
 
-/* Begins empty chains of `buckets` buckets. All arrays are zero. */
+/* Begins empty chains of `buckets` buckets. The caller has zeroed all arrays. */
 void bucket_chains_begin(const struct bucket_chains *chains, size_t buckets);
 
 /* Moves items[0..count), keys of `width` bytes, 4 or 8, to the chains, encoded. fine: NULL if

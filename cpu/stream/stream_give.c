@@ -159,7 +159,7 @@ static unsigned char *sort_dense(const struct stream_sort *stream, const struct 
     const struct sort_task *const task = &stream->task;
     const unsigned width = task->item_bytes;
     const size_t count = stream->sizes[bucket] / width;
-    uint32_t *const counts = (void *)part->room; /* has room for the keys */
+    uint32_t *const counts = (void *)part->room; /* has room: there are no more values than keys */
     uint64_t lowest, highest;
     bucket_model_range(&stream->model, bucket, &lowest, &highest);
     memset(counts, 0, ((size_t)(highest - lowest) + 1) * sizeof *counts);
@@ -391,10 +391,10 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
         start_team(stream);
 }
 
-/* ---- Giving them ---- */
+/* ---- Giving the sorted keys ---- */
 
-/* True if the bucket directly follows the previous one in the ring, and a piece from bucket
- * `begin` to its end is not too large. */
+/* True if the bucket directly follows the previous one in the ring, neither is large, and a piece
+ * from bucket `begin` to the end of `bucket` is not too large. */
 static bool continues_piece(const struct stream_sort *stream, size_t begin, size_t bucket)
 {
     const size_t piece_bytes = stream_sort_chunk(stream->task.threads) / 4;
@@ -404,9 +404,9 @@ static bool continues_piece(const struct stream_sort *stream, size_t begin, size
            output_end(stream, bucket) - stream->starts[begin] <= piece_bytes;
 }
 
-/* Returns the end of the piece of finished, contiguous buckets from `begin` on. A piece is at
- * most a quarter of a ring of one chunk, as a bucket is, so that a bucket has room while the caller
- * holds two, even if it does not fit before the ring's end. */
+/* Returns the end of the piece of finished, contiguous buckets from `begin` on. A piece is at most
+ * a quarter of a ring of one chunk, as a bucket is, so that the next bucket has room while the
+ * caller holds two pieces, even if it does not fit before the ring's end. */
 static size_t find_piece_end(const struct stream_sort *stream, size_t begin)
 {
     size_t end = begin;
@@ -424,7 +424,7 @@ uint64_t stream_sort_busy_ns(struct stream_sort *stream)
     return busy_ns / stream->task.threads;
 }
 
-/* Drops the keys of the first bucket that lower ranks give. */
+/* Drops the first keys of this rank's first bucket, which lower ranks give. */
 static void skip_first(struct stream_sort *stream, void **keys, size_t *bytes)
 {
     if (stream->has_skipped || *bytes == 0)

@@ -5,15 +5,15 @@
  *     -> sizes of the buckets, added up over the ranks -> the buckets of each rank's range
  *     -> bucket: own blocks, and blocks read from the memory of other ranks -> sorted, given
  *
- * So a key is sorted by the rank that writes it, and no rank has sorted keys in memory. If the
- * ranges of several ranks meet in a bucket, each of these ranks sorts the whole bucket.
+ * So a key is sorted by the rank that writes it, and no rank stores its whole range sorted. If the
+ * ranges of several ranks share a bucket, each of these ranks sorts the whole bucket.
  */
 #include "cpu/stream/stream_sort.h"
 
 #include <stdlib.h>
 
-/* A row of facts about a rank. ROW_MODEL is a hash of its model, or 0 if it has no stream or no
- * memory. */
+/* A row of facts about a rank. ROW_MODEL is a hash of its model, or 0 if it has no stream, or no
+ * memory for a copy of the ends. */
 enum {
     ROW_MODEL,
     ROW_PARTS,
@@ -65,7 +65,8 @@ static bool have_one_model(const uint64_t *rows, unsigned ranks)
     return rows[ROW_MODEL] != 0;
 }
 
-/* Collective: returns the keys of all ranks in each bucket, which the caller frees. */
+/* Collective: returns the number of keys of all ranks in each bucket, in an array that the caller
+ * frees; NULL if that fails. */
 static uint64_t *count_keys(const struct stream_sort *stream, struct group *group,
                             struct error *error)
 {
@@ -101,8 +102,8 @@ static bool has_any(const struct shared_sort *shared, unsigned rank, uint64_t be
     return (first > begin ? first : begin) < (last < end ? last : end);
 }
 
-/* Sets the sizes of the buckets in this rank's range, and counts the bytes that other ranks read
- * and that this rank reads. */
+/* Sets the sizes of the buckets in this rank's range, and the bytes to skip in the first one.
+ * Counts the bytes that other ranks read and that this rank reads. */
 static void take_range(struct stream_sort *stream, struct shared_sort *shared,
                        const uint64_t *counts)
 {
@@ -125,7 +126,7 @@ static void take_range(struct stream_sort *stream, struct shared_sort *shared,
     }
 }
 
-/* Copies the tables of a rank's chains. */
+/* Copies the tables of a rank's chains. stream_free_peers() frees them, also after a failure. */
 static bool open_peer(struct stream_sort *stream, unsigned rank, const uint64_t *row,
                       struct error *error)
 {
@@ -222,7 +223,8 @@ static bool copy_pieces(const struct stream_sort *stream, const struct peer *pee
     return true;
 }
 
-/* Copies the blocks of the chain that ends at `end`, the last one first. */
+/* Adds the blocks of the chain that ends at `end` to the pieces, the last one first. Copies the
+ * pieces only when their list is full. */
 static bool gather_chain(const struct stream_sort *stream, const struct peer *peer, uint64_t end,
                          struct pieces *pieces, unsigned char **to, struct error *error)
 {

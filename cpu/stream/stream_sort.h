@@ -97,14 +97,14 @@ void stream_end_input(struct stream_sort *stream);
 /* Ends the team that makes the output, if there is one. */
 void stream_stop_team(struct stream_sort *stream);
 
-/* Returns the number of keys in the bucket. */
+/* Returns the number of keys of this rank in the bucket. */
 size_t stream_bucket_count(const struct stream_sort *stream, size_t bucket);
 
 /* Copies the bucket's keys of other ranks to `to`. Returns their end, or NULL if that fails. */
 unsigned char *stream_gather_peers(const struct stream_sort *stream, size_t bucket,
                                    unsigned char *to, struct error *error);
 
-/* Frees what stream_sort_share has allocated. */
+/* Frees what stream_sort_share has allocated, if anything. */
 void stream_free_peers(struct stream_sort *stream);
 
 /* Returns the number of keys in buckets with more than `most` keys; the largest bucket counts

@@ -69,7 +69,8 @@ VECTOR_INLINE void turn_4_rows_64(__m512i *rows)
     rows[3] = _mm512_shuffle_i64x2(columns_46, columns_57, 0xdd);
 }
 
-/* a..d: row pairs 0, 1 to 6, 7 of four columns. Sets the outputs to every second column. */
+/* Transposes the quarters, of 128 bits, of four registers: *first becomes quarter 0 of a, b, c and
+ * d, *second quarter 1 of them, and so on. */
 VECTOR_INLINE void turn_pairs(__m512i a, __m512i b, __m512i c, __m512i d, __m512i *first,
                               __m512i *second, __m512i *third, __m512i *fourth)
 {
@@ -268,7 +269,8 @@ VECTOR_INLINE void turn_2_rows_32(__m512i *rows)
     rows[1] = _mm512_permutex2var_epi64(low, _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4), high);
 }
 
-/* Eight rows as four row pairs. Quarter q of column_0 then has half of column 4 q, and so on. */
+/* Each argument of turn_pairs() has four of the eight rows: in quarter q, of column 4 q + c, with
+ * the same c from 0 to 3. */
 VECTOR_INLINE void turn_8_rows_32(__m512i *rows)
 {
     __m512i low[4], high[4];
@@ -375,7 +377,7 @@ constexpr uint16_t network_upper_lanes(unsigned distance)
     return distance == 1 ? 0xaaaa : distance == 2 ? 0xcccc : distance == 4 ? 0xf0f0 : 0xff00;
 }
 
-/* Sorts the columns: the smallest known networks for 2, 4, 8 and 16 items. */
+/* The comparators that sort columns of 2, 4, 8 and 16 items: the smallest known networks. */
 constexpr uint8_t network_pairs_2[][2] = {{0, 1}};
 constexpr uint8_t network_pairs_4[][2] = {{0, 2}, {1, 3}, {0, 1}, {2, 3}, {1, 2}};
 constexpr uint8_t network_pairs_8[][2] = {{0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6},
@@ -501,7 +503,6 @@ VECTOR_INLINE void network_sort(typename Lanes::item *to, const typename Lanes::
         rows[i].store(to + i * Lanes::count, network_present(count, i * Lanes::count), order);
 }
 
-/* The maximum number of items of a network. */
 template <typename Lanes>
 constexpr size_t network_count_max()
 {

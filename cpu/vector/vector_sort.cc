@@ -13,9 +13,9 @@
  * midpoint of the key range is the pivot, which halves the range, so the depth is bounded for any
  * input.
  *
- * A run is in its place or in the room that belongs to it. Keys are split in place. Items, whose
- * ties must stay in order, are split stably: the lower part moves to the beginning of the place,
- * the upper part to the beginning of the room; wherever the run was, one part only moves up. The
+ * A run is in its place or in the room that belongs to it. Keys are split in place. Items with an
+ * index, whose ties must stay in order, are split stably: the lower part moves to the beginning of
+ * the place, the upper part to the beginning of the room; one of these is where the run was. The
  * rest of the room belongs to the lower part, and the rest of the place is the final position of
  * the upper part.
  */
@@ -250,7 +250,7 @@ struct vector_run {
     bool is_in_room;
     size_t count;
     uint64_t lowest, highest; /* bounds of the keys */
-    unsigned splits_left;     /* remaining splits at a median */
+    unsigned splits_left;     /* remaining splits at a median or into bins */
     size_t bins_max;
     Item *to;
 
@@ -406,8 +406,8 @@ static uint64_t find_bound(struct vector_run<Item> *run, uint64_t median)
     return median > run->lowest ? median : run->lowest + 1;
 }
 
-/* Sorts a run. Most runs fit a network. The smaller part of a split is sorted first, which
- * limits the depth of the recursion to log2(count). */
+/* Sorts a run. Most runs fit a network. The smaller part of a split is sorted first, which limits
+ * the depth of the recursion to log2(count), and a few levels more for bins. */
 template <typename Lanes>
 VECTOR_CODE static void sort_run(struct vector_run<typename Lanes::item> run,
                                  const struct finish &finish)
@@ -516,7 +516,7 @@ VECTOR_CODE void vector_encode_items(unsigned width, void *items, size_t count,
     key_map_encode(width, order, bytes + i * width, count - i, bytes + i * width);
 }
 
-/* Sample size of a split for two threads: the part sizes are off by about 2 %. */
+/* Maximum items sampled for a split between threads: the part sizes are off by about 2 %. */
 #    define CUT_SAMPLE ((size_t)1024)
 
 template <typename Lanes>

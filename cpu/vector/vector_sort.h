@@ -16,9 +16,10 @@
 extern "C" {
 #endif
 
-/* Sorts items[0..count), encoded as `stored`, into to[0..count), decoded by `order`. to: items,
- * room or other memory. room: for `count` items, best in the cache. The contents of items and
- * room are undefined afterwards, unless they are `to`. count < 2^32. */
+/* Sorts items[0..count), whose keys are stored in the order `stored` (identity: ordered bits), into
+ * to[0..count), decoded by `order`. to: items, room or other memory. room: for `count` items, best
+ * in the cache. The contents of items and room are undefined afterwards, unless they are `to`.
+ * count < 2^32. */
 void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
                  struct key_order stored, struct key_order order);
 
@@ -37,9 +38,9 @@ void vector_encode_items(unsigned width, void *items, size_t count, struct key_o
 
 /* Splits items[0..count), ordered bits, at a sampled quantile: no key of the first part is
  * greater than one of the second, and the first part has about part / parts of the items,
- * unless a key is very frequent. Moves the first part to `low` and the second to `high`, in
- * order; each has room for all items, and one of them is `items`. Returns the size of the first
- * part. */
+ * unless a key is very frequent. Moves the first part to `low` and the second to `high`, each in
+ * the order of the input; each has room for all items, and one of them is `items`. Returns the
+ * number of items in the first part. */
 size_t vector_cut(unsigned width, void *items, size_t count, unsigned part, unsigned parts,
                   void *low, void *high);
 
