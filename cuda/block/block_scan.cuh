@@ -57,8 +57,8 @@ __device__ __forceinline__ K warp_least(K key)
 }
 
 /* Returns the sum of `value` over the lower threads; *total becomes the sum over all threads. All
- * THREADS threads call it, a multiple of a warp and at most 1024. `warp_sums` is in shared memory,
- * has room for 32 sums, and may be reused after the next barrier. */
+ * THREADS threads call it, a multiple of a warp and at most 1024; it has a barrier. `warp_sums` is
+ * in shared memory, has room for 32 sums, and may be reused after the next barrier. */
 template <unsigned THREADS, typename T>
 __device__ __forceinline__ T block_exclusive_scan(T value, T *warp_sums, T *total)
 {

@@ -15,8 +15,9 @@
 /* ---- early start: programmatic dependent launch (PDL) ----
  *
  * The blocks of a kernel can start while the kernel before it on the stream ends (struct launch).
- * That saves one or two microseconds per kernel. Each thread must wait first. No parameter may be
- * __restrict__: the compiler may load through a `const` one before the wait. */
+ * That saves one or two microseconds per kernel. Each thread of such a kernel must first call
+ * thread_wait_for_dependency(). None of its parameters may be __restrict__: the compiler may load
+ * through a `const` one before the wait. */
 
 /* Code for older devices starts no kernel early: its PTX version is lower. */
 constexpr int GRID_WAIT_PTX_LEAST = 90;

@@ -8,7 +8,8 @@
  *
  *     | a0 a1 a2 ... a(n-1) | b(m-1) ... b2 b1 b0 |        n + m = rows of ROW keys
  *
- * No access has a bank conflict, whatever the keys are:
+ * Loads and stores of keys of 8 and 16 bytes have no bank conflict, whatever the keys are. Searches
+ * have some in their last steps only:
  *
  * - A thread's ROW keys of the output are consecutive keys of a and consecutive keys of b. As b
  *   descends, their positions modulo ROW are all different: those of b continue those of a. So the
@@ -202,8 +203,8 @@ __device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
  * start and grows by a row from thread to thread. All threads of the block call it, even those
  * without a row, after a barrier; it ends without one. `splits` has a word per thread.
  * `is_of_warp`: each pair lies within the keys of one warp, so warp barriers are enough. `keys` is
- * set to the thread's row; of a thread without a row it stays as it is, and may be uninitialized.
- */
+ * set to the keys of the thread's row, not in order; of a thread without a row it stays as it is,
+ * and may be uninitialized. */
 template <typename K>
 __device__ __forceinline__ void
 block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, unsigned diagonal,
@@ -224,7 +225,7 @@ block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, uns
 }
 
 /* In: a tile of sorted runs of `run` keys, every other one of which descends. Out: sorted tiles of
- * tile_size keys, all of which ascend. `run` is ROW<K>, or a multiple, times a power of two. All
+ * tile_size keys, all of which ascend. `run` and tile_size are ROW<K> times a power of two. All
  * threads of the block call it; those with a row merge. Begins after a barrier that covers the runs
  * of a warp, and ends with one. `keys` and `splits` are as in block_merge_pairs. */
 template <typename K>

@@ -46,8 +46,8 @@ __device__ __forceinline__ struct direct_tile direct_tile_at(const struct run_li
             is_left ? pair.b_count : pair.a_count};
 }
 
-/* Returns the first key of the tile for a block. Tiles of the two runs alternate, so that tiles
- * that write to the same part of the output run at the same time, and their writes share the
+/* Returns the index of the first key of a block's tile. Tiles of the two runs alternate, so that
+ * blocks that write to the same part of the output run at the same time, and their writes share the
  * cache. */
 template <unsigned TILE>
 __device__ __forceinline__ size_t direct_tile_first(const struct run_list &list, size_t block)

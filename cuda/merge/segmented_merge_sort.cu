@@ -38,8 +38,8 @@
  * A run is divided into blocks of `step` keys, and a block is represented by its last key. The
  * blocks with the least last keys are taken. Then step is halved and the choice is repaired: some
  * runs take half a block more or less. With blocks of one key the cuts are exact. All halvings
- * together read about a dozen keys for each doubling of the runs' length. The reads of one halving
- * are independent.
+ * together read about a dozen keys for each doubling of the runs' length. The first reads of each
+ * halving are independent.
  *
  * Source: P. J. Varman, S. D. Scheufler, B. R. Iyer, G. R. Ricard, "Merging Multiple Lists on
  * Hierarchical-Memory Multiprocessors", JPDC 1991. */
@@ -232,8 +232,8 @@ struct merge_cut {
     size_t parts;
 };
 
-/* Returns the keys of a part. The pairs of a part are padded to whole rows. All together need at
- * most one row less than there are pairs, because the last one has the rest. */
+/* Returns the number of keys of a part. Its pairs are padded to whole rows, which takes less than a
+ * row for each of them but the last, which has the rest of the memory. */
 template <typename K>
 __host__ __device__ constexpr unsigned merge_part_length(unsigned ways_bits)
 {
@@ -253,8 +253,8 @@ static struct merge_cut merge_cut_make(const struct run_list &list)
 /* A part of the output. */
 struct merge_part {
     size_t group; /* index of the group's first key */
-    size_t rank;
-    size_t left; /* number of keys of the group from the part on */
+    size_t rank;  /* number of keys of the group before the part */
+    size_t left;  /* number of keys of the group from the part on */
 };
 
 __device__ __forceinline__ struct merge_part
@@ -367,8 +367,9 @@ __device__ __forceinline__ void warp_copy_keys(K *to, const K *keys, unsigned co
     }
 }
 
-/* Copies all pieces, each by its own warps, and pads between the pieces of a pair. A piece has 506
- * keys in the mean. If one piece has all keys of the part, only its own warps copy. */
+/* Copies all pieces, each by its own warps, and pads between the pieces of a pair. Eight pieces of
+ * keys of up to 8 bytes have 506 keys each in the mean. If one piece has all keys of the part, only
+ * its own warps copy. */
 template <typename K>
 __device__ __forceinline__ void block_copy_pieces(const K *source, unsigned ways_bits,
                                                   struct merge_shared<K> *shared)
@@ -437,7 +438,7 @@ __global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
                      decoding);
 }
 
-/* Merges the parts that `cut` has of the runs from source to target. */
+/* Merges the runs from `from` to `target`, in the parts of `cut`. */
 template <typename K, typename Runs>
 static bool merge_parts(const struct cuda_sort *sort, const void *from, void *target,
                         const Runs &runs, const struct merge_cut &cut, struct key_order decoding,

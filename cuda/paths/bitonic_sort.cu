@@ -9,10 +9,11 @@
  *
  * The cost is the number of passes over memory:
  *   1. bitonic_tile_sort_kernel: all stages up to k = TILE, in shared memory. Encodes.
- *   2. for each k > TILE: bitonic_outer_kernel, for the steps with strides of TILE and more, 3 to 5
- *      of them in one pass (2^steps keys in a thread's registers, the mirror step like the others);
- *      then bitonic_tile_merge_kernel, for all shorter strides. The last one decodes.
- * In shared memory, too, a thread takes 8 keys at a time through 3 steps.
+ *   2. for each k > TILE: bitonic_outer_kernel, for the steps with strides of TILE and more, up to
+ *      3 to 5 of them in one pass, by the width of the keys (2^steps keys in a thread's registers,
+ *      the mirror step like the others); then bitonic_tile_merge_kernel, for all shorter strides.
+ *      The last one decodes.
+ * In shared memory, too, a thread takes 8 keys at a time through up to 3 steps.
  *
  * Source: K. E. Batcher, "Sorting networks and their applications", AFIPS 1968; fused steps as in
  * H. Peters, O. Schulz-Hildebrandt, N. Luttenberger, "Fast in-place sorting with CUDA based on
@@ -91,7 +92,7 @@ __device__ __forceinline__ void thread_store_bitonic(const K (&keys)[KEYS_PER_TH
 }
 
 /* Returns the next fused steps of a stage with `left` steps to go. If `left` is no multiple of 3,
- * the odd steps come first, so that the last steps always have strides 4, 2, 1. */
+ * the one or two extra steps come first, so that the last steps always have strides 4, 2, 1. */
 __device__ __forceinline__ struct bitonic_steps bitonic_steps_in_tile(unsigned left, bool mirror)
 {
     const unsigned over = left % TILE_FUSED_STEPS;
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     const unsigned in_tile = block_tile_count<TILE>(count);
     K keys[KEYS_PER_THREAD];
     block_load_striped<K, TILE>(own, in_tile, encoding, keys);
-    thread_sort<0, KEYS_PER_THREAD>(keys); /* stages 2, 4 and 8 may take any 8 keys */
+    thread_sort<0, KEYS_PER_THREAD>(keys); /* replaces stages 2, 4 and 8, on any 8 keys */
     thread_store_bitonic(keys, {0, TILE_FUSED_STEPS, false}, tile);
     __syncthreads();
     for (unsigned stage = TILE_FUSED_STEPS + 1; stage <= log2_of(TILE); stage++)
@@ -171,9 +172,8 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     block_store_bitonic<K, TILE>(tile, own, in_tile, decoding);
 }
 
-/* Does fused steps with strides of at least a tile, in place. One thread for each set of connected
- * keys.
- */
+/* Does fused steps with strides of at least a tile, in place. One thread for each set of keys that
+ * these steps compare with each other. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     bitonic_outer_kernel(K *items, size_t count, struct bitonic_steps steps)

@@ -249,7 +249,7 @@ struct column_merge_block {
         K keys[KEYS_PER_THREAD];
         thread_load_striped<K, TILE>(tile, keys);
         __syncthreads();
-        /* Without gaps, every other column descends. */
+        /* block_merge_tile() needs a tile without gaps, in which every other column descends. */
 #pragma unroll
         for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
             const unsigned index = thread_striped_index<TILE>(i);

@@ -67,7 +67,7 @@ __device__ __forceinline__ unsigned heap_smaller_child(const struct heap<K> &hea
     return right < HEAP_KEYS && heap_node(heap, right) < heap_node(heap, left) ? right : left;
 }
 
-/* Sinks the key of a node below all smaller keys of its subtree. Both children must be heaps. */
+/* Sinks the key of a node until no child has a smaller key. Both children must be heaps. */
 template <typename K>
 __device__ __forceinline__ void thread_sift_down(const struct heap<K> &heap, unsigned parent)
 {

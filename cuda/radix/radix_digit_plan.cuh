@@ -176,7 +176,7 @@ __device__ __forceinline__ bool warp_has_indices(const uint64_t *items, size_t f
     return is_rising;
 }
 
-/* Adds `n` to the counters of all digits of the keys that may need a pass. */
+/* Adds `n` to the counters of all digits that may need a pass, for each of the keys. */
 template <typename K, bool HAS_INDICES, unsigned N>
 __device__ __forceinline__ void thread_count_keys(unsigned *columns, const K (&keys)[N], unsigned n)
 {
@@ -187,7 +187,6 @@ __device__ __forceinline__ void thread_count_keys(unsigned *columns, const K (&k
                                                                  n);
 }
 
-/* Counters of a block. */
 template <typename K, bool HAS_INDICES>
 struct radix_digit_counters {
     unsigned of_rows[RADIX_DIGIT_ROWS<K, HAS_INDICES> * RADIX_DIGIT_COLUMNS<K, HAS_INDICES>];
@@ -291,8 +290,8 @@ __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
         else
             idle = digit;
     /* An even number of passes ends in the items, and so do 5 and more passes over items of 16
-     * bytes (thread_find_side). After 1 and 3 these have a pass that moves nothing, which is faster
-     * than radix_digit_copy_kernel. */
+     * bytes (thread_find_side). After 1 and 3 these have one more pass, by a digit that all keys
+     * share, which is faster than radix_digit_copy_kernel. */
     if (RADIX_IS_ITEM<K> && passes < 5 && passes % 2 != 0)
         plan->digits[passes++] = idle;
     plan->passes = passes;

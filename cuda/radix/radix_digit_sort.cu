@@ -57,7 +57,7 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
                          run.plan, run.sort.status);
 }
 
-/* The pass of that number, portion by portion. */
+/* Starts pass `index`, portion by portion. */
 template <typename K, typename Count>
 static bool start_pass(const struct digit_run<K> &run, unsigned index, struct error *error)
 {
@@ -85,7 +85,7 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
     return true;
 }
 
-/* All passes that there may be. Positions of items have 32 bits. */
+/* Starts all passes that there may be. Positions of items of 16 bytes have 32 bits. */
 template <typename K, bool HAS_INDICES>
 static bool start_passes(const struct digit_run<K> &run, struct error *error)
 {

@@ -14,11 +14,10 @@
  * take 17.6, 17.5 and 17.4 ms (H200, 2026-11-29). */
 constexpr size_t RADIX_PORTION_MOST = ((size_t)1 << 30) - 1;
 
-/* Starts to sort items of 4, 8 or 16 bytes; uses sort.scratch. Of items of 8 bytes that are
- * `is_above_index`, in the identical order, only the upper halves are sorted: the lower ones must
- * not fall from one to the next. The index of items of 16 bytes must be their position plus a
- * constant. If the indices are not so, the items stay as they are, and the kernels set
- * sort.status->is_refused.
+/* Starts to sort items of 4, 8 or 16 bytes; uses sort.scratch. With is_above_index, for items of 8
+ * bytes in the identity order, only the upper halves are sorted: the lower ones must not fall from
+ * one item to the next. The index of items of 16 bytes must be their position plus a constant. If
+ * the indices are not so, the items stay as they are, and the kernels set sort.status->is_refused.
  *
  * A launch of a pass sorts `portion` items, a tile or more, but at most RADIX_PORTION_MOST.
  * `memory` is on the device, has radix_digit_bytes(), and is aligned to 256 bytes. */

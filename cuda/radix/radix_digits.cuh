@@ -13,7 +13,7 @@
  * A tile counts its keys before it ranks them, so that other tiles need not wait for its ranks (as
  * BlockRadixRankMatchEarlyCounts of CUB). It ranks its keys while it waits for the counts of
  * others, and stores each key at its index in the tile at once; CUB's AgentRadixSortOnesweep looks
- * back after both. The limit is the registers of a thread.
+ * back after both. The registers of a thread limit the number of its keys.
  *
  * The device determines the digits to sort by, and the kernels of surplus passes return at once. A
  * digit that is equal in all keys needs no pass. The index in the low half of 8-byte items needs no
@@ -92,12 +92,12 @@ struct radix_digit_side {
     bool is_items;
 };
 
-/* Returns the source of the pass of that index, which is the target of the pass before. The last
- * target, of index `passes`, is the items if their keys have positions.
+/* Returns the source of pass `index`, which is the target of the pass before. For items of 16 bytes
+ * the last target, of index `passes`, is the array of items.
  *
- * Words and positions take three quarters of the memory of the items. They alternate between
- * scratch and items. So an odd number of passes would end in the scratch, except that their first
- * four targets lie in these quarters, of which 0 to 3 are the items: 4 5 6, 0 1 7, 2 3 4, 6 7 5. */
+ * Words take two quarters of the memory of the items, and positions one. They alternate between
+ * scratch and items. For an odd number of passes to end in the items too, their first four targets
+ * are in quarters of both, of which 0 to 3 are the items: 4 5 6, 0 1 7, 2 3 4, 6 7 5. */
 template <typename K>
 __device__ __forceinline__ struct radix_digit_side<K>
 thread_find_side(const struct radix_digit_pass<K> &pass, unsigned index, unsigned passes) {
@@ -210,7 +210,8 @@ __device__ __forceinline__ unsigned warp_digit_peers(unsigned digit)
     return peers;
 }
 
-/* Returns true, for the whole warp, if its lanes have at most RADIX_EARLY_FEW_DIGITS digits. */
+/* Returns true, for the whole warp, if its lanes have at most RADIX_EARLY_FEW_DIGITS different
+ * digits. */
 __device__ __forceinline__ bool warp_has_few_digits(unsigned digit)
 {
     const unsigned peers = __match_any_sync(ALL_LANES, digit);
@@ -429,7 +430,7 @@ block_write_words(const Shared &shared, const struct radix_digit_side<K> &target
 }
 
 /* Writes the tile's words, which are ordered by digit. Then orders the positions in the same shared
- * memory, and writes them. Items are written whole: the words wait in registers. */
+ * memory, and writes them. The last pass writes whole items instead; words wait in registers. */
 template <typename K, typename Shared, typename Digit>
 __device__ __forceinline__ void
 block_write_items(Shared &shared, const struct radix_digit_side<K> &target,
@@ -466,8 +467,8 @@ block_write_items(Shared &shared, const struct radix_digit_side<K> &target,
 
 /* Stores the tile's words in shared memory, ordered by digit, and sets targets[]; for items also
  * *items. Thread 0 must have set shared.tile. Thread d does what concerns value d. While the warps
- * rank their words, loads of other tiles' states are in flight. In between only the barriers of a
- * warp are needed, because no warp touches the row of another in warp_counts. */
+ * rank their words, loads of other tiles' states are in flight. Ranking needs only barriers of the
+ * warp, because no warp touches the row of another in warp_counts. */
 template <typename K, typename Count>
 __device__ __forceinline__ struct radix_digit_tile
 block_order_tile(const struct radix_digit_pass<K> &pass, struct radix_digit_plan *plan,

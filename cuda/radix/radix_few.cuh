@@ -24,8 +24,8 @@
 template <typename K>
 using few_word = std::conditional_t<sizeof(K) == sizeof(unsigned), unsigned, unsigned long long>;
 
-/* Marks an empty slot. A key with this value is counted as if the table were full. All its bytes
- * are equal, so that memset can write it, and it is unlikely in real data. */
+/* Marks an empty slot. So a key with this value gets no slot, as if the table were full. All its
+ * bytes are equal, so that memset can write it, and it is unlikely in real data. */
 constexpr int FEW_NONE_BYTE = 0x5b;
 template <typename K>
 constexpr K FEW_NONE = static_cast<K>(0x5b5b5b5b5b5b5b5bu);
@@ -40,9 +40,9 @@ __device__ __forceinline__ unsigned thread_few_slot(K key)
     return bits * 0x9e3779b1u / (UINT32_MAX / RADIX_FEW_SLOTS + 1);
 }
 
-/* Returns the slot of the key, and claims one if it has none. Returns RADIX_FEW_SLOTS if the table
- * has RADIX_FEW_MOST values, or if RADIX_FEW_PROBES slots are occupied. `values`: the number of
- * values so far. Any threads at once. */
+/* Returns the slot of the key, and claims one if it has none. Returns RADIX_FEW_SLOTS if it has
+ * none and the table has RADIX_FEW_MOST values, if RADIX_FEW_PROBES slots are occupied by others,
+ * or if the key is FEW_NONE. `values`: the number of values so far. Any threads at once. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_claim_slot(K *keys, unsigned *values, K key)
 {
@@ -201,9 +201,9 @@ __device__ __forceinline__ void block_list_few(const struct few_counted<K> *valu
     __syncthreads();
 }
 
-/* values -> their runs. If the table was full, there are no runs, and *status is set. A thread for
- * each slot, which compares its value with all others; a struct few_list of dynamic shared memory.
- */
+/* values -> their runs. If the table was full, there are no runs, and status->is_refused is set. A
+ * thread for each slot, which compares its value with all others; a struct few_list of dynamic
+ * shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
     radix_few_runs_kernel(struct few_counted<K> *values, struct key_order order,

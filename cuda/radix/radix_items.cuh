@@ -34,7 +34,8 @@ constexpr unsigned RADIX_ITEM_LIMIT = radix_bin_limit(sizeof(key_u128));
 constexpr unsigned RADIX_INDEX_BITS = 13;
 static_assert(RADIX_TILE_ROOM <= 1u << RADIX_INDEX_BITS, "a word has room for an index");
 
-/* The bits of a position that are kept; the rank in a bin that a warp sorts has room above it. */
+/* The bits of a position that are kept. In 32 bits, the rank in a bin that a warp sorts has room
+ * above them. */
 constexpr unsigned RADIX_POSITION_BITS = 24;
 static_assert(RADIX_SPAN_MOST <= 1u << (32 - RADIX_POSITION_BITS), "a rank has room");
 
@@ -46,7 +47,7 @@ struct radix_item_shared {
     union {
         uint64_t
             words[tile_slot<uint64_t>(RADIX_TILE_ROOM + RADIX_WINDOW + RADIX_WINDOW_SHIFT) + 1];
-        key_u128 staged[RADIX_STAGED_ITEMS * RADIX_TILE_THREADS]; /* when the words are read */
+        key_u128 staged[RADIX_STAGED_ITEMS * RADIX_TILE_THREADS]; /* before and after the words */
     };
     union {
         uint16_t indices[RADIX_TILE_ROOM]; /* in the pack, of the items in their order */
@@ -114,7 +115,7 @@ __device__ __forceinline__ bool block_find_items(struct radix_item_shared &share
     return has_full;
 }
 
-/* Stores the words at their positions, and key_max after them. Ends with a barrier. */
+/* Stores the words in the slots of their bins, and key_max after them. Ends with a barrier. */
 __device__ __forceinline__ void block_place_words(struct radix_item_shared &shared,
                                                   const struct radix_pack &pack, unsigned shift,
                                                   const unsigned (&found)[RADIX_TILE_KEYS])
@@ -354,7 +355,7 @@ static __global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_ITEM_BLOCKS)
         *reinterpret_cast<struct radix_item_shared *>(block_dynamic_shared());
     const struct even_share share = block_even_share(totals->packs);
     block_clear_bins(shared.bins);
-    unsigned segment = RADIX_SEGMENTS; /* whose model is there: none */
+    unsigned segment = RADIX_SEGMENTS; /* whose model is in shared memory: none yet */
     for (unsigned index = share.begin; index < share.end; index++) {
         const struct radix_pack pack = packs[index];
         if (pack.segment != segment) {

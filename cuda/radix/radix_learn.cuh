@@ -233,9 +233,9 @@ __device__ __forceinline__ radix_path thread_path_rest(radix_path path, unsigned
     return bits < RADIX_PATH_BITS ? path << bits : 0;
 }
 
-/* Moves the keys of the sample, which are in cells[], one level down where their cells are cut, and
- * counts those that come to a cell from `first_cell` on, after the first `bits` bits of their
- * paths. With 0 they come to the cells of the root. */
+/* Moves the sample's keys whose cells are cut one level down, and counts them there. cells[]: the
+ * cell of each key. `first_cell`: the first of the new level. If it is 0, all keys move to the
+ * cells of the root. `bits`: the bits of a path that lead to the new level. */
 template <typename K>
 __device__ __forceinline__ void
 block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
@@ -356,7 +356,7 @@ __device__ __forceinline__ void block_share_positions(struct radix_tree &tree,
     }
 }
 
-/* The cells of a level that a thread handles: each LEARN_THREADS-th one. */
+/* The cell of a level that a thread handles, if it is before `end`. */
 struct radix_level_walk {
     unsigned cell;
     unsigned end; /* of the level's cells */
@@ -402,8 +402,8 @@ __device__ __forceinline__ void block_sum_nodes(struct radix_tree &tree)
     }
 }
 
-/* Returns the positions of an uncut cell per 2^-32 of its width. The last cell of the root ends
- * with the range. */
+/* Returns the scale of an uncut cell: the positions in its width, or 0 if it has a bucket of its
+ * own. The last cell of the root ends with the range, and so before its width. */
 __device__ __forceinline__ uint32_t thread_cell_scale(const struct radix_tree &tree, unsigned cell,
                                                       uint32_t weight)
 {
@@ -481,9 +481,9 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree, u
     return end;
 }
 
-/* Makes the model of each segment, and clears the segment's counts. `salt` decides on the positions
- * of the samples. One block per segment. Needs a struct radix_learn_shared of dynamic shared
- * memory. */
+/* Makes the model of each segment that has keys, and clears the segment's counts. `salt` decides on
+ * the positions of the samples. One block per segment. Needs a struct radix_learn_shared of dynamic
+ * shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, const struct radix_segments *segments, size_t bucket_keys,

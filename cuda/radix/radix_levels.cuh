@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* radix_levels.cuh - turns counts into the input of the next kernels.
  *
- *   counts of the first --radix_scan_kernel--> cursors; parts; its buckets as open ranges
- *   counts of the last --radix_pack_kernel--> cursors; its buckets as packs and ranges
+ *   counts of the first partition --radix_scan_kernel--> cursors; parts; buckets as open ranges
+ *   counts of the last partition --radix_pack_kernel--> cursors; buckets as packs and ranges
  *   the array, or open ranges --radix_open_kernel--> segments of a partition
  *
  * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
@@ -177,8 +177,8 @@ __device__ __forceinline__ void thread_add_range(struct radix_totals *totals,
                                              static_cast<unsigned>(before >> 32), 0};
 }
 
-/* Returns the bins of buckets begin..end of a model whose keys have positions up to `last`. If
- * these buckets have keys, they have positions. */
+/* Returns the bins of buckets begin..end of a model whose keys have positions up to `last`. Buckets
+ * after that position have no keys. */
 __device__ __forceinline__ struct radix_bins thread_make_bins(unsigned begin, unsigned end,
                                                               uint32_t last)
 {

@@ -60,8 +60,8 @@ __device__ __forceinline__ unsigned thread_compare_pairs(const struct key_order 
 }
 
 /* Returns 0 if the low halves of two items, `distance` apart, can be indices, else RADIX_NO_INDEX.
- * In 16 bytes they rise by the distance; in 8 bytes, whose order is that of their bits, they rise.
- */
+ * In 16 bytes indices rise by the distance; in 8 bytes, in the identity order, they rise. Items of
+ * 4 bytes have none. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_compare_indices(const struct key_order &encoding,
                                                            K before, K after, size_t distance)
@@ -75,7 +75,7 @@ __device__ __forceinline__ unsigned thread_compare_indices(const struct key_orde
     return is_index ? 0 : RADIX_NO_INDEX;
 }
 
-/* Compares items at even distances, from the first one to the last, each with the next one. */
+/* Compares items at equal distances, from the first one to the last, each with the next one. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_compare_spread(const K *items, size_t count,
                                                           const struct key_order &encoding)
@@ -146,7 +146,7 @@ __device__ __forceinline__ unsigned thread_roughness(uint64_t low_gap, uint64_t 
 /* Draws key `number` of a sample of `sample` keys, if there is one, and adds to facts->repeats how
  * often the block has drawn a key that was drawn before. `keys_drawn` is a hash table of twice as
  * many slots, a power of two, all 0. A key that finds no slot in RADIX_LOOK_PROBES is no repeat, so
- * that keys that were chosen for one slot take no longer than others. */
+ * that keys that were chosen to collide take a limited time. */
 template <typename K>
 __device__ __forceinline__ void
 block_draw_repeats(const K *items, size_t count, const struct key_order &encoding, unsigned sample,
@@ -171,9 +171,9 @@ block_draw_repeats(const K *items, size_t count, const struct key_order &encodin
         atomicAdd(&facts->repeats, static_cast<unsigned>(repeats));
 }
 
-/* Finds what the sample shows. At least RADIX_LOOK_SAMPLE items. Keys of 8 bytes above an index
- * need no sample: their upper digits are sorted, or all digits if the indices prove out of order.
- */
+/* Finds what the sample shows. At least RADIX_LOOK_SAMPLE items. Items of 8 bytes that are a key
+ * above an index need no sample: their upper digits are sorted, or all digits if the indices prove
+ * out of order. */
 template <typename K>
 __device__ __forceinline__ void
 block_look_at_sample(const K *items, size_t count, const struct key_order &encoding,

@@ -71,7 +71,8 @@ struct __align__(8) radix_entry
     uint32_t scale; /* positions in the cell */
 };
 
-/* The path of a key in the tree, from the top bits down: its offset from the lowest key. */
+/* The path of a key in the tree, from the top bits down: its offset from the lowest key, shifted so
+ * that the top bit of the range is at the top. */
 typedef uint64_t radix_path;
 constexpr unsigned RADIX_PATH_BITS = 64;
 
@@ -111,7 +112,7 @@ __device__ __forceinline__ radix_path thread_offset(const struct radix_bounds<K>
         return static_cast<K>(key - bounds.lowest);
 }
 
-/* True if the key has this offset, but is not looked up. */
+/* True if the key, which has this offset, is outside the bounds. */
 template <typename K>
 __device__ __forceinline__ bool thread_is_outside(const struct radix_bounds<K> &bounds, K key,
                                                   radix_path offset)
@@ -141,7 +142,7 @@ template <typename K>
 struct radix_model {
     struct radix_bounds<K> bounds;
     unsigned norm; /* the shift that brings the top bit of the range to the top */
-    uint32_t end;  /* the position of all keys above */
+    uint32_t end;  /* the position of all keys above the bounds */
     unsigned root_bits;
     unsigned entry_count;
     struct radix_entry entries[RADIX_ENTRIES]; /* the root's, then those of node after node */
@@ -190,8 +191,9 @@ __device__ __forceinline__ void thread_descend(const struct radix_lookup<K> &loo
     }
 }
 
-/* positions[i]: that of keys[i]. The common case has no branch, so that loads overlap: the root is
- * looked up for all, with the top 32 bits of the path, which are enough for it. */
+/* Sets positions[i] to the position of keys[i]. The common case has no branch, so that loads
+ * overlap: the root is looked up for all keys, with the top 32 bits of the path, which are enough
+ * for it. */
 template <typename K, unsigned N>
 __device__ __forceinline__ void thread_radix_positions(const struct radix_lookup<K> &lookup,
                                                        const K (&keys)[N], uint32_t (&positions)[N])

@@ -9,8 +9,9 @@
  *   in order: none        reverse: radix_reverse_kernel
  *   count:    radix_few_count_kernel, radix_few_runs_kernel, counting_fill_kernel
  *   digits:   radix_digit_count_kernel, radix_digit_plan_kernel, then for each digit
- *             radix_digit_kernel, which ends at once if all keys share the digit; then
- *             radix_digit_copy_kernel, which copies after an odd number of passes
+ *             radix_digit_kernel, of which the last ones end at once if keys share digits; then,
+ *             except for items of 16 bytes, radix_digit_copy_kernel, which copies after an odd
+ *             number of passes
  *   models:   radix_open_kernel, radix_learn_kernel   a model: key -> position in the sorted order
  *             radix_count_kernel        items of each bucket
  *             radix_scan_kernel         where each bucket begins; the buckets as open ranges
@@ -19,13 +20,13 @@
  *             then for all buckets, as many at once as there are models,
  *             radix_open_kernel, radix_learn_kernel, radix_count_kernel,
  *             radix_pack_kernel, radix_partition_kernel
- *                                       to the other array and back, in buckets of buckets
+ *                                       to the other array, in buckets of buckets
  *             radix_items_kernel        packs of items of 16 bytes, sorted by words
  *             radix_tiles_kernel        other packs, sorted in shared memory
  *             and radix_ranges_kernel   what fits no tile is copied, and listed if its keys differ
  *   Listed ranges are partitioned once more by the kernels from the second radix_open_kernel on,
- *   after the engine has waited for the first round (radix_finish). After RADIX_ROUNDS rounds they
- *   are merge sorted.
+ *   after the engine has waited for the round before (radix_finish). After RADIX_ROUNDS more rounds
+ *   the whole array is merge sorted.
  */
 #include "core/trace.h"
 #include "cuda/block/launch.cuh"
@@ -53,7 +54,7 @@ struct radix_plan {
     unsigned segments; /* the most that a partition can have, each with a model */
     unsigned parts;    /* at most; 1: the array is not divided */
     struct radix_bucket_bits first_buckets; /* of a part, or of the whole array */
-    unsigned first_most; /* wanted parts, or buckets of the whole array; the model has one more */
+    unsigned first_most; /* most wanted parts, or buckets of the array; the model has one more */
     size_t first_keys;   /* wanted keys of each */
     size_t bucket_keys;  /* wanted keys of a bucket of the last partition */
     unsigned aim;        /* keys of a pack */
@@ -71,22 +72,22 @@ static unsigned radix_segments_at_most(size_t count)
     return static_cast<unsigned>(std::clamp<size_t>(fit, 5, RADIX_SEGMENTS));
 }
 
-/* Ranges that fit no tile. */
+/* Returns the maximum number of ranges: buckets that fit no tile. */
 static size_t radix_ranges_at_most(size_t count)
 {
     return count / RADIX_TILE_ROOM + 1;
 }
 
-/* Open ranges for which the workspace has room: ranges, or the buckets of all parts. There are at
- * most as many parts as segments. */
+/* Returns the number of open ranges for which the workspace has room: ranges, or the buckets of all
+ * parts. There are at most as many parts as segments. */
 constexpr size_t RADIX_PART_BUCKETS_LEAST = 64;
 static size_t radix_open_room(size_t count, unsigned segments)
 {
     return std::max(radix_ranges_at_most(count), segments * RADIX_PART_BUCKETS_LEAST);
 }
 
-/* The bits for a bucket of a part: as many as there are counters in a block, and room for ranges,
- * for the buckets of all parts. */
+/* Returns the bits of a position that are the number of a bucket in its part: as many as
+ * RADIX_COUNTERS_MOST, and the `room` for open ranges, allow for the buckets of all parts. */
 static struct radix_bucket_bits radix_part_buckets(unsigned parts, size_t room)
 {
     struct radix_bucket_bits bits = RADIX_WHOLE_BUCKETS;
@@ -225,7 +226,8 @@ struct radix_step {
     struct key_order encoding;
 };
 
-/* The segments of a partition: the `count` of `open`, or the whole array. */
+/* Sets the segments of a partition: the first `count` of `open`, or, if that is empty, the whole
+ * array. */
 template <typename K>
 static bool radix_open_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
                             const struct radix_open &open, size_t count, bool is_first,
@@ -324,7 +326,7 @@ static bool radix_sort_last(const struct radix_run<K> &run, const struct radix_s
            radix_sort_packs(run, move, packs, error);
 }
 
-/* source -> items: copies the buckets that fit no tile. */
+/* source -> items: copies the buckets that fit no tile, and lists those whose keys differ. */
 template <typename K>
 static bool radix_finish_ranges(const struct radix_run<K> &run, const K *source,
                                 struct error *error)
@@ -340,7 +342,7 @@ static bool radix_finish_ranges(const struct radix_run<K> &run, const K *source,
 }
 
 /* Sorts the first `count` open ranges, as many at once as there are models: source -> target ->
- * items, where the source may be items. */
+ * items, where either the source or the target is items. */
 template <typename K>
 static bool radix_sort_open(const struct radix_run<K> &run, const K *source, K *target,
                             size_t count, const struct key_order &encoding, struct error *error)

@@ -212,7 +212,7 @@ __device__ __forceinline__ bool block_is_sorted(const K *tile, unsigned count)
     return !__syncthreads_or(is_wrong);
 }
 
-/* Chooses RADIX_SPLITTERS keys of the tile at even distances as splitters, and sorts them. Call it
+/* Chooses RADIX_SPLITTERS keys of the tile at equal distances as splitters, and sorts them. Call it
  * after a barrier; it ends with one. Not inlined: few tiles need this code, and it should not take
  * registers from the common path. */
 template <typename K>
