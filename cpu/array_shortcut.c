@@ -10,10 +10,9 @@
  * disorder. */
 #define ORDER_BLOCK ((size_t)16 << 10)
 
-/* Minimum keys per member for a value table, for which the scratch has room. A member first
- * counts PREVIEW_COUNT keys (two blocks of value_table_count) in each of up to STRETCHES_MAX
- * stretches.
- */
+/* Minimum keys per member for value tables: then the scratch has room for a table of each member. A
+ * member first counts PREVIEW_COUNT keys (two blocks of value_table_count) in each of up to
+ * STRETCHES_MAX stretches of its part. */
 #define TABLE_COUNT_MIN ((size_t)64 << 10)
 #define STRETCHES_MAX ((size_t)128)
 #define PREVIEW_COUNT ((size_t)1 << 10)

@@ -331,7 +331,7 @@ static void sort_small_input(const struct sort_job *job)
 
 /* ---- The task ---- */
 
-/* Number of threads for `parts` parts of minimum size. */
+/* Returns the number of threads to use if the task has `parts` parts of minimum size. */
 static unsigned count_useful(const struct sort_task *task, size_t parts)
 {
     if (task->count <= SMALL_COUNT || parts == 0)

@@ -385,7 +385,7 @@ static bool add(struct value_table *table, uint64_t stored, uint64_t count)
     return false;
 }
 
-/* Adds keys[begin..end) of one block; false as add(). */
+/* Adds keys[begin..end) of one block; false if add() fails. */
 typedef bool block_adder(struct value_table *table, unsigned width, const void *keys, size_t begin,
                          size_t end);
 

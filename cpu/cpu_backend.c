@@ -45,7 +45,8 @@ struct engine {
     struct top_select *select;  /* NULL: all items are kept */
     size_t taken;               /* items taken so far */
     size_t count;               /* items in the array; of a stream that is sorted, its items */
-    size_t wanted;              /* while a chunk is lent: requested items that are still to come */
+    size_t wanted;              /* while a chunk is lent: items requested of `lend`, at most those
+                                 * to come */
     bool may_stream;            /* the keys may still be partitioned while read */
     void *sample;               /* copy of a sample of the whole input, of spec.sample_count
                                  * items; NULL: none */
@@ -131,9 +132,9 @@ static unsigned spec_threads(const struct sort_spec *spec)
     return spec->threads < processors ? spec->threads : processors;
 }
 
-/* True if items may be partitioned while read: all of at least two chunks of keys of 4 or 8 bytes
- * are kept and few threads sort them; if their number is unknown, they may be many and need not
- * stay in memory. spec->threads: from spec_threads. */
+/* True if items may be partitioned while read: at least two chunks of keys of 4 or 8 bytes, with
+ * few threads and without a selection. If the count is unknown, spec->most must be large enough,
+ * and items need not stay in memory. spec->threads: from spec_threads. */
 static bool spec_can_stream(const struct sort_spec *spec)
 {
     const size_t chunks = STREAM_CHUNKS_MIN * stream_sort_chunk(spec->threads);

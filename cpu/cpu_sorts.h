@@ -87,8 +87,8 @@ struct stream_example {
 bool stream_sort_open(const struct sort_task *task, const struct stream_example *example,
                       struct stream_sort **stream, struct error *error);
 
-/* Takes keys[0..count); on failure none of them. *suits: false if the buckets are too uneven:
- * the caller then calls stream_sort_undo. */
+/* Adds keys[0..count) to the stream; on failure none of them. *suits: false if the buckets are too
+ * uneven: the caller then calls stream_sort_undo. */
 bool stream_sort_put(struct stream_sort *stream, const void *keys, size_t count, bool *suits,
                      struct error *error);
 
@@ -96,7 +96,7 @@ bool stream_sort_put(struct stream_sort *stream, const void *keys, size_t count,
  * unknown. The stream owns the tap. */
 struct tap *stream_sort_tap(struct stream_sort *stream);
 
-/* Number of keys taken, and whether the buckets are even enough. No thread may be at the tap. */
+/* Number of keys added, and whether the buckets are even enough. No thread may be at the tap. */
 size_t stream_sort_count(const struct stream_sort *stream);
 bool stream_sort_suits(const struct stream_sort *stream);
 
@@ -120,8 +120,8 @@ void stream_sort_start(struct stream_sort *stream, void *room, size_t room_bytes
 bool stream_sort_share(struct stream_sort *stream, struct shared_sort *shared,
                        const struct rank_memory *memory, bool *is_shared, struct error *error);
 
-/* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end. Of a
- * shared stream, keys after the rank's range may follow. The caller sorts buckets while it waits.
+/* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end. A
+ * shared stream may also give keys after the rank's range. The caller sorts buckets while it waits.
  * Always the same thread. When the last bucket is given, the memory of the blocks is released,
  * unless the keys are given twice or shared. Fails only for a shared stream: if the memory of
  * another rank cannot be read, or there is no memory for large buckets. */
@@ -140,7 +140,7 @@ void stream_sort_rewind(struct stream_sort *stream);
 bool stream_sort_write(struct stream_sort *stream, const struct item_writer *writer,
                        struct key_check *check, struct error *error);
 
-/* Returns the time spent taking keys at the tap and, if keys are given once, sorting them after
+/* Returns the time spent adding keys at the tap and, if keys are given once, sorting them after
  * stream_sort_start, divided by the number of threads. Waiting for the caller is not included. */
 uint64_t stream_sort_busy_ns(struct stream_sort *stream);
 
@@ -153,7 +153,7 @@ void stream_sort_close(struct stream_sort *stream);
  *
  *   items: | kept | new --reader--> |  --add--> | kept, of both | room |
  *
- * Items from a bound on are dropped as they are read. When more than top_select_limit are kept, a
+ * New items whose key is not below a bound are dropped. When more than top_select_limit are kept, a
  * smaller bound is found. Kept items stay in input order, so the selection is stable. One thread
  * calls; it uses OpenMP threads.
  */
@@ -170,7 +170,7 @@ struct top_select;
 bool top_select_create(const struct top_task *task, struct top_select **select,
                        struct error *error);
 
-/* Maximum items kept by top_select_add: twice `top` and some, or SIZE_MAX. */
+/* Maximum items kept by top_select_add: twice `top` and 16 Ki; SIZE_MAX if that overflows. */
 size_t top_select_limit(size_t top);
 
 /* items[0..kept) is the result of the previous call, items[kept..kept + added) is new. Moves the

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Memory is committed in steps of this size, so that system calls are rare. It is a multiple of
- * every page size, and so are reservations. */
+/* Memory is committed in steps of this size, so that system calls are rare. It is a multiple of the
+ * page size, as the size of a reservation is. */
 #define COMMIT_STEP_BYTES ((size_t)64 << 20)
 
 /* Mappings up to this size are populated at once, in a third of the time of the page faults. In

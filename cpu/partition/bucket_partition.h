@@ -50,8 +50,8 @@ struct quicksort_part {
 
 struct partition_workspace {
     struct bucket_model model;
-    uint64_t lowest, highest;            /* range of the keys of the part */
-    size_t value_counts[FEW_VALUES_MAX]; /* counts of the part, for few_values_count */
+    uint64_t lowest, highest;            /* range of the keys in the thread's part */
+    size_t value_counts[FEW_VALUES_MAX]; /* set by few_values_count for the thread's part */
     struct quicksort_part quicksort;     /* for the team quicksort */
     /* Indexed by bucket: */
     size_t *positions;
@@ -97,7 +97,7 @@ void partition_workspace_init(const struct partition_workspace_plan *plan,
 /* ---- Which buckets are sorted: threads finish them in any order, and one thread waits for the
  * sorted prefix to grow ---- */
 
-/* Flags of finished buckets. The owner locks them. */
+/* Flags of finished buckets. The owner of the structure protects it by a mutex. */
 struct finished_buckets {
     unsigned char *is_finished; /* indexed by bucket */
     size_t buckets;
@@ -157,7 +157,7 @@ struct sort_job {
     size_t count;
     struct partition_workspace_plan plan;
     void *workspaces;               /* one per member of the team */
-    atomic_bool has_disorder;       /* a member found its part out of order */
+    atomic_bool has_disorder;       /* a member's part is not in the order that is checked */
     atomic_bool exceeds_few_values; /* a member found a value that the sample does not have */
     atomic_bool exceeds_table;      /* a member counted too many values for a table */
     /* The next bucket to claim, of those that fit the cache of a thread and of the larger ones. */
@@ -175,7 +175,7 @@ struct sort_worker {
 /* Number of members that work on the range; 1 for a lone worker. */
 unsigned worker_count(struct sort_worker worker);
 
-/* Number of the caller among them, from 0. */
+/* Number of the calling member, from 0; 0 for a lone worker. */
 unsigned worker_number(struct sort_worker worker);
 
 /* Barrier for the members that work on the range. Does nothing for a lone worker. */

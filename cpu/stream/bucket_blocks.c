@@ -15,7 +15,7 @@ static size_t take_block(struct block_pool *pool, size_t end)
     return block * pool->block_bytes;
 }
 
-/* Returns the pool offset for the bucket's next line. */
+/* Returns the pool offset to which the bucket's buffer is written next. */
 static size_t next_line_offset(struct block_pool *pool, const struct bucket_chains *chains,
                                size_t bucket)
 {

@@ -31,7 +31,7 @@ struct block_pool {
 struct bucket_chains {
     uint32_t *cursors;            /* offset in write_buffers of the next item */
     size_t *written;              /* bytes written to the pool */
-    size_t *ends;                 /* pool offset of the next line; 0: no block yet */
+    size_t *ends;                 /* pool offset after the last bytes; 0: no block yet */
     unsigned char *write_buffers; /* WRITE_BUFFER_BYTES each, aligned to a cache line */
 };
 

@@ -58,7 +58,7 @@ static void lay_out_buckets(struct stream_sort *stream)
     }
 }
 
-/* Gathers a large bucket, decoded; own keys with all threads. */
+/* Gathers a large bucket, decoded; the keys of this rank with all threads. */
 static bool gather_large(const struct stream_sort *stream, size_t bucket, unsigned char *keys,
                          struct error *error)
 {
@@ -322,7 +322,8 @@ static void write_large(const struct stream_sort *stream, const struct item_writ
     }
 }
 
-/* *check becomes the check of all buckets, which the writer, if not NULL, writes. */
+/* Checks all buckets, or, if the writer is not NULL, writes and checks them. *check becomes the
+ * check of all keys, in order. */
 static bool check_all(struct stream_sort *stream, const struct item_writer *writer,
                       struct key_check *check, struct error *error)
 {

@@ -35,7 +35,7 @@ struct peer {
 };
 
 struct stream_sort {
-    struct tap tap; /* first, so that tap and stream have one address; its `observe` takes keys */
+    struct tap tap; /* first, so that tap and stream have one address; its `observe` adds keys */
     struct sort_task task;
     bool is_counted;      /* task.count is exact; otherwise it is COUNT_USUAL */
     bool is_of_all_keys;  /* the model is from a sample of all keys */
@@ -55,7 +55,7 @@ struct stream_sort {
     pthread_mutex_t mutex; /* protects the fields below, and is_busy and count while the tap is
                             * used */
     pthread_cond_t changed;
-    uint64_t busy_ns; /* sum over the threads, for taking keys from the tap and sorting buckets */
+    uint64_t busy_ns; /* sum over the threads, for adding keys at the tap and sorting buckets */
 
     /* Output. Indexed by bucket: */
     size_t *starts; /* offset in bytes in the endless output */
@@ -81,7 +81,7 @@ struct stream_sort {
     const struct rank_memory *rank_memory; /* NULL: the keys are not shared */
     struct peer *peers;
     size_t peer_count;
-    size_t skipped; /* bytes at the beginning of the first bucket that lower ranks give */
+    size_t skipped; /* bytes that lower ranks give: the beginning of the first bucket */
     bool has_skipped;
 };
 

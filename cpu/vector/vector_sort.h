@@ -23,9 +23,9 @@ extern "C" {
 void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
                  struct key_order stored, struct key_order order);
 
-/* A room for this many keys is enough to sort more of them in place, and stays in L2. 1e6 f64,
- * 1e6 f64 and u32 of 1000 values, Zen 5, 2026-11, ms: with room for 64 Ki keys 2.8, 2.1 and 1.4,
- * for 256 Ki 3.3, 2.7 and 1.8. */
+/* Keys in the room of vector_sort_in_place(), for any number of keys to sort: the room stays in L2.
+ * 1e6 f64, 1e6 f64 and u32 of 1000 values, Zen 5, 2026-11, ms: with room for 64 Ki keys 2.8, 2.1
+ * and 1.4, for 256 Ki 3.3, 2.7 and 1.8. */
 #define VECTOR_ROOM_COUNT ((size_t)64 << 10)
 
 /* Sorts keys of 4 or 8 bytes in place, any count. room: for VECTOR_ROOM_COUNT keys, or for

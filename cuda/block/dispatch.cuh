@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-/* Returns run(key), where `key` has the type of keys of sort->item_bytes. */
+/* Calls run(key) and returns its result. `key` is 0, of the type for items of sort->item_bytes. */
 template <typename Run>
 static bool dispatch_width(const struct cuda_sort *sort, struct error *error, const Run &run)
 {
@@ -29,7 +29,7 @@ static bool dispatch_width(const struct cuda_sort *sort, struct error *error, co
     }
 }
 
-/* Returns run(key, tile), where tile() is a constant, sort->tile_size. */
+/* As dispatch_width(), but calls run(key, tile): tile() is sort->tile_size, as a constant. */
 template <typename Run>
 static bool dispatch(const struct cuda_sort *sort, struct error *error, const Run &run)
 {

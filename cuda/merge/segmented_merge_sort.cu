@@ -132,8 +132,8 @@ __device__ __forceinline__ void thread_return_block(const struct sorted_ways<K, 
 }
 
 /* Takes blocks until `missing` of them are taken or no whole block is left. Then exchanges blocks
- * while one not taken goes before one taken: fewer times than there are ways if these are sorted.
- * They are not if a copy between GPUs has delivered something else. */
+ * while a block not taken goes before one that is: fewer times than there are ways if the ways are
+ * sorted. They are not if a copy between GPUs has delivered something else. */
 template <typename K, unsigned WAYS>
 __device__ __forceinline__ void thread_repair_cut(const struct sorted_ways<K, WAYS> &ways,
                                                   size_t step, size_t missing,
@@ -205,7 +205,8 @@ struct run_bounds {
     unsigned ways_bits;
 };
 
-/* Both kinds of runs have these functions. Returns the index of the first key of run `way`. */
+/* run_first() and run_list_count() are defined for run_list and for run_bounds. Returns the index
+ * of the first key of run `way`. */
 __device__ __forceinline__ size_t run_first(const struct run_list &list, size_t group, unsigned way)
 {
     return group + way * list.run;

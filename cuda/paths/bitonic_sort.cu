@@ -23,7 +23,7 @@
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
 
-/* Number of steps that a thread does on 8 keys in registers. */
+/* Maximum number of steps that a thread does on 8 keys in registers. */
 constexpr unsigned TILE_FUSED_STEPS = 3;
 static_assert(1u << TILE_FUSED_STEPS == KEYS_PER_THREAD, "the steps of a thread's keys");
 
@@ -40,10 +40,10 @@ struct bitonic_steps {
     bool mirror; /* the first step is the mirror step */
 };
 
-/* Positions of the keys of thread `item`. Key q is at lower + (q << low) in the lower half of q,
- * and at upper + (q << low) in the upper half. `lower` and `upper` differ only for the mirror step,
- * which runs the upper half backwards. Then the mirror image of register q is register N-1-q, and
- * registers q and q+s in either half are s << low apart, as the next steps need it. */
+/* Positions of the keys of thread `item`. Key q is at lower + (q << low) if q is in the lower half
+ * of the thread's keys, and else at upper + (q << low). `lower` and `upper` differ only for the
+ * mirror step, which reads the upper half backwards. Then the mirror image of register q is
+ * register N-1-q, and registers q and q+s in either half are s << low apart for the next steps. */
 template <typename Index>
 struct bitonic_place {
     Index lower;

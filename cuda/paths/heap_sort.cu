@@ -5,7 +5,7 @@
  * its heaps in step. A heap goes through two phases.
  *
  * Build (Floyd): level by level from the bottom. The subtrees under the nodes of one level are
- * disjoint. So all nodes of a level sift down at the same time, one per thread, with a barrier
+ * disjoint. So each thread sifts down other nodes of a level at the same time, with a barrier
  * between levels.
  *
  * Extract. In the textbook, extractions run one after another and leave all threads but one idle:

@@ -83,7 +83,8 @@ struct radix_digit_shared {
     unsigned tile;
 };
 
-/* The source or the target of a pass: items, or an array of words followed by one of positions. */
+/* The source or the target of a pass: items, or an array of words and, for items of 16 bytes, an
+ * array of positions. */
 template <typename K>
 struct radix_digit_side {
     K *items;
@@ -276,7 +277,7 @@ __device__ __forceinline__ void thread_lookback_add(struct radix_lookback &look)
     look.before = look.state & LOOKBACK_INCLUSIVE ? 0 : look.before - 1;
 }
 
-/* Does one step of the look-back: takes the loaded state, and starts the next load. Publishes the
+/* Does one step of the look-back: adds the loaded state, and starts the next load. Publishes the
  * sum of all tiles up to this one when it is complete. */
 template <typename K, typename Shared>
 __device__ __forceinline__ void thread_lookback_step(const struct radix_digit_pass<K> &pass,

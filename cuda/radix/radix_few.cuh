@@ -95,8 +95,8 @@ struct few_counted {
     struct counting_runs<K> runs;
 };
 
-/* Counts the keys of a thread's word: first all keys that are in the first slot to probe, which are
- * most, then the others. */
+/* Counts the first `n` keys of a thread's word: first all keys that are in the first slot to probe,
+ * which are most, then the others. Sets *is_full if one finds no slot. */
 template <typename K>
 __device__ __forceinline__ void thread_count_few(struct few_table<K> &table,
                                                  const union key_word<K> &word, unsigned n,
@@ -125,7 +125,7 @@ __device__ __forceinline__ void thread_count_few(struct few_table<K> &table,
     }
 }
 
-/* Adds the counts of the block. */
+/* Adds the block's counts to the table of all keys. */
 template <typename K>
 __device__ __forceinline__ void block_flush_few(const struct few_table<K> &table,
                                                 struct few_counted<K> *values)
@@ -141,8 +141,8 @@ __device__ __forceinline__ void block_flush_few(const struct few_table<K> &table
     }
 }
 
-/* Adds the keys to the values, until the table is full. Any number of blocks, each of which gets
- * fewer than 2^32 keys; a struct few_table of dynamic shared memory. */
+/* Counts the keys in *values, until a table is full. Any number of blocks, each of which gets fewer
+ * than 2^32 keys; a struct few_table of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_THREADS,
                                   blocks_with_room(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS))

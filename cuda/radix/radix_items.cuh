@@ -243,7 +243,8 @@ __device__ __forceinline__ unsigned thread_list_indices(struct radix_item_shared
 }
 
 /* Finds the final position of an item whose word, at `index` of the sorted words, has the same
- * position as others. block_settle_words() has limited the number of words of one position. */
+ * position as others. Few words have one position: their bin is not full, or block_settle_words()
+ * has found so. */
 __device__ __forceinline__ void thread_list_by_item(struct radix_item_shared &shared,
                                                     unsigned index, unsigned count,
                                                     const key_u128 *source)

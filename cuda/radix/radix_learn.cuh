@@ -26,8 +26,8 @@ struct radix_wish {
     unsigned buckets;     /* the model has one more at most */
 };
 
-/* Wants at most buckets_most buckets of `bucket_keys` keys or more, and at least three: one for a
- * frequent value, and one on each side of it. */
+/* Returns a wish for at most buckets_most buckets of `bucket_keys` keys or more, and at least
+ * three: one for a frequent value, and one on each side of it. */
 __device__ __forceinline__ struct radix_wish
 thread_make_wish(size_t count, uint64_t seed, size_t bucket_keys, unsigned buckets_most,
                  unsigned sample_bits_most, unsigned root_rarity_bits)
@@ -60,11 +60,11 @@ template <typename K>
 struct radix_sample {
     K keys[1u << RADIX_OWN_BITS<K>];
     unsigned count; /* of keys */
-    unsigned rows;  /* the most that a thread of the block has */
+    unsigned rows;  /* the greatest `count` of a thread of the block */
 };
 
-/* Returns the key with that number in the sample: one of each stride of the segment, at a
- * pseudo-random position. */
+/* Returns key `number` of the sample, which has a key of each stride of the segment, at a
+ * pseudo-random position in it. */
 template <typename K>
 __device__ __forceinline__ K thread_sample_item(const K *segment, const struct radix_wish &wish,
                                                 size_t number)
@@ -99,18 +99,18 @@ constexpr unsigned RADIX_LEVELS = 64 / RADIX_NODE_BITS;
 struct radix_tree {
     struct radix_entry entries[RADIX_ENTRIES];
     uint32_t quarters[RADIX_ENTRIES][4]; /* sample keys that end in a quarter of a cell */
-    uint32_t weights[RADIX_ENTRIES];     /* positions of a cell */
-    uint32_t least[RADIX_ENTRIES];       /* of the tops of its keys' paths */
-    uint32_t most[RADIX_ENTRIES];
-    bool is_single[RADIX_ENTRIES];     /* the cell has a bucket of its own */
-    unsigned parents[RADIX_NODES];     /* the cell that a node cuts */
-    uint32_t firsts[RADIX_NODES];      /* the position that a node starts with */
-    unsigned levels[RADIX_LEVELS + 1]; /* nodes above each level below the root */
+    uint32_t weights[RADIX_ENTRIES];     /* number of positions of a cell */
+    uint32_t least[RADIX_ENTRIES];       /* least top of the paths of a cell's sample keys */
+    uint32_t most[RADIX_ENTRIES];        /* greatest top of them */
+    bool is_single[RADIX_ENTRIES];       /* the cell has a bucket of its own */
+    unsigned parents[RADIX_NODES];       /* the cell that a node cuts */
+    uint32_t firsts[RADIX_NODES];        /* the position that a node starts with */
+    unsigned levels[RADIX_LEVELS + 1];   /* first node of each level, from below the root on */
     unsigned level_count;
     unsigned nodes; /* requested; may exceed RADIX_NODES */
     unsigned root_cells;
     unsigned last_cell; /* of the root, at the end of the range */
-    uint32_t last_top;  /* of a path in it, at most */
+    uint32_t last_top;  /* greatest top of a path in that cell */
 };
 
 __device__ __forceinline__ unsigned radix_tree_nodes(const struct radix_tree &tree)

@@ -40,8 +40,8 @@ template <typename K>
 struct radix_range {
     size_t first;
     size_t count;
-    K key;                /* one of them */
-    unsigned first_piece; /* pieces of the ranges before */
+    K key;                /* one of its keys */
+    unsigned first_piece; /* number of pieces of the ranges before it */
     unsigned differs;     /* not 0 if another key of the range does */
 };
 
@@ -54,9 +54,9 @@ struct radix_open {
 /* The numbers of packs, ranges and pieces so far. */
 struct radix_totals {
     unsigned packs;
-    unsigned left; /* packs of items that their words do not sort */
+    unsigned left; /* packs of items of 16 bytes that radix_items_kernel cannot sort */
     unsigned open;
-    unsigned blocks_done; /* of the kernel that goes through the ranges */
+    unsigned blocks_done; /* blocks of radix_ranges_kernel that are done */
     /* Ranges, and 2^32 times their pieces: raised together, so that pieces ascend with ranges. */
     unsigned long long ranges;
 };

@@ -171,9 +171,9 @@ block_draw_repeats(const K *items, size_t count, const struct key_order &encodin
         atomicAdd(&facts->repeats, static_cast<unsigned>(repeats));
 }
 
-/* Finds what the sample shows. At least RADIX_LOOK_SAMPLE items. Items of 8 bytes that are a key
- * above an index need no sample: their upper digits are sorted, or all digits if the indices prove
- * out of order. */
+/* Finds what a sample shows of an array of RADIX_LOOK_SAMPLE items or more. Items of 8 bytes that
+ * are a key above an index need no sample: their upper digits are sorted, or all digits if the
+ * indices prove out of order. */
 template <typename K>
 __device__ __forceinline__ void
 block_look_at_sample(const K *items, size_t count, const struct key_order &encoding,

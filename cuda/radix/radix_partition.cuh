@@ -10,12 +10,12 @@
  * buckets: the number of a part is the upper bits of a position, and that of a bucket in it the
  * bits below. Both are counted at once.
  *
- * A segment is the whole array, or a bucket of an earlier partition. It is cut into tiles. A block
- * of the count kernel takes consecutive tiles, so that it seldom enters a new segment, whose model
- * it must load. The blocks of the partition kernel take tiles in turn (grid-stride), so that all
- * blocks write to few segments at once. Cache lines that no single tile fills are then completed in
- * the L2 cache before they go to memory. With consecutive tiles the kernel took 11.6 ms for 1e9
- * 64-bit keys, in place of 7.5.
+ * A segment is the whole array, or a part or bucket of an earlier partition, cut into tiles. A
+ * block of the count kernel takes consecutive tiles, so that it seldom enters a new segment, whose
+ * model it must load. The blocks of the partition kernel take tiles in turn (grid-stride), so that
+ * all blocks write to few segments at once. Cache lines that no single tile fills are then
+ * completed in the L2 cache before they go to memory. With consecutive tiles the kernel took 11.6
+ * ms for 1e9 64-bit keys, in place of 7.5.
  *
  * The order of equal keys is free, so no block waits for another. Counters in shared memory give
  * each key of a tile its rank in its bucket. One atomic per bucket and tile reserves the space in

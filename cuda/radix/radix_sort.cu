@@ -281,7 +281,7 @@ static bool radix_partition_step(const struct radix_run<K> &run, const struct ra
                          run.work.models, has_one_model, step.encoding, bits, cursors);
 }
 
-/* source -> items: all packs. */
+/* Sorts all packs: source -> items. */
 template <typename K>
 static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_move<K> &move,
                              size_t packs, struct error *error)
@@ -361,7 +361,7 @@ static bool radix_sort_open(const struct radix_run<K> &run, const K *source, K *
 }
 
 /* Partitions the whole array by one model: items -> scratch, or, in parts, items -> scratch ->
- * items. The buckets become open ranges, of which *open is the number. */
+ * items. The buckets become open ranges; *open becomes their number. */
 template <typename K>
 static bool radix_partition_whole(const struct radix_run<K> &run, K *items, K *scratch,
                                   size_t *open, struct error *error)
@@ -533,7 +533,7 @@ static bool radix_start(const struct cuda_sort &sort, const struct radix_tuning 
     return error_set(error, "device %u: keys of 4 bytes have open ranges", sort.device);
 }
 
-/* Returns run(key), where `key` has the type of keys of 4, 8 or 16 bytes. */
+/* Calls run(key) and returns its result. `key` is 0, of the type for items of 4, 8 or 16 bytes. */
 template <typename Run>
 static auto radix_dispatch(unsigned item_bytes, const Run &run)
 {
