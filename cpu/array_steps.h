@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* array_steps.h - steps of array_sort.c that have files of their own. All members of the team call
- * them.
+ * a step; a lone worker calls range_is_ascending() alone.
  */
 #ifndef CPU_ARRAY_STEPS_H
 #define CPU_ARRAY_STEPS_H

@@ -297,8 +297,8 @@ static bool check_scratch(const struct engine *engine, size_t count, struct erro
 }
 
 /* Sets *room to the number of items to lend, `want` or fewer: at most a chunk for --top and while
- * keys are partitioned, at most those to come if the count is known. If it is not, commits the
- * memory of at most LEND_BYTES_MAX. */
+ * keys are partitioned, and at most those to come if the count is known. Otherwise they take at
+ * most LEND_BYTES_MAX, which are committed. */
 static bool make_room(struct engine *engine, size_t want, size_t *room, struct error *error)
 {
     const size_t width = engine->spec.item_bytes;

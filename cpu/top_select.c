@@ -11,8 +11,8 @@
  * the key width. As long as `top` items below the bound, or equal to it, are kept, later items from
  * the bound on can be dropped.
  *
- * Each thinning follows at least 7/8 of `top` items that passed the previous bound; of n items in
- * random order, about top ln(n / top) pass.
+ * Each thinning but the last follows at least 7/8 of `top` items that passed the previous bound; of
+ * n items in random order, about top ln(n / top) pass.
  *
  * Source: radix selection, D. E. Knuth, "The Art of Computer Programming", volume 3, section 5.2.2
  * exercise.

@@ -30,7 +30,7 @@
  * pages.
  */
 
-/* Maximum number of sample keys for a model. */
+/* Maximum number of sample keys for a model of an array. */
 #define SAMPLES_MAX ((size_t)64 << 10)
 
 /* Contiguous items in one array, with the same positions free in the other. */
