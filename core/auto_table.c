@@ -19,12 +19,11 @@ const struct device_class device_classes[] = {
 };
 const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
 
-/* gpu-large: an H100, us of segmented-merge in tiles of 2048, and of radix, which merges up to
- * 65,536 keys of 4 bytes and more itself, in tiles of 4096. 2026-11-26, f64: 1,000 10.8 12.6;
- * 4,096 13.3 13.4; 8,192 37.6 30.5; 32,768 66.0 66.3; u32: 1,000 8.1 9.8; 8,192 30.9 24.5;
- * 32,768 56.5 56.6; key and index: 1,000 18.4 22.0; 4,096 40.7 23.5; 8,192 59.5 45.9. The other
- * paths are slower, except bitonic for up to 1024 keys of at most 4 bytes. `scripts/auto_table.py
- * ROWS.json` prints the rows of a class from a measurement of all widths.
+/* gpu-large: an H200, us of segmented-merge in tiles of 2048 and 4096, and of radix, which sorts
+ * few items by the bitonic network. 2026-11-30, f64: 1,000 10.5 10.6; 3,000 12.8 16.7;
+ * 4,097 28.8 22.9; u32: 1,000 7.9 7.2; 3,000 9.7 14.1; 4,097 23.3 25.3; key and index:
+ * 1,000 18.4 19.7; 3,000 23.0 28.2; 4,097 42.8 36.1. The other paths are slower.
+ * `scripts/auto_table.py ROWS.json` prints the rows of a class from a measurement of all widths.
  *
  * No other GPU was measured. `gpu` merges more small arrays, and 16-byte items, for which radix
  * takes 149 KiB. */

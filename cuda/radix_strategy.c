@@ -2,8 +2,9 @@
 /* radix_strategy.c - see radix_strategy.h. */
 #include "cuda/radix_strategy.h"
 
-/* Measured on an H100 and an H200; docs/performance.md has the table of strategies. Up to 65,536
- * items segmented-merge takes at most five launches. Counting values takes as long as few passes
+/* Measured on an H100 and an H200; docs/performance.md has the table of strategies. The bitonic
+ * network takes 1.0 of the time of digits for 2^16 keys of 4 bytes, 0.8 to 1.0 for 2^17 of 8, and
+ * 0.73 for 2^18 items of 16 bytes (H200, 2026-11-30). Counting values takes as long as few passes
  * over 2^25 items, and longer for fewer. Below 2^22 items a sample and a model take longer than the
  * passes that they save; a model costs as much as 4.5 passes. The mean roughness of smooth
  * densities is 2.0, of a dozen clusters 2.4, and 3.5 and more where half of the keys agree in each
@@ -11,7 +12,7 @@
  * for a dozen clusters of 2e7. 5e7 pairs whose keys 0.76 others share on average take 1.10 of CUB's
  * time by a model on an H200, and 1.03 by digits. */
 const struct radix_tuning radix_tuning_default = {
-    .merge_most = (size_t)1 << 16,
+    .few_most = (size_t)1 << 14,
     .values_least = (size_t)1 << 25,
     .models_least = (size_t)1 << 22,
     .thin_most = (size_t)1 << 26,

@@ -172,8 +172,9 @@ constexpr unsigned RADIX_FEW_THREADS = 1024;
 constexpr unsigned RADIX_FEW_BLOCKS = 2; /* per multiprocessor */
 constexpr unsigned RADIX_FEW_RUN_THREADS = 128;
 
-/* Up to this count of 1- and 2-byte keys, segmented-merge is faster: it needs fewer launches. */
+/* Up to this count of 1- and 2-byte keys the bitonic network is faster: it needs fewer launches. */
 constexpr size_t RADIX_COUNT_LEAST = 4096;
+constexpr size_t RADIX_BITONIC_TILE = 2048;
 
 /* Maximum number of times that buckets too large for a tile are partitioned again, each time with a
  * new model. After that the whole array is merge sorted. */

@@ -25,7 +25,7 @@
 static struct radix_tuning small_tuning()
 {
     struct radix_tuning tuning = radix_tuning_default;
-    tuning.merge_most = 4096;
+    tuning.few_most = 256;
     tuning.values_least = tuning.models_least = 5000;
     tuning.thin_most = 50000;
     tuning.portion = 20480;
@@ -295,7 +295,7 @@ static bool check_places(size_t every, struct error *error)
 {
     struct radix_tuning tuning = digits_tuning();
     const struct key_order order = orders_of<K>().back();
-    tuning.merge_most = 0;
+    tuning.few_most = 0;
     size_t number = 0;
     for (const size_t count : {(size_t)2, (size_t)3, (size_t)129, (size_t)2049, (size_t)9001})
         for (const bool is_reversed : {false, true})
