@@ -21,7 +21,7 @@
 # commands. The rules of bench, and of check, simt and fuzz, are in bench/rules.mk and tests/rules.mk.
 
 prefix ?= /usr/local
-# Not every shell replaces a tilde here, and none does between the quotes of install.
+# Expands the tilde of prefix=~/DIR: not every shell does, and none does between the quotes of install.
 expand_home = $(if $(filter ~/%,$1),$(patsubst ~/%,$(HOME)/%,$1),$1)
 override prefix := $(call expand_home,$(prefix))
 override DESTDIR := $(call expand_home,$(DESTDIR))
@@ -65,8 +65,8 @@ nvcc_compress := $(if $(findstring --compress-mode,$(shell $(NVCC) --help 2>/dev
 	--compress-mode=size,-Xfatbin=-compress-all)
 endif
 
-# mpicc: for the plugin that lets several ranks share a job; MPI=0 leaves it out. The default leaves it
-# out if CC and mpicc compile for two processors, as CC may be a cross compiler.
+# mpicc compiles the plugin that lets several ranks share a job; MPI=0 leaves the plugin out. So does the
+# default if there is no mpicc, or if CC is a cross compiler: mpicc compiles for another processor then.
 MPICC ?= $(shell command -v mpicc)
 processors = $(if $(filter default,$(origin CC)),,$(sort $(shell \
 	{ $(CC) -dumpmachine; $(MPICC) -dumpmachine; } 2>/dev/null | sed -n 's/-.*linux.*//p')))
@@ -76,8 +76,8 @@ plugin := $(if $(filter-out 0,$(MPI)),$(BUILD)/mpi.so)
 ifneq ($(SANITIZE),)
 SANITIZE_FLAGS = -O1 -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-# Linked statically if the static library exists, which costs no start-up time (cli/main.c
-# has another reason). OPENMP=-fopenmp links the compiler's own choice.
+# GCC's OpenMP library is linked statically if the static library exists, which costs no start-up time
+# (cli/main.c has another reason). OPENMP=-fopenmp links the compiler's own choice.
 OPENMP ?= $(if $(findstring clang,$(CXX)),-fopenmp,$(or \
 	$(wildcard $(shell $(CXX) -print-file-name=libgomp.a)),-fopenmp))
 # One short line for each command; V=1 prints the commands instead.
@@ -88,7 +88,7 @@ compile_c = $(call say,CC,$<) $(CC) -std=c11 $(all_cppflags) $(common_flags) $(C
 compile_cxx = $(call say,CXX,$<) $(CXX) -std=c++17 $(all_cppflags) $(common_flags) $(WARNINGS) $(CXXFLAGS)
 compile_cuda = $(call say,NVCC,$<) $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) $(nvcc_compress) -MD -MP \
 	-Xcompiler -Wall,-Wextra,-fopenmp $(NVCCFLAGS)
-# Only <charconv> of the C++ library is used: linked statically, it costs no start-up time.
+# The program uses little of the C++ library: linked statically, it costs no start-up time.
 link = $(call say,LD,$@) $(CXX) $(CFLAGS) -pthread -static-libstdc++ -static-libgcc \
 	$(SANITIZE_FLAGS) $(LDFLAGS)
 # dlopen(3) is in libdl before glibc 2.34, and in the C library since.
@@ -98,14 +98,15 @@ libraries = $(OPENMP) -lzstd -lm -ldl $(LDLIBS)
 cli_sources := $(wildcard cli/*.c cli/*/*.c)
 host_sources := $(wildcard $(foreach folder,job formats core cpu,$(addprefix $(folder)/,*.c *.cc */*.c \
 	*/*.cc)) cuda/*.c cuda/*/*.c)
-# Those without kernels are .cc files: nvcc takes longer for them, for each kind of GPU.
+# Sources of cuda/ without kernels are .cc files, which CXX compiles: nvcc would take longer, as it
+# compiles for each kind of GPU.
 cuda_sources := $(wildcard cuda/*.cu cuda/*/*.cu cuda/*/*.cc)
 
 objects = $(addprefix $(1)/,$(addsuffix .o,$(2)))
 host_objects := $(filter-out %/backends.c.o,$(call objects,$(BUILD),$(host_sources)))
 cli_objects := $(call objects,$(BUILD),$(cli_sources))
-# core/backends.c is compiled for each set of backends; all other files are the same in all
-# programs.
+# core/backends.c is compiled for each set of backends; objects of the other sources do not depend on
+# the set.
 ifeq ($(CUDA),1)
 backend_objects := $(BUILD)/core/backends.cuda.o $(call objects,$(BUILD),$(cuda_sources))
 backend_libraries = -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lcudart_static -ldl -lrt
@@ -124,7 +125,7 @@ $(BUILD)/mpi.so: mpi/mpi_plugin.c $(BUILD)/flags
 	$(call say,CC,$<) $(MPICC) -std=c11 $(all_cppflags) -I. -MMD -MP $(C_WARNINGS) $(CFLAGS) \
 		$(filter-out -static -static-pie,$(LDFLAGS)) -fPIC -shared -o $@ $<
 
-# A build in another directory, or with sanitizers, does not change ./gpusort.
+# A build in another directory than build/ does not change ./gpusort.
 gpusort: $(BUILD)/gpusort
 	@test "$(BUILD)" != build || cp -f $< $@
 
@@ -173,12 +174,13 @@ include bench/rules.mk tests/rules.mk
 .SECONDARY:
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
-# Installs the program that was built, as sudo may not find the nvcc that built it.
+# Installs the program that was built, without making it again: sudo may not find the nvcc that built it.
+# Builds the program if there is none.
 bash_dir = $(datadir)/bash-completion/completions
 zsh_dir = $(datadir)/zsh/site-functions
 fish_dir = $(datadir)/fish/vendor_completions.d
 doc_dir = $(datadir)/doc/gpusort
-# gpusort looks for its plugin in ../libexec/gpusort and ../lib/gpusort, relative to bindir.
+# An installed gpusort looks for its plugin beside itself, and in ../libexec/gpusort and ../lib/gpusort.
 plugin_dir = $(libexecdir)/gpusort
 INSTALL_PROGRAM = install -m 755
 STRIP ?= strip

@@ -260,7 +260,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The lists after the options that take them; argp frees the new text. */
+/* Appends the types and the shapes to the help of their options. argp frees the new text. */
 static char *describe(int key, const char *text, void *input)
 {
     (void)input;

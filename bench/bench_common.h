@@ -22,7 +22,7 @@ extern "C" {
  */
 
 /* All key types, and keys with an index.
- *   name, type of the key, bytes of the index in a peer's pairs; 0: keys alone
+ *   id, name, type of the key, bytes of the index in a peer's pairs; 0: keys alone
  */
 #define BENCH_TYPES(X)                                                                             \
     X(f64, "f64", f64, 0)                                                                          \
@@ -49,7 +49,8 @@ enum bench_type_id {
 };
 
 /* We sort a key with an index as struct key_index, or as one integer of 64 bits, the key above
- * the index, if both fit (core/argsort.h). A peer sorts two arrays of these bytes. */
+ * the index, if both fit (core/argsort.h). So do the peers of bench_cpu; those of bench_sort sort
+ * an array of keys with an array of indices. */
 struct bench_type {
     enum bench_type_id id;
     const char *name;
@@ -60,15 +61,15 @@ struct bench_type {
 /* BENCH_TYPE_COUNT rows, row i has id i. */
 extern const struct bench_type bench_types[];
 
-/* Bytes of an item as our paths sort it, and as a peer sorts it. */
+/* Bytes of an item as our paths sort it, and as a peer of bench_sort sorts it. */
 unsigned bench_item_bytes(const struct bench_type *type);
 unsigned bench_peer_item_bytes(const struct bench_type *type);
 
 /* True if our paths sort key and index as one u64, the key above the index. */
 bool bench_is_packed(const struct bench_type *type);
 
-/* Numbers are x in [0, 1), unless the text says otherwise: x itself as a float, x times 2^bits
- * as an integer. */
+/* Numbers are made of x in [0, 1), unless the text states otherwise. A float is x in bench_sort,
+ * and 2x - 1 in bench_cpu; an integer is x times 2^bits, less half of the range if it is signed. */
 #define BENCH_SHAPES(X)                                                                            \
     X(UNIFORM, "uniform", "random numbers; integers over their whole range")                       \
     X(SEEDS, "seeds", "(rand*2/RAND_MAX-1)*rand: dense around 0; integers scaled to their range")  \
@@ -191,7 +192,7 @@ struct bench_effort {
 /* Counts drawn at random, with uniform logarithms, so that no tuning can fit them. */
 struct bench_random {
     unsigned long long seed;
-    double least, most; /* 0: counts are as said */
+    double least, most; /* most is 0: the counts are those of --sizes */
     bool is_open; /* for some shapes bench_sort replaces `most` by what the device's memory holds */
 };
 
@@ -216,7 +217,7 @@ struct bench_options {
 void bench_options_parse(int argc, char **argv, const char *documentation,
                          struct bench_options *options);
 
-/* The count of that number, from random->least to `most`. */
+/* Returns random count `number`, from random->least to `most`. */
 size_t bench_random_size(const struct bench_random *random, size_t number, double most);
 
 /* Returns the next word of *list, a comma-separated list, and sets *length to its length without
@@ -252,7 +253,7 @@ struct bench_row {
 void bench_report_head(FILE *stream);
 void bench_report_row(FILE *stream, const struct bench_row *row);
 
-/* Prints one object in one line; values that were not measured are null. */
+/* Prints one object in one line. Values that were not measured are null or left out. */
 void bench_report_json(FILE *stream, const struct bench_row *row);
 
 /* Closes the file, which may be NULL; false if anything written to it was lost. */

@@ -6,11 +6,11 @@
  * For each type, shape and size it runs all sorters in turns, on the same data in one process. The
  * engine is timed without the copies of keys in and out; its scratch is fresh memory in each run,
  * and releasing a large scratch is included. A peer has its array and scratch in memory that was
- * used before. Before each run as much free memory as the scratch takes is touched, because the
- * host of a virtual machine may have reclaimed it (free page reporting), and getting back 0.8 GB
- * takes up to 0.24 s. Each output is compared with that of std::sort; the engine's in a run that is
- * not timed. Other processes make times longer, never shorter, so the minimum is printed next to
- * the median.
+ * used before. Before each run of the engine above 2 MiB, as much free memory as it may take is
+ * touched, because the host of a virtual machine may have reclaimed it (free page reporting), and
+ * getting back 0.8 GB takes up to 0.24 s. Each output is compared with that of std::sort; the
+ * engine's only in one more run, which is not timed. Other processes make times longer, never
+ * shorter, so --json has the minimum next to the median.
  */
 #include "bench/bench_common.h"
 #include "core/auto_table.h"
@@ -61,7 +61,8 @@ struct cpu_peer {
     bool (*sort)(const struct cpu_peer_call *call, void **sorted);
 };
 
-/* The row of std::sort, by threads where it has them; it takes all types, and sorts in place. */
+/* The row of the reference: std::sort, in parallel if TBB is there. It sorts all types of
+ * with_keys(), in place. */
 #define CPU_PEER_STD 0
 
 static bool operator<(const struct key_index &a, const struct key_index &b)
@@ -131,7 +132,7 @@ static bool sort_tbb(const struct cpu_peer_call *call, void **sorted)
 
 #ifdef HAVE_HWY
 
-/* It does not support keys of one byte. */
+/* VQSort does not support keys of one byte. */
 #    define VQSORT_BYTES_MIN 2
 
 template <typename Item>
@@ -155,7 +156,7 @@ static bool sort_vqsort(const struct cpu_peer_call *call, void **sorted)
     return with_type(call, [](auto *first, auto *last) { vqsort(first, last); });
 }
 
-/* How many of the first `count` items of both halves come from the first. */
+/* Returns how many of the first `count` items of the merged output come from the left half. */
 template <typename Item>
 static size_t split_merge(const Item *left, size_t left_count, const Item *right,
                           size_t right_count, size_t count)
@@ -284,13 +285,13 @@ static bool fill(const struct workload *load, Key *keys)
     return true;
 }
 
-/* Not touched yet. */
+/* Returns memory that has not been touched. */
 static buffer make_buffer(size_t bytes)
 {
     return buffer(new unsigned char[bytes]);
 }
 
-/* Generates the data; false if the type has no such shape. */
+/* Generates the data. Returns false if this benchmark lacks the shape, or C++ the type. */
 static bool make_input(struct workload *load)
 {
     if (shape_position(load->shape->id, 0, 2) < 0)
@@ -360,7 +361,7 @@ static bool fill_engine(const struct engine_functions *functions, struct engine 
     return true;
 }
 
-/* expected: NULL, or what comes out is compared with it, and *is_sorted set to false if it differs.
+/* Receives all items. If `expected` is not NULL, sets *is_sorted to false if they differ from it.
  */
 static bool empty_engine(const struct engine_functions *functions, struct engine *engine,
                          const struct workload *load, const unsigned char *expected,

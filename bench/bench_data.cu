@@ -145,8 +145,9 @@ __device__ static double thread_id(size_t i, size_t count)
     return static_cast<double>(4 * place + bench_random_bits(place) % 4);
 }
 
-/* The number at index i of the shapes that are numbers of their own, not positions in a range.
- * Returns false for the other shapes. Integers count prices in hundredths. */
+/* Sets *number to the number at index i, for shapes that are numbers of their own, not positions in
+ * a range. Returns false for other shapes, for types that are too narrow for the shape, and for
+ * normally distributed integers. Integers count prices in hundredths. */
 __device__ static bool thread_find_number(const struct recipe &recipe, size_t i, uint64_t random,
                                           double *number)
 {
@@ -173,8 +174,7 @@ __device__ static bool thread_find_number(const struct recipe &recipe, size_t i,
     }
 }
 
-/* x in [0, 1) of the shapes that are about where keys lie and how often they come; uniform for
- * others. */
+/* Returns x in [0, 1), by the shape; uniformly distributed if the shape has no positions. */
 __device__ static double thread_position(const struct recipe &recipe, size_t i, uint64_t random)
 {
     switch (recipe.shape) {

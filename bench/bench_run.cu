@@ -8,8 +8,8 @@
  * case is a batch of sorts, each in its own lane: items, an arena with a sorter's scratch and
  * workspace, and a status block. So a sort shorter than a kernel launch is timed by its throughput,
  * as in a program that starts many. Before each run the arenas are filled with a pattern, so that
- * the output of an earlier run is never taken for that of this one. Generating the input leaves its
- * end in the L2 cache, equally for all sorters.
+ * the output of an earlier run is never taken for that of this one. So the L2 cache holds the end
+ * of the arenas, and the input of a small case, for all sorters alike.
  */
 #include "bench/bench_run.h"
 
@@ -179,8 +179,8 @@ struct bench_state {
     std::vector<std::vector<double>> times_ms; /* of each sorter's runs; the first is the warm-up */
 };
 
-/* Returns the number of sorts that are timed together: some millions of items, a few hundred
- * microseconds. */
+/* Returns the number of sorts that are timed together: for 4 million items, a few hundred
+ * microseconds; at most 64. */
 static size_t choose_batch(const struct bench_case *bench, const struct bench_effort *effort)
 {
     const size_t items_of_a_run = (size_t)1 << 22, most = 64;
@@ -199,7 +199,8 @@ static bool size_sorters(const struct bench_case *bench, const struct sorter *so
     if (!cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), bench->device, "cudaMemGetInfo",
                     error))
         return false;
-    const size_t room = free_bytes - free_bytes / 64; /* pages are large, and an arena is whole */
+    const size_t room =
+        free_bytes - free_bytes / 64; /* allocations take whole large pages, and an arena is one */
     memory->items_bytes =
         bench_align(case_bytes(bench)) + 2 * BENCH_ALIGNMENT; /* indices are aligned too */
     for (size_t i = 0; i < count; i++) {
@@ -254,7 +255,8 @@ static bool make_inputs(const struct bench_state *state, const struct sorter *so
         bench->device, "cudaMemsetAsync", error);
 }
 
-/* Starts the sorts of all lanes. Returns false with the reason if one cannot be started. */
+/* Starts the sorts of all lanes, and ends those of paths that have several rounds. Returns false
+ * with the reason if one cannot be started. */
 static bool start_sorts(const struct bench_state *state, const struct sorter *sorter,
                         size_t arena_bytes, std::vector<struct item_arrays> *sorted,
                         struct error *refusal)
@@ -326,7 +328,7 @@ static bool digest_input(struct bench_state *state, struct error *error)
            bench_data_digest(state->bench, items, state->memory.digest, &state->input, error);
 }
 
-/* Returns true if the sorter has been timed at least once and has used its time budget. */
+/* Returns true if the sorter has had its runs and its time, or one timed run and 10 s in all. */
 static bool is_timed(const std::vector<double> &times_ms, size_t lanes,
                      const struct bench_effort *effort)
 {

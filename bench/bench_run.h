@@ -22,7 +22,7 @@ extern "C" {
 /* Arrays of a lane begin at multiples of this. */
 #define BENCH_ALIGNMENT ((size_t)256)
 
-/* Rounds up. `bytes` belong to memory that exists, or are checked against it. */
+/* Rounds up to BENCH_ALIGNMENT. Does not overflow, as counts are at most 10^12. */
 static inline size_t bench_align(size_t bytes)
 {
     return (bytes + BENCH_ALIGNMENT - 1) / BENCH_ALIGNMENT * BENCH_ALIGNMENT;
@@ -121,9 +121,9 @@ static inline const char *sorter_name(const struct sorter *sorter)
 /* Bytes per item for the sorter: a peer's pairs may be smaller than ours. */
 size_t sorter_item_bytes(const struct sorter *sorter, const struct bench_type *type);
 
-/* Fills results[0..count), one per sorter: a warm-up run, then timed runs until they have taken
- * 10 s. If a sorter refuses the case or lacks memory, its result has the reason; returns false
- * if the device itself fails. */
+/* Fills results[0..count), one per sorter: a warm-up run, then timed runs as `effort` requires,
+ * but not beyond 10 s. If a sorter refuses the case or lacks memory, its result has the reason;
+ * returns false if the device itself fails. */
 bool bench_run_case(const struct bench_case *bench, const struct bench_effort *effort,
                     const struct sorter *sorters, size_t count, struct bench_result *results,
                     struct error *error);
@@ -132,8 +132,8 @@ bool bench_run_case(const struct bench_case *bench, const struct bench_effort *e
 
 /* Sorts the case in host memory by options->devices, options->effort.runs times after a run to warm
  * up, and prints the times: of all, and of the upload, the sort of the parts, the exchange and the
- * download. Memory is allocated before. The device and the stream of `whole` are not used. Sets
- * *is_sorted if every output was sorted and complete. */
+ * download. Memory is allocated before the first run. The device and the stream of `whole` are not
+ * used. *is_sorted: every output was sorted and complete. */
 bool bench_run_gpus(const struct bench_options *options, const struct bench_case *whole,
                     const struct sorter *sorter, bool *is_sorted, struct error *error);
 

@@ -141,7 +141,7 @@ static void note_ratio(struct bench *bench, const struct bench_case *bench_case,
 }
 
 /* Returns the count with this number. Random counts of some shapes go up to what fits in memory:
- * our items and a peer's, as much scratch, and a sixteenth. */
+ * the larger of our items and a peer's, as much scratch, and a sixteenth of both. */
 static size_t find_count(const struct bench *bench, const struct bench_type *type,
                          const struct bench_shape *shape, size_t number)
 {
@@ -233,7 +233,7 @@ static bool open_bench(struct bench *bench, struct error *error)
         return error_set(error, "this build has no backend 'gpu'");
     for (unsigned i = 0; i < bench->options.device_count; i++)
         most = std::max(most, bench->options.devices[i] + 1);
-    (void)bench->backend->count(most); /* shows them */
+    (void)bench->backend->count(most); /* CUDA may see all up to the greatest of the list */
     if (!check_paths(bench, error) || !bench->backend->probe(0, &bench->facts, error) ||
         !cuda_check(cudaStreamCreate(&bench->stream), 0, "cudaStreamCreate", error))
         return false;

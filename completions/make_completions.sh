@@ -9,7 +9,7 @@
 #   gpusort --help -> a row for each option: letter, name, argument, text -> a file for each shell
 #
 # The name of an argument in --help decides what completes it: files, directories or words (`kind`).
-# The text of the option has the words (`words`). An argument in brackets is optional.
+# The words are in the text of the option, or listed here (`words`). An argument in brackets is optional.
 set -euo pipefail
 export LC_ALL=C
 gpusort=$1 directory=$2

@@ -65,8 +65,8 @@ else
     echo '== no nvcc: the code for the GPU is built for its stand-in on the CPU alone'
 fi
 
-# The sanitized build runs these tests, some with less data: they are about what is said and read, not
-# about much data, and would take as long again.
+# Only the sanitized build runs these tests, some with less data: they test messages and the reading of
+# small inputs, and would take as long again.
 plain_except='check_sorted completions conversion examples fuzz fuzz_targets messages npy raw_content'
 plain_except+=' sort_cases_* sort_options types'
 plain=(SIMT=0 CFLAGS='-O2 -g0 -Werror' CXXFLAGS='-O2 -g0 -Werror' "${cuda_flags[@]}")

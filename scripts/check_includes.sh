@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Includes run one way: cli -> job -> formats, backends -> core. Each header of another library has
-# its one place. Prints what goes the wrong way; the status says whether any did.
+# its one place. Prints the includes that break these rules; the status is 1 if there are any.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# On a machine with an NVIDIA GPU and without nvcc, installs the compiler of the CUDA Toolkit from PyPI
-# into build/cuda-toolkit, where the Makefile looks for it (350 MB). Does nothing on other machines. If the
-# compiler cannot be had, gpusort is built for the CPU alone.
+# On a machine without nvcc, with an NVIDIA GPU and a driver for CUDA 13 or newer, installs the compiler of
+# the CUDA Toolkit from PyPI into build/cuda-toolkit, where the Makefile looks for it (350 MB). Changes
+# nothing on other machines. If the compiler cannot be had, gpusort is built for the CPU alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# make deb: makes a Debian package of the build, gpusort_VERSION_ARCHITECTURE.deb, in the current
-# folder. Its timestamp is SOURCE_DATE_EPOCH, or the current time.
+# make deb: makes a Debian package of the build, gpusort_VERSION_ARCHITECTURE.deb, in the top folder of
+# the sources. Its timestamp is SOURCE_DATE_EPOCH, or the current time.
 #
 #   scripts/make_deb.sh VERSION BUILD-DIR
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # make dist: packs the sources of the commit that is checked out, or of an unpacked archive, into
-# gpusort-VERSION.tar.gz. Either has the same bytes: the archive has a list of its files, MANIFEST, the
+# gpusort-VERSION.tar.gz. Both give the same bytes: the archive has a list of its files, MANIFEST, the
 # commit that they are from, COMMIT, and the time of that commit as the time of all files.
 #
 #   scripts/make_dist.sh VERSION SCRATCH-DIR

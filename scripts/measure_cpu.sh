@@ -12,7 +12,7 @@
 #
 # SIZES (default 1e2,3e2,1e3,3e3,1e4,3e4,1e5,3e5,1e6) and PLOT_SIZES (default 1e3,1e4,1e5,1e6,1e7) are
 # comma-separated. ROWS (default build/measured) gets the rows, cpu_PART_THREADS.json, and the plots, which
-# need gnuplot. VQSort has no keys of one byte; std::sort is plotted where these are.
+# need gnuplot. The plots have std::sort too, because VQSort does not sort keys of one byte.
 # BUILD (default build) is where `make bench` put bench_cpu; python3 has NumPy, or its rows are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."

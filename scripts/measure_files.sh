@@ -10,14 +10,14 @@
 #   zstd    integers, compressed on both sides, and zstd -T0 -dc | zstd -T0
 #   memory  doubles in less memory than they take, of the GPU and of the host, and cp
 #   text    lines by the hundred million, and cp
-#   lines   20 million lines in every order, and sort(1) once; -c and -m
-#   small   whole runs of few numbers, and sort(1) and cat
+#   lines   20 million lines by -g, -n and -h, and sort(1) once; -c and -m
+#   small   jobs of 1000 to 1,000,000 numbers, and sort(1) and cat
 #   proof   the cost of the proof of output, for CASES (default integers general spelled merge
 #           f64 u8 u16)
 #
 # Each line is the median of RUNS (default 5) runs of each command, in turns, after one that is not
-# counted. GPUSORT (default ./gpusort) is measured on what --device=auto takes, or as OPTIONS says.
-# SCALE (default 1) divides the sizes: 10 for a machine of two cores. WORK (default a temporary
+# counted. GPUSORT (default ./gpusort) is measured with OPTIONS, on the device that the job chooses.
+# SCALE (default 1) divides the sizes, except of `small`: 10 for a machine of two cores. WORK (default a temporary
 # directory) needs room for 50 GB / SCALE, for the proof 1 GB. Needs python3 with NumPy.
 #
 # The part "proof" compares gpusort with gpusort_unproved, the same code without the proof (`make bench`).
@@ -64,7 +64,7 @@ timed() {
 # median FILE: prints the median of the nanoseconds in it, in seconds.
 median() { sort -n "$1" | awk '{ a[NR] = $1 } END { printf "%.4f", a[int((NR + 1) / 2)] / 1e9 }'; }
 
-# row NAME PEER OURS: a line of the table: the medians of both commands, and their ratio.
+# row NAME PEER OURS: prints a line of the table: the medians of both commands, and their ratio. PEER may be empty.
 row() {
     rm -f peer.ns ours.ns
     local i

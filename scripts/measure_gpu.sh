@@ -7,7 +7,7 @@
 #   sizes    sizes from 1e3 to 8e9: radix, the merges and bitonic beside CUB's sorts
 #   types    every key type and pairs, 1e6 to 1e9 items, beside CUB's sorts
 #   shapes   every shape of the data, 1e8 keys and pairs, beside CUB's sorts
-#   auto     every path and tile at many sizes: the rows of core/auto_table.c, printed to be pasted
+#   auto     seven paths, with every tile, at many sizes: prints rows for core/auto_table.c
 #   devices  file to file, CPU and GPU, from which size on the GPU pays
 #
 # COUNT (default 1000000000) doubles are sorted from file to file. WORK (default a temporary directory)

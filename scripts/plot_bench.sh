@@ -22,7 +22,7 @@ data=$(mktemp "${TMPDIR:-/tmp}/plot_bench.XXXXXX")
 trap 'rm -f "$data"' EXIT
 
 # The rows of the type that were timed, as "COUNT PATH MS". Members are found by their names; no value
-# has a comma or a brace in it but the device's, which is not read here. Then a block for each path, as
+# that is read here has a comma or a brace in it. Then a block for each path, as
 # gnuplot's `index` wants them: its name in quotes, then "COUNT KEYS", these in units a second, with two
 # empty lines between.
 awk -v type="$type" '
@@ -65,5 +65,5 @@ stats "$data" using 1 nooutput
 plot for [i=0:STATS_blocks-1] "$data" index i using 1:2 with linespoints linewidth 2 \\
     pointtype i+1 title columnheader(1)
 GNUPLOT
-sed -i 's/[[:blank:]]*$//' "$out" # gnuplot ends a line in one
+sed -i 's/[[:blank:]]*$//' "$out" # gnuplot ends lines with blanks
 echo "$out"

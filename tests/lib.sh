@@ -54,7 +54,7 @@ end_server() {
     case $status in 4 | 23) server_leaks=yes ;; esac
 }
 [ -z "${GPUSORT_SERVER:-}" ] || GPUSORT_SERVER=$(realpath "$GPUSORT_SERVER")
-# At the end of a short job LeakSanitizer takes as long as all else. Where a server runs the jobs of a test, it alone
+# At the end of a short job LeakSanitizer takes as long as the job. Where a server runs the jobs of a test, it alone
 # looks for leaks, and not the jobs that are processes of their own.
 [ -z "${GPUSORT_SERVER:-}" ] || export LSAN_OPTIONS=detect_leaks=0
 # A python3 that comes first in the PATH may be a script, which takes ten times as long to start.
@@ -141,12 +141,12 @@ ok() {
     fi
 }
 
-# same_bytes A B: whether two files have the same bytes. To start cmp(1) takes a hundred times as long as a comparison of
-# short texts.
+# same_bytes A B: returns true if two files have the same bytes. Starting cmp(1) takes a hundred times as long as a
+# comparison of short texts.
 same_bytes() {
     local a b
     if [[ -f $1 && -r $1 && -f $2 && -r $2 ]] &&
-        ! IFS= read -r -d '' -n 4096 a <"$1" && ! IFS= read -r -d '' -n 4096 b <"$2"; then # neither has a NUL or more
+        ! IFS= read -r -d '' -n 4096 a <"$1" && ! IFS= read -r -d '' -n 4096 b <"$2"; then # both are short texts
         [ "$a" = "$b" ]
     else
         cmp -s "$1" "$2"
@@ -199,11 +199,11 @@ ok_file() {
     finish_comparison "$name" "$status" "$file" "$expected" "$@"
 }
 
-# ok_output NAME EXPECTED -- COMMAND...: the same of the standard output of COMMAND.
+# ok_output NAME EXPECTED -- COMMAND...: as ok_file, for the standard output of COMMAND.
 ok_output() { ok_file "$1" "$work/log/stdout" "${@:2}"; }
 
-# ok_writes NAME EXPECTED -- ARGUMENT...: the same of got, which existed with other content, and of
-# `gpusort ARGUMENT... -o got`.
+# ok_writes NAME EXPECTED -- ARGUMENT...: as ok_file, for `gpusort ARGUMENT... -o got`, where the file
+# `got` existed with other content.
 ok_writes() {
     echo 'an old output' >got
     ok_file "$1" got "$2" -- gpusort "${@:4}" -o got
@@ -250,7 +250,7 @@ ok_fails_with() {
     finish_message "$1" "$status" "$2" "$work/log/stderr" "$3" "${@:5}"
 }
 
-# ok_peak NAME KIB COMMAND...: COMMAND succeeds, and takes at most KIB KiB of memory.
+# ok_peak NAME KIB COMMAND...: the program COMMAND succeeds, and at most KIB KiB of its memory are resident.
 ok_peak() {
     ok "$1 takes at most $2 KiB of memory" "${numpy:-python3}" -c 'import resource, subprocess, sys
 subprocess.check_call(sys.argv[2:])
@@ -281,8 +281,9 @@ old_output_problems() {
     [ "$content" = 'out 640 15' ] || echo "files, modes and sizes: $content"
 }
 
-# refused NAME REGEX -- COMMAND...: COMMAND, whose output is $target, ends with status 2 and one
-# line on standard error that matches REGEX, and leaves everything as it was.
+# refused NAME REGEX -- COMMAND...: COMMAND, whose output is $target, ends with status 2 and one line
+# on standard error that begins with "gpusort: " and matches REGEX. It writes nothing to standard output,
+# and $target keeps its content and mode, as the only file of its directory.
 refused() {
     local name=$1 regex=$2 status=0 message
     shift 3
@@ -304,10 +305,10 @@ refused() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# refuses NAME REGEX -- ARGUMENT...: the same of `gpusort ARGUMENT... -o $target`.
+# refuses NAME REGEX -- ARGUMENT...: as refused, for `gpusort ARGUMENT... -o $target`.
 refuses() { refused "$1" "$2" -- gpusort "${@:4}" -o "$target"; }
 
-# kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and inode.
+# kept NAME REGEX FILE -- COMMAND...: as refused, and FILE keeps its content, mtime, ctime and inode.
 kept() {
     local before
     before=$(stat -c '%i %y %z' "$3" && cksum "$3")
@@ -317,12 +318,12 @@ kept() {
 
 # ---- properties of the machine and the program ---------------------------------------------------
 
-# A sanitizer takes memory and stack of its own.
+# Sanitized programs take more memory and stack, so tests of limits leave them out.
 is_sanitized=no
 ! grep -Eqs '__(asan|tsan|ubsan)' "$GPUSORT" || is_sanitized=yes
 
 # A library that makes calls fail, and the program without the OpenMP library in it, whose calls must
-# not fail. Both are empty if they are not built, or if a sanitizer takes the calls.
+# not fail. Both are empty if they are not built, or if a sanitizer intercepts the calls.
 fault_library=$(dirname "$GPUSORT")/tests/fault_library.so
 gpusort_apart=$(dirname "$GPUSORT")/tests/gpusort_apart
 if [ "$is_sanitized" = yes ] || [ ! -f "$fault_library" ] || [ ! -x "$gpusort_apart" ]; then
@@ -332,8 +333,8 @@ elif [[ $fault_library == *[^[:alnum:]/._+-]* ]]; then # LD_PRELOAD needs a name
     fault_library=$work/fault_library.so
 fi
 has_faults() { [ -n "$fault_library" ]; }
-# with_fault FAULT ARGUMENT...: `gpusort ARGUMENT...`, of whose calls one fails or runs the command $FAULT_RUN
-# (fault_library.c).
+# with_fault FAULT ARGUMENT...: runs `gpusort ARGUMENT...` on the CPU. One of its calls fails, or runs the command
+# $FAULT_RUN (fault_library.c).
 with_fault() {
     env LD_PRELOAD="$fault_library" FAULT="$1" GPUSORT="$GPUSORT" "$GPUSORT" --device=cpu "${@:2}"
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* many_runs.c - calls gpusort's main again and again in one process, so that a test of thousands of
- * jobs starts CUDA once. fuzz_sort.py --server drives it.
+ * jobs starts CUDA once. tests/lib.sh and fuzz_sort.py --server drive it.
  *
  *   standard input    per job: the names of the files for its standard input, output and error, the
  *                     number of words, and the words of the command line; a NUL ends each. "|NAME"
@@ -9,8 +9,8 @@
  *
  * A job that ends the process (--help, invalid options) ends this program too. Otherwise it ends
  * only at the end of its input, and after an error of its own, with status 3. At the end of the
- * input a sanitized build looks for leaks of all jobs, reports them on its own standard error, and
- * ends with status 4.
+ * input a sanitized build looks for leaks of all jobs. If there are any, it reports them on its own
+ * standard error, and ends with status 4.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -78,7 +78,7 @@ static void move_file(int from, int to)
         end_by_driver_error("many_runs: a file of a run");
 }
 
-/* Returns a pipe with the content of the file, which must fit into the pipe. */
+/* Returns a pipe with the content of the file, of which only PIPE_BYTES_MAX bytes are read. */
 static int open_pipe(const char *name)
 {
     static char content[PIPE_BYTES_MAX];

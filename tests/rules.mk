@@ -33,25 +33,27 @@ $(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) -Itests/simt -c -o $@ $<
 
-# Sanitized, these files compile in half of the time if the address sanitizer is called for each access, and if GCC
-# optimizes less (-Og, unless CFLAGS have another -O). They then take up to twice as long, so cpu/ and core/, whose tests
-# have more data, are left out. In the stand-in the undefined behaviour sanitizer stops the program without a text of its
-# own: the address sanitizer reports where. It also ends the program at a null pointer, and at an access beyond an object
-# or through a pointer that has overflowed.
+# With sanitizers, these files compile in half of the time if each access calls the address sanitizer, and if GCC
+# optimizes less (-Og, unless CFLAGS or CXXFLAGS have another -O). The code then takes up to twice as long to run, so
+# cpu/ and core/, whose tests have more data, are left out, except vector_sort.cc. In the stand-in the undefined
+# behaviour sanitizer stops the program without a text of its own: the address sanitizer reports where. The address
+# sanitizer also ends the program at a null pointer, and at an access beyond an object or through a pointer that has
+# overflowed, so these checks are left out.
 ifneq ($(findstring address,$(SANITIZE)),)
 calls = $(if $(findstring clang,$(CXX)),,--param asan-instrumentation-with-call-threshold=0)
 short_checks = $(calls) -fsanitize-undefined-trap-on-error \
 	-fno-sanitize=null$(comma)object-size$(comma)vptr$(comma)pointer-overflow
 $(addprefix $(BUILD)/,cli/%.c.o formats/%.c.o job/%.c.o): SANITIZE_FLAGS += $(calls) -Og
 $(BUILD)/simt/%.o: SANITIZE_FLAGS += $(short_checks) -Og
-# 3 s; with -O1, and checks of the stack, 16. GCC 13 does not align frames that are kept outside of the stack for vectors.
+# vector_sort.cc takes 3 s to compile; with -O1, and checks of the stack, 16. GCC 13 does not align the frames that the
+# address sanitizer keeps outside of the stack as vectors require.
 $(BUILD)/cpu/vector/vector_sort.cc.o: SANITIZE_FLAGS += $(short_checks) -Og \
 	$(if $(findstring clang,$(CXX)),,--param asan-stack=0)
 $(BUILD)/simt/bench/%.cu.o: SANITIZE_FLAGS = -O1 # tests/bench.sh skips sanitized builds
 endif
 
-# Code that runs at each barrier of the stand-in is not sanitized, as that takes half of the time.
-# It informs the address sanitizer about the stacks.
+# Code that runs at each barrier of the stand-in is not sanitized, as its checks would take half of the
+# time. It informs the address sanitizer about the stacks.
 simt_switching := $(patsubst %,$(BUILD)/simt/tests/simt/simt_%.cc.o,fiber launch)
 $(simt_switching): SANITIZE_FLAGS = -O2 $(if $(findstring address,$(SANITIZE)),-DSIMT_ADDRESS_SANITIZER)
 
@@ -106,15 +108,16 @@ $(BUILD)/tests/mutate_seeds: $(BUILD)/tests/fuzz/mutate_seeds.c.o $(fuzz_target_
 	$(link) -o $@ $^ $(libraries)
 
 # The fuzz targets, built by clang with its libFuzzer, with their own sanitizers and without OpenMP.
-# Only the C library is linked dynamically, so that they run on machines without clang.
+# Only the C library, and libzstd if there is no static one, are linked dynamically, so that they run on
+# machines without clang.
 FUZZ_CC ?= clang
 FUZZ_CXX ?= clang++
 fuzz_flags = -I. -Itests/fuzz -D_GNU_SOURCE -MMD -MP -O1 -g1 $(WARNINGS) -Wno-unknown-pragmas \
 	-Wno-unused-parameter -Wno-unused-variable -fno-sanitize-recover=all
 fuzz_sanitizers = address,undefined
 fuzz_coverage = fuzzer-no-link$(comma)
-$(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # no coverage of the models
-# The sources that the targets need, without the sort of lines in memory.
+$(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # none of the targets and their references
+# The sources that the targets need: not arrays, checks of files, merges, or the sort of lines in memory.
 fuzz_sources := $(filter-out core/argsort.c core/auto_table.c core/backends.c formats/array/% formats/check/% \
 	formats/merge/% formats/lines/lines%,$(filter core/% formats/%,$(host_sources)))
 fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))

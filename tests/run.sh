@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs all tests that were built in $BUILD, under prove(1) if it is installed, and counts their
-# claims. The last line is `N passed, N failed, N skipped`. The status is 0 if no test failed and
-# some test ran, and 2 if there is no test of a given name.
+# claims. The last line is `N passed, N failed, N skipped`. The status is 0 if no claim failed and some
+# passed, 2 if there is no test of a given name, otherwise 1.
 #
 #   BUILD=DIR tests/run.sh [NAME...]        all tests, or only those named (text, types-simt)
 #   BUILD=DIR tests/run.sh --gpu [NAME...]  the tests for a real GPU (make check-gpu)
 #   TEST_SIZE=small                         less data, for builds that are many times slower
-#   TEST_EXCEPT='PATTERN...'                leaves out tests whose names match a pattern (*-simt)
+#   TEST_EXCEPT='PATTERN...'                leaves out tests whose names match (*-simt), if no NAME is given
 #   TEST_AARCH64=DIR                        some tests also with what build_aarch64.sh built in DIR
 #
 # Shell tests run with $BUILD/gpusort. The tests of devices also run with $BUILD/simt/gpusort, whose
@@ -21,7 +21,8 @@ for_the_stand_in=(argsort cli completions device devices external faults input p
     text_device top)
 for_aarch64=(types text)
 for_any_device=(fuzz sort_alike sort_cases_numbers sort_cases_keys sort_cases_lines)
-# These take longest, and start first, in this order, so that no processor is idle at the end: the first ones wait most.
+# These tests take longest. They start first, in this order, so that no processor is idle at the end. The first of them
+# spend most of their time waiting.
 longest=(limits mpi hosts devices-simt stats-simt radix_matrix stats faults faults-simt sort_alike-simt
     fuzz-simt ranks-simt external style zstd in_place pipes-simt raw_content unit_cpu_sort top-simt text_device-simt fuzz output
     merge soak-simt argsort proof output_safety top external-simt input install messages sort_cases_numbers-simt
@@ -31,8 +32,8 @@ longest=(limits mpi hosts devices-simt stats-simt radix_matrix stats faults faul
 # full_or_small FULL SMALL: prints the one for this build.
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
 
-# path_largest PATH: prints the largest array of the device matrix for slow builds: the stand-in and the sanitizers,
-# which take its quick part. radix partitions only arrays larger than 4096, and twice from about 90,000 on with tiles of
+# path_largest PATH: prints the largest array of the device matrix for slow builds: the stand-in, and the sanitizers,
+# which run it with --quick. radix partitions only arrays larger than 4096, and twice from about 90,000 on with tiles of
 # 256. A kernel that differs only inside a tile needs few arrays of more than one.
 path_largest() {
     case $1 in
@@ -45,7 +46,7 @@ path_largest() {
     esac
 }
 
-# matrix_size NAME: prints the same for another matrix.
+# matrix_size NAME: prints the argument of another matrix on the stand-in.
 matrix_size() {
     case $1 in
     radix_matrix) full_or_small 3 97 ;; # every third or every 97th of its arrays
@@ -65,7 +66,8 @@ server_of() { case $1 in faults | fuzz | fuzz_targets | soak | stats) ;; *) echo
 # script_of NAME: prints the path of a shell test.
 script_of() { compgen -G "tests/$1.sh" || compgen -G "tests/*/$1.sh"; }
 
-# add_test NAME COMMAND...: makes a test: a script in $results that runs COMMAND and keeps its output and status.
+# add_test NAME COMMAND...: makes a test: a script in $results that runs COMMAND, for at most 900 s, and keeps its
+# output and status.
 add_test() {
     local script=$results/$1
     {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* no_items.h - included before all else where items of lines are summed up one by one: they are
- * not.
+/* no_items.h - included first in the sources that add up hashes of items of lines one by one: each
+ * hash is 0.
  */
 #ifndef BENCH_UNPROVED_NO_ITEMS_H
 #define BENCH_UNPROVED_NO_ITEMS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* without_proof.c - in place of core/check/check_kernels.cc and core/check/check_line.c: looks at
- * nothing, so that all sums are 0 and all is in order. build/bench/gpusort_unproved is gpusort with
- * this, beside which scripts/measure_files.sh shows what the proof costs.
+ * nothing, so that all hashes are 0 and all is in order. build/bench/gpusort_unproved is gpusort
+ * with this file; scripts/measure_files.sh compares both to show what the proof costs.
  */
 #include "core/check/check_kernels.h"
 #include "core/check/check_line.h"

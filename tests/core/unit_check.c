@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_check.c - the sums and the order checks of the proof of output, against loops over single
- * keys and lines. The sums of text are not here: a sort of lines fails if those of its input and
- * its output differ, which other functions compute.
+ * keys and lines. The sums of text are not tested here: different functions add them up for the
+ * input and for the output, so a wrong function makes every sort of lines fail.
  */
 #include "core/check/check.h"
 #include "core/check/check_kernels.h"
@@ -155,8 +155,8 @@ static void test_pairs(void **state)
     }
 }
 
-/* Fills an array with rising keys, or with one key in the middle of them. Blocks of equal keys are
- * not checked key by key. */
+/* Fills an array with rising keys, or with copies of the middle one of them. Blocks of equal keys
+ * are not checked key by key. */
 static void fill(unsigned char *keys, size_t count, unsigned width, struct key_order order,
                  bool are_equal)
 {
@@ -225,7 +225,7 @@ static void observe_backwards(struct key_check *check, const uint64_t *keys, siz
 }
 
 /* Checks of parts, of which one is empty, are appended. Each part is two chunks. A key is misplaced
- * where a part, a chunk or a piece begins, or within one. */
+ * where a part begins, or within a part. */
 static void test_pieces(void **state)
 {
     enum { COUNT = 10000 };
@@ -295,8 +295,8 @@ static void test_keys_that_rise(void **state)
     }
 }
 
-/* Returns whether line k may follow the line before it: below 0 if that is less, as memcmp(3) has
- * it; 0 if they are the same. */
+/* Compares the line before line k with line k, as memcmp(3) does; of lines of which one is the
+ * beginning of the other, the shorter one is less. */
 static int compare_with_previous(const struct check_lines *lines, size_t k,
                                  const unsigned char *text)
 {

@@ -51,7 +51,7 @@ static void a_ring_keeps_the_order_between_threads(void **state)
     ring_free(ring);
 }
 
-/* A ring that is stopped then refuses both sides, also what it holds. */
+/* A stopped ring refuses to push and to pop, although it holds entries. A closed one is empty. */
 static void the_end_of_a_ring_wakes_threads(void **state)
 {
     struct ring_entry entry = {NULL, 1};
@@ -176,7 +176,8 @@ static const char *broadcast(void *context, void *data, size_t bytes)
     return done == (ssize_t)bytes ? NULL : "cannot broadcast";
 }
 
-/* Rank 1 counts 5 and 7 bytes, and rank 0 counts 101. Then rank 0 observes `bytes` of `ranks`. */
+/* Rank 1 counts 5 and 7 bytes, and rank 0 counts 101. Then rank 0 sees `bytes` bytes, of
+ * `ranks` ranks. */
 static void check_ranks(bool is_wanted, uint64_t bytes, unsigned ranks)
 {
     static const struct group_functions functions = {.broadcast = broadcast};

@@ -68,7 +68,7 @@ static void indices_count_up_to_their_greatest(void **state)
     }
 }
 
-/* Large enough for several threads, with a first index in which all bits are set that can be. */
+/* Large enough for several threads. In the last index all 32 bits are set. */
 static void an_index_comes_back(void **state)
 {
     static const enum key_type_id ids[] = {KEY_TYPE_u8, KEY_TYPE_i16, KEY_TYPE_f32, KEY_TYPE_f64};

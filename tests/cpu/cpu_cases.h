@@ -150,8 +150,8 @@ static uint64_t clustered_key(struct draw *d)
     return random_next(&d->random) % 20 == 0 ? key : key >> d->bits / 2;
 }
 
-/* The last third is far from the other keys, which are the only ones that a model can have learned
- * from. */
+/* The last third is far from the other keys. A model that is made of the first keys has not learned
+ * from the last ones. */
 static uint64_t late_key(struct draw *d)
 {
     const uint64_t key = random_key(d) >> 2;

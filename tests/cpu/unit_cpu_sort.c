@@ -79,8 +79,9 @@ static void arrays_of_any_size(void **state)
             }
 }
 
-/* More than a cache holds. All shapes with each width, by one of the numbers of threads in turn; a
- * small test takes half of them. */
+/* Some are larger than a cache of one core. All shapes as keys of 4 and 8 bytes and as items, and
+ * some as shorter keys, by one of the numbers of threads in turn. A small test takes half of them,
+ * of a quarter of the size. */
 static void large_arrays(void **state)
 {
     for (size_t o = 0; o < ORDER_COUNT; o++)
