@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bench_sort, the program that times the paths: every path sorts every type and shape, and its own checks pass. On the
-# stand-in for a GPU this shows that it works, not how long a sort takes. $BENCH names one that runs on a GPU.
+# bench_sort, the program that times the paths: every path sorts every type, segmented-merge and radix every shape, and
+# its own checks pass. On the stand-in for a GPU this shows that it works, not how long a sort takes. $BENCH names one
+# that runs on a GPU. Also bench_cpu, and the scripts that read the rows of both.
 . "$(dirname "$0")/lib.sh"
 [ "$test_size" = full ] || skip_all 'tested with the full build'
 bench=${BENCH:-$(dirname "$GPUSORT")/simt/bench_sort}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The style of the sources: directions of includes, format of code, scripts, manual page. The pages
-# name options that exist, and links to files that exist.
+# The style of the sources: directions of includes, format of code, scripts, manual page. The manual page names
+# every long option, and links between the pages lead to files and headings that exist.
 . "$(dirname "$0")/lib.sh"
 [ "$test_size" = full ] || skip_all 'looked at with the full build'
 cd "$tests_dir/.."

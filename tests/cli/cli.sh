@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The command line does what --help says. Anything else is refused with status 2 and a reason.
+# Options that print information, options that are accepted, and the advice for lines that are no numbers. What is
+# refused has status 2 and a reason. sort_options.sh has the options of sort(1).
 . "$(dirname "$0")/../lib.sh"
 printf '2\n1\n' >two
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The completions of bash, zsh and fish have exactly the options and words of the program that they
-# were made from. The stored ones, which `make install` installs, are up to date with this program.
+# The completions of bash, zsh and fish have exactly the options of the program that they were made from. Bash offers
+# the words of each option, all of which are accepted; zsh and fish offer the types. The stored completions, which
+# `make install` installs, are up to date with a program that has the paths of the GPU.
 . "$(dirname "$0")/../lib.sh"
 stored=$tests_dir/../completions
 ok 'completions are made' bash "$stored/make_completions.sh" "$GPUSORT" made

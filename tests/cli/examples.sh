@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The examples of README.md and of the manual page work as they are printed.
+# The examples of README.md and of the manual page run as they are printed, without an error or a message, except those
+# for a second GPU. The outputs of two are compared.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 command -v zstd >/dev/null || skip_all 'no zstd(1)'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The options of sort(1): wrong ones are refused in the words of sort(1); right ones make the order
-# that --explain prints.
+# The options of sort(1): wrong ones are refused in the words of sort(1), and for right ones --explain prints the order.
+# Also --header, and what makes an input text. tests/lines/ has the orders themselves.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 printf '2\n1\n' >two

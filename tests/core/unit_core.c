@@ -176,7 +176,7 @@ static const char *broadcast(void *context, void *data, size_t bytes)
     return done == (ssize_t)bytes ? NULL : "cannot broadcast";
 }
 
-/* Rank 1 counts 5 and 7 bytes, and rank 0 counts 101. Then rank 0 sees `bytes` bytes, of
+/* Rank 1 counts 5 and 7 bytes, and rank 0 counts 101. Then rank 0 observes `bytes` bytes of
  * `ranks` ranks. */
 static void check_ranks(bool is_wanted, uint64_t bytes, unsigned ranks)
 {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Without AVX-512 the unit tests of the CPU's sort pass: buckets, networks in registers, and the portable
-# code that replaces them. Without it, and without AVX2 too, lines are checked, and sorted as by sort(1).
+# Without AVX-512 unit_cpu_sort and unit_cpu_stream pass: the portable code that replaces buckets and networks in
+# registers. Without it, and without AVX2 too, unit_check passes, and lines are sorted and merged as by sort(1). Both
+# kinds of code need little stack.
 # GLIBC_TUNABLES selects that code on a machine with these units, whose own code all other tests use.
 . "$(dirname "$0")/../lib.sh"
 need_numpy

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Which of several devices are used; devices that lack something; what paths refuse; launches of small arrays.
+# When a job ends, of which the device is released later; which of several devices CUDA is shown; devices that lack
+# something; what paths refuse; launches of small arrays.
 # device_matrix.cu and soak.sh have all types, and argsort.sh lines by each path. Skipped without a GPU.
 . "$(dirname "$0")/../lib.sh"
 need_numpy

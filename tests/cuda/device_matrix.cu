@@ -9,7 +9,7 @@
  *     --quick: a few counts and shapes, the least and the greatest tile, for tools under which
  *     kernels take a hundred times as long.
  *
- * The reference sorts ordered bits (core/key_order.h, which has its own test) with the standard
+ * The reference sorts ordered bits (core/key_order.h, which types.sh tests) with the standard
  * library and decodes them. It is made once for each array and serves all paths and tiles.
  */
 #include "core/auto_table.h"
@@ -113,8 +113,8 @@ static void check_array(const struct array_facts &facts, const std::vector<K> &i
     }
 }
 
-/* Items of 8 and 16 bytes that radix sorts by models: all shapes of these are sorted on a device.
- */
+/* A count from which radix sorts items of 8 and 16 bytes by models. With PATH radix, all shapes of
+ * these are sorted on a device. */
 static const size_t models_count = ((size_t)1 << 22) + 5;
 
 static std::vector<size_t> matrix_counts()
@@ -146,8 +146,8 @@ static bool is_wanted_shape(const struct shape &shape, size_t count, size_t item
            (!is_quick && (!has_few || shape.key == shape_reversed));
 }
 
-/* Shapes that differ in bytes alone that a width does not have are one array, which is sorted once.
- */
+/* Shapes that differ only in bytes that the width cuts off give the same array, which is sorted
+ * once. */
 template <typename K>
 static void check_shapes()
 {
@@ -166,7 +166,7 @@ static void check_shapes()
     }
 }
 
-/* Bits as they come, so that every exponent, sign and NaN is met; one in four is a pattern around
+/* Random bits, which have all kinds of exponents, signs and NaNs; one in four is a pattern around
  * zero, infinity or the ends of the integers. */
 template <typename K>
 static K mixed_bits(size_t i)
@@ -329,7 +329,7 @@ static bool proves_as_host(const void *items, size_t count, unsigned item_bytes,
            disorder == (found == count ? 0 : found + 1);
 }
 
-/* Sorted items of each type and order, and the same with a pair exchanged in one or two places. */
+/* Sorted items of each type, in one order each, and the same with one or two pairs exchanged. */
 template <typename K>
 static void check_proof(struct tap_output *tap)
 {

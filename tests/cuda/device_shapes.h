@@ -90,13 +90,13 @@ static uint64_t shape_halves_disjoint(size_t i, size_t n)
     return random_bits(i) >> 1 | (uint64_t)(i < n / 2) << 63;
 }
 
-/* Each value as often as all the greater ones, in one and two bytes too. */
+/* Each value is as frequent as all rarer ones together, in one and two bytes too. */
 static uint64_t shape_few_distinct(size_t i, size_t)
 {
     return random_bits((uint64_t)__builtin_clzll(random_bits(i)) + 77);
 }
 
-/* One bucket of the first digit holds half of all keys, and one of the second a quarter. */
+/* Half of all keys agree in their first 16 bits, and a quarter in 22 further bits. */
 static uint64_t shape_hot_bucket(size_t i, size_t)
 {
     const uint64_t bits = random_bits(i);
@@ -112,16 +112,16 @@ static uint64_t shape_clusters(size_t i, size_t)
     return random_bits(bits % 12 + 5) + (bits >> 20) % 1000000;
 }
 
-/* Values at even distances, each too often for two to share a tile of a path that parts by bounds
- * at even distances too: every other part is empty. The last one is too often for any tile. */
+/* Values at even distances, each so frequent that a tile has no room for two. A path that
+ * partitions by bounds at even distances has empty parts between them. The last value is too
+ * frequent for any tile. */
 static uint64_t shape_even_values(size_t i, size_t n)
 {
     const size_t values = n / 2300 + 1;
     return UINT64_MAX / values * std::min(i % (values + 3), values - 1);
 }
 
-/* Half of the keys agree in their first BYTES bytes, whatever the rest: a hot bucket of each digit
- * that ends there, and all that are before it. */
+/* Half of the keys agree in their first BYTES bytes, so each digit of these has a heavy bucket. */
 template <unsigned BYTES>
 static uint64_t shape_hot_bytes(size_t i, size_t)
 {
@@ -143,7 +143,7 @@ static uint64_t shape_strided(size_t i, size_t)
     return i % 64 ? random_bits(i) : ((uint64_t)3 << 60) + random_bits(i) % 1000003;
 }
 
-/* And here the wide one alone, where almost no keys are. */
+/* Such a sample has keys of the wide range alone, where almost no others are. */
 static uint64_t shape_periodic(size_t i, size_t)
 {
     return i % 64 ? ((uint64_t)3 << 60) + random_bits(i) % 1000003 : random_bits(i);
@@ -170,7 +170,7 @@ static uint64_t shape_high_values(size_t i, size_t n)
     return UINT64_MAX - shape_low_values<VALUES, SHIFT>(i, n);
 }
 
-/* Values at even distances, each 255 or 256 times, and a few between them: in turns, descending. */
+/* Values at even distances, each 253 to 255 times, and a few between them: in turns, descending. */
 template <unsigned SHIFT>
 static uint64_t shape_comb(size_t i, size_t n)
 {

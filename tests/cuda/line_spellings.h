@@ -69,7 +69,7 @@ static inline std::string draw_sign(struct spelling_source *source)
 
 /* ---- ordinary lines ---- */
 
-/* Like the text of the seeds: numbers from 0 to 1e6, mostly with 2 decimal places. */
+/* Numbers from 0 to 1e6 with 2 decimal places. */
 static void spell_money(struct spelling_source *source, std::string *line)
 {
     append(line, "%.2f", (double)draw(source, 100000000) / 100);
@@ -90,7 +90,7 @@ static void spell_double(struct spelling_source *source, std::string *line)
 
 /* ---- lines for -g ---- */
 
-/* Up to 19 digits, anywhere in the range of a double and outside it. */
+/* Up to 19 digits, and up to 11 after a point, anywhere in the range of a double and outside it. */
 static void spell_exponents(struct spelling_source *source, std::string *line)
 {
     line->append(draw_sign(source));
@@ -102,7 +102,7 @@ static void spell_exponents(struct spelling_source *source, std::string *line)
     append(line, "%c%d", draw(source, 2) == 0 ? 'e' : 'E', draw_between(source, -345, 325));
 }
 
-/* Within 10^-18 of the middle between two doubles: 54 bits, the last one 1. */
+/* The middle between two doubles, 54 bits with the last one 1, rounded to 16 to 19 digits. */
 static void spell_double_tie(struct spelling_source *source, std::string *line)
 {
     const uint64_t significand = (uint64_t)1 << 53 | draw_bits(source) >> 11 | 1;
@@ -110,7 +110,7 @@ static void spell_double_tie(struct spelling_source *source, std::string *line)
     append(line, "%.*Le", draw_between(source, 15, 18), number);
 }
 
-/* Exactly in the middle between two doubles, by few digits. */
+/* The middle between two doubles, exactly or rounded to a few decimals. */
 static void spell_exact_tie(struct spelling_source *source, std::string *line)
 {
     const uint64_t significand = (uint64_t)1 << 53 | draw_bits(source) >> 11 | 1;
@@ -127,7 +127,7 @@ static void spell_wide_tie(struct spelling_source *source, std::string *line)
     append(line, "%llue%d", (unsigned long long)(mantissa | 1), exponent);
 }
 
-/* More digits than are kept, with zeros at either end. */
+/* Often more digits than are kept, and zeros at either end. */
 static void spell_many_digits(struct spelling_source *source, std::string *line)
 {
     line->append(draw_sign(source));
@@ -196,7 +196,7 @@ static const struct spelling spellings[] = {
     {"long decimals", spell_long_decimal, 50, false},
 };
 
-/* Returns a text of `lines` lines, or more if a spelling contains terminators. */
+/* Returns a text of `lines` / rarity lines, or more if a spelling contains terminators. */
 static inline std::string spellings_make(const struct spelling &spelling, char terminator,
                                          size_t lines, struct spelling_source *source)
 {

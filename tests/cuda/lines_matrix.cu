@@ -208,7 +208,7 @@ static size_t length_random(size_t i)
     return 1 + random_bits(i) % (2 * MEAN - 1);
 }
 
-/* Around all that the kernels count by. */
+/* Lengths around the limits by which the kernels divide lines and outputs. */
 static size_t length_of_limits(size_t i)
 {
     const size_t limits[] = {1,
@@ -257,7 +257,7 @@ static const struct length {
     {"one line of 700,000 bytes", length_fixed<700000>, 1},
 };
 
-/* The bytes differ from the terminator in one bit or by one. */
+/* The bytes differ from the terminator in one bit, in all bits, or in the lowest and any others. */
 static std::string make_text(const struct length &length, std::vector<size_t> *begins)
 {
     const int terminator = length.count % 2 ? '\n' : '\0';

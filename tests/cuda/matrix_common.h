@@ -36,7 +36,7 @@ static K item_of(struct key_order order, uint64_t ordered, uint64_t index)
         return (K)key_order_decode(order, 8 * sizeof(K), ordered >> (64 - 8 * sizeof(K)));
 }
 
-/* Items of 16 bytes have scattered numbers for indices, or their positions. */
+/* Items of 16 bytes have scattered numbers for indices, or their positions plus 7. */
 template <typename K>
 static std::vector<K> make_items(uint64_t (*key)(size_t, size_t), struct key_order order,
                                  size_t count, bool is_scattered = false)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* radix_matrix.cu - sorts small arrays by each strategy of radix, with constants that select it:
  * width x order x shape x count x tile; keys that share a bin; arrays that a strategy refuses; one
- * key out of order at each position; the strategy for each kind of keys; and short keys, which are
+ * key out of order at some positions; the strategy for each kind of keys; and short keys, which are
  * counted.
  *
  *   radix_matrix [EVERY]
@@ -232,7 +232,8 @@ static bool check_payloads(size_t every, struct error *error)
     return true;
 }
 
-/* Keys of which only the highest bytes vary. Each of these is a pass, in several portions. */
+/* Keys of which only the highest bytes vary. Each of these is a pass: in one portion for an odd
+ * number of bytes, otherwise in several. */
 template <typename K>
 static bool check_passes(struct error *error)
 {
@@ -288,8 +289,8 @@ static bool check_groups(size_t every, struct error *error)
 
 /* ---- order ---- */
 
-/* An array in order with the least and with the greatest key at some places: where pieces meet, and
- * the first and the last ones. */
+/* An array in order, with the least or the greatest key at one of about ten positions, which begin
+ * with the first one; in a small array at any position. */
 template <typename K>
 static bool check_places(size_t every, struct error *error)
 {
@@ -316,13 +317,13 @@ static bool check_places(size_t every, struct error *error)
 
 /* ---- refusals ---- */
 
-/* The lower half is in order, as that of a key above its place is. */
+/* The lower half rises, as it does where an item is a key above its position. */
 static uint64_t shape_low_order(size_t i, size_t)
 {
     return (random_bits(i) % 100 << 32) + i;
 }
 
-/* Keys of few values, and one other key, for which the table has no room. */
+/* Keys of 100 values. check_refusals() replaces one by a value that the table of values lacks. */
 template <typename K>
 static std::vector<K> make_few(size_t count)
 {
@@ -378,7 +379,7 @@ static uint64_t shape_narrow(size_t i, size_t)
     return ((uint64_t)5 << 60) + (random_bits(i) & 0xffffff0f);
 }
 
-/* 1/k for rank k of 2^20, whose values lie anywhere. */
+/* Rank k of 2^20 has a weight near 1/k. Its value lies anywhere. */
 static uint64_t shape_zipf_anywhere(size_t i, size_t)
 {
     const uint64_t bits = random_bits(i);

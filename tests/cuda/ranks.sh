@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # MPI ranks of one host with a GPU each: they exchange sorted numbers from GPU to GPU, or through the host where that
-# is impossible, and write what NumPy writes. On real GPUs, ranks that are more than these have one together.
+# is impossible, and write what NumPy or the CPU writes. If there are more ranks than GPUs, some share one.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 problem=$(gpu_problem) || true

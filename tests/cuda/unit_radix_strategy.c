@@ -18,8 +18,7 @@ static const size_t MANY = 100000000;
     UNSAMPLED, .sampled = 4096, .values = 4096, .once = 4096, .gaps = GAPS, .roughness = GAPS * 32
 #define GAPS 4094u
 
-/* The keys are less evenly spread: their roughness is far above the limit of radix, or just above.
- */
+/* Keys that are less evenly spread: the roughness is well above radix's limit, or just above. */
 #define ROUGH .roughness = GAPS * 64
 #define CROWDED .roughness = GAPS * 48 + 1
 

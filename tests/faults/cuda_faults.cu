@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_faults.cu - makes one CUDA call fail, on a real device. It is linked into
  * build/tests/gpusort_cuda_faults and wraps the runtime's functions (ld --wrap); see faults.sh. The
- * variables SIMT_FAIL=NAME:K:ERROR and SIMT_CALLS are those of the stand-in
- * (tests/simt/cuda_runtime.h). With cudaErrorLaunchFailure the device is really lost: a kernel that
- * traps runs before the call.
+ * variables SIMT_FAIL=NAME:K:ERROR and SIMT_CALLS are those of the stand-in (docs/testing.md). With
+ * cudaErrorLaunchFailure the device is really lost: a kernel that traps runs before the call
+ * returns.
  */
 #include <cuda_runtime.h>
 

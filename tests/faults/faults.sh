@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes one call fail: a call of each kind, at each position in turn. The program reports the error and leaves
-# everything as it was, or continues without the call. CUDA calls fail with the stand-in for a GPU and with
-# build/tests/gpusort_cuda_faults, which is for a real one. Calls of the C library fail otherwise.
+# In each run of a job one call of a function fails, or all from one on. Jobs differ in the call that is chosen. The
+# program reports the error and keeps the old output, or continues without the call. Calls of CUDA fail if GPUSORT is
+# the stand-in for a GPU, or build/tests/gpusort_cuda_faults on a real one; otherwise calls of the C library.
 #
-#   tests/faults/faults.sh [--all] [--only WORD]    every call, not some; jobs with WORD in the name
+#   tests/faults/faults.sh [--all] [--only WORD] [--keep]
+#
+#   --all    every call of each function fails in turn    --only   jobs with WORD in the name
+#   --keep   keeps the inputs
 . "$(dirname "$0")/../lib.sh"
 command -v python3 >/dev/null || skip_all 'no Python'
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Text, raw and .npy are converted into each other without loss, by the names of files and as soak.sh has it for all
-# types: the output has the bytes that Python and NumPy write for the same numbers.
+# Text, raw and .npy are converted into each other, by options and by the names of files, without loss unless --type
+# asks for it: the output has the bytes that Python and NumPy write for the same numbers. soak.sh converts all types.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy

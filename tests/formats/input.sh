@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The format of an input is detected as documented. Invalid inputs are refused with one clear line.
+# The format of an input is detected as documented. Invalid inputs, and inputs that change while they are read, are
+# refused with one clear line.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The limits of a process: the processors of its affinity and of the quota of its container, the
-# size of its memory, full directories, and system calls that are refused.
+# The limits of a process: the processors of its affinity and of the quota of its container, the size of its memory,
+# full directories, and system calls and memory that are refused. Errors that need no input are reported before a
+# pipe is awaited.
 . "$(dirname "$0")/../lib.sh"
 
 # ---- processors ----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The output is either complete or as it was: for every kind of output, and after any error. Signals
-# are in output_safety.sh.
+# Every kind of output is complete after a job. After an error a file is as it was, and a file on standard output has no
+# gap and no space beyond its end. Signals to jobs that replace a file are in output_safety.sh.
 . "$(dirname "$0")/../lib.sh"
 
 # 262,144 numbers: 2 MiB of u64, more than any buffer.

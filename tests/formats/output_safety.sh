@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A file that is replaced keeps its properties, and no other user gains access to it at any moment. Another user cannot
-# redirect the output. An output that cannot be replaced is refused before any input is read.
+# A file that is replaced keeps its owner, mode, ACL and attributes, or permits less where they cannot be kept. Another
+# user cannot redirect the output. After a signal the file is as it was, or complete. An output that cannot be replaced
+# is refused before any input is read.
 . "$(dirname "$0")/../lib.sh"
 
 seq 1000 | shuf --random-source=/dev/zero >input

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_files.c - what shell tests cannot do to files: how much of a pipe has been read ahead; which
- * pages of a run the disk was asked for; lines that are keyed in batches, which a GPU gets
- * millions of; and outputs whose size another process changes after they are written, or just
- * before a page is stored to.
+/* unit_files.c - what shell tests cannot do to files: a pipe that is read ahead, and one that is
+ * closed in the middle of a frame; a run that the kernel reads before it is needed; lines that are
+ * keyed in batches, as for a GPU; and outputs whose size another process changes after they are
+ * written, or just before a page is stored to.
  */
 #include "formats/codec/codec.h"
 #include "formats/io/mapped_file.h"
@@ -239,7 +239,8 @@ static int find_unnamed_temporary(void)
     return -1;
 }
 
-/* That is an error, unless only the announced space after the written bytes changed. */
+/* A temporary whose size is not that of what was written is an error, unless only the announced
+ * space after the written bytes changed. */
 static void test_size_is_that_of_what_was_written(void **state)
 {
     static const struct {
@@ -277,7 +278,7 @@ static void test_size_is_that_of_what_was_written(void **state)
 
 static int cut_file;
 
-/* Truncates the file just before the last of its pages are stored to. */
+/* Truncates the file just before the second of its pieces is stored to. */
 static void truncate_file(struct tap *tap, const void *data, size_t bytes)
 {
     if (tap->unit_bytes++ > 1)
@@ -318,7 +319,7 @@ static void test_truncated_at_the_last_moment(void **state)
     close(file);
 }
 
-/* The threads that make pages ahead of the writers find none either. */
+/* The file is truncated before threads make its pages, ahead of the writers: the write fails. */
 static void test_truncated_while_pages_are_made(void **state)
 {
     const size_t bytes = 3 * TAP_PIECE_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.h - shared by the fuzz targets: how they read libFuzzer's input, and how they fail.
  *
- * A target compares the code under test with a model in the same process. On a difference it
+ * A target compares the code under test with a reference in the same process. On a difference it
  * aborts, and libFuzzer keeps the input.
  */
 #ifndef TESTS_FUZZ_FUZZ_H

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Random options on random lines: the output of gpusort is that of sort(1). The seed is fixed, so
-# that the test is the same every time, and another one in sanitized builds; FUZZ_SEED and FUZZ_ROUNDS
-# change it. Most rounds are run by many_runs, if it is built. Some are processes of their own, to
-# show that this makes no difference. The simulated GPU takes as long for 400 rounds as the CPU for 4000.
+# that the test is the same every time, and another one if TEST_SIZE=small; FUZZ_SEED and FUZZ_ROUNDS
+# change it. Most rounds are run by many_runs, if it is built. The jobs of the first rounds are processes
+# of their own. The simulated GPU takes as long for 400 rounds as the CPU for 4000.
 . "$(dirname "$0")/../lib.sh"
 command -v python3 >/dev/null || skip_all 'no Python'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Each fuzz target (fuzz_*.c) finds no difference from its model, on its seeds and on random
+# Each fuzz target (fuzz_*.c) finds no difference from its reference, on its seeds and on random
 # mutations of them, which are the same each time.
 . "$(dirname "$0")/../lib.sh"
 program=$(dirname "$GPUSORT")/tests/mutate_seeds

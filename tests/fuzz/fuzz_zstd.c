@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_zstd.c - Zstandard frames, valid and broken, decoded by every path of the program.
+/* fuzz_zstd.c - Zstandard frames, valid and broken, decoded in pieces, as whole frames, and by a
+ * source of one thread.
  *
- * The reference is libzstd: ZSTD_decompressStream, and ZSTD_findFrameCompressedSize for truncated
- * frames.
+ * The reference is libzstd: ZSTD_decompressStream, and ZSTD_findFrameCompressedSize for the sizes
+ * of frames.
  */
 #include "formats/codec/codec.h"
 #include "formats/io/source.h"
@@ -232,7 +233,8 @@ static void check_frame(uint8_t *data, size_t bytes, size_t content_max)
                 expected);
 }
 
-/* Checks the frames found, one after the other, and the result for truncated frames. */
+/* Checks the size of each frame, up to one that is not whole, and that a part of it is found to be
+ * one. */
 static void check_scan(struct bytes stream, size_t cut)
 {
     struct frame_extent extent, other;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# --argsort writes the permutation of np.argsort(kind="stable") for numbers of every type, and that
-# of `sort -g -s` for lines, for all formats, devices and paths.
+# --argsort writes the permutation of np.argsort(kind="stable") for numbers of every type, and that of `sort -g -s` for
+# lines. Each device, path of the GPU and format of indices is tested with some of them; soak.sh draws more.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# -m merges sorted inputs into one sorted output, as sort(1) does, in memory that does not grow with the inputs.
+# -m merges inputs into one output, as sort(1) does, also if they are not sorted, in less memory than the inputs take.
 # shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# --top=K writes exactly the beginning of the output without it, for numbers and indices: each type, direction, shape
-# and format, on the CPU and, if there is one, on the GPU. NumPy and sort(1) | head give the expected output.
+# --top=K writes exactly the beginning of the output without it, for numbers, indices and lines: each type and
+# direction, and some shapes, on the CPU and, if there is one, on the GPU, for which device_matrix.cu has more values of
+# K. soak.sh has all formats. NumPy and sort(1) | head give the expected output.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 mapfile -t devices < <(list_devices)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The text orders of numbers: -n, -g and -h of texts between which they draw a distinction, or do not.
+# The text orders of numbers: -n, -g, -h and -k1 sort texts that look alike as sort(1) does. Some are equal in one order
+# and differ in another.
 . "$(dirname "$0")/lib_sort_cases.sh"
 
 all=()

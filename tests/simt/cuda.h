@@ -2,8 +2,9 @@
 /* cuda.h - a stand-in for the functions of the CUDA driver that are used: memory of several devices
  * at one range of addresses. cudaGetDriverEntryPointByVersion() finds them; see cuda_runtime.h.
  *
- * A range is memory of the heap. After cuMemSetAccess the device that got access may use the whole
- * range like its own memory, and what was mapped counts as memory of the device that holds it.
+ * A range is memory of the heap. The one device that got access by cuMemSetAccess may use the range
+ * like its own memory, from its beginning up to the first byte without access. What was mapped
+ * counts as memory of the device that holds it.
  */
 #ifndef SIMT_CUDA_H
 #define SIMT_CUDA_H

@@ -197,7 +197,7 @@ class simt_call /* of a kernel with its arguments, by the thread in the built-in
     virtual ~simt_call() = default;
     virtual void run() const = 0;
 };
-/* Deletes `call` after the last thread. */
+/* Takes over `call`: deletes it after the last thread, or if the launch is refused. */
 cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
                         const simt_call *call);
 /* Returns true if a pointer among the bytes of an argument is to the memory of a device other than

@@ -7,7 +7,8 @@
  * The order of threads exposes missing synchronization. When threads become ready together (at the
  * start, after a barrier, after a warp primitive), they are queued in a random order. The next work
  * of a warp may also come before or after the work of the other warps. Blocks run in such an order
- * too, because CUDA guarantees none. Shared memory is filled with 0xa5 before each block.
+ * too, because CUDA guarantees none. Shared memory is filled with 0xa5 before each block, as far as
+ * it is known to have been written (shared_poisoner).
  *
  * If no thread can run, the waiting threads wait for threads that have ended or wait elsewhere.
  * Then the places where threads wait are reported, and the process aborts.

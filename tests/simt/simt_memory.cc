@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simt_memory.cc - the stand-in's memory: allocating, copying, setting.
  *
- * Device memory is from the heap, so that AddressSanitizer checks it, including leaks. A limit
- * simulates the size of each device. A copy or a kernel may use only the memory of its own device;
- * cudaMemcpyPeerAsync copies between two, and a device can get access to ranges of cuMemMap.
+ * Device memory is from the heap, so that AddressSanitizer checks it, including leaks; with
+ * SIMT_IPC it is from files. A limit simulates the size of each device. A copy or a kernel may use
+ * only the memory of its own device; cudaMemcpyPeerAsync copies between two, and a device can get
+ * access to ranges of cuMemMap.
  */
 #include "cuda.h"
 #include "simt_state.h"

@@ -95,7 +95,8 @@ static cudaError_t error_named(const std::string &name)
     abort();
 }
 
-/* Counts this call, and returns its error by the order. */
+/* Counts this call of `name`, and returns the error that `order`, the text of SIMT_FAIL, has for
+ * it. */
 static cudaError_t order_for_name(const char *order, const std::string &name, cudaError_t fault)
 {
     const unsigned long call = count_call(name);

@@ -59,7 +59,8 @@ cudaError_t start(const cudaLaunchConfig_t &config, void (*kernel)(P...), A... a
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/* Runs `body` in a child. Returns what it writes to standard error if a signal ends it. */
+/* Runs `body` in a child. Returns what it writes to standard error if a signal or another status
+ * than 0 ends it. */
 template <class F>
 std::string last_words(F body)
 {

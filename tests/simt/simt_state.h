@@ -20,7 +20,8 @@
 namespace simt
 {
 
-/* Returns the number in the environment variable `name`, or `otherwise` if that is not set. */
+/* Returns the number in the environment variable `name`, or `otherwise` if that is not set. Aborts
+ * if it is not a number. */
 size_t number_from(const char *name, size_t otherwise);
 
 extern std::recursive_mutex device_lock;
@@ -30,8 +31,8 @@ cudaError_t remember(cudaError_t error);
 
 /* ---- injected faults ---- */
 
-/* A kernel died on the device, or SIMT_FAIL simulates it: all later calls for it return this error,
- * and those for other devices do not. */
+/* A kernel died on the device, or SIMT_FAIL simulates it: all later calls for this device return
+ * cudaErrorLaunchFailure, and those for other devices do not. */
 bool is_lost(int device);
 void lose(int device);
 
