@@ -199,10 +199,10 @@ static void vectors_sort_to_any_place(void **state)
             }
 }
 
-/* The sort samples the 8 keys in the middle of each of `rows` parts of the remaining keys: of
- * halves up to some thousand keys, then of eighths. Here half of the sampled keys are the greatest
- * of the remaining keys, so that a cut by their median removes no others. The remaining keys move
- * up. */
+/* The sort of keys of 8 bytes samples the 8 keys in the middle of each of `rows` parts of the
+ * remaining keys: of halves up to some thousand keys, then of eighths. Here half of the sampled
+ * keys are the greatest of the remaining keys, so that a cut by their median removes no others. The
+ * remaining keys move up. */
 static void fill_misleading(uint64_t *keys, size_t count, size_t rows)
 {
     const size_t row = 8;
