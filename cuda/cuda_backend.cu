@@ -73,7 +73,7 @@ const struct cuda_path *cuda_path_find(const struct algorithm *algorithm)
     return NULL;
 }
 
-/* Lists the GPU architectures that the build has machine code for. */
+/* Writes the version of CUDA and the GPU architectures that the build was compiled for. */
 static void describe_build(char *text, size_t room)
 {
     static const int architectures[] = {__CUDA_ARCH_LIST__};
@@ -102,7 +102,7 @@ static constexpr struct backend backend_of(const char *summary, const struct bac
             &cuda_lines};
 }
 
-/* Text is sorted on one GPU, in the memory of all. */
+/* Text is sorted by the first GPU, in the memory of all if its own may be too small. */
 static const struct backend gpus_backend =
     backend_of("several NVIDIA GPUs, by CUDA", NULL, &gpus_keys);
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* Returns true if `status` is success. Otherwise sets the error "device N: CALL: CUDA's message",
- * as of the device, and clears CUDA's last error, so that a later call does not report it again. */
+ * with is_of_device, and clears CUDA's last error, so that a later call does not report it. */
 static inline bool cuda_check(cudaError_t status, unsigned device, const char *call,
                               struct error *error)
 {
@@ -39,14 +39,14 @@ static bool cuda_copy(const On &on, void *to, const void *from, size_t bytes, st
                       "cudaMemcpyAsync", error);
 }
 
-/* Waits for all work. */
+/* Waits for all work on the stream. */
 template <typename On>
 static bool cuda_wait(const On &on, struct error *error)
 {
     return cuda_check(cudaStreamSynchronize(on.stream), on.device, "cudaStreamSynchronize", error);
 }
 
-/* Copies, and waits for all work. */
+/* Copies, and waits for all work on the stream. */
 template <typename On>
 static bool cuda_fetch(const On &on, void *to, const void *from, size_t bytes, struct error *error)
 {
@@ -63,8 +63,8 @@ static inline bool cuda_attribute(unsigned device, cudaDeviceAttr attribute, int
                       "cudaDeviceGetAttribute", error);
 }
 
-/* Returns true if a number that the device returned is at most `most`. The host calls it before it
- * uses the number as a size or an index. */
+/* Returns true if a number that the device returned is at most `most`. Otherwise sets an error that
+ * names the number `what`. The host calls it before it uses the number as a size or an index. */
 static inline bool cuda_check_value(size_t value, size_t most, unsigned device, const char *what,
                                     struct error *error)
 {

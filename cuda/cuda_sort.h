@@ -2,13 +2,13 @@
 /* cuda_sort.h - the interface between the engine and the paths: the task of a path, and its memory.
  *
  * A path sorts items[0..count) on one device: stored bits in, stored bits out, in place as seen
- * from outside. It starts kernels on the stream and returns; it does not allocate. radix waits for
- * its first kernels, which find the facts that it chooses its strategy by. The engine owns all
+ * from outside. It starts kernels on the stream and returns; it does not allocate. Only radix may
+ * wait, for the kernel that finds the facts by which it chooses its strategy. The engine owns all
  * memory.
  *
  * A path that cannot know the amount of work beforehand has a status block in pinned memory. Its
- * kernels write there which work remains, and the engine, which waits for them anyway, then lets
- * the path start more kernels. So a sort without remaining work waits once, as all others do.
+ * kernels write there how much work remains. The engine waits for them, as it does for each path,
+ * and then lets the path start more kernels. So a sort without remaining work takes no more waits.
  */
 #ifndef CUDA_CUDA_SORT_H
 #define CUDA_CUDA_SORT_H
@@ -48,12 +48,13 @@ static T *workspace_take(void *memory, size_t *used, size_t count)
 
 /* The status block: results that the kernels of a path publish for the host. */
 struct sort_status {
-    size_t open;     /* ranges that they could not sort, listed in the workspace */
+    size_t open;     /* number of ranges, listed in the workspace, that are not sorted yet */
     bool is_refused; /* radix cannot sort these items by the strategy, and has moved none */
     struct radix_facts facts;
 };
 
-/* The paths. They return false, with *error set, if a kernel cannot be started. */
+/* The paths. They return false, with *error set, if a CUDA call fails, or if there is no kernel for
+ * the tile size. */
 bool bitonic_sort(const struct cuda_sort *sort, struct error *error);
 bool direct_merge_sort(const struct cuda_sort *sort, struct error *error);
 bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error);
@@ -75,13 +76,13 @@ bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *t
 bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
                         unsigned round, bool *is_done, struct error *error);
 
-/* Sorts keys of 1 or 2 bytes by counting them, with up to shared_most bytes of shared memory a
- * block, if the device has them; 64 KiB at the least. */
+/* Sorts keys of 1 or 2 bytes by counting them. A block uses at most shared_most bytes of shared
+ * memory, but at least 64 KiB for keys of 2 bytes. */
 bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct error *error);
 
-/* Return the bytes of workspace; bitonic and rank need none. Paths that merge tiles need a word for
- * each tile, and one for each run that a part of a merge takes keys from. radix needs a few
- * hundredths of the memory of the items, and more if there are few. A workspace for a count is
+/* Return the bytes of workspace; bitonic and rank need none. Paths that merge tiles need 8 bytes
+ * for each tile, and for each part of a merge 8 bytes for each run that is merged. radix needs a
+ * few hundredths of the memory of the items, and more if there are few. A workspace for a count is
  * enough for any smaller count. */
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
@@ -96,7 +97,7 @@ typedef bool tile_sort_function(const struct cuda_sort *sort, void *target,
 tile_sort_function tile_sort;
 
 /* Sorted runs of ordered bits that follow each other in `source`, and become one run at the same
- * position of `target`, which is decoded. */
+ * position of `target`, which is decoded and must not overlap `source`. */
 struct merge_few {
     const void *source;
     void *target;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tuning.h - the tuning constants of the paths, except those in tuning_radix.h. Each states its
- * basis. To try another value, change only the constant.
+/* tuning.h - the tuning constants of the paths, --top, lines and copies, except those in
+ * tuning_radix.h. Most state their basis. To try another value, change only the constant.
  */
 #ifndef CUDA_TUNING_H
 #define CUDA_TUNING_H
@@ -10,9 +10,9 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
-/* Keys that a thread holds in registers in the paths that work on tiles of 8 keys per thread. The
- * networks of thread_key.cuh are written for it. A block has TILE / KEYS_PER_THREAD threads, 32
- * to 256. */
+/* Keys that a thread holds in registers in bitonic, direct-merge, rank, heap and column. A block
+ * has TILE / KEYS_PER_THREAD threads, 32 to 256. bitonic_sort.cu asserts the value. radix has
+ * windows of as many keys. */
 constexpr unsigned KEYS_PER_THREAD = 8;
 
 constexpr unsigned THREADS_PER_WARP = 32;
@@ -75,8 +75,8 @@ __host__ __device__ constexpr unsigned merge_part_keys(size_t item_bytes)
 }
 constexpr unsigned MERGE_BLOCKS = 3;
 
-/* Threads of a block that cuts runs. Each thread is a long chain of reads, so blocks are small: the
- * parts of a small array then keep many multiprocessors busy. */
+/* Threads of a block that cuts runs. Each thread makes a long chain of reads, so blocks are small:
+ * the parts of a small array then keep many multiprocessors busy. */
 constexpr unsigned MERGE_SELECT_THREADS = 64;
 
 /* Capacity of the window of direct-merge, the keys of the partner run that a tile faces, in
@@ -101,7 +101,8 @@ constexpr unsigned HEAP_THREADS = 8;
  *
  * Calculated for an H200; other values were not tried. TOP_THREAD_WORDS: words of 16 bytes that a
  * thread has in flight; with 6 blocks that is 96 KiB per multiprocessor. Each block has 32 KiB of
- * shared memory for the items it finds. To try: 2 words with 7 blocks; 512 threads with 3 blocks.
+ * shared memory for the items it finds. Keys of 1 byte have half of both. To try: 2 words with 7
+ * blocks; 512 threads with 3 blocks.
  */
 constexpr unsigned TOP_THREADS = 256;
 constexpr unsigned TOP_THREAD_WORDS = 4;
@@ -124,7 +125,7 @@ constexpr size_t TOP_COUNT_LEAST = 8192;
 /* If the first of many items are wanted, items are collected on the device in batches of
  * TOP_BATCH_BYTES, or of 4 times the wanted items if that is more; a selection then keeps few. A
  * batch of 256 MiB is 5 ms of upload and 0.2 ms of selection. Batches are smaller if memory is
- * short, but of TOP_BATCH_LEAST items at least.
+ * short, but of TOP_BATCH_LEAST items at least, and of twice the wanted items.
  */
 constexpr size_t TOP_BATCH_BYTES = (size_t)256 << 20;
 constexpr size_t TOP_BATCH_LEAST = (size_t)1 << 14;
@@ -139,8 +140,9 @@ constexpr size_t TOP_BATCH_LEAST = (size_t)1 << 14;
 constexpr unsigned LINES_THREADS = 256;
 constexpr unsigned LINES_KEY_BLOCKS = 5;
 
-/* Maximum bytes of a line that one thread reads before it flags the line for the host. A tile has
- * at most two such lines, and their threads keep the others waiting. */
+/* Maximum bytes that a thread reads of the last line of a tile, which may extend past the tile. If
+ * its key may go on after them, the line is flagged for the host. The other threads of the block
+ * wait for this one. */
 constexpr size_t LINES_WALK_BYTES = 4096;
 
 /* ---- gathering lines ----

@@ -23,7 +23,7 @@ bool cuda_device_use(unsigned device, struct error *error)
 
 /* Hides all devices but the first `most` that the user makes visible, because CUDA starts all
  * visible devices, one after the other. CUDA reads the variable once, so only the first call has an
- * effect. If memory runs out, CUDA starts them all. */
+ * effect. If memory runs out, or `most` is above BACKEND_DEVICES_MOST, CUDA starts them all. */
 static void show_devices(unsigned most)
 {
     static const char name[] = "CUDA_VISIBLE_DEVICES";

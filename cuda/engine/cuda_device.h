@@ -10,7 +10,8 @@
 
 /* Fails with the reason unless the machine has a driver and the device, and the device is new
  * enough for the architectures that this program was compiled for. Without a driver this is the
- * first call to fail, before anything is loaded. */
+ * first call to fail, before anything is loaded. If CUDA has not counted the devices before, hides
+ * those after this one, as cuda_device_count() does. */
 bool cuda_device_find(unsigned device, struct error *error);
 
 /* As `count` of struct backend. */
@@ -26,7 +27,7 @@ bool cuda_device_reaches(unsigned device, unsigned other);
 bool cuda_device_use(unsigned device, struct error *error);
 
 /* As `look` and `probe` of struct backend. cuda_device_probe starts the device, because its free
- * memory is known only then. */
+ * memory is known only then, and selects it for the calling thread. */
 bool cuda_device_look(unsigned device, struct device_facts *facts, struct error *error);
 bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error *error);
 

@@ -12,7 +12,7 @@
  * number taken.
  *
  * All work is on one stream: uploads, sort and downloads follow each other. The events of a slot
- * mark the end of its copy.
+ * mark the start and the end of its copy.
  */
 #include "cuda/engine/cuda_engine.h"
 
@@ -35,10 +35,10 @@
 
 /* ---- device memory ----
  *
- * A known count gets one segment of exactly that size. For an unknown count, segments are added as
- * the items arrive. Each is twice as large as the one before, but never larger than the remaining
- * maximum count. Then store_gather copies them to one array and frees them. Scratch is allocated
- * afterwards, so the peak is twice the maximum count, for every path. */
+ * A known count gets one segment of that size and the spare items. For an unknown count, segments
+ * are added as the items arrive. Each is twice as large as the one before, but never larger than
+ * the remaining maximum count. Then store_gather copies them to one array and frees them. Scratch
+ * is allocated afterwards, so the peak is at most twice the maximum count and a workspace. */
 
 struct store_segment {
     unsigned char *items;
@@ -93,7 +93,8 @@ static size_t store_next_capacity(const struct store *store)
     return std::min(capacity, store->limit - store->count);
 }
 
-/* Sets *segment to the segment for the next items, which has room for at least one. */
+/* Sets *segment to the segment for the next items, which has room for at least one. Adds one if the
+ * last is full; fails if the store has `limit` items, or if memory runs out. */
 static bool store_reserve(struct store *store, struct store_segment **segment, struct error *error)
 {
     const size_t used = store->segment_count;
@@ -265,8 +266,8 @@ static bool engine_allocate_count(struct engine *engine, size_t count, struct er
            engine_add_scratch(engine, count + engine->store.spare, error);
 }
 
-/* Chooses how many items the arrays hold beyond the part, if this rank's range is larger. If the
- * device has no room for them, there are none, and the engines do not share. */
+/* Chooses how many items the arrays hold beyond the part, if this rank's range is larger: none if
+ * the device has no room for the range, or it exceeds spec->most. The engines then do not share. */
 static bool engine_choose_spare(struct engine *engine, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;
@@ -284,9 +285,9 @@ static bool engine_choose_spare(struct engine *engine, struct error *error)
 /* ---- selection of the first items ---- */
 
 /* Chooses the size of batches: as large as pays, and smaller if the device has less memory, but
- * large enough that a selection drops most of a batch. If even the smallest batch does not fit, it
- * chooses none (batch 0). The caller expects this (cli/plan/plan_memory.c) and gives the engine
- * parts small enough to sort whole. */
+ * large enough that a selection drops about half of a batch or more. If even the smallest batch
+ * does not fit, chooses none (batch 0), and the engine sorts all its items. The plan expects this
+ * (cli/plan/plan_memory.c) and makes the parts small enough. */
 static bool engine_choose_batch(struct engine *engine, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;
@@ -304,7 +305,7 @@ static bool engine_choose_batch(struct engine *engine, struct error *error)
     return true;
 }
 
-/* If the segment is full, drops all items that cannot be among the first. */
+/* If the segment is full, drops nearly all items that cannot be among the first ones. */
 static bool engine_thin_out(struct engine *engine, struct error *error)
 {
     struct store *const store = &engine->store;
@@ -342,8 +343,9 @@ static bool engine_sort_top(struct engine *engine, struct error *error)
 
 /* ---- open ---- */
 
-/* Allocates all memory whose size is known before the first item. For an unknown count that is the
- * first segment, so that a device without memory fails before anything is read. */
+/* Allocates all memory whose size is known before the first item. For an unknown count without a
+ * selection that is the first segment, so that a device without memory fails before anything is
+ * read. */
 static bool engine_allocate(struct engine *engine, struct error *error)
 {
     struct store_segment *segment = NULL;

@@ -9,16 +9,16 @@
 extern const struct engine_functions cuda_keys;
 
 /* For several GPUs that sort together (cuda/group): returns the memory of an engine of cuda_keys
- * that has sorted and given nothing yet, and its worker. The engine continues with what is in the
- * items. */
+ * that has sorted and given nothing yet, and sets *worker to its worker. Both stay the engine's. If
+ * the caller changes the items, the engine gives the changed ones. */
 struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **worker);
 
-/* Returns for how many items each array has room; 0 if the engine cannot give items of other ranks.
- */
+/* Returns the number of items that each array has room for; 0 if the engine cannot give items of
+ * other ranks. */
 size_t cuda_engine_room(const struct engine *engine);
 
-/* Sets which of the two arrays has the items, and their number, after an exchange that took
- * `busy_ns`. */
+/* Sets which of the engine's two arrays has the items to give, and their number, after an exchange
+ * that took `busy_ns` nanoseconds. */
 void cuda_engine_set_items(struct engine *engine, void *items, void *scratch, size_t count,
                            uint64_t busy_ns);
 

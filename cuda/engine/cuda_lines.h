@@ -7,7 +7,7 @@
  *        -> { cuda_lines_take_flagged -> the host's keys -> cuda_lines_put_flagged }*
  *
  * An item is a struct key_index as core/line/line_image.h defines it: the offset of the line's
- * first byte, a bit that says whether the key is exact, and the key. The key has the same bits as
+ * first byte, a bit that is 0 if the key is exact, and the key. The key has the same bits as
  * the host's key for the line (complemented if the first key of the order is reversed). So items
  * made by the host and by the device can be mixed.
  *
@@ -106,8 +106,9 @@ bool cuda_lines_put_flagged(const struct cuda_text *text, const struct cuda_flag
  *
  * Nearly all tie groups need no work: their lines have the same bytes, or are in order already. */
 
-/* Puts items[0..*count), which are consecutive whole tie groups in host memory, into the exact
- * order. If the order is unique, sets *count to the number of items kept. */
+/* Puts items[0..*count), in host memory and sorted by key, into the exact order. They are whole tie
+ * groups, or parts of tie groups that are in order among each other. If the order is unique, sets
+ * *count to the number of items kept. */
 typedef bool cuda_refine_function(void *context, struct key_index *items, size_t *count,
                                   struct error *error);
 
@@ -115,18 +116,18 @@ struct cuda_refine {
     const struct cuda_text *text;
     struct cuda_sort sort;        /* the items, sorted by key, then by index; fewer than 2^32. The
                                      scratch is overwritten; the workspace has the size below */
-    const struct cuda_path *path; /* sorts the words of a round; must accept any number of items */
+    const struct cuda_path *path; /* sorts the words of a round; must accept text->count items */
     struct cuda_pool *pool;       /* gives the memory of the rounds */
     cuda_refine_function *refine;
     void *context; /* argument of `refine` */
 };
 
-/* Returns the bytes of workspace for `count` items, two thirds of a byte each. */
+/* Returns the bytes of workspace for `count` items, about two thirds of a byte each. */
 size_t cuda_refine_workspace_bytes(size_t count);
 
-/* Puts the items into the exact order of their lines. Allocates 24 bytes for each line of a tie
- * group that is not in order, and the path's workspace; if there is no room, the host sorts these
- * lines. *count becomes the number of items kept: text->count, or fewer if the order is unique.
+/* Puts the items into the exact order of their lines. Allocates about 25 bytes for each line that
+ * the device is to sort, and the path's workspace; if there is no room, the host sorts these lines.
+ * *count becomes the number of items kept: text->count, or fewer if the order is unique.
  * Reads the text and the slack after it. Keys do not change. Lines with the same bytes keep their
  * input order, unless the host sorted them. Waits for the stream. Fails if a kernel or `refine`
  * fails, or if the host has no memory for the lines that it must sort. */
@@ -164,14 +165,15 @@ bool cuda_gather_measure(struct cuda_gather *gather, struct error *error);
  * Starts a kernel and does not wait. */
 bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error);
 
-/* Returns the checksums of the copies in *proof. Waits for all copies. */
+/* Sets *proof to the checksums of the copies and the first line that is out of order. Waits for all
+ * copies. */
 bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proof *proof,
                               struct error *error);
 
 /* Copies the bytes [begin, end) of the output, begin <= end <= gather->bytes, to target[0..end -
  * begin). Either end may cut a line. Any begin and target are valid. The copy is fastest if begin
- * is a multiple of GATHER_TILE_BYTES (tuning.h) and target is aligned to 16 bytes. Starts one
- * kernel on the text's stream and does not wait. */
+ * is a multiple of GATHER_TILE_BYTES (tuning.h) and target is aligned to 16 bytes. Adds the bytes
+ * to the totals of the check, if there are any. Starts one kernel and does not wait. */
 bool cuda_gather_copy(const struct cuda_gather *gather, size_t begin, size_t end,
                       unsigned char *target, struct error *error);
 

@@ -92,8 +92,8 @@ static CUdeviceptr address_of(const struct cuda_array *array)
     return reinterpret_cast<CUdeviceptr>(array->memory);
 }
 
-/* Returns what device i of the pool may still give, less a little for the driver. If it cannot be
- * used, that is 0, with the cause. */
+/* Returns the bytes that device i of the pool may still give; a little of its free memory is left
+ * for the driver. If the device cannot be used, returns 0 and sets *cause. */
 static size_t find_room(const struct cuda_pool *pool, unsigned i, struct error *cause)
 {
     const struct device_room *const room = &pool->spec->devices[i];
@@ -145,8 +145,8 @@ static bool map_memory(struct cuda_pool *pool, unsigned i, size_t bytes, struct 
     return is_ready;
 }
 
-/* Reserves addresses, and maps memory of the devices to them. If they have too little, fails
- * without an error. */
+/* Reserves addresses, and maps memory of the devices to them. If the devices have too little,
+ * fails, with an error only if one of them has failed. */
 static bool map_array(struct cuda_pool *pool, size_t bytes, bool from_last,
                       struct cuda_array *array, struct error *error)
 {
@@ -189,7 +189,7 @@ bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool is_read_seld
         return true;
     cuda_array_free(array);
     *pool = before;
-    /* This device may have more than its limit, which may be too low for any array. */
+    /* The first device may have more than its limit, which may be too low for any array. */
     if (cuda_device_use(pool->spec->device, &shortage) &&
         cuda_memory_allocate(pool->spec->device, bytes, &array->memory, &shortage)) {
         pool->taken[0] += bytes;

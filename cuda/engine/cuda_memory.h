@@ -16,8 +16,8 @@ bool cuda_memory_free_bytes(unsigned device, size_t *bytes, struct error *error)
 /* Fails, with the bytes needed and the bytes free, unless `bytes` bytes are free. */
 bool cuda_memory_check_room(unsigned device, size_t bytes, struct error *error);
 
-/* Reports to core/trace.h the memory in use on the device, including CUDA's own. Call it
- * when an engine has allocated all its memory. */
+/* Reports to core/trace.h the memory in use on the device, by CUDA and by other processes too. Call
+ * it when an engine has allocated all its memory. */
 void cuda_memory_note(void);
 
 /* Allocates `bytes` bytes. *memory is NULL for 0 bytes and on failure. The caller frees it by
@@ -44,11 +44,12 @@ struct cuda_array {
 };
 
 /* Allocates `bytes` bytes, at least 1. The devices give in their order what is free, up to their
- * limit in the spec and a unit of mapping, 2 MiB, more; a device is asked, and so started, only if
- * those before it have too little, and left out if it fails. An array that is read seldom, and
- * takes more than a quarter of the first device, is taken from the last device on, so that arrays
- * that are read often find room on the first. The caller frees the array, also after a failure.
- * spec->device must be selected, and is so on success. */
+ * limit in the spec and a unit of mapping, 2 MiB, more. A device is used, and so started, only if
+ * those before it have too little, and is left out if it fails. If all together have too little, or
+ * there is only one, all free memory of the first is used, without its limit. An array that is read
+ * seldom, and takes more than a quarter of what the first device can give, is taken from the last
+ * device backwards, so that arrays that are read often find room on the first. The caller frees the
+ * array, also after a failure. spec->device must be selected, and is so on success. */
 bool cuda_array_allocate(struct cuda_pool *pool, size_t bytes, bool is_read_seldom,
                          struct cuda_array *array, struct error *error);
 

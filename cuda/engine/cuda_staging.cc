@@ -16,7 +16,7 @@ constexpr size_t HUGE_PAGE_BYTES = (size_t)2 << 20;
 /* ---- a slot ---- */
 
 /* Allocates the slot's memory in huge pages, if the system has them, and pins it. Returns false if
- * there is no memory, or the system does not support pinning memory that is already allocated. */
+ * there is no memory, or CUDA cannot pin it, as on systems where it pins only its own. */
 static bool slot_register(unsigned device, size_t bytes, struct staging_slot *slot)
 {
     void *const memory = aligned_alloc(HUGE_PAGE_BYTES, bytes);
@@ -121,8 +121,8 @@ bool staging_prepare(struct staging *staging, size_t count, struct error *error)
 }
 
 /* Keeps memory that CUDA could not unpin, as the device is lost, until the process ends: other
- * devices would take whatever is at its address later for pinned memory. Each piece has the address
- * of the one before it. */
+ * devices would take whatever is at its address later for pinned memory. Each piece stores the
+ * address of the one before it. */
 static void keep_memory(void *memory)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

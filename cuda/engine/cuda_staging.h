@@ -24,7 +24,7 @@
 
 struct staging_slot {
     void *memory;       /* NULL: not pinned yet */
-    bool is_registered; /* allocated by us and pinned afterwards, not by cudaMallocHost */
+    bool is_registered; /* pinned by cudaHostRegister, not allocated by cudaMallocHost */
     cudaEvent_t copy_started;
     cudaEvent_t copy_finished;
     bool in_flight;
@@ -45,7 +45,7 @@ struct staging {
     struct staging_slot slots[STAGING_SLOTS];
     size_t slot_bytes;
     size_t item_bytes;
-    struct cuda_worker *worker; /* of the device, the stream and the clock */
+    struct cuda_worker *worker; /* its device, stream and clock are used */
     struct engine_times *times; /* start_ns, upload_ns and download_ns are increased */
     size_t upload_slot;         /* slot of the chunk that is lent, or will be lent next */
     size_t lent;                /* capacity of the chunk that the caller holds, in items */
@@ -56,8 +56,8 @@ struct staging {
     size_t copies;                /* copies started and not given */
 };
 
-/* Opens the staging of an engine for `count` items or more. *staging must be {} before. The worker
- * may be opened later. */
+/* Opens the staging of an engine. No slot gets more room than for `count` items; more items than
+ * that may be moved. *staging must be {} before. The worker may be opened later. */
 void staging_open(struct staging *staging, struct cuda_worker *worker, struct engine_times *times,
                   size_t item_bytes, size_t count);
 

@@ -33,7 +33,7 @@
 #include <algorithm>
 #include <stdlib.h>
 
-/* Kernels count lines in 32 bits. */
+/* cuda_lines_refine() numbers lines in 32 bits. */
 static constexpr size_t text_lines_max = UINT32_MAX;
 
 /* Maximum number of flagged lines that the host keys at a time. */
@@ -45,7 +45,7 @@ struct engine {
     struct staging staging;
     struct cuda_pool pool;
     struct cuda_array text;  /* room for spec.count bytes, and slack */
-    struct cuda_array tiles; /* number of lines before each tile of the text */
+    struct cuda_array tiles; /* lines, and flagged lines, before each tile of the text */
     size_t taken;            /* bytes of text taken so far */
     struct cuda_text lines;
     struct cuda_array items; /* of struct key_index */
@@ -136,7 +136,7 @@ static size_t text_totals_place(const struct engine *engine)
     return (engine->staging.slot_bytes + 15) / 16 * 16;
 }
 
-/* Allocates the arrays of items and the workspace, or fails at once. */
+/* Allocates the arrays of items and the workspace. */
 static bool text_allocate_items(struct engine *engine, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
@@ -179,7 +179,8 @@ static bool text_refine_items(void *context, struct key_index *items, size_t *co
            helper->refine(helper->context, items, count, error);
 }
 
-/* Lets the helper key the flagged items, taken.room at a time, by way of `scratch`. */
+/* Lets the helper key the flagged items, taken.room at a time. Copies them to `taken`, in scratch,
+ * to host_items, and back. */
 static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, size_t flagged,
                              struct key_index *host_items, struct error *error)
 {

@@ -54,8 +54,8 @@ static inline bool cuda_add_elapsed(cudaEvent_t start, cudaEvent_t end, unsigned
 }
 
 /* As cuda_add_elapsed, and also reports a span of work on `bytes` bytes to core/trace.h. CUDA
- * rounds a time some seconds away to a microsecond, so a span may not begin before the end of the
- * lane's last span. */
+ * rounds a time some seconds away to a microsecond, so the part of a span that is before the end of
+ * the lane's last span is cut off. */
 static inline bool cuda_add_span(struct cuda_clock *clock, enum trace_lane lane, const char *name,
                                  uint64_t bytes, cudaEvent_t start, cudaEvent_t end,
                                  unsigned device, uint64_t *ns, struct error *error)

@@ -12,7 +12,8 @@
 /* ---- top_select.cu ----
  *
  * top_select gathers a few items that include the wanted ones. cuda_top sorts these by a path.
- * Unlike a path, both wait for the device, because the next step depends on the result of the last.
+ * Unlike most paths, both wait for the device, because each step depends on the result of the one
+ * before.
  */
 
 /* Returns the maximum number of items that top_select gathers to find the first `top` of `count`.
@@ -25,8 +26,8 @@ size_t top_room(size_t count, size_t top);
  * for the counts; its last copy or kernel may still be in flight on return. */
 bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error);
 
-/* Returns the bytes that cuda_top needs in sort->workspace, beside those of the path for as many
- * items. */
+/* Returns the bytes that cuda_top needs in sort->workspace, beside the path's workspace for
+ * top_room items. */
 size_t cuda_top_workspace_bytes(void);
 
 /* Writes the first *found = min(top, count) of sort->items, sorted, to the start of sort->scratch.

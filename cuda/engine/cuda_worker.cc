@@ -23,7 +23,8 @@ static bool worker_find_path(struct cuda_worker *worker, size_t tile_size, struc
                                   algorithm->name, tile_size);
 }
 
-/* A device that serves only one process must be released before the next one starts. */
+/* Lets the process end before CUDA has released the devices (core/early_exit.h), unless a device
+ * serves only one process: it must be free when the next process starts. */
 static void worker_prepare_exit(const struct sort_spec *spec)
 {
     int mode = cudaComputeModeDefault;

@@ -65,8 +65,8 @@ bool worker_check_count(const struct cuda_worker *worker, size_t count, struct e
 /* Marks the start time of the work that is started next. */
 bool worker_start_clock(struct cuda_worker *worker, struct error *error);
 
-/* Waits for all work that was started, which sorted `bytes` bytes, and adds the time since the mark
- * to *busy_ns. */
+/* Waits for all work that was started, which sorted `bytes` bytes. Adds the time since the mark, in
+ * nanoseconds, to *busy_ns, and records a span of the trace. */
 bool worker_stop_clock(struct cuda_worker *worker, uint64_t bytes, uint64_t *busy_ns,
                        struct error *error);
 
