@@ -37,9 +37,10 @@ static void *gpus_call_main(void *opaque)
     return NULL;
 }
 
-/* Calls run(i, error) for each i below `count`, all at the same time, and waits for all. The
- * caller's thread does the first. A GPU for which no thread can be started is served by the caller.
- * Of several errors, *error becomes that of the lowest GPU. */
+/* Calls run(i, error) for each i below `count`, at most BACKEND_DEVICES_MOST, all at the same time,
+ * and waits for all. `run` fails by setting the error. The caller's thread does the first. A GPU
+ * for which no thread can be started is served by the caller. Of several errors, *error becomes
+ * that of the lowest GPU. */
 template <typename Run>
 static bool gpus_each(size_t count, struct error *error, const Run &run)
 {
@@ -79,20 +80,21 @@ struct gpu_part {
 
 /* An exchange between parts that are sorted, as stored bits. Afterwards the items of part i are
  * range i of all items, in order: parts[i].range items, after the ranges before it. All items after
- * the last range are dropped. The memory of part i has room for both its range and its
- * items. The parts' items and scratch may be swapped. */
+ * the last range are dropped. Each of the two arrays of part i has room for its range and for its
+ * items, and its workspace has the merge_workspace_bytes for its range. The parts' items and
+ * scratch may be swapped. */
 struct exchange {
     struct gpu_part *parts;
     size_t count;
     size_t first, end; /* the parts of this process */
     size_t *cuts;   /* row i, of `count`: where range i begins in each part; the last: the ends */
-    size_t *bounds; /* row i: where the runs of range i begin in its memory, and the end */
+    size_t *bounds; /* row i: where the runs of range i begin in its scratch, and the end */
 };
 
 /* ---- gpus_cuts.cu ---- */
 
-/* Cuts the sorted parts, which are ordered bits, at the end of each range: fills positions[c *
- * count + i], the items of part i that are before the end of range c. All ranges together have at
+/* Cuts the sorted parts, which are ordered bits, at the end of each range: sets positions[c * count
+ * + i] to the number of items of part i before the end of range c. All ranges together have at
  * most as many items as the parts. The positions are exact for every distribution. Equal items are
  * in the order of the GPUs. Waits for the GPUs. */
 bool gpus_cuts_find(const struct gpu_part *parts, size_t count, size_t *positions,
@@ -100,8 +102,8 @@ bool gpus_cuts_find(const struct gpu_part *parts, size_t count, size_t *position
 
 /* ---- gpus_exchange.cu ---- */
 
-/* Lets the GPUs reach each other's memory. Where they cannot, CUDA refuses, and copies through the
- * host. It refuses a second call too. */
+/* Lets the GPUs reach each other's memory. CUDA refuses this for two GPUs that cannot, whose copies
+ * then go through the host, and for two that do already. Neither is an error. */
 bool gpus_connect(const unsigned *devices, size_t count, struct error *error);
 
 /* Allocates the tables of the exchange, whose other members are set. The caller closes it, also

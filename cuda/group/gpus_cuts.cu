@@ -43,7 +43,7 @@ struct searcher {
     size_t *counts; /* a row for each part, with a column for each cut */
 };
 
-/* Counts the items of each part before each trial. Waits. */
+/* Counts the items of each part less than each trial or, if or_equal, not greater. Waits. */
 template <typename K>
 bool count_trials(const struct searcher<K> &searcher, bool or_equal, struct error *error)
 {
@@ -70,7 +70,7 @@ bool count_trials(const struct searcher<K> &searcher, bool or_equal, struct erro
     return true;
 }
 
-/* Finds the first item after each range; after all items, the greatest value. */
+/* Finds the first item after each range, or the greatest value if there is none. */
 template <typename K>
 bool find_items(const struct searcher<K> &searcher, struct error *error)
 {
@@ -92,8 +92,8 @@ bool find_items(const struct searcher<K> &searcher, struct error *error)
     return true;
 }
 
-/* Divides the items equal to a cut's item among the parts, in their order. `positions` has the
- * items that are less. */
+/* Adds to `positions`, the numbers of items less than each cut's item, the items equal to it that
+ * are before the cut: those of the lowest parts. */
 template <typename K>
 void divide_ties(const struct searcher<K> &searcher, size_t *positions)
 {

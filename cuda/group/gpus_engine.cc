@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpus_engine.cc - the engine for items of several GPUs of one host.
  *
- *   lend, take: a chunk of the GPU that has the smallest part of its items so far
+ *   lend, take: a chunk of the GPU that has the smallest fraction of its items so far
  *   sort:       each GPU sorts its part -> exchange (gpus_exchange.cu) -> each GPU has its range
  *   give:       the chunks of the first GPU, then the chunks of the second ...
  *
@@ -10,11 +10,11 @@
  * GPU is that of a sort of its part. If only the first items are wanted, each GPU finds the first
  * items of its part, and the ranges are cut from the first of all items.
  *
- * The first GPU is opened by `open`. For few items the others are opened by a thread meanwhile,
- * because starting a GPU takes as long as reading some GB. Until they are open, the first one takes
- * the chunks.
+ * The first GPU is opened by `open`. For few items (sort_spec_is_small()) the others are opened by
+ * a thread while items are read, because starting a GPU takes as long as reading some GB. Until
+ * they are open, the first one takes the chunks; when its part is full, the reader waits.
  *
- * Only one GPU downloads at a time, because a file takes less than one bus gives.
+ * Only one GPU downloads at a time, because the bus of one is faster than the file is written.
  */
 #include "cuda/group/gpus.h"
 
@@ -178,8 +178,8 @@ static bool gpus_restart(struct engine *engine, const struct sort_spec *spec)
 
 /* ---- in ---- */
 
-/* Returns the member with room that has the smallest part of its items so far; if all are full, the
- * first one. So all are full at the same time. */
+/* Returns the member that has the smallest fraction of its items so far; if all are full, the first
+ * one. So all become full at about the same time. */
 static size_t find_emptiest(const struct engine *engine)
 {
     size_t found = 0;

@@ -68,7 +68,7 @@ bool wait_parts(const struct exchange *exchange, struct error *error)
     return true;
 }
 
-/* Fills the bounds, and checks that each range has the size it has room for. */
+/* Fills the bounds, and checks that the cuts give each range its number of items. */
 bool lay_out(const struct exchange *exchange, struct error *error)
 {
     for (size_t i = exchange->first; i < exchange->end; i++) {
@@ -90,7 +90,7 @@ bool lay_out(const struct exchange *exchange, struct error *error)
     return true;
 }
 
-/* Starts to copy the piece of range i that is `step` parts after its own. */
+/* Starts to copy the piece of range i from the part that is `step` parts after part i. */
 bool copy_piece(const struct exchange *exchange, size_t i, size_t step, struct error *error)
 {
     const size_t k = (i + step) % exchange->count;
@@ -128,8 +128,8 @@ bool end_span(const struct gpu_part *part, struct error *error)
 /* Starts to copy all pieces to the GPUs of their ranges. In the first step each GPU copies its own
  * piece, and in each later one it reads from another GPU than all others do. The steps are started
  * one after the other, each for all GPUs, because a GPU sends pieces in the order in which they
- * were started: range by range, pieces wait for each other, and 12 GB to each of four H100 took
- * 94 ms where a link needs 31. */
+ * were started. Started range by range, pieces wait for each other, and 12 GB to each of four H100
+ * took 94 ms where a link needs 31. */
 bool copy_pieces(const struct exchange *exchange, struct error *error)
 {
     for (size_t i = exchange->first; i < exchange->end; i++)

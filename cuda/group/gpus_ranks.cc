@@ -61,7 +61,8 @@ bool read_ends(const struct cuda_sort &sort, struct part_ends *ends)
            cuda_fetch(sort, &ends->items[1], items + (sort.count - 1) * bytes, bytes, &ignored);
 }
 
-/* Fills what this rank offers, unless its memory cannot be shared or has no room for its range. */
+/* Fills what this rank offers. It is not able to exchange if it has no items, if its memory cannot
+ * be shared, or if that has no room for its range. */
 void make_offer(const struct engine *engine, const struct rank_exchange *ranks,
                 struct part_offer *offer)
 {
@@ -75,7 +76,8 @@ void make_offer(const struct engine *engine, const struct rank_exchange *ranks,
     (void)cudaGetLastError();
 }
 
-/* Returns true if this rank can read the parts of all others. Their memory is then open. */
+/* Opens the parts of all other ranks. Returns true if this rank can read them all. The caller
+ * closes them, also after a failure. */
 bool open_parts(struct rank_exchange *ranks, const struct part_offer *offers)
 {
     const unsigned own = ranks->shared->group->rank;
@@ -112,7 +114,7 @@ void close_parts(struct rank_exchange *ranks)
     (void)cudaGetLastError();
 }
 
-/* Copies this rank's range from the parts of all ranks. */
+/* Copies this rank's range from the parts of all ranks, and closes the parts of others. */
 bool copy_range(struct rank_exchange *ranks, struct error *error)
 {
     struct shared_sort *const shared = ranks->shared;
@@ -170,7 +172,7 @@ bool share_parts(struct engine *engine, struct rank_exchange *ranks, bool *is_sh
         ok = exchange_ranges(engine, ranks, error);
     if (ranks->steps.parts)
         close_parts(ranks);
-    uint64_t none = 0; /* no rank may free memory that another one has open */
+    uint64_t none = 0; /* a barrier: no rank may free memory that another one has open */
     ok = rows && group_sum(group, &none, 1, error) && ok;
     exchange_close(&ranks->steps);
     free(ranks->steps.parts);

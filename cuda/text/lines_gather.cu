@@ -4,7 +4,7 @@
  *   items -> lines_measure.cuh: start of each line, and the lines in each tile of the output
  *         -> one thread per line: the part of it in the tile; short parts go into the stage
  *         -> one warp per piece: the long parts go into the stage
- *         -> the stage: checksums, then stored to the output by words of 16 bytes
+ *         -> the stage: stored to the output by words of 16 bytes; then its checksums
  *
  * A block makes GATHER_TILE_BYTES of the output in shared memory (the stage), whatever the number
  * of lines in it. So lines of one byte and one line of the whole text are both distributed evenly.
@@ -226,8 +226,8 @@ __device__ __forceinline__ unsigned thread_load_part(const struct gather_view &v
     return shift == 0 ? __ldg(parts) : __funnelshift_r(__ldg(parts), __ldg(parts + 1), shift);
 }
 
-/* Each lane copies every 32nd part of 4 bytes of the stage. Only the first and the last part go
- * byte by byte. */
+/* Each lane copies every 32nd part of 4 bytes of the stage. Only the first and the last part may be
+ * copied byte by byte. */
 __device__ __forceinline__ void warp_copy_piece(const struct gather_view &view,
                                                 struct gather_stage &stage,
                                                 const struct gather_span &piece)
@@ -341,8 +341,8 @@ size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count)
     return used;
 }
 
-/* Waits for the sum of all lengths. The workspace has room for the tiles of as many bytes as the
- * text has. */
+/* Sets gather->bytes to the sum of all lengths, for which it waits. Fails if that is more than
+ * text->bytes, for whose tiles the workspace has room. */
 static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
 {
     const struct cuda_text *const text = gather->text;

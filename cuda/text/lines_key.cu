@@ -34,8 +34,8 @@ struct lines_tiles {
 
 /* ---- where lines start ---- */
 
-/* Returns a bit for each terminator among the 16 bytes at text + place. `place` is a multiple of
- * 16. */
+/* Sets *bytes to the 16 bytes at `place` of the text, a multiple of 16. Returns a bit for each
+ * terminator among them. */
 __device__ __forceinline__ unsigned thread_find_terminators(const struct cuda_text &text,
                                                             uint4 *bytes, size_t place)
 {
@@ -229,8 +229,8 @@ static struct lines_tiles lines_tiles_of(const struct cuda_text *text, void *wor
     return {count, lines_before, lines_before + count + 1};
 }
 
-/* Scans sums[0..count) and waits for the total, the number of `what`, which must be at most `most`.
- */
+/* Scans sums[0..count) and waits for the total, named `what` in errors, which must be at most
+ * `most`. */
 static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t count, const char *what,
                        size_t most, size_t *total, struct error *error)
 {

@@ -7,8 +7,8 @@
  *         --gather_find_kernel--> for each tile of the output, the line of its first byte
  *
  * Lines are at random positions, so each costs one or two sectors of memory, and its length is
- * found only once. The copy takes it from the starts, which have 64 bits and so need no special
- * case for long lines.
+ * found only once. The copy gets the lengths from the starts, which have 64 bits and so need no
+ * special case for long lines.
  *
  * No thread reads far. It reads a few words of a line, and its warp searches the rest together.
  */
@@ -67,9 +67,9 @@ __device__ __forceinline__ uint4 thread_load_text(const struct gather_view &view
     return __ldg(reinterpret_cast<const uint4 *>(view.text + at));
 }
 
-/* Returns the position of the first terminator from `from` on, a multiple of a word. All lanes call
- * it with the same argument. A lane reads several words at a time, so that a long line takes few
- * steps. */
+/* Returns the position of the first terminator from `from` on. `from` is a multiple of
+ * GATHER_WORD_BYTES, and the same in all lanes of the warp, which call this together. A lane reads
+ * several words at a time, so that a long line takes few steps. */
 __device__ __forceinline__ uint64_t warp_find_line_end(const struct gather_view &view,
                                                        uint64_t from)
 {
@@ -97,7 +97,7 @@ __device__ __forceinline__ uint64_t warp_find_line_end(const struct gather_view 
 /* The lines of a thread: their positions in the text, and their lengths with terminator. */
 struct gather_lengths {
     uint64_t begins[GATHER_MEASURE_LINES];
-    uint64_t bytes[GATHER_MEASURE_LINES]; /* 0: unknown */
+    uint64_t bytes[GATHER_MEASURE_LINES]; /* 0: not measured yet, or no line */
     unsigned left;                        /* a bit for each line still to be measured */
 };
 
@@ -162,7 +162,7 @@ __device__ __forceinline__ void warp_measure_rest(const struct gather_view &view
 }
 
 /* Replaces the lengths of all threads' lines by their starts. Returns the sum of all lengths.
- * `sums` is in shared memory, with room for a warp. */
+ * `sums` is in shared memory, with room for 32 sums. */
 __device__ __forceinline__ uint64_t block_scan_lines(uint64_t (&bytes)[GATHER_MEASURE_LINES],
                                                      uint64_t *sums)
 {

@@ -12,8 +12,9 @@
  *                    the host kept, are moved together
  *
  * A tie group is sorted here if its keys are exact, or are the bytes of whole lines, and if only
- * the bytes of its lines decide. So the order after a round is final, except among lines that share
- * all words so far. The items of a tie group have equal keys, so only their indices move.
+ * the bytes of its lines decide. All others that are not in order are for the host. The order after
+ * a round is final, except among lines that share all words so far. The items of a tie group have
+ * equal keys, so only their indices move.
  *
  * Source: rounds over the open tie groups are the radix form of J. L. Bentley, R. Sedgewick, "Fast
  * algorithms for sorting and searching strings", SODA 1997, breadth first.
@@ -38,8 +39,8 @@ struct refine_round {
     unsigned *positions;
 };
 
-/* Loads the chosen items of the view, to be sorted by their next word: all items, or, with their
- * `positions`, those of a sorted round. One warp per tile. */
+/* Loads the chosen items of the view, to be sorted by their next word. The view is of all items,
+ * with `positions` NULL, or of a sorted round, with its positions. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_load_kernel(struct refine_view view, struct refine_marks marks,
                        const unsigned *positions, struct refine_round next)
@@ -117,7 +118,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     const size_t i = static_cast<size_t>(blockIdx.x) * REFINE_THREADS + threadIdx.x;
     if (i >= source_count)
         return;
-    const key_u128 key = static_cast<key_u128>(source[i].key) << 64; /* below all with this key */
+    const key_u128 key = static_cast<key_u128>(source[i].key) << 64; /* index 0: goes first */
     const auto rank_in = [=](const struct key_index *array, size_t length) {
         return thread_rank(reinterpret_cast<const key_u128 *>(array), size_t{0}, length, key,
                            false);
@@ -269,7 +270,7 @@ static bool refine_load(const struct refine_run &run, const struct refine_view &
                          view, marks, positions, next);
 }
 
-/* Sorts a round and writes its lines' offsets to their positions. */
+/* Sorts a round, waits, and starts to write its lines' offsets to their positions. */
 static bool refine_sort(const struct refine_run &run, const struct refine_round &round,
                         void *scratch, size_t count, struct error *error)
 {
@@ -322,7 +323,7 @@ static bool refine_rounds(struct refine_run *run, void *memory, size_t count, st
     }
 }
 
-/* Marks all tie groups once more, for the host. Waits. */
+/* Marks all tie groups that are not in order once more, all of them for the host. Waits. */
 static bool refine_leave_all(struct refine_run *run, struct error *error)
 {
     struct refine_totals totals = {};

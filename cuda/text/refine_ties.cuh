@@ -8,9 +8,9 @@
  *                   its number
  *         -> class: two bits per item: its tie group is to be sorted here, or by the host
  *
- * A tie group needs no work if each line has the same bytes as the line before. Otherwise it is
- * sorted here if all its keys are exact, or are whole lines, and if only bytes decide after the
- * key.
+ * A tie group needs no work if each line has the same bytes as the line before, or if its keys are
+ * exact and nothing is compared after the key. Otherwise it is sorted here if all its keys are
+ * exact, or are whole lines, and if only bytes decide after the key.
  *
  * Later kernels visit the items chosen by bits, one warp per tile. The counts of the tiles before
  * give the number of an item among all chosen ones.
@@ -143,12 +143,14 @@ struct refine_totals {
 /* Findings about the items, and about tie groups, by their numbers: bits in words. */
 struct refine_marks {
     unsigned *same;   /* the item is in the same tie group as the item before */
-    unsigned *device; /* its tie group is to be sorted here; first, as tie_differs, of the item */
-    unsigned *host;   /* its tie group is to be sorted by the host; first, as tie_hosts */
-    unsigned *tie_differs;
-    unsigned *tie_hosts;
-    refine_pair *offsets; /* of each tile: the counts of all tiles before */
-    size_t tiles;         /* of the items that are marked */
+    unsigned *device; /* its tie group is to be sorted here. Before refine_class_kernel: it differs,
+                         or may differ, from the item before */
+    unsigned *host;   /* its tie group is to be sorted by the host. Before refine_class_kernel: the
+                         host must sort it if its tie group has lines that differ */
+    unsigned *tie_differs; /* two lines of the tie group differ, or may differ */
+    unsigned *tie_hosts;   /* the host must sort the tie group if they do */
+    refine_pair *offsets;  /* of each tile: the counts of all tiles before */
+    size_t tiles;          /* of the items that are marked */
     struct refine_totals *totals;
 };
 
@@ -160,7 +162,7 @@ struct refine_view {
                             the key does */
     struct refine_text text;
     size_t depth;        /* length of the known common prefix of a tie group's lines */
-    uint64_t complement; /* mask that complements the words of a round */
+    uint64_t complement; /* mask that complements the words of a round; 0 if they ascend */
     bool is_round;       /* the items hold words of a round */
     bool is_by_bytes;    /* keys are the bytes of whole lines, and no other order follows */
     bool keeps_exact;    /* exact items of a tie group are in order */
@@ -250,7 +252,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 }
 
 /* Calls visit(word, number of the tie group of this lane's item) for each word of the warp's tile.
- * All items with a bit in marks.same are counted. */
+ * marks.offsets must count the items with a bit in marks.same. */
 template <typename VISIT>
 __device__ __forceinline__ void warp_visit_ties(const struct refine_marks &marks, VISIT visit)
 {
@@ -339,7 +341,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 }
 
 /* Calls visit(item, its number among the chosen ones, the number of its tie group among theirs) for
- * the chosen items of the warp's tile. */
+ * the chosen items of the warp's tile. marks.offsets must count the chosen items. */
 template <typename VISIT>
 __device__ __forceinline__ void warp_visit_chosen(const struct refine_marks &marks,
                                                   const unsigned *chosen, VISIT visit)

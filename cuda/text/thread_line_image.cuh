@@ -3,9 +3,10 @@
  * (core/line/line_image.h), or reports that the host must do so.
  *
  * The grammars, and the rules for exact images, are those of formats/number/number_key.cc (with
- * number_scan.cc). The host handles: hexadecimal numbers; doubles that are not
- * normal; numbers of more than 19 digits, if the others could change the double; and keys that do
- * not end within the bytes that the thread reads.
+ * number_scan.cc). The host handles: hexadecimal numbers; magnitudes from 10^307 on, and below
+ * 10^-306 except 0, so all doubles that are not normal; numbers whose rounding is not certain;
+ * numbers of more than 19 digits, if the others could change the double; lines that LINE_STRICT may
+ * refuse; and keys that may not end within the bytes that the thread reads.
  */
 #ifndef CUDA_THREAD_LINE_IMAGE_CUH
 #define CUDA_THREAD_LINE_IMAGE_CUH
@@ -171,7 +172,7 @@ __device__ __forceinline__ struct thread_wide thread_fine_quotient(uint64_t mant
 }
 
 /* Sets *bits to the double of mantissa * 10^exponent, exponent -336 to 307. The product is inexact:
- * returns false if its lower and its upper bound have different doubles. */
+ * returns false if its lower and its upper bound have different or unknown doubles. */
 __device__ __forceinline__ bool thread_coarse_product(uint64_t mantissa, int exponent,
                                                       uint64_t *bits)
 {
@@ -298,7 +299,7 @@ __device__ __forceinline__ const char *thread_read_digits(const char *p, const c
 __device__ __forceinline__ const char *thread_read_exponent(const char *begin, const char *end,
                                                             struct thread_number *number)
 {
-    constexpr int limit = 100000; /* far beyond all numbers that the host does not handle */
+    constexpr int limit = 100000; /* far beyond the exponents of numbers that the device handles */
     if (begin == end || (*begin | 0x20) != 'e')
         return begin;
     const char *p = begin + 1;

@@ -8,7 +8,7 @@
 #include "cuda/engine/cuda_memory.h"
 
 constexpr unsigned PROOF_THREADS = 256;
-constexpr unsigned PROOF_BLOCKS = 8; /* of a multiprocessor */
+constexpr unsigned PROOF_BLOCKS = 8; /* per multiprocessor */
 
 /* Results of the kernel, 0 before it. CUDA has atomics for these types. */
 struct proof_results {
@@ -29,7 +29,7 @@ __device__ __forceinline__ uint64_t proof_hash(K item)
         return check_mix_pair(static_cast<uint64_t>(item >> 64), static_cast<uint64_t>(item));
 }
 
-/* Each thread hashes every N-th item, and compares it with the item before it. */
+/* Of N threads, each hashes every N-th item, and compares it with the item before it. */
 template <typename K>
 __global__ void __launch_bounds__(PROOF_THREADS)
     proof_kernel(const K *items, size_t count, struct key_order order,
@@ -64,7 +64,7 @@ bool start_proof(const struct cuda_sort *sort, struct proof_results *results, st
                          sort->order, results);
 }
 
-/* Starts the kernel and waits for its results, which it puts into `memory`. */
+/* Starts the kernel and fetches its results, which the kernel stores in `memory`, on the device. */
 bool find_results(const struct cuda_sort *sort, void *memory, struct proof_results *results,
                   struct error *error)
 {

@@ -34,9 +34,9 @@
 
 /* ---- kernels: sample, rank by digits, filter, fill ----
  *
- * All kernels read keys in the same way. A thread holds up to 64 bytes of keys in registers, as
- * ordered bits. It loads 16 bytes at a time, and neighbouring threads load neighbouring words. A
- * block handles one tile after another. */
+ * The kernels that count digits and filter read keys in the same way. A thread holds up to 64 bytes
+ * of keys in registers, as ordered bits. It loads 16 bytes at a time, and neighbouring threads load
+ * neighbouring words. A block handles one tile after another. */
 
 constexpr unsigned TOP_WARPS = TOP_THREADS / THREADS_PER_WARP;
 constexpr unsigned TOP_VALUES = 1u << TOP_DIGIT_BITS;
@@ -59,13 +59,13 @@ struct top_search {
 
 struct top_digit {
     unsigned shift, bits;
-    bool is_first; /* `rank` below is the rank among all keys, to start with */
+    bool is_first; /* the search starts with `rank`, the rank among all keys */
     size_t rank;
 };
 
 /* ---- keys in registers ---- */
 
-/* An unsigned has a bit for each of a thread's keys. */
+/* At most 32 keys per thread, so that an unsigned has a bit for each. */
 template <typename K>
 constexpr unsigned TOP_WORDS =
     KEYS_OF_WORD<K> *TOP_THREAD_WORDS <= 32 ? TOP_THREAD_WORDS : 32 / KEYS_OF_WORD<K>;
@@ -121,8 +121,8 @@ __device__ __forceinline__ size_t top_stride_begin(size_t count, unsigned bits, 
     return index * (count >> bits) + (index * rest >> bits);
 }
 
-/* Takes one key from each of 2^bits strides of the input, at a pseudo-random position that is the
- * same in every job. One thread per stride. */
+/* Takes one key from each of 2^bits strides of the input, at a pseudo-random position that depends
+ * only on the count and the stride. One thread per stride. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_sample_kernel(const K *source, size_t count, unsigned bits, struct key_order encoding,
@@ -426,7 +426,8 @@ static bool top_fill(const struct top_run<K> &run, size_t below, struct error *e
                          static_cast<K *>(run.sort->scratch) + below, count);
 }
 
-/* Filters, and sets *found to the number of items gathered; 0 if the bound was wrong. */
+/* Filters, and sets *found to the number of items gathered; 0 if the bound was wrong: too few items
+ * are below or equal to it, or more are below it than there is room for. */
 template <typename K>
 static bool top_gather(const struct top_run<K> &run, size_t *found, struct error *error)
 {
