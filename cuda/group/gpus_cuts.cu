@@ -4,9 +4,9 @@
  *
  *   part of GPU 0 | part of GPU 1 | ...    sorted, in ordered bits
  *
- * The first item after a range is found bit by bit: each GPU counts, by binary search, its items
- * that are less than a trial value, and the host adds up the counts. A step takes some tens of
- * microseconds.
+ * The first item after a range is found bit by bit: a kernel for each part counts, by binary
+ * search, its items that are less than a trial value, and the host adds up the counts. Of several
+ * ranks, each starts all kernels on its own GPU. A step takes some tens of microseconds.
  */
 #include "cuda/group/gpus.h"
 
