@@ -13,6 +13,7 @@
 #include "job/pipeline.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -41,7 +42,7 @@ static bool are_numbers(const char *text)
     do {
         errno = 0;
         const long number = strtol(text, &end, 10); /* 0 if there is none */
-        if (number <= 0 || errno)
+        if (number <= 0 || number > INT_MAX || errno)
             return false;
         end += strspn(end, " ");
         text = end + 1;

@@ -52,6 +52,9 @@ struct algorithm {
     const size_t *tile_sizes; /* in items, terminated by 0; NULL: the path has no tiles */
     unsigned buffers;         /* arrays as large as the data: 1 in place, 2 with scratch */
     size_t count_max;         /* maximum number of items, more are refused; SIZE_MAX: no limit */
+
+    /* Returns the host memory that the threads need beside the arrays. NULL: none. */
+    size_t (*workspace_bytes)(unsigned item_bytes, size_t count, unsigned threads);
 };
 
 struct device_facts {

@@ -159,7 +159,7 @@ unsigned control_groups_processors(void)
 /* ---- Memory ---- */
 
 /* Memory of the program with its libraries and of reading and writing; and of a thread, with the
- * workspace of a sort. */
+ * workspace of a small sort. */
 #define PROGRAM_BYTES ((size_t)10 << 20)
 #define THREAD_BYTES ((size_t)1 << 20)
 
@@ -422,5 +422,11 @@ size_t memory_limits_part(const struct memory_limits *limits, const struct sort_
     const bool is_copied = !is_host && spec->count == COUNT_UNKNOWN;
     const unsigned buffers =
         is_copied && spec->algorithm->buffers < 2 ? 2 : spec->algorithm->buffers;
-    return part / buffers / spec->item_bytes;
+    const size_t item_bytes = (size_t)buffers * spec->item_bytes, threads = spec->threads;
+    if (!is_host || !spec->algorithm->workspace_bytes)
+        return part / item_bytes;
+    const size_t workspace =
+        spec->algorithm->workspace_bytes(spec->item_bytes, part / item_bytes, spec->threads);
+    const size_t more = workspace > threads * THREAD_BYTES ? workspace - threads * THREAD_BYTES : 0;
+    return (more < part / 2 ? part - more : part / 2) / item_bytes;
 }

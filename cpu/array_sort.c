@@ -430,6 +430,12 @@ static size_t task_bytes(const struct sort_task *task)
     return progress_bytes(&plan) + threads * plan.bytes;
 }
 
+size_t array_sort_workspace_bytes(unsigned item_bytes, size_t count, unsigned threads)
+{
+    return task_bytes(
+        &(struct sort_task){.item_bytes = item_bytes, .count = count, .threads = threads});
+}
+
 bool array_sort_scratch_bytes(const struct sort_task *task, size_t *bytes)
 {
     const size_t more_bytes = array_sort_bytes() + task_bytes(task);

@@ -62,7 +62,7 @@ struct engine {
 static const struct algorithm cpu_algorithms[] = {
     {"radix",
      "partition by a learned model of the keys, then networks or radix sort in cache; parallel",
-     NULL, 2, SIZE_MAX},
+     NULL, 2, SIZE_MAX, array_sort_workspace_bytes},
 };
 
 /* ---- Facts ---- */

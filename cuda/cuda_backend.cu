@@ -49,7 +49,7 @@ static size_t no_workspace_bytes(size_t, size_t, unsigned)
 
 static const struct algorithm algorithms[] = {
 #define X(name, summary, tiles, buffers, count_max, sort, workspace_bytes, finish)                 \
-    {name, summary, tiles, buffers, count_max},
+    {name, summary, tiles, buffers, count_max, NULL},
     CUDA_PATHS(X)
 #undef X
 };

@@ -92,7 +92,7 @@ stats '--stats=json with -q, of nothing at all' "s['data']['numbers'] == 0" -- -
 # Settings of OpenMP that are not valid are ignored without a message of its library, if that is linked statically.
 if possible 'settings of OpenMP that are not valid' 'the library reads them before the program starts' \
     eval '! ldd "$GPUSORT" | grep -q libgomp'; then
-    for setting in OMP_NUM_THREADS= OMP_NUM_THREADS=x OMP_NUM_THREADS=0 OMP_NUM_THREADS=2k 'OMP_NUM_THREADS=2,' \
+    for setting in OMP_NUM_THREADS= OMP_NUM_THREADS=x OMP_NUM_THREADS=0 OMP_NUM_THREADS=2k 'OMP_NUM_THREADS=2,' OMP_NUM_THREADS=4294967296 \
         OMP_STACKSIZE={x,,8,99999999999999999999} OMP_THREAD_LIMIT= OMP_{PLACES,PROC_BIND,WAIT_POLICY,DYNAMIC,DISPLAY_ENV}=x \
         GOMP_SPINCOUNT=x; do
         ok_prints "$setting has no effect and no message" '1\n2\n' -- env "$setting" "$GPUSORT" -n <(printf '2\n1\n')

@@ -319,6 +319,9 @@ if possible 'memory stays within -S' 'a slow build' [ "$test_size" != small ]; t
         ok_peak '68 MB of numbers in 72 MiB, by four threads' $((73728 * 105 / 100)) timeout 100 \
             env LD_PRELOAD="$fault_library" "$gpusort_apart" -o got -S 73728 --parallel=4 large.i64
         ok '68 MB of numbers, by four threads' cmp got large.up
+        ok_peak '68 MB of numbers in 156 MiB, by 64 threads' $((159744 * 105 / 100)) timeout 100 env FAULT_PROCESSORS=64 \
+            LD_PRELOAD="$fault_library" "$gpusort_apart" -o got -S 159744 --parallel=64 large.i64
+        ok '68 MB of numbers, by 64 threads' cmp got large.up
     fi
     mkfifo pipe.i64
     cat large.i64 >pipe.i64 &
