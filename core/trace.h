@@ -70,7 +70,7 @@ uint64_t trace_stage(const char *name);
  * the number; 0: not known. */
 void trace_expect(uint64_t bytes);
 
-/* Records that the device has `bytes` bytes in use for this process. The maximum is kept. */
+/* Records that the device has `bytes` bytes in use, by all processes. The maximum is kept. */
 void trace_note_device_bytes(uint64_t bytes);
 
 /* Records how a device sorts, and why. The texts are not copied; a later call replaces them. */

@@ -75,7 +75,7 @@ bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct e
     return *most > 0 ||
            error_set(error,
                      "%u ranks are more than can be merged in this memory, which is enough for "
-                     "%zu: allow more (-S), or start fewer ranks",
+                     "%zu: start fewer ranks, or for up to 512 ranks allow more memory (-S)",
                      group->size, fan_in);
 }
 
