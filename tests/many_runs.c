@@ -78,14 +78,15 @@ static void move_file(int from, int to)
         end_by_driver_error("many_runs: a file of a run");
 }
 
-/* Returns a pipe with the content of the file, of which only PIPE_BYTES_MAX bytes are read. */
+/* Returns a pipe with the content of the file, which must have less than PIPE_BYTES_MAX bytes. */
 static int open_pipe(const char *name)
 {
     static char content[PIPE_BYTES_MAX];
     int ends[2];
     const int file = open(name, O_RDONLY | O_CLOEXEC);
     const ssize_t bytes = read(file, content, sizeof content);
-    if (bytes < 0 || pipe(ends) != 0 || write(ends[1], content, (size_t)bytes) != bytes)
+    if (bytes < 0 || bytes == sizeof content || pipe(ends) != 0 ||
+        write(ends[1], content, (size_t)bytes) != bytes)
         end_by_driver_error("many_runs: a pipe");
     close(file);
     close(ends[1]);

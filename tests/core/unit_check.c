@@ -213,10 +213,11 @@ static void test_order(void **state)
         }
 }
 
-/* Lets a check observe a chunk of keys, its last piece first. */
+enum { PIECE = 1024 };
+
+/* Lets a check observe a chunk of keys, its last piece of PIECE keys first. */
 static void observe_backwards(struct key_check *check, const uint64_t *keys, size_t count)
 {
-    enum { PIECE = 1024 };
     key_check_begin_chunk(check, keys, count);
     for (size_t begin = (count + PIECE - 1) / PIECE * PIECE; begin > 0; count = begin) {
         begin -= PIECE;
@@ -225,13 +226,19 @@ static void observe_backwards(struct key_check *check, const uint64_t *keys, siz
 }
 
 /* Checks of parts, of which one is empty, are appended. Each part is two chunks. A key is misplaced
- * where a part begins, or within a part. */
+ * at the first or the second place of a part, a chunk or a piece, or at any other place. */
 static void test_pieces(void **state)
 {
     enum { COUNT = 10000 };
     static const size_t begins[] = {0, 1, 4096, 4096, COUNT};
     uint64_t keys[COUNT];
-    for (size_t misplaced = 0; misplaced < COUNT; misplaced += misplaced == 0 ? 1 : 15) {
+    static const size_t chunk_begins[] = {0, 1, 2048, 4096, 7048};
+    for (size_t misplaced = 0; misplaced < COUNT; misplaced++) {
+        bool is_chosen = misplaced % 31 == 0;
+        for (size_t i = 0; i < LENGTH(chunk_begins); i++)
+            is_chosen |= misplaced >= chunk_begins[i] && (misplaced - chunk_begins[i]) % PIECE < 2;
+        if (!is_chosen)
+            continue;
         struct key_check all, part;
         key_check_start_ordered(&all, 8, key_order_identity());
         for (size_t i = 0; i < COUNT; i++)
