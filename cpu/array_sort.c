@@ -300,30 +300,12 @@ static void sort_input(const struct member *member, void *context)
         continue;
 }
 
-/* False if vector_sort follows, which detects ascending input itself, equal keys included. */
-static bool is_ascending(const struct sort_job *job)
-{
-    return !uses_vectors(job->width) &&
-           items_are_ascending(job->width, job->items, 0, job->count, job->order);
-}
-
-static bool is_descending(const struct sort_job *job)
-{
-    if (uses_vectors(job->width) &&
-        (job->count == 0 || items_key(job->width, job->items, 0, job->order) <=
-                                items_key(job->width, job->items, job->count - 1, job->order)))
-        return false;
-    return items_are_descending(job->width, job->items, 0, job->count, job->order);
-}
-
 /* Sorts an input that fits the cache, in the calling thread. */
 static void sort_small_input(const struct sort_job *job)
 {
     const struct item_range range = {
         .from = job->items, .other = job->scratch, .count = job->count, .order = job->order};
-    if (is_ascending(job))
-        return;
-    if (is_descending(job))
+    if (items_are_descending(job->width, job->items, 0, job->count, job->order))
         items_reverse(job->width, job->items, 0, job->count / 2, job->count);
     else
         sort_range_in_cache(job, range, job->scratch);
