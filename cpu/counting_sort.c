@@ -105,8 +105,6 @@ static void fill_words(uint16_t *words, size_t begin, size_t stop, size_t end, u
 static void write_values(void *keys, size_t begin, size_t end, const size_t *ends,
                          unsigned key_bytes, struct key_order order)
 {
-    if (begin == end)
-        return;
     size_t ordered = find_value(ends, value_count(key_bytes), begin);
     for (size_t place = begin; place < end; ordered++) {
         const size_t stop = ends[ordered] < end ? ends[ordered] : end;
