@@ -105,8 +105,7 @@ void sort_progress_finish(struct sort_progress *progress, size_t bucket)
 {
     pthread_mutex_lock(&progress->mutex);
     finished_buckets_add(&progress->finished, bucket);
-    if (progress->is_awaited)
-        pthread_cond_signal(&progress->changed);
+    pthread_cond_signal(&progress->changed);
     pthread_mutex_unlock(&progress->mutex);
 }
 
@@ -121,10 +120,8 @@ size_t sort_progress_read(struct sort_progress *progress)
 size_t sort_progress_await(struct sort_progress *progress, size_t known)
 {
     pthread_mutex_lock(&progress->mutex);
-    progress->is_awaited = true;
     while (progress->starts[progress->finished.first_open] <= known)
         pthread_cond_wait(&progress->changed, &progress->mutex);
-    progress->is_awaited = false;
     const size_t finished = progress->starts[progress->finished.first_open];
     pthread_mutex_unlock(&progress->mutex);
     return finished;

@@ -116,7 +116,6 @@ struct sort_progress {
     struct finished_buckets finished; /* buckets is 0 until sort_progress_open */
     const size_t *starts;             /* bucket b is at starts[b]..starts[b + 1] of the items */
     size_t *own_starts;
-    bool is_awaited;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
 };
