@@ -186,9 +186,6 @@ static void *spec_copy_sample(const struct sort_spec *spec)
  * longer. */
 #define PARTS_BYTES_SURE ((size_t)16 << 20)
 
-/* A scratch up to this size stays mapped after the sort, because unmapping takes time. */
-#define KEPT_BYTES ((size_t)1 << 20)
-
 static void cpu_close(struct engine *engine)
 {
     if (!engine)
@@ -441,8 +438,7 @@ static void end_sort(struct engine *engine)
 {
     array_sort_end(engine->sorting);
     engine->sorting = NULL;
-    if (engine->scratch.reserved_bytes > KEPT_BYTES)
-        pages_release(&engine->scratch);
+    pages_release(&engine->scratch);
     engine->times.sort_ns += clock_now_ns() - engine->sort_start_ns;
 }
 
