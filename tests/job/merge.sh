@@ -101,6 +101,9 @@ rm giant digits.?
 awk 'BEGIN { for (b = 999; b >= 0; b--) for (i = 0; i < 512; i++) printf "%07d\n", b * 1000 + i }' >lower
 ok_merges 'lines that are lower where the input is read on' -n -S 64K lower open
 rm lower
+seq -f %07.0f 200000 >same
+ok_merges 'a line of both inputs where both are read on, -u' -k1 -u -S 64K same same
+rm same
 # Lines that are repeated, some of them spelled differently. Twice the same lines are not in order.
 for i in 1 2; do
     awk -v i=$i 'BEGIN { for (k = 0; k < 60000; k++) print i * int(k / 7) (k % 3 ? "" : ".0") }' >again.$i
