@@ -96,6 +96,22 @@ static void large_arrays(void **state)
         }
 }
 
+/* A fifth of the keys is in one bucket, which is too large for a cache and too small for all
+ * threads. One thread partitions it again, as it does in larger arrays with more threads. */
+static void a_bucket_that_one_thread_partitions(void **state)
+{
+    const size_t count = 2300000;
+    uint64_t *const keys = allocate(count * sizeof *keys), random = 1;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t key = random_next(&random);
+        keys[i] = key % 5 == 0 ? key >> 32 : key;
+    }
+    struct test_case c = make_case_of(&orders[ORDER_COUNT - 1], "a fifth is small", keys, count);
+    check_array(&c, c.input, 1);
+    free_case(&c);
+    free(keys);
+}
+
 /* Keys that are counted: each thread writes a MiB, and the next piece starts when that piece has
  * been written. And enough keys for the engine to take them as a stream, whose ring wraps around.
  */
@@ -265,6 +281,7 @@ int main(void)
         cmocka_unit_test(another_number_of_items_than_promised),
         cmocka_unit_test(arrays_of_any_size),
         cmocka_unit_test(large_arrays),
+        cmocka_unit_test(a_bucket_that_one_thread_partitions),
         cmocka_unit_test(pieces_of_the_output),
         cmocka_unit_test(vectors_sort_to_any_place),
         cmocka_unit_test(samples_that_mislead_take_little_stack),
