@@ -117,9 +117,6 @@ void items_find_range(unsigned width, const void *items, size_t begin, size_t en
                       struct key_order order, uint64_t *lowest, uint64_t *highest)
 {
     switch (width) {
-    case 2:
-        widen_range(items, begin, end, order, lowest, highest, 2);
-        break;
     case 4:
         widen_range(items, begin, end, order, lowest, highest, 4);
         break;

@@ -34,7 +34,7 @@ bool items_are_descending(unsigned width, const void *items, size_t begin, size_
 void items_reverse(unsigned width, void *items, size_t begin, size_t end, size_t count);
 
 /* Lowers *lowest and raises *highest to include the ordered bits of the keys of
- * items[begin..end). */
+ * items[begin..end). Widths from 4. */
 void items_find_range(unsigned width, const void *items, size_t begin, size_t end,
                       struct key_order order, uint64_t *lowest, uint64_t *highest);
 
