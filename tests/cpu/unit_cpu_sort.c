@@ -112,6 +112,21 @@ static void a_bucket_that_one_thread_partitions(void **state)
     free(keys);
 }
 
+/* Neither thread finds too many values for its table, but both together do. */
+static void values_too_many_for_one_table(void **state)
+{
+    const size_t count = 150001;
+    uint64_t *const keys = allocate(count * sizeof *keys), random = 1;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t key = random_next(&random) >> 1, first = i < count / 2 ? 0 : 1200;
+        keys[i] = key % 2 == 0 ? 0 : (first + key / 2 % 1200) * 0x9e3779b97f4a7c15u;
+    }
+    struct test_case c = make_case_of(&orders[ORDER_f64], "2400 values", keys, count);
+    check_array(&c, c.input, 2);
+    free_case(&c);
+    free(keys);
+}
+
 /* Keys that are counted: each thread writes a MiB, and the next piece starts when that piece has
  * been written. And enough keys for the engine to take them as a stream, whose ring wraps around.
  */
@@ -282,6 +297,7 @@ int main(void)
         cmocka_unit_test(arrays_of_any_size),
         cmocka_unit_test(large_arrays),
         cmocka_unit_test(a_bucket_that_one_thread_partitions),
+        cmocka_unit_test(values_too_many_for_one_table),
         cmocka_unit_test(pieces_of_the_output),
         cmocka_unit_test(vectors_sort_to_any_place),
         cmocka_unit_test(samples_that_mislead_take_little_stack),
