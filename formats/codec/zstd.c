@@ -150,16 +150,17 @@ static enum frame_kind scan_header(const unsigned char *data, size_t bytes,
     return FRAME_WHOLE;
 }
 
-/* Sets the error for a window that is too large, with the --long that the frame needs. */
+/* Sets the error for a window that is too large, with the --long that the frame needs. libzstd does
+ * not read the header of a frame whose window is larger than all that it can decode. */
 static bool explain_window(const struct zstd_decoder *decoder, struct error *error)
 {
     struct frame_header header;
     unsigned need = WINDOW_LOG_MIN;
-    if (scan_header(decoder->header, decoder->header_bytes, &header) != FRAME_WHOLE)
-        return error_set(error, "corrupt zstd data: no window in the header of the frame");
-    while (need <= WINDOW_LOG_MAX && (uint64_t)1 << need < header.window_bytes)
+    const bool is_read =
+        scan_header(decoder->header, decoder->header_bytes, &header) == FRAME_WHOLE;
+    while (is_read && need <= WINDOW_LOG_MAX && (uint64_t)1 << need < header.window_bytes)
         need++;
-    if (need > WINDOW_LOG_MAX)
+    if (!is_read || need > WINDOW_LOG_MAX)
         return error_set(error, "the zstd window is larger than 2 GiB, the most that can be read");
     const bool is_small = decoder->window_log < 20;
     return error_set(error,

@@ -291,6 +291,11 @@ if possible 'large windows' 'zstd(1) makes none here' \
         -g < <(cat long_piped.zst)
     refuses '--long=10 takes less' 'larger than 1 KiB; --long=' -- --long=10 level.zst
 fi
+# Headers of frames with a window of 4 GiB, and with a content of 8 GiB in one segment.
+for header in '\0\260\1\0\0' '\340\0\0\0\0\2\0\0\0\1\0\0'; do
+    printf '\50\265\57\375%b' "$header" >wide.zst
+    refuses "more than --long=31 reads: ${#header}" 'wide.zst: .*: the zstd window is larger than 2 GiB' -- -g wide.zst
+done
 # The first frame has a window of 32 KiB, the second one of 8 MiB; both are small enough to be decoded whole.
 { head -c 3200000 big.u32 | zstd -qc --zstd=wlog=15 && tail -c 9000000 big.u32 | zstd -qc --zstd=wlog=23; } >two.u32.zst
 for threads in 1 2; do
