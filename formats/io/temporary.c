@@ -29,7 +29,6 @@
 
 /* The one temporary of the process. While has_name is set, it is written within a change only. */
 static struct {
-    bool exists;
     bool has_name;
     int directory; /* the caller's */
     char name[sizeof PREFIX + RANDOM_LETTERS];
@@ -161,16 +160,10 @@ static int create_unnamed(mode_t mode)
 
 bool temporary_create(int directory, mode_t mode, int *file)
 {
-    *file = -1;
-    if (temporary.exists) {
-        errno = EBUSY;
-        return false;
-    }
     temporary.directory = directory;
     *file = create_unnamed(mode);
     if (*file < 0)
         *file = create_named(mode);
-    temporary.exists = *file >= 0;
     return *file >= 0;
 }
 
@@ -265,7 +258,6 @@ bool temporary_create_shared(int directory, mode_t mode, const char *output_name
 {
     *file = -1;
     temporary.directory = directory;
-    temporary.exists = true;
     if (group->host_size == group->size && !create_unnamed_shared(mode, group, file, error))
         return false;
     if (*file >= 0)
@@ -352,16 +344,12 @@ static bool link_and_rename(int file, const char *name)
 bool temporary_publish(int *file, const char *name, bool replaces)
 {
     sigset_t old_mask;
-    bool published;
-    if (!temporary.has_name && !replaces) {
-        published = link_to(*file, name);
-    } else {
-        ending_begin_change(&old_mask);
-        published =
-            temporary.has_name ? rename_closed(file, name, replaces) : link_and_rename(*file, name);
-        ending_end_change(&old_mask);
-    }
-    temporary.exists = !published;
+    if (!temporary.has_name && !replaces)
+        return link_to(*file, name);
+    ending_begin_change(&old_mask);
+    const bool published =
+        temporary.has_name ? rename_closed(file, name, replaces) : link_and_rename(*file, name);
+    ending_end_change(&old_mask);
     return published;
 }
 
@@ -375,6 +363,5 @@ void temporary_remove(void)
         note_name(false);
         ending_end_change(&old_mask);
     }
-    temporary.exists = false;
     errno = cause;
 }
