@@ -52,7 +52,8 @@ struct format {
     bool (*recognises)(const unsigned char *head, size_t bytes);
 
     /* Reads the header and completes reader->layout, including layout.count. On entry layout.type
-     * is the user's type or NULL; a header with another type is an error. */
+     * is the user's type or NULL, which raw numbers must not have; a header with another type is an
+     * error. */
     bool (*read_header)(struct reader *reader, struct error *error);
 
     /* Reads the next 1..capacity numbers into `items`, as layout.type in layout.endian. Sets *count

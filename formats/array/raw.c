@@ -22,9 +22,6 @@ static bool refuse_size(const struct reader *reader, uint64_t bytes, struct erro
 static bool raw_read_header(struct reader *reader, struct error *error)
 {
     struct layout *layout = &reader->layout;
-    if (!layout->type)
-        return error_set(error, "%s: raw numbers have no type; use --type",
-                         source_name(reader->source));
     const uint64_t bytes = source_stop_and_get_left(reader->source);
     layout->count = COUNT_UNKNOWN;
     if (bytes == SIZE_UNKNOWN)
