@@ -144,7 +144,7 @@ static bool read_further(struct source *source, void *data, size_t bytes, struct
                          size_t *got, size_t *observed, struct error *error)
 {
     *got = *observed = 0;
-    if (source->ended || bytes == 0)
+    if (source->ended)
         return true;
     if (source->frames) {
         const bool is_worth_threads = source->is_read && source->content_left >= AHEAD_BYTES_MIN;
@@ -173,7 +173,7 @@ static bool read_some(struct source *source, void *data, size_t bytes, struct ta
                       size_t *observed, struct error *error)
 {
     *got = *observed = 0;
-    if (source->ahead && bytes > 0) {
+    if (source->ahead) {
         (void)read_ahead_stop(source->ahead);
         if (!read_ahead_take(source->ahead, data, bytes, source->input.threads, got, error))
             return false;
@@ -200,14 +200,12 @@ void source_share_memory(struct source *source, unsigned readers)
 
 void source_read_ahead(struct source *source, size_t most)
 {
-    struct stat status;
     if (source->ahead || source->ended || most == 0)
         return;
     const bool is_plain = source->input.is_sized && !source->frames;
     if (is_plain || (source->frames && source->content_left < AHEAD_BYTES_MIN))
         return;
-    const bool is_waited_for = !source->input.is_stream &&
-                               fstat(source->input.file, &status) == 0 && !S_ISREG(status.st_mode);
+    const bool is_waited_for = !S_ISREG(source->input.status.st_mode);
     const struct read_ahead_spec spec = {.read = read_for_thread,
                                          .context = source,
                                          .file = is_waited_for ? source->input.file : -1,
@@ -734,14 +732,14 @@ bool source_store(struct source *source, uint64_t most, struct spill_run *run, u
 bool source_can_read_at(const struct source *source)
 {
     const struct input_file *const input = &source->input;
-    return input->is_sized && !input->is_stream && input->file >= 0 && !input->is_parked &&
-           !source->ahead && !source->frames && !source->ended;
+    return input->is_sized && input->file >= 0 && !source->ahead && !source->frames &&
+           !source->ended;
 }
 
 bool source_can_narrow(const struct source *source)
 {
     const struct input_file *const input = &source->input;
-    return input->is_sized && !input->is_stream && (input->file >= 0 || input->is_parked) &&
+    return input->is_sized && (input->file >= 0 || input->is_parked) &&
            source->codec == codecs[0] && !source->ahead;
 }
 
