@@ -174,8 +174,6 @@ static bool copy_end(const struct merge_texts *texts, struct key_index item,
 /* Copies the last line of the round and, in the first round with lines, the first one. */
 static bool keep_ends(struct lines_ends *ends, const struct merge_round *round, struct error *error)
 {
-    if (!round->has_items)
-        return true;
     const bool is_first = !ends->has_lines;
     ends->has_lines = true;
     return (!is_first || copy_end(&round->texts, round->first_item, ends, 0, error)) &&
@@ -185,7 +183,7 @@ static bool keep_ends(struct lines_ends *ends, const struct merge_round *round, 
 static bool keep_last_line(struct merger *merger, const struct merge_round *round,
                            struct error *error)
 {
-    if (!round->has_last || round->last.text == merger->last_text)
+    if (round->last.text == merger->last_text)
         return true;
     merger->has_last = copy_line(round->last.text, round->last.length, &merger->last_text,
                                  &merger->last_length, error);

@@ -68,7 +68,7 @@ static bool merge_scratch_reserve(struct merge_scratch *scratch, size_t items, s
         scratch->heads = calloc(texts, sizeof *scratch->heads);
         scratch->losers = calloc(texts, sizeof *scratch->losers);
     }
-    if ((scratch->items || items == 0) && scratch->arrays && scratch->heads && scratch->losers)
+    if (scratch->items && scratch->arrays && scratch->heads && scratch->losers)
         return true;
     merge_scratch_free(scratch);
     return error_set(error, "no memory to merge %zu lines of %zu inputs", items, texts);
@@ -483,6 +483,7 @@ static bool is_out_of_order(const struct merge_round *round, const struct key_in
     return merge_item_compare(&round->texts, *before, range->first_item) > highest;
 }
 
+/* At least one range has items. */
 static void join_ranges(struct merge_round *round, const struct merging *merging)
 {
     const struct key_index *before = NULL;
@@ -496,11 +497,8 @@ static void join_ranges(struct merge_round *round, const struct merging *merging
             round->first_item = range->first_item;
         before = &range->last_item;
     }
-    round->has_items = before;
-    if (before) {
-        round->last_key = before->key;
-        round->last_item = *before;
-    }
+    round->last_key = before->key;
+    round->last_item = *before;
 }
 
 static void end_round(struct merge_round *round, const struct merging *merging)

@@ -317,8 +317,7 @@ struct merge_round {
     uint64_t last_key;  /* in: key of the last line before this round, or 0; out: of the last item
                            of this round */
     bool is_disordered; /* out: items are not in order */
-    bool has_items;     /* out: the first and the last item are set */
-    struct key_index first_item, last_item;
+    struct key_index first_item, last_item; /* out */
     struct check_sum sum; /* out: the lines written and the lines left out, each at its position
                                in its source text */
 };
