@@ -153,11 +153,11 @@ bool cut_decimal(const struct number_scan *scan, struct decimal *decimal)
     return true;
 }
 
-/* Method 1. */
+/* Method 1, for a decimal that is not cut. */
 inline bool exact_decimal(const struct decimal *decimal, long double *magnitude)
 {
     const int exponent = decimal->exponent;
-    if (decimal->is_cut || exponent <= -FINE_POWERS || exponent >= FINE_POWERS)
+    if (exponent <= -FINE_POWERS || exponent >= FINE_POWERS)
         return false;
     const long double mantissa = decimal->mantissa;
     *magnitude =
