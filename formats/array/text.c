@@ -183,7 +183,7 @@ static void cut_block(const struct block *block, struct piece *pieces, size_t co
     const char *const end = block->text + block->bytes, *begin = block->text;
     for (size_t i = 0; i < count; ++i) {
         const char *cut = block->text + block->bytes / count * (i + 1);
-        if (i + 1 == count || cut >= end)
+        if (i + 1 == count)
             cut = end;
         else
             cut = (const char *)memchr(cut, '\n', (size_t)(end - cut)) + 1;
