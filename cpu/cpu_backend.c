@@ -74,9 +74,8 @@ static void find_processor_name(char *name, size_t name_bytes)
     unsigned words[12] = {0};
 #ifdef __x86_64__
     for (unsigned leaf = 0; leaf < 3; leaf++)
-        if (!__get_cpuid(0x80000002u + leaf, &words[4 * leaf], &words[4 * leaf + 1],
-                         &words[4 * leaf + 2], &words[4 * leaf + 3]))
-            words[0] = 0;
+        (void)__get_cpuid(0x80000002u + leaf, &words[4 * leaf], &words[4 * leaf + 1],
+                          &words[4 * leaf + 2], &words[4 * leaf + 3]);
 #endif
     char text[sizeof words + 1] = {0};
     memcpy(text, words, sizeof words);
