@@ -266,6 +266,8 @@ shape is too large|f8(2305843009213693952,), }\n
 the header says 4 items \(32 bytes\), the file holds 24 bytes of data: it is cut off, or still being written$|f8(4,), }\n
 the header says 2 items \(16 bytes\), the file holds 24 bytes of data|f8(2,), }\n
 END
+npy '\x93NUMPY\x01\0\xc6\x03' "$(printf "%-966s" "{'descr': '<f8', 'fortran_order': False, 'shape': (3$(printf ', 1%.0s' {1..300})), }")"
+refuses 'more dimensions than NumPy has' "'shape' has more dimensions than NumPy's arrays" -- x.npy
 npy '' "{'descr': '''<f8''', 'fortran_order': False, 'shape': (0x3,), } # a comment"
 refuses 'a header that only NumPy reads' 'a string in several parts; if numpy.load reads it' -- x.npy
 "$numpy" -c 'import numpy; numpy.save("NEW.npy", numpy.load("x.npy"))'

@@ -146,6 +146,7 @@ refused 'a file where none can be made' '/proc/version: (cannot create a file be
     gpusort reversed.u64 -o /proc/version
 refused 'an output without a name' "^gpusort: '': No such file" -- gpusort reversed.u64 -o ''
 refused 'a name that is too long' 'File name too long' -- gpusort reversed.u64 -o "place/x$long"
+refused 'a path that is too long' 'File name too long' -- gpusort reversed.u64 -o "$(printf './%.0s' {1..2050})x"
 
 chmod a+rx "$work" "$work/files"
 if possible "an ordinary user's file" 'no way to be an ordinary user here' \
