@@ -373,6 +373,9 @@ ok_output 'without the variable each rank sorts a file of its own' <(gpusort fou
     'in_shell 2 '"'"'unset OMPI_COMM_WORLD_SIZE PMI_SIZE
         exec "$0" four.$OMPI_COMM_WORLD_RANK.u32 -o own.$OMPI_COMM_WORLD_RANK.u32'"'"' && cat own.[01].u32'
 head -c 100000 finite.f64.zst >cut.f64.zst
+cat part1.npy part3.npy >two.npy
+refused 'what follows an array is not left out' 'two.npy: another array follows the first one, of 70001 items' -- \
+    ranks 2 two.npy -o "$target"
 refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- ranks 2 cut.f64.zst -o "$target"
 refused 'a header that is too long for the ranks to share' 'its header has 2000001 bytes' -- \
     eval '{ head -c 2000000 /dev/zero | tr "\0" x; echo; echo 1; } | ranks 2 --header=1 -n -o "$target"'
