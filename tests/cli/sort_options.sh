@@ -306,6 +306,8 @@ done
 seq 40000 -1 1 >descending
 { sed 30000q descending && sed 1,30000d descending | sort -n; } >expected
 ok_output '--header of more than is read ahead' expected -- gpusort --header=30000 -n <(cat descending)
+ok_prints '--header of a file that has no more, and no newline' 'name\n2\n' -- \
+    gpusort --header -n <(printf name) <(printf 'name\n2\n')
 ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
 ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- gpusort --header=2 --argsort table
 printf '"id","name"\n"9","a"\n"10","b"\n' >quoted.csv
