@@ -64,6 +64,37 @@ def middle():
     return b"%de%d" % (number, len(digits[kept:]) + min(exponent, 0))
 
 
+def chosen_badly(count, pairs):
+    """The line with which the others are compared is the least one each time, and differs last."""
+    lines = [b"c" * (8 * pairs + 20) + b"%d" % rng.randrange(1000000) for i in range(count)]
+    for k in range(pairs):
+        for i, place in enumerate((2 * k + (count - 2 * k) // 8, count // 2 + k)):
+            lines[place] = b"c" * (10 + 8 * k + i) + b"b"
+    return lines
+
+
+def cut_badly(count):
+    """The samples, by which lines are cut in two, are the least ones each time."""
+    values, left = [count] * count, list(range(count))
+    for cut in range(2 * count.bit_length()):
+        sample = left[:(len(left) - 1) // 8 * 8 + 1:(len(left) - 1) // 8]
+        for i, line in enumerate(sample):
+            values[line] = min(values[line], 9 * cut + i)
+        pivot = sorted(sorted(values[line] for line in sample[i:i + 3])[1] for i in (0, 3, 6))[1]
+        low, i, high = 0, 0, len(left)
+        while i < high:
+            if values[left[i]] > pivot:
+                high -= 1
+                left[i], left[high] = left[high], left[i]
+                continue
+            if values[left[i]] < pivot:
+                left[i], left[low] = left[low], left[i]
+                low += 1
+            i += 1
+        left = left[high:]
+    return [b"c" * 8 + b"%07d" % (value if value < count else rng.randrange(count, 9999999)) for value in values]
+
+
 BYTES = [b"", b"", b"b", b"\xff", b" a", b"a b", b"\x01"]
 DIGITS = [b"", b"", b"2", b"00", b"9K", b"x", b"1\xff1"]
 write("long", 1500, lambda i: long_number(rng.choice([16, 17, 18, 34, 35, 36, 52, 60, 70, 400, 1100, 4000])))
@@ -82,6 +113,8 @@ write("middles", 3 * many, lambda i: middle())
 write("spelled_few", 40, lambda i: spelled())
 for values in 5, 1000, 100000:
     write(f"often_{values}", 5 * many, lambda i: b"%d" % rng.randrange(values) + rng.choice([b"", b".0"]))
+write("chosen_badly", 2000, chosen_badly(2000, 50).__getitem__)
+write("cut_badly", 2000, cut_badly(2000).__getitem__)
 # As many equal keys as a tile of the GPU has lines, or one more or less.
 write("tiles", 4100, lambda i: b"%d" % (i // 1024) + rng.choice([b""] * 200 + [b".0"]))
 # Longer than the blocks in which lines are found and the buffers in which they are written.
@@ -116,6 +149,7 @@ giant|-k1, -k1r, -u -k1, -s -k1r, -n, -hu
 spelled spelled_few|-g, -gr, -n, -nr, -h, -gs, -nu, -k1n -k1r
 middles|-g, -gs, -gru
 often_5 often_1000 often_100000|-k1, -k1r -k2, -nu, -gru, -u -k1, -hsu, -u -k1n -k2, -n
+chosen_badly cut_badly|-k1, -k1r -u, -k1b -s, -k1b -u
 tiles|-g, -gru, -ns, -k1
 longest|-n, -k1, -k2n -u, -k2
 END
