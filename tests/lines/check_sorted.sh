@@ -79,12 +79,16 @@ done
 # Neighbours whose digits are not in the order of their values, or are although their values are equal.
 for pair in '1e9999 2e9999' '1e-9999 2e-9999' '1e4932 2e4932' '0x1F 1x1F' '0x1F 0x2F' '1K 2K' '1.5K 1.50K' '1K 1M' \
     '0K 0M' '-0 0' '-1 -0' '1e1 9e0' '1.e1 2.e1' '1.2.3 1.3.3' '12 12.0' '12 12.01' '1,5 2,5' '-.5 -.4' '1-5 2-5' \
-    '1234567890123456789 1234567890123456790' '0.12345678901234567891 0.12345678901234567892' '+1 +2' '5 5x'; do
+    '1234567890123456789 1234567890123456790' '0.12345678901234567891 0.12345678901234567892' \
+    '1.0000000000000000000001 1.0000000000000000000002' '+1 +2' '5 5x'; do
     printf '%s\n' $pair >in
     for options in -n -g -h '-n -u' '-g -u' '-h -u' '-n -r' '-g -r -u' '-h -r'; do
         ok_checks "$pair: $options" -c $options in
     done
 done
+
+printf '0.%05000d%d\n' 0 1 0 2 >in
+ok_checks 'different decimals that are too small for a long double' -c -g -u in
 
 # Lines whose first bytes are the same; some are the beginning of others.
 awk 'BEGIN { for (i = 0; i < 4000; i++) print substr("aaaaaaaaaaaaa", 1, i % 14) i * 7919 % 1009 % (i % 70 + 1) }' >alike
