@@ -489,6 +489,10 @@ if possible "what another user's is" 'not root' [ $is_root = yes ]; then
         refused_early "a stranger's link in a name space that maps nobody" \
             "^gpusort: sticky/link: it leads to another user's symbolic link" sticky/link unshare --user "$GPUSORT"
     fi
+    fresh_sticky
+    install -m 666 /dev/null sticky/out
+    refused_early "a file that only the owner of its directory may replace" "^gpusort: sticky/out: $stranger" \
+        sticky/out "${as_user[@]}" "$GPUSORT"
     fresh_sticky && chown 65534 sticky
     install -m 666 -o 65534 /dev/null sticky/out
     ok "a file of the directory's owner" "$GPUSORT" -n input -o sticky/out
