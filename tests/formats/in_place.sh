@@ -176,6 +176,9 @@ a file with two links, -u|copy it here with cp$|linked.txt|-n -u linked.txt -o l
 END
 kept 'an open file' '^gpusort: /dev/fd/3: --in-place needs the name of a file, and this has none' in.txt -- \
     bash -c 'exec "$0" --in-place /dev/fd/3 3<>in.txt' "$GPUSORT"
+printf '2\n1\n' >removed.txt
+refused 'a file that was removed after it was opened' '^gpusort: /proc/[0-9]+/fd/3: No such file' -- \
+    bash -c 'rm removed.txt; exec "$0" --in-place /proc/$$/fd/3' "$GPUSORT" 3<>removed.txt
 kept 'a file above the limit of sizes' 'f8.2200000.f64: it is larger than this process may write \(ulimit' \
     f8.2200000.f64 -- bash -c 'ulimit -f 1000; exec "$0" --in-place f8.2200000.f64' "$GPUSORT"
 ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \
