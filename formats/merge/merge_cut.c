@@ -93,22 +93,15 @@ static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
     return taken;
 }
 
-/* Chooses splitters[1..ranges) among the sorted samples, at equal distances by weight. With a
- * unique order, the first one of several with equal keys, so that all samples before it sort before
- * it. */
-static void choose_splitters(const struct merge_texts *texts, const struct sample *samples,
-                             size_t ranges, const struct sample **splitters)
+/* Chooses the splitters at weights [1, ranges) of the sorted samples. */
+static void choose_splitters(const struct sample *samples, size_t ranges,
+                             const struct sample **splitters)
 {
     size_t k = 0, weight = samples[0].weight; /* weight of the samples up to samples[k] */
-    splitters[0] = samples;
     for (size_t range = 1; range < ranges; range++) {
         while (weight <= range * SAMPLES_PER_RANGE)
             weight += samples[++k].weight;
-        const struct sample *first = &samples[k];
-        while (texts->order->unique && first > splitters[range - 1] &&
-               merge_item_compare(texts, first[-1].splitter.item, first->splitter.item) == 0)
-            first--;
-        splitters[range] = first;
+        splitters[range] = &samples[k];
     }
 }
 
@@ -149,7 +142,7 @@ bool merge_cut_evenly(const struct merge_texts *texts, size_t ranges, size_t *cu
     if (has_memory) {
         const size_t taken = take_samples(texts, total_bytes, samples, sample_count);
         qsort_r(samples, taken, sizeof *samples, compare_samples, (void *)texts);
-        choose_splitters(texts, samples, ranges, splitters);
+        choose_splitters(samples, ranges, splitters);
         cut_at_splitters(texts, splitters, ranges, cuts, threads);
     }
     free(splitters);
