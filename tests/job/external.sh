@@ -230,6 +230,9 @@ if possible 'a /tmp in memory' 'no name space to mount one in, or /var/tmp is no
         in_memory -T /tmp -T /tmp/. --explain
     ok_output 'a /tmp in memory is not used' "$sorted" -- in_memory
     ok_says 'a /tmp in memory is used if it is named' 'parts stored in /tmp, which is memory \(16\.0 KiB free: too little\)$' -- in_memory -T /tmp --explain
+    ok_output 'a directory in which no file can be made is left out' "$sorted" -- unshare --map-root-user --mount bash -c '
+        mount -t tmpfs -o nr_inodes=1 none /tmp
+        exec env ./program -S 1b --format=raw --type=f64 -T /tmp -T one unsorted'
     rm program
 fi
 refuses '--device-memory=x' "^gpusort: invalid --device-memory argument 'x'$" -- --device-memory=x lines
