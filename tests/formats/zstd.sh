@@ -276,6 +276,12 @@ done
 { head -c 2000 hexadecimal; printf '\377\377\377\377\377'; tail -c +2006 hexadecimal; } >damaged
 refuses 'compressed lines of which the first are damaged' 'damaged: .*corrupt zstd data' -- -n damaged
 
+# The size of the second frame, 2^50 bytes, is not used to plan the job.
+head -c 2400000 /dev/urandom >random
+{ zstd -qc random; printf '\50\265\57\375\300\120\0\0\0\0\0\0\4\0\101\0\0abcdefgh'; } >more.u32.zst
+refused 'a frame that states too much' 'more.u32.zst: compressed byte [0-9]+: corrupt zstd data' -- \
+    gpusort more.u32.zst -o "$target"
+
 # ---- windows -------------------------------------------------------------------------------------
 
 if possible 'large windows' 'zstd(1) makes none here' \
