@@ -8,11 +8,11 @@
 /* Longest form of a byte: "\377". */
 #define ESCAPE_BYTES 4
 
-/* Writes one byte of a word. Returns the end of the output. */
+/* Writes one byte of a word, not NUL. Returns the end of the output. */
 static char *quote_byte(unsigned char byte, char *out)
 {
     static const char plain[] = "\a\b\f\n\r\t\v\\'", letters[] = "abfnrtv\\'";
-    const char *const found = byte ? strchr(plain, byte) : NULL;
+    const char *const found = strchr(plain, byte);
     if (found) {
         *out++ = '\\';
         *out++ = letters[found - plain];
@@ -106,16 +106,11 @@ size_t quote_filter(const char *text, size_t bytes, char *shown)
 
 void quote_print(FILE *stream, const char *text)
 {
-    char shown[256];
-    size_t left = strlen(text);
-    while (left > 0) {
-        size_t part = left < sizeof shown ? left : sizeof shown;
-        /* A character is not split. */
-        while (part < left && part > sizeof shown - 4 && ((unsigned char)text[part] & 0xc0) == 0x80)
-            part--;
-        fwrite(shown, 1, quote_filter(text, part, shown), stream);
-        text += part;
-        left -= part;
+    char shown[4]; /* a character */
+    uint32_t code;
+    for (size_t left = strlen(text), length; left > 0; left -= length, text += length) {
+        length = quote_decode(text, left, &code);
+        fwrite(shown, 1, quote_filter(text, length, shown), stream);
     }
 }
 
@@ -132,7 +127,7 @@ static struct {
 static char *find_message_end(char *line, const char *end)
 {
     static const char last[] = "Try `";
-    char *const before_last = end > line ? memrchr(line, '\n', (size_t)(end - line) - 1) : NULL;
+    char *const before_last = memrchr(line, '\n', (size_t)(end - line) - 1);
     return before_last && strncmp(before_last + 1, last, strlen(last)) == 0
                ? before_last
                : memchr(line, '\n', (size_t)(end - line));

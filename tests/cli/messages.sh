@@ -86,6 +86,8 @@ pass_unless_said 'names in other letters are shown' problems
 printf 'b\t1\na\t2\xc3\xa9 \033[2J\xc2\x9b\x9b\n' >open
 ok_fails_with '-c shows tabs and letters of the line that is out of order' 1 \
     $'^gpusort: open:2: disorder: a\t2\xc3\xa9 \\?\\[2J\\?\\?$' -- gpusort -c -k1 open
+ok_fails_with 'an argument of any length is cut' 2 "^gpusort: invalid --parallel argument 'x{1000,1020}[.]{3}'$" -- \
+    gpusort --parallel="$(printf 'x%.0s' {1..3000})"
 ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option '--\?\]0;x'$" -- gpusort $'--\033]0;x'
 for option in $'--fo\no' $'--top\n=5' $'-\n' $'--x\ngpusort: all is well' $'--x\nTry `gpusort' $'--\n\n'; do
     visible=${option//$'\n'/.}

@@ -106,10 +106,10 @@ if possible 'settings of OpenMP that are not valid' 'the library reads them befo
 fi
 
 # Names of arbitrary bytes: JSON escapes or replaces characters that cannot be shown; text replaces them.
-odd=$'a "b"\\ \t\n\001\177 \xc3\xa9 \xff \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\xaf \xc2\x9b \xe2\x80\xae \xf3\xa0\x81\x81 \xe2\x82'
+odd=$'a "b"\\ \t\n\001\177 \xc3\xa9 \xff \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\xaf \xc2\x9b \xe2\x80\xae \xf3\xa0\x81\x81 \xf4\x90\x80\x80 \xe2\x82'
 cp data.f64 "$odd.f64"
 stats '--stats=json: a name of odd bytes' \
-    "s['input']['file'] == 'a \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd \\ufffd\\ufffd\\ufffd \\U0001f600 \\ufffd\\ufffd \\u009b \\u202e \\U000e0041 \\ufffd\\ufffd.f64'" \
+    "s['input']['file'] == 'a \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd \\ufffd\\ufffd\\ufffd \\U0001f600 \\ufffd\\ufffd \\u009b \\u202e \\U000e0041 \\ufffd\\ufffd\\ufffd\\ufffd \\ufffd\\ufffd.f64'" \
     -- "$odd.f64" -o out
 ok_says '--stats: a name of odd bytes is on one line' '^gpusort: input +file a "b"\\ [?]{4} ' -- \
     gpusort --stats "$odd.f64" -o out
