@@ -120,7 +120,7 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
         const struct line_span key =
             line_key_find(order->separator, &order->keys[i], line, (size_t)(end - line));
         size_t quote = 0;
-        while (quote < key.length && memchr(" \t", key.text[quote], 2))
+        while (memchr(" \t", key.text[quote], 2)) /* ends at the terminator of the line */
             quote++;
         if (quote > 0 && order->keys[i].begin.character > 0) /* no -k could begin after it */
             continue;
@@ -128,9 +128,9 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
             key.text[quote] != '"' || !memchr("+-.0123456789", key.text[quote + 1], 13))
             continue;
         const char *after = key.text + quote + 2;
-        while (after < end && memchr(".0123456789", *after, 11))
+        while (memchr(".0123456789", *after, 11))
             after++;
-        *has_comma = after < end && *after == ',';
+        *has_comma = *after == ',';
         return &order->keys[i];
     }
     return NULL;
@@ -144,7 +144,7 @@ static bool has_returns(const struct job *job, struct source *source)
     const unsigned char *head, *first;
     size_t bytes;
     struct error error = {0}; /* is found again when the input is read */
-    if (!job->keep_lines || job->line_order.terminator != '\n')
+    if (job->line_order.terminator != '\n')
         return false;
     for (size_t want = 1; want <= FIRST_BYTES; want += FIRST_BYTES - 1)
         if (!source_peek(source, want, &head, &bytes, &error) || memchr(head, '\n', bytes) ||
@@ -162,7 +162,8 @@ static void report_doubts(const struct options *options, const struct plan *plan
 {
     const struct job *const job = &plan->job;
     const bool on_terminal = isatty(STDERR_FILENO) == 1;
-    if (options->quiet || options->stats == STATS_JSON || plan->failed_devices)
+    if (options->quiet || options->stats == STATS_JSON || options->check == CHECK_QUIET ||
+        plan->failed_devices)
         return;
     for (size_t i = 0; i < job->reader_count; i++) {
         const struct reader *const reader = &job->readers[i];
@@ -174,8 +175,7 @@ static void report_doubts(const struct options *options, const struct plan *plan
         }
         /* Without -g, -n, -h and -k, a first line with a mark is an error. */
         const bool is_strict = job->line_order.keys[0].kind == LINE_STRICT;
-        if (reader->begins_with_mark && job->header_lines == 0 && options->check != CHECK_QUIET &&
-            !is_strict) {
+        if (reader->begins_with_mark && job->header_lines == 0 && !is_strict) {
             fprintf(
                 stderr,
                 "gpusort: %s:1: this line is %s with the byte order mark (UTF-8) that it begins "
@@ -184,8 +184,7 @@ static void report_doubts(const struct options *options, const struct plan *plan
                 source_codec(reader->source)->decode ? ", once decompressed" : "");
             return;
         }
-        if ((job->header_lines > 0 || !is_strict) && options->check != CHECK_QUIET &&
-            has_returns(job, reader->source)) {
+        if ((job->header_lines > 0 || !is_strict) && has_returns(job, reader->source)) {
             fprintf(stderr,
                     "gpusort: %s:1: this line has carriage returns in it; if they end lines, they "
                     "have to become newlines (tr '\\r' '\\n')\n",
@@ -194,8 +193,7 @@ static void report_doubts(const struct options *options, const struct plan *plan
         }
     }
     bool has_comma = false;
-    const struct line_key *const key =
-        on_terminal && options->check != CHECK_QUIET ? find_quoted_number(job, &has_comma) : NULL;
+    const struct line_key *const key = on_terminal ? find_quoted_number(job, &has_comma) : NULL;
     if (!key)
         return;
     fprintf(stderr, "gpusort: %s:%zu: a number in quotes counts as no number",

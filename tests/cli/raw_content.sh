@@ -157,6 +157,8 @@ ok_says 'a terminal shows that f64 is assumed' "$note" -- on_terminal --stderr "
 for words in '-q good.bin' '--type=f64 good.bin' 'doubles-zeros-1.bin --type=f64'; do
     ok_prints "no note: $words" '' -- on_terminal --stderr "$GPUSORT" $words -o got
 done
+ok_prints 'no note: -C good.bin' '' -- bash -c '"$@" || :' - \
+    python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" -C good.bin
 ok 'nor beside the object of --stats=json' \
     "$numpy" -c 'import json, sys; json.load(sys.stdin)' < <(on_terminal --stderr "$GPUSORT" --stats=json good.bin -o got)
 ok_prints 'no note but on a terminal' '' -- gpusort good.bin -o got

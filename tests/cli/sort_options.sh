@@ -348,10 +348,11 @@ for words in '-q -k1 returns.csv' '-C -k1 returns.csv' '-z -k1 returns.csv' '-k1
         bash -c '"$@" 2>&1 >out | grep returns || :' - "$GPUSORT" $words
 done
 for words in '-k2.2n wide' '--header -t, -k1 quoted.csv' '--header -t, -k2n quoted.csv' \
-    '-q --header -t, -k1n quoted.csv' '--stats=json -q -C -t, -k1n quoted.csv'; do
+    '-q --header -t, -k1n quoted.csv' '--stats=json -q -C -t, -k1n quoted.csv' '-C -t, -k1n quoted.csv'; do
     ok_prints "it does not: $words" '' -- bash -c '"$@" | grep quotes || :' - \
         python3 "$tests_dir/on_terminal.py" --stderr "$GPUSORT" $words
 done
+ok 'nor does it look for quotes after the end' on_terminal --stderr "$GPUSORT" --header=9 -t, -k1n quoted.csv -o out
 ok_prints 'nor is there a message elsewhere' '' -- bash -c '"$0" --header -t, -k1n quoted.csv 2>&1 >out' "$GPUSORT"
 ok_fails_with '--header: lines are counted from the top of the file' 2 \
     "^gpusort: table:2: 'unit' is not a number: -g would read no number in it, " -- gpusort --header table
