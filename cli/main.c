@@ -229,7 +229,7 @@ static bool run_once(const struct options *options, struct plan *plan, struct pr
     running.options = NULL;
     progress_stop(progress);
     if (ok && options->verbose)
-        report_times(stderr, "gpusort: ", plan, &report);
+        report_times(stderr, plan, &report);
     if (ok && options->stats == STATS_TEXT)
         stats_print_text(stderr, plan, &report);
     free(outcome->members);

@@ -27,10 +27,9 @@ static size_t filter_line(char *line, size_t bytes)
     for (size_t begin = 0, end; begin < bytes; begin = end + 1) {
         for (end = begin; end < bytes && line[end] != '\t' && line[end] != '\0'; end++)
             ;
-        const char separator = end < bytes ? line[end] : '\t';
         shown += quote_filter(line + begin, end - begin, line + shown);
         if (end < bytes)
-            line[shown++] = separator;
+            line[shown++] = line[end];
     }
     return shown;
 }
@@ -41,8 +40,7 @@ void report_disorder(const char *file, const struct job *job, struct disorder *d
     quote_print(stderr, file);
     fprintf(stderr, ":%s%" PRIu64 ": disorder: ", job->keep_lines ? "" : " number ",
             disorder->place);
-    if (disorder->text)
-        fwrite(disorder->text, 1, filter_line(disorder->text, disorder->length), stderr);
+    fwrite(disorder->text, 1, filter_line(disorder->text, disorder->length), stderr);
     fputc(job->line_order.terminator, stderr);
     fflush(stderr); /* a NUL (-z) does not flush it, as a newline does */
 }
@@ -219,7 +217,7 @@ static size_t least_parts(const struct plan *plan)
     const uint64_t all = job->keep_lines ? plan->input_bytes : job->sort.count;
     const size_t most = job->keep_lines ? job->part_bytes : job->part_count;
     const bool is_known = job->keep_lines ? all != SIZE_UNKNOWN : job->sort.count != COUNT_UNKNOWN;
-    return is_known && all > most && job->action == JOB_SORT ? (size_t)((all - 1) / most + 1) : 1;
+    return is_known && all > most ? (size_t)((all - 1) / most + 1) : 1;
 }
 
 static void print_model(FILE *stream, const char *prefix, const struct plan *plan)
@@ -494,56 +492,53 @@ void report_gpu(FILE *stream, const struct plan *plan)
         fprintf(stream, "gpu        none: %s\n", error.message);
 }
 
-static void print_stage(FILE *stream, const char *prefix, const char *stage, uint64_t ns,
-                        uint64_t bytes)
+static void print_stage(FILE *stream, const char *stage, uint64_t ns, uint64_t bytes)
 {
     if (ns == 0)
         return;
-    fprintf(stream, "%s%-10s %10.4f", prefix, stage, (double)ns / 1e9);
+    fprintf(stream, "gpusort: %-10s %10.4f", stage, (double)ns / 1e9);
     if (bytes > 0)
         fprintf(stream, " %8.2f", (double)bytes / (double)ns);
     fprintf(stream, "\n");
 }
 
 /* Prints how the device has sorted, if its path depends on the keys. */
-static void print_strategy(FILE *stream, const char *prefix)
+static void print_strategy(FILE *stream)
 {
     struct trace_view view;
     trace_look(&view);
     if (view.strategy)
-        fprintf(stream, "%sstrategy   %s (%s)\n", prefix, view.strategy, view.strategy_reason);
+        fprintf(stream, "gpusort: strategy   %s (%s)\n", view.strategy, view.strategy_reason);
 }
 
-static void print_proof(FILE *stream, const char *prefix, const struct plan *plan,
-                        const struct job_report *report)
+static void print_proof(FILE *stream, const struct plan *plan, const struct job_report *report)
 {
     const struct proof_report *const proof = &report->proof;
     if (plan->job.action == JOB_CHECK)
         return;
-    fprintf(stream, "%sproof      %s%s\n", prefix, proof_scope_texts[proof->scope],
+    fprintf(stream, "gpusort: proof      %s%s\n", proof_scope_texts[proof->scope],
             proof->is_verified ? "; verified in the file" : "");
 }
 
-void report_times(FILE *stream, const char *prefix, const struct plan *plan,
-                  const struct job_report *report)
+void report_times(FILE *stream, const struct plan *plan, const struct job_report *report)
 {
     if (report->spare_reason.is_set) {
-        fprintf(stream, "%sdevice     %s after all, by %s (", prefix, plan->job.spare_backend->name,
+        fprintf(stream, "gpusort: device     %s after all, by %s (", plan->job.spare_backend->name,
                 plan->job.spare_sort.algorithm->name);
         quote_print(stream, report->spare_reason.message);
         fprintf(stream, ")\n");
     }
-    print_strategy(stream, prefix);
-    fprintf(stream, "%s%-10s %10s %8s   (%zu %s)\n", prefix, "stage", "seconds", "GB/s",
+    print_strategy(stream);
+    fprintf(stream, "gpusort: %-10s %10s %8s   (%zu %s)\n", "stage", "seconds", "GB/s",
             report->count, plan->job.keep_lines ? "lines" : "numbers");
-    print_stage(stream, prefix, "plan", plan->plan_ns, 0);
+    print_stage(stream, "plan", plan->plan_ns, 0);
     for (size_t i = 0; i < STAGE_COUNT; i++)
-        print_stage(stream, prefix, stage_names[i], report->stage_ns[i],
+        print_stage(stream, stage_names[i], report->stage_ns[i],
                     i == STAGE_START ? 0 : report->item_bytes);
-    print_stage(stream, prefix, "total", plan->plan_ns + report->total_ns, report->total_bytes);
-    print_proof(stream, prefix, plan, report);
+    print_stage(stream, "total", plan->plan_ns + report->total_ns, report->total_bytes);
+    print_proof(stream, plan, report);
     if (report->run_count > 0) {
-        fprintf(stream, "%s%zu sorted parts stored, ", prefix, report->run_count);
+        fprintf(stream, "gpusort: %zu sorted parts stored, ", report->run_count);
         print_bytes(stream, report->spilled_bytes);
         fprintf(stream, " of them on disk\n");
     }

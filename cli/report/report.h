@@ -31,8 +31,7 @@ void report_gpu(FILE *stream, const struct plan *plan);
 
 /* -v: prints the time of each stage, the proof, and what the plan did not know: the strategy, the
  * spare backend if it sorted, and the sorted parts. */
-void report_times(FILE *stream, const char *prefix, const struct plan *plan,
-                  const struct job_report *report);
+void report_times(FILE *stream, const struct plan *plan, const struct job_report *report);
 
 /* ---- --stats, the figures of a job for users and for programs: stats.c ---- */
 
