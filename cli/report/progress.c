@@ -169,50 +169,49 @@ static struct estimate estimate_now(struct progress *progress)
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
-/* Appends to a line, a string with room for `room` bytes. The text is cut if it does not fit. */
-static void append(char *line, size_t room, const char *format, double value)
+/* Appends to a line. The text is cut if it does not fit. */
+static void append(char line[LINE_BYTES], const char *format, double value)
 {
     const size_t length = strlen(line);
-    snprintf(line + length, room - length, format, value);
+    snprintf(line + length, LINE_BYTES - length, format, value);
 }
 
 /* Appends a number of bytes in the largest unit in which it is at least 1. */
-static void append_bytes(char *line, size_t room, const char *before, double bytes,
-                         const char *after)
+static void append_bytes(char line[LINE_BYTES], const char *before, double bytes, const char *after)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB"};
     const size_t length = strlen(line);
     size_t unit = 0;
     for (; bytes >= 999.995 && unit < 3; unit++)
         bytes /= 1000;
-    snprintf(line + length, room - length, "%s%.*f %s%s", before, unit > 0 ? 2 : 0, bytes,
+    snprintf(line + length, LINE_BYTES - length, "%s%.*f %s%s", before, unit > 0 ? 2 : 0, bytes,
              units[unit], after);
 }
 
-static void append_left(char *line, size_t room, double seconds)
+static void append_left(char line[LINE_BYTES], double seconds)
 {
     if (seconds < 0)
         return;
     if (seconds < 99.5)
-        append(line, room, ", %.0f s left", seconds);
+        append(line, ", %.0f s left", seconds);
     else if (seconds < 99.5 * 60)
-        append(line, room, ", %.0f min left", seconds / 60);
+        append(line, ", %.0f min left", seconds / 60);
     else
-        append(line, room, ", %.1f h left", seconds / 3600);
+        append(line, ", %.1f h left", seconds / 3600);
 }
 
-static void describe(const struct estimate *estimate, char *line, size_t room)
+static void describe(const struct estimate *estimate, char line[LINE_BYTES])
 {
-    snprintf(line, room, "gpusort: %s", estimate->stage);
+    snprintf(line, LINE_BYTES, "gpusort: %s", estimate->stage);
     if (estimate->fraction >= 0)
-        append(line, room, " %.0f%%", 100 * estimate->fraction);
+        append(line, " %.0f%%", 100 * estimate->fraction);
     else if (estimate->bytes > 0)
-        append_bytes(line, room, " ", estimate->bytes, "");
+        append_bytes(line, " ", estimate->bytes, "");
     if (estimate->bytes_per_second > 0)
-        append_bytes(line, room, ", ", estimate->bytes_per_second, "/s");
+        append_bytes(line, ", ", estimate->bytes_per_second, "/s");
     else
-        append(line, room, ", %.0f s", estimate->seconds);
-    append_left(line, room, estimate->seconds_left);
+        append(line, ", %.0f s", estimate->seconds);
+    append_left(line, estimate->seconds_left);
 }
 
 /* Writes to standard error. Failures are ignored, because they cannot be reported. */
@@ -289,9 +288,9 @@ static void erase(struct progress *progress)
 
 static void show(struct progress *progress)
 {
-    char line[LINE_BYTES];
+    char line[LINE_BYTES + 1]; /* and the newline of a log */
     const struct estimate estimate = estimate_now(progress);
-    describe(&estimate, line, sizeof line - 1);
+    describe(&estimate, line);
     if (!progress->on_terminal) {
         strcat(line, "\n");
         put(line, strlen(line));
@@ -428,14 +427,12 @@ void progress_start(struct progress *progress, const struct options *options)
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&progress->lock, NULL);
     progress->start_ns = clock_now_ns();
-    if (progress->on_terminal)
-        set_may_draw(progress, true);
     progress->is_running =
         thread_start_without_signals(&progress->thread, "progress", progress_main, progress);
-    if (progress->on_terminal && !progress->is_running)
-        set_may_draw(progress, false);
-    if (progress->on_terminal && progress->is_running)
-        output_file_before_first_byte(make_way, progress);
+    if (!progress->is_running || !progress->on_terminal)
+        return;
+    set_may_draw(progress, true); /* long before the first line */
+    output_file_before_first_byte(make_way, progress);
 }
 
 /* Returns the time of the sort without reading and writing; below 0: not known. */
