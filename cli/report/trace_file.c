@@ -179,7 +179,7 @@ static bool write_trace(const struct options *options, struct trace_file *trace,
               error_set_errno(error, "--trace=%s", options->trace);
     if (group)
         ok = receive_traces(group, stream, error) && ok;
-    if (ok && (!trace_write_end(stream) || fflush(stream) != 0))
+    if (ok && !trace_write_end(stream))
         ok = error_set_errno(error, "--trace=%s", options->trace);
     if (!ok && trace->is_new)
         remove_file(trace);
