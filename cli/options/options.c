@@ -325,13 +325,14 @@ static bool parse_any_option(int key, char *word, struct options *options, bool 
     return parse_data_option(key, word, options, known, error);
 }
 
-/* Returns true if the word is an -o after a file that is still an option with POSIXLY_CORRECT, as
- * in sort(1). All other words after the first file are files then; after "--" so is the -o. */
+/* Returns true if the word, which argp takes for a file, is -o after a file. With POSIXLY_CORRECT,
+ * argp takes all words after the first file for files, but sort(1) reads this one. After "--" it is
+ * a file. */
 static bool is_late_output(const char *word, const struct argp_state *state)
 {
     const struct parse *const parse = state->input;
     return parse->options->input_count > 0 && !state->quoted && strncmp(word, "-o", 2) == 0 &&
-           (word[2] || state->next < state->argc) && getenv("POSIXLY_CORRECT");
+           (word[2] || state->next < state->argc);
 }
 
 static error_t parse_option(int key, char *word, struct argp_state *state)
