@@ -436,20 +436,18 @@ bool option_words_set_size(struct memory_size *size, const char *option, const c
 {
     struct quoted quoted;
     const char *begin = word + strspn(word, " \t\n\v\f\r");
-    char *end = (char *)begin;
-    size_t bytes = 1; /* for a unit without a number */
+    char *end;
     errno = 0;
-    if (*begin != '-')
-        bytes = strtoull(begin, &end, 10);
+    size_t bytes = strtoull(begin, &end, 10);
     bool fits = errno == 0;
-    const bool is_number = end > begin;
+    const bool is_number = end > begin && *begin != '-';
     if (!is_number && unit_power(*word) == 0) /* " K" is wrong, " 1K" is not */
         return error_set(error, "invalid %s argument %s", option, quote_word(word, &quoted));
-    if (!is_number)
+    if (!is_number) /* a unit alone */
         bytes = 1;
-    if (is_number && !*end)
+    if (!*end)
         fits = fits && multiply(&bytes, (struct scale){1024, 1});
-    else if (is_number && strcmp(end, "%") == 0)
+    else if (strcmp(end, "%") == 0)
         fits = fits && take_percent(bytes, &bytes);
     else if (unit_power(*end) > 0 && !end[1])
         fits = multiply(&bytes, (struct scale){1024, unit_power(*end)}) && fits;
