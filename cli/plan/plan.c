@@ -335,8 +335,7 @@ static bool check_output_name(const struct options *options, const struct plan *
     const bool is_raw = job->output_format == &format_raw;
     const bool is_said = options->output_format || options->output_format_same;
     char words[96];
-    if (!options->output || job->action == JOB_CHECK ||
-        (is_said && !(is_raw && is_type_unsaid(options, job))))
+    if (!options->output || (is_said && !(is_raw && is_type_unsaid(options, job))))
         return true;
     const struct format *const format = format_find_by_name(options->output, &named);
     const bool is_true = is_raw && (!named || named == type);
@@ -425,12 +424,11 @@ static bool check_in_place(const struct plan *plan, struct error *error)
                      job->input_format->name);
 }
 
+/* The output replaces the input, which is a regular file. */
 static bool could_be_in_place(const struct options *options, const struct plan *plan)
 {
     struct error ignored = {0};
-    return !plan->job.group && in_place_word_fits(options) &&
-           S_ISREG(source_status(plan->job.readers[0].source)->st_mode) &&
-           check_in_place(plan, &ignored);
+    return !plan->job.group && in_place_word_fits(options) && check_in_place(plan, &ignored);
 }
 
 /* Refuses to write times from raw numbers or text as .npy, whose header must give their unit. They
@@ -453,9 +451,6 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
     size_t stem_length;
     const struct codec *by_name =
         options->output ? codec_find_by_name(options->output, &stem_length) : codecs[0];
-    if (options->compression == COMPRESSION_BY_NAME && by_name->decode && !by_name->encode)
-        return error_set(error, "%s: %s data can only be read: give it another name, or --no-zstd",
-                         options->output, by_name->name);
     choose_output_format(options, plan);
     /* .npy indices are little-endian, as their header states. */
     job->argsort.index_type = options->index_type;
@@ -597,8 +592,7 @@ static unsigned count_processors(const struct options *options, const struct pla
 static unsigned choose_threads(const struct options *options, unsigned processors)
 {
     const unsigned most = 64 + 4 * (unsigned)omp_get_num_procs();
-    const char *const variable = getenv("OMP_NUM_THREADS");
-    const bool is_said = variable && *variable;
+    const bool is_said = getenv("OMP_NUM_THREADS") != NULL; /* main.c unsets one without a number */
     const unsigned threads = (unsigned)omp_get_max_threads();
     if (options->threads)
         return (unsigned)smaller(options->threads, most);
@@ -611,9 +605,8 @@ static unsigned share_threads(const struct group *group, unsigned threads)
 {
     if (!group)
         return threads;
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const unsigned processors =
-        (unsigned)smaller(online > 0 ? (unsigned)online : 1, control_groups_processors());
+        (unsigned)smaller((size_t)sysconf(_SC_NPROCESSORS_ONLN), control_groups_processors());
     const unsigned each = processors / group->host_size;
     return (unsigned)smaller(threads, each > 0 ? each : 1);
 }

@@ -46,6 +46,8 @@ ok_file 'indices as np.argsort writes them, by their name' named.i64 f64.1000.up
     gpusort --argsort=i64 place.in.f64 -o named.i64
 refused 'a name of another type of indices says which to ask for' 'use --argsort=i32$' -- \
     gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i32"
+refused 'a name of no type of indices says which name' ' raw u64 would be written: name it .u64$' -- \
+    gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i16"
 refuses 'indices have no byte order of their own' 'the byte order of the numbers: use --argsort=i64$' -- \
     --argsort='>i8' place.in.f64
 for word in i16 float64 bool '<M8' '' I64; do
