@@ -135,19 +135,17 @@ static bool is_plain_file_in_memory(int file)
            file_is_in_memory(file);
 }
 
-/* Returns true if the output will take memory: it is a file in memory, or will be one, and is not a
- * file that is overwritten. */
+/* Returns true if the output will take memory: it is a file in memory, or will be one, and is not
+ * overwritten in place. */
 static bool has_output_in_memory(const struct job *job)
 {
     const char *const path = job->output.path;
     struct output_path found;
     struct error ignored = {0};
-    struct stat status;
     if (job->output.is_in_place)
         return false;
     if (!path || strcmp(path, "-") == 0)
-        return is_plain_file_in_memory(STDOUT_FILENO) && fstat(STDOUT_FILENO, &status) == 0 &&
-               status.st_blocks == 0;
+        return is_plain_file_in_memory(STDOUT_FILENO);
     const bool is_in_memory = output_path_open(path, path, &found, &ignored) &&
                               is_plain_file_in_memory(found.descriptor >= 0 ? found.descriptor
                                                       : found.exists        ? found.file

@@ -343,6 +343,10 @@ with open("numbers", "w") as file:
         refused 'numbers to a file in memory that a container has no room for' \
             '^gpusort: one/out: it is in memory, where 120000000 bytes will be written, and [0-9]+ are free' -- \
             in_memory 80M "${raw[@]}" zeros zeros
+        refused 'nor if they are added to a file in memory' \
+            '^gpusort: standard output: it is in memory, where 120000000 bytes will be written, and [0-9]+ are free' -- \
+            in_group unshare --map-root-user --mount bash -c \
+            'mount -t tmpfs none one && echo >one/out && "$@" >>one/out' - "$GPUSORT" "${raw[@]:0:4}" zeros zeros
         refused 'a file in memory that leaves too little to sort' \
             '^gpusort: one/out: it is in memory, where 76000000 bytes will be written, and [56][0-9]{7} are free beside' -- \
             in_memory 80M "${raw[@]}" <(head -c 16000000 zeros) zeros
