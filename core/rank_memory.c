@@ -20,8 +20,6 @@ static bool read_memory(int process, uint64_t address, void *out, size_t bytes)
         const struct iovec own = {(char *)out + done, bytes - done};
         const struct iovec other = {(void *)(uintptr_t)(address + done), bytes - done};
         const ssize_t got = process_vm_readv(process, &own, 1, &other, 1, 0);
-        if (got == 0)
-            errno = EFAULT;
         if (got <= 0)
             return false;
         done += (size_t)got;
