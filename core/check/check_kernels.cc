@@ -371,19 +371,8 @@ static bool block_is_in_order(unsigned width, struct key_order order, const void
 static uint64_t load_key(unsigned width, const unsigned char *key)
 {
     uint64_t bits = 0;
-    switch (width) {
-    case 1:
-        return *key;
-    case 2:
-        memcpy(&bits, key, 2);
-        return bits;
-    case 4:
-        memcpy(&bits, key, 4);
-        return bits;
-    default:
-        memcpy(&bits, key, 8);
-        return bits;
-    }
+    memcpy(&bits, key, width);
+    return bits;
 }
 
 /* Returns whether `b` comes before `a`. */
