@@ -95,11 +95,12 @@ static bool keep_in_engine(struct external_runs *external, size_t count, struct 
     return true;
 }
 
+/* Returns true only if a group shares the job: otherwise the first part is not the last one. */
 static bool can_stay_in_engine(const struct external_runs *external)
 {
     const struct job_state *const state = external->state;
-    return state->job->group && state->backend == backends[0] && state->is_at_end &&
-           external->list.count == 0 && !external->counts;
+    return state->backend == backends[0] && state->is_at_end && external->list.count == 0 &&
+           !external->counts;
 }
 
 bool external_runs_keep(struct external_runs *external, struct error *error)
@@ -252,8 +253,8 @@ static bool merge_all(struct external_runs *external, struct error *error)
         return false;
     if (external->counts)
         return key_counts_write(external->counts, state->job->sort.item_bytes,
-                                state->job->sort.order, 0, state->output_layout.count,
-                                job_write_items, state, error);
+                                state->job->sort.order, 0, state->output_layout.count, state,
+                                error);
     struct external_merge merge = make_merge(external, 0, external->list.count);
     merge.write = job_write_items;
     merge.context = state;

@@ -56,10 +56,8 @@ static void fill(unsigned char *buffer, uint16_t key, size_t count, unsigned ite
 }
 
 bool key_counts_write(const uint64_t *counts, unsigned item_bytes, struct key_order order,
-                      uint64_t skipped, uint64_t wanted,
-                      bool (*write)(void *context, const void *items, size_t count,
-                                    struct error *error),
-                      void *context, struct error *error)
+                      uint64_t skipped, uint64_t wanted, struct job_state *state,
+                      struct error *error)
 {
     const size_t room = BUFFER_BYTES / item_bytes;
     unsigned char *const buffer = malloc(BUFFER_BYTES);
@@ -77,12 +75,12 @@ bool key_counts_write(const uint64_t *counts, unsigned item_bytes, struct key_or
             filled += count;
             left -= count;
             if (filled == room) {
-                ok = write(context, buffer, filled, error);
+                ok = job_write_items(state, buffer, filled, error);
                 filled = 0;
             }
         }
     }
-    ok = ok && (filled == 0 || write(context, buffer, filled, error));
+    ok = ok && (filled == 0 || job_write_items(state, buffer, filled, error));
     free(buffer);
     return ok;
 }

@@ -7,24 +7,17 @@
 #ifndef JOB_KEY_COUNTS_H
 #define JOB_KEY_COUNTS_H
 
-#include "core/error.h"
-#include "core/key_order.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "job/job_state.h"
 
 #define KEY_COUNTS(item_bytes) ((size_t)1 << 8 * (item_bytes))
 
 /* Adds stored keys, which are in order. */
 void key_counts_add(uint64_t *counts, const void *items, size_t count, unsigned item_bytes);
 
-/* Passes at most `wanted` keys, in the given order and without the first `skipped`, to `write`, one
- * buffer after another. */
+/* Writes at most `wanted` keys, in the given order and without the first `skipped`, to the output
+ * of the job, one buffer after another. */
 bool key_counts_write(const uint64_t *counts, unsigned item_bytes, struct key_order order,
-                      uint64_t skipped, uint64_t wanted,
-                      bool (*write)(void *context, const void *items, size_t count,
-                                    struct error *error),
-                      void *context, struct error *error);
+                      uint64_t skipped, uint64_t wanted, struct job_state *state,
+                      struct error *error);
 
 #endif

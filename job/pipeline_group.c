@@ -121,7 +121,7 @@ static bool write_counted(struct group_keys *keys, struct error *error)
     return group_sum(keys->group, counts, KEY_COUNTS(sort->item_bytes), error) &&
            begin_output(keys, error) &&
            key_counts_write(counts, sort->item_bytes, sort->order, keys->targets[keys->group->rank],
-                            range_count(keys), job_write_items, keys->state, error);
+                            range_count(keys), keys->state, error);
 }
 
 static bool merge_range(void *context, struct item_run *runs, size_t run_count, struct error *error)
