@@ -87,10 +87,9 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
                              .target = state->sink,
                              .lines_before = state->job->argsort.first + state->count};
     struct new_run new = {0};
-    *is_short = false;
     bool ok = begin_part(external, &new, &part, error) && job_sort_lines(&part, lines, error);
     job_close_engine(&part);
-    *is_short = !ok && part.is_short;
+    *is_short = part.is_short;
     ok = end_part(external, &new, &part, ok, error);
     if (*is_short)
         return false;

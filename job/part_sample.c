@@ -73,8 +73,6 @@ static size_t fill_sample(const struct job_state *state, size_t count, size_t po
         const size_t at = i * stretch + (size_t)((random >> 32) % stretch);
         for (; at - before >= numbers_left(reader); reader++)
             before += numbers_left(reader);
-        if (numbers_left(reader) - (at - before) < at_position)
-            continue;
         if (source_look_at(reader->source, (uint64_t)(at - before) * width, sample + filled * width,
                            POSITION_BYTES))
             filled += at_position;
