@@ -187,6 +187,8 @@ ok '--type=int8 is taken for it' gpusort --type=int8 random.i64 -o got
 refuses '--type=i8 for hashes of 63 bits' 'use --type=i64, or --type=int8 for bytes$' -- --type=i8 hashes.bin
 refuses 'and for big-endian ones' 'use --type=i64 with --endian=big, or --type=int8 for bytes$' -- --type=i8 swapped.bin
 sorts 'bytes' '--type=u8 mask.bin' '--type=u8 pixels.bin'
+printf 'caf\351 %d\n' {100..199} >latin.bytes
+sorts 'bytes of text in another encoding' '--type=uint8 latin.bytes'
 # What is surely NumPy's is refused, and the hint sorts it. Pairs of 4 bytes are not known in the other byte order, nor
 # are times whose type may be u8.
 for file in *.ints; do

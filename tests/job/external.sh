@@ -168,6 +168,7 @@ if possible '500 parts of lines and of indices, in passes' 'a slow build' [ "$te
     seq 1000000 1499999 >expected
     tac expected >many
     ok_parts '500 parts of lines, in passes' 500 expected -- -S 70K -n many
+    ok_writes 'the first lines of them, after a second pass' <(seq 1000000 1000002) -- -S 70K -n --top=3 many
     seq 0 499999 | tac >expected
     ok_parts 'indices of 500 parts of lines, in passes' 500 expected -- -S 70K -n --argsort many
 fi

@@ -337,6 +337,7 @@ refused 'a number that is refused is counted in the whole input' 'late\.f64: num
     ranks 2 --nan=error late.f64 -o "$target"
 refused 'what ranks do not share is refused' 'do not share -m: run gpusort without mpirun or srun, or as one rank .mpirun -n 1.$' -- \
     ranks 2 -m -n lines -o "$target"
+refused 'nor do they overwrite a file in place' 'do not share --in-place: ' -- ranks 2 --in-place four.u32
 refused 'a line that is no number is counted in all lines' "no-number:60001: .*\(rank 1 on " -- \
     ranks 2 no-number -o "$target"
 refused 'a line that is no number is counted in the whole text' \
