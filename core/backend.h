@@ -96,10 +96,10 @@ struct sort_spec {
     const struct algorithm *algorithm; /* a row of this backend */
     size_t tile_size;                  /* one of algorithm->tile_sizes; 0 if it has none */
     unsigned device;                   /* index among the backend's devices; the first of several */
-    const struct device_room *devices; /* for an engine of several devices, as is their number */
-    unsigned device_count;
-    unsigned threads; /* maximum number of host threads, at least 1 */
-    bool is_top;      /* gives only the first `top` items */
+    const struct device_room *devices; /* for an engine of several devices */
+    unsigned device_count;             /* their number; 0 or 1: one device sorts */
+    unsigned threads;                  /* maximum number of host threads, at least 1 */
+    bool is_top;                       /* gives only the first `top` items */
     size_t top;
     const struct line_order *line_order; /* for an engine of lines, as is the helper */
     struct line_helper helper;

@@ -32,8 +32,7 @@ size_t external_runs_memory_left(const struct external_runs *external)
 static void keep_in_memory(struct external_runs *external, struct item_run *run, size_t bytes)
 {
     const size_t left = external_runs_memory_left(external);
-    const unsigned devices = external->state->sort->device_count;
-    const size_t staging = STAGING_BYTES * (devices > 1 ? devices : 1);
+    const size_t staging = STAGING_BYTES * external->state->sort->device_count;
     if (external->state->backend == backends[0] || left < staging || bytes > (left - staging) / 2)
         return;
     void *items;

@@ -212,11 +212,10 @@ static bool find_named_backend(const struct options *options, const struct backe
     return true;
 }
 
-static void note_reason(struct plan *plan, const char *between, const char *reason)
+static void note_reason(struct plan *plan, const char *more)
 {
     const size_t length = strlen(plan->device_reason);
-    snprintf(plan->device_reason + length, sizeof plan->device_reason - length, "%s%s", between,
-             reason);
+    snprintf(plan->device_reason + length, sizeof plan->device_reason - length, "%s", more);
 }
 
 struct choice {
@@ -395,8 +394,6 @@ static bool probe_devices(const struct options *options, struct plan *plan,
     if (!starts_later && !(is_several && sort_spec_is_small(sort)) &&
         !examine_devices(options, plan, devices, backend->probe, error))
         return false;
-    if (!is_several)
-        sort->device_count = 0;
     plan->device_class = auto_find_class(backend, &plan->device);
     return true;
 }
@@ -477,10 +474,8 @@ static struct devices usable_devices(const struct options *options, struct plan 
     if (devices.count == 0) {
         const uint64_t wanted = (uint64_t)wanted_devices(options, plan, backend, must_fit) *
                                 (group ? group->host_size : 1);
-        const unsigned found = wanted == 1 ? 1
-                               : wanted < BACKEND_DEVICES_MOST
-                                   ? backend->count((unsigned)wanted)
-                                   : backend->count(BACKEND_DEVICES_MOST);
+        const unsigned found =
+            wanted == 1 ? 1 : backend->count((unsigned)smaller(wanted, BACKEND_DEVICES_MOST));
         devices = first_devices(found > 0 ? found : 1);
     }
     if (group)
@@ -501,26 +496,22 @@ static bool has_room(const struct plan *plan, uint64_t bytes)
 static void note_number(const struct options *options, struct plan *plan, bool fits,
                         unsigned usable, bool can_take_more)
 {
-    const unsigned devices = plan->job.sort.device_count > 1 ? plan->job.sort.device_count : 1;
+    const unsigned devices = plan->job.sort.device_count;
     const bool is_text = is_text_for_gpu(plan);
     if (is_text && devices < usable)
-        note_reason(plan, "; ",
-                    "the first GPU sorts text, without those whose memory it cannot use");
+        note_reason(plan, "; the first GPU sorts text, without those whose memory it cannot use");
     if (options->device_count > 0)
         return;
     if (devices > 1)
-        note_reason(plan, "; ",
-                    is_text ? "lines that do not fit the first GPU use the others, too"
-                    : is_size_known(plan) ? "it does not fit the memory of fewer GPUs"
-                                          : "it may not fit the memory of fewer GPUs");
+        note_reason(plan, is_text ? "; lines that do not fit the first GPU use the others, too"
+                          : is_size_known(plan) ? "; it does not fit the memory of fewer GPUs"
+                                                : "; it may not fit the memory of fewer GPUs");
     else if (options->all_devices && fits)
-        note_reason(plan, "; ",
-                    "one GPU has room for it, and each further one takes 0.2 s to start");
+        note_reason(plan, "; one GPU has room for it, and each further one takes 0.2 s to start");
     if (!fits && options->all_devices && can_take_more &&
         (plan->device_total == 0 || plan->device_total > usable))
-        note_reason(plan, "; ",
-                    is_text ? "it may have no room: if there are more GPUs, name them"
-                            : "it has no room: if there are more GPUs, name them");
+        note_reason(plan, is_text ? "; it may have no room: if there are more GPUs, name them"
+                                  : "; it has no room: if there are more GPUs, name them");
 }
 
 static bool fail_again(const struct plan *plan, struct error *error)
@@ -579,8 +570,10 @@ static bool probe_working(const struct options *options, struct plan *plan,
         }
         cause = (struct error){0};
     }
-    if (plan->failed_devices)
-        note_reason(plan, "; without ", plan->failure.message);
+    if (plan->failed_devices) {
+        note_reason(plan, "; without ");
+        note_reason(plan, plan->failure.message);
+    }
     return true;
 }
 
@@ -634,7 +627,7 @@ static const struct auto_row *find_row(const struct plan *plan)
 {
     const struct sort_spec *sort = &plan->job.sort;
     const size_t count = sorted_count(plan);
-    const unsigned devices = sort->device_count > 1 ? sort->device_count : 1;
+    const unsigned devices = sort->device_count;
     const struct auto_row *const row =
         auto_find_row(plan->device_class, sort->item_bytes,
                       count == COUNT_UNKNOWN ? count : count / devices + (count % devices > 0));
@@ -685,7 +678,7 @@ static void choose_spare(const struct options *options, struct plan *plan)
     job->spare_backend = backends[0];
     job->spare_sort = job->sort;
     job->spare_sort.device = 0;
-    job->spare_sort.device_count = 0;
+    job->spare_sort.device_count = 1;
     job->spare_sort.algorithm = backend_find_algorithm(backends[0], row->path);
     job->spare_sort.tile_size = algorithm_find_tile_size(job->spare_sort.algorithm, row->tile_size);
 }

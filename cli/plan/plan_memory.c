@@ -279,10 +279,10 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
     const struct memory_words *const words = &options->memory;
     const bool is_host = job->backend == backends[0];
     memory->device_bytes = is_host ? 0 : plan->device.memory_bytes / plan->device_ranks;
-    const unsigned devices = job->sort.device_count > 1 ? job->sort.device_count : 1;
     memory->device_is_limited =
         plan->device_ranks > 1 ||
-        (words->device.is_said && words->device.bytes * devices == plan->device.memory_bytes);
+        (words->device.is_said &&
+         words->device.bytes * job->sort.device_count == plan->device.memory_bytes);
     if (!plan_choose_directories(options, memory, error))
         return false;
     choose_host_memory(options, plan);

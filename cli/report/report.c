@@ -437,7 +437,7 @@ static void print_devices(FILE *stream, const char *prefix, const struct plan *p
 {
     const struct sort_spec *const sort = &plan->job.sort;
     fprintf(stream, "%sdevice     %s", prefix, plan->job.backend->name);
-    if (sort->device_count <= 1 && sort->device > 0)
+    if (sort->device_count == 1 && sort->device > 0)
         fprintf(stream, ":%u", sort->device);
     for (unsigned i = 0; sort->device_count > 1 && i < sort->device_count; i++)
         fprintf(stream, "%c%u", i == 0 ? ':' : ',', sort->devices[i].device);
