@@ -122,7 +122,7 @@ struct key_order key_order_make(const struct key_type *type, enum key_endian end
 /* Returns the bits of +inf of a KEY_FLOAT. Every greater magnitude is a NaN. */
 uint64_t key_type_infinity(const struct key_type *type);
 
-/* Replaces -0 by 0, and each NaN by one (key_bits_unify()), if the type is a KEY_FLOAT. */
+/* Replaces -0 by 0, and each NaN by one (key_bits_unify()), of a KEY_FLOAT. */
 void key_order_unify(const struct key_type *type, enum key_endian endian, void *items, size_t count,
                      unsigned threads);
 

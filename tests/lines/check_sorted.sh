@@ -240,7 +240,8 @@ np.array([1, 2, np.nan, 3, np.nan]).tofile("nan.f64")
 np.random.default_rng(5).integers(40, 256, 100_000).astype("u1").tofile("image.u8")
 np.frombuffer(b"99991111", "u4").tofile("digits.u32")
 np.sort(np.frombuffer(np.array([0, 0, 1 << 63, 0xfff8 << 48, 0x7ff8 << 48], "u8"))).tofile("equal.f64")
-np.sort(np.array([0., -0., 0., -0., np.inf, -np.inf])).tofile("zeros.f64")
+zeros = np.sort(np.array([0., -0., 0., -0., np.inf, -np.inf]))
+for bits in 16, 32, 64: zeros.astype("f%d" % (bits // 8)).tofile("zeros.f%d" % bits)
 for name, first, second in ("zeros", 0, 1 << 63), ("nans", 0x7ff9 << 48, 0x7ff8 << 48):
     np.repeat(np.array([first, second], "u8"), 1 << 20).tofile(f"border-{name}.f64")'
 "$numpy" -c 'import numpy as np; np.array([5, -0.0, 3]).tofile("minus.f64")'
@@ -250,7 +251,9 @@ for file in image.u8 digits.u32; do
     gpusort $file -o sorted.${file#*.}
     ok "$file is sorted" gpusort -c sorted.${file#*.}
 done
-for file in equal zeros border-zeros border-nans; do ok "as NumPy sorts it: $file" gpusort -c $file.f64; done
+for file in equal.f64 zeros.f16 zeros.f32 zeros.f64 border-zeros.f64 border-nans.f64; do
+    ok "as NumPy sorts it: $file" gpusort -c $file
+done
 for command in 'gpusort -c' gpusort; do
     : >empty.npy
     ok_fails_with "no array at all: $command" 2 '^gpusort: empty.npy: it is empty' -- $command empty.npy
