@@ -375,7 +375,10 @@ slow '' 1 --progress -q >asked_quiet 2>&1 &
 { await stopped && kill -STOP "$(<stopped.id)" && sleep 6 && kill -CONT "$(<stopped.id)"; } &
 { head -c 8000000 /dev/zero; await piped 'read 8'; } |
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
+{ yes 1234567 || true; } | head -c 24000000 >same.txt
+"$GPUSORT" --progress --device=cpu -k1 same.txt 2>written | { head -c 9000000 && sleep 2.6 && cat; } >/dev/null &
 wait
+rm same.txt
 on_terminal --stderr "$GPUSORT" data.f64 -o out >fast
 on_terminal --stderr "$GPUSORT" --progress data.txt -n -o out >fast_asked
 if possible 'the time left while numbers are read' 'no calls fail in this build' has_faults; then
@@ -416,6 +419,8 @@ ok_prints 'but if it is asked for: lines' 'gpusort: start, 1 s\n1\n2\n' -- \
     grep -vE '^gpusort: [a-z]+, ([2-9]|[0-9]{2,}) s$' asked
 ok 'the time for which a run was stopped does not count' grep -Eq '^gpusort: start, [2-5] s$' stopped
 ok 'of a pipe: how much of it' grep -Eq '^gpusort: read 8\.00 MB, [0-9.]+ [kM]B/s$' piped
+ok 'of an output: how much of it, and the time left' \
+    grep -Eq '^gpusort: write [1-9][0-9]?%, [0-9.]+ [kM]?B/s, [0-9.]+ (s|min) left$' written
 ok_prints '-q is stronger' '1\n2\n' -- cat asked_quiet
 ok_prints '-q silences -v' '1\n2\n' -- bash -c 'printf "2\n1\n" | "$0" -qv 2>&1' "$GPUSORT"
 

@@ -176,6 +176,8 @@ if [ "$is_sanitized" = no ]; then
     mkfifo named-pipe
     ok_output 'two ranks: a named pipe without bytes is opened once' sorted.txt -- eval \
         '{ : >named-pipe & ranks 2 -s -t: -k2,2n rows named-pipe more-rows; }'
+    refused 'two ranks: a named pipe that is named twice' 'named-pipe: .* is named twice$' -- eval \
+        '{ cat rows >named-pipe & ranks 2 -k1 named-pipe named-pipe; }'
     mkdir many
     (cd many && split -l 100 ../rows)
     files=$(ulimit -S -n)
@@ -337,6 +339,8 @@ refused 'a number that is refused is counted in the whole input' 'late\.f64: num
     ranks 2 --nan=error late.f64 -o "$target"
 refused 'what ranks do not share is refused' 'do not share -m: run gpusort without mpirun or srun, or as one rank .mpirun -n 1.$' -- \
     ranks 2 -m -n lines -o "$target"
+ok_says '--stats is printed once' '^1$' -- eval \
+    'ranks 2 --stats four.u32 -o out.u32 2>&1 | grep -c "^gpusort: input "'
 refused 'nor do they overwrite a file in place' 'do not share --in-place: ' -- ranks 2 --in-place four.u32
 refused 'a line that is no number is counted in all lines' "no-number:60001: .*\(rank 1 on " -- \
     ranks 2 no-number -o "$target"
