@@ -82,7 +82,7 @@ void job_expect_ahead(struct job_state *state, uint64_t bytes)
 bool job_expect(struct job_state *state, uint64_t bytes, struct error *error)
 {
     const bool is_large = bytes >= ROOM_BYTES_MIN && bytes <= INT64_MAX; /* else unknown */
-    if (is_large && state->sink == state->target &&
+    if (is_large && state->sink == state->target && !state->job->group &&
         !(sink_check_room(state->sink, bytes, error) &&
           (state->job->output.codec->encode || job_has_memory(state->job, bytes, 0, error))))
         return false;

@@ -547,7 +547,8 @@ bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error)
     struct ring_entry entry;
     if (!writer_start(sink, error) || !writer_check(sink, false, error))
         return false;
-    (void)ring_pop(sink->writer.idle, &entry); /* cannot fail: it is never closed */
+    if (!ring_pop(sink->writer.idle, &entry))
+        return error_set(error, "%s: no buffer to write it", sink->name);
     *buffer = entry.data;
     return true;
 }

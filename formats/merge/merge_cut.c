@@ -93,7 +93,7 @@ static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
     return taken;
 }
 
-/* Chooses the splitters at weights [1, ranges) of the sorted samples. */
+/* Sets splitters[1..ranges) to sorted samples at equal distances by weight. */
 static void choose_splitters(const struct sample *samples, size_t ranges,
                              const struct sample **splitters)
 {
