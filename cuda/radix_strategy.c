@@ -60,7 +60,7 @@ static bool has_digits(const struct radix_facts *facts, size_t count, unsigned i
 }
 
 /* By Chao's estimate an array has once * (once - 1) / (2 * (twice + 1)) more values than the
- * sample: no more than twice as many as are there once, here. */
+ * sample. The limit on `once` keeps that below 2 * once. */
 static bool has_few_values(const struct radix_tuning *tuning, const struct radix_facts *facts)
 {
     return facts->sampled > 0 && facts->values <= tuning->values_most &&

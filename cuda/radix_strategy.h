@@ -28,7 +28,7 @@ struct radix_tuning {
                                 the array is partitioned into parts first */
     size_t part_keys;        /* items of a part */
     size_t portion;          /* items of one launch of a digit's pass, at most 2^30 - 1 */
-    unsigned digits_most;    /* if a sample has at most so many digits that vary, digits are used,
+    unsigned digits_most;    /* up to this number of digits that vary in a sample, digits are used,
                                 whatever else it shows */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */
     unsigned shared_most;    /* items of 16 bytes that share a key, as a mean, in tenths */
@@ -42,8 +42,9 @@ extern const struct radix_tuning radix_tuning_default;
 struct radix_facts {
     unsigned rises;          /* not 0: an item is greater than the one before it */
     unsigned falls;          /* not 0: an item is less than the one before it */
-    unsigned no_index;       /* not 0: the low halves of sampled items are no indices */
-    unsigned no_counting;    /* not 0: there are more values than are counted */
+    unsigned no_index;       /* not 0: the low halves of some compared items are no indices, or the
+                                host was told so after it had chosen digits */
+    unsigned no_counting;    /* not 0: RADIX_STRATEGY_COUNT has refused the array */
     unsigned sampled;        /* size of the sample that the fields below describe; 0: no sample */
     unsigned values;         /* number of different keys in it */
     unsigned once, twice;    /* keys that occur once in it, and twice */
@@ -72,7 +73,7 @@ struct radix_decision {
 /* The strategy's name, for messages. */
 const char *radix_strategy_name(enum radix_strategy strategy);
 
-/* True if a sample of this many items decides. */
+/* Returns true if the decision on an array of `count` items needs a sample. */
 bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes);
 
 /* The size of a larger sample, of items of 16 bytes: 32 to 64 times sqrt(count), but at most 2^18

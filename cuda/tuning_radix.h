@@ -155,7 +155,7 @@ __host__ __device__ constexpr unsigned radix_digit_columns(unsigned digits)
 /* The first read of an array (radix_look.cuh): threads per block, half of which hold 16 keys of the
  * sample; number of items at even distances that every block compares first; blocks per
  * multiprocessor, which together have 64 KiB of loads in flight; slots of a hash table that a drawn
- * key tries, where keys that are not chosen for it need fewer. */
+ * key tries; only keys that were made to collide need more. */
 constexpr unsigned RADIX_LOOK_THREADS = 512;
 constexpr unsigned RADIX_LOOK_SPREAD = 128;
 constexpr unsigned RADIX_LOOK_BLOCKS = 2;
@@ -177,7 +177,7 @@ constexpr size_t RADIX_COUNT_LEAST = 4096;
 constexpr size_t RADIX_BITONIC_TILE = 2048;
 
 /* Maximum number of times that buckets too large for a tile are partitioned again, each time with a
- * new model. After that the whole array is merge sorted. */
+ * new model; a refused strategy counts as one. After that the whole array is merge sorted. */
 constexpr unsigned RADIX_ROUNDS = 8;
 constexpr size_t RADIX_MERGE_TILE = 4096; /* of segmented-merge */
 
