@@ -412,7 +412,8 @@ size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
 
 /* On a GPU, a sixteenth of the memory is reserved for the workspace of a path. Items of unknown
  * number are copied to one array there before scratch is allocated, so the copy takes the second
- * array. */
+ * array. On the host the count depends on the workspaces, and these on the count: the first pass
+ * yields too few items, the second too many, and the third again somewhat too few. */
 size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
                           bool is_host, size_t buffers_bytes)
 {
@@ -422,11 +423,14 @@ size_t memory_limits_part(const struct memory_limits *limits, const struct sort_
     const bool is_copied = !is_host && spec->count == COUNT_UNKNOWN;
     const unsigned buffers =
         is_copied && spec->algorithm->buffers < 2 ? 2 : spec->algorithm->buffers;
-    const size_t item_bytes = (size_t)buffers * spec->item_bytes, threads = spec->threads;
-    if (!is_host || !spec->algorithm->workspace_bytes)
-        return part / item_bytes;
-    const size_t workspace =
-        spec->algorithm->workspace_bytes(spec->item_bytes, part / item_bytes, spec->threads);
-    const size_t more = workspace > threads * THREAD_BYTES ? workspace - threads * THREAD_BYTES : 0;
-    return (more < part / 2 ? part - more : part / 2) / item_bytes;
+    const size_t item_bytes = (size_t)buffers * spec->item_bytes;
+    size_t count = part / item_bytes;
+    for (unsigned pass = 0; is_host && spec->algorithm->workspace_bytes && pass < 3; pass++) {
+        const size_t needed =
+            spec->algorithm->workspace_bytes(spec->item_bytes, count, spec->threads);
+        const size_t planned = spec->threads * THREAD_BYTES;
+        const size_t more = smaller(needed > planned ? needed - planned : 0, part / 2);
+        count = (part - more) / item_bytes;
+    }
+    return count;
 }

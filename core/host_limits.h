@@ -101,7 +101,7 @@ size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
 #define MEMORY_PART_BYTES_MIN ((size_t)16 << 10)
 
 /* Returns how many items an engine can sort at once. is_host: its arrays are in host memory, beside
- * `buffers_bytes` of large buffers. */
+ * `buffers_bytes` of large buffers and the workspaces of its threads. */
 size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
                           bool is_host, size_t buffers_bytes);
 

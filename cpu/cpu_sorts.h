@@ -26,7 +26,7 @@ struct sort_task {
     unsigned threads;       /* maximum, at least 1 */
 };
 
-/* Returns the part of the scratch that is not the second array. */
+/* Returns the bytes of the threads' workspaces, or counters, in the scratch. */
 size_t array_sort_workspace_bytes(unsigned item_bytes, size_t count, unsigned threads);
 
 /* Sets *bytes to the size of the scratch. Returns false if it does not fit a size_t. */

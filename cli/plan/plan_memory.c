@@ -8,6 +8,7 @@
 #include "formats/io/mapped_file.h"
 #include "formats/io/output_path.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -135,17 +136,20 @@ static bool is_plain_file_in_memory(int file)
            file_is_in_memory(file);
 }
 
-/* Returns true if the output will take memory: it is a file in memory, or will be one, and is not
- * overwritten in place. */
+/* Returns true if the output will take memory: it is a file in memory, or will be one, and is not a
+ * file that is overwritten. */
 static bool has_output_in_memory(const struct job *job)
 {
     const char *const path = job->output.path;
     struct output_path found;
     struct error ignored = {0};
+    struct stat status;
     if (job->output.is_in_place)
         return false;
     if (!path || strcmp(path, "-") == 0)
-        return is_plain_file_in_memory(STDOUT_FILENO);
+        return is_plain_file_in_memory(STDOUT_FILENO) && fstat(STDOUT_FILENO, &status) == 0 &&
+               (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND ||
+                lseek(STDOUT_FILENO, 0, SEEK_CUR) >= status.st_size);
     const bool is_in_memory = output_path_open(path, path, &found, &ignored) &&
                               is_plain_file_in_memory(found.descriptor >= 0 ? found.descriptor
                                                       : found.exists        ? found.file

@@ -56,8 +56,8 @@ bool output_path_check_input(const struct output_path *found, const struct stat 
                              const char *name, struct error *error);
 
 /* Opens the file, if any, that has the name now, just before it is replaced. Fails if it is no
- * regular file. Checks a file that was not there before as output_path_check() does, and of the
- * same file as before only that no other job is overwriting it. */
+ * regular file. A file that was not there before is checked as by output_path_check(); the same
+ * file as before is checked only for another job that overwrites it. */
 bool output_path_look_again(struct output_path *found, const char *name, struct error *error);
 
 /* Opens the file, such as a FIFO or device, for writing. Waits until a FIFO has a reader. Returns

@@ -347,6 +347,12 @@ with open("numbers", "w") as file:
             '^gpusort: standard output: it is in memory, where 120000000 bytes will be written, and [0-9]+ are free' -- \
             in_group unshare --map-root-user --mount bash -c \
             'mount -t tmpfs none one && echo >one/out && "$@" >>one/out' - "$GPUSORT" "${raw[@]:0:4}" zeros zeros
+        head -c 48000000 zeros >some
+        ok_output 'but a file in memory may be overwritten' some -- \
+            in_group unshare --map-root-user --mount bash -c \
+            'mount -t tmpfs none one && cp some one/out && "$@" 1<>one/out && cat one/out' - \
+            "$GPUSORT" "${raw[@]:0:4}" --device=cpu some
+        rm some
         refused 'a file in memory that leaves too little to sort' \
             '^gpusort: one/out: it is in memory, where 76000000 bytes will be written, and [56][0-9]{7} are free beside' -- \
             in_memory 80M "${raw[@]}" <(head -c 16000000 zeros) zeros
