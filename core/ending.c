@@ -106,8 +106,8 @@ static bool keep_signal(int signal_number)
     return true;
 }
 
-/* Runs the tasks. Async-signal-safe. Returns false if the signal was kept instead; 0 is never
- * kept. */
+/* Returns true when the tasks have run, here or in another thread, and false if the signal is kept
+ * instead. signal_number: 0 for an end without a signal, which is never kept. Async-signal-safe. */
 static bool do_tasks(int signal_number)
 {
     if (!take_over(ENDING_NOW))

@@ -158,8 +158,8 @@ unsigned control_groups_processors(void)
 
 /* ---- Memory ---- */
 
-/* Memory of the program with its libraries and of reading and writing; and of a thread, with the
- * workspace of a small sort. */
+/* Memory of the program with its libraries and of reading and writing; and of a thread, with its
+ * stack, small buffers and the beginning of its workspace. */
 #define PROGRAM_BYTES ((size_t)10 << 20)
 #define THREAD_BYTES ((size_t)1 << 20)
 

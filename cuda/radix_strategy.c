@@ -4,7 +4,8 @@
 
 /* Measured on an H100 and an H200; docs/performance.md has the table of strategies. The bitonic
  * network takes 1.0 of the time of digits for 2^16 keys of 4 bytes, 0.8 to 1.0 for 2^17 of 8, and
- * 0.73 for 2^18 items of 16 bytes (H200, 2026-11-30). Counting values takes as long as few passes
+ * 0.73 for 2^18 items of 16 bytes (H200, 2026-11-30; bench_sort --paths=radix,bitonic with counts
+ * from 65537, 131073 and 262145 on). Counting values takes as long as few passes
  * over 2^25 items, and longer for fewer. Below 2^22 items a sample and a model take longer than the
  * passes that they save; a model costs as much as 4.5 passes. The mean roughness of smooth
  * densities is 2.0, of a dozen clusters 2.4, and 3.5 and more where half of the keys agree in each

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* external_lines.c - see external_lines.h; sorts lines that do not fit in memory.
+/* external_lines.c - see external_lines.h; sorts lines that do not fit in memory, or that MPI
+ * ranks share.
  *
  *   part: as many whole lines as fit, at least one -> sorted as lines in memory -> a run of text
  *     -> the next part -> ... -> lines_merge.h, in the order of the parts -> sink

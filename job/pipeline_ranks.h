@@ -25,8 +25,9 @@ size_t ranks_merge_bytes(size_t left);
  * counts. Fails if not even one run of each rank can be merged. */
 bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct error *error);
 
-/* Collective: runs the exchange. The caller sets its `item_bytes`, `merge`, `context`, `runs`,
- * `run_count` and `numbered`. memory_bytes: for messages. Adds to the figures of this rank. */
+/* Collective: merges the ranges of all ranks (external_exchange.h). The caller sets `item_bytes`,
+ * `merge`, `context`, `runs`, `run_count` and `numbered`. memory_bytes: for messages. Adds to the
+ * figures of this rank. */
 bool ranks_exchange(const struct job_state *state, size_t memory_bytes,
                     struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
                     struct error *error);

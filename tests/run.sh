@@ -33,7 +33,7 @@ longest=(limits mpi hosts devices-simt stats-simt radix_matrix stats faults faul
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
 
 # path_largest PATH: prints the largest array of the device matrix for slow builds: the stand-in, and the sanitizers,
-# which run it with --quick. radix sorts up to 65,536 keys or more by the bitonic network, and then by digits;
+# which run it with --quick. radix sorts up to 65,536 keys of 4 bytes by the bitonic network, and then by digits;
 # radix_matrix has its other strategies. A kernel that differs only inside a tile needs few arrays of more than one.
 path_largest() {
     case $1 in

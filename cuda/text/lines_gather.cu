@@ -22,7 +22,7 @@
  * bytes by their positions in the text, and by their positions in the output. The first, summed
  * over all tiles, equals that of the input text if each line is in the output exactly once.
  *
- *   stage -> a word of 8 bytes of the text, or of the output, per thread -> block -> two sums */
+ *   stage -> words of 8 bytes of the text, or of the output, by threads -> block -> two sums */
 
 /* A thread's part of both sums. */
 struct gather_sums {

@@ -209,7 +209,7 @@ __device__ __forceinline__ unsigned warp_sum(unsigned value)
                        static_cast<int>(THREADS_PER_WARP - 1));
 }
 
-/* Returns the bits up to this lane's, with its own. */
+/* Returns a mask of the lanes up to this one, included. */
 __device__ __forceinline__ unsigned thread_bits_through_lane()
 {
     return ALL_LANES >> (THREADS_PER_WARP - 1 - thread_lane());
