@@ -19,8 +19,8 @@ extern "C" {
 /* Constants that depend on the scale of the data. They are passed as arguments, so that tests can
  * sort small arrays by every strategy. Counts are of items. */
 struct radix_tuning {
-    size_t few_most;         /* for each byte of an item: up to so many items the bitonic network is
-                                as fast as digits, or faster */
+    size_t few_most;         /* times the bytes of an item: the maximum number of items that the
+                                bitonic network sorts, as fast as digits or faster */
     size_t values_least;     /* least count for RADIX_STRATEGY_COUNT */
     size_t models_least;     /* below this count digits are faster than learning a model */
     size_t thin_most;        /* up to this count buckets are a quarter of a tile, not a whole one */

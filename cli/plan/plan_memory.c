@@ -136,8 +136,8 @@ static bool is_plain_file_in_memory(int file)
            file_is_in_memory(file);
 }
 
-/* Returns true if the output will take memory: it is a file in memory, or will be one. Standard
- * output that stands before the end of a file is taken to overwrite it, which takes none. */
+/* Returns true if the output will take memory: it is a file in memory, or will be one. False for
+ * standard output whose offset is before the end of its file: it overwrites what is there. */
 static bool has_output_in_memory(const struct job *job)
 {
     const char *const path = job->output.path;
