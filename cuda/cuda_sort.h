@@ -66,6 +66,11 @@ bool column_min_sort(const struct cuda_sort *sort, struct error *error);
 bool column_pairs_sort(const struct cuda_sort *sort, struct error *error);
 bool column_block_sort(const struct cuda_sort *sort, struct error *error);
 
+/* Sorts an array for which launches take longer than the work: up to 4,096 items in one launch, and
+ * each doubling of them takes two or three more. In place, without a workspace or a status; it does
+ * not use tile_size. */
+bool small_sort(const struct cuda_sort *sort, struct error *error);
+
 /* Called when all kernels so far are done. Starts kernels for the items that they have not sorted;
  * sets *is_done if there are none. `round` counts the calls from 1. */
 bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error);

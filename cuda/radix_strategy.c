@@ -2,18 +2,19 @@
 /* radix_strategy.c - see radix_strategy.h. */
 #include "cuda/radix_strategy.h"
 
-/* Measured on an H100 and an H200; docs/performance.md has the table of strategies. The bitonic
- * network takes 1.0 of the time of digits for 2^16 keys of 4 bytes, 0.8 to 1.0 for 2^17 of 8, and
- * 0.73 for 2^18 items of 16 bytes (H200, 2026-11-30; bench_sort --paths=radix,bitonic with counts
- * from 65537, 131073 and 262145 on). Counting values takes as long as few passes
- * over 2^25 items, and longer for fewer. Below 2^22 items a sample and a model take longer than the
- * passes that they save; a model costs as much as 4.5 passes. The mean roughness of smooth
- * densities is 2.0, of a dozen clusters 2.4, and 3.5 and more where half of the keys agree in each
- * byte. On an H100 thin buckets take 1.13 times as long as others for 2e8 doubles, and 0.93 times
- * for a dozen clusters of 2e7. 5e7 pairs whose keys 0.76 others share on average take 1.10 of CUB's
- * time by a model on an H200, and 1.03 by digits. */
+/* Measured on an H100 and an H200; docs/performance.md has the table of strategies. small_sort()
+ * takes 0.7 of the time of digits for 2^17 keys of 4 bytes, 0.76 for 2^18 of 8 (1.13 if their lower
+ * halves are in order), and 1.0 for 2^19 items of 16; 0.73 of the time of counting 2^13 keys of 2
+ * bytes (H200, 2026-11-30). Counting values takes as long as few passes over 2^25 items, and longer
+ * for fewer. Below 2^22 items a sample and a model take longer than the passes that they save; a
+ * model costs as much as 4.5 passes. The mean roughness of smooth densities is 2.0, of a dozen
+ * clusters 2.4, and 3.5 and more where half of the keys agree in each byte. On an H100 thin buckets
+ * take 1.13 times as long as others for 2e8 doubles, and 0.93 times for a dozen clusters of 2e7.
+ * 5e7 pairs whose keys 0.76 others share on average take 1.10 of CUB's time by a model on an H200,
+ * and 1.03 by digits. */
 const struct radix_tuning radix_tuning_default = {
-    .few_most = (size_t)1 << 14,
+    .small_most = (size_t)1 << 15,
+    .small_short_most = (size_t)1 << 13,
     .values_least = (size_t)1 << 25,
     .models_least = (size_t)1 << 22,
     .thin_most = (size_t)1 << 26,
@@ -38,6 +39,12 @@ const char *radix_strategy_name(enum radix_strategy strategy)
         [RADIX_STRATEGY_MODELS] = "models",
     };
     return names[strategy];
+}
+
+/* Digits take a pass for each byte of an item, so wide items are few up to a greater count. */
+bool radix_is_small(const struct radix_tuning *tuning, size_t count, unsigned item_bytes)
+{
+    return count <= (item_bytes <= 2 ? tuning->small_short_most : item_bytes * tuning->small_most);
 }
 
 bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes)

@@ -19,8 +19,9 @@ extern "C" {
 /* Constants that depend on the scale of the data. They are passed as arguments, so that tests can
  * sort small arrays by every strategy. Counts are of items. */
 struct radix_tuning {
-    size_t few_most;         /* times the bytes of an item: the maximum number of items that the
-                                bitonic network sorts, as fast as digits or faster */
+    size_t small_most;       /* times the bytes of an item: the maximum number of items of 4 bytes
+                                and more that small_sort() sorts */
+    size_t small_short_most; /* of 1 and 2 bytes, which are counted if they are more */
     size_t values_least;     /* least count for RADIX_STRATEGY_COUNT */
     size_t models_least;     /* below this count digits are faster than learning a model */
     size_t thin_most;        /* up to this count buckets are a quarter of a tile, not a whole one */
@@ -72,6 +73,9 @@ struct radix_decision {
 
 /* The strategy's name, for messages. */
 const char *radix_strategy_name(enum radix_strategy strategy);
+
+/* Returns true if an array is so small that small_sort() sorts it, without a look at its keys. */
+bool radix_is_small(const struct radix_tuning *tuning, size_t count, unsigned item_bytes);
 
 /* Returns true if the decision on an array of `count` items needs a sample. */
 bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes);

@@ -44,6 +44,15 @@ __host__ __device__ constexpr unsigned bitonic_fused_steps(size_t item_bytes)
     return item_bytes <= 4 ? 5 : item_bytes == 8 ? 4 : 3;
 }
 
+/* small_sort: the least tile that it sorts, and the tile in which it merges; 16 bytes fill 36 KiB
+ * of shared memory. Tiles of 8,192 keys of 4 bytes merged 1.1 times as slowly, of 2,048 keys of 4
+ * and 8 bytes up to 1.14 times (16,384 to 262,144 keys, H200, 2026-11-30). */
+constexpr size_t SMALL_TILE_LEAST = 64;
+__host__ __device__ constexpr unsigned small_merge_tile(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 4096 : 2048;
+}
+
 /* ---- merge sorts ---- */
 
 /* Keys that a thread makes in a merge in shared memory, after one search for all of them. The

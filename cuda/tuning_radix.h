@@ -172,10 +172,6 @@ constexpr unsigned RADIX_FEW_THREADS = 1024;
 constexpr unsigned RADIX_FEW_BLOCKS = 2; /* per multiprocessor */
 constexpr unsigned RADIX_FEW_RUN_THREADS = 128;
 
-/* Up to this count of 1- and 2-byte keys the bitonic network is faster: it needs fewer launches. */
-constexpr size_t RADIX_COUNT_LEAST = 4096;
-constexpr size_t RADIX_BITONIC_TILE = 2048;
-
 /* Maximum number of times that buckets too large for a tile are partitioned again, each time with a
  * new model; a refused strategy counts as one. After that the whole array is merge sorted. */
 constexpr unsigned RADIX_ROUNDS = 8;

@@ -15,6 +15,9 @@
  *      The last one decodes.
  * In shared memory, too, a thread takes 8 keys at a time through up to 3 steps.
  *
+ * small_sort() takes tile_sort_kernel for the first pass, which has larger tiles, and then the same
+ * passes.
+ *
  * Source: K. E. Batcher, "Sorting networks and their applications", AFIPS 1968; fused steps as in
  * H. Peters, O. Schulz-Hildebrandt, N. Luttenberger, "Fast in-place sorting with CUDA based on
  * bitonic sort", PPAM 2009.
@@ -33,7 +36,7 @@ __host__ __device__ constexpr unsigned log2_of(size_t power)
 }
 
 /* Fused steps of a stage. A thread holds 2^fused keys, and could do the steps with strides of
- * 2^(low + fused - 1) down to 2^low; it does the first `steps` of them. */
+ * 2^(low + fused - 1) down to 2^low; it does the first `steps` of them, outside tiles all. */
 struct bitonic_steps {
     unsigned low;
     unsigned steps;
@@ -172,16 +175,15 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     block_store_bitonic<K, TILE>(tile, own, in_tile, decoding);
 }
 
-/* Does fused steps with strides of at least a tile, in place. One thread for each set of keys that
- * these steps compare with each other. */
-template <typename K>
+/* Does STEPS fused steps with strides of at least a tile, in place. One thread for each set of keys
+ * that these steps compare with each other. */
+template <typename K, unsigned STEPS>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     bitonic_outer_kernel(K *items, size_t count, struct bitonic_steps steps)
 {
-    constexpr unsigned fused = bitonic_fused_steps(sizeof(K));
-    constexpr unsigned keys_per_thread = 1u << fused;
+    constexpr unsigned keys_per_thread = 1u << STEPS;
     const size_t item = static_cast<size_t>(blockIdx.x) * THREADS_PER_BLOCK + threadIdx.x;
-    const struct bitonic_place<size_t> place = bitonic_place_at<size_t>(steps, fused, item);
+    const struct bitonic_place<size_t> place = bitonic_place_at<size_t>(steps, STEPS, item);
     if (place.lower >= count)
         return; /* the lowest key is past the end: nothing to compare */
     K keys[keys_per_thread];
@@ -191,7 +193,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
                              (static_cast<size_t>(q) << steps.low);
         keys[q] = index < count ? items[index] : key_max<K>();
     }
-    thread_bitonic_steps(keys, steps.mirror, steps.steps);
+    thread_bitonic_steps(keys, steps.mirror, STEPS);
 #pragma unroll
     for (unsigned q = 0; q < keys_per_thread; q++) {
         const size_t index = (q < keys_per_thread / 2 ? place.lower : place.upper) +
@@ -199,6 +201,22 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
         if (index < count)
             items[index] = keys[q];
     }
+}
+
+/* Launches the kernel for steps.steps, which is 1 to MOST. */
+template <typename K, unsigned MOST = bitonic_fused_steps(sizeof(K))>
+static bool bitonic_outer_launch(const struct cuda_sort *sort, const struct bitonic_steps &steps,
+                                 struct error *error)
+{
+    if constexpr (MOST > 1)
+        if (steps.steps < MOST)
+            return bitonic_outer_launch<K, MOST - 1>(sort, steps, error);
+    const size_t threads = launch_blocks(sort->count, static_cast<size_t>(1) << (steps.low + MOST))
+                           << steps.low;
+    return launch_kernel(launch_for(*sort, "bitonic_outer_kernel",
+                                    launch_blocks(threads, THREADS_PER_BLOCK), THREADS_PER_BLOCK),
+                         error, bitonic_outer_kernel<K, MOST>, static_cast<K *>(sort->items),
+                         sort->count, steps);
 }
 
 /* Does the steps of stage `stage` (k = 2^stage) with strides of at least 2^tile_bits. */
@@ -209,42 +227,44 @@ static bool bitonic_outer_steps(const struct cuda_sort *sort, struct error *erro
     constexpr unsigned fused = bitonic_fused_steps(sizeof(K));
     unsigned left = stage;
     while (left > tile_bits) {
-        const unsigned over = (left - tile_bits) % fused;
-        const struct bitonic_steps steps = {left - fused, over ? over : fused, left == stage};
-        const size_t threads = launch_blocks(sort->count, static_cast<size_t>(1) << left)
-                               << steps.low;
-        const struct launch launch =
-            launch_for(*sort, "bitonic_outer_kernel", launch_blocks(threads, THREADS_PER_BLOCK),
-                       THREADS_PER_BLOCK);
-        if (!launch_kernel(launch, error, bitonic_outer_kernel<K>, static_cast<K *>(sort->items),
-                           sort->count, steps))
+        const unsigned over = (left - tile_bits) % fused, next = over ? over : fused;
+        if (!bitonic_outer_launch<K>(sort, {left - next, next, left == stage}, error))
             return false;
-        left -= steps.steps;
+        left -= next;
     }
+    return true;
+}
+
+/* Returns how to decode what a pass writes, after which runs have `sorted` keys. */
+static struct key_order decoding_after(const struct cuda_sort *sort, size_t sorted)
+{
+    return sort->count <= sorted ? sort->order : key_order_identity();
+}
+
+/* Merges encoded runs of 2^run_bits keys, at least a tile, until the array is one run. */
+template <typename K, unsigned TILE>
+static bool bitonic_merge(const struct cuda_sort *sort, unsigned run_bits, struct error *error)
+{
+    const struct launch launch =
+        launch_for(*sort, "bitonic_tile_merge_kernel", launch_blocks(sort->count, TILE),
+                   block_threads<TILE>());
+    for (unsigned stage = run_bits + 1; sort->count > (size_t)1 << (stage - 1); stage++)
+        if (!bitonic_outer_steps<K>(sort, error, stage, log2_of(TILE)) ||
+            !launch_kernel(launch, error, bitonic_tile_merge_kernel<K, TILE>,
+                           static_cast<K *>(sort->items), sort->count,
+                           decoding_after(sort, (size_t)1 << stage)))
+            return false;
     return true;
 }
 
 template <typename K, unsigned TILE>
 static bool bitonic_start(const struct cuda_sort *sort, struct error *error)
 {
-    constexpr unsigned tile_bits = log2_of(TILE);
-    const struct key_order identity = key_order_identity();
-    K *const items = static_cast<K *>(sort->items);
-    struct launch launch = launch_for(*sort, "bitonic_tile_sort_kernel",
-                                      launch_blocks(sort->count, TILE), block_threads<TILE>());
-    if (!launch_kernel(launch, error, bitonic_tile_sort_kernel<K, TILE>, items, sort->count,
-                       sort->order, sort->count <= TILE ? sort->order : identity))
-        return false;
-    launch.name = "bitonic_tile_merge_kernel";
-    unsigned stage = tile_bits + 1;
-    for (size_t sorted = TILE; sorted < sort->count; sorted *= 2, stage++) {
-        const bool is_last = sort->count - sorted <= sorted;
-        if (!bitonic_outer_steps<K>(sort, error, stage, tile_bits) ||
-            !launch_kernel(launch, error, bitonic_tile_merge_kernel<K, TILE>, items, sort->count,
-                           is_last ? sort->order : identity))
-            return false;
-    }
-    return true;
+    return launch_kernel(launch_for(*sort, "bitonic_tile_sort_kernel",
+                                    launch_blocks(sort->count, TILE), block_threads<TILE>()),
+                         error, bitonic_tile_sort_kernel<K, TILE>, static_cast<K *>(sort->items),
+                         sort->count, sort->order, decoding_after(sort, TILE)) &&
+           bitonic_merge<K, TILE>(sort, log2_of(TILE), error);
 }
 
 bool bitonic_sort(const struct cuda_sort *sort, struct error *error)
@@ -252,4 +272,18 @@ bool bitonic_sort(const struct cuda_sort *sort, struct error *error)
     return dispatch(sort, error, [&](auto key, auto tile) {
         return bitonic_start<decltype(key), tile()>(sort, error);
     });
+}
+
+bool small_sort(const struct cuda_sort *sort, struct error *error)
+{
+    struct cuda_sort tiles = *sort;
+    tiles.tile_size = TILE_SORT_KEYS;
+    while (tiles.tile_size > SMALL_TILE_LEAST && tiles.tile_size / 2 >= sort->count)
+        tiles.tile_size /= 2;
+    return tile_sort(&tiles, tiles.items, decoding_after(sort, TILE_SORT_KEYS), error) &&
+           dispatch_width(sort, error, [&](auto key) {
+               using K = decltype(key);
+               return bitonic_merge<K, small_merge_tile(sizeof(K))>(sort, log2_of(TILE_SORT_KEYS),
+                                                                    error);
+           });
 }

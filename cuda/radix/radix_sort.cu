@@ -2,7 +2,7 @@
 /* radix_sort.cu - sorts by the strategy that radix_decide() chooses. The kernels, in the order of
  * their launches:
  *
- *   few items (is_few): those of bitonic_sort.cu
+ *   few items (radix_is_small): those of small_sort, in bitonic_sort.cu
  *   else of 1 and 2 bytes: those of counting_keys.cu
  *   radix_look_kernel     what is in order, and a sample; the host waits for it and decides
  *                         (radix_strategy.c)
@@ -551,22 +551,13 @@ static bool radix_start_width(const struct cuda_sort &sort, const struct radix_t
     });
 }
 
-/* Returns true for so few items that the bitonic network is faster than any strategy. Digits take a
- * pass for each byte of an item, so wide items are few up to a greater count. */
-static bool is_few(const struct cuda_sort *sort, const struct radix_tuning *tuning)
-{
-    return sort->count <=
-           (sort->item_bytes <= 2 ? RADIX_COUNT_LEAST : sort->item_bytes * tuning->few_most);
-}
-
 bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
                       struct error *error)
 {
     *sort->status = {};
-    if (is_few(sort, tuning)) {
-        struct cuda_sort few = *sort;
-        few.tile_size = RADIX_BITONIC_TILE;
-        return bitonic_sort(&few, error);
+    if (radix_is_small(tuning, sort->count, sort->item_bytes)) {
+        trace_note_strategy("small", "few items: sorted tiles, which a network merges");
+        return small_sort(sort, error);
     }
     return sort->item_bytes <= 2 ? counting_sort(sort, SIZE_MAX, error)
                                  : radix_start_width(*sort, *tuning, 0, error);

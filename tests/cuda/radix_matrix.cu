@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* radix_matrix.cu - sorts small arrays by each strategy of radix, with constants that select it:
- * width x order x shape x count x tile; keys that share a bin; arrays that a strategy refuses; one
- * key out of order at some positions; the strategy for each kind of keys; and short keys, which are
- * counted.
+ * width x order x shape x count x tile; few items; keys that share a bin; arrays that a strategy
+ * refuses; one key out of order at some positions; the strategy for each kind of keys; and short
+ * keys, which are counted.
  *
  *   radix_matrix [EVERY]
  *     prints TAP, a line for each width and claim; exits 1 on a mismatch. Each EVERY-th array is
@@ -25,7 +25,7 @@
 static struct radix_tuning small_tuning()
 {
     struct radix_tuning tuning = radix_tuning_default;
-    tuning.few_most = 256;
+    tuning.small_most = 256;
     tuning.values_least = tuning.models_least = 5000;
     tuning.thin_most = 50000;
     tuning.portion = 20480;
@@ -296,7 +296,7 @@ static bool check_places(size_t every, struct error *error)
 {
     struct radix_tuning tuning = digits_tuning();
     const struct key_order order = orders_of<K>().back();
-    tuning.few_most = 0;
+    tuning.small_most = 0;
     size_t number = 0;
     for (const size_t count : {(size_t)2, (size_t)3, (size_t)129, (size_t)2049, (size_t)9001})
         for (const bool is_reversed : {false, true})
@@ -312,6 +312,26 @@ static bool check_places(size_t every, struct error *error)
                         return error_set(error, "%zu items, a key out of order at %zu: wrong",
                                          count, place);
                 }
+    return true;
+}
+
+/* ---- few items ---- */
+
+/* Counts around the smallest and the largest tile of small_sort(), and with 1 to 6 merges. */
+template <typename K>
+static bool check_small(size_t every, struct error *error)
+{
+    struct radix_tuning tuning = radix_tuning_default;
+    const std::vector<struct key_order> orders = orders_of<K>();
+    tuning.small_most = tuning.small_short_most = (size_t)1 << 40;
+    size_t number = 0;
+    for (const size_t count : {1, 2, 63, 64, 65, 129, 2048, 2049, 4095, 4096, 4097, 8192, 8193,
+                               20001, 40003, 70001, 140001})
+        for (const auto key : {shape_random, shape_few_distinct, shape_sorted, shape_reversed})
+            if (number++ % every == 0 &&
+                !check_sort_by("small", make_items<K>(key, orders[number % orders.size()], count),
+                               orders[number % orders.size()], tuning, error))
+                return error_set(error, "%zu items: wrong", count);
     return true;
 }
 
@@ -493,6 +513,14 @@ static void check_short(size_t shared_most, size_t every, struct tap_output *tap
 }
 
 template <typename K>
+static void check_few(size_t every, struct tap_output *tap)
+{
+    struct error error = {};
+    const bool passed = check_small<K>(every, &error);
+    tap_print(tap, passed, "few items", sizeof(K), error);
+}
+
+template <typename K>
 static void check_width(size_t every, struct tap_output *tap)
 {
     const auto print = [&](const char *claim, const auto &check_claim) {
@@ -535,6 +563,11 @@ int main(int argc, char **argv)
     check_short<uint8_t>(SIZE_MAX, every, &tap);
     check_short<uint16_t>(SIZE_MAX, every, &tap);
     check_short<uint16_t>((size_t)64 << 10, every, &tap);
+    check_few<uint8_t>(every, &tap);
+    check_few<uint16_t>(every, &tap);
+    check_few<uint32_t>(every, &tap);
+    check_few<uint64_t>(every, &tap);
+    check_few<key_u128>(every, &tap);
     check_width<uint32_t>(every, &tap);
     check_width<uint64_t>(every, &tap);
     check_width<key_u128>(every, &tap);

@@ -86,6 +86,25 @@ static void each_kind_of_keys_has_its_strategy(void **state)
                                 rows[i].expected[width]);
 }
 
+static void an_array_is_small_up_to_a_count_for_each_width(void **state)
+{
+    const struct radix_tuning *const tuning = &radix_tuning_default;
+    const struct {
+        unsigned item_bytes;
+        size_t most;
+    } rows[] = {{1, tuning->small_short_most},
+                {2, tuning->small_short_most},
+                {4, 4 * tuning->small_most},
+                {8, 8 * tuning->small_most},
+                {16, 16 * tuning->small_most}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(radix_is_small(tuning, 1, rows[i].item_bytes));
+        assert_true(radix_is_small(tuning, rows[i].most, rows[i].item_bytes));
+        assert_false(radix_is_small(tuning, rows[i].most + 1, rows[i].item_bytes));
+    }
+}
+
 static void items_that_share_keys_have_digits(void **state)
 {
     struct radix_facts facts = {SMOOTH};
@@ -117,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_keys_has_its_strategy),
+        cmocka_unit_test(an_array_is_small_up_to_a_count_for_each_width),
         cmocka_unit_test(items_that_share_keys_have_digits),
         cmocka_unit_test(the_larger_sample_fits_the_scratch),
     };
