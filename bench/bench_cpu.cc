@@ -13,7 +13,6 @@
  * shorter, so --json has the minimum next to the median.
  */
 #include "bench/bench_common.h"
-#include "core/auto_table.h"
 #include "core/backend.h"
 #include "core/clock.h"
 #include "core/key_order.h"

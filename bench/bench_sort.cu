@@ -11,7 +11,7 @@
  */
 #include "bench/bench_common.h"
 #include "bench/bench_run.h"
-#include "core/auto_table.h"
+#include "core/auto_model.h"
 #include "cuda/cuda_check.h"
 
 #include <algorithm>
@@ -25,7 +25,6 @@ struct bench {
     struct bench_options options;
     const struct backend *backend;
     struct device_facts facts;
-    const struct device_class *device_class;
     cudaStream_t stream;
     FILE *json;
     size_t wrong;       /* outputs */
@@ -41,25 +40,21 @@ static bool is_wanted(const struct bench_options *options, const char *name)
 }
 
 static void add_path(const struct bench *bench, const struct algorithm *algorithm,
-                     const struct auto_row *row, std::vector<struct sorter> *sorters)
+                     std::vector<struct sorter> *sorters)
 {
-    const size_t tile_size = algorithm_find_tile_size(algorithm, row->tile_size);
     if (!algorithm->tile_sizes || !bench->options.all_tiles)
-        sorters->push_back({algorithm, NULL, tile_size});
+        sorters->push_back({algorithm, NULL, algorithm_largest_tile(algorithm)});
     else
         for (const size_t *size = algorithm->tile_sizes; *size; size++)
             sorters->push_back({algorithm, NULL, *size});
 }
 
-static std::vector<struct sorter> find_sorters(const struct bench *bench,
-                                               const struct bench_type *type, size_t count)
+static std::vector<struct sorter> find_sorters(const struct bench *bench)
 {
     std::vector<struct sorter> sorters;
-    const struct auto_row *const row =
-        auto_find_row(bench->device_class, bench_item_bytes(type), count);
     for (size_t i = 0; i < bench->backend->algorithm_count; i++)
         if (is_wanted(&bench->options, bench->backend->algorithms[i].name))
-            add_path(bench, &bench->backend->algorithms[i], row, &sorters);
+            add_path(bench, &bench->backend->algorithms[i], &sorters);
     for (size_t i = 0; i < peer_count && !bench->options.no_peers; i++)
         if (is_wanted(&bench->options, peers[i].name))
             sorters.push_back({NULL, &peers[i], 0});
@@ -102,7 +97,7 @@ static void report_result(struct bench *bench, const struct bench_case *bench_ca
 {
     struct bench_row row = {};
     row.device = bench->facts.name;
-    row.device_class = bench->device_class->name;
+    row.device_class = "gpu";
     row.type = bench_case->type->name;
     row.shape = bench_case->shape->name;
     row.count = bench_case->count;
@@ -161,11 +156,9 @@ static size_t find_count(const struct bench *bench, const struct bench_type *typ
 static bool run_transfers(struct bench *bench, const struct bench_type *type,
                           const struct bench_shape *shape, size_t count, struct error *error)
 {
-    const struct auto_row *const row =
-        auto_find_row(bench->device_class, bench_item_bytes(type), COUNT_UNKNOWN);
-    const struct algorithm *const algorithm = backend_find_algorithm(bench->backend, row->path);
-    const struct sorter sorter = {algorithm, NULL,
-                                  algorithm_find_tile_size(algorithm, row->tile_size)};
+    const struct algorithm *const algorithm = backend_find_algorithm(
+        bench->backend, auto_find_path(&bench->facts, bench_item_bytes(type)));
+    const struct sorter sorter = {algorithm, NULL, algorithm_largest_tile(algorithm)};
     const struct bench_case bench_case = {type, shape, count, 0, NULL};
     bool is_sorted = false;
     if (!bench_run_gpus(&bench->options, &bench_case, &sorter, &is_sorted, error))
@@ -180,7 +173,7 @@ static bool run_case(struct bench *bench, const struct bench_type *type,
     if (bench->options.device_count > 0)
         return run_transfers(bench, type, shape, count, error);
     const struct bench_case bench_case = {type, shape, count, 0, bench->stream};
-    const std::vector<struct sorter> sorters = find_sorters(bench, type, count);
+    const std::vector<struct sorter> sorters = find_sorters(bench);
     std::vector<struct bench_result> results(sorters.size());
     if (!bench_run_case(&bench_case, &bench->options.effort, sorters.data(), sorters.size(),
                         results.data(), error))
@@ -219,7 +212,7 @@ static bool warm_up(const struct bench *bench, struct error *error)
                                           &bench_shapes[BENCH_SHAPE_UNIFORM], (size_t)1 << 18, 0,
                                           bench->stream};
     const struct algorithm *const algorithm = &bench->backend->algorithms[0];
-    const struct sorter sorter = {algorithm, NULL, algorithm_find_tile_size(algorithm, SIZE_MAX)};
+    const struct sorter sorter = {algorithm, NULL, algorithm_largest_tile(algorithm)};
     const struct bench_effort effort = {1, 300, 1};
     struct bench_result result = {};
     return bench_run_case(&bench_case, &effort, &sorter, 1, &result, error);
@@ -237,7 +230,6 @@ static bool open_bench(struct bench *bench, struct error *error)
     if (!check_paths(bench, error) || !bench->backend->probe(0, &bench->facts, error) ||
         !cuda_check(cudaStreamCreate(&bench->stream), 0, "cudaStreamCreate", error))
         return false;
-    bench->device_class = auto_find_class(bench->backend, &bench->facts);
     const char *const json = bench->options.json;
     bench->json = json ? fopen(json, "w") : NULL;
     return !json || bench->json || error_set_errno(error, "%s: cannot open", json);
@@ -271,8 +263,8 @@ int main(int argc, char **argv)
     bool is_done = open_bench(&bench, &error);
     if (is_done) {
         const bool is_alone = bench.options.device_count == 0;
-        printf("%s (%s), %u multiprocessors; medians of %u runs%s\n", bench.facts.name,
-               bench.device_class->name, bench.facts.units, bench.options.effort.runs,
+        printf("%s, %u multiprocessors; medians of %u runs%s\n", bench.facts.name,
+               bench.facts.units, bench.options.effort.runs,
                is_alone ? " or more; the sort alone" : "; from host memory to host memory");
         if (is_alone)
             bench_report_head(stdout);

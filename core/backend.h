@@ -49,7 +49,7 @@ struct chunk {
 struct algorithm {
     const char *name;         /* as in --algorithm */
     const char *summary;      /* one line for --list */
-    const size_t *tile_sizes; /* in items, terminated by 0; NULL: the path has no tiles */
+    const size_t *tile_sizes; /* in items, ascending, then 0; NULL: the path has no tiles */
     unsigned buffers;         /* arrays as large as the data: 1 in place, 2 with scratch */
     size_t count_max;         /* maximum number of items, more are refused; SIZE_MAX: no limit */
 
@@ -62,7 +62,6 @@ struct device_facts {
     uint64_t id;         /* of a GPU, the same for all processes; else 0 */
     unsigned units;      /* threads of a CPU, multiprocessors of a GPU */
     size_t memory_bytes; /* of a GPU: free, or all of it if that was not determined; else 0 */
-    size_t l2_bytes;     /* for a GPU; else 0 */
     size_t shared_bytes; /* maximum shared memory of a block of a GPU; else 0 */
 };
 
@@ -292,9 +291,11 @@ const struct backend *backend_find(const char *name);
 /* Returns NULL if the backend has no such path. */
 const struct algorithm *backend_find_algorithm(const struct backend *backend, const char *name);
 
-/* Returns the path's largest tile that is no larger than tile_size, which may have been measured on
- * another path; its smallest tile if all are larger; 0 if it has no tiles. */
-size_t algorithm_find_tile_size(const struct algorithm *algorithm, size_t tile_size);
+/* Returns the path's largest tile, which "auto" takes; 0 if it has no tiles. */
+size_t algorithm_largest_tile(const struct algorithm *algorithm);
+
+/* Returns true if the path has tiles of that size. */
+bool algorithm_has_tile(const struct algorithm *algorithm, size_t tile_size);
 
 #ifdef __cplusplus
 }

@@ -33,11 +33,18 @@ const struct algorithm *backend_find_algorithm(const struct backend *backend, co
     return NULL;
 }
 
-size_t algorithm_find_tile_size(const struct algorithm *algorithm, size_t tile_size)
+size_t algorithm_largest_tile(const struct algorithm *algorithm)
 {
-    size_t found = 0;
+    size_t largest = 0;
     for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
-        if (found == 0 || *size <= tile_size)
-            found = *size;
-    return found;
+        largest = *size;
+    return largest;
+}
+
+bool algorithm_has_tile(const struct algorithm *algorithm, size_t tile_size)
+{
+    const size_t *size = algorithm->tile_sizes;
+    while (size && *size && *size != tile_size)
+        size++;
+    return size && *size;
 }

@@ -75,7 +75,8 @@ bool small_sort(const struct cuda_sort *sort, struct error *error);
  * sets *is_done if there are none. `round` counts the calls from 1. */
 bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error);
 
-/* As radix_sort(), with other constants than radix_tuning_default. The same workspace is enough. */
+/* As radix_sort(), with other constants than radix_tuning_default. Arrays that are small only by
+ * those need the workspace of a larger count. */
 bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
                       struct error *error);
 bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,

@@ -14,7 +14,7 @@
  * and 1.03 by digits. */
 const struct radix_tuning radix_tuning_default = {
     .small_most = (size_t)1 << 15,
-    .small_short_most = (size_t)1 << 13,
+    .small_short_most = (size_t)1 << 12,
     .values_least = (size_t)1 << 25,
     .models_least = (size_t)1 << 22,
     .thin_most = (size_t)1 << 26,
@@ -44,7 +44,7 @@ const char *radix_strategy_name(enum radix_strategy strategy)
 /* Digits take a pass for each byte of an item, so wide items are few up to a greater count. */
 bool radix_is_small(const struct radix_tuning *tuning, size_t count, unsigned item_bytes)
 {
-    return count <= (item_bytes <= 2 ? tuning->small_short_most : item_bytes * tuning->small_most);
+    return count <= item_bytes * (item_bytes <= 2 ? tuning->small_short_most : tuning->small_most);
 }
 
 bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes)

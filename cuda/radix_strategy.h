@@ -21,7 +21,7 @@ extern "C" {
 struct radix_tuning {
     size_t small_most;       /* times the bytes of an item: the maximum number of items of 4 bytes
                                 and more that small_sort() sorts */
-    size_t small_short_most; /* of 1 and 2 bytes, which are counted if they are more */
+    size_t small_short_most; /* the same for 1 and 2 bytes, which are counted if they are more */
     size_t values_least;     /* least count for RADIX_STRATEGY_COUNT */
     size_t models_least;     /* below this count digits are faster than learning a model */
     size_t thin_most;        /* up to this count buckets are a quarter of a tile, not a whole one */

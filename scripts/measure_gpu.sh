@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # measure_gpu.sh - on a machine with a GPU: what docs/performance.md records.
 #
-#   scripts/measure_gpu.sh [PART...]      all parts, or some of: sizes types shapes auto devices
+#   scripts/measure_gpu.sh [PART...]      all parts, or some of: sizes types shapes devices
 #
 #   sizes    sizes from 1e3 to 8e9: radix, the merges and bitonic beside CUB's sorts
 #   types    every key type and pairs, 1e6 to 1e9 items, beside CUB's sorts
 #   shapes   every shape of the data, 1e8 keys and pairs, beside CUB's sorts
-#   auto     seven paths, with every tile, at many sizes: prints rows for core/auto_table.c
 #   devices  file to file, CPU and GPU, from which size on the GPU pays
 #
 # COUNT (default 1000000000) doubles are sorted from file to file. WORK (default a temporary directory)
@@ -16,7 +15,7 @@
 # python3 with NumPy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- sizes types shapes auto devices
+[ $# -gt 0 ] || set -- sizes types shapes devices
 count=${COUNT:-1000000000}
 rows=${ROWS:-build/measured}
 work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-measure.XXXXXX")
@@ -60,14 +59,6 @@ measure_types() {
 measure_shapes() {
     bench shapes --types=f64,u32,u64+u32,u32+u32 --shapes=all --sizes=1e8 \
         --paths=radix,segmented-merge,$peers
-}
-
-measure_auto() {
-    bench auto --types=f64,u32,u16,u8,u64+u64 --tiles --no-peers \
-        --sizes=1024,2048,4096,8192,16384,32768,65536,131072,262144,1048576,1e7,1e8,1e9 \
-        --paths=radix,segmented-merge,direct-merge,bitonic,heap,column,rank
-    say 'rows for core/auto_table.c'
-    scripts/auto_table.py "$rows/auto.json"
 }
 
 measure_devices() {

@@ -118,7 +118,7 @@ fuzz_sanitizers = address,undefined
 fuzz_coverage = fuzzer-no-link$(comma)
 $(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # none of the targets and their references
 # The sources that the targets need: not arrays, checks of files, merges, or the sort of lines in memory.
-fuzz_sources := $(filter-out core/argsort.c core/auto_table.c core/backends.c formats/array/% formats/check/% \
+fuzz_sources := $(filter-out core/argsort.c core/auto_model.c core/backends.c formats/array/% formats/check/% \
 	formats/merge/% formats/lines/lines%,$(filter core/% formats/%,$(host_sources)))
 fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))
 fuzz_programs := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -33,11 +33,11 @@ longest=(limits mpi hosts devices-simt stats-simt radix_matrix stats faults faul
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
 
 # path_largest PATH: prints the largest array of the device matrix for slow builds: the stand-in, and the sanitizers,
-# which run it with --quick. radix sorts up to 65,536 keys of 4 bytes by the bitonic network, and then by digits;
-# radix_matrix has its other strategies. A kernel that differs only inside a tile needs few arrays of more than one.
+# which run it with --quick. radix sorts so few by small_sort() or by counting; radix_matrix has its other strategies.
+# A kernel that differs only inside a tile needs few arrays of more than one.
 path_largest() {
     case $1 in
-    radix) full_or_small 100003 5000 ;;
+    radix) full_or_small 20011 5000 ;;
     segmented-merge) full_or_small 65537 5000 ;; # merges more than two runs at a time from here on
     column*) full_or_small 2049 600 ;;
     rank | heap) full_or_small 5000 600 ;;

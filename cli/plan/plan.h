@@ -7,7 +7,7 @@
 #define CLI_PLAN_H
 
 #include "cli/options/options.h"
-#include "core/auto_table.h"
+#include "core/auto_model.h"
 #include "formats/io/spill.h"
 #include "job/pipeline.h"
 
@@ -31,8 +31,6 @@ struct plan {
     unsigned processors;        /* that the process may use at the same time */
     struct device_facts device; /* of job.backend; of several: name and id of the first,
                                    the memory of all, the least other facts */
-    const struct device_class *device_class; /* of the device */
-    const struct auto_row *row;              /* gives the path and tile if the user names none */
     struct device_room rooms[BACKEND_DEVICES_MOST]; /* of several devices, as job.sort.devices */
     char device_names[BACKEND_DEVICES_MOST][sizeof((struct device_facts *)0)->name];
     unsigned device_ranks; /* ranks that take the same GPU, this one included */

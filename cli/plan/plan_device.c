@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_device.c - see plan.h: which device sorts, and by which path.
  *
- *   size known:    the model of core/auto_table.h chooses the faster device
+ *   size known:    the model of core/auto_model.h chooses the faster device
  *   size unknown:  inputs are read ahead into memory until they end, which gives their size,
  *                  or until there are enough bytes for the GPU to be faster
  *
@@ -325,7 +325,6 @@ static void keep_reachable(const struct backend *backend, struct devices *device
 static void lower_facts(struct device_facts *facts, const struct device_facts *other)
 {
     facts->units = other->units < facts->units ? other->units : facts->units;
-    facts->l2_bytes = other->l2_bytes < facts->l2_bytes ? other->l2_bytes : facts->l2_bytes;
     facts->shared_bytes =
         other->shared_bytes < facts->shared_bytes ? other->shared_bytes : facts->shared_bytes;
 }
@@ -394,7 +393,6 @@ static bool probe_devices(const struct options *options, struct plan *plan,
     if (!starts_later && !(is_several && sort_spec_is_small(sort)) &&
         !examine_devices(options, plan, devices, backend->probe, error))
         return false;
-    plan->device_class = auto_find_class(backend, &plan->device);
     return true;
 }
 
@@ -621,31 +619,15 @@ static bool choose_backend(const struct options *options, struct plan *plan, str
                      options->backend ? options->backend : options->algorithm, unusable.message);
 }
 
-/* Returns the row for the items of a device. If several devices cannot use the path of that row, it
- * is the row for many items. */
-static const struct auto_row *find_row(const struct plan *plan)
-{
-    const struct sort_spec *sort = &plan->job.sort;
-    const size_t count = sorted_count(plan);
-    const unsigned devices = sort->device_count;
-    const struct auto_row *const row =
-        auto_find_row(plan->device_class, sort->item_bytes,
-                      count == COUNT_UNKNOWN ? count : count / devices + (count % devices > 0));
-    if (devices > 1 && !can_be_several(backend_find_algorithm(plan->job.backend, row->path)))
-        return auto_find_row(plan->device_class, sort->item_bytes, COUNT_UNKNOWN);
-    return row;
-}
-
 static bool choose_algorithm(const struct options *options, struct plan *plan, struct error *error)
 {
     struct sort_spec *sort = &plan->job.sort;
     const struct backend *backend = plan->job.backend;
-    const struct auto_row *row = find_row(plan);
-    const char *name = options->algorithm ? options->algorithm : row->path;
-    plan->row = row;
+    const char *best = auto_find_path(&plan->device, sort->item_bytes);
+    const char *name = options->algorithm ? options->algorithm : best;
     sort->algorithm = backend_find_algorithm(backend, name);
-    sort->tile_size = algorithm_find_tile_size(
-        sort->algorithm, options->tile_size ? options->tile_size : row->tile_size);
+    sort->tile_size =
+        options->tile_size ? options->tile_size : algorithm_largest_tile(sort->algorithm);
     if (sort->count != COUNT_UNKNOWN && sort->count > sort->algorithm->count_max)
         return error_set(error,
                          "path '%s' sorts at most %zu numbers, and there are %zu: --list "
@@ -653,10 +635,11 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
                          name, sort->algorithm->count_max, sort->count);
     if (sort->device_count > 1 && !is_text_for_gpu(plan) && !can_be_several(sort->algorithm))
         return error_set(error, "path '%s' sorts on one GPU: name one with --device=gpu:N", name);
-    if (options->tile_size && sort->tile_size != options->tile_size)
+    if (options->tile_size && !algorithm_has_tile(sort->algorithm, options->tile_size))
         return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
                          options->tile_size);
-    plan->algorithm_reason = options->algorithm ? "as --algorithm says" : "by the table";
+    plan->algorithm_reason =
+        options->algorithm ? "as --algorithm says" : "the fastest for the device";
     return true;
 }
 
@@ -673,14 +656,13 @@ static void choose_spare(const struct options *options, struct plan *plan)
         (job->sort.device_count > 1 && !is_text_for_gpu(plan) && plan_has_files_only(options)) ||
         !backends[0]->probe(0, &facts, &error))
         return;
-    const struct auto_row *row =
-        auto_find_row(auto_find_class(backends[0], &facts), job->sort.item_bytes, COUNT_UNKNOWN);
     job->spare_backend = backends[0];
     job->spare_sort = job->sort;
     job->spare_sort.device = 0;
     job->spare_sort.device_count = 1;
-    job->spare_sort.algorithm = backend_find_algorithm(backends[0], row->path);
-    job->spare_sort.tile_size = algorithm_find_tile_size(job->spare_sort.algorithm, row->tile_size);
+    job->spare_sort.algorithm =
+        backend_find_algorithm(backends[0], auto_find_path(&facts, job->sort.item_bytes));
+    job->spare_sort.tile_size = algorithm_largest_tile(job->spare_sort.algorithm);
 }
 
 double plan_several_seconds(const struct plan *plan, unsigned devices)

@@ -223,6 +223,10 @@ static size_t least_parts(const struct plan *plan)
 static void print_model(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const unsigned devices = plan->job.sort.device_count, all = plan->device_total;
+    if (!plan->has_estimate) {
+        fprintf(stream, "%smodel      none: how many items is not known\n", prefix);
+        return;
+    }
     fprintf(stream, "%smodel      cpu %.4f s, gpu %.4f s", prefix, plan->estimate.cpu_seconds,
             plan->estimate.gpu_seconds);
     if (devices > 1)
@@ -231,35 +235,6 @@ static void print_model(FILE *stream, const char *prefix, const struct plan *pla
         fprintf(stream, ", all %u %.4f s", all, plan_several_seconds(plan, all));
     fprintf(stream, ", start and transfers included%s\n",
             least_parts(plan) > 1 ? ", if all fitted in memory" : "");
-}
-
-static void print_choice(FILE *stream, const char *prefix, const struct plan *plan)
-{
-    const struct auto_row *row = plan->row;
-    const unsigned threads = plan->job.sort.threads;
-    if (plan->has_estimate)
-        print_model(stream, prefix, plan);
-    else
-        fprintf(stream, "%smodel      none: how many items is not known\n", prefix);
-    fprintf(stream, "%stable      %s (", prefix, row->device_class);
-    if (plan->device.shared_bytes)
-        fprintf(stream, "%u multiprocessors, L2 of %zu MiB, %zu KiB shared in a block",
-                plan->device.units, plan->device.l2_bytes >> 20, plan->device.shared_bytes >> 10);
-    else
-        fprintf(stream, "%u thread%s", threads, threads == 1 ? "" : "s");
-    fprintf(stream, "), ");
-    if (row->item_bytes)
-        fprintf(stream, "%u bytes an item", row->item_bytes);
-    else
-        fprintf(stream, "any width");
-    fprintf(stream, ", %zu items ", auto_row_least(row));
-    if (row->up_to == SIZE_MAX)
-        fprintf(stream, "or more: %s", row->path);
-    else
-        fprintf(stream, "to %zu: %s", row->up_to, row->path);
-    if (row->tile_size)
-        fprintf(stream, ", tiles of %zu", row->tile_size);
-    fprintf(stream, "\n");
 }
 
 static void print_top(FILE *stream, const char *prefix, const struct job *job)
@@ -471,8 +446,10 @@ void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
     fprintf(stream, "%salgorithm  %s", prefix, job->sort.algorithm->name);
     if (job->sort.tile_size)
         fprintf(stream, ", tiles of %zu", job->sort.tile_size);
+    if (job->backend == backends[0])
+        fprintf(stream, ", %u thread%s", job->sort.threads, job->sort.threads == 1 ? "" : "s");
     fprintf(stream, " (%s)\n", plan->algorithm_reason);
-    print_choice(stream, prefix, plan);
+    print_model(stream, prefix, plan);
     print_memory(stream, prefix, plan);
 }
 

@@ -123,7 +123,6 @@ bool cuda_device_look(unsigned device, struct device_facts *facts, struct error 
     facts->id = halves[0] ^ halves[1];
     facts->units = static_cast<unsigned>(properties.multiProcessorCount);
     facts->memory_bytes = properties.totalGlobalMem;
-    facts->l2_bytes = static_cast<size_t>(properties.l2CacheSize);
     facts->shared_bytes = properties.sharedMemPerBlockOptin;
     return true;
 }

@@ -36,7 +36,7 @@ __host__ __device__ constexpr unsigned log2_of(size_t power)
 }
 
 /* Fused steps of a stage. A thread holds 2^fused keys, and could do the steps with strides of
- * 2^(low + fused - 1) down to 2^low; it does the first `steps` of them, outside tiles all. */
+ * 2^(low + fused - 1) down to 2^low; it does the first `steps` of them. */
 struct bitonic_steps {
     unsigned low;
     unsigned steps;
@@ -175,15 +175,15 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     block_store_bitonic<K, TILE>(tile, own, in_tile, decoding);
 }
 
-/* Does STEPS fused steps with strides of at least a tile, in place. One thread for each set of keys
- * that these steps compare with each other. */
-template <typename K, unsigned STEPS>
+/* Does up to FUSED steps with strides of at least a tile, in place. One thread for each set of keys
+ * that FUSED steps compare with each other. */
+template <typename K, unsigned FUSED>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     bitonic_outer_kernel(K *items, size_t count, struct bitonic_steps steps)
 {
-    constexpr unsigned keys_per_thread = 1u << STEPS;
+    constexpr unsigned keys_per_thread = 1u << FUSED;
     const size_t item = static_cast<size_t>(blockIdx.x) * THREADS_PER_BLOCK + threadIdx.x;
-    const struct bitonic_place<size_t> place = bitonic_place_at<size_t>(steps, STEPS, item);
+    const struct bitonic_place<size_t> place = bitonic_place_at<size_t>(steps, FUSED, item);
     if (place.lower >= count)
         return; /* the lowest key is past the end: nothing to compare */
     K keys[keys_per_thread];
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
                              (static_cast<size_t>(q) << steps.low);
         keys[q] = index < count ? items[index] : key_max<K>();
     }
-    thread_bitonic_steps(keys, steps.mirror, STEPS);
+    thread_bitonic_steps(keys, steps.mirror, steps.steps);
 #pragma unroll
     for (unsigned q = 0; q < keys_per_thread; q++) {
         const size_t index = (q < keys_per_thread / 2 ? place.lower : place.upper) +
@@ -203,14 +203,14 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     }
 }
 
-/* Launches the kernel for steps.steps, which is 1 to MOST. */
+/* Launches the kernel for `fused`, which is 1 to MOST. */
 template <typename K, unsigned MOST = bitonic_fused_steps(sizeof(K))>
-static bool bitonic_outer_launch(const struct cuda_sort *sort, const struct bitonic_steps &steps,
-                                 struct error *error)
+static bool bitonic_outer_launch(const struct cuda_sort *sort, unsigned fused,
+                                 const struct bitonic_steps &steps, struct error *error)
 {
     if constexpr (MOST > 1)
-        if (steps.steps < MOST)
-            return bitonic_outer_launch<K, MOST - 1>(sort, steps, error);
+        if (fused < MOST)
+            return bitonic_outer_launch<K, MOST - 1>(sort, fused, steps, error);
     const size_t threads = launch_blocks(sort->count, static_cast<size_t>(1) << (steps.low + MOST))
                            << steps.low;
     return launch_kernel(launch_for(*sort, "bitonic_outer_kernel",
@@ -219,18 +219,23 @@ static bool bitonic_outer_launch(const struct cuda_sort *sort, const struct bito
                          sort->count, steps);
 }
 
-/* Does the steps of stage `stage` (k = 2^stage) with strides of at least 2^tile_bits. */
+/* Does the steps of stage `stage` (k = 2^stage) with strides of at least 2^tile_bits. A pass of few
+ * steps over few keys has few keys in each of many threads, and over many keys many loads at once.
+ */
 template <typename K>
 static bool bitonic_outer_steps(const struct cuda_sort *sort, struct error *error, unsigned stage,
                                 unsigned tile_bits)
 {
-    constexpr unsigned fused = bitonic_fused_steps(sizeof(K));
+    constexpr unsigned most = bitonic_fused_steps(sizeof(K));
     unsigned left = stage;
     while (left > tile_bits) {
-        const unsigned over = (left - tile_bits) % fused, next = over ? over : fused;
-        if (!bitonic_outer_launch<K>(sort, {left - next, next, left == stage}, error))
+        const unsigned over = (left - tile_bits) % most, steps = over ? over : most;
+        unsigned fused = steps;
+        while (fused < most && sort->count >> fused > BITONIC_THREADS)
+            fused++;
+        if (!bitonic_outer_launch<K>(sort, fused, {left - fused, steps, left == stage}, error))
             return false;
-        left -= next;
+        left -= steps;
     }
     return true;
 }

@@ -589,6 +589,8 @@ bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, s
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes)
 {
     const size_t merge = merge_workspace_bytes(count, RADIX_MERGE_TILE, item_bytes);
+    if (radix_is_small(&radix_tuning_default, count, item_bytes))
+        return merge;
     if (item_bytes <= 2)
         return std::max(merge, counting_workspace_bytes(item_bytes));
     return radix_dispatch(item_bytes, [=](auto key) {

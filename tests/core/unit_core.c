@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_core.c - the ring between two threads; a counter that threads wait for; the work that
- * threads report, which is counted and recorded in bounded memory, also by ranks; and the table of
- * "auto", whose model agrees with measurements from file to file (docs/performance.md).
+ * threads report, which is counted and recorded in bounded memory, also by ranks; and "auto", whose
+ * model agrees with measurements from file to file (docs/performance.md).
  */
-#include "core/auto_table.h"
+#include "core/auto_model.h"
 #include "core/group.h"
 #include "core/threads.h"
 #include "core/trace.h"
@@ -213,58 +213,24 @@ static void a_rank_reads_the_bytes_of_another(void **state)
     check_ranks(true, 113, 2);
 }
 
-/* ---- The table of "auto" ---- */
+/* ---- "auto" ---- */
 
-static const unsigned widths[] = {1, 2, 4, 8, 16};
-
-static void devices_have_classes(void **state)
+static void items_are_merged_by_gpus_with_too_little_memory_for_radix(void **state)
 {
-    static const struct backend gpu = {.name = "gpu"};
     static const struct {
-        unsigned units;
-        size_t l2_mib, shared_kib;
-        const char *name;
-    } devices[] = {{132, 50, 227, "gpu-large"}, /* H200 */
-                   {114, 50, 227, "gpu-large"}, /* H100 PCIe */
-                   {108, 40, 163, "gpu"},       /* A100 */
-                   {128, 72, 99, "gpu"}};       /* RTX 4090 */
-    const struct device_facts cpu = {.units = 500};
-    assert_string_equal(auto_find_class(backends[0], &cpu)->name, "cpu");
+        size_t shared_kib;
+        const char *paths[2];                           /* for 8 and 16 bytes */
+    } devices[] = {{0, {"radix", "radix"}},             /* the CPU */
+                   {227, {"radix", "radix"}},           /* H100, H200 */
+                   {163, {"radix", "radix"}},           /* A100 */
+                   {99, {"radix", "segmented-merge"}}}; /* RTX 4090 */
+    (void)state;
     for (size_t i = 0; i < LENGTH(devices); i++) {
-        const struct device_facts facts = {.units = devices[i].units,
-                                           .l2_bytes = devices[i].l2_mib << 20,
-                                           .shared_bytes = devices[i].shared_kib << 10};
-        assert_string_equal(auto_find_class(&gpu, &facts)->name, devices[i].name);
+        const struct device_facts facts = {.shared_bytes = devices[i].shared_kib << 10};
+        assert_string_equal(auto_find_path(&facts, 8), devices[i].paths[0]);
+        assert_string_equal(auto_find_path(&facts, 16), devices[i].paths[1]);
     }
-}
-
-/* Every class and width has rows for all counts, one after the other, and no row is left out. */
-static void every_class_has_rows_to_the_end(void **state)
-{
-    bool is_found[64] = {false};
-    assert_true(auto_row_count <= LENGTH(is_found));
-    for (size_t c = 0; c < device_class_count; c++)
-        for (size_t w = 0; w < LENGTH(widths); w++) {
-            const struct device_class *const device_class = &device_classes[c];
-            const struct auto_row *row = auto_find_row(device_class, widths[w], 0);
-            assert_int_equal(auto_row_least(row), 0);
-            while (row->up_to != SIZE_MAX) {
-                is_found[row - auto_rows] = true;
-                assert_ptr_equal(auto_find_row(device_class, widths[w], row->up_to), row);
-                const struct auto_row *const next =
-                    auto_find_row(device_class, widths[w], row->up_to + 1);
-                assert_int_equal(auto_row_least(next), row->up_to + 1);
-                row = next;
-            }
-            assert_ptr_equal(auto_find_row(device_class, widths[w], COUNT_UNKNOWN), row);
-            is_found[row - auto_rows] = true;
-            assert_string_equal(row->device_class, device_class->name);
-        }
-    for (size_t i = 0; i < auto_row_count; i++) {
-        assert_true(is_found[i]);
-        if (strcmp(auto_rows[i].device_class, "cpu") == 0)
-            assert_non_null(backend_find_algorithm(backends[0], auto_rows[i].path));
-    }
+    assert_non_null(backend_find_algorithm(backends[0], "radix"));
 }
 
 /* Measured from file to file. item_bytes 0: `-g`, and `count` is bytes. CPU: in tmpfs, hosts with
@@ -335,8 +301,7 @@ int main(void)
         cmocka_unit_test(work_is_counted_without_a_trace),
         cmocka_unit_test(spans_beyond_the_memory_are_counted),
         cmocka_unit_test(a_rank_reads_the_bytes_of_another),
-        cmocka_unit_test(devices_have_classes),
-        cmocka_unit_test(every_class_has_rows_to_the_end),
+        cmocka_unit_test(items_are_merged_by_gpus_with_too_little_memory_for_radix),
         cmocka_unit_test(the_model_agrees_with_the_measured),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);

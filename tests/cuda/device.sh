@@ -123,9 +123,9 @@ export SIMT_TRACE=launches
 rm -f launches
 gpusort "${f64[@]}" -o got f64.1000.little.in.raw
 if [ -s launches ]; then
-    for count in 2 2048; do launches 1 $count; done
-    launches 3 2049
-    for count in 65535 65536; do launches 5 $count; done
+    for count in 2 4096; do launches 1 $count; done
+    for count in 4097 8192; do launches 3 $count; done
+    for count in 65535 65536; do launches 9 $count; done
     launches 1 4096 -a segmented-merge:4096
     launches 5 65537 -a segmented-merge:4096
 else

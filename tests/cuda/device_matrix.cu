@@ -12,7 +12,7 @@
  * The reference sorts ordered bits (core/key_order.h, which types.sh tests) with the standard
  * library and decodes them. It is made once for each array and serves all paths and tiles.
  */
-#include "core/auto_table.h"
+#include "core/auto_model.h"
 #include "core/check/check_kernels.h"
 #include "cuda/engine/cuda_top.h"
 #include "cuda/engine/cuda_worker.h"
@@ -266,7 +266,7 @@ static uint64_t shape_small_sample(size_t i, size_t n)
 
 /* By the path that auto chooses, of a known number of items, and a few times of an unknown one. */
 template <typename K>
-static void check_first(struct tap_output *tap, const struct device_class *device_class)
+static void check_first(struct tap_output *tap, const struct device_facts &facts)
 {
     static const struct {
         const char *name;
@@ -294,11 +294,12 @@ static void check_first(struct tap_output *tap, const struct device_class *devic
                                        is_odd ? ENDIAN_BIG : ENDIAN_LITTLE, NAN_GREATEST, is_odd);
             const std::vector<K> items = make_items<K>(shape.key, order, count, true);
             const std::vector<K> expected = sorted_copy(order, items);
-            const struct auto_row *const row = auto_find_row(device_class, sizeof(K), count);
+            const struct algorithm *const algorithm =
+                backend_find_algorithm(&cuda_backend, auto_find_path(&facts, sizeof(K)));
             for (const size_t top : {(size_t)0, (size_t)1, (size_t)1000, count / 100, count / 7,
                                      count / 2, count - 1, count + 1}) {
                 const bool is_unknown = top == 1000 && shape.key == shape_zipf && count % 2 == 1;
-                check_case<K>(backend_find_algorithm(&cuda_backend, row->path), row->tile_size,
+                check_case<K>(algorithm, algorithm_largest_tile(algorithm),
                               {shape.name, order, is_unknown ? COUNT_UNKNOWN : count}, items,
                               expected, top, &tally);
             }
@@ -400,25 +401,6 @@ static void check_failure(struct tap_output *tap)
     (void)cudaFree(sort.items);
 }
 
-/* The table of "auto" names paths and tiles that there are. */
-static void check_table(struct tap_output *tap)
-{
-    struct error error = {};
-    size_t rows = 0;
-    for (size_t i = 0; i < auto_row_count; i++) {
-        const struct auto_row *const row = &auto_rows[i];
-        if (strcmp(row->device_class, "cpu") == 0)
-            continue;
-        rows++;
-        const struct algorithm *const algorithm = backend_find_algorithm(&cuda_backend, row->path);
-        if (!algorithm || algorithm_find_tile_size(algorithm, row->tile_size) != row->tile_size ||
-            algorithm->count_max < row->up_to)
-            (void)error_set(&error, "%s has no path %s with tiles of %zu for so many",
-                            row->device_class, row->path, row->tile_size);
-    }
-    tap_claim(tap, rows > 0 && !error.is_set, "what auto may choose is there", error);
-}
-
 /* The workspace of a path for an array serves any smaller one, as engines sort parts in it. */
 static void check_workspace(const struct algorithm *algorithm, struct tap_output *tap)
 {
@@ -467,15 +449,13 @@ static bool run_matrix()
         for_each_width([&](auto item) { check_width<decltype(item)>(&tap); });
         check_refusal(&tap);
         check_failure(&tap);
-        check_table(&tap);
     }
     for (size_t i = 0; i < cuda_backend.algorithm_count; i++)
         if (is_wanted_path(cuda_backend.algorithms[i].name))
             check_workspace(&cuda_backend.algorithms[i], &tap);
     if (is_wanted_path("top")) {
-        const struct device_class *const device_class = auto_find_class(&cuda_backend, &facts);
         for_each_width([&](auto item) {
-            check_first<decltype(item)>(&tap, device_class);
+            check_first<decltype(item)>(&tap, facts);
             check_proof<decltype(item)>(&tap);
         });
     }

@@ -93,7 +93,7 @@ static void an_array_is_small_up_to_a_count_for_each_width(void **state)
         unsigned item_bytes;
         size_t most;
     } rows[] = {{1, tuning->small_short_most},
-                {2, tuning->small_short_most},
+                {2, 2 * tuning->small_short_most},
                 {4, 4 * tuning->small_most},
                 {8, 8 * tuning->small_most},
                 {16, 16 * tuning->small_most}};

@@ -283,7 +283,7 @@ ok_says '--explain is of all ranks, printed by one' '^1$' -- eval \
 
 # threads COMMAND...: prints how many threads the job uses.
 threads() {
-    "$@" --explain large.f64 -o out.f64 | sed -n 's/.*cpu (\([0-9]*\) threads*).*/\1/p'
+    "$@" --explain large.f64 -o out.f64 | sed -n 's/^algorithm .* \([0-9]*\) threads* (.*/\1/p'
 }
 if possible 'one rank has all threads' 'with sanitizers, or there is one processor' \
     eval '[ "$is_sanitized" = no ] && [ "$(threads gpusort --device=cpu)" != 1 ]'; then

@@ -1,72 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auto_table.c - see auto_table.h. The figures were measured, except where a comment says that one
+/* auto_model.c - see auto_model.h. The figures were measured, except where a comment says that one
  * was derived or calculated. docs/performance.md has the measurements and how to repeat them.
  */
-#include "core/auto_table.h"
+#include "core/auto_model.h"
 
-#include <string.h>
+/* Shared memory that radix takes for items of 16 bytes (struct radix_item_shared). Many GPUs have
+ * 99 KiB, and the largest block of radix for keys takes 96 (radix_few.cuh). */
+#define RADIX_ITEM_SHARED_BYTES ((size_t)149 << 10)
 
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
-
-/* gpu-large: H100 and H200 have 114 to 132 multiprocessors, 50 MiB of L2 and 227 KiB of shared
- * memory per block. gpu: all others of compute capability 8.0 and higher have 99 KiB or more, and
- * the largest block of radix for keys takes 96 (radix_few.cuh). */
-const struct device_class device_classes[] = {
-    {"gpu-large", "gpu", 100, 48 * MIB, 200 * KIB},
-    {"gpu", "gpu", 0, 0, 0},
-    {"cpu", "cpu", 0, 0, 0},
-};
-const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
-
-/* gpu-large: an H200, us of segmented-merge in tiles of 2048 and 4096, and of radix, which sorts
- * few items by the bitonic network. 2026-11-30, f64: 1,000 10.5 10.6; 3,000 12.8 16.7;
- * 4,097 28.8 22.9; u32: 1,000 7.9 7.2; 3,000 9.7 14.1; 4,097 23.3 25.3; key and index:
- * 1,000 18.4 19.7; 3,000 23.0 28.2; 4,097 42.8 36.1. The other paths are slower.
- * `scripts/auto_table.py ROWS.json` prints the rows of a class from a measurement of all widths.
- *
- * No other GPU was measured. `gpu` merges more small arrays, and 16-byte items, for which radix
- * takes 149 KiB. */
-const struct auto_row auto_rows[] = {
-    {"gpu-large", 0, 2048, "segmented-merge", 2048},
-    {"gpu-large", 0, 4096, "segmented-merge", 4096},
-    {"gpu-large", 0, SIZE_MAX, "radix", 4096},
-    {"gpu", 0, (size_t)1 << 16, "segmented-merge", 2048},
-    {"gpu", 16, SIZE_MAX, "segmented-merge", 2048},
-    {"gpu", 0, SIZE_MAX, "radix", 4096},
-    {"cpu", 0, SIZE_MAX, "radix", 0},
-};
-const size_t auto_row_count = sizeof auto_rows / sizeof *auto_rows;
-
-const struct device_class *auto_find_class(const struct backend *backend,
-                                           const struct device_facts *facts)
+const char *auto_find_path(const struct device_facts *facts, unsigned item_bytes)
 {
-    const struct device_class *found = device_classes;
-    while (strcmp(found->backend, backend->name) != 0 || facts->units < found->units_least ||
-           facts->l2_bytes < found->l2_bytes_least ||
-           facts->shared_bytes < found->shared_bytes_least)
-        found++;
-    return found;
-}
-
-const struct auto_row *auto_find_row(const struct device_class *device_class, unsigned item_bytes,
-                                     size_t count)
-{
-    const struct auto_row *row = auto_rows;
-    while (strcmp(row->device_class, device_class->name) != 0 ||
-           (row->item_bytes != 0 && row->item_bytes != item_bytes) || row->up_to < count)
-        row++;
-    return row;
-}
-
-size_t auto_row_least(const struct auto_row *row)
-{
-    size_t least = 0;
-    for (const struct auto_row *before = auto_rows; before < row; before++)
-        if (strcmp(before->device_class, row->device_class) == 0 &&
-            (before->item_bytes == 0 || before->item_bytes == row->item_bytes))
-            least = before->up_to + 1;
-    return least;
+    const bool is_gpu = facts->shared_bytes > 0;
+    return is_gpu && item_bytes == 16 && facts->shared_bytes < RADIX_ITEM_SHARED_BYTES
+               ? "segmented-merge"
+               : "radix";
 }
 
 /* ---- the CPU or the GPU ---- */
