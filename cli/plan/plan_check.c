@@ -94,7 +94,8 @@ static bool is_same_file(const char *a, const char *b)
 
 static const char *find_word_against_in_place(const struct options *options)
 {
-    return options->check != CHECK_NO               ? "-c"
+    return options->check == CHECK_SHOW             ? "-c"
+           : options->check == CHECK_QUIET          ? "-C"
            : options->merge                         ? "-m"
            : options->order.unique                  ? "-u"
            : options->top_said                      ? "--top"

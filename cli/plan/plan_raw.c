@@ -245,40 +245,44 @@ static size_t find_period(const struct sample *sample)
     return 0;
 }
 
-/* Returns sign and exponent of half a word, as an f32. */
-static size_t half_exponent(uint32_t half)
+/* Returns true if the parts of the words from bit `low` on, of 16 or 32 bits, have as f16 or f32
+ * the signs, and nearly the exponents, of the uppermost parts, and these cover at most half of the
+ * values that there are. The lower part of a double looks random, or is zero, or has only some of
+ * its first bits; the first two bits do not count. */
+static bool is_like_upper_part(const struct sample *sample, unsigned low, unsigned bits)
 {
-    return half >> 23;
-}
-
-/* Returns true if the lower halves of the words have the signs, and nearly the exponents, of the
- * upper halves, and these cover at most half of the 512 values. The lower half of a double looks
- * random, or is zero, or has only some of its first bits; the first two bits do not count. */
-static bool has_equal_halves(const struct sample *sample)
-{
-    bool is_upper[512 + 2 * NEARLY] = {false}; /* index: half_exponent + NEARLY */
+    const unsigned shift = bits == 32 ? 23 : 10, high = 64 - bits;
+    const size_t values = (size_t)1 << (bits - shift), nearly = bits == 32 ? NEARLY : 1;
+    const uint32_t mask = UINT32_MAX >> (32 - bits);
+    bool is_upper[512 + 2 * NEARLY] = {false}; /* index: sign and exponent + nearly */
     size_t lower_count = 0, inside = 0, lower_changes = 0, upper_changes = 0, covered = 0;
-    uint64_t last = 0; /* of those with a lower half */
-    for (size_t i = 0; i < sample->count; i++) {
-        const uint32_t upper = (uint32_t)(sample->words[i] >> 32);
-        if (upper != 0)
-            memset(is_upper + half_exponent(upper), true, 2 * NEARLY + 1);
-    }
+    uint64_t last = 0; /* of those with a lower part */
+    for (size_t i = 0; i < sample->count; i++)
+        if (sample->words[i] >> high != 0)
+            memset(is_upper + (sample->words[i] >> (high + shift)), true, 2 * nearly + 1);
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t word = sample->words[i], change = lower_count == 0 ? 0 : word ^ last;
-        if ((uint32_t)word << 2 == 0)
+        const uint32_t part = (uint32_t)(word >> low) & mask;
+        if ((part << 2 & mask) == 0)
             continue;
         last = word;
         lower_count++;
-        inside += is_upper[half_exponent((uint32_t)word) + NEARLY];
-        lower_changes += (uint32_t)change != 0;
-        upper_changes += change >> 32 != 0;
+        inside += is_upper[(part >> shift) + nearly];
+        lower_changes += ((change >> low) & mask) != 0;
+        upper_changes += change >> high != 0;
     }
-    for (size_t i = NEARLY; i < 512 + NEARLY; i++)
+    for (size_t i = nearly; i < values + nearly; i++)
         covered += is_upper[i];
-    return covered <= 256 && lower_count >= WORDS_MIN && 4 * lower_count >= sample->count &&
+    return 2 * covered <= values && lower_count >= WORDS_MIN && 4 * lower_count >= sample->count &&
            10 * inside >= 9 * lower_count && lower_changes >= WORDS_MIN / 2 &&
            2 * upper_changes >= lower_changes;
+}
+
+static bool has_equal_parts(const struct sample *sample)
+{
+    return is_like_upper_part(sample, 0, 32) ||
+           (is_like_upper_part(sample, 0, 16) && is_like_upper_part(sample, 16, 16) &&
+            is_like_upper_part(sample, 32, 16));
 }
 
 /* ---- The byte order ----
@@ -441,15 +445,15 @@ static bool are_singles(const struct sample *sample)
     size_t usual = 0, narrow = 0, least = SINGLE_MOST, most = SINGLE_LEAST;
     for (size_t i = 0; i < 2 * sample->count; i++) {
         const uint32_t half = (uint32_t)(sample->words[i / 2] >> 32 * (i % 2));
-        const size_t exponent = half_exponent(half) & 0xff, short_exponent = half >> 10 & 0x1f;
+        const size_t exponent = half >> 23 & 0xff, short_exponent = half >> 10 & 0x1f;
         least = exponent < least ? exponent : least;
         most = exponent > most ? exponent : most;
         usual += exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
         narrow += short_exponent >= 5 && short_exponent <= 20;
     }
-    return has_equal_halves(sample) && is_byte_full(sample, 0) && is_byte_full(sample, 4) &&
-           20 * usual >= 38 * sample->count && 4 * narrow < 6 * sample->count &&
-           most >= least + NEARLY;
+    return is_like_upper_part(sample, 0, 32) && is_byte_full(sample, 0) &&
+           is_byte_full(sample, 4) && 20 * usual >= 38 * sample->count &&
+           4 * narrow < 6 * sample->count && most >= least + NEARLY;
 }
 
 /* Returns true if the words are integers of 64 bits, and not pairs of small ones. In a pair the
@@ -476,14 +480,14 @@ static const char *find_fitting(const struct sample *sample)
         return "f32";
     if (!are_usual_doubles(sample))
         return are_long_integers(sample) ? "i64 or u64" : NULL;
-    return sample->count >= 4 * WORDS_MIN && is_byte_full(sample, 0) && !has_equal_halves(sample)
+    return sample->count >= 4 * WORDS_MIN && is_byte_full(sample, 0) && !has_equal_parts(sample)
                ? "f64"
                : NULL;
 }
 
 static bool are_unlikely_doubles(const struct sample *sample)
 {
-    return has_strange_exponents(sample) || has_equal_halves(sample);
+    return has_strange_exponents(sample) || has_equal_parts(sample);
 }
 
 /* Returns the type that fits words that are unlikely doubles, NULL if none is sure; is_swapped: in

@@ -117,7 +117,8 @@ size_t line_error_unit_bytes(const void *text, size_t bytes)
 
 static const char other_end[] = "the lines of -z end with NUL, and this has a newline in it";
 static const char return_end[] =
-    "lines have to end with a newline, not with a carriage return (tr '\\r' '\\n')";
+    "lines have to end with a newline, not with a carriage return (tr '\\r' '\\n'; those of -z: "
+    "tr '\\r' '\\0')";
 
 /* A line that is not a number. */
 struct spelling {

@@ -206,7 +206,7 @@ for line in /usr/b ./a ../a ~/x .bashrc @user '[x]' '*.c' 00:1b:44:11:3a:b7 \
 done
 for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
 for number in "1'000" "-1'234'567.5"; do hints "$number" "read only '-?1' of it; apostrophes .*tr -d .'"; done
-for line in '1\r2' '1\r2\r3\r'; do hints "$line" "read only '1' of it; .*not with a carriage return .tr '.r' '.n'.\$"; done
+for line in '1\r2' '1\r2\r3\r'; do hints "$line" "read only '1' of it; .*not with a carriage return .tr '.r' '.n'; those of -z: tr '.r' '.0'.\$"; done
 currency='the currency sign has to be removed .tr -d .\$. removes \$., if it is the same in all lines$'
 for number in '$5' '-$5' '$1,234' '\xe2\x82\xac12.50' '\xc2\xa3 5'; do hints "$number" "no number in it, .*$currency"; done
 for number in '12,50 \xe2\x82\xac' '5\xe2\x82\xac' '1 234 $' '5\xc2\xa0\xe2\x82\xac'; do

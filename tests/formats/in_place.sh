@@ -145,7 +145,7 @@ cp numbers.txt text.f64
 printf '3\n2\n1' >open.txt
 printf '3.0\n2\n1\n' >spelled.txt
 cp numbers.txt other.txt
-for option in -u --top=3 --argsort --zstd -m -c; do
+for option in -u --top=3 --argsort --zstd -m -c -C; do
     kept "$option" "^gpusort: ${option%%=*} cannot be done with --in-place" in.txt -- \
         "$GPUSORT" --in-place "$option" in.txt
 done
