@@ -59,7 +59,9 @@ void key_order_unify(const struct key_type *type, enum key_endian endian, void *
                      unsigned threads)
 {
     const bool swap = endian == ENDIAN_BIG;
-    if (type->bytes == 2)
+    if (type->bytes == 1)
+        unify(1, swap, key_type_infinity(type), items, count, threads);
+    else if (type->bytes == 2)
         unify(2, swap, key_type_infinity(type), items, count, threads);
     else if (type->bytes == 4)
         unify(4, swap, key_type_infinity(type), items, count, threads);

@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* No sorter has code for another width: such a type would be sorted wrongly. */
+#define X(id, bytes, kind, exponent_bits, numpy_name, numpy_letter)                                \
+    _Static_assert(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8, "width of " #id);
+KEY_TYPES(X)
+#undef X
+
 const struct key_type key_types[] = {
 #define X(id, bytes, kind, exponent_bits, numpy_name, numpy_letter)                                \
     {KEY_TYPE_##id, #id, bytes, kind, exponent_bits, numpy_name, numpy_letter},

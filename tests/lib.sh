@@ -427,5 +427,8 @@ list_types() {
 # make_data WORD...: writes data, and results by NumPy.
 make_data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
 
-# The size in bytes of a number of a type, from the type's name.
-bytes_of_type() { if [ "$1" = bool ]; then echo 1; else echo $((10#${1//[!0-9]/} / 8)); fi; }
+# Prints the size in bytes of a number of a type, from --list, which is called once.
+bytes_of_type() {
+    [ -e "$work/log/list" ] || gpusort --list >"$work/log/list"
+    sed -nE "s/^  $1 +([0-9]+) bytes?,.*/\1/p" "$work/log/list"
+}

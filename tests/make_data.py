@@ -20,6 +20,9 @@ import numpy as np
 # Exponent bits of the floats. NumPy has no bf16, so numbers are handled as their bits.
 EXPONENT_BITS = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
 
+# The bits of types whose names do not end with them.
+BITS = {"bool": 8}
+
 # The dtypes of types whose name contains neither letter nor size.
 DTYPES = {"bool": "?", "datetime64": "M8[ns]", "timedelta64": "m8[25s]"}
 TIMES = ("datetime64", "timedelta64")
@@ -27,7 +30,7 @@ HAS_NAN = (*EXPONENT_BITS, *TIMES)
 
 
 def width(type_name):
-    return 8 if type_name == "bool" else int(type_name.lstrip("abcdefghijklmnopqrstuvwxyz"))
+    return BITS.get(type_name) or int(type_name.lstrip("abcdefghijklmnopqrstuvwxyz"))
 
 
 def bits_dtype(type_name):
@@ -135,6 +138,7 @@ def command_keys(directory, type_name, *counts):
         for endian in ("little", "big")[: 1 if width(type_name) == 8 else 2]:
             base = os.path.join(directory, "%s.%d.%s" % (type_name, count, endian))
             write_keys(base + ".in", type_name, endian, keys)
+            write_keys(base + ".numpy", type_name, endian, keys[argsort_keys(type_name, keys)])
             for descending, nan, ordered in orders:
                 name = "%s.%s%s" % (base, "down" if descending else "up", "." + nan if nan else "")
                 write_keys(name, type_name, endian, ordered)

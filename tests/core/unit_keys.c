@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_keys.c - items that carry an index: their size and their greatest index, which no file of a
- * test can reach; and the items before a cut of a merge. types.sh, argsort.sh and external.sh test
- * keys and merges by the program.
+ * test can reach; floats that compare equal, also of a width that no key type has; and the items
+ * before a cut of a merge. types.sh, argsort.sh and external.sh test keys and merges by the
+ * program.
  */
 #include "core/argsort.h"
 #include "core/item_merge.h"
@@ -91,6 +92,56 @@ static void an_index_comes_back(void **state)
     }
 }
 
+/* ---- Floats that compare equal ---- */
+
+static void put_bits(unsigned char *items, size_t index, unsigned bytes, enum key_endian endian,
+                     uint64_t bits)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        items[index * bytes + (endian == ENDIAN_BIG ? bytes - 1 - i : i)] = bits >> (8 * i) & 0xff;
+}
+
+/* E5M2, f16, bf16, f32 and f64. */
+static void zeros_and_nans_become_one_each(void **state)
+{
+    static const struct {
+        unsigned bytes, exponent_bits;
+        uint64_t infinity;
+    } floats[] = {{1, 5, 0x7c},
+                  {2, 5, 0x7c00},
+                  {2, 8, 0x7f80},
+                  {4, 8, 0x7f800000},
+                  {8, 11, 0x7ff0000000000000}};
+    for (size_t k = 0; k < 2 * LENGTH(floats); k++) {
+        const unsigned bytes = floats[k / 2].bytes;
+        const struct key_type type = {
+            .bytes = bytes, .kind = KEY_FLOAT, .exponent_bits = floats[k / 2].exponent_bits};
+        const enum key_endian endian = k % 2 ? ENDIAN_BIG : ENDIAN_LITTLE;
+        const uint64_t inf = floats[k / 2].infinity, nan = inf + 1, sign = 1ull << (8 * bytes - 1);
+        const uint64_t numbers[][2] = {{0, 0}, /* before and after */
+                                       {1, 1},
+                                       {inf - 1, inf - 1},
+                                       {inf, inf},
+                                       {nan, nan},
+                                       {sign - 1, nan},
+                                       {sign, 0},
+                                       {sign | 1, sign | 1},
+                                       {sign | (inf - 1), sign | (inf - 1)},
+                                       {sign | inf, sign | inf},
+                                       {sign | nan, nan},
+                                       {sign | (sign - 1), nan}};
+        unsigned char items[8 * LENGTH(numbers) + 8], expected[sizeof items];
+        memset(items, 0xff, sizeof items);
+        memset(expected, 0xff, sizeof expected);
+        for (size_t i = 0; i < LENGTH(numbers); i++) {
+            put_bits(items, i, bytes, endian, numbers[i][0]);
+            put_bits(expected, i, bytes, endian, numbers[i][1]);
+        }
+        key_order_unify(&type, endian, items, LENGTH(numbers), 2);
+        assert_memory_equal(items, expected, sizeof items);
+    }
+}
+
 /* ---- Merges ---- */
 
 __extension__ typedef unsigned __int128 u128;
@@ -124,6 +175,7 @@ int main(void)
         cmocka_unit_test(an_item_is_packed_where_it_fits),
         cmocka_unit_test(indices_count_up_to_their_greatest),
         cmocka_unit_test(an_index_comes_back),
+        cmocka_unit_test(zeros_and_nans_become_one_each),
         cmocka_unit_test(items_before_a_cut_are_counted),
     };
     return cmocka_run_group_tests_name("keys", tests, NULL, NULL);

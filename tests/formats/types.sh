@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Numbers of every type that --list names are sorted to the documented order: raw and .npy, in both
-# byte orders and both directions. NumPy makes the expected bytes from the bits of the numbers.
+# byte orders and both directions. NumPy makes the expected bytes from the bits of the numbers. -c
+# accepts the sorted numbers, and refuses the others.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 problem=
@@ -45,12 +46,24 @@ for type in $types; do
     sorts_each_way "$type" "$large"
 done
 
+# -c compares numbers on the CPU, and accepts no --device.
+checks() { GPUSORT_DEVICE='' gpusort -c --format=raw --type="$type" --endian="$endian" "$@"; }
+for type in $types; do
+    for endian in $(endians "$type"); do
+        base=$type.1000.$endian
+        ok "-c accepts $type as NumPy sorts it, $endian-endian" checks "$base.numpy.raw"
+        ok "-c -r accepts $type in descending order, $endian-endian" checks -r "$base.down.raw"
+        ok_fails_with "-c finds that $type is not sorted, $endian-endian" 1 ': number [0-9]+: disorder: ' -- \
+            checks "$base.in.raw"
+    done
+done
+
 for type in $types; do
     [ -e "$type.1000.nan" ] || continue
-    for endian in little big; do
+    for endian in $(endians "$type"); do
         refuses "--nan=error refuses $type with a NaN or NaT, $endian-endian" \
             "number $(cat "$type.1000.nan") is a Na[NT]" -- --format=raw --type="$type" \
-            --endian=$endian --nan=error "$type.1000.$endian.in.raw"
+            --endian="$endian" --nan=error "$type.1000.$endian.in.raw"
     done
 done
 printf '\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0' >two
