@@ -124,7 +124,7 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
             quote++;
         if (quote > 0 && order->keys[i].begin.character > 0) /* no -k could begin after it */
             continue;
-        if (kind == LINE_STRICT || kind == LINE_BYTES || key.length <= quote + 1 ||
+        if (kind == LINE_STRICT || !line_kind_is_number(kind) || key.length <= quote + 1 ||
             key.text[quote] != '"' || !memchr("+-.0123456789", key.text[quote + 1], 13))
             continue;
         const char *after = key.text + quote + 2;

@@ -177,7 +177,7 @@ static bool resolve_key(struct line_key *key, const struct order_letters *letter
     /* A number begins after its blanks anyway, so -b is not needed, and the key can stay the whole
      * line. */
     key->begin.skip_blanks =
-        letters->skip_begin_blanks && (key->kind == LINE_BYTES || key->begin.character > 0);
+        letters->skip_begin_blanks && (!line_kind_is_number(key->kind) || key->begin.character > 0);
     key->end.skip_blanks = letters->skip_end_blanks && key->end_kind == LINE_END_AT_PLACE;
     return true;
 }

@@ -26,6 +26,21 @@ enum line_kind {
     LINE_BYTES    /* memcmp(3); a prefix comes first */
 };
 
+/* Returns true if keys of the kind are numbers, which are read from text. */
+HOST_DEVICE static inline bool line_kind_is_number(enum line_kind kind)
+{
+    switch (kind) {
+    case LINE_STRICT:
+    case LINE_GENERAL:
+    case LINE_NUMERIC:
+    case LINE_HUMAN:
+        return true;
+    case LINE_BYTES:
+        break;
+    }
+    return false;
+}
+
 /* A position in a line, counted from 0: `character` bytes after the start of field `field`, or,
  * with skip_blanks (-b), after the blanks at its start. */
 struct line_place {

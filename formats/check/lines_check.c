@@ -186,7 +186,7 @@ static struct line_run line_run_check(const struct line_order *order, const char
                                       size_t bytes, bool is_first_known)
 {
     const bool may_be_decimals =
-        order->keys[0].kind != LINE_BYTES && line_key_is_whole(&order->keys[0]);
+        line_kind_is_number(order->keys[0].kind) && line_key_is_whole(&order->keys[0]);
     const int highest = order->unique ? -1 : 0; /* greatest result of a comparison in order */
     struct line_with_image lines[2] = {{0}};
     struct decimal decimals[2] = {{0}};
