@@ -28,10 +28,12 @@ enum frame_kind {
     FRAME_WHOLE, /* a whole frame */
     FRAME_PART,  /* maybe the beginning of a frame: more bytes are needed */
     FRAME_OTHER, /* not to be decoded whole: content, window or number of blocks above the limits,
-                    or invalid data. Use `decode`, which refuses such a window. */
+                    or invalid data, or its end cannot be found without decoding. Use `decode`,
+                    which refuses such a window. */
 };
 
-/* Maximum bytes of the header of a frame, of all codecs. */
+/* Maximum bytes of the header of a frame, of all codecs. The message of an error after as many
+ * bytes of a file does not advise to read it as it is (set_position() in frame_reader.c). */
 #define FRAME_HEADER_BYTES_MAX 18
 
 struct frame_extent {
@@ -46,7 +48,9 @@ struct frame_position {
     uint64_t before;   /* bytes of content before the frame */
 };
 
-/* The functions are NULL for "plain". Other codecs need all of them. */
+/* The functions are NULL for "plain". Other codecs need all of them. But if the end of a frame
+ * cannot be found without decoding, `scan` always returns FRAME_OTHER and `find_frames` false. Then
+ * one thread decodes, and `decode_frames` is never called. */
 struct codec {
     const char *name;          /* "zstd" */
     const char *summary;       /* one line for --list */
@@ -54,7 +58,8 @@ struct codec {
     int level_min, level_max, level_default;
     unsigned window_log_min, window_log_max, window_log_default; /* as for decoder_open */
 
-    /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. */
+    /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. May need
+     * at most 4 bytes, MAGIC_BYTES of source.c. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
     /* Returns the length of the skippable frames that data[0..bytes) begins with; 0 if there are
      * none. The last one may end beyond `bytes`. A frame with an incomplete header
@@ -62,18 +67,22 @@ struct codec {
     uint64_t (*skippable_bytes)(const unsigned char *data, size_t bytes);
     /* Decodes the frame that data[0..bytes) begins with. Returns true if it is valid to its end, or
      * if `bytes` or a limit of content is reached first and the whole blocks before, at least one,
-     * are valid. Of a frame whose window is too large, or that needs a dictionary, only the headers
+     * are valid. A codec whose blocks may be larger than `bytes` judges by the content decoded so
+     * far. Of a frame whose window is too large, or that needs a dictionary, only the headers
      * of blocks are checked. Returns true if memory runs out. */
     bool (*is_sound)(const unsigned char *data, size_t bytes);
 
     /* Returns a decoder; NULL if memory runs out. window_log: frames that need a window of more
      * than 1 << window_log bytes are refused; 0: the codec's default. */
     void *(*decoder_open)(unsigned window_log);
-    /* Moves bytes from `in` to `out` until either is used up or a frame has ended. *frame_open: the
-     * stream would be truncated if it ended here. On failure the message is only the cause. */
+    /* Moves bytes from `in` to `out` until either is used up or a frame has ended. The next call
+     * begins the next frame, without decoder_reset(). *frame_open: the stream would be truncated if
+     * it ended here. On failure `in` begins at the fault, whose position is reported, and the
+     * message is only the cause. */
     bool (*decode)(void *decoder, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                    struct error *error);
-    void (*decoder_reset)(void *decoder); /* as after decoder_open */
+    /* Makes the decoder as after decoder_open(), for a return to the first byte of a file. */
+    void (*decoder_reset)(void *decoder);
     void (*decoder_close)(void *decoder); /* the decoder may be NULL */
 
     /* Returns the kind of frame that data[0..bytes) begins with. Sets *extent for a whole frame of
@@ -82,8 +91,8 @@ struct codec {
     enum frame_kind (*scan)(const void *decoder, const unsigned char *data, size_t bytes,
                             size_t content_limit, struct frame_extent *extent);
     /* Decodes all of `in`, whole frames found by `scan`; faster than `decode`. Advances `out`.
-     * Returns false if a frame is invalid or does not fit; `decode` then reports the error and its
-     * position. */
+     * Returns false if a frame is invalid or does not fit. Then `decode`, which gets the same bytes
+     * without decoder_reset(), reports the error and its position. */
     bool (*decode_frames)(void *decoder, struct byte_reader in, struct byte_writer *out);
 
     /* Finds the frames, of a regular file from byte `begin` to `end`, that hold `count` bytes of
@@ -101,8 +110,9 @@ struct codec {
     size_t (*encoder_bytes)(int level);
     /* Returns the maximum size of a frame of `bytes` bytes of content. */
     size_t (*encoded_bytes_max)(size_t bytes);
-    /* Compresses all of `in`, which may be empty, to one frame. Advances `out`, which must have
-     * room for encoded_bytes_max() bytes. On failure the message is only the cause. */
+    /* Compresses all of `in`, at most FRAME_CONTENT_BYTES, to one frame. It may be empty. Advances
+     * `out`, which must have room for encoded_bytes_max() bytes. On failure the message is only the
+     * cause. */
     bool (*encode)(void *encoder, struct byte_reader in, struct byte_writer *out,
                    struct error *error);
     void (*encoder_close)(void *encoder); /* the encoder may be NULL */
