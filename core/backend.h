@@ -54,7 +54,7 @@ struct algorithm {
     size_t count_max;         /* maximum number of items, more are refused; SIZE_MAX: no limit */
 
     /* Returns the host memory that the threads need beside the arrays. NULL: none. */
-    size_t (*workspace_bytes)(unsigned item_bytes, size_t count, unsigned threads);
+    size_t (*workspace_bytes)(size_t count, unsigned item_bytes, unsigned threads);
 };
 
 struct device_facts {

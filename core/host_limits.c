@@ -427,7 +427,7 @@ size_t memory_limits_part(const struct memory_limits *limits, const struct sort_
     size_t count = part / item_bytes;
     for (unsigned pass = 0; is_host && spec->algorithm->workspace_bytes && pass < 3; pass++) {
         const size_t needed =
-            spec->algorithm->workspace_bytes(spec->item_bytes, count, spec->threads);
+            spec->algorithm->workspace_bytes(count, spec->item_bytes, spec->threads);
         const size_t planned = spec->threads * THREAD_BYTES;
         const size_t more = smaller(needed > planned ? needed - planned : 0, part / 2);
         count = (part - more) / item_bytes;

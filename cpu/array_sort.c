@@ -412,7 +412,7 @@ static size_t task_bytes(const struct sort_task *task)
     return progress_bytes(&plan) + threads * plan.bytes;
 }
 
-size_t array_sort_workspace_bytes(unsigned item_bytes, size_t count, unsigned threads)
+size_t array_sort_workspace_bytes(size_t count, unsigned item_bytes, unsigned threads)
 {
     return task_bytes(
         &(struct sort_task){.item_bytes = item_bytes, .count = count, .threads = threads});

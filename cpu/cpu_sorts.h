@@ -27,7 +27,7 @@ struct sort_task {
 };
 
 /* Returns the bytes of the threads' workspaces, or counters, in the scratch. */
-size_t array_sort_workspace_bytes(unsigned item_bytes, size_t count, unsigned threads);
+size_t array_sort_workspace_bytes(size_t count, unsigned item_bytes, unsigned threads);
 
 /* Sets *bytes to the size of the scratch. Returns false if it does not fit a size_t. */
 bool array_sort_scratch_bytes(const struct sort_task *task, size_t *bytes);
