@@ -40,20 +40,11 @@ sorts() {
     compare "$1" "$3" "${@:4}" in
 }
 
-# orders NAME EXPECTED OPTION...: the lines of EXPECTED, the last one first, are sorted to EXPECTED.
-orders() {
-    printf %b "$2" | tac >in
-    compare "$1" "${@:2}" in
-}
-
 # sorts_so NAME INPUT EXPECTED OPTION...: like sorts, where sort(1) has no such rule or its versions differ.
 sorts_so() {
     local by_sort=no
     sorts "$@"
 }
-
-# gives NAME EXPECTED ARGUMENT...: prints EXPECTED for files that exist.
-gives() { compare "$@"; }
 
 # repeat COUNT TEXT: prints TEXT COUNT times.
 repeat() {

@@ -33,10 +33,10 @@ given b '2\n10'
 given c ''
 given d '02\n1.0\n'
 for files in 'a b c d' 'd c b a' 'd a b' 'a a' 'c c c' 'b c'; do
-    for options in -n '-n -s' '-n -u'; do gives "files $files: $options" = $options $files; done
+    for options in -n '-n -s' '-n -u'; do compare "files $files: $options" = $options $files; done
 done
 given '-1' '5\n4\n'
-gives 'a file whose name looks like an option' '4\n5\n' -n -- -1
+compare 'a file whose name looks like an option' '4\n5\n' -n -- -1
 ok_output 'standard input among files' <(sort -n a b) -- gpusort -n a - <b
 
 # ---- --header ------------------------------------------------------------------------------------
