@@ -20,6 +20,15 @@
 #include <algorithm>
 #include <string>
 
+static size_t every = 1;
+
+/* Returns true for each EVERY-th array. */
+static bool is_in_turn()
+{
+    static size_t number;
+    return number++ % every == 0;
+}
+
 /* ---- constants ---- */
 
 /* All strategies, for as few items as they can have; portions of two large tiles. */
@@ -109,12 +118,8 @@ template <typename K>
 static bool holds(const struct cuda_sort &sort, const std::vector<K> &expected, struct error *error)
 {
     std::vector<K> got;
-    if (!download(&got, static_cast<const K *>(sort.items), expected.size(), error))
-        return false;
-    for (size_t i = 0; i < got.size(); i++)
-        if (got[i] != expected[i])
-            return error_set(error, "item %zu of %zu differs", i, got.size());
-    return true;
+    return download(&got, static_cast<const K *>(sort.items), expected.size(), error) &&
+           got == expected;
 }
 
 /* Sorts; *strategy is the last one. */
@@ -146,32 +151,26 @@ static bool check_sort_with(const std::vector<K> &items, struct key_order order,
     return passed;
 }
 
+/* As check_sort_with(), by the strategy `wanted`; NULL: by any. `what`: what the items are. */
 template <typename K>
-static bool check_sort(const std::vector<K> &items, struct key_order order, size_t tile_size,
-                       const struct radix_tuning &tuning, std::string *strategy,
+static bool check_sort(const std::string &what, const char *wanted, const std::vector<K> &items,
+                       struct key_order order, size_t tile_size, const struct radix_tuning &tuning,
                        struct error *error)
 {
-    return check_sort_with(items, order, tile_size, error, [&](const struct cuda_sort &sort) {
-        return sort_all(sort, tuning, strategy, error);
-    });
-}
-
-/* As check_sort(), by the strategy that is named. */
-template <typename K>
-static bool check_sort_by(const char *name, const std::vector<K> &items, struct key_order order,
-                          const struct radix_tuning &tuning, struct error *error)
-{
     std::string strategy;
-    if (!check_sort(items, order, 256, tuning, &strategy, error))
-        return false;
-    return strategy == name || error_set(error, "%zu items are sorted by '%s', not by '%s'",
-                                         items.size(), strategy.c_str(), name);
+    const bool passed =
+        check_sort_with(items, order, tile_size, error, [&](const struct cuda_sort &sort) {
+            return sort_all(sort, tuning, &strategy, error);
+        });
+    return (passed && (!wanted || strategy == wanted)) ||
+           error_set(error, "%s: %zu items, tiles of %zu: %s by '%s'", what.c_str(), items.size(),
+                     tile_size, passed ? "sorted" : "wrong", strategy.c_str());
 }
 
 /* ---- all shapes ---- */
 
 template <typename K>
-static bool check_shapes(const struct radix_tuning &tuning, size_t every, struct error *error)
+static bool check_shapes(const struct radix_tuning &tuning, struct error *error)
 {
     const std::vector<struct key_order> orders = orders_of<K>();
     size_t number = 0;
@@ -179,13 +178,11 @@ static bool check_shapes(const struct radix_tuning &tuning, size_t every, struct
         for (const struct shape &shape : shapes) {
             const size_t tile_size = number % 2 == 1 ? 4096 : 256;
             const struct key_order order = orders[number / 2 % orders.size()];
-            const bool is_scattered = number / 5 % 4 == 0;
-            std::string strategy;
-            if (number++ % every == 0 &&
-                !check_sort(make_items<K>(shape.key, order, count, is_scattered), order, tile_size,
-                            tuning, &strategy, error))
-                return error_set(error, "%s, %zu items, tiles of %zu, by %s: wrong", shape.name,
-                                 count, tile_size, strategy.c_str());
+            const bool is_scattered = number++ / 5 % 4 == 0;
+            if (is_in_turn() &&
+                !check_sort(shape.name, NULL, make_items<K>(shape.key, order, count, is_scattered),
+                            order, tile_size, tuning, error))
+                return false;
         }
     return true;
 }
@@ -197,8 +194,8 @@ static bool check_many_parts(size_t count, struct error *error)
 {
     struct radix_tuning tuning = parts_tuning();
     tuning.part_keys = count / 60;
-    return check_sort_by("models", make_items<K>(shape_random, key_order_identity(), count),
-                         key_order_identity(), tuning, error);
+    return check_sort("random", "models", make_items<K>(shape_random, key_order_identity(), count),
+                      key_order_identity(), 256, tuning, error);
 }
 
 /* The low half of an item: usually its position, but any value is sorted. */
@@ -218,18 +215,16 @@ static const struct payload payloads[] = {
 };
 
 /* Keys that many items share, with each kind of index. */
-static bool check_payloads(size_t every, struct error *error)
+static bool check_payloads(struct error *error)
 {
-    size_t number = 0;
     for (const auto key : {shape_all_equal, shape_two_values, shape_few_distinct, shape_zipf})
         for (const struct payload &payload : payloads) {
             std::vector<key_u128> items(30011);
             for (size_t i = 0; i < items.size(); i++)
                 items[i] = (key_u128)key(i, items.size()) << 64 | payload.index(i, items.size());
-            std::string strategy;
-            if (number++ % every == 0 &&
-                !check_sort(items, key_order_identity(), 256, models_tuning(), &strategy, error))
-                return error_set(error, "%s: wrong", payload.name);
+            if (is_in_turn() && !check_sort(payload.name, NULL, items, key_order_identity(), 256,
+                                            models_tuning(), error))
+                return false;
         }
     return true;
 }
@@ -239,13 +234,13 @@ static bool check_payloads(size_t every, struct error *error)
 template <typename K>
 static bool check_passes(struct error *error)
 {
-    std::string strategy;
     for (unsigned bytes = 1; bytes <= std::min(sizeof(K), sizeof(uint64_t)); bytes++) {
         std::vector<K> items(bytes % 2 ? 13825 : 41473);
         const unsigned rest = 64 - 8 * bytes;
         for (size_t i = 0; i < items.size(); i++)
             items[i] = item_of<K>(key_order_identity(), random_bits(i) >> rest << rest, 7 + i);
-        if (!check_sort(items, key_order_identity(), 256, digits_tuning(), &strategy, error))
+        if (!check_sort(std::to_string(bytes) + " bytes vary", NULL, items, key_order_identity(),
+                        256, digits_tuning(), error))
             return false;
     }
     return true;
@@ -274,18 +269,15 @@ static std::vector<K> make_groups(size_t keys, unsigned bits, bool has_many)
 /* Numbers of keys around the limits of a bin. Bits: equal keys, two values, and keys that differ in
  * less or more than their positions have. */
 template <typename K>
-static bool check_groups(size_t every, struct error *error)
+static bool check_groups(struct error *error)
 {
-    size_t number = 0;
     for (const size_t keys : {12, 13, 16, 17, 32, 33, 127, 128, 129})
         for (const unsigned bits : {0u, 1u, 20u, 44u})
-            for (const bool has_many : {false, true}) {
-                std::string strategy;
-                if (number++ % every == 0 &&
-                    !check_sort(make_groups<K>(keys, bits, has_many), key_order_identity(), 256,
-                                models_tuning(), &strategy, error))
-                    return error_set(error, "groups of %zu keys, %u bits: wrong", keys, bits);
-            }
+            for (const bool has_many : {false, true})
+                if (is_in_turn() && !check_sort("groups of " + std::to_string(keys) + " keys", NULL,
+                                                make_groups<K>(keys, bits, has_many),
+                                                key_order_identity(), 256, models_tuning(), error))
+                    return false;
     return true;
 }
 
@@ -294,25 +286,23 @@ static bool check_groups(size_t every, struct error *error)
 /* An array in order, with the least or the greatest key at one of about ten positions, which begin
  * with the first one; in a small array at any position. */
 template <typename K>
-static bool check_places(size_t every, struct error *error)
+static bool check_places(struct error *error)
 {
     struct radix_tuning tuning = digits_tuning();
     const struct key_order order = orders_of<K>().back();
     tuning.small_most = 0;
-    size_t number = 0;
     for (const size_t count : {(size_t)2, (size_t)3, (size_t)129, (size_t)2049, (size_t)9001})
         for (const bool is_reversed : {false, true})
             for (size_t place = 0; place < count; place += count < 10 ? 1 : count / 9)
                 for (const uint64_t key : {(uint64_t)0, UINT64_MAX}) {
+                    if (!is_in_turn())
+                        continue;
                     std::vector<K> items = make_items<K>(
                         is_reversed ? shape_reversed : shape_sorted, order, count, true);
-                    if (number++ % every != 0)
-                        continue;
                     items[place] = item_of<K>(order, key, 3);
-                    std::string strategy;
-                    if (!check_sort(items, order, 4096, tuning, &strategy, error))
-                        return error_set(error, "%zu items, a key out of order at %zu: wrong",
-                                         count, place);
+                    if (!check_sort("out of order at " + std::to_string(place), NULL, items, order,
+                                    4096, tuning, error))
+                        return false;
                 }
     return true;
 }
@@ -322,7 +312,7 @@ static bool check_places(size_t every, struct error *error)
 /* Counts around the smallest and the largest tile of small_sort(), and with 1 to 6 merges. They
  * take little time, so that sixteen times as many are sorted. */
 template <typename K>
-static bool check_small(size_t every, struct error *error)
+static bool check_small(struct error *error)
 {
     struct radix_tuning tuning = radix_tuning_default;
     const std::vector<struct key_order> orders = orders_of<K>();
@@ -332,9 +322,10 @@ static bool check_small(size_t every, struct error *error)
                                20001, 40003, 70001, 140001})
         for (const auto key : {shape_random, shape_few_distinct, shape_sorted, shape_reversed})
             if (number++ % (every / 16 + 1) == 0 &&
-                !check_sort_by("small", make_items<K>(key, orders[number % orders.size()], count),
-                               orders[number % orders.size()], tuning, error))
-                return error_set(error, "%zu items: wrong", count);
+                !check_sort("few items", "small",
+                            make_items<K>(key, orders[number % orders.size()], count),
+                            orders[number % orders.size()], 256, tuning, error))
+                return false;
     return true;
 }
 
@@ -363,24 +354,25 @@ static bool check_refusals(struct error *error)
     const struct radix_tuning tuning = small_tuning();
     if constexpr (sizeof(K) == 16) {
         std::vector<K> items = make_items<K>(shape_hot_digits, order, 30011);
-        if (!check_sort_by("digits", items, order, tuning, error))
+        if (!check_sort("hot digits", "digits", items, order, 256, tuning, error))
             return false;
         std::swap(items[15001], items[15002]);
-        return check_sort_by("models", items, order, tuning, error);
+        return check_sort("exchanged", "models", items, order, 256, tuning, error);
     } else {
         std::vector<K> few = make_few<K>(30011);
-        if (!check_sort_by("count", few, order, tuning, error))
+        if (!check_sort("few values", "count", few, order, 256, tuning, error))
             return false;
         few[15001] = static_cast<K>(0x5b5b5b5b5b5b5b5bu);
-        if (!check_sort_by(sizeof(K) == 4 ? "digits" : "models", few, order, tuning, error))
+        if (!check_sort("a value more", sizeof(K) == 4 ? "digits" : "models", few, order, 256,
+                        tuning, error))
             return false;
     }
     if constexpr (sizeof(K) == 8) {
         std::vector<K> items = make_items<K>(shape_low_order, order, 30011);
-        if (!check_sort_by("upper digits", items, order, tuning, error))
+        if (!check_sort("low order", "upper digits", items, order, 256, tuning, error))
             return false;
         items[15001] &= ~(uint64_t)UINT32_MAX;
-        return check_sort_by("digits", items, order, tuning, error);
+        return check_sort("a low half of 0", "digits", items, order, 256, tuning, error);
     }
     return true;
 }
@@ -441,11 +433,12 @@ static bool check_choice(struct error *error)
     for (const struct key_order &order : orders) {
         const bool is_last = &order == &orders.back();
         for (size_t i = 0; i < (is_last ? std::size(choices) : 3); i++)
-            if (!check_sort_by(sizeof(K) == 4   ? choices[i].of_4
-                               : sizeof(K) == 8 ? choices[i].of_8
-                                                : choices[i].of_16,
-                               make_items<K>(choices[i].key, order, 30011), order, small_tuning(),
-                               error))
+            if (!check_sort("row " + std::to_string(i),
+                            sizeof(K) == 4   ? choices[i].of_4
+                            : sizeof(K) == 8 ? choices[i].of_8
+                                             : choices[i].of_16,
+                            make_items<K>(choices[i].key, order, 30011), order, 256, small_tuning(),
+                            error))
                 return false;
     }
     return true;
@@ -480,7 +473,7 @@ static bool check_counted(uint64_t (*key)(size_t, size_t), struct key_order orde
 /* Sorts counts around the keys that a lane, a warp and a block read at a time; and more keys of one
  * value, or of two values in one word, than a counter of 16 bits holds. */
 template <typename K>
-static bool check_counting(size_t shared_most, size_t every, struct error *error)
+static bool check_counting(size_t shared_most, struct error *error)
 {
     uint64_t (*const keys[])(size_t, size_t) = {
         shape_random,     shape_sorted,       shape_zipf,      shape_exponents, shape_runs,
@@ -494,8 +487,8 @@ static bool check_counting(size_t shared_most, size_t every, struct error *error
     for (const size_t count : {(size_t)0, (size_t)1, word - 1, word, word + 1, row - 1, row,
                                row + 1, 8 * row, block - 1, block + 1, (size_t)40003})
         for (const auto key : keys)
-            if (passed && number++ % every == 0)
-                passed = check_counted<K>(key, orders[number % orders.size()], count, shared_most,
+            if (passed && is_in_turn())
+                passed = check_counted<K>(key, orders[++number % orders.size()], count, shared_most,
                                           error);
     const size_t many = 70001 * (size_t)multiprocessors;
     for (const auto key : {shape_all_equal, shape_neighbours})
@@ -507,24 +500,24 @@ static bool check_counting(size_t shared_most, size_t every, struct error *error
 /* ---- claims ---- */
 
 template <typename K>
-static void check_short(size_t shared_most, size_t every, struct tap_output *tap)
+static void check_short(size_t shared_most, struct tap_output *tap)
 {
     struct error error = {};
-    const bool passed = check_counting<K>(shared_most, every, &error);
+    const bool passed = check_counting<K>(shared_most, &error);
     tap_print(tap, passed, shared_most == SIZE_MAX ? "counted" : "counted by halves", sizeof(K),
               error);
 }
 
 template <typename K>
-static void check_few(size_t every, struct tap_output *tap)
+static void check_few(struct tap_output *tap)
 {
     struct error error = {};
-    const bool passed = check_small<K>(every, &error);
+    const bool passed = check_small<K>(&error);
     tap_print(tap, passed, "few items", sizeof(K), error);
 }
 
 template <typename K>
-static void check_width(size_t every, struct tap_output *tap)
+static void check_width(struct tap_output *tap)
 {
     const auto print = [&](const char *claim, const auto &check_claim) {
         struct error error = {};
@@ -532,48 +525,45 @@ static void check_width(size_t every, struct tap_output *tap)
         tap_print(tap, passed, claim, sizeof(K), error);
     };
     print("sorted by what radix chooses",
-          [&](struct error *e) { return check_shapes<K>(small_tuning(), every, e); });
-    print("sorted by digits",
-          [&](struct error *e) { return check_shapes<K>(digits_tuning(), every, e); });
+          [&](struct error *e) { return check_shapes<K>(small_tuning(), e); });
+    print("sorted by digits", [&](struct error *e) { return check_shapes<K>(digits_tuning(), e); });
     print("each number of passes", check_passes<K>);
-    print("one key out of order", [&](struct error *e) { return check_places<K>(every, e); });
+    print("one key out of order", check_places<K>);
     print("refused, and sorted all the same", check_refusals<K>);
     print("each kind of keys has its strategy", check_choice<K>);
     if constexpr (sizeof(K) >= 8) {
         print("sorted by models",
-              [&](struct error *e) { return check_shapes<K>(models_tuning(), every, e); });
+              [&](struct error *e) { return check_shapes<K>(models_tuning(), e); });
         print("sorted by models in parts",
-              [&](struct error *e) { return check_shapes<K>(parts_tuning(), every, e); });
+              [&](struct error *e) { return check_shapes<K>(parts_tuning(), e); });
         if (every == 1 || sizeof(K) == 16) { /* 2^25 keys take the stand-in minutes */
             const size_t count = every == 1 ? ((size_t)1 << 25) + 1 : 400001;
             print("many keys sorted by models in parts",
                   [&](struct error *e) { return check_many_parts<K>(count, e); });
         }
-        print("keys that share a bin", [&](struct error *e) { return check_groups<K>(every, e); });
+        print("keys that share a bin", check_groups<K>);
     }
     if constexpr (sizeof(K) == 16)
-        print("shared keys with any index",
-              [&](struct error *e) { return check_payloads(every, e); });
+        print("shared keys with any index", check_payloads);
 }
 
 int main(int argc, char **argv)
 {
-    size_t every = 1;
     int status = 0;
     if (!tap_start(argc, argv, &every, &status))
         return status;
     struct tap_output tap = {};
-    check_short<uint8_t>(SIZE_MAX, every, &tap);
-    check_short<uint16_t>(SIZE_MAX, every, &tap);
-    check_short<uint16_t>((size_t)64 << 10, every, &tap);
-    check_few<uint8_t>(every, &tap);
-    check_few<uint16_t>(every, &tap);
-    check_few<uint32_t>(every, &tap);
-    check_few<uint64_t>(every, &tap);
-    check_few<key_u128>(every, &tap);
-    check_width<uint32_t>(every, &tap);
-    check_width<uint64_t>(every, &tap);
-    check_width<key_u128>(every, &tap);
+    check_short<uint8_t>(SIZE_MAX, &tap);
+    check_short<uint16_t>(SIZE_MAX, &tap);
+    check_short<uint16_t>((size_t)64 << 10, &tap);
+    check_few<uint8_t>(&tap);
+    check_few<uint16_t>(&tap);
+    check_few<uint32_t>(&tap);
+    check_few<uint64_t>(&tap);
+    check_few<key_u128>(&tap);
+    check_width<uint32_t>(&tap);
+    check_width<uint64_t>(&tap);
+    check_width<key_u128>(&tap);
     printf("1..%zu\n", tap.number);
     return tap.failed ? 1 : 0;
 }
