@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # --top=K writes exactly the beginning of the output without it, for numbers, indices and lines: each type and
-# direction, and some shapes, on the CPU and, if there is one, on the GPU, for which device_matrix.cu has more values of
-# K. soak.sh has all formats. NumPy and sort(1) | head give the expected output.
+# direction, on the CPU and, if there is one, on the GPU. unit_cpu_stream.c and device_matrix.cu have all shapes, and more
+# values of K, soak.sh all formats. NumPy and sort(1) | head give the expected output.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 mapfile -t devices < <(list_devices)
@@ -37,6 +37,7 @@ for type in "${types[@]}"; do
     bytes=$(bytes_of_type "$type")
     for device in "${devices[@]}"; do
         tops=("${few_tops[@]}")
+        [ "$type" != f64 ] || tops=("${all_tops[@]}")
         [ "$device" = cpu ] || tops=("${on_gpu[@]}")
         on=(--device="$device" --format=raw --type="$type" "$type.$count.little.in.raw")
         ok_top "$device: the first of $type" "$bytes" "$type.$count.little.up.raw" -- "${on[@]}"
@@ -44,23 +45,6 @@ for type in "${types[@]}"; do
         # Items have 8 bytes, or 16 where key and index need more.
         ok_top "$device: the first indices of $type" 8 "$type.$count.up.u64" -- "${on[@]}" --argsort
         ok_top "$device: the last indices of $type" 8 "$type.$count.down.u64" -- "${on[@]}" --argsort -r
-    done
-done
-
-# The indices of equal numbers are in the order of the input.
-make_data shapes . "$count"
-for shape in random equal two sorted reversed zipf; do
-    for device in "${devices[@]}"; do
-        tops=("${all_tops[@]}")
-        [ "$device" = cpu ] || tops=("${on_gpu[@]}")
-        on=(--device="$device" --output-format=raw)
-        ok_top "$device: the first of u64, $shape" 8 $shape.up.u64 -- "${on[@]}" "$shape.in.u64"
-        ok_top "$device: the last of f32, $shape" 4 $shape.down.f32 -- "${on[@]}" -r "$shape.in.f32"
-        case $shape in random | sorted | reversed) continue ;; esac
-        ok_top "$device: the first indices of u64, $shape" 8 $shape.up.indices.u64 -- \
-            "${on[@]}" --argsort "$shape.in.u64"
-        ok_top "$device: the last indices of f32, $shape" 8 $shape.down.indices.f32 -- \
-            "${on[@]}" --argsort -r "$shape.in.f32"
     done
 done
 
@@ -105,7 +89,7 @@ done
 # the requested items, it is sorted in parts. (Only the stand-in can have so little memory.)
 size=$(full_or_small 8080000 1000000) memory=2000000 most=58500
 head -c "$size" /dev/urandom >large
-"$numpy" -c 'import numpy as np; np.sort(np.fromfile("large", "<u8")).tofile("large.first")'
+with_numpy 'np.sort(np.fromfile("large", "<u8")).tofile("large.first")'
 for device in "${devices[@]}"; do
     for top in 1 $((most / 12)) "$most"; do
         expect "$top" large.first
@@ -119,7 +103,7 @@ done
 # Nearly half of the input takes more room to select than to sort in place.
 if [[ ${devices[*]} == *gpu ]]; then
     head -c 808000 large >half
-    "$numpy" -c 'import numpy as np; np.sort(np.fromfile("half", "<u8"))[:49999].tofile("first")'
+    with_numpy 'np.sort(np.fromfile("half", "<u8"))[:49999].tofile("first")'
     ok_output 'gpu: a selection that the device has no room for' first -- \
         env SIMT_MEMORY_BYTES=1250000 "$GPUSORT" --device=gpu --algorithm=bitonic --top=49999 \
         --format=raw --type=u64 half
@@ -127,9 +111,7 @@ fi
 
 # Indices of more numbers than the device holds, with many equal ones. From a pipe the count is
 # unknown, so numbers of 4 bytes make items of 16.
-"$numpy" -c '
-import numpy as np
-numbers = np.fromfile("large", "<u8") % 10
+with_numpy 'numbers = np.fromfile("large", "<u8") % 10
 numbers.astype("<u2").tofile("often.u16")
 numbers.astype("<u4").tofile("often.u32")
 np.argsort(numbers, kind="stable")[:5000].astype("<u8").tofile("often.first")'
@@ -148,9 +130,7 @@ done
 if possible 'a pipe of 200 MB takes 80 MB at the most' 'sanitizers take memory of their own' \
     [ "$test_size" != small ]; then
     head -c 2340000 /dev/urandom >part
-    "$numpy" -c '
-import numpy as np
-np.repeat(np.sort(np.fromfile("part", "<u8"))[:10], 100).tofile("first")'
+    with_numpy 'np.repeat(np.sort(np.fromfile("part", "<u8"))[:10], 100).tofile("first")'
     ok_peak 'the first 1000 of a pipe of 200 MB' 80000 "$GPUSORT" --device=cpu --parallel=2 --top=1000 \
         --format=raw --type=u64 -o got < <(for _ in {1..100}; do cat part; done)
     ok_same_bytes 'the first 1000 of a pipe of 200 MB' got first
