@@ -235,10 +235,6 @@ hints '\xe2\x88\x925' 'no number in it, .*U\+2212'
 hints '\xef\xbc\x95' 'no number in it, .*full-width'
 hints '5\xc2\xa0000' "read only '5' of it; it has a no-break space"
 for line in NA null None nil n/a '"NA"'; do hints "$line" ': -g would read no number in it, and sort it below all'; done
-for line in '' '  '; do
-    ok_fails_with "'$line' is an empty line" 2 ':2: empty line, not a number: -g would read no number in it, and sort' -- \
-        bash -c 'printf "1\n%s\n2\n" "$1" | "$0"' "$GPUSORT" "$line"
-done
 ok_prints 'a second line is no title' '' -- \
     bash -c 'printf "1\nprice\n" | "$0" 2>&1 | grep -e --header; exit 0' "$GPUSORT"
 printf 'price\n3\n1\n' >titled
