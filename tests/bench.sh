@@ -9,8 +9,7 @@ bench=${BENCH:-$(dirname "$GPUSORT")/simt/bench_sort}
 GPUSORT=${BENCH:+$GPUSORT}
 GPUSORT=${GPUSORT:-$(dirname "$bench")/gpusort}
 [ -x "$bench" ] || skip_all "no $bench (make simt)"
-problem=$(gpu_problem) || true
-[ -z "$problem" ] || skip_all "$problem"
+need_gpu
 need_numpy
 quick=(--runs=1 --least-ms=0)
 

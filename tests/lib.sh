@@ -370,6 +370,14 @@ need_numpy() {
     skip_all 'no Python with NumPy'
 }
 
+# with_numpy CODE [WORD...]: runs Python code, in which NumPy is np, random makes the same random numbers every time, and
+# the words are sys.argv[1:]. If CODE is -, it is read from standard input.
+with_numpy() {
+    local code=$1
+    [ "$code" != - ] || code=$(cat)
+    "$numpy" -c $'import sys\nimport numpy as np\nrandom = np.random.default_rng(7)\n'"$code" "${@:2}"
+}
+
 # ok_arrays DEVICE ROUNDS [WORD...]: random arrays with random options become what NumPy makes of them, by one process for
 # many jobs if it is built. The words are those of fuzz_sort.py.
 ok_arrays() {
@@ -396,11 +404,27 @@ need_open_mpi() {
     export LSAN_OPTIONS=detect_leaks=0
 }
 
+# open_mpi WORD...: runs mpirun, for at most $limit seconds. Prints only those of its messages that are gpusort's, its
+# statistics, or the stand-in's. All of them are in $work/log/mpirun.
+open_mpi() {
+    local status=0
+    timeout "${limit:-300}" mpirun --mca btl_base_warn_component_unused 0 "$@" 2>"$work/log/mpirun" || status=$?
+    grep -e '^gpusort: ' -e '^simt: ' -e '^{' "$work/log/mpirun" >&2 || true
+    return "$status"
+}
+
 # Prints why there is no GPU for the program under test, or nothing if there is one. Only an error
 # of the search for a GPU counts: a GPU that fails later is no reason to skip.
 gpu_problem() {
     printf 1 | gpusort --format=raw --type=u8 --device=gpu 2>&1 >/dev/null |
         sed -nE 's/^gpusort: (--device=gpu: |(this build has no GPU))/\2/p'
+}
+
+# Skips the test without a GPU.
+need_gpu() {
+    local problem
+    problem=$(gpu_problem) || true
+    [ -z "$problem" ] || skip_all "$problem"
 }
 
 # Prints the devices that a test runs on: cpu, and gpu if there is one.

@@ -7,24 +7,23 @@ need_numpy
 command -v zstd >/dev/null || skip_all 'no zstd(1)'
 
 # The files that the examples name.
-"$numpy" -c 'import numpy as np
-rng, n = np.random.default_rng(1), 3000
-x = rng.standard_normal(n)
+with_numpy 'n = 3000
+x = random.standard_normal(n)
 for name in "data.bin", "huge.f64", "data.f64":
     x.tofile(name)
 x.astype(">f8").tofile("measured.bin")
-rng.integers(-2**62, 2**62, n).tofile("events.dat")
-rng.integers(0, 2**32, n, dtype=np.uint32).tofile("ids.u32")
+random.integers(-2**62, 2**62, n).tofile("events.dat")
+random.integers(0, 2**32, n, dtype=np.uint32).tofile("ids.u32")
 for name in "scores", "monday", "tuesday", "names":
-    np.save(name, rng.standard_normal(n))
+    np.save(name, random.standard_normal(n))
 for name in "prices.txt", "numbers.txt":
     np.savetxt(name, x, "%.4f")
 for name in "ids.txt", "other_ids.txt", "new":
-    np.savetxt(name, rng.integers(0, 1000, n), "%d")
+    np.savetxt(name, random.integers(0, 1000, n), "%d")
 for name in "all", "monday.log", "tuesday.log":
-    np.savetxt(name, np.sort(rng.integers(0, 1000, n)), "%d")
-np.savetxt("access.log", rng.integers(0, 1000, n), "%d GET /")
-np.savetxt("table.csv", rng.integers(0, 100, (n, 3)), "%d", ",", header="a,b,c", comments="")'
+    np.savetxt(name, np.sort(random.integers(0, 1000, n)), "%d")
+np.savetxt("access.log", random.integers(0, 1000, n), "%d GET /")
+np.savetxt("table.csv", random.integers(0, 100, (n, 3)), "%d", ",", header="a,b,c", comments="")'
 zstd -q data.f64
 sort -n all new >all.sorted
 
@@ -53,8 +52,7 @@ run_examples() {
 run_examples 7 < <(sed -n '/^## Examples/,/^## Figures/s/^    \([^ #]\)/\1/p' "$tests_dir/../README.md")
 run_examples 30 < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh DIAG/s/^\.Dl \$ //p' "$tests_dir/../man/gpusort.1" | sed 's/\\&//g; s/\\-/-/g')
 
-ok 'a ranking orders another array' "$numpy" -c 'import numpy as np
-scores = np.load("scores.npy")[np.load("ranking.npy")]
+ok 'a ranking orders another array' with_numpy 'scores = np.load("scores.npy")[np.load("ranking.npy")]
 assert np.array_equal(scores, np.sort(scores)[::-1])'
 ok_same_bytes 'new lines in their places' all all.sorted
 

@@ -7,10 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
-"$numpy" - <<'PYTHON'
-import numpy as np
-
-random = np.random.default_rng(3)
+with_numpy - <<'PYTHON'
 # Divided into bins of equal width, three quarters of the keys are in the first bin, and so on in
 # each bin.
 nested = random.integers(0, 2**63, 60000, dtype="u8")

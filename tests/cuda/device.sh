@@ -5,8 +5,7 @@
 # device_matrix.cu and soak.sh have all types, and argsort.sh lines by each path. Skipped without a GPU.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
-problem=$(gpu_problem) || true
-[ -z "$problem" ] || skip_all "$problem"
+need_gpu
 
 large=$(full_or_small 100003 20011)
 make_data keys . f64 1 1000 "$large"

@@ -5,8 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 export SIMT_DEVICES=5
-problem=$(gpu_problem) || true
-[ -z "$problem" ] || skip_all "$problem"
+need_gpu
 gpusort_server=${GPUSORT_SERVER:-}
 GPUSORT_SERVER= # in one process only the devices of its first job are shown to CUDA
 devices=$(gpusort --list | grep -c '^  gpu') || true
@@ -167,11 +166,9 @@ if [ -n "$is_simt" ]; then
     gpusort "${sorts[@]}" --stats=json -o got "$in" 2>stats
     ok_json 'a device needs memory for its part twice' "s['memory']['device_bytes'] <= $most" stats
     # 20,000 lines have items of 0.32 MB, which are sorted in a second array.
-    "$numpy" -c '
-import numpy
-many = numpy.random.default_rng(3).permutation(20_000)
-numpy.savetxt("many.lines", many, fmt="%d")
-numpy.savetxt("many.indices", numpy.argsort(many), fmt="%d")
+    with_numpy 'many = random.permutation(20_000)
+np.savetxt("many.lines", many, fmt="%d")
+np.savetxt("many.indices", np.argsort(many), fmt="%d")
 '
     for device in gpu gpu:0,1; do
         ok_output "$device: indices of lines whose items do not fit" many.indices -- \
@@ -180,11 +177,9 @@ numpy.savetxt("many.indices", numpy.argsort(many), fmt="%d")
     rm many.*
 
     # Devices of 1.5 and 1.9 MB find the first of 1.6 MB, in batches, or in parts if they have no room.
-    "$numpy" -c '
-import numpy
-many = numpy.random.default_rng(2).integers(0, 2**63, 200_009, "u8")
+    with_numpy 'many = random.integers(0, 2**63, 200_009, "u8")
 many.tofile("many.u64")
-numpy.sort(many).tofile("many.up")
+np.sort(many).tofile("many.up")
 '
     for top in 1000:0 13000:0 66000:1; do
         few=(env 'SIMT_MEMORY_BYTES=1900000,1500000' "$GPUSORT" '--device=gpu:0,1' --format=raw
@@ -246,9 +241,7 @@ numpy.sort(many).tofile("many.up")
 
     # Without --device, the job goes on without a GPU that fails. The numbers are enough for a GPU, and
     # in descending order, in which both devices sort them soon.
-    "$numpy" -c '
-import numpy
-many = numpy.arange(25_000_000, dtype="u4") * 119
+    with_numpy 'many = np.arange(25_000_000, dtype="u4") * 119
 many.tofile("many.up")
 many[::-1].tofile("many.u32")
 '

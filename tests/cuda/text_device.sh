@@ -3,8 +3,7 @@
 # A GPU finds the lines of a text, makes keys of them, sorts, refines and gathers them. The output is that of
 # sort(1), for many kinds of lines and inputs; fuzz.sh and sort_alike.sh have more. Skipped without a GPU.
 . "$(dirname "$0")/../lib.sh"
-problem=$(gpu_problem) || true
-[ -z "$problem" ] || skip_all "$problem"
+need_gpu
 on_gpu() { gpusort --device=gpu "$@"; }
 
 # sorts NAME OPTION... FILE...: the output is that of sort(1).

@@ -33,19 +33,18 @@ printf '2\n1\n' >two
 head -c 64 f64.in.raw >eight.f64
 printf '9007199254740992\n-9007199254740994\n18446744073709551616\n9007199254740993.0\n9007199254740993e0\n-inf\n' >rounded
 inexact=(9007199254740993 -9007199254740993 ' +9223372036854775807' 18446744073709551615)
-"$numpy" -c 'import numpy, sys
-numpy.save("big", numpy.load("f64.in.npy").astype(">f8"))
-numpy.save("rounded", numpy.sort(numpy.loadtxt("rounded")))
+with_numpy 'np.save("big", np.load("f64.in.npy").astype(">f8"))
+np.save("rounded", np.sort(np.loadtxt("rounded")))
 for i, word in enumerate(sys.argv[1:]):
-    numpy.save("ids%d" % i, numpy.sort([1, float(word)]))
-three = numpy.array([-2e3, 1.5, 3])
-numpy.save("three", three)
+    np.save("ids%d" % i, np.sort([1, float(word)]))
+three = np.array([-2e3, 1.5, 3])
+np.save("three", three)
 open("three.text", "w").write("-2000\n1.5\n3\n")
 open("three.lines", "w").write("-2e3\n1.5\n3\n")
-numpy.array([1, 2], "<u4").tofile("two.raw")
-numpy.array([1, 0], "<u4").tofile("order.raw")
-numpy.sort(numpy.fromfile("eight.f64")).tofile("eight.raw")
-numpy.array([1, 2], "<f8").tofile("two.doubles")' "${inexact[@]}"
+np.array([1, 2], "<u4").tofile("two.raw")
+np.array([1, 0], "<u4").tofile("order.raw")
+np.sort(np.fromfile("eight.f64")).tofile("eight.raw")
+np.array([1, 2], "<f8").tofile("two.doubles")' "${inexact[@]}"
 ok_writes 'big-endian npy to text' little.text -- --output-format=text big.npy
 
 # A row: the name of an output, the file that has the same bytes, and the arguments.
@@ -156,9 +155,8 @@ ok_prints 'every spelling of an integer is read' '-1\n0\n1\n10\n16\n1000\n' -- \
 
 # Each positive float of two bytes is written with the fewest digits. The decimal halfway between two of them is read as
 # the even one, and a decimal just below or above it as the nearest: lines.TYPE has these, and read.TYPE the results.
-"$numpy" - <<'END'
+with_numpy - <<'END'
 import math, re
-import numpy as np
 for name, dtype, infinity in ("f16", "u2", 0x7C00), ("bf16", "u4", 0x7F80):
     bits = np.arange(infinity, dtype="u2")
     values = (bits.astype("u4") << 16).view("f4") if name == "bf16" else bits.view("f2")

@@ -6,9 +6,8 @@
 [ "$test_size" = full ] || skip_all 'file systems are mounted for the full build'
 need_numpy
 
-"$numpy" - <<'END'
-import numpy as np
-numbers = np.random.default_rng(12).standard_normal(2500000)
+with_numpy - <<'END'
+numbers = random.standard_normal(2500000)
 numbers.tofile("large.f64")
 np.sort(numbers).tofile("large.sorted")
 numbers[512:1250000] = 0

@@ -5,9 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
-"$numpy" - <<'END'
-import numpy as np
-random = np.random.default_rng(11)
+with_numpy - <<'END'
 for count in (0, 1, 2200000, 5000):
     doubles = random.standard_normal(count)
     doubles.tofile("f8.%d.f64" % count)
@@ -115,8 +113,7 @@ ok 'the link stays' [ -L leads ]
 # would count the memory of all its jobs, and sanitizers take memory too.
 if possible '48 MB of doubles, by the CPU' 'for a full build without sanitizers' \
     [ "$test_size" = full -a "$is_sanitized" = no ]; then
-    "$numpy" -c 'import numpy as np
-ordered = np.sqrt(np.arange(6000000))
+    with_numpy 'ordered = np.sqrt(np.arange(6000000))
 ordered.tofile("peak.sorted")
 ordered.reshape(3000, 2000).T.tofile("peak.f64")'
     "$GPUSORT" --device=cpu --in-place --parallel=2 --stats=json peak.f64 2>stats

@@ -16,14 +16,14 @@ refuses 'a name with a newline is still one line' 'No such file' -- $'missing\nf
 
 types=(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64)
 # numbers TYPE NUMBER...: prints raw numbers of a type, little-endian.
-numbers() { "$numpy" -c 'import numpy, sys
-sys.stdout.buffer.write(numpy.array([float(x) for x in sys.argv[2:]]).astype(sys.argv[1]).tobytes())' "$@"; }
+numbers() {
+    with_numpy 'sys.stdout.buffer.write(np.array(sys.argv[2:], float).astype(sys.argv[1]).tobytes())' "$@"
+}
 
 numbers f8 2 1 >n.bin
-"$numpy" -c 'import numpy, sys
-numpy.array([1.0, 2]).tofile("n.sorted")
+with_numpy 'np.array([1.0, 2]).tofile("n.sorted")
 for name in sys.argv[1:]:
-    numpy.array([9, 100, 1], name[0] + str(int(name[1:]) // 8)).tofile("n." + name)' "${types[@]}"
+    np.array([9, 100, 1], name[0] + str(int(name[1:]) // 8)).tofile("n." + name)' "${types[@]}"
 ok_writes '.bin is f64' n.sorted -- n.bin
 ok_writes '.bin takes --type' <(numbers u4 0 0 1072693248 1073741824) -- --type=u32 n.bin
 cp n.u32 n.U32
@@ -93,9 +93,9 @@ done
 refuses 'npy in a second input: --format=raw' 'version1.npy: this is a NumPy array' -- --format=raw n.bin version1.npy
 refuses 'npy in a second input: -n' 'array.txt: .*NumPy array' -- -n plain array.txt
 
-refused 'npy: fewer bytes, on a pipe' 'standard input: ' -- gpusort -o "$target" < <(cat fewer_bytes.npy)
+refuses 'npy: fewer bytes, on a pipe' 'standard input: ' -- < <(cat fewer_bytes.npy)
 zstd -q fewer_bytes.npy
-refused 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- gpusort -o "$target" fewer_bytes.npy.zst
+refuses 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- fewer_bytes.npy.zst
 refuses 'npy: --endian that the header contradicts' \
     '^gpusort: big_endian.npy: its header says the other byte order than --endian=little: leave that out$' -- \
     --endian=little big_endian.npy
@@ -258,10 +258,9 @@ ok_prints 'a file of parameters is checked' '' -- gpusort -nc $kernel
 
 mkdir parts
 if possible 'the memory that 200 files take' 'sanitizers take more' [ "$test_size" = full ]; then
-    "$numpy" -c 'import numpy
-for i in range(200):
-    (numpy.arange(32768) * 5 % 32768 * 200 + i).astype("f8").tofile("parts/%d.f64" % i)
-numpy.arange(6553600, dtype="f8").tofile("ordered")'
+    with_numpy 'for i in range(200):
+    (np.arange(32768) * 5 % 32768 * 200 + i).astype("f8").tofile("parts/%d.f64" % i)
+np.arange(6553600, dtype="f8").tofile("ordered")'
     ok_peak '200 files of 256 KiB' $((200 * 256 * 23 / 10)) "$GPUSORT" --device=cpu parts/* -o got
     ok_same_bytes '200 files of 256 KiB come out in order' got ordered
     rm parts/* got ordered

@@ -24,8 +24,7 @@ ok 'some spellings are taken, and some are not' \
     bash -c 'set -- *.spelling; taken=$(ls [0-9]*.out.npy | wc -l); [ "$taken" -gt 80 ] && [ "$taken" -lt $# ]'
 
 # The message says what makes numbers or lines of an array, and so it does.
-"$numpy" -c 'import numpy as np
-for name, dtype in (("g", "longdouble"), ("c", "complex"), ("r", "i4,f8")):
+with_numpy 'for name, dtype in (("g", "longdouble"), ("c", "complex"), ("r", "i4,f8")):
     np.save(name + ".npy", np.arange(3).astype(dtype))
 np.save("words.npy", np.array([[["\u00e9t\u00e9"]], [["b"]], [["a"]]]))
 np.save("s.npy", np.array([b"\xe9t\xe9", b"b", b"a"]))
@@ -47,9 +46,7 @@ ok_prints 'lines of bytes' 'a\nb\n\xe9t\xe9\n' -- gpusort -k1 bytes
 ok_prints 'whole numbers of objects' '9007199254740992\n9007199254740993\n' -- gpusort --output-format=text whole.npy
 for name in g8 o8; do ok "doubles of long doubles or objects: $name" gpusort $name.npy -o got; done
 
-"$numpy" - <<'PYTHON'
-import numpy as np
-
+with_numpy - <<'PYTHON'
 times = np.array(["NaT", "2020-02-29", "1969-12-31", "NaT", "1970-01-01", "2262-04-11"], "M8[ns]")
 for name, dtype in (("little", "<M8[ns]"), ("big", ">M8[ns]"), ("seconds", "<M8[s]"), ("span", "<m8[ns]")):
     np.save("times.%s.npy" % name, times.astype("i8").view("M8[ns]").astype(dtype) if dtype[1] == "M"
@@ -85,8 +82,7 @@ for name in little big seconds span; do # types.sh has all orders of times, and 
 done
 
 # The message for -u says what writes the different numbers of an array, and so it does.
-"$numpy" -c 'import numpy as np
-np.save("different.u64.npy", np.array([2**53 + 1, 2**53, 2**64 - 1, 3, 2**53], "u8"))
+with_numpy 'np.save("different.u64.npy", np.array([2**53 + 1, 2**53, 2**64 - 1, 3, 2**53], "u8"))
 np.save("different.f64.npy", np.array([0.0, -0.0, 1.5, np.inf, -2.5, 1.5, 1e300]))
 np.save("different.f16.npy", np.array([0.5, 1.5, -0.5, 1.5], "f2"))
 np.save("different.bool.npy", np.array([True, False, True]))'
@@ -96,13 +92,12 @@ for file in times.little.npy times.span.npy different.*.npy; do
     ok "the hint for -u is done: $file" env PATH="${GPUSORT%/*}:$PATH" bash -c \
         "set -o pipefail; ${command:-false} >$file.lines"
 done
-ok 'and it writes what numpy.unique has' "$numpy" -c 'import numpy, sys
-for name in sys.argv[1:]:
-    want = numpy.unique(numpy.load(name))
+ok 'and it writes what numpy.unique has' with_numpy 'for name in sys.argv[1:]:
+    want = np.unique(np.load(name))
     lines = open(name + ".lines").read().split()
-    parse = (lambda x: numpy.iinfo("i8").min if x == "NaT" else int(x)) if want.dtype.kind in "mMbu" else float
-    got = numpy.array([parse(x) for x in lines], want.dtype if want.dtype.kind in "uf" else "i8").astype(want.dtype)
-    assert numpy.array_equal(got, want, equal_nan=True), (name, lines)' times.little.npy times.span.npy different.*.npy
+    parse = (lambda x: np.iinfo("i8").min if x == "NaT" else int(x)) if want.dtype.kind in "mMbu" else float
+    got = np.array([parse(x) for x in lines], want.dtype if want.dtype.kind in "uf" else "i8").astype(want.dtype)
+    assert np.array_equal(got, want, equal_nan=True), (name, lines)' times.little.npy times.span.npy different.*.npy
 ok_writes '--nan=error sorts times without a NaT' sure.up.npy -- --nan=error sure.npy
 ok_writes 'times as raw numbers' times.little.raw -- --output-format=raw times.little.npy
 ok_writes 'raw times with --type' times.little.raw -- --format=raw --type=datetime64 times.little.raw
@@ -113,13 +108,12 @@ for order in '<' '>'; do
     refuses "raw times to .npy, whose unit is not known: $order" "$said" -- \
         --format=raw --type="${order}M8" times.little.raw --output-format=npy
 done
-ok_fails_with 'a NaN among times: NaT is named' 2 ':1: nan is not a whole number or NaT, as datetime64 needs$' -- \
-    bash -c 'printf "nan\n1\n" | "$0" --type=datetime64' "$GPUSORT"
+refuses 'a NaN among times: NaT is named' ':1: nan is not a whole number or NaT, as datetime64 needs$' -- \
+    --type=datetime64 <<<$'nan\n1'
 refused 'times of text to .npy' "${said/>M8/<M8}" -- gpusort --format=text --type=datetime64 times.little.text -o o.npy
 ok 'as the message says, they are raw numbers' \
     gpusort --format=text --type=datetime64 times.little.text --output-format=raw -o NEW.datetime64
-ok 'and NumPy reads them with their unit' "$numpy" -c 'import numpy
-numpy.save("NEW.npy", numpy.fromfile("NEW.datetime64", "<M8[ns]"))'
+ok 'and NumPy reads them with their unit' with_numpy 'np.save("NEW.npy", np.fromfile("NEW.datetime64", "<M8[ns]"))'
 ok_same_bytes 'with NaT last' NEW.npy times.little.up.npy
 for words in 'times.seconds.npy: npy <M8\[s\]' 'no_unit.npy: npy <M8' 'times.span.npy: npy <m8\[ns\]' 'whole.npy: npy i64'; do
     refuses "times beside another kind: $words" "$words, where times.little.npy is npy <M8\[ns\]" -- \
@@ -127,8 +121,7 @@ for words in 'times.seconds.npy: npy <M8\[s\]' 'no_unit.npy: npy <M8' 'times.spa
 done
 
 agree='all inputs must agree: convert'
-"$numpy" -c 'import numpy as np
-a = np.array([3, 1, 2], "<f8")
+with_numpy 'a = np.array([3, 1, 2], "<f8")
 np.save("a.npy", a)
 np.save("other.npy", a.astype(">f4"))
 np.save("NEW.npy", np.load("other.npy").astype("<f8"))
@@ -167,9 +160,7 @@ for in in [a-z]*.in.npy; do
     ok_writes "$base" "$base.out.npy" -- "$in"
     ok_output "$base on a pipe" "$base.out.npy" -- gpusort < <(cat "$in")
 done
-"$numpy" - <<'PYTHON'
-import numpy as np
-
+with_numpy - <<'PYTHON'
 column = np.load("column.True.in.npy")
 np.save("top", np.sort(column, axis=None)[:3].reshape(3, 1))
 np.save("none", column[:0])
@@ -195,13 +186,11 @@ for file in two longer; do
     [ $file = longer ] ||
         what="another array follows the first one, of 8 items; .*: save each to its own, and name all$"
     kept "what follows an array: $file" "^gpusort: $file.npy: .*($what)" $file.npy -- gpusort $file.npy -o $file.npy
-    refused "what follows an array, on a pipe: $file" "^gpusort: standard input: .*($what)" -- \
-        gpusort -o "$target" < <(cat $file.npy)
+    refuses "what follows an array, on a pipe: $file" "^gpusort: standard input: .*($what)" -- < <(cat $file.npy)
     zstd -q $file.npy
     refuses "what follows an array, compressed: $file" "^gpusort: $file.npy.zst: .*($what)" -- $file.npy.zst
 done
-"$numpy" -c 'import numpy as np
-np.save("NEW.npy", np.load("longer.npy"))
+with_numpy 'np.save("NEW.npy", np.load("longer.npy"))
 file = open("two.npy", "rb")
 arrays = [np.load(file), np.load(file)]
 for i, a in enumerate(arrays):
@@ -270,7 +259,7 @@ npy '\x93NUMPY\x01\0\xc6\x03' "$(printf "%-966s" "{'descr': '<f8', 'fortran_orde
 refuses 'more dimensions than NumPy has' "'shape' has more dimensions than NumPy's arrays" -- x.npy
 npy '' "{'descr': '''<f8''', 'fortran_order': False, 'shape': (0x3,), } # a comment"
 refuses 'a header that only NumPy reads' 'a string in several parts; if numpy.load reads it' -- x.npy
-"$numpy" -c 'import numpy; numpy.save("NEW.npy", numpy.load("x.npy"))'
+with_numpy 'np.save("NEW.npy", np.load("x.npy"))'
 ok_writes 'what the message says is done: a usual header' NEW.npy -- NEW.npy
 right="{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"
 while IFS='|' read -r problem prefix; do

@@ -38,20 +38,18 @@ fi
 
 # ---- every format and codec, of unknown size -----------------------------------------------------
 
-"$numpy" -c 'import numpy as np
-data = np.random.default_rng(7).normal(size=30001)
+with_numpy 'data = random.normal(size=30001)
 data.tofile("n.f64"); np.save("n.npy", data)
 np.sort(data).tofile("n.sorted"); np.save("sorted.npy", np.sort(data))
 np.argsort(data, kind="stable").astype("<u8").tofile("n.order")
-whole = np.random.default_rng(8).integers(0, 1000, 30001)
+whole = random.integers(0, 1000, 30001)
 np.savetxt("n.txt", whole, "%d"); np.savetxt("n.lines", np.sort(whole), "%d")
 np.sort(whole).astype("<f8").tofile("n.numbers")'
 head -c 8000 n.sorted >n.first
 # Around the bytes that are read at once, and more than are read ahead.
 sizes='0 1 16383 16384 16385 65537 1048577 3000000'
-"$numpy" -c 'import numpy as np, sys
-for size in map(int, sys.argv[1].split()):
-    numbers = np.random.default_rng(size).integers(0, 256, size, "u1")
+with_numpy 'for size in map(int, sys.argv[1].split()):
+    numbers = random.integers(0, 256, size, "u1")
     numbers.tofile("some.%d" % size); np.sort(numbers).tofile("some.%d.sorted" % size)' "$sizes"
 for name in n.f64 n.npy n.txt; do zstd -q <$name >$name.zst; done # from a pipe: the frame has no size
 

@@ -5,9 +5,7 @@
 # accepts the sorted numbers, and refuses the others.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
-problem=
-[ "${GPUSORT_DEVICE:-}" != gpu ] || problem=$(gpu_problem) || true
-[ -z "$problem" ] || skip_all "$problem"
+[ "${GPUSORT_DEVICE:-}" != gpu ] || need_gpu
 
 # sorts TYPE COUNT ENDIAN EXPECTED OPTION...: checks raw input, and .npy input where there is one.
 # Each output has the format of its input.

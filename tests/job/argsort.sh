@@ -36,9 +36,8 @@ ok_file 'the output may be an input' place.f64 f64.1000.up.u64 -- \
 ok_writes 'a byte order in the header alone is not for indices' f64.1000.up.u64 -- \
     --argsort --output-format=raw f64.1000.big.in.npy
 # np.argsort returns int64, so --argsort accepts NumPy's names of types too.
-"$numpy" -c 'import numpy
-order = numpy.fromfile("f64.1000.up.u64", "<i8")
-numpy.save("i8.npy", order)
+with_numpy 'order = np.fromfile("f64.1000.up.u64", "<i8")
+np.save("i8.npy", order)
 order.astype(">u8").tofile("order.big")'
 ok_writes 'a byte order in the type' order.big -- --argsort --format=raw --type='>f8' f64.1000.big.in.raw
 ok_writes '--argsort=<i8, npy' i8.npy -- --argsort='<i8' --output-format=npy place.in.f64
@@ -61,12 +60,10 @@ ok_prints 'text read as numbers has their order: NaNs last, -0 as 0' '2\n5\n3\n0
 
 # A pipe with more than is read ahead, so that the count is unknown: numbers of 2 bytes make items
 # of 8 bytes, others of 16.
-"$numpy" -c "
-import numpy
-numbers = numpy.random.default_rng(1).integers(-9000, 9000, 600011)
+with_numpy "numbers = random.integers(-9000, 9000, 600011)
 numbers.astype('<i2').tofile('unknown.i16')
 numbers.astype('<i4').tofile('unknown.i32')
-numpy.argsort(numbers, kind='stable').astype('<u8').tofile('unknown.u64')"
+np.argsort(numbers, kind='stable').astype('<u8').tofile('unknown.u64')"
 for type in i16 i32; do
     ok_output "$type of an unknown count" unknown.u64 -- \
         gpusort --argsort --device=cpu --format=raw --type=$type < <(cat unknown.$type)
@@ -74,13 +71,11 @@ done
 
 # More numbers than one read or one output buffer holds.
 if [ "$test_size" = full ]; then
-    "$numpy" -c "
-import numpy
-numbers = numpy.random.default_rng(1).integers(-400000, 400000, 2500011)
+    with_numpy "numbers = random.integers(-400000, 400000, 2500011)
 numbers.astype('<f8').tofile('many.f64')
 numbers.astype('<i4').tofile('many.i32')
 open('many.txt', 'w').write('\n'.join(map(str, numbers.tolist())))
-numpy.argsort(numbers, kind='stable').astype('<u8').tofile('many.u64')"
+np.argsort(numbers, kind='stable').astype('<u8').tofile('many.u64')"
     for device in "${devices[@]}"; do
         on=(--argsort --device="$device" --output-format=raw)
         for file in many.f64 many.i32 many.txt '--type=i32 many.txt'; do
@@ -125,11 +120,9 @@ for file in lines close; do
         done
     done
     ok_writes "$file by one thread" $file.down -- --argsort --parallel=1 -r $file
-    "$numpy" -c "
-import numpy
-indices = numpy.loadtxt('$file.up', dtype='<u8')
+    with_numpy "indices = np.loadtxt('$file.up', dtype='<u8')
 indices.astype('<u4').tofile('$file.up.u32')
-numpy.save('$file.up.npy', indices)"
+np.save('$file.up.npy', indices)"
     ok_writes "$file to raw" $file.up.u32 -- --argsort=u32 --output-format=raw $file
     ok_writes "$file to npy" $file.up.npy -- --argsort --output-format=npy $file
 done
@@ -142,8 +135,7 @@ ok_writes 'no lines' nothing.txt -- --argsort nothing.txt
 printf '2\n1' >open.txt
 ok_prints 'a last line without a newline' '1\n0\n' -- gpusort --argsort open.txt
 printf '3\n1\n3\n2\n1\n' >repeated.txt
-"$numpy" -c 'import numpy
-numpy.save("first.npy", numpy.array([1, 3, 0], "u8"))'
+with_numpy 'np.save("first.npy", np.array([1, 3, 0], "u8"))'
 ok_writes 'the first of equal lines, as .npy' first.npy -- -u --argsort --output-format=npy repeated.txt
 
 # ---- every path of the GPU -----------------------------------------------------------------------
@@ -171,10 +163,8 @@ refuses 'u32 for 2^32 numbers' 'argsort=u32 counts up to 4294967295 numbers' -- 
 truncate -s 4294967295 many.u8
 ok_says 'u32 for one number less' 'raw u32 indices' -- gpusort --argsort=u32 --explain many.u8
 rm many.u8
-"$numpy" -c "
-import numpy
-with open('claims.npy', 'wb') as file:
-    numpy.lib.format.write_array_header_1_0(
+with_numpy "with open('claims.npy', 'wb') as file:
+    np.lib.format.write_array_header_1_0(
         file, {'descr': '|u1', 'fortran_order': False, 'shape': (2**32,)})
     file.write(bytes(2**21))"
 refused 'u32 for the 2^32 numbers that a header in a pipe claims' 'argsort=u32 counts up to' -- \
@@ -182,10 +172,9 @@ refused 'u32 for the 2^32 numbers that a header in a pipe claims' 'argsort=u32 c
 refused 'a name that says another type' 'named as raw u32, but raw u64 would be written: use --argsort=u32$' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.u32"
 printf '30\n10\n20\n' >three.txt
-"$numpy" -c 'import numpy
-for type in "u4", "u8":
-    numpy.array([1, 2, 0], dtype="<" + type).tofile("three." + type)
-numpy.save("three.npy", numpy.array([30.0, 10, 20]))'
+with_numpy 'for type in "u4", "u8":
+    np.array([1, 2, 0], dtype="<" + type).tofile("three." + type)
+np.save("three.npy", np.array([30.0, 10, 20]))'
 for input in three.txt three.npy; do
     ok_file "a name that says the type of the indices: $input" order.u32 three.u4 -- \
         gpusort --argsort=u32 $input -o order.u32

@@ -73,13 +73,11 @@ for top in 1 5000 $((count + 1)); do
 done
 
 # Runs that are merged in one pass, and more of them: the fan-in is about 400 with little memory.
-"$numpy" - "$(full_or_small 1700000 1000000)" <<'END'
-import sys
-import numpy as np
+with_numpy - "$(full_or_small 1700000 1000000)" <<'END'
 count = int(sys.argv[1])
-ordered = np.cumsum(np.random.default_rng(8).integers(0, 2**63 // count, count)) - 2**62
+ordered = np.cumsum(random.integers(0, 2**63 // count, count)) - 2**62
 ordered.tofile("many.up")
-np.random.default_rng(9).permutation(ordered).tofile("many.i64")
+random.permutation(ordered).tofile("many.i64")
 END
 if [ "$test_size" = small ]; then
     ok_parts '30 parts, larger than their windows' 30 many.up -- -S 1M many.i64
@@ -317,7 +315,7 @@ ok_within() {
 }
 if possible 'memory stays within -S' 'a slow build' [ "$test_size" != small ]; then
     for _ in 1 2 3 4 5; do cat many.i64; done >large.i64
-    "$numpy" -c 'import numpy as np; np.repeat(np.fromfile("many.up", "i8"), 5).tofile("large.up")'
+    with_numpy 'np.repeat(np.fromfile("many.up", "i8"), 5).tofile("large.up")'
     ok_within '68 MB of numbers in 40 MiB' 40960 large.up large.i64
     if [ -n "$fault_library" ]; then # it reports four processors, so that the output is mapped
         ok_peak '68 MB of numbers in 72 MiB, by four threads' $((73728 * 105 / 100)) timeout 100 \
@@ -332,9 +330,8 @@ if possible 'memory stays within -S' 'a slow build' [ "$test_size" != small ]; t
     ok_within '68 MB of numbers from a pipe in 40 MiB' 40960 large.up pipe.i64
     rm large.*
     # A quarter of the keys are equal. Their bucket needs an array, and there is room for only one array of all keys.
-    "$numpy" -c 'import numpy as np
-count = 1 << 24
-ordered = np.cumsum(np.random.default_rng(1).integers(0, 1 << 38, count, dtype="u8"))
+    with_numpy 'count = 1 << 24
+ordered = np.cumsum(random.integers(0, 1 << 38, count, dtype="u8"))
 ordered[count // 2 : count * 74 // 100] = ordered[count // 2]
 ordered.tofile("crowded.up")
 ordered[np.arange(count) * 1000003 % count].tofile("crowded.u64")'

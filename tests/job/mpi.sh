@@ -8,18 +8,13 @@
 need_open_mpi
 need_numpy
 
-# ranks N ARGUMENT...: gpusort in N ranks; mpirun's own messages are dropped. After a failure mpirun
-# sends SIGTERM to the ranks and, $kill_after seconds later, SIGKILL, even if they have ended. MPI
-# itself does not read the memory of other ranks, which the faults refuse. A job that hangs is ended
-# after $limit seconds.
+# ranks N ARGUMENT...: gpusort in N ranks. After a failure mpirun sends SIGTERM to the ranks and,
+# $kill_after seconds later, SIGKILL, even if they have ended. MPI itself does not read the memory
+# of other ranks, which the faults refuse.
 ranks() {
-    local status=0
-    timeout "${limit:-300}" mpirun --oversubscribe --mca btl_base_warn_component_unused 0 \
-        --mca btl_vader_single_copy_mechanism none --mca odls_base_sigkill_timeout "${kill_after:-0}" \
-        ${preload:+-x "LD_PRELOAD=$preload" -x "MPI_FAULT=$fault"} -n "$1" \
-        "${program:-$GPUSORT}" "${@:2}" 2>"$work/log/mpirun" || status=$?
-    grep -e '^gpusort: ' -e '^{' "$work/log/mpirun" >&2 || true
-    return "$status"
+    open_mpi --oversubscribe --mca btl_vader_single_copy_mechanism none \
+        --mca odls_base_sigkill_timeout "${kill_after:-0}" \
+        ${preload:+-x "LD_PRELOAD=$preload" -x "MPI_FAULT=$fault"} -n "$1" "${program:-$GPUSORT}" "${@:2}"
 }
 
 # ok_shared NAME N SUFFIX ARGUMENT...: N ranks write what one process writes, to a file with that suffix.
@@ -43,10 +38,7 @@ ok_shared_all() {
     done
 }
 
-"$numpy" - $is_sanitized <<'END'
-import sys
-import numpy as np
-random = np.random.default_rng(30)
+with_numpy - $is_sanitized <<'END'
 doubles = random.standard_normal(300_001)
 doubles[::1000], doubles[1::1000], doubles[2::1000] = np.nan, -0.0, -np.inf
 doubles[3::1000] = -np.frombuffer(b"\1\0\0\0\0\0\xf8\x7f", "f8")[0]
@@ -200,8 +192,7 @@ fi
 for rank in 0 1 2; do
     { echo title; sed -n "$((rank * 9000 + 1)),$((rank * 9000 + 9000))p" rows; } >"own-$rank.txt"
 done
-"$numpy" -c 'import numpy as np
-array = np.load("part1.npy")
+with_numpy 'array = np.load("part1.npy")
 for rank in range(3):
     np.save(f"own-{rank}.npy", array[rank * 20_000:][:20_000 + rank])
     np.save(f"time-{rank}.npy", np.arange(3 + rank).astype(["M8[s]", "M8[ms]"][rank % 2]))
@@ -209,8 +200,7 @@ for rank in range(3):
     np.save(f"shape-{rank}.npy", array[rank * 1000:][:1000].reshape([(1000, 1), (1,) * 13 + (1000,), (1000,)][rank]))'
 ok 'three ranks: a file of each rank is read, and one is written, with a header' eval '
     ranks 3 --verify "own-{rank}.npy" -o "sorted-{rank}.npy" &&
-        "$numpy" -c "import numpy as np
-parts = [np.load(f\"sorted-{i}.npy\") for i in range(3)]
+        with_numpy "parts = [np.load(f\"sorted-{i}.npy\") for i in range(3)]
 all = np.concatenate([np.load(f\"own-{i}.npy\") for i in range(3)])
 assert (np.concatenate(parts) == np.sort(all)).all() and len(parts[0]) == len(all) // 3"'
 mkdir node-{0,1,2}
@@ -226,8 +216,8 @@ ok_output 'three ranks: lines of files of each rank' <(gpusort --header=1 -s -t:
         cat lines-0.txt && tail -q -n +2 lines-1.txt lines-2.txt'
 ok 'two ranks: indices of lines of files of each rank' eval '
     ranks 2 --header=1 --argsort -s -t: -k2,2n "own-{rank}.txt" -o "indices-{rank}.npy" &&
-        gpusort --header=1 --argsort -s -t: -k2,2n own-{0,1}.txt -o one.npy && "$numpy" -c "import numpy as np
-parts = [np.load(f\"indices-{i}.npy\") for i in range(2)]
+        gpusort --header=1 --argsort -s -t: -k2,2n own-{0,1}.txt -o one.npy &&
+        with_numpy "parts = [np.load(f\"indices-{i}.npy\") for i in range(2)]
 assert (np.concatenate(parts) == np.load(\"one.npy\")).all()"'
 ok_output 'three ranks: arrays of each rank, of other shapes, become one of one dimension' \
     <(gpusort shape-{0,1,2}.npy) -- eval 'ranks 3 --verify "shape-{rank}.npy" -o shapes.npy && cat shapes.npy'
@@ -237,14 +227,8 @@ ok 'two ranks: 2^32 indices of files of each rank, and more' \
 rm -f huge-*
 seq 9 >figures-0
 : >figures-1
-refused 'the file of a rank is empty' 'figures-1: raw f32, where rank 0 has text f32; .* empty, and --format gives' -- \
-    ranks 2 --type=f32 'figures-{rank}' -o "$target"
 ok_output 'with its format, it is sorted' <(seq 9) -- eval \
     'ranks 2 --format=text --type=f32 --output-format=text "figures-{rank}" -o figures && cat figures'
-refused 'files of ranks have other units' 'time-1\.npy: npy .*, where rank 0 has npy .* \(rank 1 on ' -- \
-    ranks 2 'time-{rank}.npy' -o "$target"
-refused 'files of ranks beside one of all' '\{rank\} is in the name of every input or of none' -- \
-    ranks 2 'own-{rank}.npy' part1.npy -o "$target"
 mkdir -p links
 ln -sf "$(realpath -s "$target")" links/0
 ln -sf "$(realpath -s "$target")" links/1
@@ -332,20 +316,27 @@ fi
 
 # ---- errors --------------------------------------------------------------------------------------
 
-refused 'an option that is not known: one message' "unrecognized option '--nonsense'" -- \
-    ranks 2 --nonsense four.u32 -o "$target"
-refused 'an input that is missing: one message' 'nothing\.f64: No such file' -- ranks 2 nothing.f64 -o "$target"
-refused 'a number that is refused is counted in the whole input' 'late\.f64: number 300001 is a NaN.*\(rank 1 on ' -- \
-    ranks 2 --nan=error late.f64 -o "$target"
-refused 'what ranks do not share is refused' 'do not share -m: run gpusort without mpirun or srun, or as one rank .mpirun -n 1.$' -- \
-    ranks 2 -m -n lines -o "$target"
+head -c 100000 finite.f64.zst >cut.f64.zst
+cat part1.npy part3.npy >two.npy
+# A row: a name, the message, and the arguments.
+while IFS='|' read -r name regex words; do
+    refused "$name" "$regex" -- ranks 2 $words -o "$target" </dev/null
+done <<'END'
+an option that is not known: one message|unrecognized option '--nonsense'|--nonsense four.u32
+an input that is missing: one message|nothing\.f64: No such file|nothing.f64
+a number that is refused is counted in the whole input|late\.f64: number 300001 is a NaN.*\(rank 1 on |--nan=error late.f64
+a line that is no number is counted in all lines|no-number:60001: .*\(rank 1 on |no-number
+a line that is no number is counted in the whole text|late\.txt:300001: .*\(rank 1 on |--type=f64 late.txt
+what ranks do not share is refused|do not share -m: run gpusort without mpirun or srun, or as one rank .mpirun -n 1.$|-m -n lines
+the file of a rank is empty|figures-1: raw f32, where rank 0 has text f32; .* empty, and --format gives|--type=f32 figures-{rank}
+files of ranks have other units|time-1\.npy: npy .*, where rank 0 has npy .* \(rank 1 on |time-{rank}.npy
+files of ranks beside one of all|\{rank\} is in the name of every input or of none|own-{rank}.npy part1.npy
+what follows an array is not left out|two.npy: another array follows the first one, of 70001 items|two.npy
+compressed data that is cut off|cut\.f64\.zst: .*truncated zstd data|cut.f64.zst
+END
 ok_says '--stats is printed once' '^1$' -- eval \
     'ranks 2 --stats four.u32 -o out.u32 2>&1 | grep -c "^gpusort: input "'
 refused 'nor do they overwrite a file in place' 'do not share --in-place: ' -- ranks 2 --in-place four.u32
-refused 'a line that is no number is counted in all lines' "no-number:60001: .*\(rank 1 on " -- \
-    ranks 2 no-number -o "$target"
-refused 'a line that is no number is counted in the whole text' \
-    "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
 # in_shell N SCRIPT: N ranks of a shell run SCRIPT, in which $0 is gpusort and $1 the output.
 in_shell() (program='sh' && ranks "$1" -c "$2" "$GPUSORT" "$target")
 options=(--verify --explain more.u32 -r --top=2 --zstd=3)
@@ -377,11 +368,6 @@ refused 'each rank has a file of its own' 'all ranks must name the same files .*
 ok_output 'without the variable each rank sorts a file of its own' <(gpusort four.u32 && gpusort four.u32) -- eval \
     'in_shell 2 '"'"'unset OMPI_COMM_WORLD_SIZE PMI_SIZE
         exec "$0" four.$OMPI_COMM_WORLD_RANK.u32 -o own.$OMPI_COMM_WORLD_RANK.u32'"'"' && cat own.[01].u32'
-head -c 100000 finite.f64.zst >cut.f64.zst
-cat part1.npy part3.npy >two.npy
-refused 'what follows an array is not left out' 'two.npy: another array follows the first one, of 70001 items' -- \
-    ranks 2 two.npy -o "$target"
-refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- ranks 2 cut.f64.zst -o "$target"
 refused 'a header that is too long for the ranks to share' 'its header has 2000001 bytes' -- \
     eval '{ head -c 2000000 /dev/zero | tr "\0" x; echo; echo 1; } | ranks 2 --header=1 -n -o "$target"'
 printf '#!/bin/bash\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %q "$@"\n' "$GPUSORT" >limited
@@ -401,7 +387,7 @@ in_memory() {
 mkdir memory
 if possible 'a large output in memory' 'with sanitizers, or no file system may be mounted' \
     eval '[ "$is_sanitized" != yes ] && in_memory 1m true'; then
-    export -f ranks
+    export -f ranks open_mpi
     export work GPUSORT
     gpusort large.f64 -o sorted.f64
     ok 'two ranks write a large output through a mapping' in_memory 30m bash -c '

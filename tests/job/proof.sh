@@ -16,10 +16,7 @@ fi
 
 # ---- correct outputs -----------------------------------------------------------------------------
 
-"$numpy" - $count <<'END'
-import sys
-import numpy as np
-random = np.random.default_rng(5)
+with_numpy - $count <<'END'
 count = int(sys.argv[1])
 for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"):
     if name[0] == "f":
@@ -32,12 +29,10 @@ for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"):
     keys.astype(">" + name).tofile(name + ".big")
     np.sort(keys).astype(">" + name).tofile(name + ".big.sorted")
 END
-[ $has_large = no ] || "$numpy" - <<'END'
+[ $has_large = no ] || with_numpy - <<'END'
 # More files than may be open at once. The numbers of the last one begin at an offset that is no
 # multiple of their size.
 import struct
-import numpy as np
-random = np.random.default_rng(6)
 def write_oddly(name, array):
     header = "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }" % (array.dtype.str, len(array))
     header += " " * (-len(header) % 8 + 2) + "\n"

@@ -178,10 +178,7 @@ checked() {
 
 # Numbers that are sorted, but for one of them; also beside the ends of a read of 8 MiB. The expected messages
 # are made by NumPy.
-"$numpy" - "$(full_or_small 4500000 50000)" >cases <<'END'
-import sys
-import numpy as np
-random = np.random.default_rng(7)
+with_numpy - "$(full_or_small 4500000 50000)" >cases <<'END'
 many = int(sys.argv[1])
 def case(name, numbers, place, options="", save=None):
     """Prints FILE|OPTIONS|FIRST NUMBER OUT OF ORDER, 0 for none|ITS TEXT."""
@@ -235,16 +232,15 @@ ok_prints '-C prints nothing of numbers' '1\n' -- bash -c '"$0" -C at1.f64 2>&1;
 ok_fails_with 'text is checked as numbers of a type' 1 '^gpusort: -: number 3: disorder: 9$' -- \
     bash -c 'printf "9\n10\n9\n" | "$0" -c --type=f32' "$GPUSORT"
 # What is sorted is checked as what it was sorted as, whatever its bytes.
-"$numpy" -c 'import numpy as np
-np.array([1, 2, np.nan, 3, np.nan]).tofile("nan.f64")
-np.random.default_rng(5).integers(40, 256, 100_000).astype("u1").tofile("image.u8")
+with_numpy 'np.array([1, 2, np.nan, 3, np.nan]).tofile("nan.f64")
+random.integers(40, 256, 100_000).astype("u1").tofile("image.u8")
 np.frombuffer(b"99991111", "u4").tofile("digits.u32")
 np.sort(np.frombuffer(np.array([0, 0, 1 << 63, 0xfff8 << 48, 0x7ff8 << 48], "u8"))).tofile("equal.f64")
 zeros = np.sort(np.array([0., -0., 0., -0., np.inf, -np.inf]))
 for bits in 16, 32, 64: zeros.astype("f%d" % (bits // 8)).tofile("zeros.f%d" % bits)
 for name, first, second in ("zeros", 0, 1 << 63), ("nans", 0x7ff9 << 48, 0x7ff8 << 48):
     np.repeat(np.array([first, second], "u8"), 1 << 20).tofile(f"border-{name}.f64")'
-"$numpy" -c 'import numpy as np; np.array([5, -0.0, 3]).tofile("minus.f64")'
+with_numpy 'np.array([5, -0.0, 3]).tofile("minus.f64")'
 ok_fails_with 'a number out of order is shown as it is' 1 '^gpusort: minus.f64: number 2: disorder: -0$' -- gpusort -c minus.f64
 for file in image.u8 digits.u32; do
     ok_fails_with "$file is not sorted" 1 '^gpusort: .*: number [0-9]+: disorder: ' -- gpusort -c $file
