@@ -46,8 +46,7 @@ ok_output '--help ends, whatever ARGP_HELP_FMT says' <(gpusort --help) -- \
 head -c 800 /dev/zero >few.f64
 truncate -s 40G many.f64 # without any data block
 while IFS='|' read -r words said; do
-    read -ra words <<<"$words"
-    ok_says "--explain ${words[*]}: $said" "^$said" -- gpusort --explain "${words[@]}"
+    ok_says "--explain $words: $said" "^$said" -- gpusort --explain $words
 done <<'END'
 two -o out|input +two: text
 two -o out|output +out: text

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A job that an MPI launcher starts several times is refused if gpusort's mpi.so is not there: each
 # process would do all of it. tests/job/mpi.sh has it there.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 
 mkdir "$work/bin"

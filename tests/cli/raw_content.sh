@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Raw data that is unlikely to be of the assumed type is refused: text, other programs' files, integers as
 # doubles, NumPy's i8 as bytes, C's float as doubles. Numbers of the assumed type are sorted, whatever their values.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 "$numpy" "$tests_dir/cli/raw_content.py" .

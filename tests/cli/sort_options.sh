@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The options of sort(1): wrong ones are refused in the words of sort(1), and for right ones --explain prints the order.
 # Also --header, and what makes an input text. tests/lines/ has the orders themselves.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 printf '2\n1\n' >two
 printf '1\n2\n' >ascending
@@ -71,7 +70,6 @@ for program in sort "$GPUSORT"; do
     set -- env POSIXLY_CORRECT=1 "$program" -n
     for words in 'two -o out' 'two -oout' 'two -o out two' '-r two -o out'; do
         rm -f out
-        # shellcheck disable=SC2086
         ok_file "POSIXLY_CORRECT ${program##*/} $words" out <(sort -n ${words/-o*out/}) -- "$@" $words
     done
     for word in -r -o; do

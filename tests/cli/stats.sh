@@ -135,7 +135,6 @@ assert packets and all(p.endswith(b"\n") for p in packets), packets' "${@:2}"
 }
 printf '2\n1\n' >disorder.txt
 for words in '--stats=json data.f64 -o out' '--stats=json missing' '-v --stats data.f64 -o out' '-c disorder.txt' '-k @'; do
-    # shellcheck disable=SC2086 # several words
     ok_writes_lines "each write to standard error has whole lines: $words" "$GPUSORT" $words
 done
 refuses 'a form that is none' "invalid argument 'xml' for '--stats': it is text or json" -- --stats=xml data.f64
@@ -176,7 +175,6 @@ fails '--stats=json: an option that is wrong' "len(s) == 4" -- --top=x data.f64
 fails '--stats=json: a list of no files' "len(s) == 4" -- --files0-from=/dev/null
 for words in '-k 0' '-nh' '-S x' '--parallel=0' '-t ab' '--type=f128' '-c a b' '-u --format=raw' '-o missing/out' \
     '-m words words' '--format=raw words' --format=npy; do
-    # shellcheck disable=SC2086 # several words
     fails "--stats=json: $words" 'True' -- $words data.f64
 done
 stats '--stats=json before what is wrong' "s['error'].startswith('invalid number of items')" -- \

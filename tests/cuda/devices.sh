@@ -227,7 +227,6 @@ np.sort(many).tofile("many.up")
     # It goes on without a device that fails, but not on the CPU.
     for fail in 'kernel@1:1' 'cudaMemGetInfo@1:1' 'kernel@1:1 -a radix'; do
         read -r call words <<<"$fail"
-        # shellcheck disable=SC2086 # words
         sorts_with "gpu:all, after $fail: the others sort" '^gpusort: device     gpu:0,2: .*; without device 1: ' "$up" -- \
             env SIMT_FAIL="$call" "$GPUSORT" "${fits[@]}" $words "$in"
     done
@@ -290,7 +289,6 @@ if [ -n "$is_simt" ]; then
         for case in "${@:2}"; do
             IFS=/ read -r size gib shown <<<"$case"
             truncate -s "${size}G" sparse.f64 sparse.txt
-            # shellcheck disable=SC2086 # words
             ok_says "$1 of $size GiB, 5 devices of $gib GiB" "^device     $shown: " -- \
                 env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain $1
         done

@@ -16,7 +16,6 @@ need_open_mpi
 export SIMT_IPC=1 SIMT_DEVICES=3
 
 # ranks N ARGUMENT...: gpusort in N ranks. Rank $faulty_rank has the variable $setting.
-# shellcheck disable=SC2016 # each rank expands the variables
 ranks() {
     open_mpi --oversubscribe -n "$1" bash -c \
         '[ "$OMPI_COMM_WORLD_RANK" != "${faulty_rank:-}" ] || export "${setting?}"; exec "$@"' - "$GPUSORT" "${@:2}"

@@ -142,7 +142,6 @@ seq 1149999 -1 1000000 | sed "s/\$/ $(printf %0393d 0)/" >large
 tac large >expected
 for words in "${registrations}cudaMallocHost:2" 'cudaMalloc:2 -S 45M'; do
     read -r call options <<<"$words"
-    # shellcheck disable=SC2086 # options
     ok_says "auto: the CPU sorts after $call failed $options" \
         '^gpusort: device     cpu after all, by radix \(device 0: ' -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 $options -v -n large -o got

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Text, raw and .npy are converted into each other, by options and by the names of files, without loss unless --type
 # asks for it: the output has the bytes that Python and NumPy write for the same numbers. soak.sh converts all types.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 

@@ -152,8 +152,7 @@ printf '2\nx\n1\n' >wrong.txt
 cp numbers.txt linked.txt && ln linked.txt linked2.txt
 # A row: a name, the message, the file that is kept, and the arguments.
 while IFS='|' read -r name regex file words; do
-    read -ra words <<<"$words"
-    kept "$name" "$regex" "$file" -- gpusort "${words[@]}"
+    kept "$name" "$regex" "$file" -- gpusort $words
 done <<'END'
 another output|^gpusort: other.txt: --in-place writes to the input alone|in.txt|--in-place in.txt -o other.txt
 a second input|^gpusort: --in-place sorts one file, and here are 2|in.txt|--in-place in.txt other.txt

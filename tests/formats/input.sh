@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The format of an input is detected as documented. Invalid inputs, and inputs that change while they are read, are
 # refused with one clear line.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 make_data npy .

@@ -180,11 +180,9 @@ with_directories() {
 if possible 'directories that are full' 'no name space to mount file systems in' with_directories true; then
     parts=(with_directories "$GPUSORT" --device=cpu)
     for directories in 'one three' 'two one three' 'one one three'; do
-        words=()
-        for directory in $directories; do words+=(-T "$directory"); done
+        words="-T ${directories// / -T }"
         for on in '-n -S 100K' '-n -S 1M' '--type=u32 -S 100K' '--type=u32 -S 1M'; do
-            read -ra on <<<"$on"
-            ok_output "${on[*]}, in directories $directories" upwards -- "${parts[@]}" "${on[@]}" "${words[@]}" downwards
+            ok_output "$on, in directories $directories" upwards -- "${parts[@]}" $on $words downwards
         done
     done
     head -n $((lines / 2)) upwards >half
@@ -221,8 +219,7 @@ if possible 'limits of addresses and data' 'a sanitizer takes all addresses itse
         read -ra limited <<<"within $limit"
         limited+=("$GPUSORT" --device=cpu "--parallel=$threads")
         while IFS='|' read -r name expected words; do
-            read -ra words <<<"$words"
-            ok_output "$name by $threads threads, ulimit $limit" "$expected" -- "${limited[@]}" "${words[@]}"
+            ok_output "$name by $threads threads, ulimit $limit" "$expected" -- "${limited[@]}" $words
         done <<'END'
 lines|many.up|-n many
 numbers|many.up|--output-format=text many.f64
@@ -259,9 +256,8 @@ END
     for i in {1..3000}; do echo "$i" >"small/$i"; done
     : >small/empty
     for words in '-n' '-nm' '--type=u16 --format=text --output-format=text'; do
-        read -ra words <<<"$words"
-        ok_output "3001 small files, ulimit -v 250000: ${words[*]}" <(seq 3000) -- \
-            within -v 250000 "$GPUSORT" "${words[@]}" small/*
+        ok_output "3001 small files, ulimit -v 250000: $words" <(seq 3000) -- \
+            within -v 250000 "$GPUSORT" $words small/*
     done
     if possible 'lines that have no room in a container' 'no name space to mount groups in' \
         can_mount /sys/fs/cgroup; then
@@ -408,9 +404,8 @@ with open("numbers", "w") as file:
     too_long='no memory for a line of more than [0-9]+ bytes$'
     truncate -s 1G endless
     for words in '-k1 -S 20M endless' '-n' '-m -k1 few endless' '-c -k1 endless'; do
-        read -ra words <<<"$words"
-        ok_fails_with "a line that never ends: ${words[*]}" 2 "$too_long" -- \
-            in_group timeout 60 "$GPUSORT" --device=cpu "${words[@]}" </dev/zero
+        ok_fails_with "a line that never ends: $words" 2 "$too_long" -- \
+            in_group timeout 60 "$GPUSORT" --device=cpu $words </dev/zero
     done
     rm endless
     rmdir "$group"
@@ -452,11 +447,10 @@ if possible 'memory that is refused' 'no program whose calls can be made to fail
     sort -u -k1,1n mixed >mixed.unique
     head -n 500000 mixed.stable >mixed.first
     while IFS='|' read -r name way bytes expected input words; do
-        read -ra words <<<"$words"
-        [ "$way" = pipe ] || words+=("$input")
+        [ "$way" = pipe ] || words+=" $input"
         ok_output "$name of a $way, no more than $bytes bytes at a time" "$expected" -- \
             env LD_PRELOAD="$fault_library" FAULT_MEMORY="$bytes" "$gpusort_apart" --device=cpu --parallel=2 \
-            "${words[@]}" < <(cat "$input")
+            $words < <(cat "$input")
     done <<'END'
 lines|file|15000000|mixed.stable|mixed|-s -k1,1n
 lines without equal ones|pipe|15000000|mixed.unique|mixed|-u -k1,1n

@@ -4,7 +4,6 @@
 # shapes with one dimension in effect. The output has the bytes that numpy.save writes for np.sort
 # of the array from np.load. Files that NumPy does not load, or that hold no numbers, are refused, and headers
 # that NumPy alone accepts.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 make_data arrays .

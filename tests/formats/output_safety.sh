@@ -272,13 +272,12 @@ overtaken() {
 another_job='echo 1000 | "$GPUSORT" -n place/out - -o place/out'
 for words in '-n place/out -o place/out' '-n - -o place/out' '-nm place/out -o place/out' \
     '--format=raw --type=u16 place/out -o place/out' '-n place/out -o place/link'; do
-    IFS=' ' read -r -a words <<<"$words"
-    overtaken 'another job replaces an input that is the output' 'moved, removed or replaced' "$another_job" "${words[@]}"
+    overtaken 'another job replaces an input that is the output' 'moved, removed or replaced' "$another_job" $words
     overtaken 'an input that is the output is rotated' 'moved, removed or replaced' \
-        'mv place/out place/out.1; echo fresh >place/out' "${words[@]}"
+        'mv place/out place/out.1; echo fresh >place/out' $words
     overtaken 'an input that is the output is moved away' 'moved, removed or replaced' 'mv place/out place/moved' \
-        "${words[@]}"
-    overtaken 'an input that is the output is written to' changed 'echo more >>place/out' "${words[@]}"
+        $words
+    overtaken 'an input that is the output is written to' changed 'echo more >>place/out' $words
 done
 fresh_place
 cp input place/out
@@ -410,13 +409,11 @@ for path in place/out place/second place/link; do
         "^gpusort: $path: it has 2 hard links, and the others would keep the old content: $copy_it" $path "$GPUSORT"
 done
 for words in '-n place/out' '--zstd input' '-m -n sorted sorted'; do
-    read -ra words <<<"$words"
-    kept "a file with two names: ${words[*]}" 'it has 2 hard links' place/second -- "$GPUSORT" "${words[@]}" -o place/out
+    kept "a file with two names: $words" 'it has 2 hard links' place/second -- "$GPUSORT" $words -o place/out
 done
 for words in '' '-m -n sorted' --top=3 '--type=u64 --format=raw' --argsort; do
-    read -ra words <<<"$words"
-    refused_early "a missing directory: ${words[*]}" '^gpusort: missing/out: No such file or directory$' missing/out \
-        "$GPUSORT" "${words[@]}"
+    refused_early "a missing directory: $words" '^gpusort: missing/out: No such file or directory$' missing/out \
+        "$GPUSORT" $words
 done
 ln -s ../missing/out place/astray
 refused_early 'a link into a missing directory' '^gpusort: place/astray: No such file' place/astray "$GPUSORT"

@@ -120,9 +120,8 @@ seq 200000 >ascending
 sort -n ascending ascending >twice
 sort -n ascending twice >thrice
 while read -r expected words; do
-    read -ra words <<<"$words"
     timeout 30 bash -c 'cat ascending >early; cat ascending >late' &
-    ok_output "pipes that are written one after the other: ${words[*]}" "$expected" -- timeout 20 "$GPUSORT" "${words[@]}"
+    ok_output "pipes that are written one after the other: $words" "$expected" -- timeout 20 "$GPUSORT" $words
 done <<'END'
 twice -n early late
 twice --format=text early late
@@ -133,8 +132,7 @@ ok 'a named pipe, then standard input of the same writer' cmp merged twice
 
 seq 9 >digits
 for words in -n -k1 '--format=text --type=u8 --output-format=text'; do
-    read -ra options <<<"$words"
-    "$GPUSORT" "${options[@]}" early late >merged &
+    "$GPUSORT" $words early late >merged &
     timeout 30 bash -c 'cat digits >early'
     ok "a pipe is closed at its end, so that a later writer waits for another reader: $words" \
         wait_until eval "[ -z \"\$(find /proc/$!/fd -lname '$PWD/early' 2>/dev/null)\" ]"
@@ -144,11 +142,10 @@ done
 
 # The writer opens both pipes before it writes, as it may for `sort -m`.
 while IFS='|' read -r first second words; do
-    read -ra words <<<"$words"
     sort -n "$first" "$second" >expected
     timeout 30 bash -c 'exec 3>early 4>late; cat "$0" >&3; exec 3>&-; cat "$1" >&4' "$first" "$second" &
-    ok_output "pipes that are opened together: ${words[*]}" expected -- \
-        timeout 20 "$GPUSORT" "${words[@]}" early late
+    ok_output "pipes that are opened together: $words" expected -- \
+        timeout 20 "$GPUSORT" $words early late
     { kill $!; wait $!; } 2>/dev/null || true # the writer, if it has not ended
 done <<'END'
 digits|digits|-m -n

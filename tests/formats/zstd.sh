@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # zstd(1) reads the compressed output of gpusort, gpusort reads that of zstd(1), and broken data is refused.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 command -v zstd >/dev/null || skip_all 'no zstd(1)'
 

@@ -24,7 +24,6 @@ fuzz() {
     local corpus=$dir/corpus/$1
     mkdir -p "$corpus"
     ./seeds.sh "$1" "$dir/seeds/$1"
-    # shellcheck disable=SC2086 # flags
     "$dir/$1" -max_total_time="${FUZZ_SECONDS:-0}" -timeout=20 -print_final_stats=1 \
         -artifact_prefix="$dir/findings/$1-" ${FUZZ_FLAGS:-} "$corpus" "$dir/seeds/$1" >"$dir/$1.log" 2>&1
 }

@@ -3,7 +3,6 @@
 # Input that is larger than the memory limit, or than the GPU's memory, is sorted in parts. The
 # output is that of NumPy and of sort(1) for up to 800 parts, memory stays within 1.05 times -S, and no
 # temporary file is left, even after an error. limits.sh has more of -T.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 spill=$work/spill
@@ -195,11 +194,10 @@ refuses 'a line that is no number, by its number in the file' "^gpusort: words:$
 nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file"
 in_tmpdir="^gpusort: cannot create temporary file in './missing' \(TMPDIR\): No such file"
 for words in '--format=raw --type=f64' '-n --format=text'; do
-    read -ra words <<<"$words"
-    refused "a TMPDIR that is not there is named as such: ${words[*]}" "$in_tmpdir" -- \
-        env TMPDIR=./missing "$GPUSORT" -S 1b "${words[@]}" "$unsorted" -o "$target"
-    refused "a -T that is not there, beside the same TMPDIR: ${words[*]}" "$nowhere" -- \
-        env TMPDIR=./missing "$GPUSORT" -S 1b -T ./missing "${words[@]}" "$unsorted" -o "$target"
+    refused "a TMPDIR that is not there is named as such: $words" "$in_tmpdir" -- \
+        env TMPDIR=./missing "$GPUSORT" -S 1b $words "$unsorted" -o "$target"
+    refused "a -T that is not there, beside the same TMPDIR: $words" "$nowhere" -- \
+        env TMPDIR=./missing "$GPUSORT" -S 1b -T ./missing $words "$unsorted" -o "$target"
 done
 mkdir one two
 for words in '-c -n' '-C -k1' '-m -n'; do

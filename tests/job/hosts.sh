@@ -6,7 +6,6 @@
 if [ -z "${IN_NAMESPACE:-}" ]; then
     IN_NAMESPACE=no
     for way in '' -r; do # as root, or as a user who becomes root in a namespace of users
-        # shellcheck disable=SC2086 # no word, or one
         if unshare $way -n -m -u true 2>/dev/null; then
             IN_NAMESPACE=yes exec unshare $way -n -m -u bash "$0"
         fi

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # -m merges inputs into one output, as sort(1) does, also if they are not sorted, in less memory than the inputs take.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 
 # ok_merges NAME ARGUMENT...: the output is that of `sort -m ARGUMENT...`.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Several MPI ranks sort one file: the output is that of one process; what ranks cannot share is
 # refused; when a rank fails or is killed, the old output stays and nothing is left behind.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 
 need_open_mpi
@@ -144,7 +143,6 @@ if [ "$is_sanitized" = no ]; then
     ok_file 'two ranks: the indices that NumPy finds' order.u32 reversed.order -- \
         ranks 2 --argsort=u32 reversed.f32 -o order.u32
     for words in finite.f64 '-n decimals'; do
-        # shellcheck disable=SC2086 # several words
         ranks 2 --stats=json $words -o out 2>stats || true
         ok_json "two ranks: the stages have the bytes of rank 0, and the total those of both: $words" "
             s['data']['bytes'] == s['stages']['total']['bytes'] >= $(stat -c %s "${words##* }") and all(

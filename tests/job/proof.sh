@@ -3,7 +3,6 @@
 # The proof of output shows that it has the numbers or lines of the input, in order. --verify shows
 # it in the file. A bit that is flipped in one of the stages of tests/faults/flips.c, or by
 # SIMT_FLIP on the bus of the stand-in, is found: status 2, one line with the reason, and the old output is kept.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 stand_in=no has_large=yes count=300007 memory=8M

@@ -152,8 +152,7 @@ for word in '' -1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e+ e3 1e3K 1Kb 1KI K 1_000 0x10 
 done
 head -c 400000 /dev/zero >zeros.f64
 while IFS='|' read -r words said; do
-    read -ra words <<<"$words"
-    ok_says "--explain ${words[*]}" "^$said" -- gpusort --explain "${words[@]}"
+    ok_says "--explain $words" "^$said" -- gpusort --explain $words
 done <<'END'
 --top=2 few.f64|top +the first 2 \(the others are dropped
 --top=2 few.f64|device +cpu: .*as fast as they are read

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # -c and -C: whether an input is sorted, and the first line out of order, as sort(1) reports it, or the first
 # number, as NumPy finds it.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/../lib.sh"
 
 need_numpy

@@ -31,13 +31,11 @@ for options in -k1 '-r -k1' -k1,1 '-s -k1,1' -k2n -k2 '-s -k2,2' -k2,3 -k2,3n -k
     '-t, -b -k2n' -k2.2bn '-u -k2n' -k2,2n '-u -k1,1 -k2,2n' '-u -k5n' '-gh -k1,1n' \
     '-hr -k2,2g -k1,1n' '-k2,2 --sort=numeric' -k2,3.4 -k2,3.4b -k2b,3.4; do
     is_in_turn || continue
-    read -ra words <<<"$options"
-    sorts "keys: $options" "$texts" = "${words[@]}"
+    sorts "keys: $options" "$texts" = $options
 done
 for separator in ' ' $'\t' '\0' $'\xff' \\; do
     for options in -k2n -k3n -k2,2 '-k1,1 -s'; do
-        read -ra words <<<"$options"
-        sorts "$options, fields that end at $(printf %q "$separator")" "$texts" = -t "$separator" "${words[@]}"
+        sorts "$options, fields that end at $(printf %q "$separator")" "$texts" = -t "$separator" $options
     done
 done
 

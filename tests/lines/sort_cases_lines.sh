@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The text orders of lines, one rule at a time: the end of a line, several inputs, --header. check_sorted.sh has -c
 # and -C, merge.sh -m, and sort_options.sh lists of names.
-# shellcheck disable=SC2086 # options that are several words
 . "$(dirname "$0")/lib_sort_cases.sh"
 
 # ---- lines ---------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ texts_of() {
     for options in -n '-n -r' '-n -s' '-n -u' '-n -r -u' -h '-h -r' '-h -s' '-h -u' -g '-g -r' '-g -s' '-g -u' -k1 \
         '-k1 -r' '-k1 -u'; do
         is_in_turn || continue
-        # shellcheck disable=SC2086 # words
         sorts "$1: $options" "$texts" = $options
     done
 }
