@@ -123,8 +123,6 @@ at_once 'a -T that is a file' "temporary file in 'list' \(-T\): Not a directory;
 at_once 'no -T, and a list' "$nowhere" -- -T ./missing --files0-from=silent
 at_once 'no directory of the trace' '^gpusort: --trace=missing/x: No such file or directory$' -- \
     --trace=missing/x silent
-at_once 'a trace that is an input' '^gpusort: --trace=downwards: this is an input$' -- \
-    --trace=downwards silent downwards
 at_once 'lines as numbers' '^gpusort: -n is for lines of text, and raw output ' -- -n --output-format=raw silent
 # lines_at_once REGEX OPTION...: the same for lines and these options.
 lines_at_once() {
@@ -134,7 +132,7 @@ lines_at_once '-k is for .*, and npy output ' -o got.npy
 lines_at_once 'got.u32: named as raw u32, but text ' -o got.u32
 lines_at_once 'got.u64: named as raw u64, but ' --argsort=u32 -o got.u64
 lines_at_once '-k is for text, and --endian=big is for numbers: leave one of them out$' --endian=big
-lines_at_once 'standard output: --verify .* by -o$' --verify
+lines_at_once 'standard output: --verify reads back what was written: it needs a regular file, named by -o$' --verify
 at_once 'different lines as numbers' '^gpusort: -u is for .*, and npy output ' -- -u --output-format=npy silent
 lines_at_once '/dev/stdout: --verify .* by -o$' --verify -o /dev/stdout
 lines_at_once '/dev/null: --verify .* by -o$' --verify -o /dev/null
@@ -323,12 +321,17 @@ with open("numbers", "w") as file:
             'LD_PRELOAD=$0 "$@" && zstd -dc packed.zst' "$fault_library" "$gpusort_apart" \
             --device=cpu --parallel=16 --output-format=text numbers.u64 -o packed.zst
     fi
-    # in_memory LIMIT WORDS...: runs the program in a group with that limit; the folder `one` is in memory.
+    # where_one_is_memory SCRIPT WORDS...: runs SCRIPT in the group, where the folder `one` is in memory. Its "$@" is the
+    # program with these words.
+    where_one_is_memory() {
+        in_group unshare --map-root-user --mount bash -c "mount -t tmpfs none one && $1" - \
+            "$GPUSORT" --device=cpu "${@:2}"
+    }
+    # in_memory LIMIT WORDS...: runs the program so, in a group with that limit.
     in_memory() {
         rmdir "$group"
         make_group memory "$1" memory.max memory.limit_in_bytes
-        in_group unshare --map-root-user --mount bash -c \
-            'mount -t tmpfs none one && "$@" && { [ ! -e one/out ] || cat one/out; }' - "$GPUSORT" --device=cpu "${@:2}"
+        where_one_is_memory '"$@" && { [ ! -e one/out ] || cat one/out; }' "${@:2}"
     }
     if possible 'outputs and sorted parts in memory' 'no name space to mount file systems in' can_mount one; then
         ok_output 'lines to a file in memory, in a container' up -- in_memory 80M -n -T . down -o one/out
@@ -341,13 +344,10 @@ with open("numbers", "w") as file:
             in_memory 80M "${raw[@]}" zeros zeros
         refused 'nor if they are added to a file in memory' \
             '^gpusort: standard output: it is in memory, where 120000000 bytes will be written, and [0-9]+ are free' -- \
-            in_group unshare --map-root-user --mount bash -c \
-            'mount -t tmpfs none one && echo >one/out && "$@" >>one/out' - "$GPUSORT" "${raw[@]:0:4}" zeros zeros
+            where_one_is_memory 'echo >one/out && "$@" >>one/out' "${raw[@]:0:4}" zeros zeros
         head -c 48000000 zeros >some
         ok_output 'but a file in memory may be overwritten' some -- \
-            in_group unshare --map-root-user --mount bash -c \
-            'mount -t tmpfs none one && cp some one/out && "$@" 1<>one/out && cat one/out' - \
-            "$GPUSORT" "${raw[@]:0:4}" --device=cpu some
+            where_one_is_memory 'cp some one/out && "$@" 1<>one/out && cat one/out' "${raw[@]:0:4}" some
         rm some
         refused 'a file in memory that leaves too little to sort' \
             '^gpusort: one/out: it is in memory, where 76000000 bytes will be written, and [56][0-9]{7} are free beside' -- \
@@ -380,9 +380,8 @@ with open("numbers", "w") as file:
         ok_output 'a compressed output in memory' numbers.sorted -- \
             in_memory_unpacked 60M --zstd -T . numbers.u64 -o one/out
         # What is overwritten takes no memory.
-        ok_output 'a file in memory that is sorted in place' numbers.sorted -- \
-            in_group unshare --map-root-user --mount bash -c 'mount -t tmpfs none one && cp numbers.u64 one/in.u64 &&
-                "$0" --device=cpu -T . --in-place one/in.u64 && cat one/in.u64' "$GPUSORT"
+        ok_output 'a file in memory that is sorted in place' numbers.sorted -- where_one_is_memory \
+            'cp numbers.u64 one/in.u64 && "$@" && cat one/in.u64' -T . --in-place one/in.u64
         # Files in memory do not count in the memory of the process.
         ok_output 'an output in memory of more than ulimit -v' numbers.sorted -- \
             unshare --map-root-user --mount bash -c 'mount -t tmpfs none one && (ulimit -v 40000 &&

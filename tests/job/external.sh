@@ -334,9 +334,8 @@ ordered[count // 2 : count * 74 // 100] = ordered[count // 2]
 ordered.tofile("crowded.up")
 ordered[np.arange(count) * 1000003 % count].tofile("crowded.u64")'
     for kilobytes in 440000 500000; do
-        ok "a crowded bucket in $kilobytes KiB of addresses" bash -c 'ulimit -v "$1"
-            exec "$0" --device=cpu --parallel=2 crowded.u64 -o got' "$GPUSORT" "$kilobytes"
-        ok_same_bytes "a crowded bucket in $kilobytes KiB of addresses: sorted" got crowded.up
+        ok_output "a crowded bucket in $kilobytes KiB of addresses" crowded.up -- bash -c 'ulimit -v "$1"
+            exec "$0" --device=cpu --parallel=2 crowded.u64' "$GPUSORT" "$kilobytes"
     done
     rm crowded.*
     for i in 0 1 2 3 4; do seq 300000 1000000 | tac | sed "s/$/$i/"; done >large
