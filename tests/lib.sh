@@ -338,6 +338,8 @@ has_faults() { [ -n "$fault_library" ]; }
 with_fault() {
     env LD_PRELOAD="$fault_library" FAULT="$1" GPUSORT="$GPUSORT" "$GPUSORT" --device=cpu "${@:2}"
 }
+# with_limit FLAG N COMMAND...: runs the program COMMAND with `ulimit FLAG N`.
+with_limit() { bash -c 'ulimit "$1" "$2" && exec "${@:3}"' - "$@"; }
 # can_mount DIRECTORY: returns true if a file system in memory can be mounted there, in a name space of its own.
 can_mount() { unshare --map-root-user --mount mount -t tmpfs none "$1"; }
 # within KIND SIZE COMMAND...: runs COMMAND where the folder `small` is a new file system of that size: a tmpfs, or one

@@ -18,7 +18,7 @@ esac
 ok_says '--version has the build and the commit' \
     "^built for $build; commit ([0-9a-f]{12}(-dirty)?|unknown)\$" -- gpusort --version
 if possible '--version in little memory' 'sanitizers take memory of their own' [ "$test_size" = full ]; then
-    ok_says '--version in little memory' '^gpusort ' -- bash -c 'ulimit -v 60000 && exec "$0" --version' "$GPUSORT"
+    ok_says '--version in little memory' '^gpusort ' -- with_limit -v 60000 "$GPUSORT" --version
 fi
 for what in 'f64 .*float64, <f8' 'i8 .*int8, \|i1' 'bf16 +2 bytes' 'raw ' 'npy ' 'text ' 'zstd ' 'cpu '; do
     ok_says "--list has $what" "^  $what" -- gpusort --list

@@ -40,10 +40,10 @@ sorts() {
     ok_writes "$1: merged lines" lines.twice -- -m -n lines.up lines.up
 }
 little_stack() {
-    ok "$1: bins within bins, with little stack" bash -c \
-        'ulimit -s 128 && "$0" --device=cpu nested.npy | cmp - nested.up.npy' "$GPUSORT"
-    ok "$1: buckets within buckets, with little stack" bash -c \
-        'ulimit -s 128 && "$0" --device=cpu --parallel=3 places.npy | cmp - places.up.npy' "$GPUSORT"
+    ok_output "$1: bins within bins, with little stack" nested.up.npy -- \
+        with_limit -s 128 "$GPUSORT" --device=cpu nested.npy
+    ok_output "$1: buckets within buckets, with little stack" places.up.npy -- \
+        with_limit -s 128 "$GPUSORT" --device=cpu --parallel=3 places.npy
 }
 
 [ "$is_sanitized" = yes ] || little_stack 'as the machine is'

@@ -176,7 +176,7 @@ printf '2\n1\n' >removed.txt
 refused 'a file that was removed after it was opened' '^gpusort: /proc/[0-9]+/fd/3: No such file' -- \
     bash -c 'rm removed.txt; exec "$0" --in-place /proc/$$/fd/3' "$GPUSORT" 3<>removed.txt
 kept 'a file above the limit of sizes' 'f8.2200000.f64: it is larger than this process may write \(ulimit' \
-    f8.2200000.f64 -- bash -c 'ulimit -f 1000; exec "$0" --in-place f8.2200000.f64' "$GPUSORT"
+    f8.2200000.f64 -- with_limit -f 1000 "$GPUSORT" --in-place f8.2200000.f64
 ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \
     gpusort --explain --in-place numbers.txt
 

@@ -264,10 +264,10 @@ np.arange(6553600, dtype="f8").tofile("ordered")'
     ok_same_bytes '200 files of 256 KiB come out in order' got ordered
     rm parts/* got ordered
 fi
-if possible '1,100 files' 'so many may not be open here' bash -c 'ulimit -Sn 1200'; then
+if possible '1,100 files' 'so many may not be open here' with_limit -Sn 1200 true; then
     for i in {1100..1}; do echo "$i" >"parts/$i"; done
     ok_output '1,100 files where 200 may be open until more are asked for' <(seq 1100) -- \
-        bash -c 'ulimit -Sn 200; exec "$0" parts/*' "$GPUSORT"
+        with_limit -Sn 200 "$GPUSORT" parts/*
 fi
 
 # ---- files that change while they are read -------------------------------------------------------

@@ -210,11 +210,9 @@ if possible 'limits of addresses and data' 'a sanitizer takes all addresses itse
     gpusort -r --type=f64 --output-format=raw many -o many.f64
     seq 0 1499999 | tac >indices
     zstd -q many -o many.zst
-    # within FLAG KIB COMMAND...: runs COMMAND with `ulimit FLAG KIB`.
-    within() { bash -c 'ulimit "$1" "$2" && exec "${@:3}"' - "$@"; }
     for limits in '1 -d 50000' '16 -v 50000'; do
         threads=${limits%% *} limit=${limits#* }
-        read -ra limited <<<"within $limit"
+        read -ra limited <<<"with_limit $limit"
         limited+=("$GPUSORT" --device=cpu "--parallel=$threads")
         while IFS='|' read -r name expected words; do
             ok_output "$name by $threads threads, ulimit $limit" "$expected" -- "${limited[@]}" $words
@@ -237,12 +235,12 @@ END
             "${limited[@]}" --type=f64 --format=raw --top=1000000 --output-format=text < <(cat many.f64)
     done
     refused 'no memory to compress the output' ": $target.zst: no memory to compress it$" -- \
-        within -v 20000 "$GPUSORT" many.f64 -o "$target.zst"
+        with_limit -v 20000 "$GPUSORT" many.f64 -o "$target.zst"
     sort -m -n many.up many.up >expected
-    ok_output 'a merge, ulimit -v 60000' expected -- within -v 60000 "$GPUSORT" -m -n many.up many.up
+    ok_output 'a merge, ulimit -v 60000' expected -- with_limit -v 60000 "$GPUSORT" -m -n many.up many.up
     if possible 'no threads' 'no other user may run the program' "${as_user[@]}" test -x "$GPUSORT"; then
         # The limit does not bind root.
-        no_threads=("${as_user[@]}" bash -c 'ulimit -u 1 && exec "$@"' - "$GPUSORT" --device=cpu)
+        no_threads=(with_limit -u 1 "${as_user[@]}" "$GPUSORT" --device=cpu)
         ok_fails_with 'no thread for the output: the message names the limit' 2 \
             ': cannot start a thread to write the output: .*; raise the limit on processes \(ulimit -u\)' -- \
             "${no_threads[@]}" -n --parallel=1 many
@@ -255,7 +253,7 @@ END
     : >small/empty
     for words in '-n' '-nm' '--type=u16 --format=text --output-format=text'; do
         ok_output "3001 small files, ulimit -v 250000: $words" <(seq 3000) -- \
-            within -v 250000 "$GPUSORT" $words small/*
+            with_limit -v 250000 "$GPUSORT" $words small/*
     done
     if possible 'lines that have no room in a container' 'no name space to mount groups in' \
         can_mount /sys/fs/cgroup; then

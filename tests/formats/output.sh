@@ -222,7 +222,7 @@ END
 done
 rm -f image lines alike
 refused 'a file that grows over the limit' 'File too large; raise the limit on the size of files .ulimit -f.$' -- \
-    bash -c 'ulimit -f 512; exec "$0" reversed.u64 -o "$1"' "$GPUSORT" "$target"
+    with_limit -f 512 "$GPUSORT" reversed.u64 -o "$target"
 
 # ---- terminals -----------------------------------------------------------------------------------
 

@@ -377,10 +377,9 @@ for directory in place "$(mktemp -d /dev/shm/gpusort-test.XXXXXX)"; do
 done
 fresh_place
 if [ "$is_sanitized" = no ]; then
-    ok 'a small stack' bash -c 'ulimit -s 64; exec "$0" -n input -o place/out' "$GPUSORT"
+    ok 'a small stack' with_limit -s 64 "$GPUSORT" -n input -o place/out
     seq 1000 | gpusort --type=f64 --output-format=raw >doubles
-    ok 'a small stack, and numbers without a type' bash -c \
-        'ulimit -s 64; exec "$0" --format=raw doubles -o place/out' "$GPUSORT"
+    ok 'a small stack, and numbers without a type' with_limit -s 64 "$GPUSORT" --format=raw doubles -o place/out
     seq 600000 >many
     ok_output 'a small stack, and many lines for two threads' many -- bash -c \
         'ulimit -s 64; for _ in {1..5}; do shuf many | "$0" --device=cpu --parallel=2 -n -o out || exit; done; cat out' \

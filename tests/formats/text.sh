@@ -76,7 +76,7 @@ refuses 'one whose last digit makes it a fraction' 'long:1: .* whole' -- --forma
 if possible 'many equal lines, with little stack' 'sanitizers take more' [ "$is_sanitized" != yes ]; then
     head -c "$(full_or_small 8000000 500000)" /dev/zero | tr '\0' '\n' >empty_lines
     ok_output 'many equal lines, with little stack' empty_lines -- \
-        bash -c 'ulimit -s 128; exec "$0" --device=cpu -n empty_lines' "$GPUSORT"
+        with_limit -s 128 "$GPUSORT" --device=cpu -n empty_lines
 fi
 
 done_testing

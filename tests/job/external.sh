@@ -210,7 +210,7 @@ refuses 'one of two directories is not there' "$nowhere" -- \
 for words in '64 -S 1b --format=raw --type=f64' '8 -S 100K -g --format=text'; do
     refused "a limit of size: ulimit -f $words" \
         "^gpusort: temporary file in '.*' \(TMPDIR\): File too large; raise the limit on the size of files .ulimit -f.$" -- \
-        bash -c 'ulimit -f $1; exec "${@:2}"' - ${words%% *} "$GPUSORT" ${words#* } "$unsorted" -o "$target"
+        with_limit -f ${words%% *} "$GPUSORT" ${words#* } "$unsorted" -o "$target"
 done
 if possible 'a /tmp in memory' 'no name space to mount one in, or /var/tmp is no better here' \
     eval 'can_mount /tmp && [ "$(stat -f -c %T /var/tmp)" != tmpfs ] && [ -w /var/tmp ]'; then
@@ -334,8 +334,8 @@ ordered[count // 2 : count * 74 // 100] = ordered[count // 2]
 ordered.tofile("crowded.up")
 ordered[np.arange(count) * 1000003 % count].tofile("crowded.u64")'
     for kilobytes in 440000 500000; do
-        ok_output "a crowded bucket in $kilobytes KiB of addresses" crowded.up -- bash -c 'ulimit -v "$1"
-            exec "$0" --device=cpu --parallel=2 crowded.u64' "$GPUSORT" "$kilobytes"
+        ok_output "a crowded bucket in $kilobytes KiB of addresses" crowded.up -- \
+            with_limit -v "$kilobytes" "$GPUSORT" --device=cpu --parallel=2 crowded.u64
     done
     rm crowded.*
     for i in 0 1 2 3 4; do seq 300000 1000000 | tac | sed "s/$/$i/"; done >large

@@ -140,13 +140,13 @@ for options in -n '-n -u' '-k1 -r'; do
     ok_merges "40 inputs that are not sorted, $options" $options apart/*
 done
 
-with_64_files=(bash -c 'ulimit -n 64; exec "$@"' - "$GPUSORT" --format=text)
+with_64_files=(with_limit -n 64 "$GPUSORT" --format=text)
 ok_output 'more inputs than files that may be open' <(sort -n -m many/*) -- "${with_64_files[@]}" -n -m many/*
 cat many/* | sort -n >expected
 ok_output 'more inputs than files that may be open, to be sorted' expected -- "${with_64_files[@]}" -n many/*
 
 if possible 'more inputs than files that may be open, on FUSE' 'no calls fail in this build' has_faults; then
-    on_fuse=(bash -c 'ulimit -n 64; exec env LD_PRELOAD="$0" FAULT_FUSE=yes "$@"' "$fault_library")
+    on_fuse=(with_limit -n 64 env LD_PRELOAD="$fault_library" FAULT_FUSE=yes)
     ok_output 'more inputs than files that may be open, on FUSE, where inodes change' expected -- \
         "${on_fuse[@]}" "$gpusort_apart" -n many/*
     cp -r many replaced
