@@ -156,26 +156,23 @@ if possible "an ordinary user's file" 'no way to be an ordinary user here' \
     done
 fi
 
-# full NAME SIZE COMMAND...: COMMAND, whose output is larger than SIZE, has its output in a file system
-# of that size, in a mount namespace that ends with the process. $early: what the message says of an output that is
-# refused before the work.
+# full NAME SIZE COMMAND...: COMMAND, whose output is larger than SIZE, has its output in a file system of that size.
+# $early: what the message says of an output that is refused before the work.
 early='[0-9]+ bytes will be written there, and [0-9]+ are free: use another file system'
 full() {
     ok_prints "a file system that is full, $1: refused, nothing left" '2\nold\n' -- \
-        unshare --map-root-user --mount bash -c '
-            mount -t tmpfs -o size="$1" none small
+        within tmpfs "$2" bash -c '
             echo old >small/out
             status=0
-            "${@:2}" -o small/out 2>"$0" || status=$?
+            "$@" -o small/out 2>"$0" || status=$?
             echo $status
             cat small/*
-            [ "$(ls -A small)" = out ]' "$work/log/full" "${@:2}"
+            [ "$(ls -A small)" = out ]' "$work/log/full" "${@:3}"
     ok "a file system that is full, $1: the message" \
         grep -qxE "gpusort: small/out: ${message:-No space left on device}" "$work/log/full"
 }
 mkdir small
-if possible 'a file system that is full' 'no name space to mount one in' \
-    unshare --map-root-user --mount mount -t tmpfs -o size=1m none small; then
+if possible 'a file system that is full' 'no name space to mount one in' can_mount small; then
     full 'numbers' 1m "$GPUSORT" reversed.u64
     message=$early full 'numbers of a pipe' 16m bash -c 'cat large | "$@"' - "${by_four[@]}" --device=cpu --format=raw --type=u8
     full 'lines' 10m "${by_four[@]}" --device=cpu many
