@@ -26,15 +26,10 @@ is_told() {
 
 # ---- doubles, and others -------------------------------------------------------------------------
 
-# refused_of FILE...: prints the error messages of the files that are refused. In such loops each job has outputs of its
-# own, as a server empties the files that it writes to.
-refused_of() {
-    local file
-    for file; do
-        gpusort -q "$file" -o "got-$file" >got 2>"$work/log/said" || sed "s|^|$file: |" "$work/log/said"
-    done
-}
-refused_of doubles-*.bin >refused
+# In such loops each job has outputs of its own, as a server empties the files that it writes to.
+for file in doubles-*.bin; do
+    gpusort -q "$file" -o "got-$file" >got 2>"$work/log/said" || sed "s|^|$file: |" "$work/log/said"
+done >refused
 pass_unless_said 'doubles of any distribution are sorted without a word on their type' refused
 ok 'and as NumPy sorts them' with_numpy 'import glob
 names = glob.glob("doubles-*.bin")

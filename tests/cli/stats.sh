@@ -122,20 +122,16 @@ print("\n".join([*(g for g in s if isinstance(s[g], dict) and g != "stages"), *s
 ok_prints 'text has a line for each object of JSON' "$(sed 's/$/\\n/' groups | tr -d '\n')" -- \
     bash -c "sed -E 's/^gpusort: ([a-z]+) .*/\1/' text"
 
-# ok_writes_lines NAME COMMAND...: each write(2) of COMMAND to standard error, a packet of a socket, has whole lines. So
-# lines of several jobs are not mixed.
-ok_writes_lines() {
-    ok "$1" "$python" -c 'import socket, subprocess, sys
+# Each write(2) is a packet of a socket. Lines of several jobs are not mixed if it has whole lines.
+printf '2\n1\n' >disorder.txt
+for words in '--stats=json data.f64 -o out' '--stats=json missing' '-v --stats data.f64 -o out' '-c disorder.txt' '-k @'; do
+    ok "each write to standard error has whole lines: $words" "$python" -c 'import socket, subprocess, sys
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 job = subprocess.Popen(sys.argv[1:], stderr=theirs)
 theirs.close()
 packets = list(iter(lambda: ours.recv(1 << 20), b""))
 job.wait()
-assert packets and all(p.endswith(b"\n") for p in packets), packets' "${@:2}"
-}
-printf '2\n1\n' >disorder.txt
-for words in '--stats=json data.f64 -o out' '--stats=json missing' '-v --stats data.f64 -o out' '-c disorder.txt' '-k @'; do
-    ok_writes_lines "each write to standard error has whole lines: $words" "$GPUSORT" $words
+assert packets and all(p.endswith(b"\n") for p in packets), packets' "$GPUSORT" $words
 done
 refuses 'a form that is none' "invalid argument 'xml' for '--stats': it is text or json" -- --stats=xml data.f64
 ok_prints 'a run that fails prints its error alone' \

@@ -35,10 +35,6 @@ unit_passes() {
         skip "$1: unit_$2" "no $program (make check builds it)"
     fi
 }
-sorts() {
-    ok_writes "$1: lines" lines.up -- --device=cpu -n lines
-    ok_writes "$1: merged lines" lines.twice -- -m -n lines.up lines.up
-}
 little_stack() {
     ok_output "$1: bins within bins, with little stack" nested.up.npy -- \
         with_limit -s 128 "$GPUSORT" --device=cpu nested.npy
@@ -52,7 +48,8 @@ for units in AVX512F AVX512F,-AVX2; do
     [ $units != AVX512F ] || grep -qw avx512f /proc/cpuinfo || continue
     export GLIBC_TUNABLES=glibc.cpu.hwcaps=-$units
     without="without ${units//,-/ and }"
-    sorts "$without"
+    ok_writes "$without: lines" lines.up -- --device=cpu -n lines
+    ok_writes "$without: merged lines" lines.twice -- -m -n lines.up lines.up
     [ "$is_sanitized" = no ] || continue
     unit_passes "$without" check
     [ $units = AVX512F ] || continue

@@ -270,16 +270,13 @@ large other large|piped && cat other && piped
 other large large|cat other && ones && ones >>got
 large large|ones & ones; wait $!
 END
-# whole_so_far NAME: got is the beginning of large, neither empty nor complete.
-whole_so_far() {
-    local bytes
-    bytes=$(stat -c %s got)
-    ok "$1: there are some bytes" test "$bytes" -gt 0 -a "$bytes" -lt "$(stat -c %s large)"
-    ok_same_bytes "$1" got <(head -c "$bytes" large)
-}
+# What is written is the beginning of large, neither empty nor complete.
 for command in ones piped; do
     (ulimit -f 8000 && $command) >got 2>/dev/null || true
-    whole_so_far "what has no room is no gap: $command"
+    bytes=$(stat -c %s got)
+    ok "what has no room is no gap: $command: there are some bytes" \
+        test "$bytes" -gt 0 -a "$bytes" -lt "$(stat -c %s large)"
+    ok_same_bytes "what has no room is no gap: $command" got <(head -c "$bytes" large)
 done
 head -c 19999999 /dev/zero | tr '\0' 1 | fold >unended
 : >nothing
