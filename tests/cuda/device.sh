@@ -11,8 +11,7 @@ large=$(full_or_small 100003 20011)
 make_data keys . f64 1 1000 "$large"
 f64=(--device=gpu --format=raw --type=f64)
 one=f64.1.little.in.raw many=f64.$large.little.in.raw
-refused 'a device number that there is not' 'no device 1000' -- \
-    gpusort --device=gpu:1000 --format=raw --type=f64 -o "$target" $one
+refuses 'a device number that there is not' 'no device 1000' -- --device=gpu:1000 --format=raw --type=f64 $one
 GPUSORT_SERVER= # does not get the environment variables below
 # ends_early COMMAND...: prints the status of COMMAND, and those of the processes that it leaves, in the order of
 # their ends.
@@ -98,12 +97,12 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
         "${f64[@]}" --argsort f64.70001.little.in.raw
     unset SIMT_SHARED_BYTES
 fi
-refused 'a tile size that the path does not have' '300' -- gpusort "${f64[@]}" -a bitonic:300 -o "$target" $one
+refuses 'a tile size that the path does not have' '300' -- "${f64[@]}" -a bitonic:300 $one
 
 # One item more than the path sorts.
 head -c 131073 /dev/zero >many
-refused 'more numbers than the path sorts' "'rank' sorts at most 131072 numbers, and there are 131073" -- \
-    gpusort --device=gpu -a rank --format=raw --type=u8 -o "$target" many
+refuses 'more numbers than the path sorts' "'rank' sorts at most 131072 numbers, and there are 131073" -- \
+    --device=gpu -a rank --format=raw --type=u8 many
 seq 131073 >many.lines
 refused 'more lines than the path sorts, once they are counted' \
     'rank sorts at most 131072 items, and there are 131073' -- gpusort --device=gpu -a rank -o "$target" many.lines

@@ -71,19 +71,19 @@ ok_writes 'indices of lines' lines.indices -- --device=gpu:0,1 -g --argsort line
 
 # ---- messages and refusals -----------------------------------------------------------------------
 
-refused 'a device given twice' 'device number 1 is given twice' -- gpusort --device=gpu:1,0,1 -o "$target" "$in"
+refuses 'a device given twice' 'device number 1 is given twice' -- --device=gpu:1,0,1 "$in"
 refused 'a device that there is not' "no device 900: $devices found" -- \
     "$GPUSORT" --device=gpu:0,900 --format=raw --type=f64 -o "$target" "$in"
 refused 'a device that there is not, of which only the first would be used' "no device 900: $devices found" -- \
     "$GPUSORT" --device=gpu:0,900 --top=3 --format=raw --type=f64 -o "$target" "$in"
 refused 'the same for lines' "no device 900: $devices found" -- "$GPUSORT" --device=gpu:0,900 -g -o "$target" lines
-refused 'a device without a number' "invalid device number ''" -- gpusort --device=gpu:0, -o "$target" "$in"
+refuses 'a device without a number' "invalid device number ''" -- --device=gpu:0, "$in"
 for list in '' ,0 0,,1 '0, 1' -1 0x1 1K 1.0 1025 99999999999999999999 all,0 0,all cpu; do
-    refused "the devices '$list'" "^gpusort: invalid device number '" -- gpusort --device="gpu:$list" -o "$target" "$in"
+    refuses "the devices '$list'" "^gpusort: invalid device number '" -- --device="gpu:$list" "$in"
 done
 for path in bitonic rank; do
-    refused "several devices by $path" "path '$path' sorts on one GPU" -- \
-        gpusort --device=gpu:0,1 -a $path --format=raw --type=f64 -o "$target" f64.1000.little.in.raw
+    refuses "several devices by $path" "path '$path' sorts on one GPU" -- \
+        --device=gpu:0,1 -a $path --format=raw --type=f64 f64.1000.little.in.raw
 done
 ok_says '--explain names the devices' '^device     gpu:1,0: ' -- \
     gpusort --device=gpu:1,0 --explain --format=raw --type=f64 "$in"

@@ -82,14 +82,12 @@ ok_says '-v: the text is uploaded' '^gpusort: upload ' -- on_gpu -v -g equal -o 
 printf '1\n2\n' >good
 printf '3\nthree\n4\nfour\n' >bad
 { cat many; echo x; cat many; echo y; } >bad_late
-refused 'a line that is no number, of the second file' "^gpusort: bad:2: 'three' is not a number" -- \
-    gpusort --device=gpu good bad -o "$target"
+refuses 'a line that is no number, of the second file' "^gpusort: bad:2: 'three' is not a number" -- \
+    --device=gpu good bad
 refused 'the first of two lines that are no numbers' \
     "^gpusort: bad_late:$(($(wc -l <many) + 1)): 'x' is not a number" -- gpusort --device=gpu bad_late -o "$target"
-refused 'an empty line is no number' '^gpusort: empty_lines:1: empty line, not a number' -- \
-    gpusort --device=gpu empty_lines -o "$target"
-refused 'lines after a header count it' "^gpusort: bad:2: 'three' is not a number" -- \
-    gpusort --device=gpu --header=1 bad -o "$target"
+refuses 'an empty line is no number' '^gpusort: empty_lines:1: empty line, not a number' -- --device=gpu empty_lines
+refuses 'lines after a header count it' "^gpusort: bad:2: 'three' is not a number" -- --device=gpu --header=1 bad
 
 # ---- a device with little memory, and one that fails (only the stand-in can imitate them) --------
 
