@@ -215,10 +215,8 @@ unpacked() { gpusort "$@" -o got.zst && zstd -qdc got.zst; }
 # ok_prints NAME EXPECTED -- COMMAND...: COMMAND succeeds, prints exactly EXPECTED (printf %b
 # escapes) on standard output and nothing on standard error.
 ok_prints() {
-    local name=$1
     printf %b "$2" >"$work/log/expected"
-    shift 2
-    ok_output "$name" "$work/log/expected" "$@"
+    ok_output "$1" "$work/log/expected" "${@:3}"
 }
 
 # finish_message NAME STATUS EXPECTED FILE REGEX COMMAND...: passes if COMMAND has ended with EXPECTED,

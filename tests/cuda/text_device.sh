@@ -7,11 +7,7 @@ need_gpu
 on_gpu() { gpusort --device=gpu "$@"; }
 
 # sorts NAME OPTION... FILE...: the output is that of sort(1).
-sorts() {
-    local name=$1
-    shift
-    ok_output "$name" <(sort "$@") -- on_gpu "$@"
-}
+sorts() { ok_output "$1" <(sort "${@:2}") -- on_gpu "${@:2}"; }
 
 # ---- powers of ten -------------------------------------------------------------------------------
 

@@ -104,11 +104,7 @@ mkdir closed
 chmod 500 closed
 printf 'silent\0missing\0' >list
 # at_once NAME REGEX -- ARGUMENT...: refused before waiting for a pipe that has no writer.
-at_once() {
-    local name=$1 regex=$2
-    shift 3
-    refused "before a pipe is awaited: $name" "$regex" -- timeout 10 "$GPUSORT" "$@" -o "$target"
-}
+at_once() { refused "before a pipe is awaited: $1" "$2" -- timeout 10 "$GPUSORT" "${@:4}" -o "$target"; }
 nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file or directory; -T names another directory$"
 at_once 'no second input' '^gpusort: missing: No such file or directory$' -- -n silent missing
 at_once 'an input of no name' "^gpusort: '': No such file or directory$" -- -n silent ''

@@ -15,12 +15,7 @@ gpusort -r sorted.u64 -o reversed.u64
 # ---- files ---------------------------------------------------------------------------------------
 
 # ok_alone NAME FILE...: the directory `place` holds these files and no others.
-ok_alone() {
-    local name=$1
-    shift
-    printf '%s\n' "$@" | sort >"$work/log/expected"
-    ok_output "$name: nothing else is left" "$work/log/expected" -- ls -A place
-}
+ok_alone() { ok_output "$1: nothing else is left" <(printf '%s\n' "${@:2}" | sort) -- ls -A place; }
 fresh_place() { rm -rf place && mkdir place; }
 
 fresh_place

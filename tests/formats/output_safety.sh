@@ -62,11 +62,9 @@ fi
 
 # ok_kept NAME FILE COMMAND...: COMMAND sorts input to FILE, which keeps its owner, mode, ACL and attributes.
 ok_kept() {
-    local name=$1 file=$2
-    shift 2
-    facts "$file" >"$work/log/facts_before"
-    ok_file "$name: it is sorted" "$file" sorted -- "$@" -n input -o "$file"
-    ok_output "$name: all else is as before" "$work/log/facts_before" -- facts "$file"
+    facts "$2" >"$work/log/facts_before"
+    ok_file "$1: it is sorted" "$2" sorted -- "${@:3}" -n input -o "$2"
+    ok_output "$1: all else is as before" "$work/log/facts_before" -- facts "$2"
 }
 facts() {
     stat -c '%u %g %a' "$1"
@@ -392,10 +390,8 @@ fi
 # without a writer, is opened. So is COMMAND --explain.
 mkfifo silent
 refused_early() {
-    local name=$1 regex=$2 path=$3
-    shift 3
-    refused "$name" "$regex" -- timeout 10 "$@" silent -o "$path"
-    refused "$name, --explain" "$regex" -- timeout 10 "$@" --explain silent -o "$path"
+    refused "$1" "$2" -- timeout 10 "${@:4}" silent -o "$3"
+    refused "$1, --explain" "$2" -- timeout 10 "${@:4}" --explain silent -o "$3"
 }
 
 fresh_place

@@ -4,11 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 # ok_merges NAME ARGUMENT...: the output is that of `sort -m ARGUMENT...`.
-ok_merges() {
-    local name=$1
-    shift
-    ok_writes "$name" <(sort -m "$@") -- -m "$@"
-}
+ok_merges() { ok_writes "$1" <(sort -m "${@:2}") -- -m "${@:2}"; }
 
 # numbers COUNT SEED: prints integers and fractions, some of them equal and spelled differently.
 numbers() {
