@@ -40,7 +40,8 @@ done
 # ---- parts, pipes, the first ones, in place ------------------------------------------------------
 
 sorts=(--device="$all" --format=raw --type=f64)
-in=f64.$large.little.in.raw up=f64.$large.little.up.raw
+in=in.f64 up=f64.$large.little.up.raw
+mv "f64.$large.little.in.raw" $in # whose name says the type
 some=$((large * 8 / devices))b # memory for about half of all at once
 sorts_with 'more than all devices hold, in parts' 'sorted parts stored' "$up" -- \
     gpusort "${sorts[@]}" --device-memory="$some" "$in"
@@ -60,7 +61,7 @@ if [ -n "$is_simt" ]; then # A driver has memory of its own.
         <(gpusort "${sorts[@]}" --device-memory="$some" --top=10 --stats=json 2>&1 >got < <(cat "$in"))
 fi
 ok_says 'the first ones are found by all devices' '^gpusort: device     gpu:1,0: ' -- \
-    gpusort --device=gpu:1,0 --format=raw --type=f64 --top=10 -v -o got "$in"
+    gpusort --device=gpu:1,0 --top=10 -v -o got "$in"
 
 make_data lines 3000 >lines
 sort -g lines >lines.up
@@ -72,10 +73,9 @@ ok_writes 'indices of lines' lines.indices -- --device=gpu:0,1 -g --argsort line
 # ---- messages and refusals -----------------------------------------------------------------------
 
 refuses 'a device given twice' 'device number 1 is given twice' -- --device=gpu:1,0,1 "$in"
-refused 'a device that there is not' "no device 900: $devices found" -- \
-    "$GPUSORT" --device=gpu:0,900 --format=raw --type=f64 -o "$target" "$in"
+refused 'a device that there is not' "no device 900: $devices found" -- "$GPUSORT" --device=gpu:0,900 -o "$target" "$in"
 refused 'a device that there is not, of which only the first would be used' "no device 900: $devices found" -- \
-    "$GPUSORT" --device=gpu:0,900 --top=3 --format=raw --type=f64 -o "$target" "$in"
+    "$GPUSORT" --device=gpu:0,900 --top=3 -o "$target" "$in"
 refused 'the same for lines' "no device 900: $devices found" -- "$GPUSORT" --device=gpu:0,900 -g -o "$target" lines
 refuses 'a device without a number' "invalid device number ''" -- --device=gpu:0, "$in"
 for list in '' ,0 0,,1 '0, 1' -1 0x1 1K 1.0 1025 99999999999999999999 all,0 0,all cpu; do
@@ -85,10 +85,9 @@ for path in bitonic rank; do
     refuses "several devices by $path" "path '$path' sorts on one GPU" -- \
         --device=gpu:0,1 -a $path --format=raw --type=f64 f64.1000.little.in.raw
 done
-ok_says '--explain names the devices' '^device     gpu:1,0: ' -- \
-    gpusort --device=gpu:1,0 --explain --format=raw --type=f64 "$in"
+ok_says '--explain names the devices' '^device     gpu:1,0: ' -- gpusort --device=gpu:1,0 --explain "$in"
 ok_says '--explain estimates one and several' ' gpu [0-9.]+ s, 2 gpus [0-9.]+ s' -- \
-    gpusort --device=gpu:1,0 --explain --format=raw --type=f64 "$in"
+    gpusort --device=gpu:1,0 --explain "$in"
 ok_says '--explain estimates the first ones of a pipe' ' gpu [0-9.]+ s, 2 gpus [0-9.]+ s' -- \
     gpusort --device=gpu:1,0 --explain --top=10 --format=raw --type=f64 < <(head -c 3000000 /dev/zero)
 gpusort "${sorts[@]}" --stats=json --trace=trace -o got "$in" 2>stats
@@ -142,7 +141,7 @@ if [ -n "$is_simt" ]; then
         'gpu:0,2: .*the first GPU sorts text, without those whose memory it cannot use' lines.up -- \
         env SIMT_FAIL=cudaGetDeviceProperties:2 "$GPUSORT" --device=gpu:0,1,2 -g lines
     refused 'numbers, and a device that cannot be used' 'device 1: cudaGetDeviceProperties: ' -- \
-        env SIMT_FAIL=cudaGetDeviceProperties:2 "$GPUSORT" --device=gpu:0,1,2 --format=raw --type=f64 -o "$target" "$in"
+        env SIMT_FAIL=cudaGetDeviceProperties:2 "$GPUSORT" --device=gpu:0,1,2 -o "$target" "$in"
     SIMT_PEERS=0 sorts_with 'lines of devices without a link' \
         'gpu: .*the first GPU sorts text, without those whose memory it cannot use' lines.up -- \
         "$GPUSORT" --device="$all" -g lines
@@ -153,14 +152,13 @@ if [ -n "$is_simt" ]; then
     # The second device has a third of the first one's memory, and neither has room for all.
     bytes=$((8 * large))
     unequal=SIMT_MEMORY_BYTES=$((bytes * 9 / 4)),$((bytes * 3 / 4))
-    ok_output 'devices of unequal memory' "$up" -- \
-        env $unequal "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 "$in"
+    ok_output 'devices of unequal memory' "$up" -- env $unequal "$GPUSORT" --device=gpu:0,1 "$in"
     ok_says 'sort without parts' '"runs":[{]"count":0' -- \
-        env $unequal "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 --stats=json -o got "$in"
-    gpusort --device=cpu --argsort --format=raw --type=f64 -o shared.up "$in"
+        env $unequal "$GPUSORT" --device=gpu:0,1 --stats=json -o got "$in"
+    gpusort --device=cpu --argsort -o shared.up "$in"
     # The second device has less shared memory than the path of the first one needs.
     ok_output 'devices of unequal shared memory' shared.up -- \
-        env SIMT_SHARED_BYTES=232448,101376 "$GPUSORT" --device=gpu:0,1 --argsort --format=raw --type=f64 "$in"
+        env SIMT_SHARED_BYTES=232448,101376 "$GPUSORT" --device=gpu:0,1 --argsort "$in"
     # Twice the part of a device, and 5 % of it.
     most=$((2 * bytes * 105 / devices / 100 + 100000))
     gpusort "${sorts[@]}" --stats=json -o got "$in" 2>stats
@@ -191,10 +189,10 @@ np.sort(many).tofile("many.up")
         ok_output "the first ${top%:*} of a pipe" top -- "${few[@]}" < <(cat many.u64)
     done
     rm many.*
-    SIMT_CALLS=calls "$GPUSORT" --device=gpu:0,2 --format=raw --type=f64 -o got "$in"
+    SIMT_CALLS=calls "$GPUSORT" --device=gpu:0,2 -o got "$in"
     ok 'the devices after the last one given are hidden from CUDA' grep -q '^shown:3 ' calls
     refused 'a bit that changes between two devices' 'the proof failed' -- \
-        env SIMT_FLIP=peer "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 -o "$target" "$in"
+        env SIMT_FLIP=peer "$GPUSORT" --device=gpu:0,1 -o "$target" "$in"
     cp "$in" place
     ok_fails_with 'in place: a bit that changes between two devices' 2 \
         'place: the proof failed: .* is left as it was$' -- \
@@ -213,12 +211,12 @@ np.sort(many).tofile("many.up")
         "$GPUSORT" "${fits[@]}" "$in"
     sorts_with 'gpu:all: one device, and why' \
         '^gpusort: device     gpu: .*one GPU has room for it, and each further' "$up" -- \
-        env SIMT_CALLS=calls "$GPUSORT" --device=gpu:all --format=raw --type=f64 "$in"
+        env SIMT_CALLS=calls "$GPUSORT" --device=gpu:all "$in"
     ok 'CUDA does not see the others' grep -q '^shown:1 ' calls
     ok_says '--explain estimates all devices, too' '^model .* gpu [0-9.]+ s, all 5 [0-9.]+ s' -- \
-        "$GPUSORT" --device=gpu:all --format=raw --type=f64 --explain "$in"
+        "$GPUSORT" --device=gpu:all --explain "$in"
     sorts_with 'gpu:all: what does not fit all is sorted in parts by all' '^gpusort: device     gpu:0,1,2,3,4: ' "$up" -- \
-        "$GPUSORT" --device=gpu:all --device-memory="$some" --format=raw --type=f64 "$in"
+        "$GPUSORT" --device=gpu:all --device-memory="$some" "$in"
     head -c 3000000 /dev/zero >zeros
     sorts_with 'gpu:all: a pipe may need all devices' '^gpusort: device     gpu:0,1,2,3,4: .*it may not fit' zeros -- \
         "$GPUSORT" --device=gpu:all --format=raw --type=f64 < <(cat zeros)
@@ -234,9 +232,9 @@ np.sort(many).tofile("many.up")
     ok_says 'gpu:all says that more devices can be named' '^device     gpu: .*if there are more GPUs, name them' -- \
         env SIMT_MEMORY_BYTES=$((8 << 30)) "$GPUSORT" --device=gpu:all --explain sparse.f64
     refused 'gpu:all: a failure of the only device that is used' '^gpusort: device 0: ' -- \
-        env SIMT_FAIL=kernel:1 "$GPUSORT" --device=gpu:all --format=raw --type=f64 -o "$target" "$in"
+        env SIMT_FAIL=kernel:1 "$GPUSORT" --device=gpu:all -o "$target" "$in"
     refused 'gpu:0,1: a failure of a device that is named' '^gpusort: device 1: ' -- \
-        env SIMT_FAIL=kernel@1:1 "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 -o "$target" "$in"
+        env SIMT_FAIL=kernel@1:1 "$GPUSORT" --device=gpu:0,1 -o "$target" "$in"
 
     # Without --device, the job goes on without a GPU that fails. The numbers are enough for a GPU, and
     # in descending order, in which both devices sort them soon.
@@ -260,7 +258,7 @@ many[::-1].tofile("many.u32")
     refused 'a failure after some of a pipe is read' '^gpusort: device 0: ' -- \
         env SIMT_FAIL=kernel:1 "$GPUSORT" --parallel=1 --format=raw --type=u32 -o "$target" < <(cat many.u32)
     refused 'a failure of the GPU that --device names' '^gpusort: device 0: ' -- \
-        env SIMT_FAIL=kernel:1 "$GPUSORT" --device=gpu --format=raw --type=f64 -o "$target" "$in"
+        env SIMT_FAIL=kernel:1 "$GPUSORT" --device=gpu -o "$target" "$in"
 fi
 if [ -n "$is_simt" ] && [ "$is_sanitized" = no ]; then
     goes_on 'after a failed launch' cudaLaunchKernelEx:1
