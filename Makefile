@@ -9,7 +9,7 @@
 #                   or until one finds an error
 #   make bench      build build/bench/bench_sort, which times the GPU paths and CUB, and
 #                   bench_cpu, which times the CPU's sort and, if installed, VQSort and TBB
-#   make completions  update the shell completions after a change of the options; makes simt first, in minutes
+#   make completions  update the shell completions after a change of the options; makes simt first, which takes minutes
 #   make install    into $(DESTDIR)$(prefix); install-strip, without symbols
 #   make dist       pack the sources as gpusort-VERSION.tar.gz
 #   make deb        make a Debian package, gpusort_VERSION_ARCHITECTURE.deb

@@ -4,10 +4,6 @@
  */
 #include "core/auto_model.h"
 
-/* Shared memory that radix takes for items of 16 bytes (struct radix_item_shared). Many GPUs have
- * 99 KiB, and the largest block of radix for keys takes 96 (radix_few.cuh). */
-#define RADIX_ITEM_SHARED_BYTES ((size_t)149 << 10)
-
 const char *auto_find_path(const struct device_facts *facts, unsigned item_bytes)
 {
     const bool is_gpu = facts->shared_bytes > 0;

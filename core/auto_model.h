@@ -20,6 +20,10 @@ struct auto_estimate {
     double cpu_sort_seconds, gpu_sort_seconds;
 };
 
+/* Shared memory of a block that radix takes at most for items of 16 bytes. Many GPUs have 99 KiB,
+ * and radix takes 96 for keys (radix_few.cuh). */
+#define RADIX_ITEM_SHARED_BYTES ((size_t)150 << 10)
+
 /* Returns the name of the path that sorts items fastest on a device, of any number: radix, unless a
  * GPU has too little shared memory for it. Measured on an H100 and an H200. */
 const char *auto_find_path(const struct device_facts *facts, unsigned item_bytes);

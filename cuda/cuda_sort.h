@@ -67,7 +67,7 @@ bool column_pairs_sort(const struct cuda_sort *sort, struct error *error);
 bool column_block_sort(const struct cuda_sort *sort, struct error *error);
 
 /* Sorts an array for which launches take longer than the work: up to 4,096 items in one launch, and
- * each doubling of them takes two or three more. In place, without a workspace or a status; it does
+ * each doubling of them takes two to four more. In place, without a workspace or a status; it does
  * not use tile_size. */
 bool small_sort(const struct cuda_sort *sort, struct error *error);
 
@@ -88,8 +88,8 @@ bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct erro
 
 /* Return the bytes of workspace; bitonic and rank need none. Paths that merge tiles need 8 bytes
  * for each tile, and for each part of a merge 8 bytes for each run that is merged. radix needs a
- * few hundredths of the memory of the items, and more if there are few. A workspace for a count is
- * enough for any smaller count. */
+ * few hundredths of the memory of the items, or, if they are few, what a merge does. A workspace
+ * for a count is enough for any smaller count. */
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t counting_workspace_bytes(unsigned item_bytes); /* 1 or 2 */

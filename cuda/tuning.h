@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* Keys that a thread holds in registers in bitonic, direct-merge, rank, heap and column. A block
- * has TILE / KEYS_PER_THREAD threads, 32 to 256. bitonic_sort.cu asserts the value. radix has
+ * has TILE / KEYS_PER_THREAD threads, 32 to 512. bitonic_sort.cu asserts the value. radix has
  * windows of as many keys. */
 constexpr unsigned KEYS_PER_THREAD = 8;
 

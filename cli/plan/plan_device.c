@@ -321,10 +321,9 @@ static void keep_reachable(const struct backend *backend, struct devices *device
     devices->count = count;
 }
 
-/* Lowers the facts that choose a path to the facts of another device: all take the same path. */
+/* Lowers the fact that chooses a path to that of another device: all take the same path. */
 static void lower_facts(struct device_facts *facts, const struct device_facts *other)
 {
-    facts->units = other->units < facts->units ? other->units : facts->units;
     facts->shared_bytes =
         other->shared_bytes < facts->shared_bytes ? other->shared_bytes : facts->shared_bytes;
 }
@@ -639,7 +638,7 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
         return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
                          options->tile_size);
     plan->algorithm_reason =
-        options->algorithm ? "as --algorithm says" : "the fastest for the device";
+        options->algorithm ? "as --algorithm says" : "the fastest that fits the device";
     return true;
 }
 

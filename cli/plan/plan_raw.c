@@ -23,15 +23,14 @@
  *
  *   small integers                  most are denormal, or NaNs that no computation makes
  *   large integers, random bytes    exponents over the whole range, most beyond 1e-90 and 1e90
- *   f32, f16, large i32             the lower half of a word resembles the upper half
+ *   f32, f16, large i32             the lower parts of a word resemble the uppermost part
  *
  * Records of doubles and other types have a period: at some of its positions, nearly all words are
  * of such a type, and at the others nearly all are usual doubles. Denormals from an underflow, or
  * mixtures of magnitudes, have no period.
  */
 
-/* The sample. Reading it from the page cache takes 40 microseconds, if the input is larger than
- * it. */
+/* The sample. Reading it from the page cache takes 40 microseconds, if the input is larger. */
 #define SAMPLE_PLACES ((size_t)32)
 #define PLACE_WORDS ((size_t)128)
 #define SAMPLE_WORDS (SAMPLE_PLACES * PLACE_WORDS)
@@ -249,25 +248,27 @@ static size_t find_period(const struct sample *sample)
  * the signs, and nearly the exponents, of the uppermost parts, and these cover at most half of the
  * values that there are. The lower part of a double looks random, or is zero, or has only some of
  * its first bits; the first two bits do not count. */
-static bool is_like_upper_part(const struct sample *sample, unsigned low, unsigned bits)
+static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits)
 {
     const unsigned shift = bits == 32 ? 23 : 10, high = 64 - bits;
     const size_t values = (size_t)1 << (bits - shift), nearly = bits == 32 ? NEARLY : 1;
-    const uint32_t mask = UINT32_MAX >> (32 - bits);
+    const uint64_t mask = UINT64_MAX >> high;
     bool is_upper[512 + 2 * NEARLY] = {false}; /* index: sign and exponent + nearly */
     size_t lower_count = 0, inside = 0, lower_changes = 0, upper_changes = 0, covered = 0;
-    uint64_t last = 0; /* of those with a lower part */
+    size_t periodic = 0; /* words such as those of multiples of 1/255 */
+    uint64_t last = 0;   /* of those with a lower part */
     for (size_t i = 0; i < sample->count; i++)
         if (sample->words[i] >> high != 0)
             memset(is_upper + (sample->words[i] >> (high + shift)), true, 2 * nearly + 1);
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t word = sample->words[i], change = lower_count == 0 ? 0 : word ^ last;
-        const uint32_t part = (uint32_t)(word >> low) & mask;
+        const uint64_t part = word >> low & mask, above = word >> (low + bits) & mask;
         if ((part << 2 & mask) == 0)
             continue;
         last = word;
         lower_count++;
         inside += is_upper[(part >> shift) + nearly];
+        periodic += part == above && above != word >> high;
         lower_changes += ((change >> low) & mask) != 0;
         upper_changes += change >> high != 0;
     }
@@ -275,14 +276,14 @@ static bool is_like_upper_part(const struct sample *sample, unsigned low, unsign
         covered += is_upper[i];
     return 2 * covered <= values && lower_count >= WORDS_MIN && 4 * lower_count >= sample->count &&
            10 * inside >= 9 * lower_count && lower_changes >= WORDS_MIN / 2 &&
-           2 * upper_changes >= lower_changes;
+           2 * upper_changes >= lower_changes && 2 * periodic <= lower_count;
 }
 
 static bool has_equal_parts(const struct sample *sample)
 {
-    return is_like_upper_part(sample, 0, 32) ||
-           (is_like_upper_part(sample, 0, 16) && is_like_upper_part(sample, 16, 16) &&
-            is_like_upper_part(sample, 32, 16));
+    return is_like_top(sample, 0, 32) ||
+           (is_like_top(sample, 0, 16) && is_like_top(sample, 16, 16) &&
+            is_like_top(sample, 32, 16));
 }
 
 /* ---- The byte order ----
@@ -451,9 +452,9 @@ static bool are_singles(const struct sample *sample)
         usual += exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
         narrow += short_exponent >= 5 && short_exponent <= 20;
     }
-    return is_like_upper_part(sample, 0, 32) && is_byte_full(sample, 0) &&
-           is_byte_full(sample, 4) && 20 * usual >= 38 * sample->count &&
-           4 * narrow < 6 * sample->count && most >= least + NEARLY;
+    return is_like_top(sample, 0, 32) && is_byte_full(sample, 0) && is_byte_full(sample, 4) &&
+           20 * usual >= 38 * sample->count && 4 * narrow < 6 * sample->count &&
+           most >= least + NEARLY;
 }
 
 /* Returns true if the words are integers of 64 bits, and not pairs of small ones. In a pair the

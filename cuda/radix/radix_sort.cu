@@ -555,10 +555,8 @@ bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *t
                       struct error *error)
 {
     *sort->status = {};
-    if (radix_is_small(tuning, sort->count, sort->item_bytes)) {
-        trace_note_strategy("small", "few items: sorted tiles, which a network merges");
+    if (radix_is_small(tuning, sort->count, sort->item_bytes))
         return small_sort(sort, error);
-    }
     return sort->item_bytes <= 2 ? counting_sort(sort, SIZE_MAX, error)
                                  : radix_start_width(*sort, *tuning, 0, error);
 }

@@ -25,6 +25,7 @@
 #ifndef CUDA_RADIX_TILES_CUH
 #define CUDA_RADIX_TILES_CUH
 
+#include "core/auto_model.h"
 #include "cuda/block/block_tile.cuh"
 #include "cuda/cuda_sort.h"
 #include "cuda/radix/radix_levels.cuh"
@@ -55,6 +56,9 @@ struct radix_tile_shared {
     K splitters[tile_slot<K>(RADIX_SPLITTERS)];
     unsigned warp_sums[THREADS_PER_WARP];
 };
+
+static_assert(sizeof(struct radix_tile_shared<key_u128>) <= RADIX_ITEM_SHARED_BYTES,
+              "auto chooses radix where it fits");
 
 /* Returns the bin of a key among the ascending splitters: an even bin lies between two splitters,
  * an odd bin holds the keys equal to a splitter. */

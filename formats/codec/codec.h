@@ -32,7 +32,7 @@ enum frame_kind {
                     which refuses such a window. */
 };
 
-/* Maximum bytes of the header of a frame, of all codecs. The message of an error after as many
+/* Maximum bytes of the header of a frame, of all codecs. The message of an error beyond these
  * bytes of a file does not advise to read it as it is (set_position() in frame_reader.c). */
 #define FRAME_HEADER_BYTES_MAX 18
 

@@ -55,7 +55,7 @@ two --zstd=5|output +[^:]*: text \(as the input\), zstd \(as --zstd says\)
 two -o out.zst|output +[^:]*: text \(as the input\), zstd \(by its name\)
 two -o x.zst --no-zstd --output-format=text|output .*text \(as --output-format says\), plain \(as --no-zstd says\)
 two -o out.npy|output +[^:]*: npy \(by its name\), plain
-two --device=cpu --parallel=1|algorithm +radix, 1 thread \(the fastest for the device\)$
+two --device=cpu --parallel=1|algorithm +radix, 1 thread \(the fastest that fits the device\)$
 two|model +cpu [0-9.]+ s, gpu [0-9.]+ s
 two --argsort|model +none
 two --device=cpu|device +cpu: .*\(as --device says\)
@@ -285,7 +285,7 @@ else
     ok_says '--device=cpu --algorithm=radix, which both have' 'device +cpu: .*as --device says' -- \
         gpusort --explain --device=cpu --algorithm=radix two
     ok_says "--explain with a GPU's path" 'device +gpu: .*as --algorithm says' -- gpusort --explain -a bitonic two
-    ok_says "--explain has the GPU's path" '^algorithm +radix, tiles of 4096 \(the fastest for the device\)$' -- \
+    ok_says "--explain has the GPU's path" '^algorithm +radix, tiles of 4096 \(the fastest that fits the device\)$' -- \
         gpusort --explain --device=gpu few.f64
     ok_says 'a path named without a tile has its largest' 'bitonic, tiles of 2048' -- \
         gpusort --explain --device=gpu -a bitonic --type=u8 --format=raw /dev/null

@@ -186,8 +186,9 @@ np.concatenate([random.random(100000), np.arange(900000).view(float)]).tofile(ro
 np.sort(np.fromfile(root + "/others/i64+big.29.5000.bin", ">i8")).tofile(root + "/sorted.big")
 np.sort(np.fromfile(root + "/others/f32+big.39.5000.bin", ">f4")).tofile(root + "/single.big")
 
-# Too few f16 for the exponents of f32 to show it.
+# Too few f16 for the exponents of f32 to show it; and doubles whose bits have a period.
 np.random.default_rng(3).normal(size=192).astype("f2").tofile(root + "/few_halves.bin")
+(np.random.default_rng(3).choice(np.arange(193, 250, 8), 200) / 255).tofile(root + "/levels.bin")
 
 # i8, u8 and f16: one or two bytes, and for NumPy eight or sixteen.
 np.array([3, 1, 2]).tofile(root + "/few.i8")

@@ -103,6 +103,7 @@ refuses 'text under --format=raw is no f32' 'this looks like text: write each it
     --format=raw --endian=big others/text.21.5000.bin
 cp data.bin data.f64
 sorts 'a type that is said is believed' '--type=f64 data.bin' data.f64
+ok 'a few multiples of 1/255 are f64' gpusort levels.bin -o got
 refuses 'some hundred f16' 'no type is given, and these do not look like f64' -- few_halves.bin
 refuses 'integers after the first MiB' 'do not look like f64' -- late.bin
 with_numpy 'with open("huge.bin", "wb") as file:
