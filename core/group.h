@@ -34,7 +34,7 @@ struct group_functions {
      * be under way. */
     const char *(*reserve)(void *context, size_t count);
 
-    /* Begins to send or to receive a message of at most `bytes` bytes, at most GROUP_MESSAGE_MAX,
+    /* Begins to send or to receive a message of at most `bytes` bytes, which are at most INT_MAX,
      * in a slot that is free. Messages with the same tag between two ranks arrive in order. The
      * data belongs to the message until poll() returns the slot. */
     const char *(*send)(void *context, size_t slot, const void *data, size_t bytes, unsigned to,
@@ -55,7 +55,6 @@ struct group_functions {
 };
 
 #define GROUP_NO_SLOT SIZE_MAX
-#define GROUP_MESSAGE_MAX ((size_t)1 << 30)
 #define GROUP_TAG_MAX 32767u
 
 struct group {
@@ -109,7 +108,7 @@ static inline size_t group_words(uint64_t bytes)
 bool group_reserve(struct group *group, size_t count, struct error *error);
 
 /* Send or receive a message in slot 0, for which there must be room, and wait for it. No other
- * message may be under way. `bytes` is at most GROUP_MESSAGE_MAX. */
+ * message may be under way. `bytes` is at most INT_MAX. */
 bool group_send(struct group *group, const void *data, size_t bytes, unsigned to,
                 struct error *error);
 bool group_receive(struct group *group, void *data, size_t bytes, unsigned from,

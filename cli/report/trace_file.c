@@ -119,6 +119,14 @@ static const char *name_process(const struct group *group, char name[192])
     return name;
 }
 
+/* Maximum bytes of a message. */
+#define PIECE_BYTES ((size_t)64 << 10)
+
+static size_t piece_bytes(uint64_t left)
+{
+    return left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+}
+
 /* Collective: returns how many bytes the trace of each rank has; NULL with *error. */
 static uint64_t *share_sizes(struct group *group, uint64_t bytes, struct error *error)
 {
@@ -126,7 +134,7 @@ static uint64_t *share_sizes(struct group *group, uint64_t bytes, struct error *
 }
 
 /* Collective, for other ranks than 0: sends the trace of this rank. It is left out if memory runs
- * out, or if it is longer than GROUP_MESSAGE_MAX. */
+ * out. */
 static bool send_trace(struct group *group, struct error *error)
 {
     char name[192], *text = NULL;
@@ -134,29 +142,31 @@ static bool send_trace(struct group *group, struct error *error)
     FILE *const stream = open_memstream(&text, &bytes);
     const bool is_made =
         stream && trace_write_process(stream, group->rank, name_process(group, name));
-    const bool is_whole = (!stream || fclose(stream) == 0) && is_made && bytes <= GROUP_MESSAGE_MAX;
+    const bool is_whole = (!stream || fclose(stream) == 0) && is_made;
     uint64_t *const sizes = share_sizes(group, is_whole ? bytes : 0, error);
-    const bool ok = sizes && (sizes[group->rank] == 0 || group_send(group, text, bytes, 0, error));
+    bool ok = sizes;
+    for (uint64_t sent = 0; ok && sent < sizes[group->rank]; sent += PIECE_BYTES)
+        ok = group_send(group, text + sent, piece_bytes(sizes[group->rank] - sent), 0, error);
     free(sizes);
     free(text);
     return ok;
 }
 
-/* Collective, for rank 0: writes the traces of the other ranks. stream: NULL drops them. */
+/* Collective, for rank 0: writes the traces of the other ranks. stream: NULL drops them. Receives
+ * all of them, also after a failure, as the other ranks wait for that. */
 static bool receive_traces(struct group *group, FILE *stream, struct error *error)
 {
+    char piece[PIECE_BYTES];
     uint64_t *const sizes = share_sizes(group, 0, error);
     bool ok = sizes;
     for (unsigned rank = 1; ok && rank < group->size; rank++) {
-        char *const text = malloc((size_t)sizes[rank] + 1);
-        ok = text || error_set(error, "out of memory");
-        if (ok && sizes[rank] > 0)
-            ok = group_receive(group, text, (size_t)sizes[rank], rank, error);
-        if (ok && stream && sizes[rank] > 0) {
+        if (stream && sizes[rank] > 0)
             fputc(',', stream);
-            fwrite(text, 1, (size_t)sizes[rank], stream);
+        for (uint64_t left = sizes[rank]; ok && left > 0; left -= piece_bytes(left)) {
+            ok = group_receive(group, piece, piece_bytes(left), rank, error);
+            if (ok && stream)
+                fwrite(piece, 1, piece_bytes(left), stream);
         }
-        free(text);
     }
     free(sizes);
     return ok;

@@ -527,6 +527,11 @@ for call in 0:MPI_{Init_thread:1,Comm_rank:2,Comm_size:1,Comm_split_type:1}:fail
     ok_undone "a call of a rank fails, or the rank is killed in it: $call" "$call" finite.f64
 done
 ok_undone 'a rank is killed while indices of lines are sent' 1:MPI_Isend:2:kill --argsort -k1 rows
+fault=0:malloc:1:fail limit=60
+ok 'rank 0 has no memory for the trace of rank 1, which it writes in pieces' eval '
+    ranks 2 -S 4M --trace=trace.json many.f64 -o out.f64 && "$numpy" -c "import json
+assert {event[\"pid\"] for event in json.load(open(\"trace.json\"))[\"traceEvents\"]} == {0, 1}"'
+unset fault limit
 gpusort large.f64 -o broken.f64.zst
 printf xxxx | dd of=broken.f64.zst bs=1 seek=1000000 conv=notrunc status=none
 mkfifo open
