@@ -7,13 +7,13 @@
 #
 #   sizes    uniform keys, SIZES of them, by one thread and by all
 #   shapes   1000 values, zipf and sorted keys of the same sizes
-#   plots    uniform keys of each width, PLOT_SIZES of them, by all threads, and the pictures of them,
+#   plots    uniform keys of each width, by all threads, and the pictures of them,
 #            bench_cpu_TYPE_sizes.svg, as docs/ has them
 #
-# SIZES (default 1e2,3e2,1e3,3e3,1e4,3e4,1e5,3e5,1e6) and PLOT_SIZES (default 1e3,1e4,1e5,1e6,1e7) are
-# comma-separated. ROWS (default build/measured) gets the rows, cpu_PART_THREADS.json, and the plots, which
-# need gnuplot. The plots have std::sort too, because VQSort does not sort keys of one byte.
-# BUILD (default build) is where `make bench` put bench_cpu; python3 has NumPy, or its rows are left out.
+# SIZES (default 1e2,3e2,1e3,3e3,1e4,3e4,1e5,3e5,1e6) are comma-separated. ROWS (default build/measured)
+# gets the rows, cpu_PART_THREADS.json, and the plots, which need gnuplot. The plots have std::sort too,
+# because VQSort does not sort keys of one byte. BUILD (default build) is where `make bench` put
+# bench_cpu; python3 has NumPy, or its rows are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- sizes shapes
@@ -40,7 +40,7 @@ numpy() {
 }
 
 sizes=${SIZES:-1e2,3e2,1e3,3e3,1e4,3e4,1e5,3e5,1e6}
-plot_sizes=${PLOT_SIZES:-1e3,1e4,1e5,1e6,1e7}
+plot_sizes=1e3,1e4,1e5,1e6,1e7
 types=f64,u64,f32,u32,u64+u64
 plot_types=f64,u32,u16,u8,u64+u64
 for part in "$@"; do

@@ -12,30 +12,26 @@
 #   text    lines by the hundred million, and cp
 #   lines   20 million lines by -g, -n and -h, and sort(1) once; -c and -m
 #   small   jobs of 1000 to 1,000,000 numbers, and sort(1) and cat
-#   proof   the cost of the proof of output, for CASES (default integers general spelled merge
-#           f64 u8 u16)
+#   proof   the cost of the proof of output
 #
 # Each line is the median of RUNS (default 5) runs of each command, in turns, after one that is not
-# counted. GPUSORT (default ./gpusort) is measured with OPTIONS, on the device that the job chooses.
-# SCALE (default 1) divides the sizes, except of `small`: 10 for a machine of two cores. WORK (default a temporary
-# directory) needs room for 50 GB / SCALE, for the proof 1 GB. Needs python3 with NumPy.
+# counted. SCALE (default 1) divides the sizes, except of `small`: 10 for a machine of two cores. WORK
+# (default a temporary directory) needs room for 50 GB / SCALE, for the proof 1 GB. Needs python3 with NumPy.
 #
 # The part "proof" compares gpusort with gpusort_unproved, the same code without the proof (`make bench`).
 # Build both with CFLAGS and CXXFLAGS of '-O2 -g -falign-functions=64', because the alignment of functions
 # changes the result by 1 %. They run in turns, in alternating order, after a warm-up round. It counts cycles
 # of all threads, in user and system mode, and elapsed time, and prints how much more a program takes than
 # the first one of the same round: the median of RUNS rounds (default 20), and its standard error. PROGRAMS
-# (default: build/bench/gpusort_unproved and GPUSORT) are compared; naming the first one twice shows the
+# (default: build/bench/gpusort_unproved and ./gpusort) are compared; naming the first one twice shows the
 # noise. Needs perf(1) too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- keys pipes zstd memory text lines small
 runs=${RUNS:-5}
 scale=${SCALE:-1}
-gpusort=$(realpath "${GPUSORT:-./gpusort}")
-read -ra options <<<"${OPTIONS:-}"
-read -ra cases <<<"${CASES:-integers general spelled merge f64 u8 u16}"
-read -ra programs <<<"${PROGRAMS:-$PWD/build/bench/gpusort_unproved $gpusort}"
+read -ra programs <<<"${PROGRAMS:-$PWD/build/bench/gpusort_unproved $PWD/gpusort}"
+PATH=$PWD:$PATH
 work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-measure.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 make_data=$PWD/scripts/measure_data.py
@@ -44,8 +40,6 @@ python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
 cd "$work"
 export LC_ALL=C
 threads=$(nproc)
-
-gpusort() { "$gpusort" "${options[@]}" "$@"; }
 
 # data KIND COUNT: writes COUNT / SCALE items of KIND to ./in, replacing the last data.
 data() {
@@ -128,7 +122,7 @@ measure_memory() {
     local gpu_mb=$((6000 / scale)) host_mb=$((4000 / scale))
     table 'in less memory' 'cp, s'
     data f64 2000000000
-    if "$gpusort" --explain --device=gpu --type=f64 in >/dev/null 2>&1; then
+    if gpusort --explain --device=gpu --type=f64 in >/dev/null 2>&1; then
         row "f64, $(bytes 16000), --device-memory=${gpu_mb}M" 'cp in out' \
             "gpusort --type=f64 --device=gpu --device-memory=${gpu_mb}M in -o out"
         row "the same, -S ${host_mb}M" 'cp in out' \
@@ -194,10 +188,6 @@ prepare_case() {
     merge) arguments=(-m -n part{0..9}) ;;
     f64) arguments=(--type=f64 --format=raw in) ;;
     u8 | u16) arguments=(--type="$1" --format=raw in) ;;
-    *)
-        echo "$0: no case '$1'" >&2
-        exit 2
-        ;;
     esac
     case $1 in
     u8 | u16) head -c "$((200000000 / scale))" /dev/urandom >in ;;
@@ -260,7 +250,7 @@ measure_proof() {
     printf '\n| input | %s |%s\n|---|---|%s\n' "${names[0]}" \
         "$(printf ' %s | more | of user mode | of time |' "${names[@]:1}")" \
         "$(printf -- '---|---|---|---|%.0s' "${names[@]:1}")"
-    for case in "${cases[@]}"; do
+    for case in integers general spelled merge f64 u8 u16; do
         proof_row "$case"
     done
 }
@@ -271,7 +261,7 @@ done
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo 'no GPU'
 grep -m1 'model name' /proc/cpuinfo; nproc; free -g | sed -n 2p; uname -sr
 df -h . | tail -n 1
-"$gpusort" --version
+gpusort --version
 for part in "$@"; do
     "measure_$part"
 done

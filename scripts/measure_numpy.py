@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times NumPy's sort in memory: random numbers as bench_cpu's, the median of five runs or more.
 
-    scripts/measure_numpy.py [--json=FILE] [--types=LIST] [SIZE...]      (default 1e5 1e6 1e7 1e8)
+    scripts/measure_numpy.py --json=FILE --types=LIST SIZE...
 
 Each row is printed and, in the form of bench_cpu's, appended to FILE. np.sort has one thread whatever
 the machine, and sorts keys of one and two bytes by their digits where it is asked to be stable; to
@@ -17,7 +17,6 @@ import numpy as np
 
 RUNS = 5
 LEAST_S = 0.02
-TYPES = ("f64", "u64", "f32", "u32", "u16", "u8", "u64+u64")
 
 
 def measure(work, make):
@@ -49,19 +48,18 @@ def sorter(name):
 def report(kind, count, times, path):
     ms = times[len(times) // 2]
     print(f"{kind:8}{count:10} numpy {ms:12.4f} ms {count / ms / 1e3:10.1f} Mkey/s")
-    if path:
-        row = {"class": "cpu", "type": kind, "shape": "uniform", "count": count, "path": "numpy",
-               "peer": True, "runs": len(times), "ms": ms, "least_ms": times[0],
-               "mkeys_per_s": count / ms / 1e3, "ratio": None}
-        with open(path, "a", encoding="utf-8") as rows:
-            rows.write(json.dumps(row, separators=(",", ":")) + "\n")
+    row = {"class": "cpu", "type": kind, "shape": "uniform", "count": count, "path": "numpy",
+           "peer": True, "runs": len(times), "ms": ms, "least_ms": times[0],
+           "mkeys_per_s": count / ms / 1e3, "ratio": None}
+    with open(path, "a", encoding="utf-8") as rows:
+        rows.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description="Times NumPy's sort in memory.")
-    parser.add_argument("--json", metavar="FILE", help="append the rows to FILE")
-    parser.add_argument("sizes", metavar="SIZE", nargs="*", type=float, default=[1e5, 1e6, 1e7, 1e8])
-    parser.add_argument("--types", metavar="LIST", default=",".join(TYPES))
+    parser.add_argument("--json", metavar="FILE", required=True, help="append the rows to FILE")
+    parser.add_argument("--types", metavar="LIST", required=True)
+    parser.add_argument("sizes", metavar="SIZE", nargs="+", type=float)
     options = parser.parse_args()
     print(f"NumPy {np.__version__}, one thread; medians of {RUNS} runs or more; the sort alone")
     for size in options.sizes:

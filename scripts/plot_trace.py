@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """plot_trace.py TRACE OUT.svg: draws what gpusort --trace=TRACE wrote, a row for each thread and for
-the GPU. TRACE may be compressed by gzip. Boxes that are less than a pixel apart become one, as dark
-as it was busy. Needs Python alone."""
+the GPU. Boxes that are less than a pixel apart become one, as dark as it was busy. Needs Python alone."""
 
-import gzip
 import json
 import sys
 from html import escape
@@ -22,8 +20,7 @@ COLOURS = {
 
 def read_trace(path):
     """The rows, by number: (lane, [(begin, end, name)]), in seconds."""
-    opened = gzip.open if path.endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8") as file:
+    with open(path, encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     rows = {}
     for event in events:
