@@ -148,14 +148,6 @@ static void print_key(FILE *stream, const struct line_key *key)
     fprintf(stream, " as %s%s; ", kind_names[key->kind], key->reverse ? ", descending" : "");
 }
 
-static bool order_has_fields(const struct line_order *order)
-{
-    for (size_t i = 0; i < order->key_count; i++)
-        if (!line_key_is_whole(&order->keys[i]))
-            return true;
-    return false;
-}
-
 static void report_line_order(FILE *stream, const char *prefix, const struct job *job)
 {
     const struct line_order *const order = &job->line_order;
@@ -167,11 +159,11 @@ static void report_line_order(FILE *stream, const char *prefix, const struct job
             : order->stable ? "equal lines as in the input"
                             : "equal lines by their bytes",
             !line_order_is_stable(order) && order->reverse ? ", descending" : "");
-    if (order->separator != LINE_SEPARATOR_BLANKS && order_has_fields(order)) {
-        const bool is_shown = isprint(order->separator) && order->separator != '\'';
-        fprintf(stream, is_shown ? "%sfields     end at '%c'\n" : "%sfields     end at byte %d\n",
+    if (order->separator != LINE_SEPARATOR_BLANKS)
+        fprintf(stream,
+                isprint(order->separator) ? "%sfields     end at '%c'\n"
+                                          : "%sfields     end at byte %d\n",
                 prefix, order->separator);
-    }
     if (order->terminator == '\0')
         fprintf(stream, "%slines      end with NUL\n", prefix);
     if (job->header_lines > 0)
@@ -267,7 +259,7 @@ static void print_free(FILE *stream, const struct job *job, uint64_t bytes, uint
 {
     const uint64_t memory = memory_for_files(job->group ? job->group->host_size : 0);
     const bool is_short = in_memory > memory;
-    print_bytes(stream, is_short && memory < free_bytes ? memory : free_bytes);
+    print_bytes(stream, is_short ? memory : free_bytes);
     fprintf(stream, "%s free%s", is_short ? " of memory" : "",
             bytes > free_bytes || is_short ? ": too little" : "");
 }
@@ -323,7 +315,7 @@ static size_t find_on_system(const struct memory_limits *memory, dev_t device)
 static void print_directories(FILE *stream, const struct job *job)
 {
     const struct memory_limits *const memory = &job->memory;
-    const uint64_t output = job->output.is_in_place ? 0 : job_output_bytes(job);
+    const uint64_t output = job_output_bytes(job);
     uint64_t free_bytes = 0, needed = job_spilled_bytes(job);
     const uint64_t in_memory = needed > 0 && memory->has_parts_in_memory
                                    ? needed + (memory->has_output_in_memory ? output : 0)

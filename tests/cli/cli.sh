@@ -20,7 +20,7 @@ ok_says '--version has the build and the commit' \
 if possible '--version in little memory' 'sanitizers take memory of their own' [ "$test_size" = full ]; then
     ok_says '--version in little memory' '^gpusort ' -- with_limit -v 60000 "$GPUSORT" --version
 fi
-for what in 'f64 .*float64, <f8' 'i8 .*int8, \|i1' 'bf16 +2 bytes' 'raw ' 'npy ' 'text ' 'zstd ' 'cpu '; do
+for what in 'f64 .*float64, <f8, f8' 'i8 .*int8, \|i1' 'i64 .*int64, <i8(, [^ ]{3,})*$' 'bf16 +2 bytes' 'raw ' 'npy ' 'text ' 'zstd ' 'cpu '; do
     ok_says "--list has $what" "^  $what" -- gpusort --list
 done
 if gpusort --list | grep -q '^  gpu '; then

@@ -261,8 +261,20 @@ done <<END
 -S 20K some.f64|model .* transfers included, if all fitted in memory$
 -S 1K zeros.f64|memory .* at least [0-9.]+ [KM]iB of sorted parts stored in one
 -S 20K some.f64 -o one/sorted.f64|memory .* in one$free for these and the output\)$
+-S 20K --in-place some.f64|output .*: raw \(as the input\), plain$
+-S 20K --in-place some.f64|memory .* in one$free\)$
+-S 20K --argsort -k1 lines|memory .* at least [0-9.]+ KiB of sorted parts stored in one
+-S 20K -T /proc some.f64|memory .* sorted parts stored in one, /proc$
 -S 20K --type=u16 some.f64|memory .* numbers at a time, which are counted$
 END
+ok_says 'what --explain says of parts: a pipe of unknown length' \
+    "^memory .*\); if there are more: [0-9]+ numbers at a time, sorted parts stored in one$free\)$" -- \
+    bash -c '"$0" --explain -T one -S 20K --format=raw --type=f64 < <(exec cat /dev/zero)' "$GPUSORT"
+if possible 'an output on another file system' '/dev/shm is none' \
+    eval '[ -w /dev/shm ] && [ "$(stat -c %d /dev/shm)" != "$(stat -c %d .)" ]'; then
+    ok_says 'what --explain says of parts: an output on another file system' "^memory .* in one$free\)$" -- \
+        gpusort --explain -T one -S 20K some.f64 -o /dev/shm/none.f64
+fi
 [ -n "$no_gpu" ] || ok_says "how much of the GPU's memory" \
     "^memory .*, 2.0 MiB of the GPU's \(as --device-memory says\)" -- \
     gpusort --explain --device=gpu --device-memory=2M lines
