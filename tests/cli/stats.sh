@@ -356,6 +356,21 @@ on_terminal --stderr bash -c 'stty cols 80 <&2
     { printf "2\n" && await narrowed && stty cols 9 <&2 && await narrowed "${cr}gpusort:$cr"; } | "$GPUSORT" -o /dev/null' >narrowed &
 on_terminal --stderr bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
 on_terminal --stderr --stdin "$GPUSORT" -o /dev/null >typed &
+"$python" -c 'import os, pty, subprocess, sys, time
+child, master = pty.fork()
+if child == 0:
+    job = subprocess.Popen([sys.argv[1], "-o", "/dev/null"], stdin=subprocess.PIPE, preexec_fn=os.setpgrp)
+    job.stdin.write(b"2\n")
+    job.stdin.flush()
+    time.sleep(1.6)
+    job.stdin.close()
+    os._exit(job.wait())
+try:
+    while shown := os.read(master, 100):
+        os.write(1, shown)
+except OSError:
+    pass
+sys.exit(os.waitpid(child, 0)[1] != 0)' "$GPUSORT" >in_background 2>&1 || echo failed >>in_background &
 on_terminal bash -c '{ printf "8K\t./b\n" && await beside && printf "4K\t./a\n"; } |
     "$GPUSORT" -h 2>&1' >beside &
 on_terminal bash -c '{ { printf "8K\t./b\n" && await piped_beside && printf "4K\t./a\n"; } |
@@ -393,14 +408,27 @@ ok 'an error stands on a line of its own' \
     shows "gpusort: standard input:2: 'x' is not a number: -g would read no number in it, and sort it below all numbers; -k1 sorts lines by their bytes$cr" failed
 ok 'a signal that ends the run takes the line away too' shows '' killed
 ok_prints 'and ends it as it should' '143\n' -- cat killed.status
+ok 'also while the terminal is stopped (Ctrl-S)' "$python" -c 'import os, pty, subprocess, sys, termios
+master, slave = pty.openpty()
+job = subprocess.Popen([sys.argv[1], "-o", "/dev/null"], stdin=subprocess.PIPE, stderr=slave)
+job.stdin.write(b"2\n")
+job.stdin.flush()
+os.read(master, 1)
+termios.tcflow(slave, termios.TCOOFF)
+job.terminate()
+try:
+    assert job.wait(30) == -15
+finally:
+    job.kill()
+    termios.tcflow(slave, termios.TCOON)' "$GPUSORT"
 ok_prints 'top -H shows the thread that prints it by its name' 'progress\n' -- grep progress killed.threads
 ok 'what -v prints does so too' shows "gpusort: input .*" <(head -n 1 verbose)
 ok 'an output on the same terminal begins on a line of its own' shows "4K.\./a$cr" beside
 ok 'also through a pipe' shows "4K.\./a$cr" piped_beside
 ok 'in a terminal made narrower it is shorter' grep -Fq "${cr}gpusort:$cr" narrowed
 ok 'and is not wiped beyond the last column' bash -c '! grep -q "gpusort:  " narrowed'
-# While a password is read, or a pager runs, the terminal belongs to another program.
-for file in quiet no_progress fast fast_asked asks pages; do
+# While a password is read, a pager runs, or the job is in the background, the terminal belongs to another program.
+for file in quiet no_progress fast fast_asked asks pages in_background; do
     ok "on a terminal nothing is shown: $file" test ! -s "$file"
 done
 ok 'but the object of --stats=json' "$python" -c 'import json, sys; json.load(sys.stdin)' <json
