@@ -251,7 +251,7 @@ static bool share_pivots(struct searcher *searcher, struct error *error)
         return false;
     uint64_t *out = searcher->pivot_words;
     for (size_t c = 0; c < cuts->cut_count; c++) {
-        if (has_pivot(searcher, c) && searcher->lengths[c] > 0)
+        if (has_pivot(searcher, c))
             memcpy(out, searcher->pivots[c].data, (size_t)searcher->lengths[c]);
         out += group_words(searcher->lengths[c]);
     }
