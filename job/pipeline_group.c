@@ -272,8 +272,14 @@ static bool write_output(struct group_keys *keys, struct error *error)
          !find_cuts(keys, error)))
         return false;
     struct rank_range range = {
-        .is_empty = range_count(keys) == 0, .write = write_range, .context = keys};
-    return rank_array_write(keys->state, &range, &keys->output_bytes, error);
+        .is_empty = range_count(keys) == 0,
+        .write = write_range,
+        .context = keys,
+        .bytes = range_count(keys) * keys->state->output_layout.type->bytes,
+    };
+    const bool ok = rank_array_write(keys->state, &range, &keys->output_bytes, error);
+    keys->figures[RANK_WRITTEN_BYTES] = range.bytes;
+    return ok;
 }
 
 bool job_group_keys(struct job_state *state, struct error *error)
@@ -286,8 +292,6 @@ bool job_group_keys(struct job_state *state, struct error *error)
     job_stage_add(state, STAGE_WRITE, start);
     keys.figures[RANK_SORT_NS] = start - begin;
     keys.figures[RANK_WRITE_NS] = clock_now_ns() - start;
-    keys.figures[RANK_WRITTEN_BYTES] =
-        ok ? range_count(&keys) * state->output_layout.type->bytes : 0;
     ok = ok && prove(&keys, error) && ranks_report(state, keys.figures, error) &&
          (state->job->has_rank_output || sink_move(state->sink, keys.output_bytes, error));
     if (ok) {

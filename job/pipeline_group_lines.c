@@ -304,11 +304,14 @@ static bool write_indices(struct group_lines *lines, struct error *error)
     bool ok = exchange(lines, error) && number_indices(lines, error);
     if (ok) {
         struct rank_range range = {
-            .is_empty = lines->index_count == 0, .write = write_index_range, .context = lines};
+            .is_empty = lines->index_count == 0,
+            .write = write_index_range,
+            .context = lines,
+            .bytes = lines->index_count * lines->state->output_layout.type->bytes,
+        };
         ok = rank_array_write(lines->state, &range, &lines->output_bytes, error);
+        lines->figures[RANK_WRITTEN_BYTES] = range.bytes;
     }
-    lines->figures[RANK_WRITTEN_BYTES] =
-        ok ? lines->index_count * lines->state->output_layout.type->bytes : 0;
     return ok && prove_indices(lines, error);
 }
 
@@ -316,7 +319,11 @@ static bool write_output(struct group_lines *lines, struct error *error)
 {
     struct job_state *const state = lines->state;
     struct rank_range range = {
-        .is_empty = lines->range_bytes == 0, .write = write_range, .context = lines};
+        .is_empty = lines->range_bytes == 0,
+        .write = write_range,
+        .context = lines,
+        .bytes = lines->range_bytes,
+    };
     bool ok;
     if (state->job->argsort.index_type)
         return write_indices(lines, error);
@@ -324,7 +331,6 @@ static bool write_output(struct group_lines *lines, struct error *error)
         ok = ranks_write_aside(state, &range, &lines->output_bytes, error);
     } else {
         ok = write_range(lines, error);
-        range.bytes = lines->range_bytes;
         lines->output_bytes = state->header.bytes + lines->all_bytes;
     }
     lines->figures[RANK_WRITTEN_BYTES] = range.bytes;

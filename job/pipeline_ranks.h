@@ -38,7 +38,7 @@ struct rank_range {
     /* Collective: writes the range to state->sink. */
     bool (*write)(void *context, struct error *error);
     void *context;
-    uint64_t bytes; /* out: of the range */
+    uint64_t bytes; /* of the range; set by ranks_write_aside(), as text and codecs change it */
 };
 
 /* Collective, for output whose size is not known before it is made, or that is not a file: each
