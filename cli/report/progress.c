@@ -63,7 +63,7 @@ static double fraction_of(uint64_t done, uint64_t all)
 /* Returns the seconds for the remaining bytes at this rate; below 0: not known. */
 static double seconds_for(uint64_t done, uint64_t all, double bytes_per_second)
 {
-    if (all == 0 || all == SIZE_UNKNOWN || bytes_per_second <= 0)
+    if (all == SIZE_UNKNOWN || bytes_per_second <= 0)
         return -1;
     return done < all ? (double)(all - done) / bytes_per_second : 0;
 }
@@ -414,7 +414,7 @@ static uint64_t count_file_bytes(const struct options *options)
 void progress_start(struct progress *progress, const struct options *options)
 {
     *progress = (struct progress){.on_terminal = isatty(STDERR_FILENO) == 1,
-                                  .outlook = {.sort_seconds = -1}};
+                                  .outlook = {.write_bytes = SIZE_UNKNOWN, .sort_seconds = -1}};
     if (!progress_is_wanted(options))
         return;
     progress->outlook.read_bytes = count_file_bytes(options);
@@ -458,7 +458,8 @@ static void set_ranks(struct progress *progress, const struct plan *plan)
     const double factor =
         plan->job.has_rank_inputs ? counted : (double)counted / plan->job.group->size;
     outlook->read_before = view.bytes[TRACE_READ];
-    outlook->write_bytes = (uint64_t)((double)outlook->write_bytes * factor);
+    if (outlook->write_bytes != SIZE_UNKNOWN)
+        outlook->write_bytes = (uint64_t)((double)outlook->write_bytes * factor);
     if (plan->input_bytes != SIZE_UNKNOWN)
         outlook->read_bytes = (uint64_t)((double)plan->input_bytes * factor);
     if (outlook->read_bytes != SIZE_UNKNOWN && outlook->read_bytes > SOURCE_PEEK_MAX)
@@ -471,15 +472,15 @@ static void set_ranks(struct progress *progress, const struct plan *plan)
 void progress_set_plan(struct progress *progress, const struct plan *plan)
 {
     const struct job *const job = &plan->job;
-    const bool writes_same = job->action != JOB_CHECK && !job->sort.is_top &&
-                             !job->argsort.index_type && !job->line_order.unique &&
-                             job->output_format == job->input_format;
+    const bool writes_same = !job->sort.is_top && !job->argsort.index_type &&
+                             !job->line_order.unique && job->output_format == job->input_format;
     if (!progress->is_running)
         return;
     pthread_mutex_lock(&progress->lock);
     erase(progress);
-    if (writes_same && plan->input_bytes != SIZE_UNKNOWN)
-        progress->outlook.write_bytes = plan->input_bytes;
+    progress->outlook.write_bytes = job->action == JOB_CHECK ? 0
+                                    : writes_same            ? plan->input_bytes
+                                                             : SIZE_UNKNOWN;
     if (job->group)
         set_ranks(progress, plan);
     progress->outlook.sort_seconds = estimate_sort(plan);

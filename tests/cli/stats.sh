@@ -384,6 +384,7 @@ slow '' 1 --progress -q >asked_quiet 2>&1 &
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 { yes 1234567 || true; } | head -c 24000000 >same.txt
 "$GPUSORT" --progress --device=cpu -k1 same.txt 2>written | { head -c 9000000 && sleep 2.6 && cat; } >/dev/null &
+"$GPUSORT" --progress -m -k1 same.txt 2>merged | { head -c 9000000 && sleep 2.6 && cat; } >/dev/null &
 wait
 rm same.txt
 on_terminal --stderr "$GPUSORT" data.f64 -o out >fast
@@ -395,8 +396,11 @@ if possible 'the time left while numbers are read' 'no calls fail in this build'
         env LD_PRELOAD="$fault_library" FAULT=read:40:run FAULT_RUN='sleep 1.5' "$GPUSORT" --device=cpu --parallel=1 \
             --progress --format=raw --type=u64 $zstd large.u64 -o out 2>"while$zstd"
     done
+    env LD_PRELOAD="$fault_library" FAULT=read:4:run FAULT_RUN='sleep 1.5' "$GPUSORT" --parallel=1 --progress \
+        -c --format=raw --type=u64 large.u64 2>while-c
     rm large.u64 out
     ok 'the time left is shown while numbers are read' grep -Eq '^gpusort: read .* [0-9]+ s left$' while--no-zstd
+    ok 'and while they are checked' grep -Eq '^gpusort: read .* [0-9]+ s left$' while-c
     ok 'but not if they will be compressed' grep -Eq '^gpusort: read [0-9]+%, [0-9.]+ [kMG]B/s$' while--zstd
 fi
 
@@ -441,6 +445,7 @@ ok 'the time for which a run was stopped does not count' grep -Eq '^gpusort: sta
 ok 'of a pipe: how much of it' grep -Eq '^gpusort: read 8\.00 MB, [0-9.]+ [kM]B/s$' piped
 ok 'of an output: how much of it, and the time left' \
     grep -Eq '^gpusort: write [1-9][0-9]?%, [0-9.]+ [kM]?B/s, [0-9.]+ (s|min) left$' written
+ok 'and of a merge how much it will write' grep -Eq '^gpusort: write [1-9][0-9]?%, [0-9.]+ [kM]?B/s, [0-9.]+ (s|min) left$' merged
 ok_prints '-q is stronger' '1\n2\n' -- cat asked_quiet
 ok_prints '-q silences -v' '1\n2\n' -- bash -c 'printf "2\n1\n" | "$0" -qv 2>&1' "$GPUSORT"
 
