@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 struct ring {
@@ -24,8 +23,6 @@ struct ring {
 
 struct ring *ring_create(size_t capacity)
 {
-    if (capacity == 0 || capacity > (SIZE_MAX - sizeof(struct ring)) / sizeof(struct ring_entry))
-        return NULL;
     struct ring *ring = calloc(1, sizeof *ring + capacity * sizeof ring->entries[0]);
     if (!ring)
         return NULL;
