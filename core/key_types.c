@@ -75,7 +75,7 @@ static bool is_time_unit(const char *unit, size_t length)
             return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (spelled(unit + digits, length - digits, units[i]))
-            return digits == 0 || units[i][0] != 'g';
+            return true;
     return false;
 }
 
@@ -144,7 +144,7 @@ const char *key_type_other_name(const struct key_type *type, size_t n)
 const struct foreign_type *key_type_find_foreign(const char *spelling, size_t length)
 {
     static const struct foreign_type foreign[] = {
-        /* digits may follow, but not after a capital letter of complex numbers */
+        /* digits may follow */
         {"c", "complex numbers", OF_COMPLEX},
         {"complex", "complex numbers", OF_COMPLEX},
         {"complex_", "complex numbers", OF_COMPLEX},
@@ -180,8 +180,7 @@ const struct foreign_type *key_type_find_foreign(const char *spelling, size_t le
         size_t end = name_length;
         if (length < name_length || memcmp(spelling, foreign[i].name, name_length) != 0)
             continue;
-        while (end < length && spelling[end] >= '0' && spelling[end] <= '9' &&
-               !memchr("FDG", *spelling, 3))
+        while (end < length && spelling[end] >= '0' && spelling[end] <= '9')
             end++;
         if (end == length)
             return &foreign[i];

@@ -179,15 +179,13 @@ void trace_stop(void)
     trace.spans = NULL;
 }
 
-/* Compares by lane and time. If two spans begin at once, the longer one comes first. */
+/* Compares by lane and time. */
 static int compare_spans(const void *left, const void *right)
 {
     const struct span *const a = left, *const b = right;
     if (a->lane != b->lane)
         return a->lane < b->lane ? -1 : 1;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
 }
 
 /* A row of spans. */

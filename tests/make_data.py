@@ -295,7 +295,8 @@ SPELLINGS = (
     " int32 int64 uint8 uint16 uint32 uint64 bool half single double longdouble float int uint byte ubyte short"
     " ushort intc uintc int_ intp uintp long longlong ulonglong M8 m8 M m M8[ns] m8[us] M8[25s] m8[1D] M8[generic]"
     " datetime64 timedelta64 datetime64[ms] timedelta64[2W] M8[Y] M8[M] M8[h] M8[m] m8[ps] m8[fs] m8[as]"
-    " M8[2147483647s] M8[2147483648s] M8[10] M8[] M[s] M8[s f8[s] f16 f3 c8 U1 S1 O V1 V8 i9 <float64 <i08x"
+    " M8[2147483647s] M8[2147483648s] M8[10] M8[] M[s] M8[s f8[s] f16 f3 c8 U1 S1 O V1 V8 i9"
+    " <float64 <double <i08x"
 ).split() + [order + name for name in ("f8", "d", "i2", "?", "u1", "q", "M8[ns]", "timedelta64[s]") for order in "<>=|"]
 
 
