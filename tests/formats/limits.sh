@@ -65,6 +65,18 @@ if possible 'quotas of processors' 'one processor, or no name space to mount con
     fi
 fi
 
+if possible 'the memory of a container' 'no name space to mount control groups in' can_mount /sys/fs/cgroup; then
+    while IFS='|' read -r name memory files; do
+        ok_says "the memory of a container: $name" "^memory +$memory\.[0-9] MiB" -- \
+            in_groups "memory.current=700000000;$files" "$GPUSORT" --explain -n downwards
+    done <<'END'
+what is left|83|memory.max=800000000
+what is left of the limit for all but urgent needs|83|memory.max=900000000;memory.high=800000000
+files that were read|333|memory.max=800000000;memory.stat=inactive_file 300000000
+files that were read again|333|memory.max=800000000;memory.stat=active_file 300000000
+END
+fi
+
 # make_group CONTROLLER LIMIT FILE...: makes a real control group, $group, and writes LIMIT to the first
 # FILE that it has.
 make_group() {
