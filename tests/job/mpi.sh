@@ -377,6 +377,10 @@ printf '#!/bin/bash\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %q "
 chmod +x limited
 program=./limited
 refused 'no space for the part of one rank' 'target/out: File too large; raise .* \(rank 1 on ' -- ranks 2 finite.f64 -o "$target"
+[ "$is_sanitized" = yes ] ||
+    refused 'no space for the part of one rank, which comes from a pipe in pieces' \
+        'temporary file .*: File too large; raise .* \(rank 1 on ' -- \
+        eval 'cat large.f64 | limit=60 ranks 2 --type=f64 -o "$target"'
 program=
 
 # in_memory SIZE COMMAND...: runs it with a file system of that size in the folder `memory`.
@@ -503,15 +507,21 @@ if [ -z "$fault_library" ] || [ ! -f "$preload" ]; then
 fi
 cp "$preload" "$work" # LD_PRELOAD needs a name without blanks
 preload=$work/mpi_faults.so
+# with_faults VARIABLE=VALUE ARGUMENT...: two ranks, and calls fail in rank 1, as VARIABLE says.
+with_faults() {
+    local program=sh fault=$1 limit=60
+    shift
+    ranks 2 -c '[ $OMPI_COMM_WORLD_RANK = 0 ] || export '"$fault LD_PRELOAD=$fault_library"'
+        exec "$0" "$@"' "$GPUSORT" "$@"
+}
 # Rank 1 cannot complete its own file, whose last bytes, close or name come when rank 0 is done.
 part_fails() { # FAULT INPUT ARGUMENT...
-    local program=sh fault=$1 input=$2
+    local fault=$1 input=$2
     shift 2
     rm -f old.*
     cp "$input" old.0
     cp "$input" old.1
-    ranks 2 -c '[ $OMPI_COMM_WORLD_RANK = 0 ] || export FAULT='"$fault LD_PRELOAD=$fault_library"'
-        exec "$0" "$@"' "$GPUSORT" "$@" 'old.{rank}' -o 'old.{rank}'
+    with_faults FAULT="$fault" "$@" 'old.{rank}' -o 'old.{rank}'
 }
 for fault in write:2:28 close_output:1+:5; do
     ok_fails_with "a rank cannot complete its own file: ${fault%%:*}" 2 '^gpusort: old\.1: .* \(rank 1 on .*\)$' -- \
@@ -525,6 +535,12 @@ ok_fails_with 'a rank cannot verify its own file' 2 '^gpusort: old\.1: Input/out
 ok_fails_with 'a rank cannot rename its own file' 2 \
     '^gpusort: old\.1: .*; other ranks may have replaced their files \(rank 1 on .*\)$' -- \
     part_fails renameat:1:5 rows -k1
+# Rank 0 writes the ranges of all ranks, in pieces, and the other ranks wait until it has them.
+ok_fails_with 'rank 0 cannot write the ranges of other ranks' 2 '^gpusort: /dev/full: No space left' -- \
+    eval 'limit=60 ranks 2 large.f64 -o /dev/full'
+with_faults FAULT_CALLS="$PWD/calls" --parallel=1 large.f64 -o /dev/null
+ok_fails_with 'rank 1 cannot read the range that it has stored' 2 '^gpusort: temporary file .*: Input/output error \(rank 1 on ' -- \
+    with_faults FAULT="pread:$(sed -n 's/^pread //p' calls):5" --parallel=1 large.f64 -o /dev/null
 for call in 0:MPI_{Init_thread:1,Comm_rank:2,Comm_size:1,Comm_split_type:1}:fail \
     1:MPI_{Ibcast:{1,2},Iallreduce:{2,60},Test:30,Isend:1,Irecv:1,Testany:3}:fail \
     1:MPI_{Ibcast:{1,2},Iallreduce:{4,70},Isend:1,Testany:3}:kill \
