@@ -263,12 +263,16 @@ rm -f trace
 ok_fails_with 'one that never begins' 2 'missing: No such file' -- gpusort --trace=trace missing
 ok 'leaves none' test ! -e trace
 mkfifo slow
-"$GPUSORT" --trace=trace -n slow -o out &
-exec 3<>slow
-ok 'a trace exists before it is written' wait_until test -e trace
-kill $! && { wait $! || true; } 2>/dev/null
-exec 3>&-
-ok 'one that a signal ends leaves none' test ! -e trace
+for other in '' mine; do
+    "$GPUSORT" --trace=trace -n slow -o out &
+    exec 3<>slow
+    ok 'a trace exists before it is written' wait_until test -e trace
+    [ -z "$other" ] || { echo $other >other && mv other trace; }
+    kill $! && { wait $! || true; } 2>/dev/null
+    exec 3>&-
+    [ -n "$other" ] || ok 'one that a signal ends leaves none' test ! -e trace
+done
+ok_prints 'but a file that has taken its name meanwhile' 'mine\n' -- cat trace
 echo 'an old trace, and a long one' >trace
 traced 'an old one is replaced' '' -- data.txt -n -o out
 ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.txt >/dev/null && [ ! -e none ]' "$GPUSORT"
@@ -288,6 +292,7 @@ refused 'standard input' 'this is an input$' -- bash -c '"$0" --trace=data.txt -
 refuses 'the output' 'this is the output$' -- --trace="$target" data.f64
 ln -sf "$target" link
 refuses 'the output by another name' 'this is the output$' -- --trace=link data.f64
+ok 'a device may be both' gpusort --trace=/dev/null data.f64 -o /dev/null
 ln -s new leads_to_new
 for name in ./new leads_to_new; do
     ok_fails_with "an output that is not there yet: $name" 2 'this is the output$' -- \
