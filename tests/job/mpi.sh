@@ -535,6 +535,15 @@ ok_fails_with 'a rank cannot verify its own file' 2 '^gpusort: old\.1: Input/out
 ok_fails_with 'a rank cannot rename its own file' 2 \
     '^gpusort: old\.1: .*; other ranks may have replaced their files \(rank 1 on .*\)$' -- \
     part_fails renameat:1:5 rows -k1
+# A rank that fails while messages are sent ends its own, and the message of the job is its error.
+while IFS='|' read -r name call error words; do
+    ok_fails_with "a rank fails while runs are cut or exchanged: $name" 2 "^gpusort: .*: $error \(rank 1 on " -- \
+        with_faults FAULT="$call" $words -o out.file </dev/null
+done <<'END'
+numbers that it cannot write|pwrite:2:28|No space left on device|--parallel=1 -S 8M large.f64
+lines that it cannot write|pwrite:2:28|No space left on device|--parallel=1 -S 8M -k1 much
+a run that it cannot read|pread:150:5|Input/output error|--parallel=1 -S 8M large.f64
+END
 # Rank 0 writes the ranges of all ranks, in pieces, and the other ranks wait until it has them.
 ok_fails_with 'rank 0 cannot write the ranges of other ranks' 2 '^gpusort: /dev/full: No space left' -- \
     eval 'limit=60 ranks 2 large.f64 -o /dev/full'
