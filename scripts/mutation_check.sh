@@ -53,7 +53,7 @@ targets_of() {
         *_matrix* | simt_selftest) printf 'build/simt/%s\n' gpusort "${test%%-*}" ;;
         ranks-simt) printf 'build/%s\n' simt/gpusort mpi.so ;;
         *-simt) printf 'build/%s\n' simt/gpusort simt/many_runs tests/fault_library.so ;;
-        mpi) printf 'build/%s\n' mpi.so tests/mpi_faults.so ;;
+        mpi) printf 'build/%s\n' mpi.so tests/{mpi_faults.so,fault_library.so,gpusort_apart} ;;
         *) printf 'build/tests/%s\n' gpusort_apart gpusort_flips fault_library.so ;;
         esac
     done
