@@ -213,6 +213,41 @@ static void test_order(void **state)
         }
 }
 
+/* A block of keys of one sign that rise or fall as stored. NaNs among them, or a NaT, may belong
+ * at the other end of the order. */
+static void check_stored_order(const struct key_type *type, struct key_order order, bool negative,
+                               bool falls)
+{
+    const unsigned width = type->bytes, bits = 8 * width;
+    const size_t count = BLOCK_BYTES / width;
+    const uint64_t half = key_bits_mask(bits) >> 1, sign = negative ? half + 1 : 0;
+    unsigned char *const keys = calloc(count, width);
+    uint64_t before = 0;
+    size_t expected = count;
+    for (size_t i = 0; i < count; i++) {
+        const size_t rank = falls ? count - 1 - i : i;
+        const uint64_t stored = sign | (half / count * rank + half % count * rank / count);
+        const uint64_t ordered = key_order_encode(order, bits, stored);
+        memcpy(keys + i * width, &stored, width);
+        if (expected == count && ordered < before)
+            expected = i;
+        before = ordered;
+    }
+    assert_int_equal(find_disorder(width, order, NULL, keys, count), expected);
+    free(keys);
+}
+
+static void test_stored_order(void **state)
+{
+    for (size_t i = 0; i < KEY_TYPE_COUNT; i++)
+        for (unsigned way = 0; way < 16; way++) {
+            const enum nan_rule nan = way & 1 ? NAN_FIRST : NAN_GREATEST;
+            const struct key_order order =
+                key_order_make(&key_types[i], ENDIAN_LITTLE, nan, way & 2);
+            check_stored_order(&key_types[i], order, way & 4, way & 8);
+        }
+}
+
 enum { PIECE = 1024 };
 
 /* Lets a check observe a chunk of keys, its last piece of PIECE keys first. */
@@ -355,9 +390,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hash),           cmocka_unit_test(test_short_keys),
         cmocka_unit_test(test_exchanged_bits), cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_order),          cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_line_items),     cmocka_unit_test(test_keys_that_rise),
-        cmocka_unit_test(test_open_lines),
+        cmocka_unit_test(test_order),          cmocka_unit_test(test_stored_order),
+        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_line_items),
+        cmocka_unit_test(test_keys_that_rise), cmocka_unit_test(test_open_lines),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

@@ -109,6 +109,11 @@ ok 'a named pipe stays one' test -p fifo
 ok '/dev/null is written' gpusort reversed.u64 -o /dev/null
 ok '/dev/null stays a device' test -c /dev/null
 
+if possible 'a file that is too large for its file system' 'no calls fail in this build' has_faults; then
+    refused 'a file that is too large for its file system: no advice on limits' 'File too large$' -- \
+        env LD_PRELOAD="$fault_library" FAULT=write:1:27 "$gpusort_apart" reversed.u64 -o "$target"
+fi
+
 # A large file is mapped if it is new, and four threads may write to it: the fault library reports four processors.
 head -c 20000000 /dev/zero | tr '\0' 'x' >large
 seq 2000000 >many
