@@ -301,7 +301,7 @@ static void make_items(const struct merge_inputs *inputs, struct piece *piece)
         }
         is_disordered |= found > 0;
         if (found != 0 || !order->unique) {
-            if (made > 0)
+            if (order->unique && made > 0)
                 check_sum_add(&left_out, sum_left_out(&input->block, before, line->text));
             items[made++] = merge_item(inputs->texts.text_shift, piece->input, offset, length,
                                        line->is_exact, line->image);
@@ -309,7 +309,7 @@ static void make_items(const struct merge_inputs *inputs, struct piece *piece)
         offset += length + 1;
         from = offset;
     }
-    if (made > 0)
+    if (order->unique && made > 0)
         check_sum_add(&left_out,
                       sum_left_out(&input->block, &lines[(made - 1) % 2], text + offset));
     piece->made = made;
