@@ -389,7 +389,6 @@ slow '' 1 --progress -q >asked_quiet 2>&1 &
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 { yes 1234567 || true; } | head -c 24000000 >same.txt
 "$GPUSORT" --progress --device=cpu -k1 same.txt 2>written | { head -c 9000000 && sleep 2.6 && cat; } >/dev/null &
-"$GPUSORT" --progress -m -k1 same.txt 2>merged | { head -c 9000000 && sleep 2.6 && cat; } >/dev/null &
 wait
 rm same.txt
 on_terminal --stderr "$GPUSORT" data.f64 -o out >fast
@@ -450,7 +449,6 @@ ok 'the time for which a run was stopped does not count' grep -Eq '^gpusort: sta
 ok 'of a pipe: how much of it' grep -Eq '^gpusort: read 8\.00 MB, [0-9.]+ [kM]B/s$' piped
 ok 'of an output: how much of it, and the time left' \
     grep -Eq '^gpusort: write [1-9][0-9]?%, [0-9.]+ [kM]?B/s, [0-9.]+ (s|min) left$' written
-ok 'and of a merge how much it will write' grep -Eq '^gpusort: write [1-9][0-9]?%, [0-9.]+ [kM]?B/s, [0-9.]+ (s|min) left$' merged
 ok_prints '-q is stronger' '1\n2\n' -- cat asked_quiet
 ok_prints '-q silences -v' '1\n2\n' -- bash -c 'printf "2\n1\n" | "$0" -qv 2>&1' "$GPUSORT"
 
