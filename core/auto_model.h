@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auto_model.h - what "auto" chooses by: a model of the time of a job on the CPU and on the GPU,
- * and the path for a device.
+/* auto_model.h - the rules by which "auto" chooses: a model of the time of a job on the CPU and on
+ * the GPU, and the path for a device.
  *
  * The model does not examine the GPU: that would start it, which is most of its cost.
  */
@@ -20,12 +20,14 @@ struct auto_estimate {
     double cpu_sort_seconds, gpu_sort_seconds;
 };
 
-/* Shared memory of a block that radix takes at most for items of 16 bytes. Many GPUs have 99 KiB,
- * and radix takes 96 for keys (radix_few.cuh). */
+/* The shared memory that a block of radix needs for items of 16 bytes, rounded up: 149.4 KiB, of
+ * struct radix_tile_shared. Many GPUs have 99 KiB, enough for keys, for which radix_few.cuh takes
+ * 96. */
 #define RADIX_ITEM_SHARED_BYTES ((size_t)150 << 10)
 
-/* Returns the name of the path that sorts items fastest on a device, of any number: radix, unless a
- * GPU has too little shared memory for it. Measured on an H100 and an H200. */
+/* Returns the name of the path for items of this width, whatever their number: radix, the fastest
+ * on the CPU, an H100 and an H200, or segmented-merge on a GPU that has too little shared memory
+ * for it. facts->shared_bytes is 0 for the CPU. */
 const char *auto_find_path(const struct device_facts *facts, unsigned item_bytes);
 
 /* Estimates sorting numbers from file to file in the page cache, from the start of the process to

@@ -66,17 +66,18 @@ bool column_min_sort(const struct cuda_sort *sort, struct error *error);
 bool column_pairs_sort(const struct cuda_sort *sort, struct error *error);
 bool column_block_sort(const struct cuda_sort *sort, struct error *error);
 
-/* Sorts an array for which launches take longer than the work: up to 4,096 items in one launch, and
- * each doubling of them takes two to four more. In place, without a workspace or a status; it does
- * not use tile_size. */
+/* Sorts a small array, whose time is mostly that of launches: up to 4,096 items by one launch, and
+ * each doubling of them adds two to four. Sorts in place, needs no workspace or status, and ignores
+ * tile_size. */
 bool small_sort(const struct cuda_sort *sort, struct error *error);
 
 /* Called when all kernels so far are done. Starts kernels for the items that they have not sorted;
  * sets *is_done if there are none. `round` counts the calls from 1. */
 bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error);
 
-/* As radix_sort(), with other constants than radix_tuning_default. Arrays that are small only by
- * those need the workspace of a larger count. */
+/* As radix_sort(), with other constants than radix_tuning_default. The workspace
+ * must be that of a larger count if radix_tuning_default calls the array small and `tuning` does
+ * not. */
 bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
                       struct error *error);
 bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
@@ -99,7 +100,7 @@ size_t counting_workspace_bytes(unsigned item_bytes); /* 1 or 2 */
 typedef bool tile_sort_function(const struct cuda_sort *sort, void *target,
                                 struct key_order decoding, struct error *error);
 
-/* The tile sort of direct-merge and segmented-merge. */
+/* The tile sort of direct-merge, segmented-merge and small_sort(). */
 tile_sort_function tile_sort;
 
 /* Sorted runs of ordered bits that follow each other in `source`, and become one run at the same

@@ -3,15 +3,15 @@
 #include "cuda/radix_strategy.h"
 
 /* Measured on an H100 and an H200; docs/performance.md has the table of strategies. small_sort()
- * takes 0.7 of the time of digits for 2^17 keys of 4 bytes, 0.76 for 2^18 of 8 (1.13 if their lower
- * halves are in order), and 1.0 for 2^19 items of 16; 0.73 of the time of counting 2^13 keys of 2
- * bytes (H200, 2026-11-30). Counting values takes as long as few passes over 2^25 items, and longer
- * for fewer. Below 2^22 items a sample and a model take longer than the passes that they save; a
- * model costs as much as 4.5 passes. The mean roughness of smooth densities is 2.0, of a dozen
- * clusters 2.4, and 3.5 and more where half of the keys agree in each byte. On an H100 thin buckets
- * take 1.13 times as long as others for 2e8 doubles, and 0.93 times for a dozen clusters of 2e7.
- * 5e7 pairs whose keys 0.76 others share on average take 1.10 of CUB's time by a model on an H200,
- * and 1.03 by digits. */
+ * takes 0.70 of the time of digits for 2^17 keys of 4 bytes, 0.76 for 2^18 of 8 (1.13 if their
+ * lower halves are in order) and 1.0 for 2^19 items of 16. It takes 0.73 of the time of counting
+ * 2^13 keys of 2 bytes (H200, 2026-11-30). Counting the values of 2^25 items takes as long as the
+ * digits of items in which few digits vary, and of fewer items longer. Below 2^22 items a sample
+ * and a model take longer than the passes that they save; a model costs as much as 4.5 passes. The
+ * mean roughness of smooth densities is 2.0, of a dozen clusters 2.4, and 3.5 and more where half
+ * of the keys agree in each byte. On an H100 thin buckets take 1.13 times as long as others for 2e8
+ * doubles, and 0.93 times for a dozen clusters of 2e7. 5e7 pairs, each of which shares its key with
+ * 0.76 others on average, take 1.10 of CUB's time by a model on an H200, and 1.03 by digits. */
 const struct radix_tuning radix_tuning_default = {
     .small_most = (size_t)1 << 15,
     .small_short_most = (size_t)1 << 12,
@@ -41,7 +41,7 @@ const char *radix_strategy_name(enum radix_strategy strategy)
     return names[strategy];
 }
 
-/* Digits take a pass for each byte of an item, so wide items are few up to a greater count. */
+/* Digits take a pass for each byte of an item, so the limit grows with the width. */
 bool radix_is_small(const struct radix_tuning *tuning, size_t count, unsigned item_bytes)
 {
     return count <= item_bytes * (item_bytes <= 2 ? tuning->small_short_most : tuning->small_most);

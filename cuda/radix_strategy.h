@@ -19,8 +19,8 @@ extern "C" {
 /* Constants that depend on the scale of the data. They are passed as arguments, so that tests can
  * sort small arrays by every strategy. Counts are of items. */
 struct radix_tuning {
-    size_t small_most;       /* times the bytes of an item: the maximum number of items of 4 bytes
-                                and more that small_sort() sorts */
+    size_t small_most;       /* small_sort() sorts up to this number of items of 4 bytes and more,
+                                times the bytes of an item */
     size_t small_short_most; /* the same for 1 and 2 bytes, which are counted if they are more */
     size_t values_least;     /* least count for RADIX_STRATEGY_COUNT */
     size_t models_least;     /* below this count digits are faster than learning a model */
@@ -32,7 +32,8 @@ struct radix_tuning {
     unsigned digits_most;    /* up to this number of digits that vary in a sample, digits are used,
                                 whatever else it shows */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */
-    unsigned shared_most;    /* items of 16 bytes that share a key, as a mean, in tenths */
+    unsigned shared_most;    /* mean number of others that share an item's key, in tenths, up to
+                                which items of 16 bytes may have models */
     unsigned heavy_most;     /* sampled values that occur 16 times, among others that occur once */
     unsigned values_most;    /* sampled values, if they are to be counted */
 };
@@ -43,8 +44,8 @@ extern const struct radix_tuning radix_tuning_default;
 struct radix_facts {
     unsigned rises;          /* not 0: an item is greater than the one before it */
     unsigned falls;          /* not 0: an item is less than the one before it */
-    unsigned no_index;       /* not 0: the low halves of some compared items are no indices, or the
-                                host was told so after it had chosen digits */
+    unsigned no_index;       /* not 0: the low halves of some compared items are no indices, or
+                                digits have refused the array because of that */
     unsigned no_counting;    /* not 0: RADIX_STRATEGY_COUNT has refused the array */
     unsigned sampled;        /* size of the sample that the fields below describe; 0: no sample */
     unsigned values;         /* number of different keys in it */
@@ -81,8 +82,8 @@ bool radix_is_small(const struct radix_tuning *tuning, size_t count, unsigned it
 bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes);
 
 /* The size of a larger sample, of items of 16 bytes: 32 to 64 times sqrt(count), but at most 2^18
- * and count / 2; a power of two. With a quarter of it, one array in four whose items share 0.7 keys
- * seemed to share less than 0.6. */
+ * and count / 2; a power of two. With a quarter of it, one in four arrays whose items share their
+ * keys with 0.7 others seemed to have less than 0.6. */
 unsigned radix_repeats_sample(size_t count);
 
 /* Chooses how to sort `count` items of 4, 8 or 16 bytes. */

@@ -44,14 +44,15 @@ __host__ __device__ constexpr unsigned bitonic_fused_steps(size_t item_bytes)
     return item_bytes <= 4 ? 5 : item_bytes == 8 ? 4 : 3;
 }
 
-/* Threads that fill a GPU: about what the multiprocessors of an H200 hold. With more, a thread of
- * the bitonic network takes more keys, up to the maximum above: 1e9 f32 took 178 ms with only as
- * many as a pass needs, for 165. */
+/* About as many threads as the multiprocessors of an H200 hold. If a pass of the bitonic network
+ * would start more, a thread takes more keys than its steps need, up to the maximum above: 1e9 f32
+ * then take 165 ms instead of 178. */
 constexpr size_t BITONIC_THREADS = (size_t)1 << 18;
 
-/* small_sort: the least tile that it sorts, and the tile in which it merges; 16 bytes fill 36 KiB
- * of shared memory. Tiles of 8,192 keys of 4 bytes merged 1.1 times as slowly, of 2,048 keys of 4
- * and 8 bytes up to 1.14 times (16,384 to 262,144 keys, H200, 2026-11-30). */
+/* small_sort: the smallest tile that it sorts, and the keys of a tile of its merges, of which those
+ * of 8 and 16 bytes take 36 KiB of shared memory. For 4 bytes tiles of 8,192 take 1.1 times as
+ * long, and for 4 and 8 bytes tiles of 2,048 up to 1.14 times (16,384 to 262,144 keys, H200,
+ * 2026-11-30). */
 constexpr size_t SMALL_TILE_LEAST = 64;
 __host__ __device__ constexpr unsigned small_merge_tile(size_t item_bytes)
 {

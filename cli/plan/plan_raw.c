@@ -255,7 +255,7 @@ static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits
     const uint64_t mask = UINT64_MAX >> high;
     bool is_upper[512 + 2 * NEARLY] = {false}; /* index: sign and exponent + nearly */
     size_t lower_count = 0, inside = 0, lower_changes = 0, upper_changes = 0, covered = 0;
-    size_t periodic = 0; /* words such as those of multiples of 1/255 */
+    size_t periodic = 0; /* words such as 0x3fe8383838383838, which is 193 / 255 */
     uint64_t last = 0;   /* of those with a lower part */
     for (size_t i = 0; i < sample->count; i++)
         if (sample->words[i] >> high != 0)

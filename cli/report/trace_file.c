@@ -133,8 +133,8 @@ static uint64_t *share_sizes(struct group *group, uint64_t bytes, struct error *
     return group_reserve(group, 1, error) ? group_gather(group, &bytes, 1, error) : NULL;
 }
 
-/* Collective, for other ranks than 0: sends the trace of this rank. It is left out if memory runs
- * out. */
+/* Collective, for other ranks than 0: sends the trace of this rank. If memory runs out, it sends
+ * nothing, and the file lacks this rank. */
 static bool send_trace(struct group *group, struct error *error)
 {
     char name[192], *text = NULL;
@@ -152,8 +152,8 @@ static bool send_trace(struct group *group, struct error *error)
     return ok;
 }
 
-/* Collective, for rank 0: writes the traces of the other ranks. stream: NULL drops them. Receives
- * all of them, also after a failure, as the other ranks wait for that. */
+/* Collective, for rank 0: writes the traces of the other ranks. stream: NULL if the file cannot be
+ * written; then they are received and dropped, because the other ranks wait for that. */
 static bool receive_traces(struct group *group, FILE *stream, struct error *error)
 {
     char piece[PIECE_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tile_sort.cu - the first step of direct-merge and segmented-merge: one pass over memory that
- * makes sorted tiles.
+/* tile_sort.cu - the first step of direct-merge, segmented-merge and small_sort(): one pass over
+ * memory that makes sorted tiles.
  *
  * A block takes one or several tiles. Each thread sorts a row of keys in registers. Then pairs of
  * runs merge in shared memory until a run is a tile, first within warps and then across them.

@@ -15,8 +15,9 @@
  *      The last one decodes.
  * In shared memory, too, a thread takes 8 keys at a time through up to 3 steps.
  *
- * small_sort() takes tile_sort_kernel for the first pass, which has larger tiles, and then the same
- * passes.
+ * small_sort() begins with tile_sort_kernel, whose tiles have 4,096 keys, and goes on with the same
+ * kernels from the next stage on. Its bitonic_tile_merge_kernel has tiles of small_merge_tile()
+ * keys.
  *
  * Source: K. E. Batcher, "Sorting networks and their applications", AFIPS 1968; fused steps as in
  * H. Peters, O. Schulz-Hildebrandt, N. Luttenberger, "Fast in-place sorting with CUDA based on
@@ -219,9 +220,9 @@ static bool bitonic_outer_launch(const struct cuda_sort *sort, unsigned fused,
                          sort->count, steps);
 }
 
-/* Does the steps of stage `stage` (k = 2^stage) with strides of at least 2^tile_bits. A pass of few
- * steps over few keys has few keys in each of many threads, and over many keys many loads at once.
- */
+/* Does the steps of stage `stage` (k = 2^stage) with strides of at least 2^tile_bits. With few
+ * keys a thread holds only those that the pass connects, so that there are many threads. With many
+ * keys it holds more, to have more loads in flight. */
 template <typename K>
 static bool bitonic_outer_steps(const struct cuda_sort *sort, struct error *error, unsigned stage,
                                 unsigned tile_bits)
@@ -246,7 +247,8 @@ static struct key_order decoding_after(const struct cuda_sort *sort, size_t sort
     return sort->count <= sorted ? sort->order : key_order_identity();
 }
 
-/* Merges encoded runs of 2^run_bits keys, at least a tile, until the array is one run. */
+/* Merges encoded runs of 2^run_bits keys until the array is one run. A run is at least as long as a
+ * tile. */
 template <typename K, unsigned TILE>
 static bool bitonic_merge(const struct cuda_sort *sort, unsigned run_bits, struct error *error)
 {
