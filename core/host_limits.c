@@ -222,8 +222,8 @@ static void take_group(const struct control_group *group, void *context)
     size_t limit = control_group_number(group, files->limits[0], "");
     if (files->limits[1])
         limit = smaller(limit, control_group_number(group, files->limits[1], ""));
-    if (limit == SIZE_MAX)
-        return;
+    if (limit == SIZE_MAX || limit >= physical_bytes(_SC_PHYS_PAGES))
+        return; /* in version 1 a huge number means no limit */
     if (memory->is_left) {
         size_t used = control_group_number(group, files->used, "");
         for (size_t i = 0; used != SIZE_MAX && i < sizeof files->cache / sizeof *files->cache;

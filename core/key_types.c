@@ -144,7 +144,7 @@ const char *key_type_other_name(const struct key_type *type, size_t n)
 const struct foreign_type *key_type_find_foreign(const char *spelling, size_t length)
 {
     static const struct foreign_type foreign[] = {
-        /* digits may follow */
+        /* digits may follow, but not after a capital letter of complex numbers */
         {"c", "complex numbers", OF_COMPLEX},
         {"complex", "complex numbers", OF_COMPLEX},
         {"complex_", "complex numbers", OF_COMPLEX},
@@ -180,7 +180,8 @@ const struct foreign_type *key_type_find_foreign(const char *spelling, size_t le
         size_t end = name_length;
         if (length < name_length || memcmp(spelling, foreign[i].name, name_length) != 0)
             continue;
-        while (end < length && spelling[end] >= '0' && spelling[end] <= '9')
+        while (end < length && spelling[end] >= '0' && spelling[end] <= '9' &&
+               !memchr("FDG", *spelling, 3))
             end++;
         if (end == length)
             return &foreign[i];

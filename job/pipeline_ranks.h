@@ -38,7 +38,7 @@ struct rank_range {
     /* Collective: writes the range to state->sink. */
     bool (*write)(void *context, struct error *error);
     void *context;
-    uint64_t bytes; /* of the range; set by ranks_write_aside(), as text and codecs change it */
+    uint64_t bytes; /* of the range in memory; ranks_write_aside() sets those of the output */
 };
 
 /* Collective, for output whose size is not known before it is made, or that is not a file: each

@@ -111,9 +111,16 @@ done_testing() {
         exec {input}>&-
         end_server
     fi
+    [ ! -s "$work/unknown" ] || fail 'the test calls only functions and commands that exist' "$work/unknown"
     [ -z "${server_leaks:-}" ] || fail 'the runs of one process leave no memory behind' "$work/log/server"
     echo "1..$claims"
     [ "$failures" -eq 0 ]
+}
+
+# A name that is misspelled, or of a function that was removed, fails the test, also in a list of words.
+command_not_found_handle() {
+    echo "$1: command not found" | tee -a "$work/unknown" >&2
+    return 127
 }
 
 # pass_unless_said NAME FILE: passes if FILE, a list of problems, is empty.

@@ -259,7 +259,7 @@ static void print_free(FILE *stream, const struct job *job, uint64_t bytes, uint
 {
     const uint64_t memory = memory_for_files(job->group ? job->group->host_size : 0);
     const bool is_short = in_memory > memory;
-    print_bytes(stream, is_short ? memory : free_bytes);
+    print_bytes(stream, is_short && memory < free_bytes ? memory : free_bytes);
     fprintf(stream, "%s free%s", is_short ? " of memory" : "",
             bytes > free_bytes || is_short ? ": too little" : "");
 }

@@ -101,7 +101,8 @@ done
 # ---- refused options -----------------------------------------------------------------------------
 
 unknown() { refused "$1 is refused" "$2" -- gpusort "$1" two -o "$target"; }
-for word in f128 '' '<f3' '|f3' F64; do unknown --type="$word" "unknown type '${word/|/\\|}'"; done
+for word in '' '<f3' '|f3' F64; do unknown --type="$word" "unknown type '${word/|/\\|}': --list names the types$"; done
+unknown --type=f128 "unknown type 'f128', a name of long doubles: --list names"
 for option in --format --output-format; do unknown $option=csv "unknown format 'csv'"; done
 unknown --endian=middle "unknown byte order 'middle'"
 for word in i16 datetime64; do unknown --argsort=$word "unknown type of indices '$word'"; done

@@ -416,12 +416,12 @@ ok 'an error stands on a line of its own' \
     shows "gpusort: standard input:2: 'x' is not a number: -g would read no number in it, and sort it below all numbers; -k1 sorts lines by their bytes$cr" failed
 ok 'a signal that ends the run takes the line away too' shows '' killed
 ok_prints 'and ends it as it should' '143\n' -- cat killed.status
-ok 'also while the terminal is stopped (Ctrl-S)' "$python" -c 'import os, pty, subprocess, sys, termios
+ok 'also while the terminal is stopped (Ctrl-S)' "$python" -c 'import os, pty, select, subprocess, sys, termios
 master, slave = pty.openpty()
 job = subprocess.Popen([sys.argv[1], "-o", "/dev/null"], stdin=subprocess.PIPE, stderr=slave)
 job.stdin.write(b"2\n")
 job.stdin.flush()
-os.read(master, 1)
+assert select.select([master], [], [], 30)[0]
 termios.tcflow(slave, termios.TCOOFF)
 job.terminate()
 try:
