@@ -117,7 +117,7 @@ done_testing() {
     [ "$failures" -eq 0 ]
 }
 
-# A name that is misspelled, or of a function that was removed, fails the test, also in a list of words.
+# bash calls this for a command that does not exist. The test then fails, even if the call is in $(...).
 command_not_found_handle() {
     echo "$1: command not found" | tee -a "$work/unknown" >&2
     return 127
@@ -411,8 +411,8 @@ need_open_mpi() {
     export LSAN_OPTIONS=detect_leaks=0
 }
 
-# open_mpi WORD...: runs mpirun, for at most $limit seconds. Prints only those of its messages that are gpusort's, its
-# statistics, or the stand-in's. All of them are in $work/log/mpirun.
+# open_mpi WORD...: runs mpirun, for at most $limit seconds. Prints only the messages and statistics of gpusort and the
+# messages of the GPU's stand-in. All messages are in $work/log/mpirun.
 open_mpi() {
     local status=0
     timeout "${limit:-300}" mpirun --mca btl_base_warn_component_unused 0 "$@" 2>"$work/log/mpirun" || status=$?
