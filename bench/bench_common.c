@@ -360,7 +360,7 @@ void bench_report_json(FILE *stream, const struct bench_row *row)
 {
     putc('{', stream);
     print_json_member(stream, "device", row->device);
-    print_json_member(stream, "class", row->device_class);
+    print_json_member(stream, "backend", row->backend);
     print_json_member(stream, "type", row->type);
     fprintf(stream, "\"item_bytes\":%zu,", row->item_bytes);
     print_json_member(stream, "shape", row->shape);

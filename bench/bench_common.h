@@ -231,7 +231,7 @@ bool bench_list_has(const char *list, const char *word);
 
 struct bench_row {
     const char *device;
-    const char *device_class; /* "cpu" or "gpu" */
+    const char *backend; /* "cpu" or "gpu" */
     const char *type;
     const char *shape;
     size_t count;

@@ -509,7 +509,7 @@ static void report(struct bench *bench, const struct workload *load, std::vector
     for (struct timed &timed : *all) {
         struct bench_row row = {};
         row.device = bench->facts.name;
-        row.device_class = "cpu";
+        row.backend = "cpu";
         row.type = load->type->name;
         row.shape = load->shape->name;
         row.count = load->count;

@@ -97,7 +97,7 @@ static void report_result(struct bench *bench, const struct bench_case *bench_ca
 {
     struct bench_row row = {};
     row.device = bench->facts.name;
-    row.device_class = "gpu";
+    row.backend = "gpu";
     row.type = bench_case->type->name;
     row.shape = bench_case->shape->name;
     row.count = bench_case->count;

@@ -48,7 +48,7 @@ def sorter(name):
 def report(kind, count, times, path):
     ms = times[len(times) // 2]
     print(f"{kind:8}{count:10} numpy {ms:12.4f} ms {count / ms / 1e3:10.1f} Mkey/s")
-    row = {"class": "cpu", "type": kind, "shape": "uniform", "count": count, "path": "numpy",
+    row = {"backend": "cpu", "type": kind, "shape": "uniform", "count": count, "path": "numpy",
            "peer": True, "runs": len(times), "ms": ms, "least_ms": times[0],
            "mkeys_per_s": count / ms / 1e3, "ratio": None}
     with open(path, "a", encoding="utf-8") as rows:

@@ -11,7 +11,7 @@ if [ $# -ne 3 ]; then
     exit 2
 fi
 rows=$1 type=$2 out=$3
-if head -n 1 "$rows" | grep -q '"class":"cpu"'; then
+if head -n 1 "$rows" | grep -q '"backend":"cpu"'; then
     place='in memory' unit=6
     threads=$(sed -n '1s/.*"threads":\([0-9]*\).*/, threads: \1/p' "$rows")
 else

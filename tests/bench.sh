@@ -77,7 +77,7 @@ fi
 
 # The rows that plot_bench.sh draws, written by hand.
 row() {
-    printf '{"class":"gpu","type":"f64","item_bytes":8,"shape":"uniform","count":%d,' "$1"
+    printf '{"backend":"gpu","type":"f64","item_bytes":8,"shape":"uniform","count":%d,' "$1"
     printf '"path":"%s","peer":%s,"tile":%d,"runs":5,"ms":%s,"sorted":true}\n' "$2" "$3" "$4" "$5"
 }
 {
