@@ -151,15 +151,18 @@ static void print_key(FILE *stream, const struct line_key *key)
 static void report_line_order(FILE *stream, const char *prefix, const struct job *job)
 {
     const struct line_order *const order = &job->line_order;
+    bool has_fields = false;
     fprintf(stream, "%sorder      ", prefix);
-    for (size_t i = 0; i < order->key_count; i++)
+    for (size_t i = 0; i < order->key_count; i++) {
+        has_fields = has_fields || !line_key_is_whole(&order->keys[i]);
         print_key(stream, &order->keys[i]);
+    }
     fprintf(stream, "%s%s\n",
             order->unique   ? "of equal lines only the first is kept"
             : order->stable ? "equal lines as in the input"
                             : "equal lines by their bytes",
             !line_order_is_stable(order) && order->reverse ? ", descending" : "");
-    if (order->separator != LINE_SEPARATOR_BLANKS)
+    if (has_fields && order->separator != LINE_SEPARATOR_BLANKS)
         fprintf(stream,
                 isprint(order->separator) ? "%sfields     end at '%c'\n"
                                           : "%sfields     end at byte %d\n",

@@ -189,6 +189,8 @@ for words in '-t x -k2' '-k2 --field-separator=x' '-tx -t x -k2'; do
 done
 ok_says '-t with a NUL' '^fields     end at byte 0$' -- gpusort --explain -k2 -t '\0' two
 ok_says '-t with a byte that is no character' '^fields     end at byte 255$' -- gpusort --explain -k2 -t $'\377' two
+ok_prints '-t without a key: no fields are explained' '' -- \
+    eval 'gpusort --explain -n -t, two | sed -n /^fields/p'
 for word in -z --zero-terminated; do
     ok_says "$word" '^lines      end with NUL$' -- gpusort --explain $word two
 done
