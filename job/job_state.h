@@ -64,7 +64,8 @@ struct job_state {
     size_t shared_sample_count;
     size_t shared_given; /* for the spec of the first part's engine */
 
-    struct layout output_layout; /* of the numbers or indices of all ranks */
+    struct layout output_layout;    /* of the numbers or indices of all ranks */
+    uint64_t figures[RANK_FIGURES]; /* of this rank; ranks_report() completes them */
     struct proof proof;
 };
 

@@ -129,6 +129,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     note_result(&state);
     TRY(!job->verify || proof_verify(&state, error));
     TRY(!has_output || commit_output(&state, error));
+    TRY(!job->group || ranks_report(&state, error));
     report->total_ns = clock_now_ns() - start;
     ok = true;
 done:

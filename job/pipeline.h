@@ -120,10 +120,10 @@ enum rank_figure {
     RANK_READ_BYTES,
     RANK_SENT_BYTES, /* of its numbers, lines or indices, to other ranks */
     RANK_RECEIVED_BYTES,
-    RANK_WRITTEN_BYTES,
-    RANK_MEMORY_BYTES, /* peak memory of the process */
-    RANK_SORT_NS,      /* reading and sorting its part of the input */
-    RANK_WRITE_NS,     /* finding the cuts, exchange, merge and writing */
+    RANK_WRITTEN_BYTES, /* to the output; of standard output or a pipe, rank 0 writes all */
+    RANK_MEMORY_BYTES,  /* peak memory of the process */
+    RANK_SORT_NS,       /* reading and sorting its part of the input */
+    RANK_WRITE_NS,      /* finding the cuts, exchange, merge and writing */
     RANK_FIGURES
 };
 

@@ -33,7 +33,6 @@ struct group_keys {
     uint64_t *targets; /* where the range of each rank begins in the sorted items; and an end */
     struct rank_runs numbered;
     uint64_t output_bytes; /* of all ranks */
-    uint64_t figures[RANK_FIGURES];
 };
 
 /* ---- Runs and ranges ---- */
@@ -153,7 +152,7 @@ static bool exchange(struct group_keys *keys, struct error *error)
         .numbered = &keys->numbered,
     };
     return begin_output(keys, error) &&
-           ranks_exchange(keys->state, merge_bytes(keys), &exchange, keys->figures, error);
+           ranks_exchange(keys->state, merge_bytes(keys), &exchange, error);
 }
 
 /* Collective: the range of this rank goes to state->sink. */
@@ -241,8 +240,8 @@ static bool share_sort(struct group_keys *keys, struct error *error)
     const uint64_t start_ns = job_stage_begin(STAGE_SORT);
     const bool ok = state->functions->share(state->engine, &shared, &keys->is_shared, error);
     trace_span(TRACE_STAGE, stage_names[STAGE_SORT], start_ns, clock_now_ns(), 0);
-    keys->figures[RANK_SENT_BYTES] = shared.sent_bytes;
-    keys->figures[RANK_RECEIVED_BYTES] = shared.received_bytes;
+    state->figures[RANK_SENT_BYTES] = shared.sent_bytes;
+    state->figures[RANK_RECEIVED_BYTES] = shared.received_bytes;
     return ok;
 }
 
@@ -270,15 +269,12 @@ static bool write_output(struct group_keys *keys, struct error *error)
          !rank_runs_number(keys->group, keys->runs.list.count, &keys->numbered, error) ||
          !find_cuts(keys, error)))
         return false;
-    struct rank_range range = {
+    const struct rank_range range = {
         .is_empty = range_count(keys) == 0,
         .write = write_range,
         .context = keys,
-        .bytes = range_count(keys) * keys->state->output_layout.type->bytes,
     };
-    const bool ok = rank_array_write(keys->state, &range, &keys->output_bytes, error);
-    keys->figures[RANK_WRITTEN_BYTES] = range.bytes;
-    return ok;
+    return rank_array_write(keys->state, &range, &keys->output_bytes, error);
 }
 
 bool job_group_keys(struct job_state *state, struct error *error)
@@ -289,9 +285,9 @@ bool job_group_keys(struct job_state *state, struct error *error)
     const uint64_t start = job_stage_begin(STAGE_WRITE);
     ok = ok && write_output(&keys, error);
     job_stage_add(state, STAGE_WRITE, start);
-    keys.figures[RANK_SORT_NS] = start - begin;
-    keys.figures[RANK_WRITE_NS] = clock_now_ns() - start;
-    ok = ok && prove(&keys, error) && ranks_report(state, keys.figures, error) &&
+    state->figures[RANK_SORT_NS] = start - begin;
+    state->figures[RANK_WRITE_NS] = clock_now_ns() - start;
+    ok = ok && prove(&keys, error) &&
          (state->job->has_rank_output || sink_move(state->sink, keys.output_bytes, error));
     if (ok) {
         const unsigned width = state->job->readers[0].layout.type->bytes;

@@ -34,7 +34,6 @@ struct group_lines {
     uint64_t range_begin;              /* bytes of the sorted lines before this rank's range */
     uint64_t range_bytes;              /* of the range, with lines that are left out */
     uint64_t output_bytes;             /* of all ranks */
-    uint64_t figures[RANK_FIGURES];
 };
 
 /* ---- Runs and ranges ---- */
@@ -195,7 +194,7 @@ static bool exchange(struct group_lines *lines, struct error *error)
         .run_count = lines->external.list.count,
         .numbered = &lines->numbered,
     };
-    return ranks_exchange(lines->state, merge_bytes(lines), &exchange, lines->figures, error);
+    return ranks_exchange(lines->state, merge_bytes(lines), &exchange, error);
 }
 
 /* Collective: the range of this rank goes to state->sink. */
@@ -281,7 +280,7 @@ static bool write_index_range(void *context, struct error *error)
         .numbered = &lines->index_numbered,
     };
     return rank_array_begin(lines->state, lines->index_first, lines->index_count, error) &&
-           ranks_exchange(lines->state, merge_bytes(lines), &exchange, lines->figures, error);
+           ranks_exchange(lines->state, merge_bytes(lines), &exchange, error);
 }
 
 /* Collective. */
@@ -303,14 +302,12 @@ static bool write_indices(struct group_lines *lines, struct error *error)
     key_check_start_lines(&lines->state->proof.written);
     bool ok = exchange(lines, error) && number_indices(lines, error);
     if (ok) {
-        struct rank_range range = {
+        const struct rank_range range = {
             .is_empty = lines->index_count == 0,
             .write = write_index_range,
             .context = lines,
-            .bytes = lines->index_count * lines->state->output_layout.type->bytes,
         };
         ok = rank_array_write(lines->state, &range, &lines->output_bytes, error);
-        lines->figures[RANK_WRITTEN_BYTES] = range.bytes;
     }
     return ok && prove_indices(lines, error);
 }
@@ -318,11 +315,10 @@ static bool write_indices(struct group_lines *lines, struct error *error)
 static bool write_output(struct group_lines *lines, struct error *error)
 {
     struct job_state *const state = lines->state;
-    struct rank_range range = {
+    const struct rank_range range = {
         .is_empty = lines->range_bytes == 0,
         .write = write_range,
         .context = lines,
-        .bytes = lines->range_bytes,
     };
     bool ok;
     if (state->job->argsort.index_type)
@@ -333,7 +329,6 @@ static bool write_output(struct group_lines *lines, struct error *error)
         ok = write_range(lines, error);
         lines->output_bytes = state->header.bytes + lines->all_bytes;
     }
-    lines->figures[RANK_WRITTEN_BYTES] = range.bytes;
     return ok;
 }
 
@@ -395,10 +390,9 @@ bool job_group_lines(struct job_state *state, struct error *error)
     const uint64_t start = job_stage_begin(STAGE_WRITE);
     ok = ok && find_cuts(&lines, error) && write_output(&lines, error);
     job_stage_add(state, STAGE_WRITE, start);
-    lines.figures[RANK_SORT_NS] = start - begin;
-    lines.figures[RANK_WRITE_NS] = clock_now_ns() - start;
+    state->figures[RANK_SORT_NS] = start - begin;
+    state->figures[RANK_WRITE_NS] = clock_now_ns() - start;
     ok = ok && prove(&lines, error) && add_up_counts(state, error) &&
-         ranks_report(state, lines.figures, error) &&
          (state->job->has_rank_output || sink_move(state->sink, lines.output_bytes, error));
     external_lines_close(&lines.external);
     rank_runs_free(&lines.numbered);

@@ -81,9 +81,8 @@ bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct e
 
 /* ---- Exchange ---- */
 
-bool ranks_exchange(const struct job_state *state, size_t memory_bytes,
-                    struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
-                    struct error *error)
+bool ranks_exchange(struct job_state *state, size_t memory_bytes,
+                    struct external_exchange *exchange, struct error *error)
 {
     struct group *const group = state->job->group;
     const size_t streams = exchange->run_count * (group->size - 1) + exchange->numbered->count;
@@ -94,8 +93,8 @@ bool ranks_exchange(const struct job_state *state, size_t memory_bytes,
     exchange->group = group;
     exchange->threads = state->job->sort.threads;
     const bool ok = external_exchange_run(exchange, error);
-    figures[RANK_SENT_BYTES] += exchange->sent_bytes;
-    figures[RANK_RECEIVED_BYTES] += exchange->received_bytes;
+    state->figures[RANK_SENT_BYTES] += exchange->sent_bytes;
+    state->figures[RANK_RECEIVED_BYTES] += exchange->received_bytes;
     return group_agree(group, ok || !error->is_set, error) &&
            (ok || error_set(error, "the exchange with the other ranks failed"));
 }
@@ -227,15 +226,14 @@ static bool write_range(struct job_state *state, const struct rank_range *range,
     return group_agree(group, ok, error);
 }
 
-bool ranks_write_aside(struct job_state *state, struct rank_range *range, uint64_t *output_bytes,
-                       struct error *error)
+bool ranks_write_aside(struct job_state *state, const struct rank_range *range,
+                       uint64_t *output_bytes, struct error *error)
 {
     const struct memory_limits *const memory = &state->job->memory;
     struct spill *const spill = spill_create(memory->directories, memory->directory_count);
     struct spill_run aside = {0};
     const bool ok = write_range(state, range, spill, &aside, error) &&
                     join_ranges(state, &aside, output_bytes, error);
-    range->bytes = aside.bytes;
     spill_free(spill);
     return ok;
 }
@@ -306,8 +304,8 @@ bool rank_array_begin(struct job_state *state, uint64_t first, uint64_t count, s
            sink_map_shared(state->sink, error);
 }
 
-bool rank_array_write(struct job_state *state, struct rank_range *range, uint64_t *output_bytes,
-                      struct error *error)
+bool rank_array_write(struct job_state *state, const struct rank_range *range,
+                      uint64_t *output_bytes, struct error *error)
 {
     if (array_is_put_aside(state->job))
         return ranks_write_aside(state, range, output_bytes, error);
@@ -390,12 +388,13 @@ bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *erro
     return ok;
 }
 
-bool ranks_report(struct job_state *state, uint64_t figures[RANK_FIGURES], struct error *error)
+bool ranks_report(struct job_state *state, struct error *error)
 {
     struct trace_view view;
     trace_look(&view);
-    figures[RANK_READ_BYTES] = view.bytes[TRACE_READ];
-    figures[RANK_MEMORY_BYTES] = memory_peak();
-    state->report->ranks = group_gather(state->job->group, figures, RANK_FIGURES, error);
+    state->figures[RANK_READ_BYTES] = state->report->read_bytes;
+    state->figures[RANK_WRITTEN_BYTES] = view.bytes[TRACE_WRITE];
+    state->figures[RANK_MEMORY_BYTES] = memory_peak();
+    state->report->ranks = group_gather(state->job->group, state->figures, RANK_FIGURES, error);
     return state->report->ranks;
 }

@@ -27,10 +27,9 @@ bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct e
 
 /* Collective: merges the ranges of all ranks (external_exchange.h). The caller sets `item_bytes`,
  * `merge`, `context`, `runs`, `run_count` and `numbered`. memory_bytes: for messages. Adds to the
- * figures of this rank. */
-bool ranks_exchange(const struct job_state *state, size_t memory_bytes,
-                    struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
-                    struct error *error);
+ * figures of this rank in the state. */
+bool ranks_exchange(struct job_state *state, size_t memory_bytes,
+                    struct external_exchange *exchange, struct error *error);
 
 /* The output of this rank. */
 struct rank_range {
@@ -38,14 +37,13 @@ struct rank_range {
     /* Collective: writes the range to state->sink. */
     bool (*write)(void *context, struct error *error);
     void *context;
-    uint64_t bytes; /* of the range in memory; ranks_write_aside() sets those of the output */
 };
 
 /* Collective, for output whose size is not known before it is made, or that is not a file: each
  * rank puts its range aside on disk (-T). Then the ranges are copied to their positions in the
  * file, or rank 0 writes all of them. Sets *output_bytes to the size of the whole output. */
-bool ranks_write_aside(struct job_state *state, struct rank_range *range, uint64_t *output_bytes,
-                       struct error *error);
+bool ranks_write_aside(struct job_state *state, const struct rank_range *range,
+                       uint64_t *output_bytes, struct error *error);
 
 /* An output of numbers or indices, of which each rank writes a range: state->output_layout. */
 
@@ -63,8 +61,8 @@ bool rank_array_begin(struct job_state *state, uint64_t first, uint64_t count, s
 
 /* Collective: writes the ranges to their positions at once if that is possible, else as
  * ranks_write_aside(). */
-bool rank_array_write(struct job_state *state, struct rank_range *range, uint64_t *output_bytes,
-                      struct error *error);
+bool rank_array_write(struct job_state *state, const struct rank_range *range,
+                      uint64_t *output_bytes, struct error *error);
 
 /* Collective: checks that the last number or line that a rank has written is not after the first
  * one of the ranks after it. With a unique order, lines must differ. noun: "number" or "line". */
@@ -74,8 +72,8 @@ bool ranks_check_order(const struct job_state *state, const struct record_order 
 /* Collective: replaces a sum by that of all ranks. */
 bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *error);
 
-/* Collective: sets the bytes read and the memory of this rank in `figures`, and gathers the figures
- * of all ranks for the report. */
-bool ranks_report(struct job_state *state, uint64_t figures[RANK_FIGURES], struct error *error);
+/* Collective, after the commit: completes the figures of this rank, and gathers those of all ranks
+ * for the report. */
+bool ranks_report(struct job_state *state, struct error *error);
 
 #endif

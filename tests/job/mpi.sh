@@ -301,10 +301,14 @@ events = json.load(open("trace.json"))["traceEvents"]
 names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
 assert sorted(names) == [0, 1, 2] and names[2].startswith("rank 2 on "), names
 assert {e["pid"] for e in events if e.get("cat") == "write"} == {0, 1, 2}'
-for words in '--zstd doubles.f64' '--output-format=text finite.f64' '--zstd --argsort -k1 rows' '--zstd -k1 rows'; do
-    ranks 2 --stats=json $words -o out.file 2>stats || true
-    ok_json "--stats=json: what all ranks have written is the file: $words" \
-        "0 <= $(stat -c %s out.file) - sum(r['written_bytes'] for r in s['ranks']) <= 128" stats
+for words in '--zstd doubles.f64' '--output-format=text finite.f64' '--zstd --argsort -k1 rows' '--zstd -k1 rows' \
+    '--output-format=npy doubles.f64'; do
+    for name in out.file 'out.{rank}'; do
+        rm -f out.*
+        ranks 2 --stats=json $words -o "$name" 2>stats || true
+        ok_json "--stats=json: the bytes that ranks have written are those of the files: $words -o $name" \
+            "$(cat out.* | wc -c) == sum(r['written_bytes'] for r in s['ranks'])" stats
+    done
 done
 if [ "$is_sanitized" = no ]; then
     ranks 2 --stats=json crowded.u64 -o out.u64 2>stats || true
