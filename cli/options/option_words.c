@@ -182,6 +182,13 @@ static bool multiply(size_t *value, struct scale scale)
     return true;
 }
 
+/* Divides the count by 10 for each digit of its fraction, while it stays whole. */
+static void shift_fraction(unsigned long *count, size_t *fraction_digits)
+{
+    for (; *fraction_digits > 0 && *count % 10 == 0; --*fraction_digits)
+        *count /= 10;
+}
+
 /* Reads digits, optionally with a fraction, and with an exponent or a unit. Returns false unless
  * the value is a whole number, and for one that is too large. */
 static bool read_count(const char *word, unsigned long *count)
@@ -201,12 +208,15 @@ static bool read_count(const char *word, unsigned long *count)
         scale.power--;
     errno = 0;
     *count = strtoul(digits, NULL, 10);
-    if (errno || !multiply(count, scale))
+    if (errno)
         return false;
-    for (; fraction_digits > 0; fraction_digits--, *count /= 10)
-        if (*count % 10 != 0)
+    shift_fraction(count, &fraction_digits);
+    for (; scale.power > 0 && *count > 0; scale.power--) {
+        if (!multiply(count, (struct scale){scale.base, 1}))
             return false;
-    return true;
+        shift_fraction(count, &fraction_digits); /* early, so that 9.5E does not overflow */
+    }
+    return fraction_digits == 0;
 }
 
 static bool parse_count(const char *word, const char *what, unsigned long least, unsigned long most,

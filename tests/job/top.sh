@@ -140,14 +140,15 @@ fi
 head -c 80 "$f64.in.raw" >few.f64
 # Suffixes as in head(1), and powers of ten as in printf(1).
 seq 3000 | shuf | tee counted | sort -g >counted.sorted
-for word in 1K 1k 1KiB 1kB 2K 1M 15EiB 7 0 1e3 1E3 1e+3 1.234e3 0.5e1 9.5e18 0e99 1.5K; do
+for word in 1K 1k 1KiB 1kB 2K 1M 15EiB 7 0 1e3 1E3 1e+3 1.234e3 0.5e1 9.5e18 0e99 1.5K \
+    9.5E 2.000E 18.4EB; do
     lines=$word # as head(1) has it
-    case $word in 1.5K) lines=1536 ;; *[eE][0-9+]*) lines=$(printf %.0f "$word") ;; esac
+    case $word in 1.5K) lines=1536 ;; *.*E*) lines=3000 ;; *[eE][0-9+]*) lines=$(printf %.0f "$word") ;; esac
     head -n "$lines" counted.sorted >expected
     ok_output "--top=$word is what head -n $lines leaves" expected -- gpusort --top=$word counted
 done
 for word in '' -1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e+ e3 1e3K 1Kb 1KI K 1_000 0x10 \
-    18446744073709551616 2e19 1e99999999999999999999 16E; do
+    18446744073709551616 2e19 1e99999999999999999999 16E 16.5E 18.5EB 1.0001K; do
     refuses "--top='$word' is no number" 'invalid number of items' -- --top="$word" few.f64
 done
 head -c 400000 /dev/zero >zeros.f64
