@@ -83,11 +83,12 @@ const char *line_error_find_wide(const void *text, size_t bytes)
  * of a surrogate pair. */
 #define UNITS_MIN ((size_t)64)
 
-/* Up to this many bytes without a line feed may be valid by chance. */
+/* Up to this many bytes without a line feed may be valid UTF-16 by chance. */
 #define SHORT_BYTES ((size_t)32)
 
 /* Returns true if nearly all of the text after a byte order mark is valid in units of `width` bytes
- * in the order of the mark, and some units end lines, or it is long and has no line feed byte. */
+ * in the order of the mark, and some units end lines, or it is UTF-32 or long and has no line feed
+ * byte. */
 static bool is_valid_in_units(const unsigned char *text, size_t bytes, size_t width)
 {
     const bool is_big = text[0] != 0xff;
@@ -103,7 +104,8 @@ static bool is_valid_in_units(const unsigned char *text, size_t bytes, size_t wi
         is_low_due = unit >= 0xd800 && unit <= 0xdbff;
         ends += unit == '\n' || unit == '\r' || unit == 0x2028 || unit == 0x2029;
     }
-    const bool is_one_line = bytes > SHORT_BYTES && memchr(text, '\n', bytes) == NULL;
+    const size_t chance_bytes = width == 2 ? SHORT_BYTES : width;
+    const bool is_one_line = bytes > chance_bytes && memchr(text, '\n', bytes) == NULL;
     return UNITS_MIN * invalid <= bytes / width && (ends > 0 || is_one_line);
 }
 
