@@ -62,6 +62,7 @@ static const struct foreign foreigners[] = {
     {"Brotli", {".br"}, NULL, 0, "brotli -dc", FOREIGN_COMPRESSED},
     {"Snappy", {".sz", ".snappy"}, "\xff\x06??sNaPpY", 0, "snzip -dc", FOREIGN_COMPRESSED},
     {"compress", {".z"}, NULL, 0, "gzip -dc", FOREIGN_COMPRESSED},
+    {"zstd dictionary", {NULL}, "7\xa4\x30\xec", 0, NULL, FOREIGN_BINARY},
     {"zip", {".zip", ".npz"}, "PK\x03\x04", 0, "unzip, for .npz too", FOREIGN_BINARY},
     {"7-Zip", {".7z"}, "7z\xbc\xaf\x27\x1c", 0, "7z x", FOREIGN_BINARY},
     {"RAR", {".rar"}, "Rar!\x1a\x07", 0, "unrar x", FOREIGN_BINARY},

@@ -711,6 +711,7 @@ files["MATLAB"] = b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n\x1a\n" + pay
 files["JPEG"] = b"\xff\xd8\xff\xe0\0\x10JFIF" + payload
 files["Stata"] = b"<stata_dta><header><release>118</release>" + payload
 files["SAS"] = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011") + payload
+files["zstd dictionary"] = bytes.fromhex("37a430ec1f58c223") + payload
 files["TIFF.1"] = b"II*\0\x08\0\0\0" + payload
 files["TIFF.2"] = b"MM\0*\0\0\0\x08" + payload
 files["TIFF.3"] = b"II+\0\x08\0\0\0" + payload
