@@ -11,11 +11,9 @@
 
 #include "core/host_limits.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Maximum bytes read ahead while a GPU starts. In 0.3 s a pipe gives 1 GB, and 16 threads that
  * decode frames give somewhat more. */
@@ -139,21 +137,14 @@ static uint64_t ahead_room(const struct options *options, const struct plan *pla
     return AHEAD_PART(host->is_said ? host->bytes : memory_available(plan->job.sort.threads));
 }
 
-/* False for the pipes of a shell's <(...), which are links and have a writer each. */
-static bool is_named_pipe(const char *name)
-{
-    struct stat status;
-    return lstat(name, &status) == 0 && S_ISFIFO(status.st_mode);
-}
-
 void plan_read_ahead(const struct options *options, const struct plan *plan, const char *next)
 {
-    const bool is_named = is_named_pipe(next);
+    const bool is_named = source_is_named_pipe(next);
     if (plan->job.action != JOB_SORT || (!is_named && strcmp(next, "-") != 0))
         return;
     for (size_t i = 0; i < plan->job.reader_count; i++) {
         struct source *const source = plan->job.readers[i].source;
-        if (is_named || is_named_pipe(source_name(source)))
+        if (is_named || source_is_named_pipe(source_name(source)))
             source_read_ahead(source, (size_t)(ahead_room(options, plan) / options->input_count));
     }
 }

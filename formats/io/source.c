@@ -458,12 +458,19 @@ bool source_check(const char *path, struct stat *status, struct error *error)
     return error_set_errno(error, "%s", source_path_name(path));
 }
 
-int source_open_pipe(const char *path)
+bool source_is_named_pipe(const char *path)
 {
     struct stat status;
-    if (is_standard_input(path) || lstat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
+    struct statfs system;
+    return !is_standard_input(path) && stat(path, &status) == 0 && S_ISFIFO(status.st_mode) &&
+           statfs(path, &system) == 0 && system.f_type != PIPEFS_MAGIC;
+}
+
+int source_open_pipe(const char *path)
+{
+    if (!source_is_named_pipe(path))
         return -1;
-    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
     const int file = descriptor_raise(open(path, flags | O_NONBLOCK));
     if (file >= 0 && fcntl(file, F_SETFL, flags) < 0) {
         close(file);

@@ -26,8 +26,12 @@ struct stat;
  * *status. */
 bool source_check(const char *path, struct stat *status, struct error *error);
 
+/* Returns true if the path leads to a named pipe. False for the pipes of a shell's <(...), which
+ * have a writer each. */
+bool source_is_named_pipe(const char *path);
+
 /* Opens a named pipe without waiting for its writer, for source_spec.pipe. Returns -1 if the path
- * itself is no named pipe (links are not followed), or cannot be opened. */
+ * leads to no named pipe, or cannot be opened. */
 int source_open_pipe(const char *path);
 
 struct source_spec {

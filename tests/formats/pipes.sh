@@ -116,6 +116,8 @@ ok_output 'compressed numbers by a pipe that does not block' <(sort -n down) -- 
 
 # The writer goes on to the second pipe when all of the first has been read, which is more than a pipe holds.
 mkfifo early late
+ln -s early early.link
+ln -s late late.link
 seq 200000 >ascending
 sort -n ascending ascending >twice
 sort -n ascending twice >thrice
@@ -125,6 +127,7 @@ while read -r expected words; do
 done <<'END'
 twice -n early late
 twice --format=text early late
+twice -n early.link late.link
 thrice -n early ascending late
 END
 timeout 30 bash -c '{ cat ascending >early; cat ascending; } | timeout 20 "$0" -n early - >merged' "$GPUSORT"
@@ -144,13 +147,13 @@ done
 while IFS='|' read -r first second words; do
     sort -n "$first" "$second" >expected
     timeout 30 bash -c 'exec 3>early 4>late; cat "$0" >&3; exec 3>&-; cat "$1" >&4' "$first" "$second" &
-    ok_output "pipes that are opened together: $words" expected -- \
-        timeout 20 "$GPUSORT" $words early late
+    ok_output "pipes that are opened together: $words" expected -- timeout 20 "$GPUSORT" $words
     { kill $!; wait $!; } 2>/dev/null || true # the writer, if it has not ended
 done <<'END'
-digits|digits|-m -n
-ascending|digits|-n
-digits|ascending|--format=text
+digits|digits|-m -n early late
+ascending|digits|-n early late
+digits|ascending|--format=text early late
+ascending|digits|-n early.link late.link
 END
 timeout 30 bash -c 'printf "" >early; cat digits >late' &
 ok_output 'an empty pipe, and another' digits -- timeout 20 "$GPUSORT" -n early late
