@@ -82,9 +82,11 @@ struct read_ahead *read_ahead_start(const struct read_ahead_spec *spec)
 
 size_t read_ahead_await(struct read_ahead *ahead, size_t want, bool *ended)
 {
-    const size_t filled = counter_await(&ahead->filled, want);
+    const size_t taken = ahead->taken;
+    const size_t all = want < SIZE_MAX - taken ? taken + want : SIZE_MAX;
+    const size_t filled = counter_await(&ahead->filled, all);
     *ended = ahead->has_ended;
-    return filled;
+    return filled - taken;
 }
 
 size_t read_ahead_stop(struct read_ahead *ahead)

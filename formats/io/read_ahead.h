@@ -30,8 +30,8 @@ struct read_ahead_spec {
 /* Starts the thread. Returns NULL if there is no memory or no thread; the caller can do without. */
 struct read_ahead *read_ahead_start(const struct read_ahead_spec *spec);
 
-/* Waits until `want` bytes have been read, or no more will be read. Returns the number of bytes
- * read, including those taken. *ended: the input has ended or failed. */
+/* Waits until `want` bytes have been read and not taken, or no more will be read. Returns the
+ * number of these bytes. *ended: the input has ended or failed. */
 size_t read_ahead_await(struct read_ahead *ahead, size_t want, bool *ended);
 
 /* Ends the thread, after the current read. Returns the number of bytes read and not taken. */

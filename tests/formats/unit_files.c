@@ -88,6 +88,7 @@ static void a_pipe_ends_when_its_writer_does(void **state)
     int ends[2];
     bool ended = true;
     size_t got;
+    const unsigned char *peeked;
     unsigned char *const content = make_bytes(ALL), *const found = malloc(ALL + 1);
     content[0] = 'x'; /* no codec's magic */
     struct source *const source = open_pipe(ends, content, FIRST);
@@ -97,6 +98,8 @@ static void a_pipe_ends_when_its_writer_does(void **state)
     close(ends[1]);
     assert_int_equal(source_await(source, UINT64_MAX, &ended), ALL);
     assert_true(ended);
+    assert_true(source_peek(source, FIRST, &peeked, &got, &error));
+    assert_int_equal(source_await(source, UINT64_MAX, &ended), ALL); /* peeked bytes count once */
     assert_int_equal(source_stop_and_get_left(source), ALL);
     assert_true(source_read(source, found, ALL + 1, &got, &error));
     assert_int_equal(got, ALL);
