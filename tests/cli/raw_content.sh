@@ -674,6 +674,12 @@ for file in lan.u32 leases.u32 labels.i64 few.i32; do
     cp $file nameless
     refuses "without a type it is not called text: $file" '^gpusort: nameless: neither .npy nor text' -- nameless
 done
+# Of doubles that are k / 255, as levels of grey are, seven bytes of eight may be printable.
+for levels in 97 217,218,219 243; do
+    with_numpy "(random.choice([$levels], 1000) / 255).tofile('nameless')"
+    refuses "levels of grey are not called text: $levels" \
+        '^gpusort: standard input: neither .npy nor text.*: use --type \(these look like f64\), or --format$' -- - <nameless
+done
 { seq 1000 1999; printf '\032\344\n'; seq 10000 10500; } >listed.pkl
 truncate -s 8000 listed.pkl
 refused 'a name of another format, and no codec' '^gpusort: listed.pkl: this may be text or raw f64' -- \
