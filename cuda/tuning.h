@@ -123,10 +123,6 @@ constexpr unsigned TOP_THREADS = 256;
 constexpr unsigned TOP_THREAD_WORDS = 4;
 constexpr unsigned TOP_BLOCKS = 6; /* per multiprocessor */
 
-/* Bits of a digit in the search for a rank. 11 bits take 6 kernels for 8 bytes, and 8 KiB of
- * counters. */
-constexpr unsigned TOP_DIGIT_BITS = 11;
-
 /* The sample: one key in 2^4, with a size between these limits. With 2^16 keys, about 260,000 of
  * 1e9 keys are below the bound for a few. They are sorted in 0.1 ms, while one read of the 8-byte
  * keys takes 1.9 ms. */

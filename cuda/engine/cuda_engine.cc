@@ -233,8 +233,8 @@ static unsigned engine_arrays(const struct engine *engine)
 static size_t engine_workspace_bytes(const struct engine *engine, size_t count)
 {
     const struct sort_spec *const spec = &engine->spec;
-    return engine->worker.path->workspace_bytes(count, spec->tile_size, spec->item_bytes) +
-           (engine->batch > 0 ? cuda_top_workspace_bytes() : 0);
+    return std::max(engine->worker.path->workspace_bytes(count, spec->tile_size, spec->item_bytes),
+                    engine->batch > 0 ? cuda_top_workspace_bytes() : 0);
 }
 
 /* Returns the bytes of memory for `count` items; SIZE_MAX on overflow. */
@@ -318,7 +318,7 @@ static bool engine_thin_out(struct engine *engine, struct error *error)
     sort.items = segment->items;
     const uint64_t start_ns = clock_now_ns();
     size_t found = 0;
-    if (!top_select(&sort, engine->spec.top, &found, error) ||
+    if (!top_select(&sort, engine->spec.top, engine->worker.path, &found, error) ||
         !cuda_copy(sort, segment->items, store->scratch, found * sort.item_bytes, error))
         return false;
     engine->times.sort_ns += clock_now_ns() - start_ns;

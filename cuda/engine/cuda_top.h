@@ -20,19 +20,21 @@
  * It is `count` if too many are wanted, or there are too few, for a selection to pay. */
 size_t top_room(size_t count, size_t top);
 
-/* Gathers *found of sort->items in sort->scratch, which has room for top_room items, as stored bits
- * and in any order. They include the first min(top, count) of all items. sort->items, aligned to 16
- * bytes, do not change. The workspace is as for cuda_top; tile_size and status are not used. Waits
- * for the counts; its last copy or kernel may still be in flight on return. */
-bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error);
+/* Gathers *found of sort->items in sort->scratch, as stored bits and in any order: at most top_room
+ * items, which include the first min(top, count) of all. If two samples mislead, sorts all items by
+ * the path. So `sort` is complete, as for a sort by the path, and sort->items may be in another
+ * order afterwards. The workspace has the path's bytes for all items, and at least
+ * cuda_top_workspace_bytes. Waits for the counts; its last copy or kernel may still be in flight on
+ * return. */
+bool top_select(const struct cuda_sort *sort, size_t top, const struct cuda_path *path,
+                size_t *found, struct error *error);
 
-/* Returns the bytes that cuda_top needs in sort->workspace, beside the path's workspace for
- * top_room items. */
+/* Returns the bytes that a selection needs in sort->workspace. */
 size_t cuda_top_workspace_bytes(void);
 
-/* Writes the first *found = min(top, count) of sort->items, sorted, to the start of sort->scratch.
- * Sorts by the path with sort->tile_size and sort->status, and overwrites sort->items. Waits for
- * the stream. */
+/* Writes the first *found = min(top, count) of sort->items, sorted by the path, to the start of
+ * sort->scratch. Needs the same memory as top_select, and overwrites sort->items. Waits for the
+ * stream. */
 bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
               struct error *error);
 

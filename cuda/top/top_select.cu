@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* top_select.cu - see cuda_top.h.
  *
- *   items --sample--> sample --digits--> the key of a given rank in it: a bound, with a few more
- *         than the wanted items below it
+ *   items --sample--> sample --sort--> the key of a given rank in it: a bound, with a few more than
+ *         the wanted items below it
  *   items --filter--> scratch: the items below the bound; counts of the items below and equal to it
  *
  * One read of the items is enough if the counts are right. Either at least `top` items are below
  * the bound, and there is room for them. Or fewer are below it, but with the items equal to it
  * there are enough: then copies of the bound's key fill up the rest. A sample rarely misleads, but
- * data can be made so that it does. Then the key of rank `top` - 1 is searched among all items, one
- * read per digit, and is the bound of a second filter. So any input takes at most 2 reads, plus 6
- * for keys of 8 bytes and 12 for items of 16 bytes.
+ * data can be made so that it does. Then a second sample, of other items, gives a second bound. If
+ * that one is wrong too, all items are sorted.
  *
  * Accuracy of the sample: of a sample of S items, about s = S top / count are among the first `top`
  * of all, with a standard deviation of sqrt(s) at most. The bound is the key of rank s + 4 sqrt(s)
@@ -18,8 +17,7 @@
  * 6 deviations more, and is too small even more rarely.
  *
  * Source: bounds from a sample: R. W. Floyd, R. L. Rivest, "Expected time bounds for selection",
- * CACM 1975; digits: T. Alabi et al., "Fast K-selection algorithms for graphics processing units",
- * ACM JEA 2012.
+ * CACM 1975.
  */
 #include "cuda/engine/cuda_top.h"
 
@@ -32,35 +30,18 @@
 #include <algorithm>
 #include <math.h>
 
-/* ---- kernels: sample, rank by digits, filter, fill ----
+/* ---- kernels: sample, filter, fill ----
  *
- * The kernels that count digits and filter read keys in the same way. A thread holds up to 64 bytes
- * of keys in registers, as ordered bits. It loads 16 bytes at a time, and neighbouring threads load
- * neighbouring words. A block handles one tile after another. */
+ * A thread of the filter holds up to 64 bytes of keys in registers, as ordered bits. It loads 16
+ * bytes at a time, and neighbouring threads load neighbouring words. A block handles one tile after
+ * another. */
 
 constexpr unsigned TOP_WARPS = TOP_THREADS / THREADS_PER_WARP;
-constexpr unsigned TOP_VALUES = 1u << TOP_DIGIT_BITS;
 
 /* Counts of a filter, including items that did not fit. */
 struct top_totals {
     atomic_count below; /* items below the bound */
     atomic_count equal; /* items equal to the bound */
-};
-
-/* A search for the key of a given rank: one digit per kernel, the highest digit first. All 0 at the
- * start. */
-template <typename K>
-struct top_search {
-    K key;             /* the digits found, 0 below them; after the last kernel, the key */
-    atomic_count rank; /* rank of the key among the keys that share these digits */
-    atomic_count counts[TOP_VALUES]; /* of the next digit's values; all 0 between kernels */
-    unsigned blocks_done;
-};
-
-struct top_digit {
-    unsigned shift, bits;
-    bool is_first; /* the search starts with `rank`, the rank among all keys */
-    size_t rank;
 };
 
 /* ---- keys in registers ---- */
@@ -122,89 +103,20 @@ __device__ __forceinline__ size_t top_stride_begin(size_t count, unsigned bits, 
 }
 
 /* Takes one key from each of 2^bits strides of the input, at a pseudo-random position that depends
- * only on the count and the stride. One thread per stride. */
+ * only on the stride and the seed. One thread per stride. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
-    top_sample_kernel(const K *source, size_t count, unsigned bits, struct key_order encoding,
-                      K *sample)
+    top_sample_kernel(const K *source, size_t count, unsigned bits, size_t seed,
+                      struct key_order encoding, K *sample)
 {
     const size_t index = static_cast<size_t>(blockIdx.x) * TOP_THREADS + threadIdx.x;
     if (index >> bits)
         return;
     const size_t begin = top_stride_begin(count, bits, index);
     const size_t stride = top_stride_begin(count, bits, index + 1) - begin;
-    K key[1] = {source[begin + thread_hash_below(index + count, stride)]};
+    K key[1] = {source[begin + thread_hash_below(index + seed, stride)]};
     thread_encode_keys(encoding, key);
     sample[index] = key[0];
-}
-
-/* ---- rank ---- */
-
-/* Finds the value of the digit that contains the rank. Only the last block to finish calls it. */
-template <typename K>
-__device__ __forceinline__ void block_find_value(struct top_search<K> *search,
-                                                 const struct top_digit &digit)
-{
-    __shared__ atomic_count warp_sums[THREADS_PER_WARP];
-    constexpr unsigned own = TOP_VALUES / TOP_THREADS;
-    const atomic_count rank = digit.is_first ? digit.rank : search->rank;
-    atomic_count counts[own], sum = 0, total = 0;
-#pragma unroll
-    for (unsigned i = 0; i < own; i++) {
-        counts[i] = atomicExch(&search->counts[threadIdx.x * own + i], atomic_count{0});
-        sum += counts[i];
-    }
-    atomic_count before = block_exclusive_scan<TOP_THREADS>(sum, warp_sums, &total);
-    __syncthreads(); /* all threads have read the rank */
-#pragma unroll
-    for (unsigned i = 0; i < own; i++) {
-        if (before <= rank && rank - before < counts[i]) {
-            search->key |= static_cast<K>(static_cast<K>(threadIdx.x * own + i) << digit.shift);
-            search->rank = rank - before;
-        }
-        before += counts[i];
-    }
-    if (threadIdx.x == 0)
-        search->blocks_done = 0;
-}
-
-/* Counts the values of the digit among the keys that share the digits found so far. The last block
- * to finish finds the digit. Any number of blocks. */
-template <typename K>
-__global__ void __launch_bounds__(TOP_THREADS)
-    top_digit_kernel(const K *source, size_t count, struct key_order encoding,
-                     struct top_search<K> *search, struct top_digit digit)
-{
-    __shared__ unsigned counters[TOP_VALUES];
-    __shared__ bool is_last;
-    const K found = search->key;
-    for (unsigned i = threadIdx.x; i < TOP_VALUES; i += TOP_THREADS)
-        counters[i] = 0;
-    __syncthreads();
-    for (size_t first = blockIdx.x * TOP_TILE<K>; first < count; first += gridDim.x * TOP_TILE<K>) {
-        K keys[TOP_KEYS<K>];
-        const unsigned present = thread_load_keys(source, count, first, encoding, keys);
-        for (unsigned i = 0; i < TOP_KEYS<K>; i++) {
-            const K rest = static_cast<K>(keys[i] ^ found) >> digit.shift;
-            const bool counted = (present >> i & 1) != 0 && rest >> digit.bits == 0;
-            if (!__any_sync(ALL_LANES, counted))
-                continue;
-            const unsigned value =
-                counted ? static_cast<unsigned>(rest) : TOP_VALUES + thread_lane();
-            warp_count(counters, value, counted, warp_is_contended(value));
-        }
-    }
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < TOP_VALUES; i += TOP_THREADS)
-        if (counters[i] > 0)
-            atomicAdd(&search->counts[i], static_cast<atomic_count>(counters[i]));
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0)
-        is_last = atomicAdd(&search->blocks_done, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (is_last)
-        block_find_value(search, digit);
 }
 
 /* ---- filter ---- */
@@ -254,17 +166,17 @@ __device__ __forceinline__ unsigned warp_append(const K (&keys)[TOP_KEYS<K>], un
     return fill + __shfl_sync(ALL_LANES, inclusive, static_cast<int>(THREADS_PER_WARP - 1));
 }
 
-/* Gathers the keys below search->key and counts those equal to it. Few keys are below, so most
- * steps find none; each warp collects its keys in shared memory until a write pays. Any number of
+/* Gathers the keys below *bound_key and counts those equal to it. Few keys are below, so most steps
+ * find none; each warp collects its keys in shared memory until a write pays. Any number of
  * blocks. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_filter_kernel(const K *__restrict__ source, size_t count, struct key_order encoding,
-                      const struct top_search<K> *search, struct top_target<K> target)
+                      const K *bound_key, struct top_target<K> target)
 {
     __shared__ K buffers[TOP_WARPS][TOP_BUFFER<K>];
     K *const buffer = buffers[threadIdx.x / THREADS_PER_WARP];
-    const K bound = search->key;
+    const K bound = *bound_key;
     unsigned fill = 0;
     atomic_count equal = 0;
     for (size_t first = blockIdx.x * TOP_TILE<K>; first < count; first += gridDim.x * TOP_TILE<K>) {
@@ -291,13 +203,12 @@ __global__ void __launch_bounds__(TOP_THREADS)
         atomicAdd(&target.totals->equal, equal);
 }
 
-/* Writes search->key, decoded, to target[0..count). Any number of blocks. */
+/* Writes *bound_key, decoded, to target[0..count). Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
-    top_fill_kernel(const struct top_search<K> *search, struct key_order decoding, K *target,
-                    size_t count)
+    top_fill_kernel(const K *bound_key, struct key_order decoding, K *target, size_t count)
 {
-    const K key = thread_decode_key(decoding, search->key);
+    const K key = thread_decode_key(decoding, *bound_key);
     for (size_t i = static_cast<size_t>(blockIdx.x) * TOP_THREADS + threadIdx.x; i < count;
          i += static_cast<size_t>(gridDim.x) * TOP_THREADS)
         target[i] = key;
@@ -324,8 +235,8 @@ static struct top_plan top_plan_make(size_t count, size_t top)
     const double wanted = sample * (static_cast<double>(top) / static_cast<double>(count));
     const double rank = wanted + 4 * sqrt(wanted) + 16;
     const double room = (rank + 6 * sqrt(rank) + 21) / sample * static_cast<double>(count);
-    plan.is_all = rank >= sample || room >= static_cast<double>(count);
-    if (!plan.is_all) {
+    plan.is_all = room >= static_cast<double>(count);
+    if (!plan.is_all) { /* so the rank is less than the size of the sample by 21 and more */
         plan.rank = static_cast<size_t>(ceil(rank));
         plan.room = std::max(static_cast<size_t>(room), top);
     }
@@ -340,7 +251,6 @@ size_t top_room(size_t count, size_t top)
 /* Sized for the widest key; nearly all of it is the sample. */
 struct top_workspace {
     struct top_totals totals;
-    struct top_search<key_u128> search;
     alignas(16) key_u128 sample[(size_t)1 << TOP_SAMPLE_BITS_MOST];
 };
 
@@ -353,7 +263,6 @@ struct top_run {
     size_t top;
     struct top_plan plan;
     struct top_totals *totals;
-    struct top_search<K> *search;
     K *sample;
     struct launch_site site;
 };
@@ -367,39 +276,20 @@ static struct launch top_launch(const struct top_run<K> &run, const char *name, 
                      TOP_THREADS);
 }
 
-/* Sets run.search->key to the key of the given rank among keys[0..count). */
+/* Takes a sample and sorts it. The bound is then at run.plan.rank in it. */
 template <typename K>
-static bool top_find_rank(const struct top_run<K> &run, const K *keys, size_t count, size_t rank,
-                          const struct key_order &encoding, struct error *error)
-{
-    constexpr unsigned bits = 8 * sizeof(K);
-    const struct cuda_sort *const sort = run.sort;
-    if (!cuda_fill(*sort, run.totals, 0, sizeof *run.totals, error) ||
-        !cuda_fill(*sort, run.search, 0, sizeof *run.search, error))
-        return false;
-    const struct launch launch = top_launch(run, "top_digit_kernel", count, TOP_TILE<K>);
-    for (unsigned left = bits; left > 0;) {
-        const unsigned taken = std::min(left, TOP_DIGIT_BITS);
-        const struct top_digit digit = {left - taken, taken, left == bits, rank};
-        if (!launch_kernel(launch, error, top_digit_kernel<K>, keys, count, encoding, run.search,
-                           digit))
-            return false;
-        left -= taken;
-    }
-    return true;
-}
-
-template <typename K>
-static bool top_guess_bound(const struct top_run<K> &run, struct error *error)
+static bool top_guess_bound(const struct top_run<K> &run, size_t seed, struct error *error)
 {
     const struct cuda_sort *const sort = run.sort;
-    const size_t sample_count = (size_t)1 << run.plan.sample_bits;
-    const struct launch launch = launch_at(run.site, "top_sample_kernel",
-                                           launch_blocks(sample_count, TOP_THREADS), TOP_THREADS);
-    return launch_kernel(launch, error, top_sample_kernel<K>, static_cast<const K *>(sort->items),
-                         sort->count, run.plan.sample_bits, sort->order, run.sample) &&
-           top_find_rank<K>(run, run.sample, sample_count, run.plan.rank, key_order_identity(),
-                            error);
+    struct cuda_sort sample = *sort;
+    sample.items = run.sample;
+    sample.count = (size_t)1 << run.plan.sample_bits;
+    sample.order = key_order_identity();
+    return launch_kernel(launch_at(run.site, "top_sample_kernel",
+                                   launch_blocks(sample.count, TOP_THREADS), TOP_THREADS),
+                         error, top_sample_kernel<K>, static_cast<const K *>(sort->items),
+                         sort->count, run.plan.sample_bits, seed, sort->order, run.sample) &&
+           small_sort(&sample, error);
 }
 
 /* Filters the items and waits for the counts. */
@@ -410,9 +300,10 @@ static bool top_filter(const struct top_run<K> &run, struct top_totals *totals, 
     const struct top_target<K> target = {
         static_cast<K *>(sort->scratch), run.plan.room, sort->order, run.totals
     };
-    return launch_kernel(top_launch(run, "top_filter_kernel", sort->count, TOP_TILE<K>), error,
+    return cuda_fill(*sort, run.totals, 0, sizeof *run.totals, error) &&
+           launch_kernel(top_launch(run, "top_filter_kernel", sort->count, TOP_TILE<K>), error,
                          top_filter_kernel<K>, static_cast<const K *>(sort->items), sort->count,
-                         sort->order, run.search, target) &&
+                         sort->order, run.sample + run.plan.rank, target) &&
            cuda_fetch(*sort, totals, run.totals, sizeof *totals, error);
 }
 
@@ -422,18 +313,20 @@ static bool top_fill(const struct top_run<K> &run, size_t below, struct error *e
 {
     const size_t count = run.top - below;
     return launch_kernel(top_launch(run, "top_fill_kernel", count, TOP_THREADS), error,
-                         top_fill_kernel<K>, run.search, run.sort->order,
+                         top_fill_kernel<K>, run.sample + run.plan.rank, run.sort->order,
                          static_cast<K *>(run.sort->scratch) + below, count);
 }
 
-/* Filters, and sets *found to the number of items gathered; 0 if the bound was wrong: too few items
- * are below or equal to it, or more are below it than there is room for. */
+/* Filters by a bound from a sample, and sets *found to the number of items gathered; 0 if the bound
+ * was wrong: too few items are below or equal to it, or more are below it than there is room for.
+ */
 template <typename K>
-static bool top_gather(const struct top_run<K> &run, size_t *found, struct error *error)
+static bool top_gather(const struct top_run<K> &run, size_t seed, size_t *found,
+                       struct error *error)
 {
     struct top_totals totals = {};
     *found = 0;
-    if (!top_filter(run, &totals, error))
+    if (!top_guess_bound(run, seed, error) || !top_filter(run, &totals, error))
         return false;
     const size_t count = run.sort->count;
     if (!cuda_check_value(totals.below, count, run.sort->device, "number of keys below", error) ||
@@ -450,17 +343,13 @@ static bool top_gather(const struct top_run<K> &run, size_t *found, struct error
     return top_fill(run, static_cast<size_t>(totals.below), error);
 }
 
-/* Uses the key of rank top - 1 as the bound: fewer than `top` items are below it. */
-template <typename K>
-static bool top_gather_exactly(const struct top_run<K> &run, size_t *found, struct error *error)
+/* Sorts all items by the path, and copies the first `top`. */
+static bool top_sort_all(const struct cuda_sort *sort, size_t top, const struct cuda_path *path,
+                         size_t *found, struct error *error)
 {
-    const struct cuda_sort *const sort = run.sort;
-    return top_find_rank<K>(run, static_cast<const K *>(sort->items), sort->count, run.top - 1,
-                            sort->order, error) &&
-           top_gather(run, found, error) &&
-           (*found == run.top ||
-            error_set(error, "device %u: the selection found no key of rank %zu", sort->device,
-                      run.top - 1));
+    *found = top;
+    return cuda_path_sort(path, sort, error) &&
+           cuda_copy(*sort, sort->scratch, sort->items, top * sort->item_bytes, error);
 }
 
 template <typename K>
@@ -471,14 +360,12 @@ static bool top_start(const struct cuda_sort *sort, size_t top, const struct top
     if (!launch_site_find(sort->device, sort->stream, &site, error))
         return false;
     struct top_workspace *const work = static_cast<struct top_workspace *>(sort->workspace);
-    static_assert(sizeof(struct top_search<K>) <= sizeof work->search, "the widest key's");
-    struct top_search<K> *const search = reinterpret_cast<struct top_search<K> *>(&work->search);
     K *const sample = reinterpret_cast<K *>(work->sample);
     const struct top_run<K> run = {
-        sort, top, plan, &work->totals, search, sample, site
+        sort, top, plan, &work->totals, sample, site
     };
-    return top_guess_bound(run, error) && top_gather(run, found, error) &&
-           (*found > 0 || top_gather_exactly(run, found, error));
+    return top_gather(run, sort->count, found, error) &&
+           (*found > 0 || top_gather(run, ~sort->count, found, error));
 }
 
 static bool top_copy_all(const struct cuda_sort *sort, size_t *found, struct error *error)
@@ -488,7 +375,8 @@ static bool top_copy_all(const struct cuda_sort *sort, size_t *found, struct err
            cuda_copy(*sort, sort->scratch, sort->items, sort->count * sort->item_bytes, error);
 }
 
-bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error)
+bool top_select(const struct cuda_sort *sort, size_t top, const struct cuda_path *path,
+                size_t *found, struct error *error)
 {
     const struct top_plan plan = top_plan_make(sort->count, top);
     *found = 0;
@@ -496,27 +384,27 @@ bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct 
         return true;
     if (plan.is_all)
         return top_copy_all(sort, found, error);
-    return dispatch_width(sort, error, [&](auto key) {
+    const bool is_well = dispatch_width(sort, error, [&](auto key) {
         return top_start<decltype(key)>(sort, top, plan, found, error);
     });
+    return is_well && (*found > 0 || top_sort_all(sort, top, path, found, error));
 }
 
 /* ---- select, then sort ---- */
 
 size_t cuda_top_workspace_bytes(void)
 {
-    return (sizeof(struct top_workspace) + 255) / 256 * 256;
+    return sizeof(struct top_workspace);
 }
 
 bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
               struct error *error)
 {
     struct cuda_sort gathered = *sort;
-    if (!top_select(sort, top, &gathered.count, error))
+    if (!top_select(sort, top, path, &gathered.count, error))
         return false;
     gathered.items = sort->scratch;
     gathered.scratch = sort->items;
-    gathered.workspace = static_cast<unsigned char *>(sort->workspace) + cuda_top_workspace_bytes();
     *found = std::min(gathered.count, top);
     return gathered.count == 0 || cuda_path_sort(path, &gathered, error);
 }

@@ -239,8 +239,8 @@ static void check_width(struct tap_output *tap)
 
 /* ---- the first items ---- */
 
-/* True for the places that a selection samples (cuda/top/top_select.cu). */
-static bool is_sampled(size_t i, size_t n)
+/* True for the places that a selection samples with this seed (cuda/top/top_select.cu). */
+static bool is_sampled(size_t i, size_t n, size_t seed)
 {
     unsigned bits = 63 - (unsigned)__builtin_clzll(n) - TOP_SAMPLE_RARITY_BITS;
     bits = std::min(std::max(bits, TOP_SAMPLE_BITS_LEAST), TOP_SAMPLE_BITS_MOST);
@@ -249,19 +249,20 @@ static bool is_sampled(size_t i, size_t n)
     const size_t sample = (size_t)((((u128)(i + 1) << bits) - 1) / n); /* its stride holds i */
     const size_t begin = (size_t)((u128)sample * n >> bits);
     const size_t stride = (size_t)((u128)(sample + 1) * n >> bits) - begin;
-    return i - begin == scrambled_below(sample + n, stride);
+    return i - begin == scrambled_below(sample + seed, stride);
 }
 
-/* The sample has the greatest keys, and nearly all are below the bound. */
+/* The first sample has the greatest keys, and nearly all are below the bound. */
 static uint64_t shape_great_sample(size_t i, size_t n)
 {
-    return random_bits(i) >> 1 | (uint64_t)is_sampled(i, n) << 63;
+    return random_bits(i) >> 1 | (uint64_t)is_sampled(i, n, n) << 63;
 }
 
-/* The sample has the least keys, and few are below the bound. */
-static uint64_t shape_small_sample(size_t i, size_t n)
+/* Both samples have the least keys, and few are below their bounds. */
+static uint64_t shape_small_samples(size_t i, size_t n)
 {
-    return random_bits(i) >> 1 | (uint64_t)!is_sampled(i, n) << 63;
+    const bool is_small = is_sampled(i, n, n) || is_sampled(i, n, ~n);
+    return random_bits(i) >> 1 | (uint64_t)!is_small << 63;
 }
 
 /* By the path that auto chooses, of a known number of items, and a few times of an unknown one. */
@@ -278,14 +279,14 @@ static void check_first(struct tap_output *tap, const struct device_facts &facts
                       {"zipf", shape_zipf},
                       {"exponents", shape_exponents},
                       {"a sample of the greatest", shape_great_sample},
-                      {"a sample of the smallest", shape_small_sample}};
+                      {"samples of the smallest", shape_small_samples}};
     const enum key_type_id types[] = {KEY_TYPE_i8, KEY_TYPE_f16, KEY_TYPE_f32, KEY_TYPE_f64};
     struct tally tally = {};
     for (const auto &shape : top_shapes)
         for (const size_t count : {(size_t)1, TOP_COUNT_LEAST, TOP_COUNT_LEAST + 1, (size_t)20011,
                                    (size_t)131071, (size_t)131072, (size_t)5000011}) {
             if (count > largest ||
-                (is_quick && shape.key != shape_zipf && shape.key != shape_small_sample))
+                (is_quick && shape.key != shape_zipf && shape.key != shape_small_samples))
                 continue;
             const bool is_odd = count % 2 == 1;
             struct key_order order = key_order_identity();
