@@ -91,7 +91,8 @@ struct sort_spec {
     unsigned item_bytes;    /* 1, 2, 4, 8: keys; 16: struct key_index */
     struct key_order order; /* of the keys; for struct key_index the identity */
     size_t count; /* exact number of items, or COUNT_UNKNOWN; for text, maximum number of bytes */
-    size_t most;  /* maximum of an unknown count, and of items after `share`; 0: no maximum */
+    size_t most;  /* maximum of an unknown count, and of items after `share`; 0: none, which only
+                     the CPU's engine accepts for an unknown count */
     const struct algorithm *algorithm; /* a row of this backend */
     size_t tile_size;                  /* one of algorithm->tile_sizes; 0 if it has none */
     unsigned device;                   /* index among the backend's devices; the first of several */

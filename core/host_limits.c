@@ -411,9 +411,9 @@ size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
 }
 
 /* On a GPU, a sixteenth of the memory is reserved for the workspace of a path. Items of unknown
- * number are copied to one array there before scratch is allocated, so the copy takes the second
- * array. On the host the count depends on the workspaces, and these on the count: the first pass
- * yields too few items, the second too many, and the third again somewhat too few. */
+ * number are copied to a larger array there when one is full, so that array takes the memory of a
+ * second one. On the host the count depends on the workspaces, and these on the count: the first
+ * pass yields too few items, the second too many, and the third again somewhat too few. */
 size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
                           bool is_host, size_t buffers_bytes)
 {

@@ -194,8 +194,8 @@ constexpr unsigned REFINE_ROUNDS = 32;
 constexpr size_t STAGING_SLOT_BYTES = (size_t)32 << 20;
 constexpr size_t STAGING_SLOTS = 4;
 
-/* Device memory for an input of unknown length grows by segments. Each is twice the one before, so
- * a short input wastes little. */
-constexpr size_t SEGMENT_FIRST_BYTES = (size_t)16 << 20;
+/* The first array for an input of unknown length. Each further one is twice as large, so a short
+ * input wastes little. */
+constexpr size_t ARRAY_FIRST_BYTES = (size_t)16 << 20;
 
 #endif

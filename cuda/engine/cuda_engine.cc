@@ -2,7 +2,7 @@
 /* cuda_engine.cc - the engine of items; see cuda_engine.h.
  *
  *   lend: a pinned slot -> take: starts a copy to the device
- *   sort: waits for the copies -> gathers the segments -> runs the path's kernels, timed by events
+ *   sort: waits for the copies -> runs the path's kernels, timed by events
  *   give: copies from the device start into all slots; waits for the oldest one
  *   take_back: the next copy starts into the slot
  *
@@ -35,31 +35,19 @@
 
 /* ---- device memory ----
  *
- * A known count gets one segment of that size and the spare items. For an unknown count, segments
- * are added as the items arrive. Each is twice as large as the one before, but never larger than
- * the remaining maximum count. Then store_gather copies them to one array and frees them. Scratch
- * is allocated afterwards, so the peak is at most twice the maximum count and a workspace. */
-
-struct store_segment {
-    unsigned char *items;
-    size_t capacity; /* in items */
-    size_t count;
-};
-
-/* Maximum number of segments. As each is twice as large as the one before, no device has the memory
- * for all of them. */
-constexpr size_t STORE_SEGMENTS = 40;
+ * For a known count, the array has that size and the spare items. For an unknown count, it grows as
+ * the items arrive: they move to an array of twice the size, but at most of the maximum count.
+ * Scratch is allocated afterwards, so the peak is at most twice the maximum count and a workspace.
+ */
 
 struct store {
-    struct store_segment segments[STORE_SEGMENTS]; /* all but the last are full */
-    size_t segment_count;
-    size_t limit; /* maximum number of items */
-    bool grows;   /* the count is unknown: there may be fewer items */
-    size_t count; /* items in all segments */
-    size_t spare; /* items that the arrays have room for beyond a known count */
+    unsigned char *items;
+    size_t capacity; /* of the array, in items, without the spare ones */
+    size_t count;    /* items in the array */
+    size_t limit;    /* maximum number of items */
+    size_t spare;    /* items that the arrays have room for beyond a known count */
     size_t item_bytes;
     unsigned device;
-    unsigned char *items; /* after store_gather: the array of all items */
     void *scratch;
     void *workspace;
 };
@@ -73,82 +61,39 @@ static bool store_bytes(const struct store *store, size_t count, size_t *bytes, 
     return true;
 }
 
-static bool store_add_segment(struct store *store, size_t capacity, struct error *error)
+/* Moves the items to a new array for `capacity` items and the spare ones. Waits if there are any.
+ */
+static bool store_resize(struct store *store, const struct cuda_worker &worker, size_t capacity,
+                         struct error *error)
 {
     size_t bytes = 0;
     void *items = NULL;
     if (!store_bytes(store, capacity + store->spare, &bytes, error) ||
         !cuda_memory_allocate(store->device, bytes, &items, error))
         return false;
-    store->segments[store->segment_count++] = {static_cast<unsigned char *>(items), capacity, 0};
-    return true;
-}
-
-/* Returns the capacity of the next segment in items. */
-static size_t store_next_capacity(const struct store *store)
-{
-    if (!store->grows)
-        return store->limit;
-    const size_t capacity = SEGMENT_FIRST_BYTES / store->item_bytes << store->segment_count;
-    return std::min(capacity, store->limit - store->count);
-}
-
-/* Sets *segment to the segment for the next items, which has room for at least one. Adds one if the
- * last is full; fails if the store has `limit` items, or if memory runs out. */
-static bool store_reserve(struct store *store, struct store_segment **segment, struct error *error)
-{
-    const size_t used = store->segment_count;
-    if (used == 0 || store->segments[used - 1].count == store->segments[used - 1].capacity) {
-        if (store->count >= store->limit)
-            return error_set(error, "device %u: more than the %zu items announced", store->device,
-                             store->limit);
-        if (!store_add_segment(store, store_next_capacity(store), error))
-            return false;
-    }
-    *segment = &store->segments[store->segment_count - 1];
-    return true;
-}
-
-static void store_free_segments(struct store *store)
-{
-    for (size_t i = 0; i < store->segment_count; i++)
-        if (store->segments[i].items)
-            (void)cudaFree(store->segments[i].items);
-    store->segment_count = 0;
-}
-
-/* Copies the segments to store->items, one after the other, and waits. */
-static bool store_copy_segments(struct store *store, const struct cuda_worker &worker,
-                                struct error *error)
-{
-    unsigned char *target = store->items;
-    for (size_t i = 0; i < store->segment_count; i++) {
-        const struct store_segment *const segment = &store->segments[i];
-        const size_t bytes = segment->count * store->item_bytes;
-        if (bytes > 0 && !cuda_copy(worker, target, segment->items, bytes, error))
-            return false;
-        target += bytes;
-    }
-    return cuda_wait(worker, error);
-}
-
-/* Moves all items to one array, store->items (NULL if there are none). Waits if it copies. */
-static bool store_gather(struct store *store, const struct cuda_worker &worker, struct error *error)
-{
-    if (store->segment_count == 1) {
-        store->items = store->segments[0].items;
-        store->segment_count = 0;
-        return true;
-    }
-    size_t bytes = 0;
-    void *items = NULL;
-    if (!store_bytes(store, store->count, &bytes, error) ||
-        !cuda_memory_allocate(store->device, bytes, &items, error))
-        return false;
+    void *const before = store->items;
     store->items = static_cast<unsigned char *>(items);
-    if (!store_copy_segments(store, worker, error))
+    store->capacity = capacity;
+    const bool is_moved = store->count == 0 || cuda_fetch(worker, items, before,
+                                                          store->count * store->item_bytes, error);
+    if (before)
+        (void)cudaFree(before);
+    return is_moved;
+}
+
+/* Sets *room to the number of items that the array has room for, at least 1. Makes it larger if it
+ * is full; fails if the store has `limit` items, or if memory runs out. */
+static bool store_reserve(struct store *store, const struct cuda_worker &worker, size_t *room,
+                          struct error *error)
+{
+    if (store->count >= store->limit)
+        return error_set(error, "device %u: more than the %zu items announced", store->device,
+                         store->limit);
+    const size_t larger = std::max(ARRAY_FIRST_BYTES / store->item_bytes, store->capacity * 2);
+    if (store->count == store->capacity &&
+        !store_resize(store, worker, std::min(larger, store->limit), error))
         return false;
-    store_free_segments(store);
+    *room = std::min(store->capacity, store->limit) - store->count;
     return true;
 }
 
@@ -162,20 +107,9 @@ static bool store_add_scratch(struct store *store, size_t scratch_items, size_t 
            cuda_memory_allocate(store->device, workspace_bytes, &store->workspace, error);
 }
 
-/* Drops all items and takes up to `limit` new ones into the same array, which has room for them. */
-static void store_restart(struct store *store, size_t limit)
-{
-    store->segments[0] = {store->items, limit, 0};
-    store->segment_count = 1;
-    store->items = NULL;
-    store->count = 0;
-    store->limit = limit;
-}
-
 /* Frees all memory. No work may use it. */
 static void store_close(struct store *store)
 {
-    store_free_segments(store);
     if (store->items)
         (void)cudaFree(store->items);
     if (store->scratch)
@@ -192,9 +126,8 @@ struct engine {
     struct cuda_worker worker;
     struct store store;
     struct staging staging;
-    size_t batch;    /* capacity of the array in items, for a selection; 0: no selection */
-    size_t capacity; /* capacity of the array in items, after the first sort; 0 before */
-    size_t taken;    /* items taken so far */
+    size_t batch; /* capacity of the array in items, for a selection; 0: no selection */
+    size_t taken; /* items taken so far */
     bool is_sorted;
     struct engine_times times;
 };
@@ -258,11 +191,9 @@ static bool engine_add_scratch(struct engine *engine, size_t count, struct error
 /* Allocates all memory for `count` items, or fails at once. */
 static bool engine_allocate_count(struct engine *engine, size_t count, struct error *error)
 {
-    struct store_segment *segment = NULL;
     engine->store.limit = count;
-    engine->store.grows = false;
     return cuda_memory_check_room(engine->spec.device, engine_bytes(engine, count), error) &&
-           (count == 0 || store_reserve(&engine->store, &segment, error)) &&
+           store_resize(&engine->store, engine->worker, count, error) &&
            engine_add_scratch(engine, count + engine->store.spare, error);
 }
 
@@ -305,7 +236,7 @@ static bool engine_choose_batch(struct engine *engine, struct error *error)
     return true;
 }
 
-/* If the segment is full, drops nearly all items that cannot be among the first ones. */
+/* If the array is full, drops nearly all items that cannot be among the first ones. */
 static bool engine_thin_out(struct engine *engine, struct error *error)
 {
     struct store *const store = &engine->store;
@@ -313,16 +244,14 @@ static bool engine_thin_out(struct engine *engine, struct error *error)
         return true;
     if (!staging_finish_uploads(&engine->staging, error))
         return false;
-    struct store_segment *const segment = &store->segments[0];
-    struct cuda_sort sort = engine_make_sort(engine);
-    sort.items = segment->items;
+    const struct cuda_sort sort = engine_make_sort(engine);
     const uint64_t start_ns = clock_now_ns();
     size_t found = 0;
     if (!top_select(&sort, engine->spec.top, engine->worker.path, &found, error) ||
-        !cuda_copy(sort, segment->items, store->scratch, found * sort.item_bytes, error))
+        !cuda_copy(sort, store->items, store->scratch, found * sort.item_bytes, error))
         return false;
     engine->times.sort_ns += clock_now_ns() - start_ns;
-    segment->count = store->count = found;
+    store->count = found;
     return true;
 }
 
@@ -344,18 +273,18 @@ static bool engine_sort_top(struct engine *engine, struct error *error)
 /* ---- open ---- */
 
 /* Allocates all memory whose size is known before the first item. For an unknown count without a
- * selection that is the first segment, so that a device without memory fails before anything is
- * read. */
+ * selection that is a small array, so that a device without memory fails before anything is read.
+ */
 static bool engine_allocate(struct engine *engine, struct error *error)
 {
-    struct store_segment *segment = NULL;
+    size_t room = 0;
     if (sort_spec_selects(&engine->spec) ? !engine_choose_batch(engine, error)
                                          : !engine_choose_spare(engine, error))
         return false;
     const size_t count = engine->batch > 0 ? engine->batch : engine->spec.count;
     if (count != COUNT_UNKNOWN)
         return engine_allocate_count(engine, count, error);
-    return engine->store.limit == 0 || store_reserve(&engine->store, &segment, error);
+    return engine->store.limit == 0 || store_reserve(&engine->store, engine->worker, &room, error);
 }
 
 static bool engine_open(const struct sort_spec *spec, struct engine **result, struct error *error)
@@ -368,8 +297,7 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     engine->spec = *spec;
     engine->store.device = spec->device;
     engine->store.item_bytes = spec->item_bytes;
-    engine->store.grows = spec->count == COUNT_UNKNOWN;
-    engine->store.limit = engine->store.grows ? spec->most : spec->count;
+    engine->store.limit = spec->count != COUNT_UNKNOWN ? spec->count : spec->most;
     staging_open(&engine->staging, &engine->worker, &engine->times, spec->item_bytes,
                  std::max(spec->count, spec->shared_given));
     if (!worker_open(&engine->worker, spec, error) ||
@@ -386,17 +314,15 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     return true;
 }
 
-/* Reuses the array of items as the only segment for the next items. */
+/* Takes the next items into the same array. Its scratch and workspace are large enough, because a
+ * workspace for a count is enough for any smaller count. */
 static bool engine_restart(struct engine *engine, const struct sort_spec *spec)
 {
-    struct store *const store = &engine->store;
-    const struct cuda_path *const path = engine->worker.path;
     const size_t most = spec->count != COUNT_UNKNOWN ? spec->count : spec->most;
-    if (engine->batch > 0 || engine->capacity == 0 || most > engine->capacity ||
-        path->workspace_bytes(most, spec->tile_size, spec->item_bytes) >
-            path->workspace_bytes(engine->capacity, spec->tile_size, spec->item_bytes))
+    if (engine->batch > 0 || most > engine->store.capacity)
         return false;
-    store_restart(store, most);
+    engine->store.limit = most;
+    engine->store.count = 0;
     staging_restart(&engine->staging);
     engine->spec = *spec;
     engine->taken = 0;
@@ -420,44 +346,39 @@ static bool engine_lend_of_batch(struct engine *engine, size_t *want, struct err
 static bool engine_lend(struct engine *engine, size_t want, struct chunk *chunk,
                         struct error *error)
 {
-    struct store_segment *segment = NULL;
+    size_t room = 0;
     return cuda_device_use(engine->spec.device, error) &&
            (engine->batch == 0 || engine_lend_of_batch(engine, &want, error)) &&
-           store_reserve(&engine->store, &segment, error) &&
-           staging_lend(&engine->staging, std::min(want, segment->capacity - segment->count), chunk,
-                        error);
+           store_reserve(&engine->store, engine->worker, &room, error) &&
+           staging_lend(&engine->staging, std::min(want, room), chunk, error);
 }
 
 static bool engine_take(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    struct store_segment *segment = NULL;
-    if (chunk.count > 0 && !store_reserve(&engine->store, &segment, error))
-        return false;
-    if (!staging_take(&engine->staging, chunk,
-                      segment ? segment->items + segment->count * engine->spec.item_bytes : NULL,
+    struct store *const store = &engine->store;
+    if (!staging_take(&engine->staging, chunk, store->items + store->count * store->item_bytes,
                       error))
         return false;
-    if (segment)
-        segment->count += chunk.count;
-    engine->store.count += chunk.count;
+    store->count += chunk.count;
     engine->taken += chunk.count;
     return true;
 }
 
 /* ---- sort ---- */
 
-/* Makes one array of the segments, and allocates the rest of the memory if the count was unknown.
- */
-static bool engine_arrange_memory(struct engine *engine, struct error *error)
+/* Allocates the rest of the memory if the count was unknown. Scratch may be smaller than the array,
+ * whose capacity is then that of scratch. */
+static bool engine_allocate_rest(struct engine *engine, struct error *error)
 {
+    struct store *const store = &engine->store;
+    if (engine->spec.count != COUNT_UNKNOWN || engine->batch > 0 || store->scratch ||
+        store->workspace)
+        return true;
     const uint64_t start_ns = clock_now_ns();
-    const bool is_arranged =
-        store_gather(&engine->store, engine->worker, error) &&
-        (engine->spec.count != COUNT_UNKNOWN || engine->batch > 0 || engine->capacity > 0 ||
-         engine_add_scratch(engine, engine->store.count, error));
-    engine->capacity = std::max(engine->capacity, engine->store.count);
+    const bool is_allocated = engine_add_scratch(engine, store->count, error);
+    store->capacity = store->count;
     engine->times.start_ns += clock_now_ns() - start_ns;
-    return is_arranged;
+    return is_allocated;
 }
 
 /* Sorts by the path, after a selection if one is used. */
@@ -487,7 +408,7 @@ static bool engine_sort(struct engine *engine, struct error *error)
             cuda_device_use(engine->spec.device, error) &&
             staging_finish_uploads(&engine->staging, error) &&
             worker_check_count(&engine->worker, engine_sorted_count(engine), error) &&
-            engine_arrange_memory(engine, error) && engine_run_path(engine, error);
+            engine_allocate_rest(engine, error) && engine_run_path(engine, error);
     return engine->is_sorted;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # When a job ends, of which the device is released later; which of several devices CUDA is shown; devices that lack
-# something; what paths refuse; launches of small arrays.
+# something; what paths refuse; a long pipe; launches of small arrays.
 # device_matrix.cu and soak.sh have all types, and argsort.sh lines by each path. Skipped without a GPU.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
@@ -106,6 +106,12 @@ refuses 'more numbers than the path sorts' "'rank' sorts at most 131072 numbers,
 seq 131073 >many.lines
 refused 'more lines than the path sorts, once they are counted' \
     'rank sorts at most 131072 items, and there are 131073' -- gpusort --device=gpu -a rank -o "$target" many.lines
+
+# The array for a pipe has 16 MiB at first, and is twice as large whenever it is full.
+with_numpy 'data = random.integers(0, 256, 2**25 + 1, np.uint8)
+data.tofile("long"); np.sort(data).tofile("long.sorted")'
+ok_output 'a pipe that outgrows its first array twice' long.sorted -- \
+    bash -c 'cat long | "$0" --device=gpu --format=raw --type=u8' "$GPUSORT"
 
 # A small array costs launches. The stand-in counts them; a real GPU does not.
 launches() {

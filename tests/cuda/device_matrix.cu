@@ -208,7 +208,7 @@ static void check_orders()
     }
 }
 
-/* Counts that are not announced, as of pipes. The largest one fills more than one segment. */
+/* Counts that are not announced, as of pipes. The largest one outgrows the first array twice. */
 template <typename K>
 static void check_unknown_counts()
 {
