@@ -39,33 +39,26 @@ size_t *bounds_of(const struct exchange *exchange, size_t i)
     return exchange->bounds + i * (exchange->count + 1);
 }
 
-bool encode_parts(const struct exchange *exchange, struct error *error)
+/* Calls run(i) for each part of this process, with its GPU selected, until a call fails. */
+template <typename Run>
+bool each_part(const struct exchange *exchange, struct error *error, const Run &run)
 {
-    if (key_order_is_identity(exchange->parts[0].sort.order))
-        return true;
-    for (size_t i = exchange->first; i < exchange->end; i++) {
-        const struct cuda_sort *const sort = &exchange->parts[i].sort;
-        const auto encode = [&](auto key) {
-            using K = decltype(key);
-            const size_t blocks = launch_blocks(sort->count, THREADS_PER_BLOCK);
-            return launch_kernel(launch_for(*sort, "gpus_encode_kernel", blocks, THREADS_PER_BLOCK),
-                                 error, gpus_encode_kernel<K>, static_cast<K *>(sort->items),
-                                 sort->count, sort->order);
-        };
-        if (!cuda_device_use(sort->device, error) || !dispatch_width(sort, error, encode))
+    for (size_t i = exchange->first; i < exchange->end; i++)
+        if (!cuda_device_use(exchange->parts[i].sort.device, error) || !run(i))
             return false;
-    }
     return true;
 }
 
-bool wait_parts(const struct exchange *exchange, struct error *error)
+/* Starts to encode the items of a part. */
+bool encode_part(const struct cuda_sort *sort, struct error *error)
 {
-    for (size_t i = exchange->first; i < exchange->end; i++) {
-        const struct cuda_sort *const sort = &exchange->parts[i].sort;
-        if (!cuda_device_use(sort->device, error) || !cuda_wait(*sort, error))
-            return false;
-    }
-    return true;
+    return dispatch_width(sort, error, [=](auto key) {
+        using K = decltype(key);
+        const size_t blocks = launch_blocks(sort->count, THREADS_PER_BLOCK);
+        return launch_kernel(launch_for(*sort, "gpus_encode_kernel", blocks, THREADS_PER_BLOCK),
+                             error, gpus_encode_kernel<K>, static_cast<K *>(sort->items),
+                             sort->count, sort->order);
+    });
 }
 
 /* Fills the bounds, and checks that the cuts give each range its number of items. */
@@ -104,8 +97,6 @@ bool copy_piece(const struct exchange *exchange, size_t i, size_t step, struct e
         static_cast<unsigned char *>(sort->scratch) + bounds[k] * sort->item_bytes;
     if (bytes == 0)
         return true;
-    if (!cuda_device_use(sort->device, error))
-        return false;
     if (from->device == sort->device) /* its own piece, or one of another rank */
         return cuda_copy(*sort, target, source, bytes, error);
     return cuda_check(cudaMemcpyPeerAsync(target, static_cast<int>(sort->device), source,
@@ -113,15 +104,9 @@ bool copy_piece(const struct exchange *exchange, size_t i, size_t step, struct e
                       sort->device, "cudaMemcpyPeerAsync", error);
 }
 
-bool begin_span(const struct gpu_part *part, struct error *error)
-{
-    return cuda_device_use(part->sort.device, error) && worker_start_clock(part->worker, error);
-}
-
 bool end_span(const struct gpu_part *part, struct error *error)
 {
-    return cuda_device_use(part->sort.device, error) &&
-           cuda_check(cudaEventRecord(part->worker->finished, part->sort.stream), part->sort.device,
+    return cuda_check(cudaEventRecord(part->worker->finished, part->sort.stream), part->sort.device,
                       "cudaEventRecord", error);
 }
 
@@ -132,24 +117,22 @@ bool end_span(const struct gpu_part *part, struct error *error)
  * took 94 ms where a link needs 31. */
 bool copy_pieces(const struct exchange *exchange, struct error *error)
 {
-    for (size_t i = exchange->first; i < exchange->end; i++)
-        if (!begin_span(&exchange->parts[i], error))
-            return false;
-    for (size_t step = 0; step < exchange->count; step++)
-        for (size_t i = exchange->first; i < exchange->end; i++)
-            if (!copy_piece(exchange, i, step, error))
-                return false;
-    for (size_t i = exchange->first; i < exchange->end; i++)
-        if (!end_span(&exchange->parts[i], error))
-            return false;
-    return true;
+    const auto begin = [=](size_t i) {
+        return worker_start_clock(exchange->parts[i].worker, error);
+    };
+    const auto end = [=](size_t i) { return end_span(&exchange->parts[i], error); };
+    bool is_well = each_part(exchange, error, begin);
+    for (size_t step = 0; is_well && step < exchange->count; step++)
+        is_well = each_part(exchange, error,
+                            [=](size_t i) { return copy_piece(exchange, i, step, error); });
+    return is_well && each_part(exchange, error, end);
 }
 
 /* Waits for the work of each GPU, and records its span. */
 bool finish_parts(const struct exchange *exchange, enum trace_lane lane, const char *name,
                   struct error *error)
 {
-    for (size_t i = exchange->first; i < exchange->end; i++) {
+    return each_part(exchange, error, [=](size_t i) {
         struct cuda_worker *const worker = exchange->parts[i].worker;
         const struct cuda_sort *const sort = &exchange->parts[i].sort;
         const size_t *const bounds = bounds_of(exchange, i);
@@ -157,14 +140,11 @@ bool finish_parts(const struct exchange *exchange, enum trace_lane lane, const c
         if (lane == TRACE_PEER)
             items -= bounds[i + 1] - bounds[i];
         uint64_t ignored_ns = 0;
-        if (!cuda_device_use(sort->device, error) ||
-            !cuda_check(cudaEventSynchronize(worker->finished), sort->device,
-                        "cudaEventSynchronize", error) ||
-            !cuda_add_span(&worker->clock, lane, name, items * sort->item_bytes, worker->started,
-                           worker->finished, sort->device, &ignored_ns, error))
-            return false;
-    }
-    return true;
+        return cuda_check(cudaEventSynchronize(worker->finished), sort->device,
+                          "cudaEventSynchronize", error) &&
+               cuda_add_span(&worker->clock, lane, name, items * sort->item_bytes, worker->started,
+                             worker->finished, sort->device, &ignored_ns, error);
+    });
 }
 
 /* Starts to merge the `runs` runs of a range in groups of MERGE_FEW_MOST, from scratch to items.
@@ -190,7 +170,7 @@ bool merge_round(const struct cuda_sort *sort, size_t *bounds, size_t *runs, str
 bool merge_range(const struct exchange *exchange, size_t i, struct error *error)
 {
     struct gpu_part *const part = &exchange->parts[i];
-    if (!begin_span(part, error))
+    if (!worker_start_clock(part->worker, error))
         return false;
     for (size_t runs = exchange->count;;) {
         if (!merge_round(&part->sort, bounds_of(exchange, i), &runs, error))
@@ -200,14 +180,6 @@ bool merge_range(const struct exchange *exchange, size_t i, struct error *error)
         std::swap(part->sort.items, part->sort.scratch);
     }
     return end_span(part, error);
-}
-
-bool merge_ranges(const struct exchange *exchange, struct error *error)
-{
-    for (size_t i = exchange->first; i < exchange->end; i++)
-        if (!merge_range(exchange, i, error))
-            return false;
-    return true;
 }
 
 /* Waits for all work of this process, unless the step is done. Returns `is_done`. */
@@ -252,7 +224,11 @@ void exchange_close(struct exchange *exchange)
 bool exchange_encode(const struct exchange *exchange, struct error *error)
 {
     const struct nvtx_range range("exchange");
-    return wait_if_failed(exchange, encode_parts(exchange, error) && wait_parts(exchange, error));
+    const auto encode = [=](size_t i) { return encode_part(&exchange->parts[i].sort, error); };
+    const auto wait = [=](size_t i) { return cuda_wait(exchange->parts[i].sort, error); };
+    return wait_if_failed(exchange, (key_order_is_identity(exchange->parts[0].sort.order) ||
+                                     each_part(exchange, error, encode)) &&
+                                        each_part(exchange, error, wait));
 }
 
 bool exchange_copy(const struct exchange *exchange, struct error *error)
@@ -267,7 +243,8 @@ bool exchange_copy(const struct exchange *exchange, struct error *error)
 bool exchange_merge(const struct exchange *exchange, struct error *error)
 {
     const struct nvtx_range range("exchange");
-    return wait_if_failed(exchange, merge_ranges(exchange, error) &&
+    const auto merge = [=](size_t i) { return merge_range(exchange, i, error); };
+    return wait_if_failed(exchange, each_part(exchange, error, merge) &&
                                         finish_parts(exchange, TRACE_KERNEL, "merge", error));
 }
 
