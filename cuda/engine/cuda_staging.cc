@@ -7,7 +7,7 @@
 #include "cuda/engine/cuda_device.h"
 
 #include <algorithm>
-#include <pthread.h>
+#include <atomic>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -125,12 +125,8 @@ bool staging_prepare(struct staging *staging, size_t count, struct error *error)
  * address of the one before it. */
 static void keep_memory(void *memory)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static void *last;
-    pthread_mutex_lock(&lock);
-    *static_cast<void **>(memory) = last;
-    last = memory;
-    pthread_mutex_unlock(&lock);
+    static std::atomic<void *> last;
+    *static_cast<void **>(memory) = last.exchange(memory);
 }
 
 static void slot_release(struct staging_slot *slot)
