@@ -47,7 +47,6 @@ thread_make_wish(size_t count, uint64_t seed, size_t bucket_keys, unsigned bucke
 
 constexpr unsigned LEARN_THREADS = RADIX_ROOT_CELLS;
 static_assert(LEARN_THREADS <= 1024 && LEARN_THREADS % THREADS_PER_WARP == 0, "a block");
-static_assert(THREADS_PER_WARP % RADIX_NODE_CELLS == 0, "a warp has the cells of some nodes");
 
 /* Keys of the sample that a thread holds. */
 template <typename K>
@@ -92,22 +91,19 @@ __device__ __forceinline__ void block_sample(const K *segment, const struct radi
     thread_encode_keys(encoding, sample.keys);
 }
 
-/* Each level takes RADIX_NODE_BITS of a path. */
-constexpr unsigned RADIX_LEVELS = 64 / RADIX_NODE_BITS;
-
 /* The tree while it grows, in shared memory. */
 struct radix_tree {
     struct radix_entry entries[RADIX_ENTRIES];
     uint32_t quarters[RADIX_ENTRIES][4]; /* sample keys that end in a quarter of a cell */
     uint32_t weights[RADIX_ENTRIES];     /* number of positions of a cell */
-    uint32_t least[RADIX_ENTRIES];       /* least top of the paths of a cell's sample keys */
-    uint32_t most[RADIX_ENTRIES];        /* greatest top of them */
-    bool is_single[RADIX_ENTRIES];       /* the cell has a bucket of its own */
-    unsigned parents[RADIX_NODES];       /* the cell that a node cuts */
-    uint32_t firsts[RADIX_NODES];        /* the position that a node starts with */
-    unsigned levels[RADIX_LEVELS + 1];   /* first node of each level, from below the root on */
-    unsigned level_count;
-    unsigned nodes; /* requested; may exceed RADIX_NODES */
+    union {                              /* at first, then once the tree is complete: */
+        uint32_t least[RADIX_ENTRIES];   /* least top of the paths of a cell's sample keys */
+        uint32_t offsets[RADIX_ENTRIES]; /* positions of the cells before it in its node or root */
+    };
+    uint32_t most[RADIX_ENTRIES];  /* greatest top of them */
+    bool is_single[RADIX_ENTRIES]; /* the cell has a bucket of its own */
+    unsigned parents[RADIX_NODES]; /* the cell that a node cuts */
+    unsigned nodes;                /* requested; may exceed RADIX_NODES */
     unsigned root_cells;
     unsigned last_cell; /* of the root, at the end of the range */
     uint32_t last_top;  /* greatest top of a path in that cell */
@@ -316,13 +312,11 @@ __device__ __forceinline__ void
 block_grow_tree(struct radix_tree &tree, const struct radix_sample<K> &sample, unsigned sample_bits,
                 const struct radix_lookup<K> &lookup)
 {
-    unsigned first_cell = 0, end_cell = tree.root_cells, level = 0;
+    unsigned first_cell = 0, end_cell = tree.root_cells;
+    unsigned bits = lookup.root_bits; /* of a path, so far */
     uint16_t cells[1u << RADIX_OWN_BITS<K>] = {};
-    for (; first_cell < end_cell; level++) {
-        const unsigned bits = lookup.root_bits + RADIX_NODE_BITS * level; /* of a path, so far */
+    for (; first_cell < end_cell; bits += RADIX_NODE_BITS) {
         block_weigh(tree, sample, lookup, first_cell, bits, cells);
-        if (threadIdx.x == 0)
-            tree.levels[level] = radix_tree_nodes(tree);
         __syncthreads();
         if (bits + RADIX_NODE_BITS <= RADIX_PATH_BITS)
             block_cut(tree, sample_bits, first_cell, end_cell);
@@ -330,8 +324,6 @@ block_grow_tree(struct radix_tree &tree, const struct radix_sample<K> &sample, u
         first_cell = end_cell;
         end_cell = radix_tree_end(tree);
     }
-    if (threadIdx.x == 0)
-        tree.level_count = level - 1;
 }
 
 /* ---- from the tree to the model ---- */
@@ -356,52 +348,6 @@ __device__ __forceinline__ void block_share_positions(struct radix_tree &tree,
     }
 }
 
-/* The cell of a level that a thread handles, if it is before `end`. */
-struct radix_level_walk {
-    unsigned cell;
-    unsigned end; /* of the level's cells */
-};
-
-__device__ __forceinline__ struct radix_level_walk thread_walk_level(const struct radix_tree &tree,
-                                                                     unsigned level)
-{
-    return {radix_tree_cell(tree, tree.levels[level]) + threadIdx.x,
-            radix_tree_cell(tree, tree.levels[level + 1])};
-}
-
-/* Returns the sum of `value` over this cell and the cells before it in its node. All lanes call it.
- */
-__device__ __forceinline__ uint32_t warp_scan_nodes(uint32_t value)
-{
-#pragma unroll
-    for (unsigned distance = 1; distance < RADIX_NODE_CELLS; distance *= 2) {
-        const uint32_t before = __shfl_up_sync(ALL_LANES, value, distance, RADIX_NODE_CELLS);
-        if (threadIdx.x % RADIX_NODE_CELLS >= distance)
-            value += before;
-    }
-    return value;
-}
-
-__device__ __forceinline__ unsigned radix_node_of(const struct radix_tree &tree, unsigned cell)
-{
-    return (cell - tree.root_cells) / RADIX_NODE_CELLS;
-}
-
-/* Gives each cut cell as many positions as its node's cells have, from the deepest level up. A
- * level has at most LEARN_THREADS cells. */
-static_assert(RADIX_NODES * RADIX_NODE_CELLS <= LEARN_THREADS, "one step walks a level");
-__device__ __forceinline__ void block_sum_nodes(struct radix_tree &tree)
-{
-    for (unsigned level = tree.level_count; level-- > 0;) {
-        const struct radix_level_walk walk = thread_walk_level(tree, level);
-        const bool is_in = walk.cell < walk.end;
-        const uint32_t sum = warp_scan_nodes(is_in ? tree.weights[walk.cell] : 0);
-        if (is_in && threadIdx.x % RADIX_NODE_CELLS == RADIX_NODE_CELLS - 1)
-            tree.weights[tree.parents[radix_node_of(tree, walk.cell)]] = sum;
-        __syncthreads();
-    }
-}
-
 /* Returns the scale of an uncut cell: the positions in its width, or 0 if it has a bucket of its
  * own. The last cell of the root ends with the range, and so before its width. */
 __device__ __forceinline__ uint32_t thread_cell_scale(const struct radix_tree &tree, unsigned cell,
@@ -413,33 +359,6 @@ __device__ __forceinline__ uint32_t thread_cell_scale(const struct radix_tree &t
         return weight;
     const uint64_t scale = (static_cast<uint64_t>(weight) << 32) / (uint64_t{tree.last_top} + 1);
     return scale < UINT32_MAX ? static_cast<uint32_t>(scale) : UINT32_MAX;
-}
-
-/* Gives a cell its first position. */
-__device__ __forceinline__ void thread_place_cell(struct radix_tree &tree, unsigned cell,
-                                                  uint32_t first)
-{
-    struct radix_entry *const entry = &tree.entries[cell];
-    if (entry->first & RADIX_CUT)
-        tree.firsts[radix_node_of(tree, entry->first & ~RADIX_CUT)] = first;
-    else
-        *entry = {tree.is_single[cell] ? first + (1u << RADIX_FRACTION_BITS) : first,
-                  thread_cell_scale(tree, cell, tree.weights[cell])};
-}
-
-/* Gives the cells of all nodes their first positions, after the root's cells have theirs. */
-__device__ __forceinline__ void block_place_nodes(struct radix_tree &tree)
-{
-    for (unsigned level = 0; level < tree.level_count; level++) {
-        const struct radix_level_walk walk = thread_walk_level(tree, level);
-        const bool is_in = walk.cell < walk.end;
-        const uint32_t weight = is_in ? tree.weights[walk.cell] : 0;
-        const uint32_t end = warp_scan_nodes(weight);
-        if (is_in)
-            thread_place_cell(tree, walk.cell,
-                              tree.firsts[radix_node_of(tree, walk.cell)] + end - weight);
-        __syncthreads();
-    }
 }
 
 /* The shared memory of a learning block. */
@@ -465,20 +384,54 @@ __device__ __forceinline__ void block_clear_tree(struct radix_tree &tree, unsign
     }
 }
 
-/* Gives all cells their positions. Returns the end of the last one. */
-__device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree, uint32_t *warp_sums)
+/* Returns the cell that the node of `cell` cuts. `cell` is not one of the root. */
+__device__ __forceinline__ unsigned radix_parent(const struct radix_tree &tree, unsigned cell)
 {
+    return tree.parents[(cell - tree.root_cells) / RADIX_NODE_CELLS];
+}
+
+/* Adds the weight of each uncut cell to all cut cells above it. Then finds the offset of each cell
+ * in its node, and returns the number of all positions. A thread handles a cell of the root, and a
+ * warp handles a node. */
+static_assert(RADIX_NODE_CELLS == THREADS_PER_WARP, "a warp has the cells of a node");
+static_assert(RADIX_NODES * RADIX_NODE_CELLS <= LEARN_THREADS, "each cell of a node has a thread");
+__device__ __forceinline__ uint32_t block_find_offsets(struct radix_tree &tree, uint32_t *warp_sums)
+{
+    const unsigned cell = tree.root_cells + threadIdx.x;
+    const bool is_in = cell < radix_tree_end(tree), is_root = threadIdx.x < tree.root_cells;
+    if (is_in && !(tree.entries[cell].first & RADIX_CUT))
+        for (unsigned above = cell; above >= tree.root_cells;) {
+            above = radix_parent(tree, above);
+            atomicAdd(&tree.weights[above], tree.weights[cell]);
+        }
     __syncthreads();
-    block_sum_nodes(tree);
-    uint32_t end = 0;
-    const bool has_cell = threadIdx.x < tree.root_cells;
-    const uint32_t first = block_exclusive_scan<LEARN_THREADS>(
-        has_cell ? tree.weights[threadIdx.x] : 0, warp_sums, &end);
-    if (has_cell)
-        thread_place_cell(tree, threadIdx.x, first);
-    __syncthreads();
-    block_place_nodes(tree);
-    return end;
+    const uint32_t weight = is_in ? tree.weights[cell] : 0;
+    const uint32_t offset = warp_inclusive_scan(weight) - weight;
+    uint32_t all = 0;
+    const uint32_t root_offset = block_exclusive_scan<LEARN_THREADS>(
+        is_root ? tree.weights[threadIdx.x] : 0, warp_sums, &all);
+    if (is_in)
+        tree.offsets[cell] = offset;
+    if (is_root)
+        tree.offsets[threadIdx.x] = root_offset;
+    return all;
+}
+
+/* Gives each uncut cell its first position: the sum of the offsets from the root down to it. */
+__device__ __forceinline__ void block_place_cells(struct radix_tree &tree)
+{
+    const unsigned end_cell = radix_tree_end(tree);
+    for (unsigned cell = threadIdx.x; cell < end_cell; cell += LEARN_THREADS) {
+        if (tree.entries[cell].first & RADIX_CUT)
+            continue;
+        uint32_t first = tree.offsets[cell];
+        for (unsigned above = cell; above >= tree.root_cells;) {
+            above = radix_parent(tree, above);
+            first += tree.offsets[above];
+        }
+        tree.entries[cell] = {tree.is_single[cell] ? first + (1u << RADIX_FRACTION_BITS) : first,
+                              thread_cell_scale(tree, cell, tree.weights[cell])};
+    }
 }
 
 /* Makes the model of each segment that has keys, and clears the segment's counts. `salt` decides on
@@ -511,7 +464,11 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
         thread_set_last_cell(tree, lookup);
     block_grow_tree(tree, sample, wish.sample_bits, lookup);
     block_share_positions(tree, wish);
-    const uint32_t end = block_place_cells(tree, shared.warp_sums);
+    __syncthreads();
+    const uint32_t end = block_find_offsets(tree, shared.warp_sums);
+    __syncthreads();
+    block_place_cells(tree);
+    __syncthreads();
     struct radix_model<K> *const model = &models[blockIdx.x];
     const unsigned tree_end = radix_tree_end(tree);
     for (unsigned cell = threadIdx.x; cell < tree_end; cell += LEARN_THREADS)
