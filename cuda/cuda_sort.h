@@ -33,6 +33,7 @@ struct cuda_sort {
     cudaStream_t stream;
     struct sort_status
         *status; /* pinned, and written by kernels too; NULL for a path without `finish` */
+    const struct radix_tuning *tuning = &radix_tuning_default; /* of radix */
 };
 
 /* Takes the next `count` elements of a workspace, aligned for any type, and adds their bytes to
@@ -75,14 +76,6 @@ bool small_sort(const struct cuda_sort *sort, struct error *error);
  * sets *is_done if there are none. `round` counts the calls from 1. */
 bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error);
 
-/* As radix_sort(), with other constants than radix_tuning_default. The workspace
- * must be that of a larger count if radix_tuning_default calls the array small and `tuning` does
- * not. */
-bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
-                      struct error *error);
-bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
-                        unsigned round, bool *is_done, struct error *error);
-
 /* Sorts keys of 1 or 2 bytes by counting them. A block uses at most shared_most bytes of shared
  * memory, but at least 64 KiB for keys of 2 bytes. */
 bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct error *error);
@@ -90,7 +83,8 @@ bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct erro
 /* Return the bytes of workspace; bitonic and rank need none. Paths that merge tiles need 8 bytes
  * for each tile, and for each part of a merge 8 bytes for each run that is merged. radix needs a
  * few hundredths of the memory of the items, or, if they are few, what a merge does. A workspace
- * for a count is enough for any smaller count. */
+ * for a count is enough for any smaller count. If radix_tuning_default calls an array small and its
+ * own tuning does not, radix needs the workspace of a count that is not small. */
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t counting_workspace_bytes(unsigned item_bytes); /* 1 or 2 */

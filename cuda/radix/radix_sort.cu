@@ -198,18 +198,17 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
 template <typename K>
 struct radix_run {
     struct cuda_sort sort;
-    const struct radix_tuning *tuning;
     struct radix_plan plan;
     struct radix_workspace<K> work;
     struct launch_site site;
 };
 
 template <typename K>
-static bool radix_prepare(const struct cuda_sort &sort, const struct radix_tuning &tuning,
-                          struct radix_run<K> *run, struct error *error)
+static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run,
+                          struct error *error)
 {
-    const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size, tuning);
-    *run = {sort, &tuning, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace), {}};
+    const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size, *sort.tuning);
+    *run = {sort, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace), {}};
     return launch_site_find(sort.device, sort.stream, &run->site, error) &&
            launch_can_be_early(radix_look_kernel<K>, sort.device, &run->site.is_early, error);
 }
@@ -415,8 +414,8 @@ static bool radix_reverse(const struct radix_run<K> &run, struct error *error)
 template <typename K>
 static bool radix_digits(const struct radix_run<K> &run, bool is_above_index, struct error *error)
 {
-    return radix_digit_sort(run.sort, run.site, is_above_index, run.tuning->portion, run.work.other,
-                            error);
+    return radix_digit_sort(run.sort, run.site, is_above_index, run.sort.tuning->portion,
+                            run.work.other, error);
 }
 
 template <typename K>
@@ -436,7 +435,7 @@ template <typename K>
 static bool radix_start_decided(const struct radix_run<K> &run, struct error *error)
 {
     const struct radix_decision decision =
-        radix_decide(run.tuning, &run.sort.status->facts, run.sort.count, sizeof(K));
+        radix_decide(run.sort.tuning, &run.sort.status->facts, run.sort.count, sizeof(K));
     trace_note_strategy(radix_strategy_name(decision.strategy), decision.reason);
     switch (decision.strategy) {
     case RADIX_STRATEGY_NONE:
@@ -467,7 +466,7 @@ template <typename K>
 static bool radix_look(const struct radix_run<K> &run, struct error *error)
 {
     const struct cuda_sort &sort = run.sort;
-    const bool has_sample = radix_needs_sample(run.tuning, sort.count, sizeof(K));
+    const bool has_sample = radix_needs_sample(sort.tuning, sort.count, sizeof(K));
     const size_t wave = launch_wave(run.site, RADIX_LOOK_BLOCKS, SIZE_MAX);
     const size_t blocks = std::min<size_t>(wave - has_sample, radix_look_pieces<K>(sort.count));
     const unsigned drawn = has_sample && RADIX_IS_ITEM<K> ? radix_repeats_sample(sort.count) : 0;
@@ -488,48 +487,38 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
 /* Called after a strategy has refused the items and moved none. The facts then exclude it, and
  * another strategy is chosen. */
 template <typename K>
-static bool radix_start_again(const struct cuda_sort &sort, const struct radix_tuning &tuning,
-                              struct error *error)
+static bool radix_start_again(const struct radix_run<K> &run, struct error *error)
 {
-    struct radix_facts *const facts = &sort.status->facts;
-    struct radix_run<K> run;
-    const struct radix_decision refused = radix_decide(&tuning, facts, sort.count, sizeof(K));
+    struct radix_facts *const facts = &run.sort.status->facts;
+    const struct radix_decision refused =
+        radix_decide(run.sort.tuning, facts, run.sort.count, sizeof(K));
     if (refused.strategy == RADIX_STRATEGY_COUNT)
         facts->no_counting = 1;
     else
         facts->no_index = 1;
-    return radix_prepare(sort, tuning, &run, error) && radix_start_decided(run, error);
-}
-
-/* Partitions the `count` open ranges once more, and sorts their tiles. */
-template <typename K>
-static bool radix_start_round(const struct cuda_sort &sort, const struct radix_tuning &tuning,
-                              size_t count, struct error *error)
-{
-    struct radix_run<K> run;
-    if (!cuda_check_value(count, radix_ranges_at_most(sort.count), sort.device, "number of ranges",
-                          error) ||
-        !radix_prepare(sort, tuning, &run, error))
-        return false;
-    return radix_sort_open<K>(run, static_cast<const K *>(sort.items),
-                              static_cast<K *>(sort.scratch), count, sort.order, error);
+    return radix_start_decided(run, error);
 }
 
 /* ---- the path ---- */
 
-/* Starts the first round, or the work that the rounds before have left, as `before` reports. */
+/* Starts the first round, or the work that the rounds before have left, as `before` reports:
+ * another strategy after a refusal, else one more partition of the open ranges. */
 template <typename K>
-static bool radix_start(const struct cuda_sort &sort, const struct radix_tuning &tuning,
-                        unsigned round, const struct sort_status &before, struct error *error)
+static bool radix_start(const struct cuda_sort &sort, unsigned round,
+                        const struct sort_status &before, struct error *error)
 {
     struct radix_run<K> run;
+    if (!radix_prepare(sort, &run, error))
+        return false;
     if (round == 0)
-        return radix_prepare(sort, tuning, &run, error) && radix_look(run, error) &&
-               radix_start_decided(run, error);
+        return radix_look(run, error) && radix_start_decided(run, error);
     if (before.is_refused)
-        return radix_start_again<K>(sort, tuning, error);
+        return radix_start_again(run, error);
     if constexpr (RADIX_HAS_MODELS<K>)
-        return radix_start_round<K>(sort, tuning, before.open, error);
+        return cuda_check_value(before.open, radix_ranges_at_most(sort.count), sort.device,
+                                "number of ranges", error) &&
+               radix_sort_open<K>(run, static_cast<const K *>(sort.items),
+                                  static_cast<K *>(sort.scratch), before.open, sort.order, error);
     return error_set(error, "device %u: keys of 4 bytes have open ranges", sort.device);
 }
 
@@ -540,48 +529,35 @@ static auto radix_dispatch(unsigned item_bytes, const Run &run)
     return item_bytes == 4 ? run(uint32_t{}) : item_bytes == 8 ? run(uint64_t{}) : run(key_u128{});
 }
 
-static bool radix_start_width(const struct cuda_sort &sort, const struct radix_tuning &tuning,
-                              unsigned round, struct error *error)
+static bool radix_start_width(const struct cuda_sort &sort, unsigned round, struct error *error)
 {
     const struct sort_status before = *sort.status;
     sort.status->open = 0;
     sort.status->is_refused = false;
     return radix_dispatch(sort.item_bytes, [&](auto key) {
-        return radix_start<decltype(key)>(sort, tuning, round, before, error);
+        return radix_start<decltype(key)>(sort, round, before, error);
     });
 }
 
-bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
-                      struct error *error)
+bool radix_sort(const struct cuda_sort *sort, struct error *error)
 {
     *sort->status = {};
-    if (radix_is_small(tuning, sort->count, sort->item_bytes))
+    if (radix_is_small(sort->tuning, sort->count, sort->item_bytes))
         return small_sort(sort, error);
     return sort->item_bytes <= 2 ? counting_sort(sort, SIZE_MAX, error)
-                                 : radix_start_width(*sort, *tuning, 0, error);
+                                 : radix_start_width(*sort, 0, error);
 }
 
-bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
-                        unsigned round, bool *is_done, struct error *error)
+bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error)
 {
     const struct sort_status *const status = sort->status;
     *is_done = status->open == 0 && !status->is_refused;
     if (*is_done)
         return true;
     if (round <= RADIX_ROUNDS)
-        return radix_start_width(*sort, *tuning, round, error);
+        return radix_start_width(*sort, round, error);
     *sort->status = {};
     return radix_merge(*sort, error);
-}
-
-bool radix_sort(const struct cuda_sort *sort, struct error *error)
-{
-    return radix_sort_tuned(sort, &radix_tuning_default, error);
-}
-
-bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error)
-{
-    return radix_finish_tuned(sort, &radix_tuning_default, round, is_done, error);
 }
 
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes)

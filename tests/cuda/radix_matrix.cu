@@ -124,14 +124,12 @@ static bool holds(const struct cuda_sort &sort, const std::vector<K> &expected, 
 }
 
 /* Sorts; *strategy is the last one. */
-static bool sort_all(const struct cuda_sort &sort, const struct radix_tuning &tuning,
-                     std::string *strategy, struct error *error)
+static bool sort_all(const struct cuda_sort &sort, std::string *strategy, struct error *error)
 {
-    bool is_done = false,
-         passed = trace_start(false, error) && radix_sort_tuned(&sort, &tuning, error);
+    bool is_done = false, passed = trace_start(false, error) && radix_sort(&sort, error);
     for (unsigned round = 1; passed && !is_done; round++)
         passed = check(cudaStreamSynchronize(sort.stream), error) &&
-                 radix_finish_tuned(&sort, &tuning, round, &is_done, error);
+                 radix_finish(&sort, round, &is_done, error);
     struct trace_view view;
     trace_look(&view);
     trace_stop();
@@ -159,10 +157,10 @@ static bool check_sort(const std::string &what, const char *wanted, const std::v
                        struct error *error)
 {
     std::string strategy;
-    const bool passed =
-        check_sort_with(items, order, tile_size, error, [&](const struct cuda_sort &sort) {
-            return sort_all(sort, tuning, &strategy, error);
-        });
+    const bool passed = check_sort_with(items, order, tile_size, error, [&](struct cuda_sort sort) {
+        sort.tuning = &tuning;
+        return sort_all(sort, &strategy, error);
+    });
     return (passed && (!wanted || strategy == wanted)) ||
            error_set(error, "%s: %zu items, tiles of %zu: %s by '%s'", what.c_str(), items.size(),
                      tile_size, passed ? "sorted" : "wrong", strategy.c_str());
