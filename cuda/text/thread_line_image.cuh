@@ -24,40 +24,24 @@
  *   mantissa * 10^exponent -> 128 bits and more -> 64 bits, a long double's -> 53 bits
  *
  * formats/number/number_key.cc explains why it rounds twice. There, x87 does it; here, integers do:
- *   - exponents from -27 to 27: 5^27 < 2^63, so a product has at most 127 bits, and a quotient is a
- *     division of 128 by 64 bits. Both are exact.
+ *   - exponents from 0 to 27: 5^27 < 2^63, so a product has at most 127 bits, and is exact.
  *   - other exponents: a product with a power of 128 bits. Both ends of the interval that contains
- *     the true value are rounded. If they differ, the result is unknown. No such value is a number
- *     of 64 bits, or halfway between two: its odd part is a multiple of 5^28 > 2^65, or it has an
- *     odd divisor. So an unknown result is rare.
- *
- * Division by an invariant number: N. Möller, T. Granlund, "Improved division by invariant
- * integers", IEEE Transactions on Computers 2011. */
+ *     the true value are rounded. If they differ, the result is unknown. That is rare, because no
+ *     such value is halfway between two numbers of 64 bits: its odd part is a multiple of 5^28 >
+ *     2^65, or below 2^64, or it has an odd divisor. */
 
 constexpr int FINE_POWERS = 28;
 
-/* 5^k, and its reciprocal (2^128 - 1) / d - 2^64, where d is 5^k shifted left until its top bit is
- * set.
- */
-struct five_power {
-    uint64_t power;
-    uint64_t reciprocal;
-};
-
 struct five_powers {
-    struct five_power of[FINE_POWERS];
+    uint64_t of[FINE_POWERS];
 };
 
 constexpr struct five_powers five_powers_make()
 {
     struct five_powers fives = {};
     uint64_t power = 1;
-    for (int k = 0; k < FINE_POWERS; k++, power *= 5) {
-        uint64_t divisor = power;
-        while (divisor >> 63 == 0)
-            divisor *= 2;
-        fives.of[k] = {power, static_cast<uint64_t>(~key_u128{0} / divisor)};
-    }
+    for (int k = 0; k < FINE_POWERS; k++, power *= 5)
+        fives.of[k] = power;
     return fives;
 }
 
@@ -132,43 +116,11 @@ __device__ __forceinline__ int thread_leading_zeros(key_u128 value)
 /* Returns mantissa * 10^exponent, exponent 0 to 27. */
 __device__ __forceinline__ struct thread_wide thread_fine_product(uint64_t mantissa, int exponent)
 {
-    const key_u128 product = static_cast<key_u128>(mantissa) * fives.of[exponent].power;
+    const key_u128 product = static_cast<key_u128>(mantissa) * fives.of[exponent];
     const int shift = thread_leading_zeros(product);
     const key_u128 shifted = product << shift;
     return {static_cast<uint64_t>(shifted >> 64), static_cast<uint64_t>(shifted),
             exponent + 64 - shift};
-}
-
-/* Returns mantissa / 10^power, power 0 to 27. */
-__device__ __forceinline__ struct thread_wide thread_fine_quotient(uint64_t mantissa, int power)
-{
-    const struct five_power five = fives.of[power];
-    const int divisor_shift = __clzll(static_cast<long long>(five.power));
-    const int shift = __clzll(static_cast<long long>(mantissa));
-    const uint64_t divisor = five.power << divisor_shift;
-    uint64_t high = mantissa << shift, low = 0;
-    const bool is_halved = high >= divisor;
-    if (is_halved) {
-        low = high << 63;
-        high >>= 1;
-    }
-    /* Algorithm 4 of the paper. */
-    const key_u128 sum =
-        static_cast<key_u128>(five.reciprocal) * high + (static_cast<key_u128>(high) << 64 | low);
-    uint64_t quotient = static_cast<uint64_t>(sum >> 64) + 1;
-    uint64_t remainder = low - quotient * divisor;
-    if (remainder > static_cast<uint64_t>(sum)) {
-        quotient--;
-        remainder += divisor;
-    }
-    if (remainder >= divisor) {
-        quotient++;
-        remainder -= divisor;
-    }
-    /* The rest is never exactly one half: a finite quotient is an integer below 2^64. */
-    constexpr uint64_t half = (uint64_t)1 << 63;
-    const uint64_t rest = (remainder > divisor - remainder ? half : 0) | (remainder != 0);
-    return {quotient, rest, (is_halved ? -63 : -64) - shift + divisor_shift - power};
 }
 
 /* Sets *bits to the double of mantissa * 10^exponent, exponent -336 to 307. The product is inexact:
@@ -178,7 +130,7 @@ __device__ __forceinline__ bool thread_coarse_product(uint64_t mantissa, int exp
 {
     const int row = (exponent + COARSE_ZERO * FINE_POWERS) / FINE_POWERS;
     const int coarse = (row - COARSE_ZERO) * FINE_POWERS, fine = exponent - coarse;
-    const key_u128 product = static_cast<key_u128>(mantissa) * fives.of[fine].power;
+    const key_u128 product = static_cast<key_u128>(mantissa) * fives.of[fine];
     const int shift = thread_leading_zeros(product);
     const uint64_t high = static_cast<uint64_t>(product << shift >> 64);
     const uint64_t low = static_cast<uint64_t>(product << shift);
@@ -195,14 +147,18 @@ __device__ __forceinline__ bool thread_coarse_product(uint64_t mantissa, int exp
     }
     /* The truncation of the power and of the product loses less than 2 units, or 4 after the shift.
      */
-    const key_u128 end = top + 4;
+    key_u128 end = top + 4;
+    int end_binary = binary;
+    if (end < top) { /* a carry; the end of 0.5 is just above a power of two */
+        end = static_cast<key_u128>(1) << 127;
+        end_binary++;
+    }
     uint64_t end_bits;
-    return end > top &&
-           thread_round_twice(
+    return thread_round_twice(
                {static_cast<uint64_t>(top >> 64), static_cast<uint64_t>(top) | 1, binary + 64},
                bits) &&
            thread_round_twice(
-               {static_cast<uint64_t>(end >> 64), static_cast<uint64_t>(end) | 1, binary + 64},
+               {static_cast<uint64_t>(end >> 64), static_cast<uint64_t>(end) | 1, end_binary + 64},
                &end_bits) &&
            *bits == end_bits;
 }
@@ -212,11 +168,9 @@ __device__ __forceinline__ bool thread_coarse_product(uint64_t mantissa, int exp
  * -DECIMAL_EXPONENT_MOST..DECIMAL_EXPONENT_MOST. */
 __device__ __forceinline__ bool thread_decimal_bits(uint64_t mantissa, int exponent, uint64_t *bits)
 {
-    if (exponent >= FINE_POWERS || exponent <= -FINE_POWERS)
+    if (exponent < 0 || exponent >= FINE_POWERS)
         return thread_coarse_product(mantissa, exponent, bits);
-    return thread_round_twice(exponent < 0 ? thread_fine_quotient(mantissa, -exponent)
-                                           : thread_fine_product(mantissa, exponent),
-                              bits);
+    return thread_round_twice(thread_fine_product(mantissa, exponent), bits);
 }
 
 /* ---- keys ---- */
