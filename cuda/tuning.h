@@ -160,9 +160,8 @@ constexpr size_t LINES_WALK_BYTES = 4096;
  *
  * Calculated for an H200; other values were not tried. Lines of ten bytes at random positions take
  * one or two sectors of 32 bytes each, so the time depends on the number of reads in flight. A
- * block measures GATHER_MEASURE_THREADS * GATHER_MEASURE_LINES lines. The product of its warps and
- * of a thread's lines must be 32. A thread reads up to GATHER_WALK_WORDS words of 16 bytes of a
- * line; a warp finds the end of longer lines. */
+ * block measures GATHER_MEASURE_THREADS * GATHER_MEASURE_LINES lines. A thread reads up to
+ * GATHER_WALK_WORDS words of 16 bytes of a line; a warp finds the end of longer lines. */
 constexpr unsigned GATHER_MEASURE_THREADS = 256;
 constexpr unsigned GATHER_MEASURE_LINES = 4;
 constexpr unsigned GATHER_WALK_WORDS = 16;

@@ -49,9 +49,6 @@ constexpr unsigned GATHER_SEARCH_BYTES = THREADS_PER_WARP * GATHER_LANE_WORDS * 
 
 /* A group: the lines that a block measures. Their starts are relative to that of the group. */
 constexpr unsigned GATHER_GROUP_LINES = GATHER_MEASURE_THREADS * GATHER_MEASURE_LINES;
-constexpr unsigned GATHER_MEASURE_WARPS = GATHER_MEASURE_THREADS / THREADS_PER_WARP;
-static_assert(GATHER_MEASURE_WARPS * GATHER_MEASURE_LINES == THREADS_PER_WARP,
-              "a warp scans the sums of all warps");
 
 /* Returns the start of the line in the output; line <= count. */
 __device__ __forceinline__ uint64_t thread_line_start(const struct gather_view &view, uint64_t line)
@@ -161,46 +158,27 @@ __device__ __forceinline__ void warp_measure_rest(const struct gather_view &view
     }
 }
 
-/* Replaces the lengths of all threads' lines by their starts. Returns the sum of all lengths.
- * `sums` is in shared memory, with room for 32 sums. */
-__device__ __forceinline__ uint64_t block_scan_lines(uint64_t (&bytes)[GATHER_MEASURE_LINES],
-                                                     uint64_t *sums)
-{
-    const unsigned warp = threadIdx.x / THREADS_PER_WARP;
-    uint64_t through[GATHER_MEASURE_LINES];
-#pragma unroll
-    for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++) {
-        through[i] = warp_inclusive_scan(bytes[i]);
-        if (thread_lane() == THREADS_PER_WARP - 1)
-            sums[i * GATHER_MEASURE_WARPS + warp] = through[i];
-    }
-    __syncthreads();
-    const uint64_t sum = sums[thread_lane()];
-    const uint64_t sum_through = warp_inclusive_scan(sum);
-#pragma unroll
-    for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++)
-        bytes[i] = through[i] - bytes[i] +
-                   __shfl_sync(ALL_LANES, sum_through - sum,
-                               static_cast<int>(i * GATHER_MEASURE_WARPS + warp));
-    return __shfl_sync(ALL_LANES, sum_through, static_cast<int>(THREADS_PER_WARP - 1));
-}
-
 /* Measures a group per block. The end after the last line counts as a line of 0 bytes. */
 static __global__ void __launch_bounds__(GATHER_MEASURE_THREADS)
     gather_measure_kernel(struct gather_view view)
 {
-    __shared__ uint64_t sums[THREADS_PER_WARP];
+    __shared__ uint64_t warp_sums[GATHER_MEASURE_LINES][THREADS_PER_WARP];
     struct gather_lengths lines = thread_read_lines(view);
     thread_walk_lines(view, lines);
     warp_measure_rest(view, lines);
-    const uint64_t bytes = block_scan_lines(lines.bytes, sums);
     const uint64_t first = static_cast<uint64_t>(blockIdx.x) * GATHER_GROUP_LINES + threadIdx.x;
+    uint64_t before = 0;
 #pragma unroll
-    for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++)
+    for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++) {
+        uint64_t row_bytes = 0;
+        const uint64_t start = before + block_exclusive_scan<GATHER_MEASURE_THREADS>(
+                                            lines.bytes[i], warp_sums[i], &row_bytes);
         if (first + i * GATHER_MEASURE_THREADS <= view.count)
-            view.starts[first + i * GATHER_MEASURE_THREADS] = lines.bytes[i];
+            view.starts[first + i * GATHER_MEASURE_THREADS] = start;
+        before += row_bytes;
+    }
     if (threadIdx.x == 0)
-        view.groups[blockIdx.x] = bytes;
+        view.groups[blockIdx.x] = before;
 }
 
 /* ---- starts ---- */
