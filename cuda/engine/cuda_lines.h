@@ -149,7 +149,7 @@ struct cuda_gather {
     size_t count;                  /* at most text->count */
     void *workspace;  /* cuda_gather_workspace_bytes(text->bytes, count), aligned to 16 */
     size_t bytes;     /* size of the output; set by cuda_gather_measure */
-    uint64_t *totals; /* CUDA_GATHER_TOTALS words for the check of the copies; NULL: no check */
+    uint64_t *totals; /* CUDA_GATHER_TOTALS words for the check; NULL: no check */
 };
 #define CUDA_GATHER_TOTALS 3
 
@@ -157,12 +157,12 @@ struct cuda_gather {
  * than 8 bytes per line, plus 1/2000 of the text. They are enough for fewer lines too. */
 size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count);
 
-/* Finds the length of each line, with its terminator, and its position in the output. Sets
- * gather->bytes, for which it waits; its last kernel may still be in flight on return. */
+/* Finds the length of each line, with its terminator, and its position in the output, and checks
+ * that no key of the items is less than the one before. Sets gather->bytes, for which it waits; its
+ * last kernel may still be in flight on return. */
 bool cuda_gather_measure(struct cuda_gather *gather, struct error *error);
 
-/* Starts the check: of copies that cover the output, each byte once, and of the order of the items.
- * Starts a kernel and does not wait. */
+/* Starts the check of copies that cover the output, each byte once. Does not wait. */
 bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error);
 
 /* Sets *proof to the checksums of the copies and the first line that is out of order. Waits for all

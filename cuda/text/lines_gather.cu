@@ -70,7 +70,7 @@ __device__ __forceinline__ uint64_t thread_sum_words(const unsigned *parts, uint
  * memory, one per warp. All threads call it once. */
 template <unsigned THREADS>
 __device__ __forceinline__ void block_add_sums(struct gather_sums sums,
-                                               struct gather_sums *warp_sums, uint64_t *totals)
+                                               struct gather_sums *warp_sums, atomic_count *totals)
 {
     for (unsigned distance = THREADS_PER_WARP / 2; distance > 0; distance /= 2) {
         sums.source += __shfl_down_sync(ALL_LANES, sums.source, distance);
@@ -85,19 +85,8 @@ __device__ __forceinline__ void block_add_sums(struct gather_sums sums,
         sums.source += warp_sums[warp].source;
         sums.output += warp_sums[warp].output;
     }
-    atomicAdd(reinterpret_cast<unsigned long long *>(totals), sums.source);
-    atomicAdd(reinterpret_cast<unsigned long long *>(totals + 1), sums.output);
-}
-
-/* Lowers totals[2] to the number, counted from 1, of the first line whose key is less than the key
- * of the line before. One thread per line. */
-static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
-    gather_order_kernel(const struct key_index *items, uint64_t count, uint64_t *totals)
-{
-    const uint64_t i = static_cast<uint64_t>(blockIdx.x) * THREADS_PER_BLOCK + threadIdx.x;
-    if (i > 0 && i < count && items[i].key < items[i - 1].key)
-        atomicMin(reinterpret_cast<unsigned long long *>(totals + 2),
-                  static_cast<unsigned long long>(i + 1));
+    atomicAdd(&totals[0], static_cast<atomic_count>(sums.source));
+    atomicAdd(&totals[1], static_cast<atomic_count>(sums.output));
 }
 
 /* ---- a tile of the output ---- */
@@ -292,7 +281,7 @@ block_store_stage(struct gather_stage &stage, const struct gather_tile &tile, un
 /* Adds up the checksums of the stage, by positions in the text and in the output. */
 __device__ __forceinline__ void block_check_stage(const struct gather_view &view,
                                                   struct gather_stage &stage,
-                                                  const struct gather_tile &tile, uint64_t *totals)
+                                                  const struct gather_tile &tile)
 {
     const unsigned *const parts = stage_parts(stage);
     struct gather_sums sums = {0, 0};
@@ -310,13 +299,12 @@ __device__ __forceinline__ void block_check_stage(const struct gather_view &view
     sums.output =
         thread_sum_words(parts, tile.begin, tile.place,
                          static_cast<unsigned>(tile.end - tile.begin), threadIdx.x, GATHER_THREADS);
-    block_add_sums<GATHER_THREADS>(sums, stage.warp_sums, totals);
+    block_add_sums<GATHER_THREADS>(sums, stage.warp_sums, view.totals);
 }
 
 /* Copies the output [begin, end) to target. One block per tile of the output. */
 static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
-    gather_copy_kernel(struct gather_view view, uint64_t begin, uint64_t end, unsigned char *target,
-                       uint64_t *totals)
+    gather_copy_kernel(struct gather_view view, uint64_t begin, uint64_t end, unsigned char *target)
 {
     __shared__ struct gather_stage stage;
     const struct gather_tile tile = block_gather_tile(view, begin, end, target);
@@ -328,8 +316,8 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
     block_copy_pieces(view, stage);
     __syncthreads();
     block_store_stage(stage, tile, target + (tile.begin - begin));
-    if (totals)
-        block_check_stage(view, stage, tile, totals);
+    if (view.totals)
+        block_check_stage(view, stage, tile);
 }
 
 /* ---- the interface ---- */
@@ -362,13 +350,7 @@ static struct launch gather_launch(const struct cuda_gather *gather, const char 
 
 bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error)
 {
-    const struct cuda_text *const text = gather->text;
-    constexpr size_t word = sizeof *gather->totals;
-    return cuda_fill(*text, gather->totals, 0, 2 * word, error) &&
-           cuda_fill(*text, gather->totals + 2, 0xff, word, error) &&
-           launch_kernel(
-               gather_launch(gather, "gather_order_kernel", gather->count, THREADS_PER_BLOCK),
-               error, gather_order_kernel, gather->items, gather->count, gather->totals);
+    return cuda_fill(*gather->text, gather->totals, 0, 2 * sizeof *gather->totals, error);
 }
 
 bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proof *proof,
@@ -390,7 +372,9 @@ bool cuda_gather_measure(struct cuda_gather *gather, struct error *error)
     gather->bytes = 0;
     if (gather->count == 0)
         return true;
-    if (!launch_kernel(gather_launch(gather, "gather_measure_kernel",
+    if ((gather->totals &&
+         !cuda_fill(*gather->text, gather->totals + 2, 0xff, sizeof *gather->totals, error)) ||
+        !launch_kernel(gather_launch(gather, "gather_measure_kernel",
                                      view.group_count * GATHER_MEASURE_THREADS,
                                      GATHER_MEASURE_THREADS),
                        error, gather_measure_kernel, view) ||
@@ -411,5 +395,5 @@ bool cuda_gather_copy(const struct cuda_gather *gather, size_t begin, size_t end
         begin < end ? (end - 1) / GATHER_TILE_BYTES - begin / GATHER_TILE_BYTES + 1 : 0;
     return launch_kernel(
         gather_launch(gather, "gather_copy_kernel", tiles * GATHER_THREADS, GATHER_THREADS), error,
-        gather_copy_kernel, gather_view_make(gather), begin, end, target, gather->totals);
+        gather_copy_kernel, gather_view_make(gather), begin, end, target);
 }

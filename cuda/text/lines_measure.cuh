@@ -38,6 +38,7 @@ struct gather_view {
     uint64_t *groups;      /* group_count: starts of groups */
     uint64_t group_count;  /* for the lines and the end after them */
     uint64_t *first_lines; /* one for each tile of the output, and the last line */
+    atomic_count *totals;  /* as in struct cuda_gather */
 };
 
 constexpr unsigned GATHER_WORD_BYTES = sizeof(uint4);
@@ -98,7 +99,8 @@ struct gather_lengths {
     unsigned left;                        /* a bit for each line still to be measured */
 };
 
-/* Reads the lines thread, thread + GATHER_MEASURE_THREADS, ... of the group. */
+/* Reads the lines thread, thread + GATHER_MEASURE_THREADS, ... of the group. Lowers totals[2] to
+ * the number, counted from 1, of a line whose key is less than the key of the line before. */
 __device__ __forceinline__ struct gather_lengths thread_read_lines(const struct gather_view &view)
 {
     const uint64_t first = static_cast<uint64_t>(blockIdx.x) * GATHER_GROUP_LINES + threadIdx.x;
@@ -109,6 +111,8 @@ __device__ __forceinline__ struct gather_lengths thread_read_lines(const struct 
         if (line < view.count) {
             lines.begins[i] = line_offset(view.items[line]);
             lines.left |= 1u << i;
+            if (view.totals && line > 0 && view.items[line].key < view.items[line - 1].key)
+                atomicMin(&view.totals[2], static_cast<atomic_count>(line + 1));
         }
     }
     return lines;
@@ -232,6 +236,7 @@ static inline struct gather_view gather_view_make(const struct cuda_gather *gath
     view.text_bytes = text->bytes;
     view.terminators = static_cast<unsigned>(byte_in_all(text->order.terminator));
     view.items = gather->items;
+    view.totals = reinterpret_cast<atomic_count *>(gather->totals);
     return view;
 }
 
