@@ -24,15 +24,15 @@ __device__ __forceinline__ uint64_t thread_hash_below(uint64_t i, uint64_t limit
     return __umul64hi(thread_hash(i), limit);
 }
 
-/* Returns a bit for each byte of the word that equals the byte repeated four times in `bytes`. */
-__device__ __forceinline__ unsigned thread_match_bytes(const uint4 &word, unsigned bytes)
+/* Returns a bit for each byte of the word that equals the byte repeated in `bytes`. */
+__device__ __forceinline__ unsigned thread_match_bytes(const uint4 &word, uint64_t bytes)
 {
     const unsigned parts[4] = {word.x, word.y, word.z, word.w};
     const unsigned low = 0x7f7f7f7fu;
     unsigned matches = 0;
 #pragma unroll
     for (unsigned i = 0; i < 4; i++) {
-        const unsigned other = parts[i] ^ bytes;
+        const unsigned other = parts[i] ^ static_cast<unsigned>(bytes);
         const unsigned zeros = ~(((other & low) + low) | other | low); /* 0x80 for each zero byte */
         matches |= (zeros >> 7) * 0x10204080u >> 28 << 4 * i;
     }

@@ -36,10 +36,10 @@
 
 /* The part of a struct line_order that kernels need, passed by value. */
 struct cuda_line_order {
-    struct line_key key; /* the first key */
-    size_t key_count;    /* at least 1 */
-    int separator;       /* as in struct line_order, like the members below */
-    char terminator;
+    struct line_key key;  /* the first key */
+    size_t key_count;     /* at least 1 */
+    int separator;        /* as in struct line_order, like the bools below */
+    uint64_t terminators; /* the terminator in each byte */
     bool reverse;
     bool stable;
     bool unique;

@@ -210,7 +210,7 @@ __device__ __forceinline__ void thread_list_pieces(struct gather_stage &stage,
 /* Returns four bytes of the text from any position. */
 __device__ __forceinline__ unsigned thread_load_part(const struct gather_view &view, uint64_t from)
 {
-    const unsigned *const parts = reinterpret_cast<const unsigned *>(view.text + from / 4 * 4);
+    const unsigned *const parts = reinterpret_cast<const unsigned *>(view.text.text + from / 4 * 4);
     const unsigned shift = 8 * static_cast<unsigned>(from % 4);
     return shift == 0 ? __ldg(parts) : __funnelshift_r(__ldg(parts), __ldg(parts + 1), shift);
 }
@@ -232,7 +232,7 @@ __device__ __forceinline__ void warp_copy_piece(const struct gather_view &view,
         }
         for (unsigned i = 0; i < 4; i++)
             if (at + i - piece.place < piece.bytes)
-                stage_bytes(stage)[at + i] = __ldg(view.text + (from + i));
+                stage_bytes(stage)[at + i] = __ldg(view.text.text + (from + i));
     }
 }
 

@@ -40,7 +40,7 @@ __device__ __forceinline__ unsigned thread_find_terminators(const struct cuda_te
                                                             uint4 *bytes, size_t place)
 {
     *bytes = *reinterpret_cast<const uint4 *>(text.text + place);
-    return thread_match_bytes(*bytes, static_cast<unsigned>(byte_in_all(text.order.terminator)));
+    return thread_match_bytes(*bytes, text.order.terminators);
 }
 
 /* Returns a bit for each of the thread's bytes after which a line starts. Copies the tile's bytes
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(LINES_THREADS)
 
 struct cuda_line_order cuda_line_order_make(const struct line_order *order)
 {
-    return {order->keys[0], order->key_count, order->separator, order->terminator,
+    return {order->keys[0], order->key_count, order->separator, byte_in_all(order->terminator),
             order->reverse, order->stable,    order->unique};
 }
 

@@ -15,7 +15,6 @@
 #ifndef CUDA_LINES_MEASURE_CUH
 #define CUDA_LINES_MEASURE_CUH
 
-#include "core/byte_words.h"
 #include "cuda/block/block_scan.cuh"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_bits.cuh"
@@ -28,9 +27,7 @@
 
 /* A struct cuda_gather and its workspace, for the kernels. */
 struct gather_view {
-    const unsigned char *text;
-    uint64_t text_bytes;
-    unsigned terminators; /* the terminator in all four bytes */
+    struct cuda_text text;
     const struct key_index *items;
     uint64_t count;        /* number of lines */
     uint64_t *bytes;       /* total bytes of all lines */
@@ -62,7 +59,7 @@ __device__ __forceinline__ uint64_t thread_line_start(const struct gather_view &
 /* Returns the word at `at`, a multiple of its size, within the text or its slack. */
 __device__ __forceinline__ uint4 thread_load_text(const struct gather_view &view, uint64_t at)
 {
-    return __ldg(reinterpret_cast<const uint4 *>(view.text + at));
+    return __ldg(reinterpret_cast<const uint4 *>(view.text.text + at));
 }
 
 /* Returns the position of the first terminator from `from` on. `from` is a multiple of
@@ -71,23 +68,23 @@ __device__ __forceinline__ uint4 thread_load_text(const struct gather_view &view
 __device__ __forceinline__ uint64_t warp_find_line_end(const struct gather_view &view,
                                                        uint64_t from)
 {
-    for (; from < view.text_bytes; from += GATHER_SEARCH_BYTES) {
+    for (; from < view.text.bytes; from += GATHER_SEARCH_BYTES) {
         const uint64_t at = from + thread_lane() * GATHER_LANE_WORDS * GATHER_WORD_BYTES;
         unsigned long long matches = 0;
 #pragma unroll
         for (unsigned i = 0; i < GATHER_LANE_WORDS; i++)
-            if (at + i * GATHER_WORD_BYTES < view.text_bytes)
-                matches |=
-                    static_cast<unsigned long long>(thread_match_bytes(
-                        thread_load_text(view, at + i * GATHER_WORD_BYTES), view.terminators))
-                    << i * GATHER_WORD_BYTES;
+            if (at + i * GATHER_WORD_BYTES < view.text.bytes)
+                matches |= static_cast<unsigned long long>(thread_match_bytes(
+                               thread_load_text(view, at + i * GATHER_WORD_BYTES),
+                               view.text.order.terminators))
+                           << i * GATHER_WORD_BYTES;
         const unsigned lanes = __ballot_sync(ALL_LANES, matches != 0);
         if (lanes) {
             const uint64_t found = at + static_cast<unsigned>(__ffsll(matches)) - 1;
             return __shfl_sync(ALL_LANES, found, __ffs(static_cast<int>(lanes)) - 1);
         }
     }
-    return view.text_bytes; /* never reached: the last line has a terminator */
+    return view.text.bytes; /* never reached: the last line has a terminator */
 }
 
 /* ---- lengths ---- */
@@ -133,8 +130,8 @@ __device__ __forceinline__ void thread_walk_lines(const struct gather_view &view
         for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++) {
             const unsigned before =
                 static_cast<unsigned>(lines.begins[i]) % GATHER_WORD_BYTES; /* not in the line */
-            const unsigned matches =
-                thread_match_bytes(words[i], view.terminators) & (step == 0 ? ~0u << before : ~0u);
+            const unsigned matches = thread_match_bytes(words[i], view.text.order.terminators) &
+                                     (step == 0 ? ~0u << before : ~0u);
             if (!(lines.left >> i & 1) || !matches)
                 continue;
             lines.bytes[i] = step * GATHER_WORD_BYTES - before +
@@ -232,9 +229,7 @@ static inline struct gather_view gather_view_make(const struct cuda_gather *gath
     const struct cuda_text *const text = gather->text;
     size_t used = 0;
     struct gather_view view = gather_view_lay(text->bytes, gather->count, gather->workspace, &used);
-    view.text = text->text;
-    view.text_bytes = text->bytes;
-    view.terminators = static_cast<unsigned>(byte_in_all(text->order.terminator));
+    view.text = *text;
     view.items = gather->items;
     view.totals = reinterpret_cast<atomic_count *>(gather->totals);
     return view;

@@ -22,7 +22,6 @@
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_lines.h"
 
-#include "core/byte_words.h"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_key.cuh"
 #include "cuda/text/refine_ties.cuh"
@@ -466,8 +465,7 @@ static struct refine_run refine_open(const struct cuda_refine *refine)
     run.view.items = run.items;
     run.view.count = text->count;
     run.view.place_mask = UINT64_MAX;
-    run.view.text.text = text->text;
-    run.view.text.terminators = byte_in_all(order.terminator);
+    run.view.text = *text;
     run.view.is_by_bytes = refine_is_by_bytes(order);
     run.view.complement =
         (run.view.is_by_bytes ? order.key.reverse : order.reverse) ? REFINE_WORD_MASK : 0;

@@ -20,6 +20,7 @@
 
 #include "core/line/line_key.h"
 #include "cuda/block/block_scan.cuh"
+#include "cuda/engine/cuda_lines.h"
 #include "cuda/tuning.h"
 
 #include <cuda_runtime.h>
@@ -48,13 +49,8 @@ constexpr uint64_t REFINE_PLACE_MASK = ((uint64_t)1 << REFINE_PLACE_BITS) - 1;
 
 static_assert(32 + 8 * REFINE_WORD_BYTES + REFINE_LEFT_BITS + REFINE_PLACE_BITS == 128, "an item");
 
-struct refine_text {
-    const unsigned char *text;
-    uint64_t terminators; /* the terminator in each byte */
-};
-
 /* Returns the 8 bytes at `place`, the first one lowest. Reads up to 15 bytes after the first. */
-__device__ __forceinline__ uint64_t thread_text_word(const struct refine_text &text, size_t place)
+__device__ __forceinline__ uint64_t thread_text_word(const struct cuda_text &text, size_t place)
 {
     const uint64_t *const words = reinterpret_cast<const uint64_t *>(text.text) + place / 8;
     const unsigned shift = static_cast<unsigned>(place % 8) * 8;
@@ -63,15 +59,15 @@ __device__ __forceinline__ uint64_t thread_text_word(const struct refine_text &t
 
 /* Returns a value whose lowest set bit is bit 7 of the word's first terminator; 0 if there is no
  * terminator. */
-__device__ __forceinline__ uint64_t thread_find_end(const struct refine_text &text, uint64_t word)
+__device__ __forceinline__ uint64_t thread_find_end(const struct cuda_text &text, uint64_t word)
 {
-    const uint64_t difference = word ^ text.terminators;
+    const uint64_t difference = word ^ text.order.terminators;
     return (difference - 0x0101010101010101u) & ~difference & 0x8080808080808080u;
 }
 
 /* Returns true if the bytes from `a` on, up to the terminator, equal those from `b` on. Also
  * returns false if the first REFINE_WALK_BYTES are equal and without a terminator. */
-__device__ __forceinline__ bool thread_is_same_line(const struct refine_text &text, size_t a,
+__device__ __forceinline__ bool thread_is_same_line(const struct cuda_text &text, size_t a,
                                                     size_t b)
 {
     for (unsigned walked = 0; walked < REFINE_WALK_BYTES; walked += 8) {
@@ -92,7 +88,7 @@ __device__ __forceinline__ uint64_t thread_reverse_bytes(uint64_t word)
 
 /* Returns the word of the line whose next byte is at `place`: its bytes above the number of bytes
  * left. Bytes past the end are 0. */
-__device__ __forceinline__ uint64_t thread_line_word(const struct refine_text &text, size_t place)
+__device__ __forceinline__ uint64_t thread_line_word(const struct cuda_text &text, size_t place)
 {
     const uint64_t word = thread_text_word(text, place);
     const uint64_t end = thread_find_end(text, word);
@@ -160,7 +156,7 @@ struct refine_view {
     size_t count;
     uint64_t place_mask; /* offset bits of the index; the bits above it distinguish tie groups, as
                             the key does */
-    struct refine_text text;
+    struct cuda_text text;
     size_t depth;        /* length of the known common prefix of a tie group's lines */
     uint64_t complement; /* mask that complements the words of a round; 0 if they ascend */
     bool is_round;       /* the items hold words of a round */

@@ -12,6 +12,7 @@
  *     lines have LINES lines. 0: only the output, for tools under which kernels take a hundred
  *     times as long.
  */
+#include "core/byte_words.h"
 #include "core/line/line_key.h"
 #include "cuda/engine/cuda_lines.h"
 #include "cuda/text/lines_measure.cuh"
@@ -56,7 +57,8 @@ struct bench {
 static bool bench_open(struct bench *bench, struct cuda_line_order order, const std::string &text,
                        struct error *error)
 {
-    const std::string with_slack = text + std::string(CUDA_TEXT_SLACK_BYTES, order.terminator);
+    const std::string with_slack =
+        text + std::string(CUDA_TEXT_SLACK_BYTES, static_cast<char>(order.terminators));
     *bench = {};
     if (!allocate(&bench->memory, with_slack.size(), error) ||
         !check(
@@ -154,7 +156,8 @@ static bool run_text(struct bench *bench, const struct expected &expected, const
         !upload(bench->items + count, guard, error) ||
         !cuda_lines_key(&bench->text, bench->workspace, bench->items, &reported, error) ||
         !download(&items, bench->items, count + GUARD, error) ||
-        !check_items(items, expected, text, bench->text.order.terminator, flagged, error))
+        !check_items(items, expected, text, static_cast<char>(bench->text.order.terminators),
+                     flagged, error))
         return false;
     if (reported != *flagged)
         return error_set(error, "%zu lines are flagged, and %zu reported", *flagged, reported);
@@ -338,7 +341,7 @@ static bool check_output(const std::string &text, const std::vector<size_t> &beg
     }
     struct bench bench;
     struct cuda_line_order line_order = {};
-    line_order.terminator = text.empty() ? '\n' : text.back();
+    line_order.terminators = byte_in_all(text.empty() ? '\n' : text.back());
     bool passed =
         bench_open(&bench, line_order, text, error) &&
         allocate(&bench.target, text.size() + 2 * red_zone, error) &&
