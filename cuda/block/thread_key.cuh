@@ -46,18 +46,6 @@ __device__ __forceinline__ void thread_encode_keys(const struct key_order &order
     }
 }
 
-template <typename K, unsigned N>
-__device__ __forceinline__ void thread_decode_keys(const struct key_order &order, K (&keys)[N])
-{
-    if constexpr (sizeof(K) <= sizeof(uint64_t)) {
-        if (key_order_is_identity(order))
-            return;
-#pragma unroll
-        for (unsigned i = 0; i < N; i++)
-            keys[i] = static_cast<K>(key_order_decode(order, 8 * sizeof(K), keys[i]));
-    }
-}
-
 template <typename K>
 __device__ __forceinline__ K thread_decode_key(const struct key_order &order, K key)
 {

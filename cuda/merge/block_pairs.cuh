@@ -252,15 +252,12 @@ template <typename K>
 __device__ __forceinline__ void block_store_tile(const K *tile, unsigned threads, K *target,
                                                  unsigned count, const struct key_order &decoding)
 {
-    K keys[ROW<K>];
 #pragma unroll
-    for (unsigned i = 0; i < ROW<K>; i++)
-        keys[i] = tile[i * threads + threadIdx.x];
-    thread_decode_keys(decoding, keys);
-#pragma unroll
-    for (unsigned i = 0; i < ROW<K>; i++)
-        if (i * threads + threadIdx.x < count)
-            target[i * threads + threadIdx.x] = keys[i];
+    for (unsigned i = 0; i < ROW<K>; i++) {
+        const unsigned index = i * threads + threadIdx.x;
+        if (index < count)
+            target[index] = thread_decode_key(decoding, tile[index]);
+    }
 }
 
 /* Merges the tile's sorted runs, as block_merge_runs, and writes its first `count` keys, decoded.
