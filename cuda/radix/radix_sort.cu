@@ -412,13 +412,6 @@ static bool radix_reverse(const struct radix_run<K> &run, struct error *error)
 }
 
 template <typename K>
-static bool radix_digits(const struct radix_run<K> &run, bool is_above_index, struct error *error)
-{
-    return radix_digit_sort(run.sort, run.site, is_above_index, run.sort.tuning->portion,
-                            run.work.other, error);
-}
-
-template <typename K>
 static bool radix_models(const struct radix_run<K> &run, struct error *error)
 {
     K *const items = static_cast<K *>(run.sort.items);
@@ -448,9 +441,10 @@ static bool radix_start_decided(const struct radix_run<K> &run, struct error *er
                                   static_cast<struct few_counted<K> *>(run.work.other), error);
         break;
     case RADIX_STRATEGY_DIGITS:
-        return radix_digits(run, false, error);
     case RADIX_STRATEGY_UPPER_DIGITS:
-        return radix_digits(run, true, error);
+        return radix_digit_sort(run.sort, run.site,
+                                decision.strategy == RADIX_STRATEGY_UPPER_DIGITS,
+                                run.sort.tuning->portion, run.work.other, error);
     case RADIX_STRATEGY_MODELS:
         if constexpr (RADIX_HAS_MODELS<K>)
             return radix_models(run, error);
