@@ -201,12 +201,13 @@ static bool open_each_input(struct options *options, size_t open_most, int *pipe
             (group && !plan->job.has_rank_inputs &&
              !group_broadcast(group, &is_read, sizeof is_read, error)))
             return false;
+        if (!group && !is_read)
+            plan_read_ahead(options, plan, options->inputs[i]);
+        /* Of inputs of its own, each rank may have read another one. */
+        if (!group_agree(group, is_read || open_input(options, i, &pipes[i], plan, error), error))
+            return false;
         if (is_read)
             continue;
-        if (!group)
-            plan_read_ahead(options, plan, options->inputs[i]);
-        if (!group_agree(group, open_input(options, i, &pipes[i], plan, error), error))
-            return false;
         const size_t opened = plan->job.reader_count;
         if (opened > open_most)
             source_park(plan->job.readers[opened - 1].source);

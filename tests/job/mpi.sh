@@ -345,12 +345,15 @@ ok_says '--stats is printed once' '^1$' -- eval \
     'ranks 2 --stats four.u32 -o out.u32 2>&1 | grep -c "^gpusort: input "'
 refused 'nor do they overwrite a file in place' 'do not share --in-place: ' -- ranks 2 --in-place four.u32
 # in_shell N SCRIPT: N ranks of a shell run SCRIPT, in which $0 is gpusort and $1 the output.
-in_shell() (program='sh' && ranks "$1" -c "$2" "$GPUSORT" "$target")
+in_shell() (program=bash && ranks "$1" -c "$2" "$GPUSORT" "$target")
 options=(--verify --explain more.u32 -r --top=2 --zstd=3)
 for option in "${options[@]:0:$(full_or_small 6 1)}"; do
     refused "one rank has another option: $option" 'the command line: not as rank 0 has it' -- in_shell 2 \
         '[ $OMPI_COMM_WORLD_RANK = 0 ] && option='"$option"'; exec "$0" $option four.u32 -o "$1"'
 done
+ok_output 'rank 1 names its pipe twice, and rank 0 two pipes' <(seq 7) -- eval "limit=60 in_shell 2 '
+    exec 20< <(seq 3) 30< <(seq 4 5) 21< <(seq 6 7) 31<&21
+    exec \"\$0\" -n /dev/fd/2{rank} /dev/fd/3{rank} -o got' && cat got"
 refused 'a trace that cannot be written: one message' 'trace=/dev/full: No space left' -- \
     ranks 2 --trace=/dev/full four.u32 -o more.u32
 mkdir host0 host1
