@@ -196,11 +196,6 @@ struct inputs {
     struct spill *spill; /* holds the copies; NULL: there are none */
 };
 
-static bool read_copy(void *run, uint64_t first, void *data, size_t bytes, struct error *error)
-{
-    return spill_read(run, first, data, bytes, error);
-}
-
 /* Replaces source i by a copy, which has its name in messages. */
 static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, struct error *error)
 {
@@ -215,7 +210,7 @@ static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, s
         !source_store(*source, SIZE_UNKNOWN, run, &bytes, error) || !spill_end(run, error))
         return false;
     run->name = source_name(*source);
-    const struct input_stream stream = {read_copy, NULL, run, run->bytes};
+    const struct input_stream stream = spill_stream(run);
     return source_open_stream(&stream, run->name, source, error);
 }
 

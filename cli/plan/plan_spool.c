@@ -53,15 +53,14 @@ bool plan_is_spooled(const struct plan *plan, size_t i)
     return plan->spools[i].spill;
 }
 
-/* Begins the run of the spool, in one file in the first directory of -T. The file is opened as a
- * source later. */
+/* Begins the run of the spool, in the first directory of -T that has room. */
 static bool begin_run(struct options *options, struct plan *plan, struct plan_spool *spool,
                       struct error *error)
 {
     struct memory_limits *const memory = &plan->job.memory;
     if (!plan_choose_directories(options, memory, error))
         return false;
-    spool->spill = spill_create(memory->directories, 1);
+    spool->spill = spill_create(memory->directories, memory->directory_count);
     return (spool->spill || error_set(error, "out of memory")) &&
            spill_begin(spool->spill, &spool->run, error);
 }
@@ -75,6 +74,19 @@ static void keep_original(struct plan_spool *spool, struct source **source)
     *source = NULL;
 }
 
+/* Ends the run, and opens a source on it. A file is read by several threads; a run that continues
+ * in another directory is no single file. */
+static bool open_run(const struct plan *plan, struct spill_run *run, const char *name,
+                     struct source **source, struct error *error)
+{
+    if (!spill_end(run, error))
+        return false;
+    const struct input_stream stream = spill_stream(run);
+    return run->before ? source_open_stream(&stream, name, source, error)
+                       : source_open_file(run->file, name, codecs[0], plan->job.sort.threads,
+                                          source, error);
+}
+
 /* Decodes the original into the run, and opens that. */
 static bool decode_all(const struct plan *plan, struct plan_spool *spool, struct source **source,
                        struct error *error)
@@ -82,9 +94,7 @@ static bool decode_all(const struct plan *plan, struct plan_spool *spool, struct
     (void)trace_stage(stage_names[STAGE_READ]);
     return source_store(spool->original, SIZE_UNKNOWN, &spool->run, &spool->facts[SPOOL_BYTES],
                         error) &&
-           spill_end(&spool->run, error) &&
-           source_open_file(spool->run.file, source_name(spool->original), codecs[0],
-                            plan->job.sort.threads, source, error);
+           open_run(plan, &spool->run, source_name(spool->original), source, error);
 }
 
 static bool store_input(const struct plan *plan, struct plan_spool *spool, struct source **source,
@@ -326,9 +336,7 @@ static bool replace_source(struct plan *plan, size_t i, struct plan_spool *spool
 {
     struct source **const source = &plan->job.readers[i].source;
     struct source *part;
-    if (!spill_end(&spool->run, error) ||
-        !source_open_file(spool->run.file, source_name(*source), codecs[0], plan->job.sort.threads,
-                          &part, error))
+    if (!open_run(plan, &spool->run, source_name(*source), &part, error))
         return false;
     source_close(*source);
     *source = part;

@@ -273,6 +273,11 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
     struct input_file own = *input; /* if it is parked, its file is open for this call */
     int cause = 0;
     *got = 0;
+    if (input->is_stream) {
+        const uint64_t left = offset < input->stream.bytes ? input->stream.bytes - offset : 0;
+        *got = left < bytes ? (size_t)left : bytes;
+        return input->stream.read(input->stream.context, offset, data, *got, error);
+    }
     bool ok = !input->is_parked || open_again(&own, error);
     if (ok)
         *got = parallel_read(own.file, data, bytes, (off_t)offset, 1, NULL, &cause);
@@ -326,7 +331,8 @@ bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, s
     input->offset = begin;
     input->bytes = end;
     input->has_ended = false;
-    return input->is_parked || lseek(input->file, (off_t)begin, SEEK_SET) >= 0 ||
+    return input->is_parked || input->is_stream ||
+           lseek(input->file, (off_t)begin, SEEK_SET) >= 0 ||
            error_set_errno(error, "%s", input->name);
 }
 

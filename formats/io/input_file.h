@@ -14,8 +14,8 @@
 
 /* Bytes that a function provides. */
 struct input_stream {
-    /* Reads `bytes` bytes, at the end 0, from `first` on: where the last read ended, or the last
-     * byte at any time (source_last_byte()). */
+    /* Reads `bytes` bytes, at the end 0, from `first` on: where the last read ended, or anywhere
+     * for input_file_read_at(), input_file_narrow() and source_last_byte(). */
     bool (*read)(void *context, uint64_t first, void *data, size_t bytes, struct error *error);
     /* Hints that these bytes will be read soon; NULL: no effect. */
     void (*prefetch)(const void *context, uint64_t first, size_t bytes);
@@ -61,8 +61,8 @@ bool input_file_read(struct input_file *input, void *data, size_t bytes, struct 
                      size_t *got, size_t *observed, struct error *error);
 
 /* Reads `bytes` bytes from `offset` on, fewer only at the end of the file, of a regular file, which
- * may be parked or narrow. Any number of threads may call it at once. The position of the next read
- * stays. */
+ * may be parked or narrow, or of a stream. Any number of threads may call it at once. The position
+ * of the next read stays. */
 bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
                         size_t *got, struct error *error);
 
@@ -70,8 +70,8 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
  * in memory or can report that; else returns false. */
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes);
 
-/* Narrows a regular file whose size is known to its bytes [begin, end): input_file_read() reads
- * only these from now on. `bytes` becomes `end`. */
+/* Narrows a stream, or a regular file whose size is known, to its bytes [begin, end):
+ * input_file_read() reads only these from now on. `bytes` becomes `end`. */
 bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error);
 
 /* Call when all is read, up to the offset `end`. Fails if bytes are missing that the file had when

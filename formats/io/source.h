@@ -147,7 +147,8 @@ struct spill_run;
 bool source_store(struct source *source, uint64_t most, struct spill_run *run, uint64_t *stored,
                   struct error *error);
 
-/* Returns true if source_narrow() may be called: for a plain regular file that is not empty. */
+/* Returns true for a plain regular file that is not empty. source_narrow() may be called for it,
+ * and for a stream. */
 bool source_can_narrow(const struct source *source);
 
 /* Narrows the source to `bytes` bytes, which the file must have, starting `position` bytes after
@@ -155,8 +156,9 @@ bool source_can_narrow(const struct source *source);
 bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, struct error *error);
 
 /* Reads up to `bytes` bytes, starting `position` bytes after the position of source_read(), which
- * does not move. *got is less only at the end of the file, even if the source is narrow. Any number
- * of threads may call this at once, while no other function of the source is called. */
+ * does not move. May be called for a stream, too. *got is less only at the end of the file, even if
+ * the source is narrow. Any number of threads may call this at once, while no other function of the
+ * source is called. */
 bool source_read_at(const struct source *source, uint64_t position, void *data, size_t bytes,
                     size_t *got, struct error *error);
 

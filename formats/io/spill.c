@@ -5,6 +5,7 @@
 #include "core/host_limits.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
+#include "formats/io/input_file.h"
 #include "formats/io/mapped_file.h"
 #include "formats/io/temporary.h"
 
@@ -348,6 +349,16 @@ bool spill_read(const struct spill_run *run, uint64_t offset, void *data, size_t
     }
     trace_end(TRACE_SPILL, begin_ns, bytes);
     return true;
+}
+
+static bool read_run(void *run, uint64_t first, void *data, size_t bytes, struct error *error)
+{
+    return spill_read(run, first, data, bytes, error);
+}
+
+struct input_stream spill_stream(struct spill_run *run)
+{
+    return (struct input_stream){read_run, NULL, run, run->bytes};
 }
 
 void spill_prefetch(const struct spill_run *run, uint64_t offset, size_t bytes)

@@ -70,6 +70,11 @@ bool spill_end(struct spill_run *run, struct error *error);
 bool spill_read(const struct spill_run *run, uint64_t offset, void *data, size_t bytes,
                 struct error *error);
 
+/* Returns the run as a stream, for a source. The run stays at its address until the source is
+ * closed. */
+struct input_stream;
+struct input_stream spill_stream(struct spill_run *run);
+
 /* Hints that these bytes will be read soon. No effect if they begin before the last extent. */
 void spill_prefetch(const struct spill_run *run, uint64_t offset, size_t bytes);
 

@@ -423,6 +423,13 @@ if possible 'a large output in memory' 'with sanitizers, or no file system may b
         in_memory 12m bash -c 'ranks 2 --explain -S 4M -T memory large.f64'
     ok_file 'parts of two ranks, and space for them' got sorted.f64 -- \
         in_memory 20m bash -c 'ranks 2 -S 4M -T memory large.f64 -o got'
+    ok_file 'two ranks store a pipe of numbers where a directory is full' got sorted.f64 -- \
+        in_memory 4m bash -c 'ranks 2 --type=f64 -T memory -T . -o got <large.f64'
+    for rank in 0 1; do zstd -q decimals -o "decimals-$rank.zst"; done
+    for words in '- decimals' 'decimals-{rank}.zst'; do
+        ok_file "two ranks store lines where a directory is full: $words" got <(sort -g decimals decimals) -- \
+            in_memory 64k bash -c "ranks 2 -g $words -T memory -T . -o got <decimals"
+    done
 fi
 
 # 26 MB for each rank, which are sorted in parts.
