@@ -257,6 +257,12 @@ for command in 'gpusort -c' gpusort; do
 done
 ok_fails_with 'a NaN sorts last' 1 '^gpusort: nan.f64: number 4: disorder: 3$' -- gpusort -c nan.f64
 ok_fails_with '--nan=error refuses a NaN' 2 'nan\.f64: number 3 is a NaN' -- gpusort -c --nan=error nan.f64
+with_numpy 'np.array([1, 3, 2, np.nan]).tofile("before-nan.f64")
+np.array([np.nan, 2, 1, 3]).tofile("nan-before.f64")'
+ok_fails_with '--nan=error: a number out of order before a NaN' 1 'before-nan.f64: number 3: disorder: 2$' -- \
+    gpusort -c --nan=error before-nan.f64
+ok_fails_with '--nan=error: a NaN before a number out of order' 2 'nan-before.f64: number 1 is a NaN' -- \
+    gpusort -c -r --nan=error nan-before.f64
 ok_fails_with '-u is for lines' 2 'nan\.f64: -u is for lines of text, and this is raw: leave -u out$' -- gpusort -c -u nan.f64
 ok_fails_with 'half a number' 2 'cut\.f64: ' -- eval 'head -c 20 nan.f64 >cut.f64; gpusort -c cut.f64'
 
