@@ -180,15 +180,14 @@ static void report_doubts(const struct options *options, const struct plan *plan
                 stderr,
                 "gpusort: %s:1: this line is %s with the byte order mark (UTF-8) that it begins "
                 "with (tail -c +4 removes it%s)\n",
-                name, options->check ? "compared" : "sorted",
-                source_codec(reader->source)->decode ? ", once decompressed" : "");
+                name, options->check ? "compared" : "sorted", source_command_note(reader->source));
             return;
         }
         if ((job->header_lines > 0 || !is_strict) && has_returns(job, reader->source)) {
             fprintf(stderr,
                     "gpusort: %s:1: this line has carriage returns in it; if they end lines, they "
-                    "have to become newlines (tr '\\r' '\\n')\n",
-                    name);
+                    "have to become newlines (tr '\\r' '\\n'%s)\n",
+                    name, source_command_note(reader->source));
             return;
         }
     }

@@ -423,8 +423,8 @@ static bool read_input_lines(struct job_state *state, struct lines *lines, struc
     struct source *const source = state->job->readers[state->reader].source;
     const size_t lines_before = state->job->readers[state->reader].keys_before; /* of other ranks */
     if (state->readers_begun == state->reader &&
-        !lines_begin_input(lines, source_name(source), state->job->header_lines + lines_before,
-                           error))
+        !lines_begin_input(lines, source_name(source), source_command_note(source),
+                           state->job->header_lines + lines_before, error))
         return false;
     state->readers_begun = state->reader + 1;
     for (*ended = false; !*ended && !lines_exceed(lines, room);) {

@@ -42,18 +42,21 @@ static bool refuse_header(const struct source *source, const struct source *firs
                           struct error *error)
 {
     const char *const name = source_name(source), *const first_name = source_name(first_source);
+    const char *const own_note = source_command_note(source);
+    const char *const note = *own_note ? own_note : source_command_note(first_source);
     const bool is_marked = has_mark(header), is_first_marked = has_mark(first);
     if (keep_shown(header) != keep_shown(first) || !is_same_header(header, first))
         return error_set(error, "%s: its header is not that of %s", name, first_name);
     if (is_marked == is_first_marked)
         return error_set(error,
                          "%s: its header is not that of %s, in carriage returns (tr -d '\\r' "
-                         "removes them)",
-                         name, first_name);
+                         "removes them%s)",
+                         name, first_name, note);
     return error_set(error,
                      "%s: its header is not that of %s, in the byte order mark that %s begins with "
-                     "(tail -c +4 removes it)",
-                     name, first_name, is_marked ? name : first_name);
+                     "(tail -c +4 removes it%s)",
+                     name, first_name, is_marked ? name : first_name,
+                     is_marked ? own_note : source_command_note(first_source));
 }
 
 bool job_take_headers(const struct job *job, struct lines_header *first, struct error *error)

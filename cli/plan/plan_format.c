@@ -376,13 +376,13 @@ static bool look_for_mark(struct source *source, bool is_said, bool *has_mark, s
     const bool is_short = probe.bytes <= SOME_NUMBERS_BYTES;
     if (remedy && !(is_short && probe.bytes % 2 != 0) &&
         line_error_unit_bytes(probe.head, probe.bytes) > 0)
-        return error_set(error, "%s: %s; if it is not, use --format=text", source_name(source),
-                         remedy);
+        return error_set(error, "%s: %s%s; if it is not, use --format=text", source_name(source),
+                         remedy, source_command_note(source));
     return remedy || is_short || !order ||
            error_set(error,
                      "%s: this looks like UTF-16, to be converted first (iconv -f UTF-16%s -t "
-                     "UTF-8); if it is not, use --format=text",
-                     source_name(source), order);
+                     "UTF-8)%s; if it is not, use --format=text",
+                     source_name(source), order, source_command_note(source));
 }
 
 /* With an option for lines any input is text, except a NumPy array. Without -z and --format=text,

@@ -317,7 +317,7 @@ static bool check_count(const struct raw *raw, struct error *error)
                      "--format=raw",
                      source_name(raw->source), bytes,
                      is_swapped ? ", which are big-endian (--endian=big)" : "", bytes + 1,
-                     source_codec(raw->source) == codecs[0] ? "" : ", once decompressed");
+                     source_command_note(raw->source));
 }
 
 /* ---- Text before the numbers ---- */
@@ -488,7 +488,7 @@ bool plan_check_raw_header(struct source *source, const struct key_type *type,
     return (!begins_with_lines(&raw) && !begins_with_word(&raw)) ||
            error_set(error,
                      "%s: it begins with text, as a header is: remove what is before the numbers "
-                     "(tail -c +N, if byte N is the first of them); if these are numbers, use "
+                     "(tail -c +N, if byte N is the first of them%s); if these are numbers, use "
                      "--format=raw",
-                     source_name(source));
+                     source_name(source), source_command_note(source));
 }

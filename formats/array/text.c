@@ -210,10 +210,10 @@ static bool parse_block(const struct reader *reader, const struct block *block,
         parse_piece(&pieces[i], reader, items);
     for (const struct piece *piece = pieces; piece < pieces + count; ++piece)
         if (piece->bad_line != SIZE_MAX)
-            return line_error_set(error, source_name(reader->source),
-                                  reader->keys_before + reader->keys_read + piece->bad_line + 1,
-                                  piece->bad_text, piece->bad_bytes, piece->status,
-                                  reader->layout.type);
+            return line_error_set(
+                error, source_name(reader->source), source_command_note(reader->source),
+                reader->keys_before + reader->keys_read + piece->bad_line + 1, piece->bad_text,
+                piece->bad_bytes, piece->status, reader->layout.type);
     return true;
 }
 

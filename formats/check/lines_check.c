@@ -348,9 +348,9 @@ static bool take_run(struct checking *checking, const struct line_run *run, cons
     const char *const line = text + run->offset;
     const size_t length = line_run_length(checking->order, text, bytes, run->offset);
     if (run->state == LINE_RUN_NO_NUMBER)
-        return line_error_set(checking->error, source_name(checking->source),
-                              checking->lines_before + check->lines + 1, line, length,
-                              NUMBER_MALFORMED, NULL);
+        return line_error_set(
+            checking->error, source_name(checking->source), source_command_note(checking->source),
+            checking->lines_before + check->lines + 1, line, length, NUMBER_MALFORMED, NULL);
     check->text = malloc(length + 1);
     if (!check->text)
         return error_set(checking->error, "no memory for the line that is out of order");

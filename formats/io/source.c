@@ -582,6 +582,11 @@ const struct codec *source_codec(const struct source *source)
     return source->decoded_from ? source->decoded_from : source->codec;
 }
 
+const char *source_command_note(const struct source *source)
+{
+    return source_codec(source)->decode ? ", once decompressed" : "";
+}
+
 void source_note_codec(struct source *source, const struct codec *codec)
 {
     source->decoded_from = codec;

@@ -73,6 +73,10 @@ const char *source_path_name(const char *path);
 /* Returns the codec: the given one, or the one found by its magic. */
 const struct codec *source_codec(const struct source *source);
 
+/* Returns what a message adds to a command that changes the bytes of the file, such as tail(1):
+ * text if they are compressed, else nothing. */
+const char *source_command_note(const struct source *source);
+
 /* States that the plain bytes of the source were decoded from an input with this codec, which
  * source_codec() returns from now on. */
 void source_note_codec(struct source *source, const struct codec *codec);

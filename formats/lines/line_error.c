@@ -317,14 +317,29 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
                                : "if this line is a title, it has to be removed (tail -n +2)");
 }
 
-bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
-                    size_t bytes, enum number_status status, const struct key_type *type)
+/* Adds the note to a message that names a command. Returns false. */
+static bool add_note(struct error *error, const char *note)
+{
+    static const char *const commands[] = {"(tail -", "(tr ", "(iconv -", "(numfmt -", "sed '"};
+    bool has_command = false;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        has_command = has_command || strstr(error->message, commands[i]);
+    if (*note && has_command) {
+        error_add(error, "; a command is for the text");
+        error_add(error, note);
+    }
+    return false;
+}
+
+bool line_error_set(struct error *error, const char *file, const char *note, size_t line_number,
+                    const char *line, size_t bytes, enum number_status status,
+                    const struct key_type *type)
 {
     char quote[QUOTE_BYTES];
     struct remedy remedy = {0};
     const char *const mark = line_number == 1 ? line_error_find_mark(line, bytes) : NULL;
     if (mark)
-        return error_set(error, "%s:1: %s", file, mark);
+        return error_set(error, "%s:1: %s%s", file, mark, note);
     quote_line(line, bytes, quote);
     if (memchr(line, 0, bytes) != NULL) {
         const char *const order = line_number > 1 ? NULL : line_error_find_wide(line, bytes);
@@ -334,8 +349,8 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
                              line_number, quote, advice);
         return error_set(error,
                          "%s:%zu: '%s' has NUL bytes beside its characters: UTF-16 has to be "
-                         "converted first (iconv -f UTF-16%s -t UTF-8)",
-                         file, line_number, quote, order ? order : "");
+                         "converted first (iconv -f UTF-16%s -t UTF-8)%s",
+                         file, line_number, quote, order ? order : "", note);
     }
     if (status == NUMBER_OUT_OF_RANGE)
         return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,
@@ -349,10 +364,10 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
                          file, line_number, quote, type->name, type->name);
     find_remedy(line, bytes, line_number, type == NULL, &remedy);
     if (is_blank_line(line, bytes))
-        return error_set(error, "%s:%zu: empty line, not a number%s", file, line_number,
-                         remedy.text);
-    return error_set(error, "%s:%zu: '%s' is not a number%s", file, line_number, quote,
-                     remedy.text);
+        error_set(error, "%s:%zu: empty line, not a number%s", file, line_number, remedy.text);
+    else
+        error_set(error, "%s:%zu: '%s' is not a number%s", file, line_number, quote, remedy.text);
+    return add_note(error, note);
 }
 
 bool line_error_set_too_long(struct error *error, const char *file, size_t line_number)

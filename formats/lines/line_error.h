@@ -7,11 +7,12 @@
 #include "core/key_types.h"
 #include "formats/number/number_text.h"
 
-/* Sets "FILE:LINE: 'abc' is not a number" or the like. status is not NUMBER_OK. type: the expected
- * type; NULL for lines, whose status is NUMBER_MALFORMED: then the message names options that
- * accept them. Returns false. */
-bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
-                    size_t bytes, enum number_status status, const struct key_type *type);
+/* Sets "FILE:LINE: 'abc' is not a number" or the like. note: of source_command_note(). status is
+ * not NUMBER_OK. type: the expected type; NULL for lines, whose status is NUMBER_MALFORMED: then
+ * the message names options that accept them. Returns false. */
+bool line_error_set(struct error *error, const char *file, const char *note, size_t line_number,
+                    const char *line, size_t bytes, enum number_status status,
+                    const struct key_type *type);
 
 /* Sets the error of a line that is too long to be a number. Returns false. */
 bool line_error_set_too_long(struct error *error, const char *file, size_t line_number);

@@ -127,7 +127,7 @@ static bool reserve_text(struct lines *lines, size_t more, struct error *error)
     return error_set(error, "no memory for %zu bytes of text", need);
 }
 
-bool lines_begin_input(struct lines *lines, const char *name, size_t lines_read,
+bool lines_begin_input(struct lines *lines, const char *name, const char *note, size_t lines_read,
                        struct error *error)
 {
     struct lines_input *inputs =
@@ -139,7 +139,7 @@ bool lines_begin_input(struct lines *lines, const char *name, size_t lines_read,
         free(copy);
         return error_set(error, "%s: no memory to read it", name);
     }
-    inputs[lines->input_count++] = (struct lines_input){copy, lines->bytes, lines_read};
+    inputs[lines->input_count++] = (struct lines_input){copy, note, lines->bytes, lines_read};
     return true;
 }
 
@@ -315,7 +315,7 @@ static bool begin_moved_inputs(const struct lines *lines, size_t split, struct l
         const size_t lines_read = input->lines_read + bytes_count(lines->text + input->begin,
                                                                   before, lines->order->terminator);
         moved->bytes = input->begin + before - split;
-        if (!lines_begin_input(moved, input->name, lines_read, error))
+        if (!lines_begin_input(moved, input->name, input->note, lines_read, error))
             return false;
     }
     moved->bytes = 0;
@@ -436,8 +436,8 @@ static bool refuse_line(const struct lines *lines, size_t offset, struct error *
                                                           offset - input->begin, terminator);
     const char *const line = lines->text + offset;
     const char *const line_end = memchr(line, terminator, lines->bytes - offset);
-    return line_error_set(error, input->name, before + 1, line, (size_t)(line_end - line),
-                          NUMBER_MALFORMED, NULL);
+    return line_error_set(error, input->name, input->note, before + 1, line,
+                          (size_t)(line_end - line), NUMBER_MALFORMED, NULL);
 }
 
 static size_t block_of_line(const struct lines *lines, size_t line)

@@ -28,9 +28,9 @@ struct lines;
  * may be LINE_STRICT, is borrowed until lines_free(). Returns NULL if memory runs out. */
 struct lines *lines_create(unsigned threads, const struct line_order *order);
 
-/* Begins an input. name: for messages. lines_read: lines read from it before, for line numbers in
- * messages. */
-bool lines_begin_input(struct lines *lines, const char *name, size_t lines_read,
+/* Begins an input. name, note: for messages, as of line_error_set(). lines_read: lines read from it
+ * before, for line numbers in messages. */
+bool lines_begin_input(struct lines *lines, const char *name, const char *note, size_t lines_read,
                        struct error *error);
 
 /* Reads more of the input begun last: at most `most` bytes (at least 1), and about as many as fit

@@ -26,6 +26,7 @@
 /* An input, for messages. */
 struct lines_input {
     char *name;
+    const char *note;  /* of source_command_note() */
     size_t begin;      /* offset of its text */
     size_t lines_read; /* lines of the input before this text */
 };

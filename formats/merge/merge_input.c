@@ -332,7 +332,7 @@ static bool refuse_line(const struct merge_inputs *inputs, const struct piece *p
     const struct line_block *const block = &input->block;
     const char *const line = block->text + piece->text_end;
     const char *const end = memchr(line, block->terminator, block->bytes - piece->text_end);
-    return line_error_set(error, source_name(block->source),
+    return line_error_set(error, source_name(block->source), source_command_note(block->source),
                           inputs->lines_before + input->lines + piece->bad_item - piece->first + 1,
                           line, (size_t)(end - line), NUMBER_MALFORMED, NULL);
 }

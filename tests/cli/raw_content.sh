@@ -429,6 +429,7 @@ sorts 'numbers of which some or all bytes are printable' near.f64 near.f32 wide.
     grey.u16 thirds.f64 tenths.f64 tenths.f32 network.u32 'network.i32 --endian=big' eleven.u8 word.u32
 refuses 'text before the numbers, on a pipe' 'standard input: it begins with text' -- \
     --type=f64 < <(cat pad.f64)
+refuses 'text before compressed numbers' 'first of them, once decompressed\); if' -- --type=f64 <(zstd -qc pad.f64)
 sorts 'numbers that begin like text' bytes.u8 image.u16 times.i32 'words --type=>u8' 'ramp.u16 --endian=big' \
     'clock.u32 --endian=big' rgb.u16 names.u64 wall.u16 day.u32
 

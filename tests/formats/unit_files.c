@@ -196,7 +196,7 @@ static struct key_index *read_and_key(size_t all, size_t step)
     size_t done = 0, count;
     assert_non_null(lines);
     assert_true(source_open_as(&(struct source_spec){.path = "in", .threads = 2}, &source, &error));
-    assert_true(lines_begin_input(lines, source_name(source), 0, &error));
+    assert_true(lines_begin_input(lines, source_name(source), "", 0, &error));
     for (bool ended = false; !ended;)
         assert_true(lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, &error));
     source_close(source);

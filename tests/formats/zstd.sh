@@ -55,6 +55,28 @@ ok_output 'lines whose first byte is damaged: --format=text:plain' <(sort -n dam
 ok_prints 'numbers that are named as compressed and are not: --format=raw:plain' 'numbers!' -- \
     gpusort --no-zstd --format=raw:plain numbers.f64.zst
 
+# A command that changes bytes would destroy the compressed file. A row: the content, the message, and the arguments.
+printf 'name\n1\n' >heading
+while IFS='|' read -r content regex words; do
+    printf "$content" | zstd -q >advice.txt.zst
+    ok_says "advice for a compressed file: $regex $words" "$regex.*, once decompressed" -- eval \
+        'gpusort $words advice.txt.zst 2>&1 >out || :'
+done <<'END'
+1,234\n|tr -d ,|
+1\n\n2\n|sed |
+1\n\n2\n|sed |-m
+1,234\n|tr -d ,|-c
+title\n1\n|tail -n|--type=f64
+\xef\xbb\xbf1\n|tail -c|
+\xef\xbb\xbf1\n|tail -c|-n
+b\ra\r|tr |-k1
+1\r2\r3|tr |
+\xef\xbb\xbfname\n1\n|tail -c|--header -k1 heading
+name\r\n1\n|tr -d|--header -k1 heading
+\xff\xfe1\0\n\0002\0\n\0|iconv|
+\xff\xfe1\0\n\0002\0\n\0|iconv|-n
+END
+
 # A dictionary is made from files that are alike.
 mkdir samples
 for i in {1..300}; do printf '%s\n' "$i common words of sample $i" "$((i * 7)) common words" >"samples/$i"; done
