@@ -354,6 +354,9 @@ done
 ok_output 'rank 1 names its pipe twice, and rank 0 two pipes' <(seq 7) -- eval "limit=60 in_shell 2 '
     exec 20< <(seq 3) 30< <(seq 4 5) 21< <(seq 6 7) 31<&21
     exec \"\$0\" -n /dev/fd/2{rank} /dev/fd/3{rank} -o got' && cat got"
+ok_output 'rank 0 has a file as standard input, and rank 1 another one' <(gpusort -n few.txt) -- eval "in_shell 2 '
+    [ \$OMPI_COMM_WORLD_RANK = 0 ] && file=few.txt || file=cut.txt
+    exec \"\$0\" -n - -o got <\$file' && cat got"
 refused 'a trace that cannot be written: one message' 'trace=/dev/full: No space left' -- \
     ranks 2 --trace=/dev/full four.u32 -o more.u32
 mkdir host0 host1
