@@ -176,6 +176,7 @@ static uint64_t hash_job(const struct job *job)
         job->keep_lines,
         job->header_lines,
         job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX,
+        job->argsort.index_endian,
         (uint64_t)job->output.level,
     };
     uint64_t hash = HASH_START;

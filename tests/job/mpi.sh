@@ -357,6 +357,10 @@ ok_output 'rank 1 names its pipe twice, and rank 0 two pipes' <(seq 7) -- eval "
 ok_output 'rank 0 has a file as standard input, and rank 1 another one' <(gpusort -n few.txt) -- eval "in_shell 2 '
     [ \$OMPI_COMM_WORLD_RANK = 0 ] && file=few.txt || file=cut.txt
     exec \"\$0\" -n - -o got <\$file' && cat got"
+with_numpy 'np.save("big.npy", np.arange(9, dtype=">i4"))'
+refused 'one rank would write big-endian indices' 'the command line: not as rank 0 has it' -- in_shell 2 \
+    '[ $OMPI_COMM_WORLD_RANK = 0 ] && endian=--endian=big
+    exec "$0" $endian --argsort --output-format=raw big.npy -o "$1"'
 refused 'a trace that cannot be written: one message' 'trace=/dev/full: No space left' -- \
     ranks 2 --trace=/dev/full four.u32 -o more.u32
 mkdir host0 host1
