@@ -97,6 +97,19 @@ struct outcome {
 /* A first line of text is seldom longer. */
 #define FIRST_BYTES ((size_t)4096)
 
+/* Returns how many bytes to peek at first: of a pipe those that have come. No bytes of the part of
+ * a rank were read yet. */
+static size_t first_bytes(const struct source *source)
+{
+    return source_can_read_at(source) ? FIRST_BYTES : 1;
+}
+
+/* Returns the number of header lines that have been read: ranks take them with the plan. */
+static size_t header_lines_read(const struct job *job)
+{
+    return job->group ? job->header_lines : 0;
+}
+
 /* Returns the first key, of a kind for numbers, that has a number in quotes in the first line after
  * the header. NULL: there is none, or there are several inputs. *has_comma: the number has a comma
  * in it. */
@@ -107,11 +120,12 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
     size_t bytes;
     struct error error = {0}; /* is found again when the input is read */
     if (!job->keep_lines || job->reader_count != 1 ||
-        !source_peek(job->readers[0].source, 1, &head, &bytes, &error))
+        !source_peek(job->readers[0].source, first_bytes(job->readers[0].source), &head, &bytes,
+                     &error))
         return NULL;
     const char *line = (const char *)head;
     const char *const text_end = line + bytes, *end = memchr(line, order->terminator, bytes);
-    for (size_t i = 0; i < job->header_lines && end; i++) {
+    for (size_t i = header_lines_read(job); i < job->header_lines && end; i++) {
         line = end + 1;
         end = memchr(line, order->terminator, (size_t)(text_end - line));
     }
@@ -137,8 +151,8 @@ static const struct line_key *find_quoted_number(const struct job *job, bool *ha
 }
 
 /* Returns true if the first bytes of the input have more than one carriage return and no newline.
- * Waits for FIRST_BYTES of a pipe only if the bytes that have come are like that. Returns false if
- * the job sorts numbers, and with -z. */
+ * Waits for FIRST_BYTES of a pipe only if the bytes that have come are like that. Returns false
+ * with -z. */
 static bool has_returns(const struct job *job, struct source *source)
 {
     const unsigned char *head, *first;
@@ -146,7 +160,7 @@ static bool has_returns(const struct job *job, struct source *source)
     struct error error = {0}; /* is found again when the input is read */
     if (job->line_order.terminator != '\n')
         return false;
-    for (size_t want = 1; want <= FIRST_BYTES; want += FIRST_BYTES - 1)
+    for (size_t want = first_bytes(source); want <= FIRST_BYTES; want += FIRST_BYTES - 1)
         if (!source_peek(source, want, &head, &bytes, &error) || memchr(head, '\n', bytes) ||
             (first = memchr(head, '\r', bytes)) == NULL ||
             !memchr(first + 1, '\r', bytes - (size_t)(first + 1 - head)))
@@ -184,10 +198,11 @@ static void report_doubts(const struct options *options, const struct plan *plan
             return;
         }
         if ((job->header_lines > 0 || !is_strict) && has_returns(job, reader->source)) {
-            fprintf(stderr,
-                    "gpusort: %s:1: this line has carriage returns in it; if they end lines, they "
-                    "have to become newlines (tr '\\r' '\\n'%s)\n",
-                    name, source_command_note(reader->source));
+            fprintf(
+                stderr,
+                "gpusort: %s:%zu: this line has carriage returns in it; if they end lines, they "
+                "have to become newlines (tr '\\r' '\\n'%s)\n",
+                name, header_lines_read(job) + 1, source_command_note(reader->source));
             return;
         }
     }

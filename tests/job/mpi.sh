@@ -341,6 +341,17 @@ files of ranks beside one of all|\{rank\} is in the name of every input or of no
 what follows an array is not left out|two.npy: another array follows the first one, of 70001 items|two.npy
 compressed data that is cut off|cut\.f64\.zst: .*truncated zstd data|cut.f64.zst
 END
+printf 'b\ra\r' >returns.txt
+zstd -q returns.txt
+printf 'name\nb\ra\r' >named-returns.txt
+while IFS='|' read -r line words; do
+    ok_says "two ranks: carriage returns that may end lines: $words" "$line: this line has carriage returns" -- \
+        ranks 2 $words -o got </dev/null
+done <<'END'
+returns.txt:1|-k1 returns.txt
+returns.txt.zst:1|-k1 returns.txt.zst
+named-returns.txt:2|-k1 --header named-returns.txt
+END
 ok_says '--stats is printed once' '^1$' -- eval \
     'ranks 2 --stats four.u32 -o out.u32 2>&1 | grep -c "^gpusort: input "'
 refused 'nor do they overwrite a file in place' 'do not share --in-place: ' -- ranks 2 --in-place four.u32
