@@ -7,7 +7,11 @@
  *   job_output.c          the output: opened, announced, given numbers
  *   part_sample.c, part.c samples, reads and sorts a part of the numbers
  *   pipeline_order.c      checks the order of the input, or merges lines that are in order
+ *   external_merge.c      merges sorted runs of numbers or items
+ *   line_indices.c        the indices of lines that are sorted in parts
  *   part_lines.c          reads a part of the lines, sorts it and writes it
+ *   key_counts.c          counts the keys of all parts
+ *   run_list.c            the sorted runs of all parts
  *   external_*.c          all parts -> sorted runs -> merge -> output
  *   pipeline_ranks.c      steps of all jobs that ranks share
  *   pipeline_group*.c     as external_*.c, for numbers and lines of a job that ranks share

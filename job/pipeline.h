@@ -144,7 +144,7 @@ struct job_report {
     struct error spare_reason; /* set if the spare backend sorted: why */
     struct proof_report proof;
     uint64_t *ranks; /* a row of RANK_FIGURES for each rank of the group, which the caller frees;
-                        NULL: no group, or the job has failed */
+                        NULL: no group, or the job failed before its figures were gathered */
 };
 
 /* Reads the header lines of every input, so that the rest are lines to sort. The headers must be
