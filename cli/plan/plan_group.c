@@ -339,11 +339,6 @@ struct text {
     char *buffer; /* READ_BYTES */
 };
 
-static char terminator_of(const struct job *job)
-{
-    return job->keep_lines ? job->line_order.terminator : '\n';
-}
-
 /* Moves *position, in the text, to the first line that begins there or after it. */
 static bool find_line(const struct text *text, uint64_t *position, struct error *error)
 {
@@ -414,7 +409,7 @@ static bool narrow_text(struct plan *plan, size_t i, uint64_t before, uint64_t a
     struct group *const group = job->group;
     struct reader *const reader = &job->readers[i];
     struct text text = {reader->source, source_stop_and_get_left(reader->source),
-                        terminator_of(job), buffer};
+                        job->line_order.terminator, buffer};
     const bool is_spooled = plan_is_spooled(plan, i), finds = !is_spooled || group->rank == 0;
     if (!group_agree(group, !finds || find_begins(group, &text, before, all, begins, error),
                      error) ||
@@ -539,7 +534,7 @@ static bool count_own_lines(struct job *job, struct error *error)
     for (size_t i = 0; ok && i < job->reader_count; i++) {
         struct reader *const reader = &job->readers[i];
         const struct text text = {reader->source, source_stop_and_get_left(reader->source),
-                                  terminator_of(job), buffer};
+                                  job->line_order.terminator, buffer};
         ok = count_lines(&text, &reader->layout.count, error);
         job->sort.count += reader->layout.count;
     }
