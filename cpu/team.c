@@ -51,8 +51,6 @@ void team_end(struct team *team)
 void team_barrier(const struct member *member)
 {
     struct team *team = member->team;
-    if (member->count == 1)
-        return;
     pthread_mutex_lock(&team->mutex);
     const unsigned barrier = team->barriers;
     if (++team->waiting == member->count) {
