@@ -315,6 +315,9 @@ if possible 'large windows' 'zstd(1) makes none here' \
     done
     refuses 'a window of 256 MiB, as lines, not named as compressed' '; --long=28 reads it' -- \
         -g < <(cat long_piped.zst)
+    printf '123\n' | zstd -q --no-check --long=28 >frame # has no control characters, as text
+    refuses 'two frames with a window of 256 MiB are not sorted as text' '; --long=28 reads it' -- \
+        -g < <(cat frame frame)
     refuses '--long=10 takes less' 'larger than 1 KiB; --long=' -- --long=10 level.zst
 fi
 # Headers of frames with a window of 4 GiB, and with a content of 8 GiB in one segment.
