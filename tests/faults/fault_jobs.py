@@ -148,7 +148,9 @@ def line_jobs():
     yield Job("files named in a file", ["-g", "--files0-from=names"],
               {"in": few, "two": few, "names": b"in\0two\0"}, sort1(["-g"], few, few))
     yield Job("--top of lines", ["-g", "--top=10", "in"], {"in": few}, first)
-    yield Job("--argsort of lines", ["-g", "--argsort", "--output-format=raw", "in"], {"in": text(values)}, raw(places))
+    argsort = ["-g", "--argsort", "--output-format=raw", "in"]
+    yield Job("--argsort of lines", argsort, {"in": text(values)}, raw(places))
+    yield Job("--argsort of lines in parts", ["-S", "1b", *argsort], {"in": text(values)}, raw(places), functions=PARTS)
 
 
 def ordered_jobs():
