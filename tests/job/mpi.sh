@@ -119,6 +119,7 @@ bytes to text|3|txt|bytes.u8
 text of fewer numbers than ranks|7|npy|--type=f32 cut.txt
 frames as one process makes them|2|f64.zst|large.f64
 +no numbers, compressed|2|f64.zst|none.f64
+no numbers, and no room for temporary files|2|f64|-T /proc none.f64
 compressed numbers and plain ones|3|npy|part1.npy.zst part2.npy part1.npy
 +compressed numbers, of which each rank decodes its frames|3|npy|frames-finite.f64.zst
 +frames in several files, a header, and a plain file|3|npy|frames-part1.npy.zst part2.npy frames-part1.npy.zst
