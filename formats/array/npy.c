@@ -74,11 +74,11 @@ static bool accept(struct header *header, char byte)
     return true;
 }
 
-/* Parses a string without escapes; Python 2 writes a u before a Unicode string. Refuses strings
- * that follow each other without a comma, which Python joins, and those in three quotes. */
+/* Parses a string without escapes that begins at header->at, after any spaces; Python 2 writes a u
+ * before a Unicode string. Refuses strings that follow each other without a comma, which Python
+ * joins, and those in three quotes. */
 static bool parse_string(struct header *header, struct span *string)
 {
-    skip_spaces(header);
     if (header->end - header->at > 1 && *header->at == 'u' && memchr("'\"", header->at[1], 2))
         header->at++;
     const char quote = accept(header, '\'') ? '\'' : accept(header, '"') ? '"' : '\0';
