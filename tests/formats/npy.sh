@@ -60,6 +60,8 @@ np.save("whole.npy", times.view("i8"))
 np.save("no_unit.npy", times.view("i8").view("<M8"))
 np.save("sure.npy", times[~np.isnat(times)])
 np.save("sure.up.npy", np.sort(times[~np.isnat(times)]))
+np.save("infinite.npy", np.array([1, np.inf, -np.inf]))
+np.save("infinite.up.npy", np.array([-np.inf, 1, np.inf]))
 truth = np.array([True, False, True, True, False])
 np.save("truth.npy", truth)
 np.save("truth.up.npy", np.sort(truth))
@@ -98,6 +100,7 @@ ok 'and it writes what numpy.unique has' with_numpy 'for name in sys.argv[1:]:
     got = np.array([parse(x) for x in lines], want.dtype if want.dtype.kind in "uf" else "i8").astype(want.dtype)
     assert np.array_equal(got, want, equal_nan=True), (name, lines)' times.little.npy times.span.npy different.*.npy
 ok_writes '--nan=error sorts times without a NaT' sure.up.npy -- --nan=error sure.npy
+ok_writes '--nan=error sorts infinities' infinite.up.npy -- --nan=error infinite.npy
 ok_writes 'times as raw numbers' times.little.raw -- --output-format=raw times.little.npy
 ok_writes 'raw times with --type' times.little.raw -- --format=raw --type=datetime64 times.little.raw
 ok_writes 'text of times with --type' times.span.raw -- \
