@@ -13,6 +13,7 @@
 #include "job/external_merge.h"
 
 #include "core/backend.h"
+#include "core/check/check_kernels.h"
 #include "core/item_merge.h"
 #include "core/key_map.h"
 #include "core/threads.h"
@@ -51,7 +52,7 @@ struct division {
 
 /* The part of a run that is in memory, as ordered bits: items[begin..count). */
 struct window {
-    const struct item_run *run;
+    struct item_run *run;
     unsigned char *items;
     size_t begin, count;
     size_t capacity;
@@ -153,19 +154,6 @@ static void release(struct merger *merger)
 /* Bytes of one read, so that items are encoded while they are in the cache. */
 #define READ_BYTES ((size_t)256 << 10)
 
-/* Encodes the items of a run in memory, which are its window. */
-static void encode(const struct external_merge *merge, const struct window *window,
-                   unsigned threads)
-{
-    const size_t step = READ_BYTES / merge->item_bytes;
-#pragma omp parallel for schedule(static) num_threads((int)threads)
-    for (size_t begin = 0; begin < window->count; begin += step) {
-        const size_t left = window->count - begin;
-        unsigned char *const items = window->items + begin * merge->item_bytes;
-        key_map_encode(merge->item_bytes, merge->order, items, left < step ? left : step, items);
-    }
-}
-
 /* A run in memory is its own window; the other runs get equal parts of the memory for windows. */
 static void open_windows(struct merger *merger)
 {
@@ -177,13 +165,10 @@ static void open_windows(struct merger *merger)
         *window = (struct window){.run = run,
                                   .items = merger->window_memory + i * room,
                                   .capacity = room / merge->item_bytes};
-        if (!run->items)
-            continue;
-        window->items = run->items;
-        window->read = window->count = window->capacity = run->count;
-        if (!run->is_encoded)
-            encode(merge, window, merger->division.threads);
-        run->is_encoded = true;
+        if (run->items) {
+            window->items = run->items;
+            window->capacity = run->count;
+        }
     }
 }
 
@@ -204,16 +189,24 @@ bool item_run_read(const struct item_run *run, uint64_t first, void *items, size
     return true;
 }
 
-/* Reads the next items of the run into the window; `done` are read already. */
-static bool read_next(const struct external_merge *merge, const struct window *window, size_t done,
-                      size_t count, struct error *error)
+/* Reads the next items of the run, unless they are in memory, and encodes them to `items`. */
+static bool take_next(const struct external_merge *merge, const struct item_run *run,
+                      uint64_t first, unsigned char *items, size_t count, struct error *error)
 {
     const unsigned width = merge->item_bytes;
-    unsigned char *const items = window->items + (window->count + done) * width;
-    if (!item_run_read(window->run, window->read + done, items, count, width, error))
+    if (!run->items && !item_run_read(run, first, items, count, width, error))
         return false;
-    key_map_encode(width, merge->order, items, count, items);
+    if (!run->is_encoded)
+        key_map_encode(width, merge->order, items, count, items);
     return true;
+}
+
+/* Returns true if the ordered bits are in order. */
+static bool are_in_order(const struct external_merge *merge, const void *items, size_t count)
+{
+    const unsigned width = merge->item_bytes;
+    uint64_t hash = 0; /* not used */
+    return check_find_disorder(width, key_order_identity(), NULL, items, count, &hash) == count;
 }
 
 /* Moves the remaining items of the window to its beginning. Returns how many items it can take. */
@@ -229,26 +222,45 @@ static size_t make_room(const struct external_merge *merge, struct window *windo
     return left < room ? (size_t)left : room;
 }
 
-/* Fills the window with at most `threads` threads. */
+/* Merges the error of one of several threads into that of all. */
+static void note_error(struct error *error, const struct error *cause)
+{
+#pragma omp critical(external_merge_refill)
+    error_merge(error, cause);
+}
+
+/* Fills the window with at most `threads` threads. Fails if its items are not in order, as cuts and
+ * item_merge() require: a run may have changed on disk. */
 static bool refill(const struct external_merge *merge, struct window *window, unsigned threads,
                    struct error *error)
 {
     const unsigned width = merge->item_bytes;
     const size_t room = make_room(merge, window), step = READ_BYTES / width;
-    bool ok = true;
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads) if (threads > 1)
+    unsigned char *const begin = window->items + window->count * width;
+    bool ok = true, is_in_order = true;
+#pragma omp parallel for schedule(dynamic, 1) reduction(&& : ok, is_in_order) \
+    num_threads((int)threads) if (threads > 1)
     for (size_t done = 0; done < room; done += step) {
         struct error cause = {0};
-        if (!read_next(merge, window, done, room - done < step ? room - done : step, &cause)) {
-#pragma omp critical(external_merge_refill)
-            {
-                error_merge(error, &cause);
-                ok = false;
-            }
+        unsigned char *const items = begin + done * width;
+        const size_t count = room - done < step ? room - done : step;
+        if (take_next(merge, window->run, window->read + done, items, count, &cause)) {
+            is_in_order = are_in_order(merge, items, count) && is_in_order;
+        } else {
+            note_error(error, &cause);
+            ok = false;
         }
     }
+    for (size_t done = window->count > 0 ? 0 : step; ok && done < room; done += step)
+        is_in_order = are_in_order(merge, begin + (done - 1) * width, 2) && is_in_order;
     window->count += room;
     window->read += room;
+    window->run->is_encoded = window->run->items != NULL;
+    if (ok && !is_in_order) {
+        struct error cause = {0};
+        ok = sink_fail_proof(merge->output, "a sorted run is not in order", &cause);
+        note_error(error, &cause);
+    }
     const uint64_t left = window->run->count - window->read;
     if (left > 0 && !window->run->read)
         spill_prefetch(&window->run->spilled, (window->run->begin + window->read) * width,
@@ -261,8 +273,13 @@ static bool is_low(const struct window *window)
     return goes_on(window) && window->count - window->begin <= window->capacity / 2;
 }
 
-/* Refills low windows. Each thread reads another run, but all threads read one with reads_anywhere
- * together. */
+/* Returns true if several threads can add items of the run at once. */
+static bool is_for_all_threads(const struct item_run *run)
+{
+    return run->items || run->reads_anywhere;
+}
+
+/* Refills low windows. Each thread reads another run, or all threads together one that they can. */
 static bool refill_windows(struct merger *merger, struct error *error)
 {
     const struct external_merge *const merge = merger->merge;
@@ -270,7 +287,7 @@ static bool refill_windows(struct merger *merger, struct error *error)
     bool ok = true;
 #pragma omp parallel for schedule(dynamic, 1) reduction(&& : ok) num_threads((int)threads)
     for (size_t i = 0; i < merge->run_count; i++)
-        if (is_low(&merger->windows[i]) && !merge->runs[i].reads_anywhere)
+        if (is_low(&merger->windows[i]) && !is_for_all_threads(&merge->runs[i]))
             ok = refill(merge, &merger->windows[i], 1, error) && ok;
     for (size_t i = 0; ok && i < merge->run_count; i++)
         if (is_low(&merger->windows[i]))

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/key_order.h"
+#include "formats/io/sink.h"
 #include "formats/io/spill.h"
 
 #include <stddef.h>
@@ -46,6 +47,7 @@ struct external_merge {
     /* Writes the next items, as stored bits. The memory is reused after it returns. */
     bool (*write)(void *context, const void *items, size_t count, struct error *error);
     void *context;
+    const struct sink *output; /* of the job, for messages */
 };
 
 /* Returns the maximum number of runs to merge at once in this much memory, at least two, so that
@@ -54,7 +56,7 @@ size_t external_merge_fan_in(size_t memory_bytes, unsigned threads);
 
 /* Merges all runs, at least one, and passes the first `wanted` items, in order, to `write`. Runs in
  * memory are encoded in place; spilled ones stay unchanged. Both can be merged again. Fails if a
- * run cannot be read, `write` fails, or there is no memory. */
+ * run cannot be read or is not in order, `write` fails, or there is no memory. */
 bool external_merge_run(const struct external_merge *merge, struct error *error);
 
 #endif

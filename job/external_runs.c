@@ -152,6 +152,7 @@ static struct external_merge make_merge(const struct external_runs *external, si
         .wanted = sort_spec_given(sort, external->state->count),
         .threads = sort->threads,
         .memory_bytes = external_runs_memory_left(external),
+        .output = external->state->target,
     };
 }
 

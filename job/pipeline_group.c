@@ -137,6 +137,7 @@ static bool merge_range(void *context, struct item_run *runs, size_t run_count, 
         .memory_bytes = merge_bytes(keys),
         .write = job_write_items,
         .context = keys->state,
+        .output = keys->state->target,
     };
     return external_merge_run(&merge, error);
 }

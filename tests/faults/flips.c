@@ -6,8 +6,8 @@
  *   FLIP=STAGE     the first time that data passes the stage
  *   FLIP=STAGE:N   the N-th time
  *
- * The bit is the lowest of the middle byte. The stages are the names in the comments below. For a
- * device, the stand-in does the same (tests/simt/simt_memory.cc).
+ * The bit is the lowest of the middle byte, if no other is named. The stages are the names in the
+ * comments below. For a device, the stand-in does the same (tests/simt/simt_memory.cc).
  */
 #include "core/argsort.h"
 #include "core/check/check.h"
@@ -180,6 +180,18 @@ WRAP(bool, spill_end, (struct spill_run * run, struct error *error))
 {
     const bool ok = __real_spill_end(run, error);
     flip_in_file("spill", run->file, run->begin, run->bytes);
+    return ok;
+}
+
+/* "item": an item of a run, read back: its highest bit but one, so that it is out of order. */
+WRAP(bool, spill_read,
+     (const struct spill_run *run, uint64_t offset, void *data, size_t bytes, struct error *error))
+{
+    const bool ok = __real_spill_read(run, offset, data, bytes, error);
+    unsigned char *const text = data;
+    const size_t top = bytes / 2 | 15; /* the last byte of an item of any width */
+    if (ok && top < bytes && is_turn("item"))
+        text[top] ^= 0x40;
     return ok;
 }
 
