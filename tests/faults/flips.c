@@ -183,15 +183,22 @@ WRAP(bool, spill_end, (struct spill_run * run, struct error *error))
     return ok;
 }
 
-/* "item": an item of a run, read back: its highest bit but one, so that it is out of order. */
+/* "item": an item of a run, read back: its highest bit but one, so that it is out of order. "line":
+ * the last line of what is read of a run: a bit of its ninth byte, so that a letter becomes a
+ * digit. */
 WRAP(bool, spill_read,
      (const struct spill_run *run, uint64_t offset, void *data, size_t bytes, struct error *error))
 {
     const bool ok = __real_spill_read(run, offset, data, bytes, error);
     unsigned char *const text = data;
     const size_t top = bytes / 2 | 15; /* the last byte of an item of any width */
+    size_t line = bytes;
     if (ok && top < bytes && is_turn("item"))
         text[top] ^= 0x40;
+    for (size_t ends = 0; line > 0 && (ends += text[line - 1] == '\n') < 2;)
+        line--;
+    if (ok && line + 8 < bytes && is_turn("line"))
+        text[line + 8] ^= 0x40;
     return ok;
 }
 

@@ -66,6 +66,7 @@ head -n 2000 lines.txt lines.txt | grep -v '^==\|^$' >twice.txt
 printf %s "$(cat lines.txt)" >open.txt
 seq "$scale" | sed 'p;s/^/0/p;s/$/.0/' | shuf --random-source=<(yes) >spelled.txt
 seq 100 300 | sed 's/^/0123456789abcdef/' | shuf --random-source=<(yes) >alike
+seq 100000 300000 | shuf --random-source=<(yes) | tr 0-9 q-z | sed 's,^,https://,' >links.txt
 seq 1 2 300000 >odd.txt
 seq 2 2 300000 >even.txt
 seq 600000 | shuf --random-source=<(yes) >shuffled.txt
@@ -142,7 +143,7 @@ caught() {
 
 # Merges rely on the order of sorted parts, also of one that changed on disk.
 caught_in_parts() {
-    for words in 'item:3 runs.f64' 'item:3 --argsort runs.f64'; do
+    for words in 'item:3 runs.f64' 'item:3 --argsort runs.f64' 'line -k1 links.txt'; do
         caught $words --device=cpu -S 1M
     done
 }
