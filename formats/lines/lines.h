@@ -78,7 +78,7 @@ bool lines_key_items(const struct lines *lines, struct key_index *items, size_t 
 
 /* Puts tie groups among items[0..*count), which are sorted by key and then by index, into the exact
  * order. If the order is unique, keeps only the first of lines with equal keys, and sets *count to
- * the number kept. */
+ * the number kept. Fails if an item is outside the text. */
 bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
                   struct error *error);
 
@@ -100,7 +100,7 @@ struct check_sum lines_sum(const struct lines *lines);
 struct check_sum lines_items_sum(const struct lines *lines);
 
 /* Replaces each item's index by the number of its line, from 0 over all inputs. After this, items
- * no longer refer to lines. Fails if an item is outside the text. */
+ * no longer refer to lines. */
 bool lines_number(const struct lines *lines, struct key_index *items, size_t count,
                   struct error *error);
 

@@ -502,6 +502,15 @@ static size_t close_all_gaps(const struct lines *lines, struct key_index *items,
     return count;
 }
 
+/* Returns true if all items are lines of the text: a device that sorted them may have failed. */
+static bool are_within(const struct lines *lines, const struct key_index *items, size_t count)
+{
+    bool is_outside = false;
+    for (size_t i = 0; i < count; ++i)
+        is_outside |= line_offset(items[i]) >= lines->bytes;
+    return !is_outside;
+}
+
 bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
                   struct error *error)
 {
@@ -512,13 +521,23 @@ bool lines_refine(const struct lines *lines, struct key_index *items, size_t *co
     if (starts == NULL)
         return error_set(error, "no memory to order equal lines");
     /* All starts are found before any key is overwritten. */
-    for (size_t i = 0; i <= segments; ++i)
+    for (size_t i = 0; i <= segments; ++i) {
         starts[i] = next_group(items, *count, i * SEGMENT_COUNT);
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)lines->threads)
-    for (size_t i = 0; i < segments; ++i)
-        refine_segment(lines, items + starts[i], starts[i + 1] - starts[i]);
-    if (lines->order->unique)
+        if (i > 0 && starts[i] < starts[i - 1]) /* only if the items are not in order */
+            starts[i] = starts[i - 1];
+    }
+    bool is_sound = true;
+#pragma omp parallel for schedule(dynamic, 1) reduction(&& : is_sound) \
+    num_threads((int)lines->threads)
+    for (size_t i = 0; i < segments; ++i) {
+        const size_t segment_count = starts[i + 1] - starts[i];
+        if (are_within(lines, items + starts[i], segment_count))
+            refine_segment(lines, items + starts[i], segment_count);
+        else
+            is_sound = false;
+    }
+    if (is_sound && lines->order->unique)
         *count = close_all_gaps(lines, items, starts, starts + segments + 1, segments);
     free(starts);
-    return true;
+    return is_sound || error_set(error, "a sorted line is none of those that were read");
 }

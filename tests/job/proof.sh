@@ -232,6 +232,9 @@ if [ "$stand_in" = yes ]; then
     SIMT_FLIP=figures:1
     refuses '--top: a wrong figure' '^gpusort: device 0: returned an impossible number of keys' -- \
         --device=gpu --top=50 --type=u32 --format=raw top.u32
+    printf 'https://example.org/%d\n' {1..100} >few.txt
+    refuses '--argsort: a damaged item of a line' '^gpusort: a sorted line is none of those that were read$' -- \
+        --device=gpu --argsort -k1 few.txt
     unset SIMT_FLIP
 fi
 done_testing
