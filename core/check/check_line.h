@@ -87,8 +87,8 @@ struct check_items check_line_items(struct check_lines *lines, const struct key_
 /* Returns true if no item has a smaller key than the item before it. */
 bool check_keys_rise(const struct key_index *items, size_t count);
 
-/* Returns the lines of `which` (bit k: line k of text[0..room)) that still need a full comparison
- * with the line before. A line needs none if it has the same bytes as the line before. Nor does a
+/* Returns the lines of `which` (bit k: line k) that still need a full comparison with the line
+ * before. A line needs none if it has the same bytes as the line before. Nor does a
  * line in `tied` with greater bytes (`reversed`: smaller bytes). Line 0 always needs one. */
 uint64_t check_lines_open(const struct check_lines *lines, uint64_t which, uint64_t tied,
                           bool reversed, const unsigned char *text);

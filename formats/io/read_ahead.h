@@ -23,7 +23,7 @@ struct read_ahead_spec {
     bool (*read)(void *context, void *data, size_t bytes, size_t *got, struct error *error);
     void *context;
     int file; /* waited for before each read, so that a stop need not wait, except for the rest of a
-                 compressed block; -1: reads never block */
+                 compressed block or frame; -1: reads never block */
     size_t most; /* maximum bytes to read */
 };
 

@@ -21,7 +21,7 @@ static bool line_block_open(struct line_block *block, struct source *source, cha
     return block->text || error_set(error, "%s: no memory to read it", source_name(source));
 }
 
-/* Doubles the block, or makes it as much larger as memory holds, at least by an eighth. */
+/* Doubles the block, or makes it as much larger as memory holds, by about an eighth at least. */
 static bool grow_block(struct line_block *block, struct error *error)
 {
     size_t more = block->capacity;
