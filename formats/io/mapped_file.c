@@ -184,20 +184,21 @@ static bool store(const struct mapped_file *mapped, unsigned char *to, const uns
                   size_t bytes)
 {
     sigjmp_buf back;
-    const bool is_there = sigsetjmp(back, 0) == 0;
-    if (is_there) {
-        escape = &back;
-        atomic_signal_fence(memory_order_seq_cst);
-        if (mapped->is_in_memory && mapped->has_pages)
-            touch(to, bytes);
-        if (from)
-            memcpy(to, from, bytes);
-        for (size_t i = 0; !from && i < bytes; i += page_bytes())
-            *(volatile unsigned char *)(to + i) = 0;
-        atomic_signal_fence(memory_order_seq_cst);
+    if (sigsetjmp(back, 0) != 0) {
+        escape = NULL;
+        return false;
     }
+    escape = &back;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (mapped->is_in_memory && mapped->has_pages)
+        touch(to, bytes);
+    if (from)
+        memcpy(to, from, bytes);
+    for (size_t i = 0; !from && i < bytes; i += page_bytes())
+        *(volatile unsigned char *)(to + i) = 0;
+    atomic_signal_fence(memory_order_seq_cst);
     escape = NULL;
-    return is_there;
+    return true;
 }
 
 static size_t piece_count(size_t bytes)
