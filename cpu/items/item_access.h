@@ -11,6 +11,12 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Returns the number of bits of x; 0 for 0. */
+static inline unsigned bit_length(uint64_t x)
+{
+    return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
+}
+
 /* An item in registers. The index is unused for widths below 16. */
 struct item {
     uint64_t key;

@@ -172,11 +172,6 @@ struct digits {
     unsigned count;
 };
 
-static unsigned bit_length(uint64_t x)
-{
-    return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
-}
-
 static struct digits plan_digits(uint64_t lowest, uint64_t highest, size_t count)
 {
     const unsigned range_bits = bit_length(highest - lowest);

@@ -12,12 +12,6 @@
 /* Maximum number of additional halvings of a cell whose sample is uneven. */
 #define EVEN_HALVINGS 3
 
-/* The number of bits of x; 0 for 0. */
-static unsigned bit_length(uint64_t x)
-{
-    return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
-}
-
 /* Number of times to halve a cell so that each of its buckets has a weight of about 1 /
  * buckets_wanted of the sample: log2(weight * buckets_wanted / count), rounded to the nearest
  * (2/3 approximates the square root of 1/2). */
