@@ -237,8 +237,7 @@ static inline __attribute__((always_inline)) void scatter_block(const struct sca
         if ((position + 1) % line_items == 0) {
             const size_t line_begin = position + 1 - line_items;
             if (line_begin >= part->first[bucket])
-                streaming_store((unsigned char *)part->to + line_begin * width, line,
-                                WRITE_BUFFER_BYTES);
+                streaming_store((unsigned char *)part->to + line_begin * width, line);
             else
                 write_partial_line(part, bucket, line_begin, position + 1, width);
         }

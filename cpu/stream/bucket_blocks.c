@@ -27,8 +27,7 @@ static size_t next_line_offset(struct block_pool *pool, const struct bucket_chai
 static void flush_buffer(struct block_pool *pool, const struct bucket_chains *chains, size_t bucket)
 {
     const size_t end = next_line_offset(pool, chains, bucket);
-    streaming_store(pool->data + end, chains->write_buffers + write_buffer_begin(bucket),
-                    WRITE_BUFFER_BYTES);
+    streaming_store(pool->data + end, chains->write_buffers + write_buffer_begin(bucket));
     chains->ends[bucket] = end + WRITE_BUFFER_BYTES;
     chains->written[bucket] += WRITE_BUFFER_BYTES;
     chains->cursors[bucket] = write_buffer_begin(bucket);
