@@ -23,6 +23,7 @@
 #include "core/key_map.h"
 #include "cpu/items/item_access.h"
 #include "cpu/items/item_kernels.h"
+#include "cpu/team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,8 +181,8 @@ static unsigned share_out(struct top_select *select, size_t begin, size_t count)
     const unsigned parts = useful < threads ? (unsigned)useful : threads;
     for (unsigned i = 0; i < parts; i++) {
         struct part *const part = &select->parts[i];
-        part->begin = begin + count / parts * i + count % parts * i / parts;
-        part->end = begin + count / parts * (i + 1) + count % parts * (i + 1) / parts;
+        part->begin = begin + team_range_begin(count, i, parts);
+        part->end = begin + team_range_begin(count, i + 1, parts);
         part->quota = 0;
     }
     return parts;
