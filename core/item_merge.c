@@ -174,12 +174,11 @@ void item_merge(unsigned item_bytes, struct item_array *arrays, size_t array_cou
             merge_by_twos(item_bytes, arrays, array_count, passes % 2 == 1 ? out : scratch);
 }
 
-void *item_merge_within(unsigned item_bytes, struct item_array *arrays, size_t array_count,
-                        void *from, void *other)
+void *item_merge_within(struct item_array *arrays, size_t array_count, void *from, void *other)
 {
     const bool is_even = count_passes(array_count) % 2 == 0; /* the first pass writes to `other` */
     void *const out = is_even ? from : other;
-    item_merge(item_bytes, arrays, array_count, out, is_even ? other : from);
+    item_merge(sizeof(item_16), arrays, array_count, out, is_even ? other : from);
     return out;
 }
 

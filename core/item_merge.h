@@ -19,14 +19,13 @@ struct item_array {
 };
 
 /* Merges arrays[0..array_count), at least one, into `out`. `scratch` has the same size; no array is
- * in either. Changes `arrays`. item_bytes: 4, 8 or 16, as in all functions here. */
+ * in either. Changes `arrays`. item_bytes: 4, 8 or 16, as in item_count_before(). */
 void item_merge(unsigned item_bytes, struct item_array *arrays, size_t array_count, void *out,
                 void *scratch);
 
-/* As item_merge(), for arrays in `from`, which is overwritten. Returns `from` or `other`: the one
- * with the merged items. */
-void *item_merge_within(unsigned item_bytes, struct item_array *arrays, size_t array_count,
-                        void *from, void *other);
+/* As item_merge(), for arrays of struct key_index in `from`, which is overwritten. Returns `from`
+ * or `other`: the one with the merged items. */
+void *item_merge_within(struct item_array *arrays, size_t array_count, void *from, void *other);
 
 /* Returns how many of the array's items are less than *item; with `or_equal`, less or equal. */
 size_t item_count_before(unsigned item_bytes, struct item_array array, const void *item,

@@ -388,9 +388,8 @@ static bool take_samples(struct merger *merger, struct error *error)
             arrays[array_count++] =
                 (struct item_array){merger->other_samples + firsts[i], end - firsts[i]};
     }
-    if (array_count > 0 &&
-        item_merge_within(sizeof(struct key_index), arrays, array_count, merger->other_samples,
-                          merger->samples) == merger->other_samples) {
+    if (array_count > 0 && item_merge_within(arrays, array_count, merger->other_samples,
+                                             merger->samples) == merger->other_samples) {
         struct key_index *const samples = merger->other_samples;
         merger->other_samples = merger->samples;
         merger->samples = samples;
