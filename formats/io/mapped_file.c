@@ -91,11 +91,10 @@
 static const struct mapped_system {
     long file_system;          /* f_type of statfs(2) */
     unsigned new_page_writers; /* maximum if they make new pages; fallocate(2) makes tmpfs's */
-    bool is_in_memory;
 } mapped_systems[] = {
-    {TMPFS_MAGIC, OUTPUT_WRITERS_MAX, true},
-    {EXT4_SUPER_MAGIC, 4, false}, /* also ext2 and ext3, where fallocate fails */
-    {XFS_SUPER_MAGIC, 4, false},
+    {TMPFS_MAGIC, OUTPUT_WRITERS_MAX},
+    {EXT4_SUPER_MAGIC, 4}, /* also ext2 and ext3, where fallocate fails */
+    {XFS_SUPER_MAGIC, 4},
 };
 
 /* NULL for a file system that is not in the table. */
@@ -135,7 +134,7 @@ struct mapped_file {
     unsigned char *data;
     size_t bytes;
     struct file_space *space; /* owned by the caller */
-    bool is_in_memory;        /* as in struct mapped_system */
+    bool is_in_memory;        /* tmpfs */
     bool has_pages;           /* the file has its contents */
     pthread_mutex_t growing;  /* held while the file grows */
     size_t size;              /* file size, as far as it was grown here */
@@ -231,14 +230,13 @@ static int grow(struct mapped_file *mapped, size_t end)
 struct mapped_file *mapped_file_open(int file, size_t bytes, bool has_pages, bool grows_in_steps,
                                      struct file_space *space)
 {
-    const struct mapped_system *const system = find_system(file);
     struct mapped_file *const mapped = calloc(1, sizeof *mapped);
     if (!mapped)
         return NULL;
     *mapped = (struct mapped_file){.file = file,
                                    .bytes = bytes,
                                    .space = space,
-                                   .is_in_memory = system && system->is_in_memory,
+                                   .is_in_memory = file_is_in_memory(file),
                                    .has_pages = has_pages,
                                    .size = space ? 0 : bytes,
                                    .step = grows_in_steps ? STEP_BYTES : bytes,
