@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* byte_words.h - finds bytes several at a time: the bytes of a word that equal a given byte (for
- * host and device), how often a text has a byte, and the first difference of two texts.
+ * host and device), how often a text has a byte, and the first difference of two texts; and loads a
+ * short text.
  */
 #ifndef CORE_BYTE_WORDS_H
 #define CORE_BYTE_WORDS_H
@@ -29,6 +30,23 @@ HOST_DEVICE static inline uint64_t byte_mask(uint64_t word, uint64_t all)
 HOST_DEVICE static inline uint64_t byte_mask_bits(uint64_t tops)
 {
     return (tops >> 7) * 0x0102040810204080u >> 56;
+}
+
+/* Returns text[0..length), at most 7 bytes, and zeros above them. Reads no other byte, and calls no
+ * function, as memcpy(3) of a length that is not constant would. */
+static inline uint64_t bytes_load_short(const char *text, size_t length)
+{
+    if (length >= 4) {
+        uint32_t first, last;
+        memcpy(&first, text, 4);
+        memcpy(&last, text + length - 4, 4);
+        return first | (uint64_t)last << 8 * (length - 4);
+    }
+    if (length == 0)
+        return 0;
+    const size_t middle = length / 2, end = length - 1;
+    return (unsigned char)text[0] | (uint64_t)(unsigned char)text[middle] << 8 * middle |
+           (uint64_t)(unsigned char)text[end] << 8 * end;
 }
 
 /* Returns the length of the common prefix, at most `most`. Both texts have `most` bytes. */

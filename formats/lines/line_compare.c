@@ -74,23 +74,6 @@ static bool image_of_human(const struct line_order *order, const char *text, siz
     return true;
 }
 
-/* Returns text[0..length), at most 7 bytes, and zeros above them. Reads no other byte, and calls no
- * function, as memcpy(3) of a length that is not constant would. */
-static inline uint64_t short_word(const char *text, size_t length)
-{
-    if (length >= 4) {
-        uint32_t first, last;
-        memcpy(&first, text, 4);
-        memcpy(&last, text + length - 4, 4);
-        return first | (uint64_t)last << 8 * (length - 4);
-    }
-    if (length == 0)
-        return 0;
-    const size_t middle = length / 2, end = length - 1;
-    return (unsigned char)text[0] | (uint64_t)(unsigned char)text[middle] << 8 * middle |
-           (uint64_t)(unsigned char)text[end] << 8 * end;
-}
-
 /* The first 7 bytes, then the length, where 8 means more than 7. lines_refine.c relies
  * on this. */
 static bool image_of_bytes(const struct line_order *order, const char *text, size_t length,
@@ -100,7 +83,7 @@ static bool image_of_bytes(const struct line_order *order, const char *text, siz
     uint64_t word;
     *is_exact = length <= 7;
     if (*is_exact) {
-        *image = __builtin_bswap64(short_word(text, length)) | length;
+        *image = __builtin_bswap64(bytes_load_short(text, length)) | length;
     } else {
         memcpy(&word, text, 8);
         *image = (__builtin_bswap64(word) & ~(uint64_t)0xff) | 8;

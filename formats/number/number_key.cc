@@ -372,7 +372,7 @@ uint64_t append_digits(uint64_t value, const char *digits, size_t count)
     }
     if (count == 0)
         return value;
-    const uint64_t word = (digits_load_short(digits, count) ^ DIGITS_ZERO) << 8 * (8 - count);
+    const uint64_t word = (bytes_load_short(digits, count) ^ DIGITS_ZERO) << 8 * (8 - count);
     return value * powers[count] + digits_value_of_eight(word);
 }
 

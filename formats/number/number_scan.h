@@ -11,6 +11,8 @@
 #ifndef FORMATS_NUMBER_SCAN_H
 #define FORMATS_NUMBER_SCAN_H
 
+#include "core/byte_words.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -87,21 +89,6 @@ inline constexpr std::array<uint64_t, 19> powers = [] {
 /* The digit 0 in each byte. */
 constexpr uint64_t DIGITS_ZERO = 0x3030303030303030u;
 
-/* Returns a text of fewer than 8 bytes, in the low bytes of a word. */
-inline uint64_t digits_load_short(const char *text, size_t length)
-{
-    if (length >= 4) {
-        uint32_t low, high;
-        memcpy(&low, text, 4);
-        memcpy(&high, text + length - 4, 4);
-        return low | (uint64_t)high << 8 * (length - 4);
-    }
-    uint64_t word = 0;
-    for (size_t i = 0; i < length; ++i)
-        word |= (uint64_t)(unsigned char)text[i] << 8 * i;
-    return word;
-}
-
 /* Returns the 8 bytes at p, zeros after the end. Reads no byte outside [begin, end). */
 inline uint64_t digits_load(const char *begin, const char *p, const char *end)
 {
@@ -113,7 +100,7 @@ inline uint64_t digits_load(const char *begin, const char *p, const char *end)
         memcpy(&word, left >= 8 ? p : end - 8, 8);
         return left >= 8 ? word : word >> 8 * (8 - left);
     }
-    return digits_load_short(p, (size_t)left);
+    return bytes_load_short(p, (size_t)left);
 }
 
 /* Returns the value of 8 bytes from 0 to 9, the first digit in the lowest one: pairs, then fours,
