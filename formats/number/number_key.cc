@@ -310,14 +310,6 @@ static_assert(11 * DECIMAL_SUFFIX_UNITS * DECIMAL_SUFFIX_UNIT < (uint64_t)1 << 6
 static_assert(DECIMAL_SUFFIX_UNITS * DECIMAL_UNIT < (uint64_t)1 << 62);
 static_assert(4 * (unsigned __int128)powers[WORD_DIGITS] <= UINT64_MAX);
 
-/* Skips the blanks that -b skips. */
-inline const char *skip_blanks(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n'))
-        ++p;
-    return p;
-}
-
 inline const char *skip_zeros(const char *p, const char *end)
 {
     while (p < end && *p == '0')
@@ -414,7 +406,7 @@ inline uint64_t image_of(const char *text, size_t length)
 {
     constexpr ptrdiff_t most = has_suffix ? DECIMAL_SUFFIX_DIGITS : DECIMAL_DIGITS;
     const char *const end = text + length;
-    const char *const begin = skip_blanks(text, end);
+    const char *const begin = line_skip_blanks(text, end);
     const bool negative = begin < end && *begin == '-';
     const char *p = skip_zeros(begin + negative, end);
     const char *const whole = p;
@@ -442,7 +434,7 @@ inline uint64_t image_of(const char *text, size_t length)
 void decimal_scan(const char *text, size_t length, bool has_suffix, struct decimal_text *decimal)
 {
     const char *const end = text + length;
-    const char *p = skip_blanks(text, end);
+    const char *p = line_skip_blanks(text, end);
     const bool negative = p < end && *p == '-';
     *decimal = decimal_text{};
     decimal->has_suffix = has_suffix;
