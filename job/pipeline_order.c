@@ -165,16 +165,20 @@ static bool check_numbers(struct job_state *state, struct error *error)
     bool ok = chunk.items || error_set(error, "out of memory: no room to check numbers");
     key_check_start_ordered(&check, width, job->sort.order);
     while (ok && check.disorder == 0) {
-        ok = job->input_format->read_keys(reader, chunk.items, chunk.capacity, &chunk.count, error);
-        if (!ok || chunk.count == 0)
+        struct error cause = {0};
+        const bool is_read =
+            job->input_format->read_keys(reader, chunk.items, chunk.capacity, &chunk.count, &cause);
+        if (is_read && chunk.count == 0)
             break;
         struct chunk checked = chunk; /* up to a NaN that --nan=error refuses */
         if (job->nan == NAN_ERROR)
             checked.count = key_order_find_nan(reader->layout.type, reader->layout.endian,
                                                chunk.items, chunk.count);
         check_chunk(&check, &reader->layout, checked, (char *)chunk.items + bytes, threads);
-        if (check.disorder == 0 && checked.count < chunk.count)
-            ok = job_check_nan(job, reader, &chunk, error);
+        if (check.disorder > 0)
+            break; /* before the error, if there is one */
+        ok = job_check_nan(job, reader, &chunk, error) && is_read;
+        error_merge(error, &cause);
     }
     state->count = check.disorder > 0 ? check.disorder - 1 : check.sum.count;
     state->report->item_bytes = state->count * width;

@@ -57,7 +57,8 @@ struct format {
     bool (*read_header)(struct reader *reader, struct error *error);
 
     /* Reads the next 1..capacity numbers into `items`, as layout.type in layout.endian. Sets *count
-     * to 0 at the end of the stream, after checking that the stream is complete. */
+     * to 0 at the end of the stream, after checking that the stream is complete. If it fails, items
+     * has the *count numbers before the error, where that is known; else *count is 0. */
     bool (*read_keys)(struct reader *reader, void *items, size_t capacity, size_t *count,
                       struct error *error);
 

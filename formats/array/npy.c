@@ -532,11 +532,10 @@ static bool npy_read_keys(struct reader *reader, void *items, size_t capacity, s
         return check_end(reader, error);
     if (!source_read_observed(reader->source, items, want * item_bytes, reader->tap, &got, error))
         return false;
-    if (got < want * item_bytes)
-        return refuse_data(reader, (uint64_t)reader->keys_read * item_bytes + got, "", error);
-    *count = want;
-    reader->keys_read += want;
-    return true;
+    const uint64_t bytes_read = (uint64_t)reader->keys_read * item_bytes + got;
+    *count = got / item_bytes;
+    reader->keys_read += *count;
+    return got == want * item_bytes || refuse_data(reader, bytes_read, "", error);
 }
 
 static uint64_t npy_file_bytes(const struct layout *layout)

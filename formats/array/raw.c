@@ -56,15 +56,13 @@ static bool raw_read_keys(struct reader *reader, void *items, size_t capacity, s
         return check_end(reader, error);
     if (!source_read_observed(reader->source, items, want * item_bytes, reader->tap, &got, error))
         return false;
-    if (is_counted && got < want * item_bytes)
-        return error_set(error, "%s: the file was cut off while it was read, at %" PRIu64 " bytes",
-                         source_name(reader->source),
-                         (uint64_t)reader->keys_read * item_bytes + got);
-    if (got % item_bytes != 0)
-        return refuse_size(reader, (uint64_t)reader->keys_read * item_bytes + got, error);
+    const uint64_t bytes_read = (uint64_t)reader->keys_read * item_bytes + got;
     *count = got / item_bytes;
     reader->keys_read += *count;
-    return true;
+    if (is_counted && got < want * item_bytes)
+        return error_set(error, "%s: the file was cut off while it was read, at %" PRIu64 " bytes",
+                         source_name(reader->source), bytes_read);
+    return got % item_bytes == 0 || refuse_size(reader, bytes_read, error);
 }
 
 static const char *const raw_extensions[] = {

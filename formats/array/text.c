@@ -192,8 +192,10 @@ static void cut_block(const struct block *block, struct piece *pieces, size_t co
     }
 }
 
+/* Sets *lines to the number of lines before the first one that is not a number. */
 static bool parse_block(const struct reader *reader, const struct block *block,
-                        struct piece *pieces, size_t count, void *items, struct error *error)
+                        struct piece *pieces, size_t count, void *items, size_t *lines,
+                        struct error *error)
 {
     cut_block(block, pieces, count);
 #pragma omp parallel for schedule(static, 1) num_threads((int)count)
@@ -201,19 +203,23 @@ static bool parse_block(const struct reader *reader, const struct block *block,
         pieces[i].first_line =
             bytes_count(pieces[i].begin, (size_t)(pieces[i].end - pieces[i].begin), '\n');
     for (size_t i = 0, line = 0; i < count; ++i) {
-        const size_t lines = pieces[i].first_line;
+        const size_t piece_lines = pieces[i].first_line;
         pieces[i].first_line = line;
-        line += lines;
+        line += piece_lines;
     }
 #pragma omp parallel for schedule(static, 1) num_threads((int)count)
     for (size_t i = 0; i < count; ++i)
         parse_piece(&pieces[i], reader, items);
-    for (const struct piece *piece = pieces; piece < pieces + count; ++piece)
-        if (piece->bad_line != SIZE_MAX)
-            return line_error_set(
-                error, source_name(reader->source), source_command_note(reader->source),
-                reader->keys_before + reader->keys_read + piece->bad_line + 1, piece->bad_text,
-                piece->bad_bytes, piece->status, reader->layout.type);
+    for (const struct piece *piece = pieces; piece < pieces + count; ++piece) {
+        if (piece->bad_line == SIZE_MAX)
+            continue;
+        *lines = piece->bad_line;
+        return line_error_set(
+            error, source_name(reader->source), source_command_note(reader->source),
+            reader->keys_before + reader->keys_read + piece->bad_line + 1, piece->bad_text,
+            piece->bad_bytes, piece->status, reader->layout.type);
+    }
+    *lines = block->lines;
     return true;
 }
 
@@ -224,15 +230,14 @@ static bool text_read_keys(struct reader *reader, void *items, size_t capacity, 
     struct block block = {malloc(BLOCK_BYTES + 1), 0, 0};
     struct piece *pieces = malloc(threads * sizeof *pieces);
     bool is_read = false;
+    *count = 0;
     TRY((block.text && pieces) ||
         error_set(error, "%s: no memory to read it", source_name(reader->source)));
     TRY(fill_block(reader, capacity, &block, error));
     size_t useful = block.bytes / PIECE_BYTES + 1;
     useful = useful < threads ? useful : threads;
-    TRY(parse_block(reader, &block, pieces, useful, items, error));
-    *count = block.lines;
-    reader->keys_read += block.lines;
-    is_read = true;
+    is_read = parse_block(reader, &block, pieces, useful, items, count, error);
+    reader->keys_read += *count;
 done:
     free(pieces);
     free(block.text);

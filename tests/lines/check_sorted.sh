@@ -263,6 +263,15 @@ ok_fails_with '--nan=error: a number out of order before a NaN' 1 'before-nan.f6
     gpusort -c --nan=error before-nan.f64
 ok_fails_with '--nan=error: a NaN before a number out of order' 2 'nan-before.f64: number 1 is a NaN' -- \
     gpusort -c -r --nan=error nan-before.f64
+
+# What follows the first number out of order is no error, however much is read at once.
+{ seq 5; echo 0; seq 1000; echo abc; } >before-error
+ok_fails_with 'text: a number out of order before a word' 1 'before-error: number 6: disorder: 0$' -- \
+    gpusort -c --type=f64 before-error
+with_numpy 'np.arange(400000)[::-1].astype(float).tofile("before-error")'
+printf tail >>before-error
+ok_fails_with 'raw: a number out of order before a part of one' 1 'number 2: disorder: 399998$' -- \
+    eval 'cat before-error | gpusort -c --type=f64'
 ok_fails_with '-u is for lines' 2 'nan\.f64: -u is for lines of text, and this is raw: leave -u out$' -- gpusort -c -u nan.f64
 ok_fails_with 'half a number' 2 'cut\.f64: ' -- eval 'head -c 20 nan.f64 >cut.f64; gpusort -c cut.f64'
 
