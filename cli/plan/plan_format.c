@@ -148,14 +148,15 @@ static const struct foreign *find_foreign(const char *name, const struct probe *
  * file with a name of text. With a type, a byte order mark is no sign of text, and neither is
  * UTF-16 if the type has 2 bytes, or UTF-32 if it has 4, because small numbers look like these.
  * Seven bytes of eight are printable in a double such as 243/255, so other bytes are no text
- * without a line feed or a name of text. */
+ * without an end of a line or a name of text. */
 static bool may_be_text(const struct options *options, const struct probe *probe, const char *name,
                         const struct key_type *type)
 {
     const struct foreign *const named = find_named_foreign(name);
     const bool is_named_text = named && named->kind == FOREIGN_TEXT;
     const size_t unit_bytes = line_error_unit_bytes(probe->head, probe->bytes);
-    const bool is_no_chance = is_named_text || memchr(probe->head, '\n', probe->bytes);
+    const bool is_no_chance = is_named_text || memchr(probe->head, '\n', probe->bytes) ||
+                              (!type && memchr(probe->head, '\r', probe->bytes));
     return format_text.recognises(probe->head, probe->bytes) ||
            (!type && line_error_find_mark(probe->head, probe->bytes)) ||
            ((!type || is_no_chance) &&

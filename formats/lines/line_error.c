@@ -87,8 +87,8 @@ const char *line_error_find_wide(const void *text, size_t bytes)
 #define SHORT_BYTES ((size_t)32)
 
 /* Returns true if nearly all of the text after a byte order mark is valid in units of `width` bytes
- * in the order of the mark, and some units end lines, or it is UTF-32 or long and has no line feed
- * byte. */
+ * in the order of the mark, and some units end lines, or it is UTF-32, or it is long and has no
+ * line feed byte. */
 static bool is_valid_in_units(const unsigned char *text, size_t bytes, size_t width)
 {
     const bool is_big = text[0] != 0xff;
@@ -104,8 +104,8 @@ static bool is_valid_in_units(const unsigned char *text, size_t bytes, size_t wi
         is_low_due = unit >= 0xd800 && unit <= 0xdbff;
         ends += unit == '\n' || unit == '\r' || unit == 0x2028 || unit == 0x2029;
     }
-    const size_t chance_bytes = width == 2 ? SHORT_BYTES : width;
-    const bool is_one_line = bytes > chance_bytes && memchr(text, '\n', bytes) == NULL;
+    const bool is_one_line =
+        width == 2 ? bytes > SHORT_BYTES && memchr(text, '\n', bytes) == NULL : bytes > width;
     return UNITS_MIN * invalid <= bytes / width && (ends > 0 || is_one_line);
 }
 
@@ -317,13 +317,13 @@ static void find_remedy(const char *line, size_t bytes, size_t line_number, bool
                                : "if this line is a title, it has to be removed (tail -n +2)");
 }
 
-/* Adds the note to a message that names a command. Returns false. */
-static bool add_note(struct error *error, const char *note)
+/* Adds the note to a message whose remedy names a command. Returns false. */
+static bool add_note(struct error *error, const struct remedy *remedy, const char *note)
 {
     static const char *const commands[] = {"(tail -", "(tr ", "(iconv -", "(numfmt -", "sed '"};
     bool has_command = false;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        has_command = has_command || strstr(error->message, commands[i]);
+        has_command = has_command || strstr(remedy->text, commands[i]);
     if (*note && has_command) {
         error_add(error, "; a command is for the text");
         error_add(error, note);
@@ -367,7 +367,7 @@ bool line_error_set(struct error *error, const char *file, const char *note, siz
         error_set(error, "%s:%zu: empty line, not a number%s", file, line_number, remedy.text);
     else
         error_set(error, "%s:%zu: '%s' is not a number%s", file, line_number, quote, remedy.text);
-    return add_note(error, note);
+    return add_note(error, &remedy, note);
 }
 
 bool line_error_set_too_long(struct error *error, const char *file, size_t line_number)

@@ -681,6 +681,8 @@ for levels in 97 217,218,219 243; do
     refuses "levels of grey are not called text: $levels" \
         '^gpusort: standard input: neither .npy nor text.*: use --type \(these look like f64\), or --format$' -- - <nameless
 done
+for i in {1..30}; do printf 'Ren\216\run village\r'; done >nameless
+refuses 'text of a classic Mac without a name gets advice' "lines have to end with a newline.*tr '.r' '.n'" -- nameless
 { seq 1000 1999; printf '\032\344\n'; seq 10000 10500; } >listed.pkl
 truncate -s 8000 listed.pkl
 refused 'a name of another format, and no codec' '^gpusort: listed.pkl: this may be text or raw f64' -- \

@@ -184,7 +184,7 @@ ok_output 'small numbers of 2 bytes are no UTF-16' <(gpusort --format=raw --type
 for type in UTF-32LE UTF-32BE; do
     printf '\xef\xbb\xbf3\n1\n' | iconv -f UTF-8 -t $type >wide
     refuses "$type is named" '^gpusort: wide:1: this is UTF-32, .*iconv -f UTF-32' -- wide
-    for text in я ab; do
+    for text in я ab 上海; do
         printf "\xef\xbb\xbf$text" | iconv -f UTF-8 -t $type >wide.other
         kept "a few characters in $type, $text" '^gpusort: wide.other: this is UTF-32, ' wide.other -- \
             gpusort -k1 wide.other -o wide.other
