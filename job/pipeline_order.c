@@ -212,6 +212,7 @@ static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, s
 {
     struct source **const source = &inputs->sources[i];
     struct spill_run *const run = &inputs->copies[i];
+    const struct codec *const codec = source_codec(*source);
     uint64_t bytes;
     if (!inputs->spill)
         inputs->spill = spill_create(job->memory.directories, job->memory.directory_count);
@@ -222,7 +223,10 @@ static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, s
         return false;
     run->name = source_name(*source);
     const struct input_stream stream = spill_stream(run);
-    return source_open_stream(&stream, run->name, source, error);
+    if (!source_open_stream(&stream, run->name, source, error))
+        return false;
+    source_note_codec(*source, codec);
+    return true;
 }
 
 /* Opens the inputs. An input that is also written to, as in "-m a b >>a", is copied first, as

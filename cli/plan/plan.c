@@ -203,7 +203,7 @@ static bool open_each_input(struct options *options, size_t open_most, int *pipe
             return false;
         if (!group && !is_read)
             plan_read_ahead(options, plan, options->inputs[i]);
-        /* Of inputs of its own, each rank may have read another one. */
+        /* With {rank}, is_read may differ between ranks, but all call group_agree(). */
         if (!group_agree(group, is_read || open_input(options, i, &pipes[i], plan, error), error))
             return false;
         if (is_read)

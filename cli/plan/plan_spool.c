@@ -338,6 +338,7 @@ static bool replace_source(struct plan *plan, size_t i, struct plan_spool *spool
     struct source *part;
     if (!open_run(plan, &spool->run, source_name(*source), &part, error))
         return false;
+    source_note_codec(part, source_codec(*source));
     source_close(*source);
     *source = part;
     return true;

@@ -73,8 +73,8 @@ const char *source_path_name(const char *path);
 /* Returns the codec: the given one, or the one found by its magic. */
 const struct codec *source_codec(const struct source *source);
 
-/* Returns what a message adds to a command that changes the bytes of the file, such as tail(1):
- * text if they are compressed, else nothing. */
+/* Returns what a message adds to a command for the input, such as tail(1): ", once decompressed" if
+ * it is compressed, else "". */
 const char *source_command_note(const struct source *source);
 
 /* States that the plain bytes of the source were decoded from an input with this codec, which

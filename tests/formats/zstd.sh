@@ -76,6 +76,9 @@ name\r\n1\n|tr -d|--header -k1 heading
 \xff\xfe1\0\n\0002\0\n\0|iconv|
 \xff\xfe1\0\n\0002\0\n\0|iconv|-n
 END
+printf '1\n1,234\n' | zstd -q >advice.txt.zst
+ok_says 'advice for a compressed file that is merged onto itself' 'tr -d ,.*, once decompressed' -- \
+    eval 'gpusort -m advice.txt.zst heading 2>&1 >>advice.txt.zst || :'
 
 # A dictionary is made from files that are alike.
 mkdir samples

@@ -357,6 +357,9 @@ ok_says '--stats is printed once' '^1$' -- eval \
     'ranks 2 --stats four.u32 -o out.u32 2>&1 | grep -c "^gpusort: input "'
 refused 'nor do they overwrite a file in place' 'do not share --in-place: ' -- ranks 2 --in-place four.u32
 # in_shell N SCRIPT: N ranks of a shell run SCRIPT, in which $0 is gpusort and $1 the output.
+{ seq 20000; echo 1,234; seq 10; } | zstd -q -o late.txt.zst
+ok_says 'rank 1 gives advice for a compressed file' 'tr -d ,.*, once decompressed' -- \
+    eval 'ranks 2 late.txt.zst -o got 2>&1 || :'
 in_shell() (program=bash && ranks "$1" -c "$2" "$GPUSORT" "$target")
 options=(--verify --explain more.u32 -r --top=2 --zstd=3)
 for option in "${options[@]:0:$(full_or_small 6 1)}"; do
