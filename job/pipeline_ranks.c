@@ -76,7 +76,8 @@ bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct e
     return *most > 0 ||
            error_set(error,
                      "%u ranks are more than can be merged in this memory, which is enough for "
-                     "%zu: start fewer ranks, or for up to 438 ranks allow more memory (-S)",
+                     "%zu: start fewer ranks, or allow more memory (-S), which helps up to 438 "
+                     "ranks of numbers",
                      group->size, fan_in);
 }
 
