@@ -247,7 +247,7 @@ static bool engine_thin_out(struct engine *engine, struct error *error)
     const struct cuda_sort sort = engine_make_sort(engine);
     const uint64_t start_ns = clock_now_ns();
     size_t found = 0;
-    if (!top_select(&sort, engine->spec.top, engine->worker.path, &found, error) ||
+    if (!top_select(&sort, engine->spec.top, &found, error) ||
         !cuda_copy(sort, store->items, store->scratch, found * sort.item_bytes, error))
         return false;
     engine->times.sort_ns += clock_now_ns() - start_ns;

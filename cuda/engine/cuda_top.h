@@ -22,19 +22,17 @@ size_t top_room(size_t count, size_t top);
 
 /* Gathers *found of sort->items in sort->scratch, as stored bits and in any order: at most top_room
  * items, which include the first min(top, count) of all. If two samples mislead, sorts all items by
- * the path. So `sort` is complete, as for a sort by the path, and sort->items may be in another
- * order afterwards. The workspace has the path's bytes for all items, and at least
- * cuda_top_workspace_bytes. Waits for the counts; its last copy or kernel may still be in flight on
- * return. */
-bool top_select(const struct cuda_sort *sort, size_t top, const struct cuda_path *path,
-                size_t *found, struct error *error);
+ * small_sort(), so sort->items may be in another order afterwards. The workspace has
+ * cuda_top_workspace_bytes; status is not used. Waits for the counts; its last copy or kernel may
+ * still be in flight on return. */
+bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error);
 
 /* Returns the bytes that a selection needs in sort->workspace. */
 size_t cuda_top_workspace_bytes(void);
 
 /* Writes the first *found = min(top, count) of sort->items, sorted by the path, to the start of
- * sort->scratch. Needs the same memory as top_select, and overwrites sort->items. Waits for the
- * stream. */
+ * sort->scratch. The workspace is enough for top_select, and for the path and top_room items.
+ * Overwrites sort->items. Waits for the stream. */
 bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
               struct error *error);
 

@@ -343,12 +343,13 @@ static bool top_gather(const struct top_run<K> &run, size_t seed, size_t *found,
     return top_fill(run, static_cast<size_t>(totals.below), error);
 }
 
-/* Sorts all items by the path, and copies the first `top`. */
-static bool top_sort_all(const struct cuda_sort *sort, size_t top, const struct cuda_path *path,
-                         size_t *found, struct error *error)
+/* Sorts all items, and copies the first `top`. Any path could sort them, but the one that was
+ * chosen may not accept so many, and small_sort() needs no more memory. */
+static bool top_sort_all(const struct cuda_sort *sort, size_t top, size_t *found,
+                         struct error *error)
 {
     *found = top;
-    return cuda_path_sort(path, sort, error) &&
+    return small_sort(sort, error) &&
            cuda_copy(*sort, sort->scratch, sort->items, top * sort->item_bytes, error);
 }
 
@@ -375,8 +376,7 @@ static bool top_copy_all(const struct cuda_sort *sort, size_t *found, struct err
            cuda_copy(*sort, sort->scratch, sort->items, sort->count * sort->item_bytes, error);
 }
 
-bool top_select(const struct cuda_sort *sort, size_t top, const struct cuda_path *path,
-                size_t *found, struct error *error)
+bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error)
 {
     const struct top_plan plan = top_plan_make(sort->count, top);
     *found = 0;
@@ -387,7 +387,7 @@ bool top_select(const struct cuda_sort *sort, size_t top, const struct cuda_path
     const bool is_well = dispatch_width(sort, error, [&](auto key) {
         return top_start<decltype(key)>(sort, top, plan, found, error);
     });
-    return is_well && (*found > 0 || top_sort_all(sort, top, path, found, error));
+    return is_well && (*found > 0 || top_sort_all(sort, top, found, error));
 }
 
 /* ---- select, then sort ---- */
@@ -401,7 +401,7 @@ bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *
               struct error *error)
 {
     struct cuda_sort gathered = *sort;
-    if (!top_select(sort, top, path, &gathered.count, error))
+    if (!top_select(sort, top, &gathered.count, error))
         return false;
     gathered.items = sort->scratch;
     gathered.scratch = sort->items;
