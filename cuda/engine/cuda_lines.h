@@ -157,9 +157,9 @@ struct cuda_gather {
  * than 8 bytes per line, plus 1/2000 of the text. They are enough for fewer lines too. */
 size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count);
 
-/* Finds the length of each line, with its terminator, and its position in the output, and checks
- * that no key of the items is less than the one before. Sets gather->bytes, for which it waits; its
- * last kernel may still be in flight on return. */
+/* Finds the length of each line, with its terminator, and its position in the output. With totals
+ * and at least one line, checks that no key of the items is less than the one before. Sets
+ * gather->bytes, for which it waits; its last kernel may still be in flight on return. */
 bool cuda_gather_measure(struct cuda_gather *gather, struct error *error);
 
 /* Starts the check of copies that cover the output, each byte once. Does not wait. */

@@ -390,11 +390,12 @@ __device__ __forceinline__ unsigned radix_parent(const struct radix_tree &tree, 
     return tree.parents[(cell - tree.root_cells) / RADIX_NODE_CELLS];
 }
 
+static_assert(RADIX_NODE_CELLS == THREADS_PER_WARP, "a warp has the cells of a node");
+static_assert(RADIX_NODES * RADIX_NODE_CELLS <= LEARN_THREADS, "each cell of a node has a thread");
+
 /* Adds the weight of each uncut cell to all cut cells above it. Then finds the offset of each cell
  * in its node, and returns the number of all positions. A thread handles a cell of the root, and a
  * warp handles a node. */
-static_assert(RADIX_NODE_CELLS == THREADS_PER_WARP, "a warp has the cells of a node");
-static_assert(RADIX_NODES * RADIX_NODE_CELLS <= LEARN_THREADS, "each cell of a node has a thread");
 __device__ __forceinline__ uint32_t block_find_offsets(struct radix_tree &tree, uint32_t *warp_sums)
 {
     const unsigned cell = tree.root_cells + threadIdx.x;
