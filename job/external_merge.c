@@ -229,8 +229,8 @@ static void note_error(struct error *error, const struct error *cause)
     error_merge(error, cause);
 }
 
-/* Fills the window with at most `threads` threads. Fails if its items are not in order, as cuts and
- * item_merge() require: a run may have changed on disk. */
+/* Fills the window with at most `threads` threads. Cuts and item_merge() require items in order, so
+ * it fails if they are not: a run may have changed on disk. */
 static bool refill(const struct external_merge *merge, struct window *window, unsigned threads,
                    struct error *error)
 {
@@ -252,7 +252,7 @@ static bool refill(const struct external_merge *merge, struct window *window, un
         }
     }
     for (size_t done = window->count > 0 ? 0 : step; ok && done < room; done += step)
-        is_in_order = are_in_order(merge, begin + (done - 1) * width, 2) && is_in_order;
+        is_in_order = are_in_order(merge, begin + done * width - width, 2) && is_in_order;
     window->count += room;
     window->read += room;
     window->run->is_encoded = window->run->items != NULL;

@@ -177,7 +177,7 @@ static bool check_numbers(struct job_state *state, struct error *error)
         check_chunk(&check, &reader->layout, checked, (char *)chunk.items + bytes, threads);
         if (check.disorder > 0)
             break; /* before the error, if there is one */
-        ok = job_check_nan(job, reader, &chunk, error) && is_read;
+        ok = (checked.count == chunk.count || job_check_nan(job, reader, &chunk, error)) && is_read;
         error_merge(error, &cause);
     }
     state->count = check.disorder > 0 ? check.disorder - 1 : check.sum.count;
