@@ -67,9 +67,9 @@ bool column_min_sort(const struct cuda_sort *sort, struct error *error);
 bool column_pairs_sort(const struct cuda_sort *sort, struct error *error);
 bool column_block_sort(const struct cuda_sort *sort, struct error *error);
 
-/* Sorts a small array, whose time is mostly that of launches: up to 4,096 items by one launch, and
- * each doubling of them adds two to four. Sorts in place, needs no workspace or status, and ignores
- * tile_size. */
+/* Sorts any number of items, but is made for a small array, whose time is mostly that of launches:
+ * up to 4,096 items take one launch, and each doubling of them adds two to four. Sorts in place,
+ * needs no workspace or status, and ignores tile_size. */
 bool small_sort(const struct cuda_sort *sort, struct error *error);
 
 /* Called when all kernels so far are done. Starts kernels for the items that they have not sorted;

@@ -176,7 +176,7 @@ static bool check_numbers(struct job_state *state, struct error *error)
                                                chunk.items, chunk.count);
         check_chunk(&check, &reader->layout, checked, (char *)chunk.items + bytes, threads);
         if (check.disorder > 0)
-            break; /* before the error, if there is one */
+            break; /* comes before the NaN or the error, if there is one */
         ok = (checked.count == chunk.count || job_check_nan(job, reader, &chunk, error)) && is_read;
         error_merge(error, &cause);
     }

@@ -36,9 +36,9 @@
 /* ---- device memory ----
  *
  * For a known count, the array has that size and the spare items. For an unknown count, it grows as
- * the items arrive: they move to an array of twice the size, but at most of the maximum count.
- * Scratch is allocated afterwards, so the peak is at most twice the maximum count and a workspace.
- */
+ * the items arrive: they move to an array of twice the size, but at most of `limit` items. Scratch,
+ * for as many items as came, is allocated afterwards. So the peak is three times the items, or
+ * twice the limit if that is less, and a workspace. */
 
 struct store {
     unsigned char *items;
