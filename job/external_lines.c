@@ -172,6 +172,7 @@ bool external_lines_merge(const struct external_lines *external, struct item_run
         return error_set(error, "no memory to merge %zu runs", merge->count);
     merge->order = &external->state->job->line_order;
     merge->sources = sources;
+    merge->output = external->state->target;
     merge->are_sorted = true;
     merge->threads = external->state->job->sort.threads;
     for (size_t i = 0; i < merge->count; i++) {

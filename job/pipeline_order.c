@@ -296,6 +296,7 @@ bool job_merge(struct job_state *state, struct error *error)
         .order = &job->line_order,
         .sources = inputs.sources,
         .count = inputs.count,
+        .output = state->target,
         .memory_bytes = most < LINES_MERGE_BYTES ? most : 0,
         .lines_before = job->header_lines,
         .threads = job->sort.threads,

@@ -216,7 +216,7 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
     merger->last_key = round.last_key;
     check_sum_add(&merger->sum, round.sum);
     if (ok && round.is_disordered)
-        return sink_fail_proof(sink, "the lines written are not in order", error);
+        return sink_fail_proof(merge->output, "the lines written are not in order", error);
     return ok && (!merge->ends || keep_ends(merge->ends, &round, error)) &&
            (!merge->order->unique || keep_last_line(merger, &round, error));
 }
@@ -319,13 +319,14 @@ static void close_inputs(struct merger *merger)
     free(merger->last_text);
 }
 
-static bool check_lines_kept(const struct merger *merger, struct sink *sink, struct error *error)
+static bool check_lines_kept(const struct merger *merger, struct error *error)
 {
     struct check_sum read = {0, 0};
     for (size_t i = 0; i < merger->merge->count; i++)
         check_sum_add(&read, merger->inputs.inputs[i].block.read.sum);
     return check_sum_equal(read, merger->sum) ||
-           sink_fail_proof(sink, "the lines written are not those that were read", error);
+           sink_fail_proof(merger->merge->output, "the lines written are not those that were read",
+                           error);
 }
 
 /* Returns true if lines are only copied: those of a single input, as in sort -m. They are not if
@@ -359,7 +360,8 @@ bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error 
                              .text_shift = merge_text_shift(merge->count)},
                    .threads = merge->threads,
                    .lines_before = merge->lines_before,
-                   .are_sorted = merge->are_sorted},
+                   .are_sorted = merge->are_sorted,
+                   .output = merge->output},
     };
     TRY(open_inputs(&merger, error));
     TRY(keeps_order(merge) ? merge_input_copy(&merger.inputs, sink, &merger.sum, error)
@@ -369,7 +371,7 @@ bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error 
     for (size_t i = 0; merge->source_sums && i < merge->count; i++)
         merge->source_sums[i] = merger.inputs.inputs[i].block.read.sum;
     check_sum_add(&merger.sum, merger.inputs.left_out);
-    ok = check_lines_kept(&merger, sink, error);
+    ok = check_lines_kept(&merger, error);
 done:
     close_inputs(&merger);
     return ok;

@@ -56,9 +56,10 @@ struct lines_merge {
                               error */
     bool writes_sources;   /* writes, instead of each line, the number of its source as a uint32_t,
                               also of those left out; only with are_sorted */
-    unsigned threads;      /* maximum number of threads that work on the lines */
-    size_t memory_bytes;   /* approximate, for text and items of all inputs; 0: the default */
-    uint64_t lines, bytes; /* out: totals read from all sources */
+    const struct sink *output; /* of the job, for messages */
+    unsigned threads;          /* maximum number of threads that work on the lines */
+    size_t memory_bytes;       /* approximate, for text and items of all inputs; 0: the default */
+    uint64_t lines, bytes;     /* out: totals read from all sources */
     const uint64_t *source_positions; /* NULL, or the position of each source in a text of which it
                                       is a range; the sums are of these positions */
     struct check_sum *source_sums;    /* NULL, or out: of the text of each source (check.h) */

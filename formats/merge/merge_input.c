@@ -331,8 +331,8 @@ static bool refuse_line(const struct merge_inputs *inputs, const struct piece *p
     const struct merge_input *const input = &inputs->inputs[piece->input];
     const struct line_block *const block = &input->block;
     if (inputs->are_sorted) /* by this job, which refused such lines */
-        return error_set(error, "the proof failed: %s was changed after it was written",
-                         source_name(block->source));
+        return sink_fail_proof(inputs->output, "a sorted run was changed after it was written",
+                               error);
     const char *const line = block->text + piece->text_end;
     const char *const end = memchr(line, block->terminator, block->bytes - piece->text_end);
     return line_error_set(error, source_name(block->source), source_command_note(block->source),

@@ -238,6 +238,7 @@ struct merge_inputs {
     unsigned useful_threads;   /* out: number of threads that the active inputs keep busy */
     uint64_t lines_before;     /* read from each source before; added to line numbers in messages */
     bool are_sorted;           /* known to be in order: only keys are compared, for the proof */
+    const struct sink *output; /* of the job, for messages */
     uint64_t lines, bytes;     /* out: totals of all sources so far */
     struct check_sum left_out; /* out: of the lines that are left out */
 };
