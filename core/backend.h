@@ -45,7 +45,7 @@ struct chunk {
     size_t slot;     /* for the engine's own use */
 };
 
-/* A path: one way of sorting. Each backend has a table of its paths, which engine->sort() runs. */
+/* A path: one strategy of sorting. Each backend has a table of paths, which engine->sort() runs. */
 struct algorithm {
     const char *name;         /* as in --algorithm */
     const char *summary;      /* one line for --list */

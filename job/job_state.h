@@ -15,7 +15,7 @@
  *   external_*.c          all parts -> sorted runs -> merge -> output
  *   pipeline_ranks.c      steps of all jobs that ranks share
  *   pipeline_group*.c     as external_*.c, for numbers and lines of a job that ranks share
- *   pipeline.c            the first part, which is all of the input if that fits in memory; commit
+ *   pipeline.c            the steps of a job, from opening the output to its commit
  *
  * The words: a *part* is what one engine sorts at once. A part that was sorted is a *run* if others
  * must be merged with it. Merged runs are divided into *ranges*: the output of a rank, or of a

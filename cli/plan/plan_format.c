@@ -274,7 +274,8 @@ static bool check_text_alone(const struct options *options, const struct key_typ
 }
 
 /* Checks the content of an input whose name gives its format. If the name is that of raw numbers,
- * the content must not be text, whatever their type. It must never be another program's format. */
+ * the content must not be text, whatever their type. Another program's format is refused,
+ * unless it is printable or a codec is named. */
 static bool check_named(const struct options *options, const struct format *named,
                         const struct key_type *named_type, const struct probe *probe,
                         const char *name, struct error *error)

@@ -61,14 +61,15 @@ struct output_file {
     struct file_space *space;   /* allocates space in advance; NULL: none */
     struct mapped_file *mapped; /* NULL: write(2) is used */
     unsigned writers;           /* maximum number of threads that write at once; 1: in order. In
-                                   place: of those that copy to the mapping for one write */
+                                   place any number of calls may overlap, and each copies to the
+                                   mapping by this many threads */
     size_t ahead_bytes;         /* as in struct sink_spec */
     uint64_t expected;          /* announced bytes of a temporary or a claimed file; else 0 */
     uint64_t claimed;           /* bytes claimed, which is the position of the next ones */
     uint64_t lost;        /* 1 + the first position that was claimed but not written; 0: none */
     bool is_unfinished;   /* a signal handler truncates it (core/ending.h) */
     bool is_preallocated; /* write(2) need not request space, or has done so */
-    bool is_watched;      /* the file is in memory (tmpfs), and write(2) makes it grow */
+    bool takes_memory;    /* the file is in memory (tmpfs), and write(2) makes it grow */
     struct memory_watch watch; /* of such a file */
 };
 

@@ -323,11 +323,11 @@ static void preallocate(struct output_file *output)
 {
     if (output->is_preallocated)
         return; /* always true in place, where several threads call this */
-    output->is_watched = file_is_in_memory(output->file);
+    output->takes_memory = file_is_in_memory(output->file);
     if (output->expected > 0 && mapped_file_writers(output->file, true) > 0 &&
-        (!output->is_watched || memory_watch_grow(&output->watch, output->expected, false)) &&
+        (!output->takes_memory || memory_watch_grow(&output->watch, output->expected, false)) &&
         fallocate(output->file, FALLOC_FL_KEEP_SIZE, 0, (off_t)output->expected) == 0)
-        output->is_watched = false;
+        output->takes_memory = false;
     output->is_preallocated = true;
 }
 
@@ -400,7 +400,7 @@ static bool write_straight(struct output_file *output, uint64_t position, const 
         piece = bytes - done < most ? bytes - done : most;
         if (!is_watched)
             tap_observe(tap, content, piece);
-        if (output->is_watched && !memory_watch_grow(&output->watch, piece, false)) {
+        if (output->takes_memory && !memory_watch_grow(&output->watch, piece, false)) {
             errno = ENOMEM;
             return false;
         }

@@ -282,15 +282,15 @@ static bool go_on_elsewhere(struct spill_run *run, struct error *error)
 }
 
 /* Bytes of one write to a file in memory. */
-#define WATCHED_BYTES ((size_t)1 << 20)
+#define GROW_BYTES ((size_t)1 << 20)
 
-/* As write(2), at most WATCHED_BYTES to a file in memory. If that has no memory left, errno is
+/* As write(2), at most GROW_BYTES to a file in memory. If that has no memory left, errno is
  * ENOMEM. */
 static ssize_t append_some(struct spill_run *run, const unsigned char *data, size_t bytes)
 {
     struct spill_file *const file = file_of(run);
     if (file->is_in_memory) {
-        bytes = bytes < WATCHED_BYTES ? bytes : WATCHED_BYTES;
+        bytes = bytes < GROW_BYTES ? bytes : GROW_BYTES;
         if (!memory_watch_grow(&file->watch, bytes, true)) {
             errno = ENOMEM;
             return -1;

@@ -2,9 +2,10 @@
 /* temporary.h - the temporary file that output is written to.
  *
  * The temporary has no name until it is published, so the kernel removes it when the process ends,
- * even by SIGKILL. If the file system has no files without a name, the temporary is a hidden file,
- * .gpusort-XXXXXX, which is removed when a signal ends the process, except SIGKILL and signals of a
- * crash (core/ending.h). At most one temporary exists at the same time. Calls must not overlap.
+ * even by SIGKILL. If the file system has no files without a name, and for a moment before it
+ * replaces a file, the temporary is a hidden file, .gpusort-XXXXXX. That is removed when a signal
+ * ends the process, except SIGKILL and signals of a crash (core/ending.h). At most one temporary
+ * for output exists at the same time. Calls must not overlap.
  */
 #ifndef FORMATS_TEMPORARY_H
 #define FORMATS_TEMPORARY_H
