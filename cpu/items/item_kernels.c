@@ -206,20 +206,22 @@ count_digits(const void *items, size_t count, struct digits digits,
     }
 }
 
-static inline __attribute__((always_inline)) void
-scatter_by_digit(void *to, const void *from, size_t count, uint64_t lowest, unsigned shift,
-                 uint64_t mask, const uint32_t *counts, unsigned width)
+/* Replaces the counts by the positions of the next items. */
+static inline __attribute__((always_inline)) void scatter_by_digit(void *to, const void *from,
+                                                                   size_t count, uint64_t lowest,
+                                                                   unsigned shift, uint64_t mask,
+                                                                   uint32_t *counts, unsigned width)
 {
-    uint32_t positions[1 << DIGIT_BITS_MAX];
     uint32_t sum = 0;
     for (size_t d = 0; d <= mask; d++) {
-        positions[d] = sum;
-        sum += counts[d];
+        const uint32_t next = sum + counts[d];
+        counts[d] = sum;
+        sum = next;
     }
     for (size_t i = 0; i < count; i++) {
         const struct item item = load_item(from, i, width);
         const size_t digit = (size_t)(((item.key - lowest) >> shift) & mask);
-        store_item(to, positions[digit]++, item, width);
+        store_item(to, counts[digit]++, item, width);
     }
 }
 
