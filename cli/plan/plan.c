@@ -209,7 +209,7 @@ static bool open_each_input(struct options *options, size_t open_most, int *pipe
         if (is_read)
             continue;
         const size_t opened = plan->job.reader_count;
-        if (opened > open_most)
+        if (opened > open_most && !(group && plan_is_spooled(plan, opened - 1)))
             source_park(plan->job.readers[opened - 1].source);
     }
     return true;

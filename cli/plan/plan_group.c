@@ -19,8 +19,9 @@
 static bool refuse_difference(const char *what, struct error *error)
 {
     return error_set(error,
-                     "%s: not as rank 0 has it: all ranks must name the same files and options; if "
-                     "each rank sorts a file of its own, unset OMPI_COMM_WORLD_SIZE, PMI_SIZE or "
+                     "%s: not as rank 0 has it: all ranks must name the same files, which must not "
+                     "change, and the same options; if each rank sorts a file of its own, unset "
+                     "OMPI_COMM_WORLD_SIZE, PMI_SIZE or "
                      "PMIX_RANK",
                      what);
 }
@@ -418,6 +419,8 @@ static bool narrow_text(struct plan *plan, size_t i, uint64_t before, uint64_t a
     const uint64_t begin = begins[group->rank], end = begins[group->rank + 1];
     if (!group_agree(group, plan_take_part(plan, i, begin, end - begin, error), error))
         return false;
+    /* Appended lines would be read by each rank whose part is empty, and have no number. */
+    source_keep_end(reader->source);
     text.source = reader->source;
     text.size = end - begin;
     reader->layout.count = 0;
@@ -536,6 +539,8 @@ static bool count_own_lines(struct job *job, struct error *error)
         const struct text text = {reader->source, source_stop_and_get_left(reader->source),
                                   job->line_order.terminator, buffer};
         ok = count_lines(&text, &reader->layout.count, error);
+        if (text.size > 0) /* files in /proc have size 0, and contents */
+            source_keep_end(reader->source);
         job->sort.count += reader->layout.count;
     }
     free(buffer);

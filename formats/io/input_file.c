@@ -190,8 +190,9 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
     ssize_t result;
     if (input->is_stream)
         return read_stream(input, data, bytes, got, error);
-    if (input->is_narrow && bytes > input->bytes - input->offset)
-        bytes = (size_t)(input->bytes - input->offset);
+    const uint64_t left = input->bytes > input->offset ? input->bytes - input->offset : 0;
+    if (input->is_narrow && bytes > left)
+        bytes = (size_t)left;
     /* For a file in /proc/sys, Linux allocates as much memory as the read asks for, at most 4 MiB.
      */
     if (!input->is_sized && bytes > PIECE_BYTES)

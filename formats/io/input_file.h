@@ -36,7 +36,7 @@ struct input_file {
     int own_pipe[2];    /* the ends to read from and to write to; 0: not opened */
     bool is_sized;      /* a regular file whose size is known, or a stream */
     bool is_in_memory;  /* a regular file of a file system in memory */
-    bool is_narrow;     /* nothing is read after the first `bytes` bytes of a longer file */
+    bool is_narrow;     /* nothing is read after the first `bytes` bytes, also of a longer file */
     bool is_parked;     /* `file` is open only while it is read */
     struct stat status; /* of the file when it was opened */
     char ends[2][INPUT_END_BYTES]; /* its first and last bytes then */

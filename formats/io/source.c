@@ -5,10 +5,10 @@
  *   compressed:  file -> frame_reader -> [read_ahead] -> [peeked] -> the caller's memory
  *
  * The first block of the file is read when it is opened, because its first bytes name the codec. It
- * becomes the buffer `peeked` of a plain source, or goes to the frame reader.
- * After that, bytes go directly to the caller's memory; `peeked` is filled again only by
- * source_peek. While the source is read ahead, all of it except `peeked` belongs to that thread.
- * source_stop_and_get_left() and reads of more bytes than `peeked` has first end reading ahead.
+ * becomes the buffer `peeked` of a plain source, or goes to the frame reader. After that, bytes go
+ * directly to the caller's memory; `peeked` is filled again only by source_peek. While the source
+ * is read ahead, all of it except `peeked` belongs to that thread. source_stop_and_get_left() and
+ * reads of more bytes than `peeked` has first end reading ahead.
  *
  * All inputs are open before the first is read. So opening one and reading its header must take few
  * resources. Threads that decode ahead are started only by later reads.
@@ -33,8 +33,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Threads are started only if this many decoded bytes are left: one thread decodes them in about
- * 1 ms. */
+/* Threads are started only if this many decoded bytes are left: one decodes them in about 1 ms. */
 #define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
 
 /* Bytes of each read of source_store(). */
@@ -601,14 +600,12 @@ uint64_t source_stop_and_get_left(struct source *source)
 {
     const uint64_t peeked =
         buffered(&source->peeked) + (source->ahead ? read_ahead_stop(source->ahead) : 0);
-    if (source->ended)
+    const struct input_file *const input = &source->input;
+    if (source->ended || (input->is_sized && !source->frames && input->offset >= input->bytes))
         return peeked;
     if (source->frames)
         return source->content_left == SIZE_UNKNOWN ? SIZE_UNKNOWN : peeked + source->content_left;
-    if (!source->input.is_sized)
-        return SIZE_UNKNOWN;
-    const bool past_end = source->input.offset >= source->input.bytes;
-    return peeked + (past_end ? 0 : source->input.bytes - source->input.offset);
+    return input->is_sized ? peeked + (input->bytes - input->offset) : SIZE_UNKNOWN;
 }
 
 bool source_last_byte(const struct source *source, char *byte)
@@ -743,15 +740,13 @@ bool source_store(struct source *source, uint64_t most, struct spill_run *run, u
 
 bool source_can_read_at(const struct source *source)
 {
-    const struct input_file *const input = &source->input;
-    return input->is_sized && input->file >= 0 && !source->ahead && !source->frames &&
+    return source->input.is_sized && source->input.file >= 0 && !source->ahead && !source->frames &&
            !source->ended;
 }
 
 bool source_can_narrow(const struct source *source)
 {
-    const struct input_file *const input = &source->input;
-    return input->is_sized && (input->file >= 0 || input->is_parked) &&
+    return source->input.is_sized && (source->input.file >= 0 || source->input.is_parked) &&
            source->codec == codecs[0] && !source->ahead;
 }
 
@@ -761,6 +756,11 @@ bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, str
     source->peeked.begin = source->peeked.end = 0;
     source->ended = false;
     return input_file_narrow(&source->input, next + position, next + position + bytes, error);
+}
+
+void source_keep_end(struct source *source)
+{
+    source->input.is_narrow = true;
 }
 
 bool source_read_at(const struct source *source, uint64_t position, void *data, size_t bytes,

@@ -159,6 +159,10 @@ bool source_can_narrow(const struct source *source);
  * the position of source_read(). */
 bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, struct error *error);
 
+/* Makes the size of a regular file, as it was when the file was opened, the end of the source:
+ * lines that are appended later are not read. */
+void source_keep_end(struct source *source);
+
 /* Reads up to `bytes` bytes, starting `position` bytes after the position of source_read(), which
  * does not move. May be called for a stream, too. *got is less only at the end of the file, even if
  * the source is narrow. Any number of threads may call this at once, while no other function of the

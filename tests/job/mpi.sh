@@ -395,7 +395,7 @@ refused 'the frames of one rank are other ones' 'frames\.f64\.zst: ' -- \
     in_shell 2 'cd host$OMPI_COMM_WORLD_RANK; exec "$0" frames.f64.zst -o "$1"'
 cp four.u32 four.0.u32
 cp four.u32 four.1.u32
-refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
+refused 'each rank has a file of its own' 'all ranks must name the same files, .* unset OMPI_COMM_WORLD_SIZE' -- \
     in_shell 2 'exec "$0" four.$OMPI_COMM_WORLD_RANK.u32 -o "$1"'
 ok_output 'without the variable each rank sorts a file of its own' <(gpusort four.u32 && gpusort four.u32) -- eval \
     'in_shell 2 '"'"'unset OMPI_COMM_WORLD_SIZE PMI_SIZE
@@ -534,6 +534,35 @@ seq 100000 >mine.1
 touch -d '1 minute ago' mine.1
 refused 'an input of rank 1 that changes' 'mine.1: it was changed while it was read: .* \(rank 1 on ' -- \
     changed_meanwhile mine.1 touch
+
+# appended N ARGUMENT...: N ranks sort live.txt, of 10 lines, and the pipe `late`. Lines are appended to live.txt when
+# rank 0 opens the pipe: all ranks have live.txt open then, and read it after the pipe.
+mkfifo late
+appended() {
+    local limit=60
+    seq 10 >live.txt
+    { exec 8>late; seq 11 12 >>live.txt; seq 20 22 >&8; } &
+    ranks "$1" -n "${@:2}" live.txt late -o got && cat got
+    wait $!
+}
+ok_output 'lines that are appended to an input are left out' <(seq 10; seq 20 22) -- appended 4
+ok_output 'the indices of lines, of which some are appended' <(seq 0 12) -- appended 3 --argsort --output-format=text
+seq 5 >mine.0
+seq 100 105 >mine.1
+appended_own() {
+    local limit=60
+    { exec 8>feed.0 9>feed.1; seq 6 7 >>mine.0; seq 50 52 >&8; seq 200 201 >&9; exec 8>&- 9>&-; } &
+    ranks 2 -n --argsort --output-format=text 'mine.{rank}' 'feed.{rank}' -o got && cat got
+    wait $!
+}
+ok_output 'the indices of lines of own files, of which some are appended' <(seq 0 15) -- appended_own
+# Inputs beyond a quarter of the files that may be open are closed until they are read, but not those without a name.
+for i in {1..30}; do seq $i 30 300 >"few.$i"; done
+seq 5 50 500 | zstd -qo few.zst
+ok_output 'a compressed input and a pipe after many files' \
+    <(for i in {1..30}; do seq $i 30 300; done | cat - <(seq 5 50 500; seq 7) | sort -n) -- eval '
+    seq 7 >late &
+    limit=60 in_shell 2 "ulimit -n 100; exec \"\$0\" -n few.{1..30} few.zst late -o got" && cat got'
 
 preload=$(dirname "$GPUSORT")/tests/mpi_faults.so
 if [ -z "$fault_library" ] || [ ! -f "$preload" ]; then
