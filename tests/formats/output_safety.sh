@@ -5,7 +5,7 @@
 # is refused before any input is read.
 . "$(dirname "$0")/../lib.sh"
 
-seq 1000 | shuf --random-source=/dev/zero >input
+seq 1000 | shuf --random-source=<(yes) >input
 sort -n input >sorted
 chmod a+rx "$work" "$work/files"
 

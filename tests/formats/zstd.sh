@@ -5,7 +5,7 @@
 command -v zstd >/dev/null || skip_all 'no zstd(1)'
 
 count=$(full_or_small 60000 20000)
-seq 1 "$count" | shuf --random-source=/dev/zero >lines
+seq 1 "$count" | shuf --random-source=<(yes) >lines
 sort -g lines >up
 zstd -q lines
 
