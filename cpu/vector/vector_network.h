@@ -43,84 +43,11 @@ VECTOR_INLINE __m512i flip_lanes_64(__m512i x)
     }
 }
 
-/* Transposes 2, 4, 8 or 16 rows: lane i of row r moves to position i * ROWS + r. */
-VECTOR_INLINE void turn_2_rows_64(__m512i *rows)
+/* Interleaves the lanes of two registers: *low becomes a0 b0 a1 b1 and so on, *high the rest. */
+VECTOR_INLINE void interleave_64(__m512i a, __m512i b, __m512i *low, __m512i *high)
 {
-    const __m512i even = _mm512_unpacklo_epi64(rows[0], rows[1]);
-    const __m512i odd = _mm512_unpackhi_epi64(rows[0], rows[1]);
-    rows[0] = _mm512_permutex2var_epi64(even, _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), odd);
-    rows[1] = _mm512_permutex2var_epi64(even, _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4), odd);
-}
-
-VECTOR_INLINE void turn_4_rows_64(__m512i *rows)
-{
-    /* pairs of rows 0, 1 and of rows 2, 3: even columns, odd columns */
-    const __m512i even_01 = _mm512_unpacklo_epi64(rows[0], rows[1]);
-    const __m512i odd_01 = _mm512_unpackhi_epi64(rows[0], rows[1]);
-    const __m512i even_23 = _mm512_unpacklo_epi64(rows[2], rows[3]);
-    const __m512i odd_23 = _mm512_unpackhi_epi64(rows[2], rows[3]);
-    const __m512i columns_02 = _mm512_shuffle_i64x2(even_01, even_23, 0x44);
-    const __m512i columns_13 = _mm512_shuffle_i64x2(odd_01, odd_23, 0x44);
-    const __m512i columns_46 = _mm512_shuffle_i64x2(even_01, even_23, 0xee);
-    const __m512i columns_57 = _mm512_shuffle_i64x2(odd_01, odd_23, 0xee);
-    rows[0] = _mm512_shuffle_i64x2(columns_02, columns_13, 0x88);
-    rows[1] = _mm512_shuffle_i64x2(columns_02, columns_13, 0xdd);
-    rows[2] = _mm512_shuffle_i64x2(columns_46, columns_57, 0x88);
-    rows[3] = _mm512_shuffle_i64x2(columns_46, columns_57, 0xdd);
-}
-
-/* Transposes the quarters, of 128 bits, of four registers: *first becomes quarter 0 of a, b, c and
- * d, *second quarter 1 of them, and so on. */
-VECTOR_INLINE void turn_pairs(__m512i a, __m512i b, __m512i c, __m512i d, __m512i *first,
-                              __m512i *second, __m512i *third, __m512i *fourth)
-{
-    const __m512i low_0 = _mm512_shuffle_i64x2(a, b, 0x88),
-                  low_1 = _mm512_shuffle_i64x2(c, d, 0x88);
-    const __m512i high_0 = _mm512_shuffle_i64x2(a, b, 0xdd);
-    const __m512i high_1 = _mm512_shuffle_i64x2(c, d, 0xdd);
-    *first = _mm512_shuffle_i64x2(low_0, low_1, 0x88);
-    *second = _mm512_shuffle_i64x2(high_0, high_1, 0x88);
-    *third = _mm512_shuffle_i64x2(low_0, low_1, 0xdd);
-    *fourth = _mm512_shuffle_i64x2(high_0, high_1, 0xdd);
-}
-
-VECTOR_INLINE void turn_8_rows_64(__m512i *rows)
-{
-    __m512i even[4], odd[4];
-#    pragma GCC unroll 4
-    for (unsigned pair = 0; pair < 4; pair++) {
-        even[pair] = _mm512_unpacklo_epi64(rows[2 * pair], rows[2 * pair + 1]);
-        odd[pair] = _mm512_unpackhi_epi64(rows[2 * pair], rows[2 * pair + 1]);
-    }
-    turn_pairs(even[0], even[1], even[2], even[3], &rows[0], &rows[2], &rows[4], &rows[6]);
-    turn_pairs(odd[0], odd[1], odd[2], odd[3], &rows[1], &rows[3], &rows[5], &rows[7]);
-}
-
-/* Each column is two registers. */
-VECTOR_INLINE void turn_16_rows_64(__m512i *rows)
-{
-    __m512i turned[16];
-    turn_8_rows_64(rows);
-    turn_8_rows_64(rows + 8);
-#    pragma GCC unroll 16
-    for (unsigned i = 0; i < 16; i++)
-        turned[i] = rows[i % 2 * 8 + i / 2];
-#    pragma GCC unroll 16
-    for (unsigned i = 0; i < 16; i++)
-        rows[i] = turned[i];
-}
-
-template <unsigned ROWS>
-VECTOR_INLINE void turn_rows_64(__m512i *rows)
-{
-    if constexpr (ROWS == 2)
-        turn_2_rows_64(rows);
-    else if constexpr (ROWS == 4)
-        turn_4_rows_64(rows);
-    else if constexpr (ROWS == 8)
-        turn_8_rows_64(rows);
-    else
-        turn_16_rows_64(rows);
+    *low = _mm512_permutex2var_epi64(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b);
+    *high = _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b);
 }
 
 /* Eight keys of 64 bits. */
@@ -154,17 +81,9 @@ struct lanes_u64 {
     {
         return {_mm512_mask_mov_epi64(a.key, static_cast<__mmask8>(second), b.key)};
     }
-    template <unsigned ROWS>
-    VECTOR_MEMBER static void turn(lanes_u64 *rows)
+    VECTOR_MEMBER static void interleave(lanes_u64 a, lanes_u64 b, lanes_u64 *low, lanes_u64 *high)
     {
-        __m512i keys[ROWS];
-#    pragma GCC unroll 16
-        for (unsigned row = 0; row < ROWS; row++)
-            keys[row] = rows[row].key;
-        turn_rows_64<ROWS>(keys);
-#    pragma GCC unroll 16
-        for (unsigned row = 0; row < ROWS; row++)
-            rows[row].key = keys[row];
+        interleave_64(a.key, b.key, &low->key, &high->key);
     }
 };
 
@@ -191,12 +110,10 @@ struct lanes_item {
     }
     VECTOR_MEMBER void store(item *to, uint32_t present, const vector_order &) const
     {
-        const __m512i low = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0);
-        const __m512i high = _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4);
-        _mm512_mask_storeu_epi64(to, halves(present & 15),
-                                 _mm512_permutex2var_epi64(index, low, key));
-        _mm512_mask_storeu_epi64(to + 4, halves(present >> 4 & 15),
-                                 _mm512_permutex2var_epi64(index, high, key));
+        __m512i low, high;
+        interleave_64(index, key, &low, &high);
+        _mm512_mask_storeu_epi64(to, halves(present & 15), low);
+        _mm512_mask_storeu_epi64(to + 4, halves(present >> 4 & 15), high);
     }
     VECTOR_MEMBER static void sort(lanes_item &low, lanes_item &high)
     {
@@ -219,20 +136,11 @@ struct lanes_item {
         return {_mm512_mask_mov_epi64(a.key, mask, b.key),
                 _mm512_mask_mov_epi64(a.index, mask, b.index)};
     }
-    template <unsigned ROWS>
-    VECTOR_MEMBER static void turn(lanes_item *rows)
+    VECTOR_MEMBER static void interleave(lanes_item a, lanes_item b, lanes_item *low,
+                                         lanes_item *high)
     {
-        __m512i keys[ROWS], indices[ROWS];
-#    pragma GCC unroll 16
-        for (unsigned row = 0; row < ROWS; row++) {
-            keys[row] = rows[row].key;
-            indices[row] = rows[row].index;
-        }
-        turn_rows_64<ROWS>(keys);
-        turn_rows_64<ROWS>(indices);
-#    pragma GCC unroll 16
-        for (unsigned row = 0; row < ROWS; row++)
-            rows[row] = {keys[row], indices[row]};
+        interleave_64(a.key, b.key, &low->key, &high->key);
+        interleave_64(a.index, b.index, &low->index, &high->index);
     }
 };
 
@@ -259,62 +167,6 @@ VECTOR_INLINE __m512i flip_lanes_32(__m512i x)
         return _mm512_permutexvar_epi32(
             _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), x);
     }
-}
-
-VECTOR_INLINE void turn_2_rows_32(__m512i *rows)
-{
-    const __m512i low = _mm512_unpacklo_epi32(rows[0], rows[1]);
-    const __m512i high = _mm512_unpackhi_epi32(rows[0], rows[1]);
-    rows[0] = _mm512_permutex2var_epi64(low, _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), high);
-    rows[1] = _mm512_permutex2var_epi64(low, _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4), high);
-}
-
-/* Each argument of turn_pairs() has four of the eight rows: in quarter q, of column 4 q + c, with
- * the same c from 0 to 3. */
-VECTOR_INLINE void turn_8_rows_32(__m512i *rows)
-{
-    __m512i low[4], high[4];
-#    pragma GCC unroll 4
-    for (unsigned pair = 0; pair < 4; pair++) {
-        low[pair] = _mm512_unpacklo_epi32(rows[2 * pair], rows[2 * pair + 1]);
-        high[pair] = _mm512_unpackhi_epi32(rows[2 * pair], rows[2 * pair + 1]);
-    }
-    turn_pairs(_mm512_unpacklo_epi64(low[0], low[1]), _mm512_unpacklo_epi64(low[2], low[3]),
-               _mm512_unpackhi_epi64(low[0], low[1]), _mm512_unpackhi_epi64(low[2], low[3]),
-               &rows[0], &rows[2], &rows[4], &rows[6]);
-    turn_pairs(_mm512_unpacklo_epi64(high[0], high[1]), _mm512_unpacklo_epi64(high[2], high[3]),
-               _mm512_unpackhi_epi64(high[0], high[1]), _mm512_unpackhi_epi64(high[2], high[3]),
-               &rows[1], &rows[3], &rows[5], &rows[7]);
-}
-
-/* Each register has half of two columns. */
-VECTOR_INLINE void turn_16_rows_32(__m512i *rows)
-{
-    __m512i turned[16];
-    turn_8_rows_32(rows);
-    turn_8_rows_32(rows + 8);
-#    pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; i++) {
-        turned[2 * i] = _mm512_shuffle_i64x2(rows[i], rows[i + 8], 0x44);
-        turned[2 * i + 1] = _mm512_shuffle_i64x2(rows[i], rows[i + 8], 0xee);
-    }
-#    pragma GCC unroll 16
-    for (unsigned i = 0; i < 16; i++)
-        rows[i] = turned[i];
-}
-
-VECTOR_INLINE void turn_4_rows_32(__m512i *rows)
-{
-    const __m512i low_01 = _mm512_unpacklo_epi32(rows[0], rows[1]);
-    const __m512i high_01 = _mm512_unpackhi_epi32(rows[0], rows[1]);
-    const __m512i low_23 = _mm512_unpacklo_epi32(rows[2], rows[3]);
-    const __m512i high_23 = _mm512_unpackhi_epi32(rows[2], rows[3]);
-    /* column_c: column 4 q + c in quarter q of the register */
-    const __m512i column_0 = _mm512_unpacklo_epi64(low_01, low_23);
-    const __m512i column_1 = _mm512_unpackhi_epi64(low_01, low_23);
-    const __m512i column_2 = _mm512_unpacklo_epi64(high_01, high_23);
-    const __m512i column_3 = _mm512_unpackhi_epi64(high_01, high_23);
-    turn_pairs(column_0, column_1, column_2, column_3, &rows[0], &rows[1], &rows[2], &rows[3]);
 }
 
 /* Sixteen keys of 32 bits. */
@@ -348,24 +200,14 @@ struct lanes_u32 {
     {
         return {_mm512_mask_mov_epi32(a.key, second, b.key)};
     }
-    template <unsigned ROWS>
-    VECTOR_MEMBER static void turn(lanes_u32 *rows)
+    VECTOR_MEMBER static void interleave(lanes_u32 a, lanes_u32 b, lanes_u32 *low, lanes_u32 *high)
     {
-        __m512i keys[ROWS];
-#    pragma GCC unroll 16
-        for (unsigned row = 0; row < ROWS; row++)
-            keys[row] = rows[row].key;
-        if constexpr (ROWS == 2)
-            turn_2_rows_32(keys);
-        else if constexpr (ROWS == 4)
-            turn_4_rows_32(keys);
-        else if constexpr (ROWS == 8)
-            turn_8_rows_32(keys);
-        else if constexpr (ROWS == 16)
-            turn_16_rows_32(keys);
-#    pragma GCC unroll 16
-        for (unsigned row = 0; row < ROWS; row++)
-            rows[row].key = keys[row];
+        const __m512i lower =
+            _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+        const __m512i upper =
+            _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8);
+        low->key = _mm512_permutex2var_epi32(a.key, lower, b.key);
+        high->key = _mm512_permutex2var_epi32(a.key, upper, b.key);
     }
 };
 
@@ -475,6 +317,36 @@ VECTOR_INLINE uint32_t network_present(size_t count, size_t begin)
     return _bzhi_u32(UINT32_MAX, static_cast<unsigned>(left < 32 ? left : 32));
 }
 
+/* Transposes the rows: lane i of row r moves to position i * ROWS + r. Each step interleaves the
+ * first half of all items with the second half, which rotates the bits of their positions. If a
+ * column fills two registers, its halves are transposed apart, and only registers change places. */
+template <unsigned ROWS, typename Lanes>
+VECTOR_INLINE void network_turn(Lanes *rows)
+{
+    constexpr unsigned half = ROWS / 2;
+    Lanes before[ROWS];
+    if constexpr (ROWS > Lanes::count) {
+        network_turn<half>(rows);
+        network_turn<half>(rows + half);
+#    pragma GCC unroll 16
+        for (unsigned row = 0; row < ROWS; row++)
+            before[row] = rows[row];
+#    pragma GCC unroll 16
+        for (unsigned row = 0; row < ROWS; row++)
+            rows[row] = before[row % 2 * half + row / 2];
+        return;
+    }
+#    pragma GCC unroll 4
+    for (unsigned step = 1; step < ROWS; step *= 2) {
+#    pragma GCC unroll 16
+        for (unsigned row = 0; row < ROWS; row++)
+            before[row] = rows[row];
+#    pragma GCC unroll 8
+        for (unsigned row = 0; row < half; row++)
+            Lanes::interleave(before[row], before[row + half], &rows[2 * row], &rows[2 * row + 1]);
+    }
+}
+
 /* Sorts the items of all rows: ascending by lane in the first row, then in the next. */
 template <unsigned ROWS, typename Lanes>
 VECTOR_INLINE void network_sort_rows(Lanes *rows)
@@ -485,7 +357,7 @@ VECTOR_INLINE void network_sort_rows(Lanes *rows)
     network_merge<ROWS, 4>(rows);
     if (Lanes::count == 16)
         network_merge<ROWS, 8>(rows);
-    Lanes::template turn<ROWS>(rows);
+    network_turn<ROWS>(rows);
 }
 
 /* Sorts from[0..count), count <= ROWS * Lanes::count, into `to`, decoded; to may be from. */
