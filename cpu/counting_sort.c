@@ -383,10 +383,6 @@ static bool add(struct value_table *table, uint64_t stored, uint64_t count)
     return false;
 }
 
-/* Adds keys[begin..end) of one block; false if add() fails. */
-typedef bool block_adder(struct value_table *table, unsigned width, const void *keys, size_t begin,
-                         size_t end);
-
 /* Compares all slots of a line, without a branch on which of them matches. */
 INLINE bool add_keys(struct value_table *table, unsigned width, const void *keys, size_t begin,
                      size_t end)
@@ -405,52 +401,21 @@ INLINE bool add_keys(struct value_table *table, unsigned width, const void *keys
     return true;
 }
 
+/* Adds keys[begin..end) of one block; false if add() fails. */
 FOR_ALL_VECTORS static bool add_block(struct value_table *table, unsigned width, const void *keys,
                                       size_t begin, size_t end)
 {
     return width == 8 ? add_keys(table, 8, keys, begin, end) : add_keys(table, 4, keys, begin, end);
 }
 
-#ifdef HAVE_VECTOR_CODE
-/* As add_keys(), by one comparison. */
-VECTOR_INLINE bool vector_add_keys(struct value_table *table, unsigned width, const void *keys,
-                                   size_t begin, size_t end)
-{
-    for (size_t i = begin; i < end; i++) {
-        const uint64_t stored = load_item(keys, i, width).key;
-        struct value_line *const line = &table->lines[hash_value(stored, VALUE_TABLE_BITS)];
-        const __m256i values = _mm256_loadu_si256((const __m256i *)line->stored);
-        const unsigned equal =
-            _mm256_cmpeq_epi64_mask(values, _mm256_set1_epi64x((long long)stored));
-        if (equal != 0)
-            line->counts[__builtin_ctz(equal)]++;
-        else if (!add(table, stored, 1))
-            return false;
-    }
-    return true;
-}
-
-VECTOR_CODE static bool vector_add_block(struct value_table *table, unsigned width,
-                                         const void *keys, size_t begin, size_t end)
-{
-    return width == 8 ? vector_add_keys(table, 8, keys, begin, end)
-                      : vector_add_keys(table, 4, keys, begin, end);
-}
-#endif
-
 bool value_table_count(struct value_table *table, unsigned width, const void *keys, size_t begin,
                        size_t end)
 {
-    block_adder *adder = add_block;
-#ifdef HAVE_VECTOR_CODE
-    if (has_vector_units())
-        adder = vector_add_block;
-#endif
     const size_t first = begin;
     for (size_t stop; begin < end; begin = stop) {
         const size_t values = table->values, displaced = table->displaced;
         stop = end - begin > TABLE_BLOCK_COUNT ? begin + TABLE_BLOCK_COUNT : end;
-        if (!adder(table, width, keys, begin, stop) ||
+        if (!add_block(table, width, keys, begin, stop) ||
             (begin > first &&
              (table->values - values > NEW_MAX || table->displaced - displaced > DISPLACED_MAX)))
             return false;
