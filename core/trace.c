@@ -12,17 +12,13 @@
 
 #include "core/clock.h"
 #include "core/group.h"
+#include "core/rank_memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* 48 bytes each: 24 MiB. A file of 100 GB takes about 150,000: a span per 2 MiB read or 1 MiB
  * written. */
@@ -57,18 +53,12 @@ static struct {
     struct span *spans; /* NULL: nothing is recorded */
     uint64_t start_ns;
     atomic_size_t span_count; /* including spans without room */
-    atomic_uint_least64_t own_bytes[TRACE_LANE_COUNT];
-    atomic_uint_least64_t *bytes; /* NULL: own_bytes */
+    atomic_uint_least64_t bytes[TRACE_LANE_COUNT];
     atomic_uint_least64_t expected_bytes, device_bytes, stage_begin_ns;
     _Atomic(const char *) stage, strategy, strategy_reason;
 } trace;
 
 static _Thread_local char thread_mark;
-
-static atomic_uint_least64_t *counters(void)
-{
-    return trace.bytes ? trace.bytes : trace.own_bytes;
-}
 
 bool trace_is_recording(void)
 {
@@ -83,7 +73,7 @@ uint64_t trace_begin(void)
 static void record(enum trace_lane lane, uintptr_t owner, const char *name, uint64_t begin_ns,
                    uint64_t end_ns, uint64_t bytes)
 {
-    atomic_fetch_add_explicit(&counters()[lane], bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&trace.bytes[lane], bytes, memory_order_relaxed);
     if (!trace.spans)
         return;
     const size_t index = atomic_fetch_add_explicit(&trace.span_count, 1, memory_order_relaxed);
@@ -147,16 +137,59 @@ void trace_look(struct trace_view *view)
     view->strategy = atomic_load_explicit(&trace.strategy, memory_order_relaxed);
     view->strategy_reason = atomic_load_explicit(&trace.strategy_reason, memory_order_relaxed);
     for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
-        view->bytes[i] = atomic_load_explicit(&counters()[i], memory_order_relaxed);
+        view->bytes[i] = atomic_load_explicit(&trace.bytes[i], memory_order_relaxed);
+}
+
+/* ---- the counters of all ranks ---- */
+
+/* For rank 0, if it can read the counters of all ranks. Static, as the counters are. */
+static struct {
+    struct rank_memory *memory; /* NULL: it cannot */
+    uint64_t *addresses;        /* of the counters of each rank, in its memory */
+} ranks;
+
+static void forget_ranks(void)
+{
+    free(ranks.memory);
+    free(ranks.addresses);
+    ranks.memory = NULL;
+    ranks.addresses = NULL;
+}
+
+bool trace_ranks_share(struct group *group, bool is_wanted, struct error *error)
+{
+    const uint64_t own = group->rank > 0 || is_wanted ? (uintptr_t)trace.bytes : 0;
+    ranks.addresses = group_gather(group, &own, 1, error);
+    const bool ok = ranks.addresses && (ranks.addresses[0] == 0 || /* not wanted */
+                                        rank_memory_open(group, &ranks.memory, error));
+    if (!ok || group->rank > 0)
+        forget_ranks();
+    return ok;
+}
+
+unsigned trace_ranks_look(struct trace_view *view)
+{
+    unsigned counted = 1;
+    for (unsigned rank = 1; ranks.memory && rank < ranks.memory->count; rank++) {
+        uint64_t bytes[TRACE_LANE_COUNT];
+        struct error error = {0};
+        if (!rank_memory_read(ranks.memory, rank, ranks.addresses[rank], bytes, sizeof bytes,
+                              &error))
+            continue;
+        counted++;
+        for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
+            view->bytes[i] += bytes[i];
+    }
+    return counted;
 }
 
 /* ---- a trace ---- */
 
 void trace_restart(void)
 {
-    trace.bytes = NULL;
+    forget_ranks();
     for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
-        atomic_store(&counters()[i], 0);
+        atomic_store(&trace.bytes[i], 0);
     atomic_store(&trace.expected_bytes, 0);
     atomic_store(&trace.device_bytes, 0);
     atomic_store(&trace.stage, NULL);
@@ -314,118 +347,4 @@ bool trace_write_end(FILE *stream)
 {
     fputs("\n]}\n", stream);
     return fflush(stream) == 0 && !ferror(stream);
-}
-
-/* ---- the counters of all ranks ---- */
-
-/* The counters of a rank, in cache lines of their own. */
-struct rank_row {
-    _Alignas(64) atomic_uint_least64_t bytes[TRACE_LANE_COUNT];
-    atomic_bool is_used;
-};
-
-struct rank_table {
-    uint64_t mark; /* a random number, by which ranks know that this is the memory of rank 0 */
-    struct rank_row rows[];
-};
-
-/* The location of the memory, which rank 0 sends to the other ranks. */
-struct location {
-    int process, file; /* file -1: there is none */
-    uint64_t mark;
-};
-
-/* Static, as the counters are. NULL: they are not shared. */
-static const struct rank_table *shared;
-static unsigned shared_count; /* ranks of the group */
-
-static size_t table_bytes(const struct group *group)
-{
-    return sizeof(struct rank_table) + group->size * sizeof(struct rank_row);
-}
-
-static struct rank_table *map(const struct group *group, int file)
-{
-    struct rank_table *const table =
-        mmap(NULL, table_bytes(group), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    return table == MAP_FAILED ? NULL : table;
-}
-
-/* Counts in the row of this rank from now on, which starts with the bytes so far. */
-static void use_row(const struct group *group, struct rank_table *table)
-{
-    struct rank_row *const row = &table->rows[group->rank];
-    for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
-        atomic_store(&row->bytes[i], atomic_load(&counters()[i]));
-    trace.bytes = row->bytes;
-    atomic_store(&row->is_used, true);
-}
-
-/* Creates the memory. On failure location->file is -1. */
-static struct rank_table *create(const struct group *group, struct location *location)
-{
-    struct rank_table *table = NULL;
-    const int file = memfd_create("gpusort", MFD_CLOEXEC);
-    if (file < 0)
-        return NULL;
-    if (ftruncate(file, (off_t)table_bytes(group)) == 0 &&
-        getrandom(&location->mark, sizeof location->mark, 0) == (ssize_t)sizeof location->mark)
-        table = map(group, file);
-    if (table) {
-        table->mark = location->mark;
-        location->file = file; /* stays open for the other ranks */
-    } else {
-        close(file);
-    }
-    return table;
-}
-
-/* Maps the memory of rank 0; NULL if this is another host. The path may lead to any file there, so
- * only one with the size and the mark is taken. */
-static struct rank_table *find(const struct group *group, const struct location *location)
-{
-    char path[64];
-    struct stat status;
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", location->process, location->file);
-    if (location->file < 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
-        status.st_size != (off_t)table_bytes(group))
-        return NULL;
-    const int file = open(path, O_RDWR | O_CLOEXEC);
-    struct rank_table *const table = file < 0 ? NULL : map(group, file);
-    if (file >= 0)
-        close(file);
-    if (!table || table->mark == location->mark)
-        return table;
-    munmap(table, table_bytes(group));
-    return NULL;
-}
-
-bool trace_ranks_share(struct group *group, bool is_wanted, struct error *error)
-{
-    struct location location = {.process = (int)getpid(), .file = -1};
-    struct rank_table *table = NULL;
-    if (group->rank == 0 && is_wanted)
-        table = create(group, &location);
-    if (!group_broadcast(group, &location, sizeof location, error))
-        return false;
-    if (group->rank > 0)
-        table = find(group, &location);
-    if (!table)
-        return true;
-    use_row(group, table);
-    shared = table;
-    shared_count = group->size;
-    return true;
-}
-
-unsigned trace_ranks_look(struct trace_view *view)
-{
-    unsigned counted = 1;
-    for (unsigned rank = 1; shared && rank < shared_count; rank++) {
-        const struct rank_row *const row = &shared->rows[rank];
-        counted += atomic_load(&row->is_used);
-        for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
-            view->bytes[i] += atomic_load_explicit(&row->bytes[i], memory_order_relaxed);
-    }
-    return counted;
 }

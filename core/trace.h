@@ -93,8 +93,7 @@ void trace_look(struct trace_view *view);
  * 24 MiB: spans beyond that are dropped, and trace_write_head() writes their number. */
 bool trace_start(bool is_recorded, struct error *error);
 
-/* Resets all counters for a job that starts again, and no longer shares them. What is recorded
- * stays. */
+/* Resets all counters for a job that starts again, without other ranks. What is recorded stays. */
 void trace_restart(void);
 
 /* Write the recorded spans as JSON, Chrome's trace event format, with times in microseconds since
@@ -107,20 +106,19 @@ bool trace_write_end(FILE *stream);
 /* Stops recording and frees the spans. */
 void trace_stop(void);
 
-/* ---- the counters of all ranks on the host of rank 0, for progress ----
+/* ---- the counters of all ranks, for progress ----
  *
- * Rank 0 creates memory without a name, which the other ranks of its host map by its path in /proc
- * and count in from then on. So rank 0 reads all counters at any time, without a message. Ranks of
- * other hosts, and those that cannot map the memory, are not counted. */
+ * Rank 0 reads the counters in the memory of the other ranks (rank_memory.h), at any time and
+ * without a message. If it cannot, or the ranks are on several hosts, it has its own alone. */
 
 struct group;
 
-/* Collective, after trace_start() and before other threads count. Shares the counters if rank 0
- * wants it, and it is possible. Fails only if the group does. */
+/* Collective, after trace_start(). Lets rank 0 read the counters of all ranks, if it wants that and
+ * can. Fails only if the group does, or memory runs out. */
 bool trace_ranks_share(struct group *group, bool is_wanted, struct error *error);
 
 /* For rank 0: adds the bytes of the other ranks to the view. Returns the number of ranks whose
- * bytes it has; 1 if the counters are not shared. */
+ * bytes it has; 1 if it cannot read those of others. */
 unsigned trace_ranks_look(struct trace_view *view);
 
 #ifdef __cplusplus

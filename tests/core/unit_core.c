@@ -163,54 +163,59 @@ static void spans_beyond_the_memory_are_counted(void **state)
 
 /* ---- The trace of ranks ---- */
 
-/* What rank 0 broadcasts goes through this pipe to rank 1, which is a child. */
-static int tube[2];
-static bool is_child, is_foreign;
+/* The pipes to rank 0, and to rank 1, which is a child. */
+static int tubes[2][2];
+static bool is_child;
 
-static const char *broadcast(void *context, void *data, size_t bytes)
+/* As `sum` of a group of these two ranks. */
+static const char *add_up(void *context, uint64_t *values, size_t count)
 {
     (void)context;
-    const ssize_t done = is_child ? read(tube[0], data, bytes) : write(tube[1], data, bytes);
-    if (is_child && is_foreign)
-        ((unsigned char *)data)[sizeof(int) * 2] ^= 1; /* the mark, which is the last member */
-    return done == (ssize_t)bytes ? NULL : "cannot broadcast";
+    for (size_t i = 0; i < count; i++) {
+        uint64_t other;
+        if (write(tubes[!is_child][1], &values[i], sizeof other) != sizeof other ||
+            read(tubes[is_child][0], &other, sizeof other) != sizeof other)
+            return "cannot add up";
+        values[i] += other;
+    }
+    return NULL;
 }
 
 /* Rank 1 counts 5 and 7 bytes, and rank 0 counts 101. Then rank 0 observes `bytes` bytes of
  * `ranks` ranks. */
-static void check_ranks(bool is_wanted, uint64_t bytes, unsigned ranks)
+static void check_ranks(bool is_wanted, unsigned host_size, uint64_t bytes, unsigned ranks)
 {
-    static const struct group_functions functions = {.broadcast = broadcast};
+    static const struct group_functions functions = {.sum = add_up};
     struct error error = {0};
     int status;
-    assert_int_equal(pipe(tube), 0);
+    assert_int_equal(pipe(tubes[0]) | pipe(tubes[1]), 0);
     const pid_t child = fork();
     assert_true(child >= 0);
     is_child = child == 0;
-    struct group group = {.rank = is_child, .size = 2, .functions = &functions};
+    struct group group = {
+        .rank = is_child, .size = 2, .host_size = host_size, .functions = &functions};
     const bool is_started = trace_start(false, &error);
     trace_end(TRACE_READ, 0, is_child ? 5 : 100);
     const bool is_shared = trace_ranks_share(&group, is_wanted && !is_child, &error);
-    if (!is_child)
-        assert_int_equal(waitpid(child, &status, 0), child);
     trace_end(TRACE_READ, 0, is_child ? 7 : 1);
     struct trace_view view = look();
+    const bool is_counted = view.bytes[TRACE_READ] == (is_child ? 12 : 101);
+    bool ok = group_agree(&group, is_started && is_shared && is_counted, &error);
+    const unsigned counted = trace_ranks_look(&view); /* after both have counted */
+    ok = group_agree(&group, ok, &error);
     if (is_child)
-        _exit(is_started && is_shared && view.bytes[TRACE_READ] == 12 ? 0 : 1);
-    assert_true(is_started && is_shared && status == 0);
-    assert_int_equal(view.bytes[TRACE_READ], 101);
-    assert_int_equal(trace_ranks_look(&view), ranks);
+        _exit(ok ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(ok && status == 0);
+    assert_int_equal(counted, ranks);
     assert_int_equal(view.bytes[TRACE_READ], bytes);
 }
 
-/* Files that are not the memory of rank 0 are left alone. */
 static void a_rank_reads_the_bytes_of_another(void **state)
 {
-    check_ranks(false, 101, 1);
-    is_foreign = true;
-    check_ranks(true, 101, 1);
-    is_foreign = false;
-    check_ranks(true, 113, 2);
+    check_ranks(false, 2, 101, 1);
+    check_ranks(true, 1, 101, 1); /* on another host */
+    check_ranks(true, 2, 113, 2);
 }
 
 /* ---- "auto" ---- */
