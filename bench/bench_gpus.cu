@@ -33,7 +33,7 @@ struct seat {
     unsigned char *host; /* its part of the host's memory */
     struct item_digest *work;
     struct item_digest digest;
-    uint64_t uploaded_ns, sorted_ns; /* times of the host's clock */
+    uint64_t uploaded_ns; /* time of the host's clock */
 };
 
 struct table {
@@ -129,10 +129,7 @@ static bool sort_seat(struct table *table, struct seat *seat, struct error *erro
     if (!cuda_device_use(seat->bench.device, error) || !upload(table, seat, error))
         return false;
     seat->uploaded_ns = clock_now_ns();
-    if (!cuda_path_sort(seat->worker.path, &sort, error))
-        return false;
-    seat->sorted_ns = clock_now_ns();
-    return true;
+    return cuda_path_sort(seat->worker.path, &sort, error);
 }
 
 static bool download_seat(struct table *table, struct seat *seat, struct error *error)
