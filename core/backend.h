@@ -255,7 +255,8 @@ struct backend {
     const struct algorithm *algorithms;
     size_t algorithm_count;
 
-    /* Returns false if the machine certainly has no device. The check is immediate. */
+    /* Returns false if the machine certainly has no device. The check is immediate. NULL for the
+     * CPU. */
     bool (*is_possible)(void);
 
     /* Fills *facts for a device of this backend. Fails with the reason if it cannot be used. */

@@ -86,11 +86,6 @@ static void find_processor_name(char *name, size_t name_bytes)
     snprintf(name, name_bytes, "%.*s", length > 0 ? (int)length : 3, length > 0 ? begin : "CPU");
 }
 
-static bool cpu_is_possible(void)
-{
-    return true;
-}
-
 /* Leaves memory_bytes 0: host_limits.h finds how much memory there is, when a job is planned. */
 static bool cpu_probe(unsigned device, struct device_facts *facts, struct error *error)
 {
@@ -665,7 +660,6 @@ const struct backend cpu_backend = {
     .summary = "the processor's cores",
     .algorithms = cpu_algorithms,
     .algorithm_count = sizeof cpu_algorithms / sizeof *cpu_algorithms,
-    .is_possible = cpu_is_possible,
     .probe = cpu_probe,
     .look = cpu_probe,
     .describe_build = cpu_describe_build,
