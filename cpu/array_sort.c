@@ -106,13 +106,13 @@ static void sort_range_in_cache(const struct sort_job *job, struct item_range ra
     const unsigned width = job->width;
     unsigned char *from = range.from + range.begin * width;
     unsigned char *other = range.other + range.begin * width;
-    if (uses_vectors(width)) {
-        vector_sort(width, from, room, range.count, job->items + range.begin * width, range.order,
-                    job->order);
-        return;
-    }
     key_map_encode(width, range.order, from, range.count, from);
-    finish_items(job, lsd_radix_sort(width, from, other, range.count), range.begin, range.count);
+    if (uses_vectors(width))
+        vector_sort(width, from, range.count, room, range.count, job->items + range.begin * width,
+                    job->order);
+    else
+        finish_items(job, lsd_radix_sort(width, from, other, range.count), range.begin,
+                     range.count);
 }
 
 /* Cannot overflow: pending ranges are disjoint and each has more than SMALL_COUNT items. */

@@ -10,6 +10,7 @@
  */
 #include "cpu/array_steps.h"
 
+#include "core/key_map.h"
 #include "core/vector_units.h"
 #include "cpu/vector/vector_sort.h"
 
@@ -78,16 +79,17 @@ static void encode_own_items(const struct sort_job *job, struct sort_worker work
 {
     const struct item_range input = {.count = job->count};
     const size_t begin = worker_begin(input, worker), end = worker_end(input, worker);
-    if (!key_order_is_identity(job->order))
-        vector_encode_items(job->width, job->items + begin * job->width, end - begin, job->order);
+    unsigned char *const items = job->items + begin * job->width;
+    key_map_encode(job->width, job->order, items, end - begin, items);
 }
 
 void team_quicksort(struct sort_job *job, struct sort_worker worker)
 {
     struct quicksort_part *const own = &worker.workspace->quicksort;
     if (team_quicksort_is_in_place(job->width, worker_count(worker))) {
-        vector_sort_in_place(job->width, job->items, job->count, job->scratch, job->order,
-                             job->order);
+        const size_t room = job->count < VECTOR_ROOM_COUNT ? job->count : VECTOR_ROOM_COUNT;
+        encode_own_items(job, worker);
+        vector_sort(job->width, job->items, job->count, job->scratch, room, job->items, job->order);
         return;
     }
     worker_barrier(worker); /* all members have finished reading the items */
@@ -97,7 +99,6 @@ void team_quicksort(struct sort_job *job, struct sort_worker worker)
     encode_own_items(job, worker);
     worker_barrier(worker);
     split_by_team(job, worker);
-    vector_sort(job->width, own->is_in_room ? own->room : own->place,
-                own->is_in_room ? own->place : own->room, own->count, own->place,
-                key_order_identity(), job->order);
+    vector_sort(job->width, own->is_in_room ? own->room : own->place, own->count,
+                own->is_in_room ? own->place : own->room, own->count, own->place, job->order);
 }

@@ -200,7 +200,7 @@ static unsigned char *sort_bucket(const struct stream_sort *stream, const struct
     if (!gather_bucket(stream, bucket, part->gathered, error))
         return NULL;
     if (has_vector_units()) {
-        vector_sort(width, part->gathered, part->room, count, out, key_order_identity(), order);
+        vector_sort(width, part->gathered, count, part->room, count, out, order);
         return out;
     }
     unsigned char *const sorted = lsd_radix_sort(width, part->gathered, part->room, count);

@@ -21,7 +21,6 @@
  */
 #include "cpu/vector/vector_sort.h"
 
-#include "core/key_map.h"
 #include "cpu/vector/vector_network.h"
 #include "cpu/vector/vector_partition.h"
 
@@ -468,53 +467,22 @@ VECTOR_CODE static void sort_items(void *items, void *room, size_t count, size_t
     sort_run<Lanes>(run, finish);
 }
 
-void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
-                 struct key_order stored, struct key_order order)
+void vector_sort(unsigned width, void *items, size_t count, void *room, size_t room_count, void *to,
+                 struct key_order order)
 {
-    if (!key_order_is_identity(stored))
-        vector_encode_items(width, items, count, stored);
     switch (width) {
     case 4:
-        sort_items<lanes_u32>(items, room, count, count, to, order);
+        sort_items<lanes_u32>(items, room, count, room_count, to, order);
         break;
     case 8:
-        sort_items<lanes_u64>(items, room, count, count, to, order);
+        sort_items<lanes_u64>(items, room, count, room_count, to, order);
         break;
     default:
-        sort_items<lanes_item>(items, room, count, count, to, order);
+        sort_items<lanes_item>(items, room, count, room_count, to, order);
     }
-}
-
-void vector_sort_in_place(unsigned width, void *keys, size_t count, void *room,
-                          struct key_order stored, struct key_order order)
-{
-    const size_t room_count = count < VECTOR_ROOM_COUNT ? count : VECTOR_ROOM_COUNT;
-    if (!key_order_is_identity(stored))
-        vector_encode_items(width, keys, count, stored);
-    if (width == 4)
-        sort_items<lanes_u32>(keys, room, count, room_count, keys, order);
-    else
-        sort_items<lanes_u64>(keys, room, count, room_count, keys, order);
 }
 
 /* ---- For several threads ---- */
-
-/* Encodes eight or sixteen items per vector; 16-byte items are ordered bits already. */
-VECTOR_CODE void vector_encode_items(unsigned width, void *items, size_t count,
-                                     struct key_order order)
-{
-    const unsigned bits = 8 * width;
-    const size_t lanes = 64 / width;
-    unsigned char *const bytes = static_cast<unsigned char *>(items);
-    const struct vector_order vectors = vector_order_make(order, bits);
-    size_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-        const __m512i stored = _mm512_loadu_si512(bytes + i * width);
-        _mm512_storeu_si512(bytes + i * width, bits == 32 ? vector_encode(32, &vectors, stored)
-                                                          : vector_encode(64, &vectors, stored));
-    }
-    key_map_encode(width, order, bytes + i * width, count - i, bytes + i * width);
-}
 
 /* Maximum items sampled for a split between threads: the part sizes are off by about 2 %. */
 #    define CUT_SAMPLE ((size_t)1024)
@@ -552,15 +520,7 @@ size_t vector_cut(unsigned width, void *items, size_t count, unsigned part, unsi
 
 #else
 
-void vector_sort(unsigned, void *, void *, size_t, void *, struct key_order, struct key_order)
-{
-}
-
-void vector_sort_in_place(unsigned, void *, size_t, void *, struct key_order, struct key_order)
-{
-}
-
-void vector_encode_items(unsigned, void *, size_t, struct key_order)
+void vector_sort(unsigned, void *, size_t, void *, size_t, void *, struct key_order)
 {
 }
 

@@ -3,6 +3,7 @@
  * (tests/cpu/cpu_cases.h), and refuses another number of items than was announced. Also the vector
  * sort alone, for which arrays are made that mislead it.
  */
+#include "core/key_map.h"
 #include "core/vector_units.h"
 #include "cpu/vector/vector_sort.h"
 #include "tests/cpu/cpu_cases.h"
@@ -192,7 +193,8 @@ static void check_vectors(const struct test_case *c)
         memcpy(arrays[0], c->input, bytes);
         for (size_t i = 0; i < 3; i++)
             set_guard(arrays[i] + bytes);
-        vector_sort(width, arrays[0], arrays[1], c->count, arrays[place], c->order, c->order);
+        key_map_encode(width, c->order, arrays[0], c->count, arrays[0]);
+        vector_sort(width, arrays[0], c->count, arrays[1], c->count, arrays[place], c->order);
         assert_sorted(c, arrays[place], 0, c->count, "by vectors to a place", place);
         for (size_t i = 0; i < 3; i++)
             check_guard(arrays[i] + bytes);
@@ -200,7 +202,8 @@ static void check_vectors(const struct test_case *c)
     if (width != 16) {
         memcpy(arrays[0], c->input, bytes);
         set_guard(arrays[1] + room_count * width);
-        vector_sort_in_place(width, arrays[0], c->count, arrays[1], c->order, c->order);
+        key_map_encode(width, c->order, arrays[0], c->count, arrays[0]);
+        vector_sort(width, arrays[0], c->count, arrays[1], room_count, arrays[0], c->order);
         assert_sorted(c, arrays[0], 0, c->count, "by vectors in place", 1);
         check_guard(arrays[0] + bytes);
         check_guard(arrays[1] + room_count * width);
