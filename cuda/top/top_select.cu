@@ -94,16 +94,9 @@ __device__ __forceinline__ unsigned thread_load_keys(const K *__restrict__ sourc
 
 /* ---- sample ---- */
 
-/* Returns the start of stride `index`. The 2^bits strides cover all keys and differ in size by at
- * most one. */
-__device__ __forceinline__ size_t top_stride_begin(size_t count, unsigned bits, size_t index)
-{
-    const size_t rest = count & (((size_t)1 << bits) - 1);
-    return index * (count >> bits) + (index * rest >> bits);
-}
-
 /* Takes one key from each of 2^bits strides of the input, at a pseudo-random position that depends
- * only on the stride and the seed. One thread per stride. */
+ * only on the stride and the seed. The strides cover all keys and differ in size by at most one.
+ * One thread per stride. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_sample_kernel(const K *source, size_t count, unsigned bits, size_t seed,
@@ -112,8 +105,8 @@ __global__ void __launch_bounds__(TOP_THREADS)
     const size_t index = static_cast<size_t>(blockIdx.x) * TOP_THREADS + threadIdx.x;
     if (index >> bits)
         return;
-    const size_t begin = top_stride_begin(count, bits, index);
-    const size_t stride = top_stride_begin(count, bits, index + 1) - begin;
+    const size_t begin = index * count >> bits; /* with 2^47 items, a product has 63 bits */
+    const size_t stride = ((index + 1) * count >> bits) - begin;
     K key[1] = {source[begin + thread_hash_below(index + seed, stride)]};
     thread_encode_keys(encoding, key);
     sample[index] = key[0];
@@ -343,14 +336,11 @@ static bool top_gather(const struct top_run<K> &run, size_t seed, size_t *found,
     return top_fill(run, static_cast<size_t>(totals.below), error);
 }
 
-/* Sorts all items, and copies the first `top`. Any path could sort them, but the one that was
- * chosen may not accept so many, and small_sort() needs no more memory. */
-static bool top_sort_all(const struct cuda_sort *sort, size_t top, size_t *found,
-                         struct error *error)
+/* Starts to copy the first `count` items to scratch. */
+static bool top_copy(const struct cuda_sort *sort, size_t count, size_t *found, struct error *error)
 {
-    *found = top;
-    return small_sort(sort, error) &&
-           cuda_copy(*sort, sort->scratch, sort->items, top * sort->item_bytes, error);
+    *found = count;
+    return cuda_copy(*sort, sort->scratch, sort->items, count * sort->item_bytes, error);
 }
 
 template <typename K>
@@ -369,25 +359,22 @@ static bool top_start(const struct cuda_sort *sort, size_t top, const struct top
            (*found > 0 || top_gather(run, ~sort->count, found, error));
 }
 
-static bool top_copy_all(const struct cuda_sort *sort, size_t *found, struct error *error)
-{
-    *found = sort->count;
-    return sort->count == 0 ||
-           cuda_copy(*sort, sort->scratch, sort->items, sort->count * sort->item_bytes, error);
-}
-
 bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error)
 {
     const struct top_plan plan = top_plan_make(sort->count, top);
     *found = 0;
-    if (top == 0)
+    if (top == 0 || sort->count == 0)
         return true;
     if (plan.is_all)
-        return top_copy_all(sort, found, error);
+        return top_copy(sort, sort->count, found, error);
     const bool is_well = dispatch_width(sort, error, [&](auto key) {
         return top_start<decltype(key)>(sort, top, plan, found, error);
     });
-    return is_well && (*found > 0 || top_sort_all(sort, top, found, error));
+    if (!is_well || *found > 0)
+        return is_well;
+    /* Any path could sort all items, but the one that was chosen may not accept so many, and
+     * small_sort() needs no more memory. */
+    return small_sort(sort, error) && top_copy(sort, top, found, error);
 }
 
 /* ---- select, then sort ---- */
