@@ -57,7 +57,7 @@ forbid 'zstd.h is for formats/codec/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/
 forbid 'mpi.h is for the plugin' "$any" 'mpi\.h' '(mpi/mpi_plugin|tests/faults/mpi_faults)\.c'
 forbid 'the plugin includes core/group.h' "mpi/$any" "(cli|job|formats|cpu|cuda)/$any"
 forbid 'CUB is for bench/cub_peers.cu' "$any" "(cub|thrust)/$any" 'bench/cub_peers\.cu'
-forbid 'CUDA headers are for cuda/ and bench/' "$any" '(cuda|cub|thrust|cooperative_groups|device_|driver_|nvtx3)'"[^/:]*(/$any)?\.h" \
+forbid 'CUDA headers are for cuda/ and bench/' "$any" '(cuda|cub|thrust|cooperative_groups|device_|driver_)'"[^/:]*(/$any)?\.h" \
     '(cuda|bench)/'
 forbid 'includes are written from the top' "$any" "\.\.?/$any"
 

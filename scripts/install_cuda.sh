@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # The packages put everything into nvidia/cu13 there, in the layout of the toolkit.
-packages=(nvidia-cuda-{nvcc,crt,runtime,cccl}'==13.*' nvidia-{nvvm,nvtx}'==13.*')
+packages=(nvidia-cuda-{nvcc,crt,runtime,cccl}'==13.*' nvidia-nvvm'==13.*')
 
 [ -z "$(make -s --eval='nvcc: ; @echo $(NVCC)' nvcc)" ] && nvidia-smi -L >/dev/null 2>&1 || exit 0
 driver=$(nvidia-smi 2>/dev/null | sed -nE 's/.*CUDA Version: *([0-9]+).*/\1/p')

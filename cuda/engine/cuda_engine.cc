@@ -289,7 +289,6 @@ static bool engine_allocate(struct engine *engine, struct error *error)
 
 static bool engine_open(const struct sort_spec *spec, struct engine **result, struct error *error)
 {
-    const struct nvtx_range range("start");
     const uint64_t start_ns = clock_now_ns();
     struct engine *const engine = static_cast<struct engine *>(calloc(1, sizeof *engine));
     if (!engine)
@@ -402,7 +401,6 @@ static size_t engine_sorted_count(const struct engine *engine)
 
 static bool engine_sort(struct engine *engine, struct error *error)
 {
-    const struct nvtx_range range("sort");
     if (!engine->is_sorted)
         engine->is_sorted =
             cuda_device_use(engine->spec.device, error) &&
@@ -444,7 +442,6 @@ static bool engine_rewind(struct engine *engine, struct error *error)
 static bool engine_check(struct engine *engine, struct check_sum *sum, uint64_t *disorder,
                          struct error *error)
 {
-    const struct nvtx_range range("check");
     struct cuda_sort sort = engine_make_sort(engine);
     sort.count = sort_spec_given(&engine->spec, engine->store.count);
     return cuda_device_use(engine->spec.device, error) &&

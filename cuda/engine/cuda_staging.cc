@@ -88,7 +88,6 @@ static bool slot_wait(const struct staging *staging, struct staging_slot *slot, 
 {
     if (!slot->in_flight)
         return true;
-    const struct nvtx_range range(slot->is_upload ? "wait for upload" : "wait for download");
     slot->in_flight = false;
     return cuda_check(cudaEventSynchronize(slot->copy_finished), staging->worker->device,
                       "cudaEventSynchronize", error) &&

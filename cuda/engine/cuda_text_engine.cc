@@ -87,7 +87,6 @@ static bool text_allocate(struct engine *engine, struct error *error)
 
 static bool text_open(const struct sort_spec *spec, struct engine **result, struct error *error)
 {
-    const struct nvtx_range range("start");
     const uint64_t start_ns = clock_now_ns();
     struct engine *const engine = static_cast<struct engine *>(calloc(1, sizeof *engine));
     if (!engine)
@@ -234,7 +233,6 @@ static bool text_parse(struct engine *engine, struct error *error)
               cuda_line_order_make(engine->spec.line_order),
               engine->spec.device,
               engine->worker.stream};
-    const struct nvtx_range range("parse");
     const uint64_t start_ns = clock_now_ns(), allocating_ns = engine->times.start_ns;
     if (!cuda_lines_count(lines, engine->tiles.memory, error))
         return false;
@@ -275,7 +273,6 @@ static bool text_refine(struct engine *engine, size_t *count, struct error *erro
 {
     const struct cuda_refine refine = {&engine->lines, text_make_sort(engine), engine->worker.path,
                                        &engine->pool,  text_refine_items,      engine};
-    const struct nvtx_range range("refine");
     const uint64_t start_ns = clock_now_ns();
     if (!cuda_lines_refine(&refine, count, error))
         return false;
@@ -290,7 +287,6 @@ static bool text_refine(struct engine *engine, size_t *count, struct error *erro
  * pieces, one slot's worth at a time. */
 static bool text_measure(struct engine *engine, size_t count, struct error *error)
 {
-    const struct nvtx_range range("measure");
     cuda_memory_note();
     engine->gather = {&engine->lines,
                       static_cast<const struct key_index *>(engine->items.memory),

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_time.h - measures the device time between two events, and maps it to the host's clock; and
- * marks phases of the host's work for a profiler.
- */
+/* cuda_time.h - measures the device time between two events, and maps it to the host's clock. */
 #ifndef CUDA_CUDA_TIME_H
 #define CUDA_CUDA_TIME_H
 
@@ -10,7 +8,6 @@
 #include "cuda/cuda_check.h"
 
 #include <algorithm>
-#include <nvtx3/nvToolsExt.h>
 #include <stdint.h>
 
 /* An event whose time on the host's clock is known to some microseconds. */
@@ -71,24 +68,5 @@ static inline bool cuda_add_span(struct cuda_clock *clock, enum trace_lane lane,
     *ns += took_ns;
     return true;
 }
-
-/* ---- marks for a profiler ----
- *
- * nsys shows the ranges above the kernels. NVTX consists of headers only. Without a profiler, a
- * range is two calls that return at once. */
-
-/* A range named `name`, from here to the end of the scope. The name is only read. */
-struct nvtx_range {
-    explicit nvtx_range(const char *name)
-    {
-        (void)nvtxRangePushA(name);
-    }
-    ~nvtx_range()
-    {
-        (void)nvtxRangePop();
-    }
-    nvtx_range(const nvtx_range &) = delete;
-    nvtx_range &operator=(const nvtx_range &) = delete;
-};
 
 #endif

@@ -223,7 +223,6 @@ void exchange_close(struct exchange *exchange)
 
 bool exchange_encode(const struct exchange *exchange, struct error *error)
 {
-    const struct nvtx_range range("exchange");
     const auto encode = [=](size_t i) { return encode_part(&exchange->parts[i].sort, error); };
     const auto wait = [=](size_t i) { return cuda_wait(exchange->parts[i].sort, error); };
     return wait_if_failed(exchange, (key_order_is_identity(exchange->parts[0].sort.order) ||
@@ -233,7 +232,6 @@ bool exchange_encode(const struct exchange *exchange, struct error *error)
 
 bool exchange_copy(const struct exchange *exchange, struct error *error)
 {
-    const struct nvtx_range range("exchange");
     return wait_if_failed(exchange, gpus_cuts_find(exchange->parts, exchange->count,
                                                    exchange->cuts + exchange->count, error) &&
                                         lay_out(exchange, error) && copy_pieces(exchange, error) &&
@@ -242,7 +240,6 @@ bool exchange_copy(const struct exchange *exchange, struct error *error)
 
 bool exchange_merge(const struct exchange *exchange, struct error *error)
 {
-    const struct nvtx_range range("exchange");
     const auto merge = [=](size_t i) { return merge_range(exchange, i, error); };
     return wait_if_failed(exchange, each_part(exchange, error, merge) &&
                                         finish_parts(exchange, TRACE_KERNEL, "merge", error));
