@@ -14,7 +14,6 @@
 #include "bench/bench_run.h"
 
 #include "cuda/cuda_check.h"
-#include "cuda/engine/cuda_time.h"
 #include "cuda/engine/cuda_worker.h"
 
 #include <algorithm>
@@ -283,13 +282,14 @@ static bool time_once(const struct bench_state *state, const struct sorter *sort
         return false;
     if (!start_sorts(state, sorter, arena_bytes, sorted, refusal))
         return true;
-    uint64_t elapsed_ns = 0;
+    float elapsed = 0;
     if (!cuda_check(cudaEventRecord(memory->end, bench->stream), device, "cudaEventRecord",
                     error) ||
         !cuda_check(cudaEventSynchronize(memory->end), device, sorter_name(sorter), error) ||
-        !cuda_add_elapsed(memory->start, memory->end, device, &elapsed_ns, error))
+        !cuda_check(cudaEventElapsedTime(&elapsed, memory->start, memory->end), device,
+                    "cudaEventElapsedTime", error))
         return false;
-    *milliseconds = static_cast<double>(elapsed_ns) * 1e-6 / static_cast<double>(memory->lanes);
+    *milliseconds = static_cast<double>(elapsed) / static_cast<double>(memory->lanes);
     return true;
 }
 

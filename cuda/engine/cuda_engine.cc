@@ -23,7 +23,6 @@
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_memory.h"
 #include "cuda/engine/cuda_staging.h"
-#include "cuda/engine/cuda_time.h"
 #include "cuda/engine/cuda_top.h"
 #include "cuda/engine/cuda_worker.h"
 #include "cuda/tuning.h"

@@ -89,13 +89,13 @@ static bool slot_wait(const struct staging *staging, struct staging_slot *slot, 
     if (!slot->in_flight)
         return true;
     slot->in_flight = false;
-    return cuda_check(cudaEventSynchronize(slot->copy_finished), staging->worker->device,
-                      "cudaEventSynchronize", error) &&
-           cuda_add_span(
-               &staging->worker->clock, slot->is_upload ? TRACE_UPLOAD : TRACE_DOWNLOAD,
-               slot->is_upload ? "upload" : "download", slot->bytes, slot->copy_started,
-               slot->copy_finished, staging->worker->device,
-               slot->is_upload ? &staging->times->upload_ns : &staging->times->download_ns, error);
+    struct engine_times *const times = staging->times;
+    return slot->is_upload
+               ? worker_add_span(staging->worker, TRACE_UPLOAD, "upload", slot->bytes,
+                                 slot->copy_started, slot->copy_finished, &times->upload_ns, error)
+               : worker_add_span(staging->worker, TRACE_DOWNLOAD, "download", slot->bytes,
+                                 slot->copy_started, slot->copy_finished, &times->download_ns,
+                                 error);
 }
 
 /* ---- all slots ---- */

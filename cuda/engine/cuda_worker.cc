@@ -2,10 +2,10 @@
 /* cuda_worker.cc - see cuda_worker.h. */
 #include "cuda/engine/cuda_worker.h"
 
+#include "core/clock.h"
 #include "core/early_exit.h"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/engine/cuda_time.h"
 
 #include <algorithm>
 
@@ -39,6 +39,21 @@ static void worker_prepare_exit(const struct sort_spec *spec)
         early_exit_prepare();
 }
 
+/* Relates the device's clock to the host's, to some microseconds, if a trace is recorded. */
+static bool worker_start_trace(struct cuda_worker *worker, struct error *error)
+{
+    const unsigned device = worker->device;
+    if (!trace_is_recording())
+        return true;
+    const bool is_reached =
+        cuda_check(cudaEventCreate(&worker->clock), device, "cudaEventCreate", error) &&
+        cuda_check(cudaEventRecord(worker->clock, worker->stream), device, "cudaEventRecord",
+                   error) &&
+        cuda_check(cudaEventSynchronize(worker->clock), device, "cudaEventSynchronize", error);
+    worker->clock_ns = clock_now_ns();
+    return is_reached;
+}
+
 static bool worker_start_device(struct cuda_worker *worker, struct error *error)
 {
     const unsigned device = worker->device;
@@ -46,7 +61,7 @@ static bool worker_start_device(struct cuda_worker *worker, struct error *error)
            cuda_check(cudaStreamCreate(&worker->stream), device, "cudaStreamCreate", error) &&
            cuda_check(cudaEventCreate(&worker->started), device, "cudaEventCreate", error) &&
            cuda_check(cudaEventCreate(&worker->finished), device, "cudaEventCreate", error) &&
-           cuda_clock_open(&worker->clock, worker->stream, device, error);
+           worker_start_trace(worker, error);
 }
 
 static bool worker_make_status(struct cuda_worker *worker, struct error *error)
@@ -76,7 +91,8 @@ void worker_close(struct cuda_worker *worker)
         (void)cudaEventDestroy(worker->finished);
     if (worker->started)
         (void)cudaEventDestroy(worker->started);
-    cuda_clock_close(&worker->clock);
+    if (worker->clock)
+        (void)cudaEventDestroy(worker->clock);
     if (worker->stream)
         (void)cudaStreamDestroy(worker->stream);
     *worker = {};
@@ -90,22 +106,57 @@ bool worker_check_count(const struct cuda_worker *worker, size_t count, struct e
                      worker->device, algorithm->name, algorithm->count_max, count);
 }
 
+/* Adds the time from `start` to `end` to *ns. Both events must be complete. */
+static bool add_elapsed(cudaEvent_t start, cudaEvent_t end, unsigned device, uint64_t *ns,
+                        struct error *error)
+{
+    float milliseconds = 0;
+    if (!cuda_check(cudaEventElapsedTime(&milliseconds, start, end), device, "cudaEventElapsedTime",
+                    error))
+        return false;
+    *ns += static_cast<uint64_t>(static_cast<double>(milliseconds) * 1e6);
+    return true;
+}
+
+/* CUDA rounds a time some seconds away to a microsecond, so the part of a span that is before the
+ * end of the lane's last span is cut off. */
+bool worker_add_span(struct cuda_worker *worker, enum trace_lane lane, const char *name,
+                     uint64_t bytes, cudaEvent_t start, cudaEvent_t end, uint64_t *ns,
+                     struct error *error)
+{
+    const unsigned device = worker->device;
+    const char *const call = lane == TRACE_KERNEL ? name : "cudaEventSynchronize";
+    uint64_t begin_ns = worker->clock_ns, took_ns = 0;
+    if (!cuda_check(cudaEventSynchronize(end), device, call, error) ||
+        (worker->clock && !add_elapsed(worker->clock, start, device, &begin_ns, error)) ||
+        !add_elapsed(start, end, device, &took_ns, error))
+        return false;
+    uint64_t *const reached_ns = &worker->reached_ns[lane];
+    const uint64_t end_ns = std::max(begin_ns + took_ns, *reached_ns);
+    trace_device_span(lane, device, name, std::max(begin_ns, *reached_ns), end_ns, bytes);
+    *reached_ns = end_ns;
+    *ns += took_ns;
+    return true;
+}
+
 bool worker_start_clock(struct cuda_worker *worker, struct error *error)
 {
     return cuda_check(cudaEventRecord(worker->started, worker->stream), worker->device,
                       "cudaEventRecord", error);
 }
 
+bool worker_mark_end(struct cuda_worker *worker, struct error *error)
+{
+    return cuda_check(cudaEventRecord(worker->finished, worker->stream), worker->device,
+                      "cudaEventRecord", error);
+}
+
 bool worker_stop_clock(struct cuda_worker *worker, uint64_t bytes, uint64_t *busy_ns,
                        struct error *error)
 {
-    const unsigned device = worker->device;
-    return cuda_check(cudaEventRecord(worker->finished, worker->stream), device, "cudaEventRecord",
-                      error) &&
-           cuda_check(cudaEventSynchronize(worker->finished), device, worker->algorithm->name,
-                      error) &&
-           cuda_add_span(&worker->clock, TRACE_KERNEL, worker->algorithm->name, bytes,
-                         worker->started, worker->finished, device, busy_ns, error);
+    return worker_mark_end(worker, error) &&
+           worker_add_span(worker, TRACE_KERNEL, worker->algorithm->name, bytes, worker->started,
+                           worker->finished, busy_ns, error);
 }
 
 bool worker_sort(struct cuda_worker *worker, const struct cuda_sort *sort, uint64_t *busy_ns,

@@ -4,9 +4,9 @@
 #define CUDA_CUDA_WORKER_H
 
 #include "core/backend.h"
+#include "core/trace.h"
 #include "cuda/cuda_check.h"
 #include "cuda/cuda_sort.h"
-#include "cuda/engine/cuda_time.h"
 
 /* ---- the functions of a path ---- */
 
@@ -46,10 +46,12 @@ struct cuda_worker {
     const struct algorithm *algorithm;
     const struct cuda_path *path;
     cudaStream_t stream; /* for all work */
-    struct cuda_clock clock;
     cudaEvent_t started;
     cudaEvent_t finished;
-    struct sort_status *status; /* pinned; NULL for a path without `finish` */
+    cudaEvent_t clock; /* for a trace, an event at clock_ns of the host's clock; else NULL */
+    uint64_t clock_ns;
+    uint64_t reached_ns[TRACE_LANE_COUNT]; /* end of the last span in each lane */
+    struct sort_status *status;            /* pinned; NULL for a path without `finish` */
 };
 
 /* Finds the path of the spec and starts its device. *worker must be {} before. The caller closes
@@ -62,8 +64,15 @@ void worker_close(struct cuda_worker *worker);
 /* Fails if the path cannot sort `count` items. */
 bool worker_check_count(const struct cuda_worker *worker, size_t count, struct error *error);
 
-/* Marks the start time of the work that is started next. */
+/* Waits for the event `end`, and adds the time between both events to *ns. Reports a span of work
+ * on `bytes` bytes to core/trace.h. */
+bool worker_add_span(struct cuda_worker *worker, enum trace_lane lane, const char *name,
+                     uint64_t bytes, cudaEvent_t start, cudaEvent_t end, uint64_t *ns,
+                     struct error *error);
+
+/* Marks the start time of the work that is started next, and the end of the work started so far. */
 bool worker_start_clock(struct cuda_worker *worker, struct error *error);
+bool worker_mark_end(struct cuda_worker *worker, struct error *error);
 
 /* Waits for all work that was started, which sorted `bytes` bytes. Adds the time since the mark, in
  * nanoseconds, to *busy_ns, and records a span of the trace. */

@@ -4,10 +4,10 @@
  */
 #include "cuda/group/gpus.h"
 
+#include "core/clock.h"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
 #include "cuda/engine/cuda_device.h"
-#include "cuda/engine/cuda_time.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -104,12 +104,6 @@ bool copy_piece(const struct exchange *exchange, size_t i, size_t step, struct e
                       sort->device, "cudaMemcpyPeerAsync", error);
 }
 
-bool end_span(const struct gpu_part *part, struct error *error)
-{
-    return cuda_check(cudaEventRecord(part->worker->finished, part->sort.stream), part->sort.device,
-                      "cudaEventRecord", error);
-}
-
 /* Starts to copy all pieces to the GPUs of their ranges. In the first step each GPU copies its own
  * piece, and in each later one it reads from another GPU than all others do. The steps are started
  * one after the other, each for all GPUs, because a GPU sends pieces in the order in which they
@@ -120,7 +114,7 @@ bool copy_pieces(const struct exchange *exchange, struct error *error)
     const auto begin = [=](size_t i) {
         return worker_start_clock(exchange->parts[i].worker, error);
     };
-    const auto end = [=](size_t i) { return end_span(&exchange->parts[i], error); };
+    const auto end = [=](size_t i) { return worker_mark_end(exchange->parts[i].worker, error); };
     bool is_well = each_part(exchange, error, begin);
     for (size_t step = 0; is_well && step < exchange->count; step++)
         is_well = each_part(exchange, error,
@@ -134,16 +128,13 @@ bool finish_parts(const struct exchange *exchange, enum trace_lane lane, const c
 {
     return each_part(exchange, error, [=](size_t i) {
         struct cuda_worker *const worker = exchange->parts[i].worker;
-        const struct cuda_sort *const sort = &exchange->parts[i].sort;
         const size_t *const bounds = bounds_of(exchange, i);
         size_t items = exchange->parts[i].range;
         if (lane == TRACE_PEER)
             items -= bounds[i + 1] - bounds[i];
         uint64_t ignored_ns = 0;
-        return cuda_check(cudaEventSynchronize(worker->finished), sort->device,
-                          "cudaEventSynchronize", error) &&
-               cuda_add_span(&worker->clock, lane, name, items * sort->item_bytes, worker->started,
-                             worker->finished, sort->device, &ignored_ns, error);
+        return worker_add_span(worker, lane, name, items * exchange->parts[i].sort.item_bytes,
+                               worker->started, worker->finished, &ignored_ns, error);
     });
 }
 
@@ -179,7 +170,7 @@ bool merge_range(const struct exchange *exchange, size_t i, struct error *error)
             break;
         std::swap(part->sort.items, part->sort.scratch);
     }
-    return end_span(part, error);
+    return worker_mark_end(part->worker, error);
 }
 
 /* Waits for all work of this process, unless the step is done. Returns `is_done`. */
