@@ -43,25 +43,18 @@ static bool slot_pin(const struct staging *staging, struct staging_slot *slot, s
                                              staging->worker->device, "cudaMallocHost", error);
 }
 
-static bool slot_prepare(const struct staging *staging, struct staging_slot *slot,
-                         struct error *error)
-{
-    const unsigned device = staging->worker->device;
-    if (!slot->memory && !slot_pin(staging, slot, error))
-        return false;
-    if (!slot->copy_started &&
-        !cuda_check(cudaEventCreate(&slot->copy_started), device, "cudaEventCreate", error))
-        return false;
-    return slot->copy_finished ||
-           cuda_check(cudaEventCreate(&slot->copy_finished), device, "cudaEventCreate", error);
-}
-
 /* Pins the slot's memory and creates its events on the first call. Adds the time to start_ns. */
 static bool slot_start(const struct staging *staging, struct staging_slot *slot,
                        struct error *error)
 {
+    const unsigned device = staging->worker->device;
+    if (slot->copy_finished)
+        return true;
     const uint64_t start_ns = clock_now_ns();
-    const bool is_ready = slot_prepare(staging, slot, error);
+    const bool is_ready =
+        slot_pin(staging, slot, error) &&
+        cuda_check(cudaEventCreate(&slot->copy_started), device, "cudaEventCreate", error) &&
+        cuda_check(cudaEventCreate(&slot->copy_finished), device, "cudaEventCreate", error);
     staging->times->start_ns += clock_now_ns() - start_ns;
     return is_ready;
 }
@@ -114,7 +107,7 @@ bool staging_prepare(struct staging *staging, size_t count, struct error *error)
 {
     const size_t slots = count / (staging->slot_bytes / staging->item_bytes) + 1;
     for (size_t i = 0; i < std::min(slots, STAGING_SLOTS); i++)
-        if (!slot_prepare(staging, &staging->slots[i], error))
+        if (!slot_start(staging, &staging->slots[i], error))
             return false;
     return true;
 }
