@@ -46,29 +46,18 @@ struct store {
     size_t limit;    /* maximum number of items */
     size_t spare;    /* items that the arrays have room for beyond a known count */
     size_t item_bytes;
-    unsigned device;
     void *scratch;
     void *workspace;
 };
-
-/* Sets *bytes to the size of `count` items. Fails if it exceeds a size_t. */
-static bool store_bytes(const struct store *store, size_t count, size_t *bytes, struct error *error)
-{
-    if (__builtin_mul_overflow(count, store->item_bytes, bytes))
-        return error_set(error, "device %u: %zu items of %zu bytes are more than memory can hold",
-                         store->device, count, store->item_bytes);
-    return true;
-}
 
 /* Moves the items to a new array for `capacity` items and the spare ones. Waits if there are any.
  */
 static bool store_resize(struct store *store, const struct cuda_worker &worker, size_t capacity,
                          struct error *error)
 {
-    size_t bytes = 0;
     void *items = NULL;
-    if (!store_bytes(store, capacity + store->spare, &bytes, error) ||
-        !cuda_memory_allocate(store->device, bytes, &items, error))
+    if (!cuda_memory_allocate(worker.device, (capacity + store->spare) * store->item_bytes, &items,
+                              error))
         return false;
     void *const before = store->items;
     store->items = static_cast<unsigned char *>(items);
@@ -86,7 +75,7 @@ static bool store_reserve(struct store *store, const struct cuda_worker &worker,
                           struct error *error)
 {
     if (store->count >= store->limit)
-        return error_set(error, "device %u: more than the %zu items announced", store->device,
+        return error_set(error, "device %u: more than the %zu items announced", worker.device,
                          store->limit);
     const size_t larger = std::max(ARRAY_FIRST_BYTES / store->item_bytes, store->capacity * 2);
     if (store->count == store->capacity &&
@@ -94,16 +83,6 @@ static bool store_reserve(struct store *store, const struct cuda_worker &worker,
         return false;
     *room = std::min(store->capacity, store->limit) - store->count;
     return true;
-}
-
-/* Allocates scratch for `scratch_items` items, and the workspace. Either size may be 0. */
-static bool store_add_scratch(struct store *store, size_t scratch_items, size_t workspace_bytes,
-                              struct error *error)
-{
-    size_t scratch_bytes = 0;
-    return store_bytes(store, scratch_items, &scratch_bytes, error) &&
-           cuda_memory_allocate(store->device, scratch_bytes, &store->scratch, error) &&
-           cuda_memory_allocate(store->device, workspace_bytes, &store->workspace, error);
 }
 
 /* Frees all memory. No work may use it. */
@@ -181,13 +160,17 @@ static size_t engine_bytes(const struct engine *engine, size_t count)
     return bytes;
 }
 
+/* Allocates scratch for `count` items, unless the path has none, and the workspace. */
 static bool engine_add_scratch(struct engine *engine, size_t count, struct error *error)
 {
-    return store_add_scratch(&engine->store, engine_arrays(engine) > 1 ? count : 0,
-                             engine_workspace_bytes(engine, count), error);
+    struct store *const store = &engine->store;
+    const size_t scratch_bytes = engine_arrays(engine) > 1 ? count * store->item_bytes : 0;
+    return cuda_memory_allocate(engine->spec.device, scratch_bytes, &store->scratch, error) &&
+           cuda_memory_allocate(engine->spec.device, engine_workspace_bytes(engine, count),
+                                &store->workspace, error);
 }
 
-/* Allocates all memory for `count` items, or fails at once. */
+/* Allocates all memory for `count` items, or fails at once, also if its bytes exceed a size_t. */
 static bool engine_allocate_count(struct engine *engine, size_t count, struct error *error)
 {
     engine->store.limit = count;
@@ -262,9 +245,8 @@ static bool engine_sort_top(struct engine *engine, struct error *error)
     size_t found = 0;
     if (!cuda_top(&sort, engine->spec.top, engine->worker.path, &found, error))
         return false;
-    void *const input = store->items;
-    store->items = static_cast<unsigned char *>(store->scratch);
-    store->scratch = input;
+    store->items = static_cast<unsigned char *>(sort.scratch);
+    store->scratch = sort.items;
     store->count = found;
     return true;
 }
@@ -293,7 +275,6 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     if (!engine)
         return error_set(error, "out of memory: the engine of device %u", spec->device);
     engine->spec = *spec;
-    engine->store.device = spec->device;
     engine->store.item_bytes = spec->item_bytes;
     engine->store.limit = spec->count != COUNT_UNKNOWN ? spec->count : spec->most;
     staging_open(&engine->staging, &engine->worker, &engine->times, spec->item_bytes,
