@@ -147,19 +147,17 @@ struct cuda_gather {
     const struct cuda_text *text;  /* its text, bytes, terminator, device and stream are used */
     const struct key_index *items; /* count items of distinct lines, in output order */
     size_t count;                  /* at most text->count */
-    void *workspace;  /* cuda_gather_workspace_bytes(text->bytes, count), aligned to 16 */
-    size_t bytes;     /* size of the output; set by cuda_gather_measure */
-    uint64_t *totals; /* CUDA_GATHER_TOTALS words for the check; NULL: no check */
+    void *workspace; /* cuda_gather_workspace_bytes(text->bytes, count), aligned to 16 */
+    size_t bytes;    /* size of the output; set by cuda_gather_measure */
 };
-#define CUDA_GATHER_TOTALS 3
 
 /* Returns the bytes of workspace for `count` lines of a text of `text_bytes` bytes: a little more
  * than 8 bytes per line, plus 1/2000 of the text. They are enough for fewer lines too. */
 size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count);
 
-/* Finds the length of each line, with its terminator, and its position in the output. With totals
- * and at least one line, checks that no key of the items is less than the one before. Sets
- * gather->bytes, for which it waits; its last kernel may still be in flight on return. */
+/* Finds the length of each line, with its terminator, and its position in the output. With at least
+ * one line, checks that no key of the items is less than the one before. Sets gather->bytes, for
+ * which it waits; its last kernel may still be in flight on return. */
 bool cuda_gather_measure(struct cuda_gather *gather, struct error *error);
 
 /* Starts the check of copies that cover the output, each byte once. Does not wait. */
@@ -173,7 +171,7 @@ bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proo
 /* Copies the bytes [begin, end) of the output, begin <= end <= gather->bytes, to target[0..end -
  * begin). Either end may cut a line. Any begin and target are valid. The copy is fastest if begin
  * is a multiple of GATHER_TILE_BYTES (tuning.h) and target is aligned to 16 bytes. Adds the bytes
- * to the totals of the check, if there are any. Starts one kernel and does not wait. */
+ * to the totals of the check. Starts one kernel and does not wait. */
 bool cuda_gather_copy(const struct cuda_gather *gather, size_t begin, size_t end,
                       unsigned char *target, struct error *error);
 

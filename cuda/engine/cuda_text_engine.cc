@@ -128,12 +128,6 @@ static bool text_take(struct engine *engine, struct chunk chunk, struct error *e
 
 /* ---- memory, once the lines are counted ---- */
 
-/* Returns the offset of the check's totals in the workspace: after a piece of the output. */
-static size_t text_totals_place(const struct engine *engine)
-{
-    return (engine->staging.slot_bytes + 15) / 16 * 16;
-}
-
 /* Allocates the arrays of items and the workspace. */
 static bool text_allocate_items(struct engine *engine, struct error *error)
 {
@@ -141,9 +135,8 @@ static bool text_allocate_items(struct engine *engine, struct error *error)
     const size_t count = engine->lines.count, items_bytes = count * sizeof(struct key_index);
     const size_t sort_bytes = engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
                                                                    sizeof(struct key_index));
-    const size_t piece_bytes = text_totals_place(engine) + CUDA_GATHER_TOTALS * sizeof(uint64_t);
     const size_t workspace_bytes =
-        std::max({sort_bytes, cuda_refine_workspace_bytes(count), piece_bytes});
+        std::max({sort_bytes, cuda_refine_workspace_bytes(count), engine->staging.slot_bytes});
     engine->scratch_bytes =
         std::max(items_bytes, cuda_gather_workspace_bytes(engine->taken, count));
     const bool is_had =
@@ -287,14 +280,8 @@ static bool text_refine(struct engine *engine, size_t *count, struct error *erro
 static bool text_measure(struct engine *engine, size_t count, struct error *error)
 {
     cuda_memory_note();
-    engine->gather = {&engine->lines,
-                      static_cast<const struct key_index *>(engine->items.memory),
-                      count,
-                      engine->scratch.memory,
-                      0,
-                      NULL};
-    engine->gather.totals = reinterpret_cast<uint64_t *>(
-        static_cast<unsigned char *>(engine->workspace.memory) + text_totals_place(engine));
+    engine->gather = {&engine->lines, static_cast<const struct key_index *>(engine->items.memory),
+                      count, engine->scratch.memory, 0};
     return cuda_gather_measure(&engine->gather, error) &&
            cuda_gather_start_check(&engine->gather, error);
 }

@@ -316,8 +316,7 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
     block_copy_pieces(view, stage);
     __syncthreads();
     block_store_stage(stage, tile, target + (tile.begin - begin));
-    if (view.totals)
-        block_check_stage(view, stage, tile);
+    block_check_stage(view, stage, tile);
 }
 
 /* ---- the interface ---- */
@@ -350,15 +349,15 @@ static struct launch gather_launch(const struct cuda_gather *gather, const char 
 
 bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error)
 {
-    return cuda_fill(*gather->text, gather->totals, 0, 2 * sizeof *gather->totals, error);
+    return cuda_fill(*gather->text, gather_view_make(gather).totals, 0, 2 * sizeof(atomic_count),
+                     error);
 }
 
 bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proof *proof,
                               struct error *error)
 {
-    const struct cuda_text *const text = gather->text;
-    uint64_t totals[CUDA_GATHER_TOTALS] = {};
-    if (!cuda_fetch(*text, totals, gather->totals, sizeof totals, error))
+    atomic_count totals[GATHER_TOTALS] = {};
+    if (!cuda_fetch(*gather->text, totals, gather_view_make(gather).totals, sizeof totals, error))
         return false;
     proof->gathered = {gather->bytes, totals[0]};
     proof->given = {gather->bytes, totals[1]};
@@ -372,8 +371,7 @@ bool cuda_gather_measure(struct cuda_gather *gather, struct error *error)
     gather->bytes = 0;
     if (gather->count == 0)
         return true;
-    if ((gather->totals &&
-         !cuda_fill(*gather->text, gather->totals + 2, 0xff, sizeof *gather->totals, error)) ||
+    if (!cuda_fill(*gather->text, view.totals + 2, 0xff, sizeof *view.totals, error) ||
         !launch_kernel(gather_launch(gather, "gather_measure_kernel",
                                      view.group_count * GATHER_MEASURE_THREADS,
                                      GATHER_MEASURE_THREADS),

@@ -35,8 +35,10 @@ struct gather_view {
     uint64_t *groups;      /* group_count: starts of groups */
     uint64_t group_count;  /* for the lines and the end after them */
     uint64_t *first_lines; /* one for each tile of the output, and the last line */
-    atomic_count *totals;  /* as in struct cuda_gather */
+    atomic_count *totals;  /* both checksums of the output, and the first line out of order */
 };
+
+constexpr unsigned GATHER_TOTALS = 3;
 
 constexpr unsigned GATHER_WORD_BYTES = sizeof(uint4);
 
@@ -108,7 +110,7 @@ __device__ __forceinline__ struct gather_lengths thread_read_lines(const struct 
         if (line < view.count) {
             lines.begins[i] = line_offset(view.items[line]);
             lines.left |= 1u << i;
-            if (view.totals && line > 0 && view.items[line].key < view.items[line - 1].key)
+            if (line > 0 && view.items[line].key < view.items[line - 1].key)
                 atomicMin(&view.totals[2], static_cast<atomic_count>(line + 1));
         }
     }
@@ -217,6 +219,7 @@ static inline struct gather_view gather_view_lay(size_t text_bytes, size_t count
     view.count = count;
     view.group_count = launch_blocks(count + 1, GATHER_GROUP_LINES);
     view.bytes = workspace_take<uint64_t>(memory, used, 1);
+    view.totals = workspace_take<atomic_count>(memory, used, GATHER_TOTALS);
     view.starts = workspace_take<uint64_t>(memory, used, count + 1);
     view.groups = workspace_take<uint64_t>(memory, used, view.group_count);
     view.first_lines =
@@ -231,7 +234,6 @@ static inline struct gather_view gather_view_make(const struct cuda_gather *gath
     struct gather_view view = gather_view_lay(text->bytes, gather->count, gather->workspace, &used);
     view.text = *text;
     view.items = gather->items;
-    view.totals = reinterpret_cast<atomic_count *>(gather->totals);
     return view;
 }
 

@@ -76,9 +76,8 @@ static void bench_close(struct bench *bench)
 {
     if (bench->text.stream != NULL)
         (void)cudaStreamDestroy(bench->text.stream);
-    for (void *const memory :
-         {(void *)bench->target, (void *)bench->items, (void *)bench->workspace,
-          (void *)bench->memory, (void *)bench->gather.totals})
+    for (void *const memory : {(void *)bench->target, (void *)bench->items,
+                               (void *)bench->workspace, (void *)bench->memory})
         (void)cudaFree(memory);
 }
 
@@ -364,8 +363,7 @@ static bool check_output(const std::string &text, const std::vector<size_t> &beg
         bench_open(&bench, line_order, text, error) &&
         allocate(&bench.target, text.size() + 2 * red_zone, error) &&
         allocate(&bench.items, count, error) && upload(bench.items, items, error) &&
-        allocate(&bench.workspace, cuda_gather_workspace_bytes(text.size(), count), error) &&
-        allocate(&bench.gather.totals, CUDA_GATHER_TOTALS, error);
+        allocate(&bench.workspace, cuda_gather_workspace_bytes(text.size(), count), error);
     bench.text.count = bench.gather.count = count;
     bench.gather.text = &bench.text;
     bench.gather.items = bench.items;
