@@ -14,8 +14,9 @@
  */
 #include "core/byte_words.h"
 #include "core/line/line_key.h"
+#include "cuda/block/block_scan.cuh"
+#include "cuda/block/launch.cuh"
 #include "cuda/engine/cuda_lines.h"
-#include "cuda/text/lines_measure.cuh"
 #include "formats/lines/line_compare.h"
 #include "tests/cuda/line_spellings.h"
 #include "tests/cuda/matrix_common.h"
@@ -211,20 +212,26 @@ static size_t length_random(size_t i)
     return 1 + random_bits(i) % (2 * MEAN - 1);
 }
 
+/* As in cuda/text/lines_gather.cu: the bytes of a word, bytes that a warp searches at once for the
+ * end of a line, and lines that a block measures. */
+constexpr size_t word_bytes = sizeof(uint4);
+constexpr size_t search_bytes = 32 * 4 * word_bytes;
+constexpr size_t group_lines = GATHER_MEASURE_THREADS * GATHER_MEASURE_LINES;
+
 /* Lengths around the limits by which the kernels divide lines and outputs. */
 static size_t length_of_limits(size_t i)
 {
     const size_t limits[] = {1,
                              4,
-                             GATHER_WORD_BYTES,
-                             2 * GATHER_WORD_BYTES,
+                             word_bytes,
+                             2 * word_bytes,
                              GATHER_SHORT_BYTES,
                              GATHER_PIECE_BYTES,
-                             GATHER_WALK_WORDS * GATHER_WORD_BYTES,
-                             GATHER_SEARCH_BYTES,
-                             2 * GATHER_SEARCH_BYTES,
+                             GATHER_WALK_WORDS * word_bytes,
+                             search_bytes,
+                             2 * search_bytes,
                              GATHER_TILE_BYTES,
-                             16 * GATHER_SEARCH_BYTES};
+                             16 * search_bytes};
     const uint64_t bits = random_bits(i);
     const size_t rare = bits % 16 ? 3 : 0; /* the long ones */
     return limits[(bits >> 8) % (sizeof limits / sizeof *limits - rare)] + (bits >> 32) % 3;
@@ -248,8 +255,8 @@ static const struct length {
     {"no lines", length_fixed<1>, 0},
     {"one empty line", length_fixed<1>, 1},
     {"empty lines", length_fixed<1>, 40000},
-    {"lines of 1 byte", length_fixed<2>, 5 * GATHER_GROUP_LINES},
-    {"lines of 10 bytes", length_fixed<11>, 3 * GATHER_GROUP_LINES - 1},
+    {"lines of 1 byte", length_fixed<2>, 5 * group_lines},
+    {"lines of 10 bytes", length_fixed<11>, 3 * group_lines - 1},
     {"lines of 0 to 20 bytes", length_random<11>, 9001},
     {"lines of 0 to 100 bytes", length_random<51>, 3000},
     {"lines of 99 bytes", length_fixed<100>, 1500},
@@ -287,7 +294,7 @@ static const unsigned char untouched = 0xe7;
 static bool check_piece(const struct bench &bench, const std::string &expected, size_t begin,
                         size_t end, size_t shift, struct error *error)
 {
-    const size_t bytes = end - begin, before = GATHER_WORD_BYTES + shift;
+    const size_t bytes = end - begin, before = word_bytes + shift;
     const size_t all = bytes + 2 * red_zone;
     std::vector<unsigned char> got;
     if (!check(cudaMemsetAsync(bench.target, untouched, all, bench.text.stream), error) ||
