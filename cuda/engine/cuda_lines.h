@@ -4,7 +4,7 @@
  *
  *   text -> cuda_lines_count -> number of lines
  *        -> cuda_lines_key -> items in the order of the input; a few of them flagged
- *        -> { cuda_lines_take_flagged -> the host's keys -> cuda_lines_put_flagged }*
+ *        -> cuda_lines_key_flagged -> the host's keys for these
  *
  * An item is a struct key_index as core/line/line_image.h defines it: the offset of the line's
  * first byte, a bit that is 0 if the key is exact, and the key. The key has the same bits as
@@ -60,8 +60,8 @@ struct cuda_text {
 struct cuda_line_order cuda_line_order_make(const struct line_order *order);
 
 /* Returns the bytes of workspace for a text of `bytes` bytes: about 1/500 of them. The workspace
- * must not change from cuda_lines_count to the last cuda_lines_take_flagged. Afterwards its content
- * is not needed. */
+ * must not change from cuda_lines_count to cuda_lines_key_flagged. Afterwards its content is not
+ * needed. */
 size_t cuda_lines_workspace_bytes(size_t bytes);
 
 /* Sets text->count to the number of lines in text->text[0..bytes). Waits for the stream. */
@@ -72,28 +72,22 @@ bool cuda_lines_count(struct cuda_text *text, void *workspace, struct error *err
 bool cuda_lines_key(const struct cuda_text *text, void *workspace, struct key_index *items,
                     size_t *flagged, struct error *error);
 
-/* Flagged items that are copied out for the host to key. */
+/* The flagged items, and what it takes to key them. */
 struct cuda_flagged {
-    struct key_index *items; /* array of `room` items */
-    uint64_t *lines;         /* array of `room` positions in the array of all items */
-    size_t room;
+    size_t count;
+    void *scratch; /* on the device; any size from 24 bytes on */
+    size_t scratch_bytes;
+    const struct line_helper *helper; /* its function `key` is called, in the order of the input */
 };
 
-/* Copies flagged items in the order of the input: of all that cuda_lines_key counted, those from
- * number `first` on, at most taken->room. All flagged items before `first` must have been put back.
- * Does not wait.
- *
- *   for (size_t first = 0; first < flagged; first += taken.room)
- *       cuda_lines_take_flagged; the host's keys for min(taken.room, flagged - first) items;
- *       cuda_lines_put_flagged
- */
-bool cuda_lines_take_flagged(const struct cuda_text *text, void *workspace,
-                             const struct key_index *items, size_t first,
-                             const struct cuda_flagged *taken, struct error *error);
+/* Lets the helper key the flagged items among items[0..text->count). Waits for the stream. */
+bool cuda_lines_key_flagged(const struct cuda_text *text, void *workspace, struct key_index *items,
+                            const struct cuda_flagged *flagged, struct error *error);
 
-/* Sets items[taken->lines[i]] = taken->items[i] for all i < count. Does not wait. */
-bool cuda_lines_put_flagged(const struct cuda_text *text, const struct cuda_flagged *taken,
-                            size_t count, struct key_index *items, struct error *error);
+/* Fails unless the offsets in items[0..count), in host memory, are in the text: a helper reads it
+ * there. */
+bool cuda_lines_check_items(const struct cuda_text *text, const struct key_index *items,
+                            size_t count, struct error *error);
 
 /* ---- lines_refine.cu ----
  *
@@ -101,16 +95,10 @@ bool cuda_lines_put_flagged(const struct cuda_text *text, const struct cuda_flag
  * with the same items and the same result.
  *
  *   sorted items -> tie groups that are not in order -> by the bytes of their lines, in rounds
- *                                                    -> by anything else: a function of the host
+ *                                                    -> by anything else: the helper, on the host
  *                -> with -u, only the first line of each tie group
  *
  * Nearly all tie groups need no work: their lines have the same bytes, or are in order already. */
-
-/* Puts items[0..*count), in host memory and sorted by key, into the exact order. They are whole tie
- * groups, or parts of tie groups that are in order among each other. If the order is unique, sets
- * *count to the number of items kept. */
-typedef bool cuda_refine_function(void *context, struct key_index *items, size_t *count,
-                                  struct error *error);
 
 struct cuda_refine {
     const struct cuda_text *text;
@@ -118,8 +106,7 @@ struct cuda_refine {
                                      scratch is overwritten; the workspace has the size below */
     const struct cuda_path *path; /* sorts the words of a round; must accept text->count items */
     struct cuda_pool *pool;       /* gives the memory of the rounds */
-    cuda_refine_function *refine;
-    void *context; /* argument of `refine` */
+    const struct line_helper *helper; /* its function `refine` is called, at most once */
 };
 
 /* Returns the bytes of workspace for `count` items, about two thirds of a byte each. */
@@ -129,7 +116,7 @@ size_t cuda_refine_workspace_bytes(size_t count);
  * the device is to sort, and the path's workspace; if there is no room, the host sorts these lines.
  * *count becomes the number of items kept: text->count, or fewer if the order is unique.
  * Reads the text and the slack after it. Keys do not change. Lines with the same bytes keep their
- * input order, unless the host sorted them. Waits for the stream. Fails if a kernel or `refine`
+ * input order, unless the host sorted them. Waits for the stream. Fails if a kernel or the helper
  * fails, or if the host has no memory for the lines that it must sort. */
 bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count, struct error *error);
 

@@ -35,9 +35,6 @@
 /* cuda_lines_refine() numbers lines in 32 bits. */
 static constexpr size_t text_lines_max = UINT32_MAX;
 
-/* Maximum number of flagged lines that the host keys at a time. */
-static constexpr size_t flagged_room_max = (size_t)1 << 22;
-
 struct engine {
     struct sort_spec spec;
     struct cuda_worker worker;
@@ -126,7 +123,7 @@ static bool text_take(struct engine *engine, struct chunk chunk, struct error *e
     return true;
 }
 
-/* ---- memory, once the lines are counted ---- */
+/* ---- key: memory, once the lines are counted, and their items ---- */
 
 /* Allocates the arrays of items and the workspace. */
 static bool text_allocate_items(struct engine *engine, struct error *error)
@@ -147,72 +144,14 @@ static bool text_allocate_items(struct engine *engine, struct error *error)
     return is_had;
 }
 
-/* ---- key ---- */
-
-/* Checks the offsets in the items, because the helper reads the text there. */
-static bool text_check_items(const struct engine *engine, const struct key_index *items,
-                             size_t count, struct error *error)
-{
-    size_t last = 0;
-    for (size_t i = 0; i < count; i++)
-        last = std::max(last, line_offset(items[i]));
-    return count == 0 || cuda_check_value(last, engine->taken - 1, engine->spec.device,
-                                          "beginning of a line", error);
-}
-
-/* As `refine` of struct line_helper, for struct cuda_refine. */
-static bool text_refine_items(void *context, struct key_index *items, size_t *count,
-                              struct error *error)
-{
-    const struct engine *const engine = static_cast<const struct engine *>(context);
-    const struct line_helper *const helper = &engine->spec.helper;
-    return text_check_items(engine, items, *count, error) &&
-           helper->refine(helper->context, items, count, error);
-}
-
-/* Lets the helper key the flagged items, taken.room at a time. Copies them to `taken`, in scratch,
- * to host_items, and back. */
-static bool text_key_flagged(struct engine *engine, struct cuda_flagged taken, size_t flagged,
-                             struct key_index *host_items, struct error *error)
-{
-    const struct line_helper *const helper = &engine->spec.helper;
-    struct key_index *const items = static_cast<struct key_index *>(engine->items.memory);
-    for (size_t first = 0; first < flagged; first += taken.room) {
-        const size_t count = std::min(taken.room, flagged - first);
-        const size_t bytes = count * sizeof *host_items;
-        if (!cuda_lines_take_flagged(&engine->lines, engine->tiles.memory, items, first, &taken,
-                                     error) ||
-            !cuda_fetch(engine->worker, host_items, taken.items, bytes, error) ||
-            !text_check_items(engine, host_items, count, error) ||
-            !helper->key(helper->context, host_items, count, error) ||
-            !cuda_copy(engine->worker, taken.items, host_items, bytes, error) ||
-            !cuda_lines_put_flagged(&engine->lines, &taken, count, items, error) ||
-            !cuda_wait(engine->worker, error))
-            return false;
-    }
-    return true;
-}
-
 static bool text_key(struct engine *engine, struct error *error)
 {
+    const struct cuda_text *const lines = &engine->lines;
     struct key_index *const items = static_cast<struct key_index *>(engine->items.memory);
-    size_t flagged = 0;
-    if (!cuda_lines_key(&engine->lines, engine->tiles.memory, items, &flagged, error))
-        return false;
-    if (flagged == 0)
-        return true;
-    struct cuda_flagged taken = {};
-    taken.room = std::min({flagged, flagged_room_max,
-                           engine->scratch_bytes / (sizeof *taken.items + sizeof *taken.lines)});
-    taken.items = static_cast<struct key_index *>(engine->scratch.memory);
-    taken.lines = reinterpret_cast<uint64_t *>(taken.items + taken.room);
-    struct key_index *const host_items =
-        static_cast<struct key_index *>(malloc(taken.room * sizeof *host_items));
-    const bool is_keyed =
-        host_items ? text_key_flagged(engine, taken, flagged, host_items, error)
-                   : error_set(error, "out of memory: no room for %zu lines", taken.room);
-    free(host_items);
-    return is_keyed;
+    struct cuda_flagged flagged = {0, engine->scratch.memory, engine->scratch_bytes,
+                                   &engine->spec.helper};
+    return cuda_lines_key(lines, engine->tiles.memory, items, &flagged.count, error) &&
+           cuda_lines_key_flagged(lines, engine->tiles.memory, items, &flagged, error);
 }
 
 /* Finds the lines and makes their items. */
@@ -264,7 +203,7 @@ static bool text_sort_items(struct engine *engine, struct error *error)
 static bool text_refine(struct engine *engine, size_t *count, struct error *error)
 {
     const struct cuda_refine refine = {&engine->lines, text_make_sort(engine), engine->worker.path,
-                                       &engine->pool,  text_refine_items,      engine};
+                                       &engine->pool, &engine->spec.helper};
     const uint64_t start_ns = clock_now_ns();
     if (!cuda_lines_refine(&refine, count, error))
         return false;

@@ -19,6 +19,7 @@
 #include "cuda/text/thread_line_image.cuh"
 
 #include <algorithm>
+#include <stdlib.h>
 
 /* Bytes of a tile per thread: a bit for each in a mask. */
 constexpr unsigned THREAD_BYTES = 32;
@@ -168,12 +169,23 @@ __global__ void __launch_bounds__(LINES_THREADS, LINES_KEY_BLOCKS)
 
 /* ---- flagged items ---- */
 
+/* Flagged items that are copied out for the host to key. */
+struct lines_taken {
+    struct key_index *items;   /* array of `room` items */
+    uint64_t *lines;           /* array of `room` positions in the array of all items */
+    struct key_index *on_host; /* copies of the items, in host memory */
+    size_t room;
+};
+
+/* Maximum number of flagged lines that the host keys at a time. */
+constexpr size_t LINES_TAKEN_MOST = (size_t)1 << 22;
+
 /* Copies the tile's flagged items among the requested ones. Items before number `first` are no
  * longer flagged: they were put back. So the first flagged item of a tile is number max(first,
  * flagged_before[tile]). One block per tile. */
 __global__ void __launch_bounds__(LINES_THREADS)
     lines_take_kernel(const struct lines_tiles tiles, const struct key_index *items, uint64_t first,
-                      const struct cuda_flagged taken)
+                      const struct lines_taken taken)
 {
     __shared__ unsigned warp_sums[THREADS_PER_WARP];
     const size_t tile = blockIdx.x;
@@ -202,7 +214,7 @@ __global__ void __launch_bounds__(LINES_THREADS)
 
 /* Sets items[taken.lines[i]] = taken.items[i], i < count. One thread per item. */
 __global__ void __launch_bounds__(LINES_THREADS)
-    lines_put_kernel(const struct cuda_flagged taken, size_t count, struct key_index *items)
+    lines_put_kernel(const struct lines_taken taken, size_t count, struct key_index *items)
 {
     const size_t i = static_cast<size_t>(blockIdx.x) * LINES_THREADS + threadIdx.x;
     if (i < count)
@@ -287,19 +299,56 @@ bool cuda_lines_key(const struct cuda_text *text, void *workspace, struct key_in
                       text->count, flagged, error);
 }
 
-bool cuda_lines_take_flagged(const struct cuda_text *text, void *workspace,
-                             const struct key_index *items, size_t first,
-                             const struct cuda_flagged *taken, struct error *error)
+bool cuda_lines_check_items(const struct cuda_text *text, const struct key_index *items,
+                            size_t count, struct error *error)
 {
-    const struct lines_tiles tiles = lines_tiles_of(text, workspace);
-    return launch_kernel(launch_for(*text, "lines_take_kernel", tiles.count, LINES_THREADS), error,
-                         lines_take_kernel, tiles, items, static_cast<uint64_t>(first), *taken);
+    size_t last = 0;
+    for (size_t i = 0; i < count; i++)
+        last = std::max(last, line_offset(items[i]));
+    return count == 0 ||
+           cuda_check_value(last, text->bytes - 1, text->device, "beginning of a line", error);
 }
 
-bool cuda_lines_put_flagged(const struct cuda_text *text, const struct cuda_flagged *taken,
-                            size_t count, struct key_index *items, struct error *error)
+/* Lets the helper key the flagged items, taken.room at a time. Copies them to `taken`, to the host,
+ * and back. */
+static bool lines_key_taken(const struct cuda_text *text, void *workspace, struct key_index *items,
+                            const struct cuda_flagged *flagged, const struct lines_taken &taken,
+                            struct error *error)
 {
-    const size_t blocks = launch_blocks(count, LINES_THREADS);
-    return launch_kernel(launch_for(*text, "lines_put_kernel", blocks, LINES_THREADS), error,
-                         lines_put_kernel, *taken, count, items);
+    const struct lines_tiles tiles = lines_tiles_of(text, workspace);
+    const struct line_helper *const helper = flagged->helper;
+    const struct launch take = launch_for(*text, "lines_take_kernel", tiles.count, LINES_THREADS);
+    for (uint64_t first = 0; first < flagged->count; first += taken.room) {
+        const size_t count = std::min<size_t>(taken.room, flagged->count - first);
+        const size_t bytes = count * sizeof *items;
+        const struct launch put = launch_for(*text, "lines_put_kernel",
+                                             launch_blocks(count, LINES_THREADS), LINES_THREADS);
+        if (!launch_kernel(take, error, lines_take_kernel, tiles, items, first, taken) ||
+            !cuda_fetch(*text, taken.on_host, taken.items, bytes, error) ||
+            !cuda_lines_check_items(text, taken.on_host, count, error) ||
+            !helper->key(helper->context, taken.on_host, count, error) ||
+            !cuda_copy(*text, taken.items, taken.on_host, bytes, error) ||
+            !launch_kernel(put, error, lines_put_kernel, taken, count, items) ||
+            !cuda_wait(*text, error))
+            return false;
+    }
+    return true;
+}
+
+bool cuda_lines_key_flagged(const struct cuda_text *text, void *workspace, struct key_index *items,
+                            const struct cuda_flagged *flagged, struct error *error)
+{
+    struct lines_taken taken = {};
+    if (flagged->count == 0)
+        return true;
+    taken.room = std::min({flagged->count, LINES_TAKEN_MOST,
+                           flagged->scratch_bytes / (sizeof *taken.items + sizeof *taken.lines)});
+    taken.items = static_cast<struct key_index *>(flagged->scratch);
+    taken.lines = reinterpret_cast<uint64_t *>(taken.items + taken.room);
+    taken.on_host = static_cast<struct key_index *>(malloc(taken.room * sizeof *taken.on_host));
+    const bool is_keyed =
+        taken.on_host ? lines_key_taken(text, workspace, items, flagged, taken, error)
+                      : error_set(error, "out of memory: no room for %zu lines", taken.room);
+    free(taken.on_host);
+    return is_keyed;
 }

@@ -7,7 +7,7 @@
  *                    rounds: sort; the offsets go back to the positions; tie groups that still hold
  *                            different lines, now smaller, are loaded with the next word
  *                    tie groups that remain after the last round are marked for the host
- *   for the host     gathered, sorted by refine->refine, put back to the same positions
+ *   for the host     gathered, sorted by the helper, put back to the same positions
  *   unique           the first item of each tie group, except those of the host, and the items that
  *                    the host kept, are moved together
  *
@@ -391,8 +391,10 @@ static bool refine_with_host(const struct refine_run &run, struct key_index *ite
                              struct error *error)
 {
     size_t kept = run.hosts;
+    const struct line_helper *const helper = run.refine->helper;
     if (!refine_take_hosts(run, items, error) ||
-        !run.refine->refine(run.refine->context, items, &kept, error))
+        !cuda_lines_check_items(run.refine->text, items, run.hosts, error) ||
+        !helper->refine(helper->context, items, &kept, error))
         return false;
     if (kept > run.hosts || (kept < run.hosts && !run.refine->text->order.unique))
         return error_set(error, "device %u: of %zu lines to be ordered, %zu came back", run.device,
@@ -400,7 +402,7 @@ static bool refine_with_host(const struct refine_run &run, struct key_index *ite
     return refine_put_hosts(run, items, kept, error);
 }
 
-/* Sorts the host's tie groups by refine->refine. */
+/* Sorts the host's tie groups by the helper. */
 static bool refine_on_host(const struct refine_run &run, struct error *error)
 {
     if (run.hosts == 0)
