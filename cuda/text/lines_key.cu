@@ -264,37 +264,29 @@ bool cuda_lines_count(struct cuda_text *text, void *workspace, struct error *err
                       &text->count, error);
 }
 
-template <enum line_kind KIND>
-static bool lines_key_launch(const struct cuda_text *text, const struct lines_tiles &tiles,
-                             struct key_index *items, struct error *error)
+static auto lines_key_kernel_of(enum line_kind kind)
 {
-    return launch_kernel(launch_for(*text, "lines_key_kernel", tiles.count, LINES_THREADS), error,
-                         lines_key_kernel<KIND>, *text, tiles, items);
-}
-
-static bool lines_key_start(const struct cuda_text *text, const struct lines_tiles &tiles,
-                            struct key_index *items, struct error *error)
-{
-    switch (text->order.key.kind) {
+    switch (kind) {
     case LINE_STRICT:
-        return lines_key_launch<LINE_STRICT>(text, tiles, items, error);
+        return lines_key_kernel<LINE_STRICT>;
     case LINE_GENERAL:
-        return lines_key_launch<LINE_GENERAL>(text, tiles, items, error);
+        return lines_key_kernel<LINE_GENERAL>;
     case LINE_NUMERIC:
-        return lines_key_launch<LINE_NUMERIC>(text, tiles, items, error);
+        return lines_key_kernel<LINE_NUMERIC>;
     case LINE_HUMAN:
-        return lines_key_launch<LINE_HUMAN>(text, tiles, items, error);
+        return lines_key_kernel<LINE_HUMAN>;
     case LINE_BYTES:
         break;
     }
-    return lines_key_launch<LINE_BYTES>(text, tiles, items, error);
+    return lines_key_kernel<LINE_BYTES>;
 }
 
 bool cuda_lines_key(const struct cuda_text *text, void *workspace, struct key_index *items,
                     size_t *flagged, struct error *error)
 {
     const struct lines_tiles tiles = lines_tiles_of(text, workspace);
-    return lines_key_start(text, tiles, items, error) &&
+    return launch_kernel(launch_for(*text, "lines_key_kernel", tiles.count, LINES_THREADS), error,
+                         lines_key_kernel_of(text->order.key.kind), *text, tiles, items) &&
            lines_scan(text, tiles.flagged_before, tiles.count, "number of lines to key",
                       text->count, flagged, error);
 }
