@@ -247,7 +247,9 @@ static bool open_table(const struct bench_options *options, const struct bench_c
                        struct table *table, struct error *error)
 {
     const size_t pages = table->bytes / huge_page_bytes + 1;
-    std::vector<unsigned> devices(options->devices, options->devices + options->device_count);
+    std::vector<struct device_room> devices;
+    for (unsigned i = 0; i < options->device_count; i++)
+        devices.push_back({options->devices[i], 1});
     table->host =
         static_cast<unsigned char *>(aligned_alloc(huge_page_bytes, pages * huge_page_bytes));
     if (!table->host)
@@ -256,19 +258,19 @@ static bool open_table(const struct bench_options *options, const struct bench_c
     for (size_t i = 0; i < devices.size(); i++) {
         struct seat seat = {};
         seat.bench = *whole;
-        seat.bench.device = devices[i];
+        seat.bench.device = devices[i].device;
         seat.bench.total = whole->count;
         seat.bench.first = whole->count / devices.size() * i;
         seat.bench.count = i + 1 == devices.size() ? whole->count - seat.bench.first
                                                    : whole->count / devices.size();
         seat.host = table->host + seat.bench.first * table->item_bytes;
-        cuda_node_prefer(devices[i], seat.host, seat.bench.count * table->item_bytes);
+        cuda_node_prefer(devices[i].device, seat.host, seat.bench.count * table->item_bytes);
         table->seats.push_back(seat);
     }
     table->is_pinned =
         for_seats(table, open_seat, error) &&
         cuda_check(cudaHostRegister(table->host, pages * huge_page_bytes, cudaHostRegisterPortable),
-                   devices[0], "cudaHostRegister", error);
+                   devices[0].device, "cudaHostRegister", error);
     return table->is_pinned && gpus_connect(devices.data(), devices.size(), error);
 }
 

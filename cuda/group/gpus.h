@@ -104,7 +104,7 @@ bool gpus_cuts_find(const struct gpu_part *parts, size_t count, size_t *position
 
 /* Lets the GPUs reach each other's memory. CUDA refuses this for two GPUs that cannot, whose copies
  * then go through the host, and for two that do already. Neither is an error. */
-bool gpus_connect(const unsigned *devices, size_t count, struct error *error);
+bool gpus_connect(const struct device_room *devices, size_t count, struct error *error);
 
 /* Allocates the tables of the exchange, whose other members are set. The caller closes it, also
  * after a failure. */

@@ -113,14 +113,6 @@ static bool open_member(struct engine *engine, size_t i, struct error *error)
     return cuda_keys.open(&engine->members[i].spec, &engine->members[i].engine, error);
 }
 
-static bool connect_members(const struct engine *engine, struct error *error)
-{
-    unsigned devices[BACKEND_DEVICES_MOST];
-    for (size_t i = 0; i < engine->count; i++)
-        devices[i] = engine->spec.devices[i].device;
-    return gpus_connect(devices, engine->count, error);
-}
-
 /* Opens all members but the first. */
 static void *opener_main(void *opaque)
 {
@@ -129,7 +121,8 @@ static void *opener_main(void *opaque)
     const auto open_other = [=](size_t i, struct error *own) {
         return open_member(engine, i + 1, own);
     };
-    (void)(gpus_each(engine->count - 1, error, open_other) && connect_members(engine, error));
+    (void)(gpus_each(engine->count - 1, error, open_other) &&
+           gpus_connect(engine->spec.devices, engine->count, error));
     return NULL;
 }
 

@@ -183,15 +183,15 @@ bool wait_if_failed(const struct exchange *exchange, bool is_done)
 
 } // namespace
 
-bool gpus_connect(const unsigned *devices, size_t count, struct error *error)
+bool gpus_connect(const struct device_room *devices, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++) {
             if (i == k)
                 continue;
-            if (!cuda_device_use(devices[i], error))
+            if (!cuda_device_use(devices[i].device, error))
                 return false;
-            if (cudaDeviceEnablePeerAccess(static_cast<int>(devices[k]), 0) != cudaSuccess)
+            if (cudaDeviceEnablePeerAccess(static_cast<int>(devices[k].device), 0) != cudaSuccess)
                 (void)cudaGetLastError();
         }
     return true;
