@@ -105,16 +105,11 @@ static size_t find_room(const struct cuda_pool *pool, unsigned i, struct error *
                     : 0;
 }
 
-static CUmemLocation location_of(unsigned device)
-{
-    return {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(device)};
-}
-
 static CUmemAllocationProp kind_of_memory(unsigned device)
 {
     CUmemAllocationProp kind = {};
     kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    kind.location = location_of(device);
+    kind.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(device)};
     return kind;
 }
 
@@ -127,7 +122,7 @@ static bool map_memory(struct cuda_pool *pool, unsigned i, size_t bytes, struct 
     const CUmemAllocationProp kind = kind_of_memory(device);
     CUmemGenericAllocationHandle handle = 0;
     CUmemAccessDesc access = {};
-    access.location = location_of(pool->spec->device);
+    access.location = kind_of_memory(pool->spec->device).location;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     if (!DRIVER_CALL(device, cuMemCreate, error, &handle, bytes, &kind, 0ull))
         return false;

@@ -16,11 +16,9 @@ static bool worker_find_path(struct cuda_worker *worker, size_t tile_size, struc
     if (!worker->path)
         return error_set(error, "device %u: not a path of the gpu: %s", worker->device,
                          algorithm->name);
-    const size_t *own = algorithm->tile_sizes;
-    while (*own != 0 && *own != tile_size)
-        own++;
-    return *own != 0 || error_set(error, "device %u: %s has no tiles of %zu items", worker->device,
-                                  algorithm->name, tile_size);
+    return algorithm_has_tile(algorithm, tile_size) ||
+           error_set(error, "device %u: %s has no tiles of %zu items", worker->device,
+                     algorithm->name, tile_size);
 }
 
 /* Lets the process end before CUDA has released the devices (core/early_exit.h), unless a device
