@@ -135,27 +135,23 @@ template <typename K>
 bool find_cuts(const struct gpu_part *parts, size_t count, size_t *positions, struct error *error)
 {
     const unsigned device = parts[0].sort.device;
-    const size_t values_bytes = 2 * count * sizeof(K);
-    const size_t counts_bytes = count * count * sizeof(size_t);
-    struct searcher<K> searcher = {
-        parts, count, NULL, NULL, NULL
-    };
+    const size_t values_bytes = 2 * count * sizeof(key_u128); /* of any K: the counts are aligned */
+    unsigned char *memory = NULL;
     bool is_found =
         cuda_device_use(device, error) &&
-        cuda_check(cudaMallocHost(&searcher.trials, values_bytes), device, "cudaMallocHost",
-                   error) &&
-        cuda_check(cudaMallocHost(&searcher.counts, counts_bytes), device, "cudaMallocHost", error);
+        cuda_check(cudaMallocHost(&memory, values_bytes + count * count * sizeof(size_t)), device,
+                   "cudaMallocHost", error);
     if (is_found) {
-        searcher.found = searcher.trials + count;
-        is_found = find_positions(searcher, positions, error);
+        K *const values = reinterpret_cast<K *>(memory);
+        size_t *const counts = reinterpret_cast<size_t *>(memory + values_bytes);
+        is_found =
+            find_positions<K>({parts, count, values, values + count, counts}, positions, error);
     }
     if (!is_found) /* a kernel may still write to the counts */
         for (size_t i = 0; i < count; i++)
             (void)cudaStreamSynchronize(parts[i].sort.stream);
-    if (searcher.counts)
-        (void)cudaFreeHost(searcher.counts);
-    if (searcher.trials)
-        (void)cudaFreeHost(searcher.trials);
+    if (memory)
+        (void)cudaFreeHost(memory);
     return is_found;
 }
 
