@@ -148,14 +148,4 @@ __device__ __forceinline__ unsigned warp_count_together(unsigned *counters, unsi
     return __shfl_sync(ALL_LANES, old, leader) + static_cast<unsigned>(__popc(before));
 }
 
-/* As warp_count_together, but with one atomic per lane unless `contended`, which is the same in the
- * whole warp. The order of the lanes is then undefined. */
-__device__ __forceinline__ unsigned warp_count(unsigned *counters, unsigned digit, bool counted,
-                                               bool contended)
-{
-    if (contended)
-        return warp_count_together(counters, digit, counted);
-    return counted ? atomicAdd(&counters[digit], 1u) : 0;
-}
-
 #endif

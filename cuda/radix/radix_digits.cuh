@@ -268,17 +268,8 @@ __device__ __forceinline__ void thread_lookback_load(const struct radix_digit_pa
         look.state = *thread_lookback_state(pass, look.before - 1);
 }
 
-/* Adds the loaded state to the sum, if the tile has published it. */
-__device__ __forceinline__ void thread_lookback_add(struct radix_lookback &look)
-{
-    if (look.state == 0)
-        return;
-    look.sum += look.state & LOOKBACK_COUNT;
-    look.before = look.state & LOOKBACK_INCLUSIVE ? 0 : look.before - 1;
-}
-
-/* Does one step of the look-back: adds the loaded state, and starts the next load. Publishes the
- * sum of all tiles up to this one when it is complete. */
+/* Does one step of the look-back: adds the loaded state, if its tile has published it, and starts
+ * the next load. Publishes the sum of all tiles up to this one when it is complete. */
 template <typename K, typename Shared>
 __device__ __forceinline__ void thread_lookback_step(const struct radix_digit_pass<K> &pass,
                                                      unsigned tile, const Shared &shared,
@@ -286,7 +277,10 @@ __device__ __forceinline__ void thread_lookback_step(const struct radix_digit_pa
 {
     if (look.before == 0)
         return;
-    thread_lookback_add(look);
+    if (look.state != 0) {
+        look.sum += look.state & LOOKBACK_COUNT;
+        look.before = look.state & LOOKBACK_INCLUSIVE ? 0 : look.before - 1;
+    }
     if (look.before > 0)
         thread_lookback_load(pass, look);
     else

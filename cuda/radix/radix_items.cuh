@@ -74,19 +74,6 @@ __device__ __forceinline__ unsigned thread_position_bin(const struct radix_bins 
     return __umulhi(position << shift, bins.scale);
 }
 
-/* Starts copying the thread's first items to shared memory, in the order of their indices. The
- * others are read when they are needed. */
-__device__ __forceinline__ void block_fetch_items(struct radix_item_shared &shared,
-                                                  const key_u128 *source, unsigned count)
-{
-#pragma unroll
-    for (unsigned i = 0; i < RADIX_STAGED_ITEMS; i++) {
-        const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
-        if (index < count)
-            thread_copy_async(&shared.staged[index], &source[index]);
-    }
-}
-
 /* Sets found[i] to the rank of the thread's item i in its bin, above its position. Returns true if
  * one of these bins is full. Handles one item after another: more at once need more registers
  * than there are. */
@@ -96,7 +83,13 @@ __device__ __forceinline__ bool block_find_items(struct radix_item_shared &share
                                                  unsigned (&found)[RADIX_TILE_KEYS])
 {
     bool has_full = false;
-    block_fetch_items(shared, source, pack.count);
+    /* The first items are copied at once, the others are read when they are needed. */
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_STAGED_ITEMS; i++) {
+        const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
+        if (index < pack.count)
+            thread_copy_async(&shared.staged[index], &source[index]);
+    }
     thread_wait_for_copies();
 #pragma unroll
     for (unsigned i = 0; i < RADIX_TILE_KEYS; i++) {

@@ -109,11 +109,6 @@ struct radix_tree {
     uint32_t last_top;  /* greatest top of a path in that cell */
 };
 
-__device__ __forceinline__ unsigned radix_tree_nodes(const struct radix_tree &tree)
-{
-    return tree.nodes < RADIX_NODES ? tree.nodes : RADIX_NODES;
-}
-
 /* Returns the first cell of a node; for the node after the last one, the end of all cells. */
 __device__ __forceinline__ unsigned radix_tree_cell(const struct radix_tree &tree, unsigned node)
 {
@@ -122,7 +117,7 @@ __device__ __forceinline__ unsigned radix_tree_cell(const struct radix_tree &tre
 
 __device__ __forceinline__ unsigned radix_tree_end(const struct radix_tree &tree)
 {
-    return radix_tree_cell(tree, radix_tree_nodes(tree));
+    return radix_tree_cell(tree, min(tree.nodes, RADIX_NODES));
 }
 
 /* Returns the number of leading zeros of `range`, at most 63. */
@@ -223,12 +218,6 @@ __device__ __forceinline__ void thread_widen(struct radix_tree &tree, unsigned c
         atomicMax(&tree.most[cell], top);
 }
 
-/* Returns the path without its first `bits` bits. */
-__device__ __forceinline__ radix_path thread_path_rest(radix_path path, unsigned bits)
-{
-    return bits < RADIX_PATH_BITS ? path << bits : 0;
-}
-
 /* Moves the sample's keys whose cells are cut one level down, and counts them there. cells[]: the
  * cell of each key. `first_cell`: the first of the new level. If it is 0, all keys move to the
  * cells of the root. `bits`: the bits of a path that lead to the new level. */
@@ -249,12 +238,15 @@ block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
         if (first & RADIX_CUT)
             cells[i] = static_cast<uint16_t>(
                 (first & ~RADIX_CUT) + (path << (bits - own_bits) >> (RADIX_PATH_BITS - own_bits)));
-        const uint32_t top = thread_path_top(thread_path_rest(path, bits));
+        const uint32_t top = thread_path_top(bits < RADIX_PATH_BITS ? path << bits : 0);
         const bool counted = i < sample.count && (first & RADIX_CUT);
         const unsigned quarter =
             counted ? 4 * cells[i] + (top >> 30) : 4 * RADIX_ENTRIES + threadIdx.x;
         is_contended = i == 0 ? warp_is_contended(quarter) : is_contended;
-        warp_count(tree.quarters[0], quarter, counted, is_contended);
+        if (is_contended)
+            warp_count_together(tree.quarters[0], quarter, counted);
+        else if (counted)
+            atomicAdd(&tree.quarters[0][quarter], 1u);
         if (counted)
             thread_widen(tree, cells[i], top);
     }

@@ -61,16 +61,6 @@ struct radix_totals {
     unsigned long long ranges;
 };
 
-__device__ __forceinline__ unsigned radix_total_ranges(const struct radix_totals *totals)
-{
-    return static_cast<unsigned>(totals->ranges);
-}
-
-__device__ __forceinline__ unsigned radix_total_pieces(const struct radix_totals *totals)
-{
-    return static_cast<unsigned>(totals->ranges >> 32);
-}
-
 /* Stores a segment for each thread, and the number of tiles before each. All RADIX_SEGMENTS threads
  * of the block call it. */
 template <typename K>

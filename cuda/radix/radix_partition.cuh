@@ -317,11 +317,6 @@ struct radix_bucket_bits {
 /* All bits above the fraction. */
 constexpr struct radix_bucket_bits RADIX_WHOLE_BUCKETS = {RADIX_FRACTION_BITS, RADIX_WAYS_BITS};
 
-__device__ __forceinline__ unsigned thread_bucket_mask(const struct radix_bucket_bits &bits)
-{
-    return (1u << bits.count) - 1;
-}
-
 /* Stores in buckets[i] the bits `mask` of the position of keys[i] from `shift` on, for a striped
  * tile of `count` keys; and `none` for the slots past the end. */
 template <typename K>
@@ -596,7 +591,7 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCK
         const unsigned count = tile.count, segment = tile.segment;
         unsigned ranked[RADIX_PARTITION_KEYS<K>];
         thread_encode_keys(encoding, keys);
-        thread_radix_buckets(thread_lookup(shared.model), bits.shift, thread_bucket_mask(bits),
+        thread_radix_buckets(thread_lookup(shared.model), bits.shift, (1u << bits.count) - 1,
                              RADIX_WAYS, count, keys, ranked);
         warp_count_buckets(shared.counters, ranked);
         __syncthreads();

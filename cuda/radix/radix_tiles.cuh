@@ -278,7 +278,7 @@ template <typename K>
 __device__ __forceinline__ void thread_mark_ranges(const struct radix_totals *totals,
                                                    struct radix_range<K> *ranges, const K *source)
 {
-    const unsigned count = radix_total_ranges(totals);
+    const unsigned count = static_cast<unsigned>(totals->ranges);
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
         ranges[i].key = source[ranges[i].first];
 }
@@ -360,8 +360,8 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
                         struct sort_status *status)
 {
     thread_wait_for_dependency();
-    const unsigned count = radix_total_ranges(totals);
-    const struct even_share share = block_even_share(radix_total_pieces(totals));
+    const unsigned count = static_cast<unsigned>(totals->ranges);
+    const struct even_share share = block_even_share(static_cast<unsigned>(totals->ranges >> 32));
     for (unsigned piece = share.begin; piece < share.end; piece++) {
         const unsigned index = thread_find_range(ranges, count, piece);
         const struct radix_range<K> range = ranges[index];
