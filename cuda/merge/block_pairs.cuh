@@ -175,14 +175,6 @@ __device__ __forceinline__ void thread_row_merge(K (&keys)[ROW<K>], bool is_desc
 template <typename K>
 constexpr unsigned KEYS_OF_WARP = ROW<K> *THREADS_PER_WARP;
 
-/* Returns the position of the thread's row: a descending merge fills its range from the end. */
-template <typename K>
-__device__ __forceinline__ unsigned thread_output_row(const struct paired_runs &pair,
-                                                      unsigned diagonal, bool is_descending)
-{
-    return pair.first + (is_descending ? pair.count - ROW<K> - diagonal : diagonal);
-}
-
 /* Sorts the thread's keys into its row of the tile. Every other row descends. */
 template <typename K>
 __device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
@@ -219,9 +211,10 @@ block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, uns
         thread_pair_load(tile, pair, diagonal, split,
                          is_last ? pair.a_count : splits[threadIdx.x + 1], keys);
     is_of_warp ? __syncwarp() : __syncthreads();
+    /* A descending merge fills its range from the end. */
     if (has_row)
         thread_row_merge(keys, is_descending, tile,
-                         thread_output_row<K>(pair, diagonal, is_descending));
+                         pair.first + (is_descending ? pair.count - ROW<K> - diagonal : diagonal));
 }
 
 /* In: a tile of sorted runs of `run` keys, every other one of which descends. Out: sorted tiles of
