@@ -264,7 +264,6 @@ __device__ __forceinline__ uint64_t thread_sum_words(const unsigned *parts, uint
 
 /* Adds the sums of all threads of the block to totals[0] and totals[1]. `warp_sums` is in shared
  * memory, one per warp. All threads call it once. */
-template <unsigned THREADS>
 __device__ __forceinline__ void block_add_sums(struct gather_sums sums,
                                                struct gather_sums *warp_sums, atomic_count *totals)
 {
@@ -277,7 +276,7 @@ __device__ __forceinline__ void block_add_sums(struct gather_sums sums,
     __syncthreads();
     if (threadIdx.x != 0)
         return;
-    for (unsigned warp = 1; warp < THREADS / THREADS_PER_WARP; warp++) {
+    for (unsigned warp = 1; warp < GATHER_THREADS / THREADS_PER_WARP; warp++) {
         sums.source += warp_sums[warp].source;
         sums.output += warp_sums[warp].output;
     }
@@ -305,25 +304,21 @@ struct gather_tile {
     unsigned place; /* of its first byte in the stage */
 };
 
+/* Reads may pass the end of the stage by part of a word. */
+constexpr unsigned GATHER_STAGE_WORDS = GATHER_TILE_BYTES / GATHER_WORD_BYTES + 3;
+
 /* In shared memory. A byte has the same position modulo a word as in the target. One word comes
  * before the first byte, so that the position of a line's first word is never below 0. */
 struct gather_stage {
-    uint4 words[GATHER_TILE_BYTES / GATHER_WORD_BYTES + 3]; /* reads may pass the end by part of a
-                                                               word */
+    union {
+        uint4 words[GATHER_STAGE_WORDS];
+        unsigned parts[GATHER_STAGE_WORDS * 4];
+        unsigned char bytes[GATHER_STAGE_WORDS * GATHER_WORD_BYTES];
+    };
     struct gather_span pieces[GATHER_PIECES];
     unsigned piece_count;
     struct gather_sums warp_sums[GATHER_THREADS / THREADS_PER_WARP];
 };
-
-__device__ __forceinline__ unsigned char *stage_bytes(struct gather_stage &stage)
-{
-    return reinterpret_cast<unsigned char *>(stage.words);
-}
-
-__device__ __forceinline__ unsigned *stage_parts(struct gather_stage &stage)
-{
-    return reinterpret_cast<unsigned *>(stage.words);
-}
 
 /* Returns the block's tile of the output [begin, end), which is stored to target. */
 __device__ __forceinline__ struct gather_tile block_gather_tile(const struct gather_view &view,
@@ -365,7 +360,7 @@ __device__ __forceinline__ void thread_put_bytes(struct gather_stage &stage,
 #pragma unroll
     for (unsigned i = 0; i < GATHER_WORD_BYTES; i++)
         if (at + i - span.place < span.bytes)
-            stage_bytes(stage)[at + i] = static_cast<unsigned char>(parts[i / 4] >> 8 * (i % 4));
+            stage.bytes[at + i] = static_cast<unsigned char>(parts[i / 4] >> 8 * (i % 4));
 }
 
 /* Copies the span. The next word is loaded while one is stored. */
@@ -423,12 +418,12 @@ __device__ __forceinline__ void warp_copy_piece(const struct gather_view &view,
          at += 4 * THREADS_PER_WARP) {
         const uint64_t from = piece.source + at - piece.place;
         if (at >= piece.place && at + 4 <= end) {
-            stage_parts(stage)[at / 4] = thread_load_part(view, from);
+            stage.parts[at / 4] = thread_load_part(view, from);
             continue;
         }
         for (unsigned i = 0; i < 4; i++)
             if (at + i - piece.place < piece.bytes)
-                stage_bytes(stage)[at + i] = __ldg(view.text.text + (from + i));
+                stage.bytes[at + i] = __ldg(view.text.text + (from + i));
     }
 }
 
@@ -470,7 +465,7 @@ block_store_stage(struct gather_stage &stage, const struct gather_tile &tile, un
         }
         for (unsigned i = 0; i < GATHER_WORD_BYTES; i++)
             if (at + i - tile.place < bytes)
-                target[at + i - tile.place] = stage_bytes(stage)[at + i];
+                target[at + i - tile.place] = stage.bytes[at + i];
     }
 }
 
@@ -479,7 +474,7 @@ __device__ __forceinline__ void block_check_stage(const struct gather_view &view
                                                   struct gather_stage &stage,
                                                   const struct gather_tile &tile)
 {
-    const unsigned *const parts = stage_parts(stage);
+    const unsigned *const parts = stage.parts;
     struct gather_sums sums = {0, 0};
     for (uint64_t line = tile.line + threadIdx.x; line < tile.line_end; line += GATHER_THREADS) {
         const struct gather_span span = thread_gather_span(view, tile, line);
@@ -495,7 +490,7 @@ __device__ __forceinline__ void block_check_stage(const struct gather_view &view
     sums.output =
         thread_sum_words(parts, tile.begin, tile.place,
                          static_cast<unsigned>(tile.end - tile.begin), threadIdx.x, GATHER_THREADS);
-    block_add_sums<GATHER_THREADS>(sums, stage.warp_sums, view.totals);
+    block_add_sums(sums, stage.warp_sums, view.totals);
 }
 
 /* Copies the output [begin, end) to target. One block per tile of the output. */
