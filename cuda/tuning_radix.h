@@ -104,10 +104,10 @@ __host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)
  * bytes were no faster, nor was reading items in groups of two or four. */
 constexpr unsigned RADIX_ITEM_BLOCKS = 2;
 
-/* LSD radix sort (radix_digits.cuh): threads per block, blocks per multiprocessor, and keys that a
- * thread holds in registers (of items, their keys). With 512 threads, a thread has 64 registers,
- * and a block 58 to 75 KiB of shared memory. With 16 keys of 8 bytes, 32 bytes of registers spill:
- * `zipf` f64 took 1.09 times as long as with 14, and 1.35 times with 18.
+/* radix_digit_sort.cu: threads per block, blocks per multiprocessor, and keys that a thread holds
+ * in registers (of items, their keys). With 512 threads, a thread has 64 registers, and a block 58
+ * to 75 KiB of shared memory. With 16 keys of 8 bytes, 32 bytes of registers spill: `zipf` f64 took
+ * 1.09 times as long as with 14, and 1.35 times with 18.
  *
  * Items have one large tile, as a long run of items with one digit touches fewer sectors of memory
  * at its ends: 1e8 pairs `hot-digits` take 8.67 ms with 768 threads and 18 keys, 9.44 with two

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_digit_sort.h - sorts items digit by digit, the least one first (radix_digits.cuh).
- */
+/* radix_digit_sort.h - sorts items digit by digit, the least one first. */
 #ifndef CUDA_RADIX_DIGIT_SORT_H
 #define CUDA_RADIX_DIGIT_SORT_H
 
