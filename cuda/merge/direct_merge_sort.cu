@@ -20,6 +20,23 @@
 #include "cuda/block/dispatch.cuh"
 #include "cuda/merge/merge_runs.cuh"
 
+/* Runs 2 i and 2 i + 1 of a round. Either may be short; b may be empty. */
+struct run_pair {
+    size_t a; /* index of the first key of the pair, and of its merge */
+    size_t a_count;
+    size_t b;
+    size_t b_count;
+};
+
+/* Returns the pair that contains the key at `position`. */
+__device__ __forceinline__ struct run_pair run_pair_at(const struct run_list &list, size_t position)
+{
+    /* A tile is a power of two keys, and so is a run. */
+    const size_t a = position & ~(2 * list.run - 1);
+    const size_t b = min(a + list.run, list.count), end = min(b + list.run, list.count);
+    return {a, b - a, b, end - b};
+}
+
 /* One tile of a run, and the run to merge it with. */
 struct direct_tile {
     unsigned count;

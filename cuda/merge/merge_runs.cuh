@@ -23,38 +23,6 @@ struct run_list {
     unsigned ways_bits;
 };
 
-__host__ __device__ __forceinline__ size_t run_list_group(const struct run_list &list)
-{
-    return list.run << list.ways_bits;
-}
-
-/* Returns the number of keys of run `way` of the group that starts at `group`. */
-__device__ __forceinline__ size_t run_list_count(const struct run_list &list, size_t group,
-                                                 unsigned way)
-{
-    const size_t first = group + way * list.run;
-    if (first >= list.count)
-        return 0;
-    return list.count - first < list.run ? list.count - first : list.run;
-}
-
-/* For direct-merge: runs 2 i and 2 i + 1. Either may be short; b may be empty. */
-struct run_pair {
-    size_t a; /* index of the first key of the pair, and of its merge */
-    size_t a_count;
-    size_t b;
-    size_t b_count;
-};
-
-/* Returns the pair that contains the key at `position`. */
-__device__ __forceinline__ struct run_pair run_pair_at(const struct run_list &list, size_t position)
-{
-    /* A tile is a power of two keys, and so is a run. */
-    const size_t a = position & ~(2 * list.run - 1);
-    return {a, run_list_count(list, a, 0), a + run_list_count(list, a, 0),
-            run_list_count(list, a, 1)};
-}
-
 /* One round of a merge sort, as passed to a path. */
 struct merge_round {
     const void *source;

@@ -199,31 +199,23 @@ constexpr unsigned MERGE_KEYS = merge_part_keys(sizeof(K));
 template <typename K>
 constexpr unsigned MERGE_THREADS = MERGE_KEYS<K> / ROW<K>;
 
-/* Runs of any lengths, which follow each other. They are one group. */
+/* Runs of any lengths, which follow each other. They are one group, number 0. */
 struct run_bounds {
     size_t first[MERGE_WAYS + 1]; /* index of the first key of each run; then the end of the last */
     unsigned ways_bits;
 };
 
-/* run_first() and run_list_count() are defined for run_list and for run_bounds. Returns the index
- * of the first key of run `way`. */
-__device__ __forceinline__ size_t run_first(const struct run_list &list, size_t group, unsigned way)
+/* Returns the index of the first key of run `way` of a group, counted from 0; of the way after the
+ * last one, the end of the group. */
+__device__ __forceinline__ size_t run_first(const struct run_bounds &bounds, unsigned, unsigned way)
 {
-    return group + way * list.run;
-}
-
-__device__ __forceinline__ size_t run_first(const struct run_bounds &bounds, size_t group,
-                                            unsigned way)
-{
-    (void)group;
     return bounds.first[way];
 }
 
-__device__ __forceinline__ size_t run_list_count(const struct run_bounds &bounds, size_t group,
-                                                 unsigned way)
+__device__ __forceinline__ size_t run_first(const struct run_list &list, unsigned group,
+                                            unsigned way)
 {
-    (void)group;
-    return bounds.first[way + 1] - bounds.first[way];
+    return min(((static_cast<size_t>(group) << list.ways_bits) + way) * list.run, list.count);
 }
 
 /* The division of a round's groups into parts. */
@@ -245,7 +237,7 @@ template <typename K>
 static struct merge_cut merge_cut_make(const struct run_list &list)
 {
     const unsigned part_keys = merge_part_length<K>(list.ways_bits);
-    const size_t group = run_list_group(list);
+    const size_t group = list.run << list.ways_bits; /* keys */
     const size_t in_group = launch_blocks(list.count < group ? list.count : group, part_keys);
     return {part_keys, static_cast<unsigned>(in_group),
             list.count / group * in_group + launch_blocks(list.count % group, part_keys)};
@@ -253,25 +245,20 @@ static struct merge_cut merge_cut_make(const struct run_list &list)
 
 /* A part of the output. */
 struct merge_part {
-    size_t group; /* index of the group's first key */
-    size_t rank;  /* number of keys of the group before the part */
-    size_t left;  /* number of keys of the group from the part on */
+    unsigned group; /* number of its group */
+    size_t first;   /* index of the group's first key */
+    size_t rank;    /* number of keys of the group before the part */
+    size_t left;    /* number of keys of the group from the part on */
 };
 
+template <typename Runs>
 __device__ __forceinline__ struct merge_part
-merge_part_at(const struct run_list &list, const struct merge_cut &cut, unsigned index)
+merge_part_at(const Runs &runs, const struct merge_cut &cut, unsigned index)
 {
-    const size_t group = index / cut.parts_per_group * run_list_group(list);
+    const unsigned group = index / cut.parts_per_group;
     const size_t rank = static_cast<size_t>(index % cut.parts_per_group) * cut.part_keys;
-    const size_t keys = list.count - group;
-    return {group, rank, (keys < run_list_group(list) ? keys : run_list_group(list)) - rank};
-}
-
-__device__ __forceinline__ struct merge_part
-merge_part_at(const struct run_bounds &bounds, const struct merge_cut &cut, unsigned index)
-{
-    const size_t rank = static_cast<size_t>(index) * cut.part_keys;
-    return {bounds.first[0], rank, bounds.first[1u << bounds.ways_bits] - bounds.first[0] - rank};
+    const size_t first = run_first(runs, group, 0);
+    return {group, first, rank, run_first(runs, group, 1u << runs.ways_bits) - first - rank};
 }
 
 /* splits[p << ways_bits | k]: the number of keys of way k of its group that go before part p. One
@@ -289,8 +276,9 @@ __global__ void __launch_bounds__(MERGE_SELECT_THREADS)
     struct sorted_ways<K, MERGE_WAYS> runs;
 #pragma unroll
     for (unsigned k = 0; k < MERGE_WAYS; k++) {
-        runs.first[k] = source + run_first(list, part.group, k);
-        runs.count[k] = k < ways ? run_list_count(list, part.group, k) : 0;
+        const size_t first = run_first(list, part.group, k);
+        runs.first[k] = source + first;
+        runs.count[k] = k < ways ? run_first(list, part.group, k + 1) - first : 0;
     }
     struct ways_cut<K, MERGE_WAYS> found;
     thread_select(runs, part.rank, &found);
@@ -322,10 +310,12 @@ __device__ __forceinline__ void block_find_pieces(const Runs &list, const struct
         if (way < ways) {
             const size_t *const own = &splits[(static_cast<size_t>(blockIdx.x) << list.ways_bits)];
             const size_t split = own[way];
-            const size_t next_split =
-                part.left <= part_keys ? run_list_count(list, part.group, way) : own[ways + way];
+            const size_t first = run_first(list, part.group, way);
+            const size_t next_split = part.left <= part_keys
+                                          ? run_first(list, part.group, way + 1) - first
+                                          : own[ways + way];
             count = static_cast<unsigned>(next_split - split);
-            shared->first[way] = run_first(list, part.group, way) + split;
+            shared->first[way] = first + split;
         }
         if (__any_sync(ALL_LANES, count > part_keys)) /* the runs are not sorted */
             count = 0;
@@ -434,7 +424,7 @@ __global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
     __syncthreads();
     for (unsigned level = 0; level < list.ways_bits; level++)
         block_merge_level(level, level + 1 == list.ways_bits, shared);
-    block_store_tile(shared->keys, MERGE_THREADS<K>, target + part.group + part.rank,
+    block_store_tile(shared->keys, MERGE_THREADS<K>, target + part.first + part.rank,
                      part.left < cut.part_keys ? static_cast<unsigned>(part.left) : cut.part_keys,
                      decoding);
 }
@@ -469,7 +459,8 @@ bool segmented_merge_few(const struct cuda_sort *sort, const struct merge_few *f
     const size_t count = few->bounds[few->runs] - few->bounds[0];
     return dispatch_width(sort, error, [&](auto key) {
         const unsigned part_keys = merge_part_length<decltype(key)>(bounds.ways_bits);
-        const struct merge_cut cut = {part_keys, 0, launch_blocks(count, part_keys)};
+        const size_t parts = launch_blocks(count, part_keys);
+        const struct merge_cut cut = {part_keys, static_cast<unsigned>(parts), parts};
         return merge_parts<decltype(key)>(sort, few->source, few->target, bounds, cut,
                                           few->decoding, error);
     });
