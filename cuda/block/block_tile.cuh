@@ -52,16 +52,7 @@ __device__ __forceinline__ void block_load_striped(const K *source, unsigned cou
                                                    const struct key_order &encoding,
                                                    K (&keys)[KEYS_PER_THREAD])
 {
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
-        const unsigned index = thread_striped_index<TILE>(i);
-        keys[i] = index < count ? source[index] : K{0};
-    }
-    thread_encode_keys(encoding, keys);
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        if (thread_striped_index<TILE>(i) >= count)
-            keys[i] = key_max<K>();
+    thread_load_strided(source, count, threadIdx.x, block_threads<TILE>(), encoding, keys);
 }
 
 /* Stores striped keys in the tile in shared memory. */

@@ -56,6 +56,23 @@ __device__ __forceinline__ K thread_decode_key(const struct key_order &order, K 
     return key;
 }
 
+/* Reads keys `first`, first + step ... of source[0..count), encoded. Past the end they are key_max.
+ */
+template <typename K, unsigned N>
+__device__ __forceinline__ void thread_load_strided(const K *source, unsigned count, unsigned first,
+                                                    unsigned step, const struct key_order &encoding,
+                                                    K (&keys)[N])
+{
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        keys[i] = first + i * step < count ? source[first + i * step] : K{0};
+    thread_encode_keys(encoding, keys);
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        if (first + i * step >= count)
+            keys[i] = key_max<K>();
+}
+
 /* Returns the one of keys a and b that is not `kept`: a + b - kept, word by word, with wrap-around.
  * Networks are bound by the units that compare and select; multiplications use others. The factor
  * is 1, but the compiler must not know it, so it comes from the launch (gridDim.z). This saves 5 to

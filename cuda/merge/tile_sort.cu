@@ -22,28 +22,6 @@ struct tile_sort_shared {
     unsigned splits[TILE_SORT_THREADS<K>];
 };
 
-/* Reads keys of the thread's tile, in any order, but so that neighbouring threads of a tile read
- * neighbouring keys. Keys past the end are key_max. */
-template <typename K>
-__device__ __forceinline__ void
-thread_load_tile_keys(const K *source, unsigned count, unsigned tile_size,
-                      const struct key_order &encoding, K (&keys)[ROW<K>])
-{
-    const unsigned threads = tile_size / ROW<K>; /* threads per tile, a power of two */
-    const unsigned in_tile = threadIdx.x & (threads - 1);
-    const unsigned start = (threadIdx.x - in_tile) * ROW<K> + in_tile;
-#pragma unroll
-    for (unsigned i = 0; i < ROW<K>; i++) {
-        const unsigned index = start + i * threads;
-        keys[i] = index < count ? source[index] : K{0};
-    }
-    thread_encode_keys(encoding, keys);
-#pragma unroll
-    for (unsigned i = 0; i < ROW<K>; i++)
-        if (start + i * threads >= count)
-            keys[i] = key_max<K>();
-}
-
 /* Writes sorted tiles from source to target, which may be the same. A tile is ROW<K> times a power
  * of two, at most TILE_SORT_KEYS. A block takes one or several tiles, and a struct tile_sort_shared
  * of dynamic shared memory. */
@@ -56,8 +34,12 @@ __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(
     const size_t first = static_cast<size_t>(blockIdx.x) * TILE_SORT_KEYS;
     const size_t left = count - first;
     const unsigned own = left < TILE_SORT_KEYS ? static_cast<unsigned>(left) : TILE_SORT_KEYS;
+    /* A thread reads keys of its own tile, neighbouring threads of a tile neighbouring keys. */
+    const unsigned threads = tile_size / ROW<K>; /* threads per tile, a power of two */
+    const unsigned in_tile = threadIdx.x & (threads - 1);
     K keys[ROW<K>];
-    thread_load_tile_keys(source + first, own, tile_size, encoding, keys);
+    thread_load_strided(source + first, own, (threadIdx.x - in_tile) * ROW<K> + in_tile, threads,
+                        encoding, keys);
     thread_sort_row(keys, shared->keys);
     __syncwarp();
     block_merge_runs(shared->keys, shared->splits, ROW<K>, tile_size, true, keys);
