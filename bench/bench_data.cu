@@ -421,7 +421,7 @@ struct digest_action {
 };
 
 /* Returns log2 of the size of a sample: one key in 128, at least 2^12, and at most 2^14, or 2^13
- * for items of 16 bytes, as radix takes them (cuda/tuning_radix.h). */
+ * for items of 16 bytes, as radix takes them (cuda/tuning.h). */
 static unsigned sample_bits(const struct bench_case *bench)
 {
     const unsigned most = bench_item_bytes(bench->type) <= 8 ? 14 : 13;
