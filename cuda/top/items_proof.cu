@@ -48,43 +48,34 @@ __global__ void __launch_bounds__(PROOF_THREADS)
     atomicAdd(&results->hash, static_cast<unsigned long long>(hash));
 }
 
-namespace
-{
-
+/* Starts the kernel and fetches its results, which the kernel stores in *on_device. */
 template <typename K>
-bool start_proof(const struct cuda_sort *sort, struct proof_results *results, struct error *error)
+static bool find_results(const struct cuda_sort *sort, struct proof_results *on_device,
+                         struct proof_results *results, struct error *error)
 {
     struct launch_site site;
-    if (!launch_site_find(sort->device, sort->stream, &site, error))
+    if (!launch_site_find(sort->device, sort->stream, &site, error) ||
+        !cuda_fill(*sort, on_device, 0, sizeof *on_device, error))
         return false;
     const size_t blocks =
         launch_wave(site, PROOF_BLOCKS, launch_blocks(sort->count, PROOF_THREADS));
     return launch_kernel(launch_at(site, "proof_kernel", blocks, PROOF_THREADS), error,
                          proof_kernel<K>, static_cast<const K *>(sort->items), sort->count,
-                         sort->order, results);
-}
-
-/* Starts the kernel and fetches its results, which the kernel stores in `memory`, on the device. */
-bool find_results(const struct cuda_sort *sort, void *memory, struct proof_results *results,
-                  struct error *error)
-{
-    struct proof_results *const on_device = static_cast<struct proof_results *>(memory);
-    return cuda_fill(*sort, on_device, 0, sizeof *on_device, error) &&
-           dispatch_width(
-               sort, error,
-               [&](auto key) { return start_proof<decltype(key)>(sort, on_device, error); }) &&
+                         sort->order, on_device) &&
            cuda_fetch(*sort, results, on_device, sizeof *results, error);
 }
-
-} // namespace
 
 bool cuda_proof_items(const struct cuda_sort *sort, struct check_sum *sum, uint64_t *disorder,
                       struct error *error)
 {
     struct proof_results results = {};
     void *memory = NULL;
-    const bool is_found = cuda_memory_allocate(sort->device, sizeof results, &memory, error) &&
-                          find_results(sort, memory, &results, error);
+    const bool is_found =
+        cuda_memory_allocate(sort->device, sizeof results, &memory, error) &&
+        dispatch_width(sort, error, [&](auto key) {
+            return find_results<decltype(key)>(sort, static_cast<struct proof_results *>(memory),
+                                               &results, error);
+        });
     if (memory)
         (void)cudaFree(memory);
     *sum = {sort->count, results.hash};
