@@ -359,13 +359,14 @@ static bool radix_sort_open(const struct radix_run<K> &run, const K *source, K *
     return radix_finish_ranges<K>(run, target, error);
 }
 
-/* Partitions the whole array by one model: items -> scratch, or, in parts, items -> scratch ->
- * items. The buckets become open ranges; *open becomes their number. */
+/* Sorts by models. The first one partitions the whole array: items -> scratch, or, in parts, items
+ * -> scratch -> items. Its buckets become open ranges. */
 template <typename K>
-static bool radix_partition_whole(const struct radix_run<K> &run, K *items, K *scratch,
-                                  size_t *open, struct error *error)
+static bool radix_models(const struct radix_run<K> &run, struct error *error)
 {
     const struct radix_plan &plan = run.plan;
+    K *const items = static_cast<K *>(run.sort.items);
+    K *const scratch = static_cast<K *>(run.sort.scratch);
     const struct radix_step<K> whole = {
         items, scratch, run.work.segments, 1, run.sort.order
     };
@@ -375,7 +376,6 @@ static bool radix_partition_whole(const struct radix_run<K> &run, K *items, K *s
     const struct radix_bucket_bits &bits = plan.first_buckets;
     const unsigned buckets = plan.parts << bits.count;
     const unsigned listed = plan.parts > 1 ? buckets : plan.segments;
-    *open = listed;
     if (!radix_open_step(run, whole, {}, 1, true, error) ||
         (buckets > RADIX_WAYS &&
          !cuda_fill(run.sort, run.work.counts, 0, buckets * sizeof(atomic_count), error)) ||
@@ -386,11 +386,14 @@ static bool radix_partition_whole(const struct radix_run<K> &run, K *items, K *s
                        radix_scan_kernel<K>, run.work.counts, plan.parts, bits.count, listed,
                        run.work.part_cursors, run.work.parts, run.work.open))
         return false;
+    const struct key_order identity = key_order_identity();
     if (plan.parts == 1)
-        return radix_partition_step(run, whole, true, bits, run.work.counts, error);
+        return radix_partition_step(run, whole, true, bits, run.work.counts, error) &&
+               radix_sort_open<K>(run, scratch, items, listed, identity, error);
     return radix_partition_step(run, whole, true, RADIX_WHOLE_BUCKETS, run.work.part_cursors,
                                 error) &&
-           radix_partition_step(run, parts, true, bits, run.work.counts, error);
+           radix_partition_step(run, parts, true, bits, run.work.counts, error) &&
+           radix_sort_open<K>(run, items, scratch, listed, identity, error);
 }
 
 /* ---- the strategies ---- */
@@ -409,18 +412,6 @@ static bool radix_reverse(const struct radix_run<K> &run, struct error *error)
     return launch_kernel(launch_at(run.site, "radix_reverse_kernel", blocks, RADIX_LOOK_THREADS),
                          error, radix_reverse_kernel<K>, static_cast<K *>(run.sort.items),
                          run.sort.count);
-}
-
-template <typename K>
-static bool radix_models(const struct radix_run<K> &run, struct error *error)
-{
-    K *const items = static_cast<K *>(run.sort.items);
-    K *const scratch = static_cast<K *>(run.sort.scratch);
-    const bool has_parts = run.plan.parts > 1;
-    size_t open = 0;
-    return radix_partition_whole(run, items, scratch, &open, error) &&
-           radix_sort_open<K>(run, has_parts ? items : scratch, has_parts ? scratch : items, open,
-                              key_order_identity(), error);
 }
 
 /* Sorts by the strategy that the facts ask for. */
