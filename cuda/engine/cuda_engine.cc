@@ -366,7 +366,7 @@ static bool engine_run_path(struct engine *engine, struct error *error)
     const struct cuda_sort sort = engine_make_sort(engine);
     cuda_memory_note();
     if (engine->batch == 0)
-        return worker_sort(&engine->worker, &sort, &engine->times.sort_ns, error);
+        return worker_sort(&engine->worker, sort, &engine->times.sort_ns, error);
     return worker_start_clock(&engine->worker, error) && engine_sort_top(engine, error) &&
            worker_stop_clock(&engine->worker, sort.count * sort.item_bytes, &engine->times.sort_ns,
                              error);

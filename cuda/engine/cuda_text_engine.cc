@@ -193,12 +193,6 @@ static struct cuda_sort text_make_sort(const struct engine *engine)
             engine->worker.status};
 }
 
-static bool text_sort_items(struct engine *engine, struct error *error)
-{
-    const struct cuda_sort sort = text_make_sort(engine);
-    return worker_sort(&engine->worker, &sort, &engine->times.sort_ns, error);
-}
-
 /* Sets *count to the number of lines kept. */
 static bool text_refine(struct engine *engine, size_t *count, struct error *error)
 {
@@ -233,7 +227,8 @@ static bool text_sort(struct engine *engine, struct error *error)
     if (engine->taken == 0)
         return true;
     size_t kept = 0;
-    return text_parse(engine, error) && text_sort_items(engine, error) &&
+    return text_parse(engine, error) &&
+           worker_sort(&engine->worker, text_make_sort(engine), &engine->times.sort_ns, error) &&
            text_refine(engine, &kept, error) &&
            text_measure(engine, sort_spec_given(&engine->spec, kept), error);
 }

@@ -157,9 +157,9 @@ bool worker_stop_clock(struct cuda_worker *worker, uint64_t bytes, uint64_t *bus
                            worker->finished, busy_ns, error);
 }
 
-bool worker_sort(struct cuda_worker *worker, const struct cuda_sort *sort, uint64_t *busy_ns,
+bool worker_sort(struct cuda_worker *worker, const struct cuda_sort &sort, uint64_t *busy_ns,
                  struct error *error)
 {
-    return worker_start_clock(worker, error) && cuda_path_sort(worker->path, sort, error) &&
-           worker_stop_clock(worker, sort->count * sort->item_bytes, busy_ns, error);
+    return worker_start_clock(worker, error) && cuda_path_sort(worker->path, &sort, error) &&
+           worker_stop_clock(worker, sort.count * sort.item_bytes, busy_ns, error);
 }

@@ -81,7 +81,7 @@ bool worker_stop_clock(struct cuda_worker *worker, uint64_t bytes, uint64_t *bus
 
 /* Sorts by the path, waits, and adds the time taken to *busy_ns. The sort's status block and stream
  * must be the worker's. */
-bool worker_sort(struct cuda_worker *worker, const struct cuda_sort *sort, uint64_t *busy_ns,
+bool worker_sort(struct cuda_worker *worker, const struct cuda_sort &sort, uint64_t *busy_ns,
                  struct error *error);
 
 #endif
