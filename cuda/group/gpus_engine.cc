@@ -108,18 +108,14 @@ static void make_specs(struct engine *engine)
     engine->taken = engine->giving = 0;
 }
 
-static bool open_member(struct engine *engine, size_t i, struct error *error)
-{
-    return cuda_keys.open(&engine->members[i].spec, &engine->members[i].engine, error);
-}
-
 /* Opens all members but the first. */
 static void *opener_main(void *opaque)
 {
     struct engine *const engine = static_cast<struct engine *>(opaque);
     struct error *const error = &engine->open_error;
     const auto open_other = [=](size_t i, struct error *own) {
-        return open_member(engine, i + 1, own);
+        struct member *const member = &engine->members[i + 1];
+        return cuda_keys.open(&member->spec, &member->engine, own);
     };
     (void)(gpus_each(engine->count - 1, error, open_other) &&
            gpus_connect(engine->spec.devices, engine->count, error));
@@ -128,7 +124,7 @@ static void *opener_main(void *opaque)
 
 static bool open_members(struct engine *engine, struct error *error)
 {
-    if (!open_member(engine, 0, error))
+    if (!cuda_keys.open(&engine->members[0].spec, &engine->members[0].engine, error))
         return false;
     engine->is_opening = sort_spec_is_small(&engine->spec) &&
                          pthread_create(&engine->opener, NULL, opener_main, engine) == 0;

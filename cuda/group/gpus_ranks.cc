@@ -196,12 +196,10 @@ bool gpu_share(struct engine *engine, struct shared_sort *shared, bool *is_share
     return share_parts(engine, &ranks, is_shared, error);
 }
 
-struct engine_functions with_share(struct engine_functions functions)
-{
-    functions.share = gpu_share;
-    return functions;
-}
-
 } // namespace
 
-const struct engine_functions gpu_keys = with_share(cuda_keys);
+const struct engine_functions gpu_keys = [] {
+    struct engine_functions functions = cuda_keys;
+    functions.share = gpu_share;
+    return functions;
+}();
