@@ -545,18 +545,6 @@ size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count)
     return used;
 }
 
-/* Sets gather->bytes to the sum of all lengths, for which it waits. Fails if that is more than
- * text->bytes, for whose tiles the workspace has room. */
-static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
-{
-    const struct cuda_text *const text = gather->text;
-    uint64_t bytes = 0;
-    if (!cuda_fetch(*text, &bytes, gather->workspace, sizeof bytes, error))
-        return false;
-    gather->bytes = static_cast<size_t>(bytes);
-    return cuda_check_value(gather->bytes, text->bytes, text->device, "length of the lines", error);
-}
-
 /* Returns the launch of a kernel that has a thread for each of `count` things. */
 static struct launch gather_launch(const struct cuda_gather *gather, const char *name, size_t count,
                                    unsigned threads)
@@ -584,11 +572,13 @@ bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proo
 
 bool cuda_gather_measure(struct cuda_gather *gather, struct error *error)
 {
+    const struct cuda_text &text = *gather->text;
     const struct gather_view view = gather_view_make(gather);
+    uint64_t bytes = 0;
     gather->bytes = 0;
     if (gather->count == 0)
         return true;
-    if (!cuda_fill(*gather->text, view.totals + 2, 0xff, sizeof *view.totals, error) ||
+    if (!cuda_fill(text, view.totals + 2, 0xff, sizeof *view.totals, error) ||
         !launch_kernel(gather_launch(gather, "gather_measure_kernel",
                                      view.group_count * GATHER_MEASURE_THREADS,
                                      GATHER_MEASURE_THREADS),
@@ -596,8 +586,10 @@ bool cuda_gather_measure(struct cuda_gather *gather, struct error *error)
         !launch_kernel(gather_launch(gather, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
                        scan_kernel<uint64_t>, view.groups, static_cast<size_t>(view.group_count),
                        view.bytes) ||
-        !gather_fetch_bytes(gather, error))
+        !cuda_fetch(text, &bytes, view.bytes, sizeof bytes, error) ||
+        !cuda_check_value(bytes, text.bytes, text.device, "length of the lines", error))
         return false;
+    gather->bytes = bytes;
     const uint64_t tiles = launch_blocks(gather->bytes, GATHER_TILE_BYTES);
     return launch_kernel(gather_launch(gather, "gather_find_kernel", tiles + 1, THREADS_PER_BLOCK),
                          error, gather_find_kernel, view, tiles);
