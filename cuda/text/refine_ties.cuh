@@ -80,12 +80,6 @@ __device__ __forceinline__ bool thread_is_same_line(const struct cuda_text &text
     return false;
 }
 
-__device__ __forceinline__ uint64_t thread_reverse_bytes(uint64_t word)
-{
-    const unsigned low = static_cast<unsigned>(word), high = static_cast<unsigned>(word >> 32);
-    return (uint64_t)__byte_perm(low, 0, 0x0123) << 32 | __byte_perm(high, 0, 0x0123);
-}
-
 /* Returns the word of the line whose next byte is at `place`: its bytes above the number of bytes
  * left. Bytes past the end are 0. */
 __device__ __forceinline__ uint64_t thread_line_word(const struct cuda_text &text, size_t place)
@@ -97,7 +91,10 @@ __device__ __forceinline__ uint64_t thread_line_word(const struct cuda_text &tex
     const unsigned bytes = length < REFINE_WORD_BYTES ? length : REFINE_WORD_BYTES;
     if (bytes == 0)
         return 0;
-    const uint64_t top = thread_reverse_bytes(word) >> (64 - 8 * bytes);
+    const unsigned high =
+        __byte_perm(static_cast<unsigned>(word), 0, 0x0123); /* first byte first */
+    const unsigned low = __byte_perm(static_cast<unsigned>(word >> 32), 0, 0x0123);
+    const uint64_t top = (static_cast<uint64_t>(high) << 32 | low) >> (64 - 8 * bytes);
     return top << (8 * (REFINE_WORD_BYTES - bytes) + REFINE_LEFT_BITS) | left;
 }
 
