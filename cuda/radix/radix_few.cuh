@@ -70,19 +70,6 @@ struct few_table {
     unsigned values;
 };
 
-/* Ends with a barrier. */
-template <typename K>
-__device__ __forceinline__ void block_clear_table(struct few_table<K> &table)
-{
-    for (unsigned slot = threadIdx.x; slot < RADIX_FEW_SLOTS; slot += RADIX_FEW_THREADS) {
-        table.keys[slot] = FEW_NONE<K>;
-        table.counts[slot] = 0;
-    }
-    if (threadIdx.x == 0)
-        table.values = 0;
-    __syncthreads();
-}
-
 /* ---- count ---- */
 
 /* The table of all keys, in global memory, and the runs that are made of it. */
@@ -154,7 +141,13 @@ __global__ void __launch_bounds__(RADIX_FEW_THREADS,
                        words = counting_words(sizeof(K));
     table_type &table = *reinterpret_cast<table_type *>(block_dynamic_shared());
     const size_t step = static_cast<size_t>(gridDim.x) * piece;
-    block_clear_table(table);
+    for (unsigned slot = threadIdx.x; slot < RADIX_FEW_SLOTS; slot += RADIX_FEW_THREADS) {
+        table.keys[slot] = FEW_NONE<K>;
+        table.counts[slot] = 0;
+    }
+    if (threadIdx.x == 0)
+        table.values = 0;
+    __syncthreads();
     for (size_t first = static_cast<size_t>(blockIdx.x) * piece; first < count;
          first += words * step) {
         const unsigned is_full = *static_cast<const volatile unsigned *>(&values->is_full);
