@@ -92,16 +92,6 @@ __device__ __forceinline__ unsigned thread_greatest_left(const struct ways_cut<K
 }
 
 template <typename K, unsigned WAYS>
-__device__ __forceinline__ void thread_read_rights(const struct sorted_ways<K, WAYS> &ways,
-                                                   size_t step, struct ways_cut<K, WAYS> *cut)
-{
-#pragma unroll
-    for (unsigned k = 0; k < WAYS; k++)
-        if (cut->taken[k] + step <= ways.count[k])
-            cut->right[k] = ways.first[k][cut->taken[k] + step - 1];
-}
-
-template <typename K, unsigned WAYS>
 __device__ __forceinline__ void thread_take_block(const struct sorted_ways<K, WAYS> &ways,
                                                   unsigned way, size_t step,
                                                   struct ways_cut<K, WAYS> *cut)
@@ -179,7 +169,10 @@ __device__ __forceinline__ void thread_select(const struct sorted_ways<K, WAYS> 
          * so the cuts are near their final positions from the start and seldom go back. */
         const size_t rounding = ways_with_keys / 2 * (step - 1);
         const size_t aim = rank > rounding ? (rank - rounding) & ~(step - 1) : 0;
-        thread_read_rights(ways, step, cut);
+#pragma unroll
+        for (unsigned k = 0; k < WAYS; k++)
+            if (cut->taken[k] + step <= ways.count[k])
+                cut->right[k] = ways.first[k][cut->taken[k] + step - 1];
         thread_repair_cut(ways, step, (aim - taken) / step, cut);
         taken = 0;
 #pragma unroll
