@@ -67,13 +67,6 @@ __device__ __forceinline__ unsigned thread_position_shift(const struct radix_bin
     return bits > RADIX_POSITION_BITS ? bits - RADIX_POSITION_BITS : 0;
 }
 
-/* The bin of a position that has been shifted. */
-__device__ __forceinline__ unsigned thread_position_bin(const struct radix_bins &bins,
-                                                        unsigned position, unsigned shift)
-{
-    return __umulhi(position << shift, bins.scale);
-}
-
 /* Sets found[i] to the rank of the thread's item i in its bin, above its position. Returns true if
  * one of these bins is full. Handles one item after another: more at once need more registers
  * than there are. */
@@ -100,8 +93,8 @@ __device__ __forceinline__ bool block_find_items(struct radix_item_shared &share
         unsigned positions[1];
         thread_radix_positions(thread_lookup(shared.model), items, positions);
         const unsigned position = (positions[0] - pack.bins.first) >> shift;
-        const unsigned rank =
-            atomicAdd(&shared.bins[thread_position_bin(pack.bins, position, shift)], 1u);
+        const unsigned bin = __umulhi(position << shift, pack.bins.scale);
+        const unsigned rank = atomicAdd(&shared.bins[bin], 1u);
         found[i] = rank << RADIX_POSITION_BITS | position;
         has_full |= rank >= RADIX_ITEM_LIMIT;
     }
@@ -119,8 +112,8 @@ __device__ __forceinline__ void block_place_words(struct radix_item_shared &shar
         if (index >= pack.count)
             break;
         const unsigned position = found[i] & ((1u << RADIX_POSITION_BITS) - 1);
-        const unsigned slot = shared.bins[thread_position_bin(pack.bins, position, shift)] +
-                              (found[i] >> RADIX_POSITION_BITS);
+        const unsigned bin = __umulhi(position << shift, pack.bins.scale);
+        const unsigned slot = shared.bins[bin] + (found[i] >> RADIX_POSITION_BITS);
         shared.words[tile_slot<uint64_t>(slot)] =
             static_cast<uint64_t>(position) << RADIX_INDEX_BITS | index;
     }

@@ -172,13 +172,6 @@ __device__ __forceinline__ struct radix_bounds<K> thread_make_bounds(K least, K 
 }
 
 template <typename K>
-__device__ __forceinline__ radix_path thread_sample_path(const struct radix_lookup<K> &lookup,
-                                                         K key)
-{
-    return thread_offset(lookup.bounds, key) << lookup.norm;
-}
-
-template <typename K>
 __device__ __forceinline__ struct radix_lookup<K>
 block_find_range(const struct radix_sample<K> &sample, const struct radix_wish &wish,
                  const struct radix_entry *entries, struct radix_ends<K> *warp_ends) {
@@ -232,7 +225,7 @@ block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
         if (i >= sample.rows)
             break;
-        const radix_path path = thread_sample_path(lookup, sample.keys[i]);
+        const radix_path path = thread_offset(lookup.bounds, sample.keys[i]) << lookup.norm;
         const uint32_t first = first_cell == 0 ? RADIX_CUT : tree.entries[cells[i]].first;
         const unsigned own_bits = first_cell == 0 ? bits : RADIX_NODE_BITS;
         if (first & RADIX_CUT)
