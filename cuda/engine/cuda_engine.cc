@@ -16,15 +16,12 @@
  */
 #include "cuda/engine/cuda_engine.h"
 
-#include "core/backend.h"
 #include "core/clock.h"
-#include "core/error.h"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_memory.h"
 #include "cuda/engine/cuda_staging.h"
 #include "cuda/engine/cuda_top.h"
-#include "cuda/engine/cuda_worker.h"
 #include "cuda/tuning.h"
 
 #include <algorithm>

@@ -27,7 +27,6 @@
 #include "cuda/engine/cuda_lines.h"
 #include "cuda/engine/cuda_memory.h"
 #include "cuda/engine/cuda_staging.h"
-#include "cuda/engine/cuda_worker.h"
 
 #include <algorithm>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 
 #include "core/clock.h"
 #include "core/early_exit.h"
-#include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
 
 #include <algorithm>

@@ -25,7 +25,6 @@
 #include "cuda/engine/cuda_engine.h"
 
 #include <algorithm>
-#include <pthread.h>
 #include <stdlib.h>
 
 __extension__ typedef unsigned __int128 wide;
