@@ -4,9 +4,10 @@
  *
  *   part of GPU 0 | part of GPU 1 | ...    sorted, in ordered bits
  *
- * The first item after a range is found bit by bit: a kernel for each part counts, by binary
- * search, its items that are less than a trial value, and the host adds up the counts. Of several
- * ranks, each starts all kernels on its own GPU. A step takes some tens of microseconds.
+ * The first item after a range is found by four bits at a time: a kernel for each part counts, by
+ * binary search, its items that are less than each of 15 trial values, and the host adds up the
+ * counts. Of several ranks, each starts all kernels on its own GPU. A step takes some tens of
+ * microseconds.
  */
 #include "cuda/group/gpus.h"
 
@@ -18,6 +19,10 @@
 #include <algorithm>
 
 constexpr unsigned CUTS_THREADS = 64;
+
+/* Bits found by a step, which divide the bits of all keys, and its trial values for each cut. */
+constexpr unsigned CUTS_BITS = 4;
+constexpr size_t CUTS_TRIALS = (1u << CUTS_BITS) - 1;
 
 /* counts[i]: the items that are less than trials[i] or, if or_equal, not greater. */
 template <typename K>
@@ -38,33 +43,34 @@ template <typename K>
 struct searcher {
     const struct gpu_part *parts;
     size_t count;   /* of the parts, and of the cuts */
-    K *trials;      /* a value for each cut */
+    K *trials;      /* of all cuts, CUTS_TRIALS for each */
     K *found;       /* the bits of the first item after each range that are known */
-    size_t *counts; /* a row for each part, with a column for each cut */
+    size_t *counts; /* a row for each part, with a column for each trial */
 };
 
-/* Counts the items of each part less than each trial or, if or_equal, not greater. Waits. */
+/* Counts the items of each part less than each of the first trials or, if or_equal, not greater.
+ * Waits. */
 template <typename K>
-bool count_trials(const struct searcher<K> &searcher, bool or_equal, struct error *error)
+bool count_trials(const struct searcher<K> &searcher, size_t trials, bool or_equal,
+                  struct error *error)
 {
     for (size_t i = 0; i < searcher.count; i++) {
         const struct cuda_sort *const sort = &searcher.parts[i].sort;
-        const struct launch launch = launch_for(
-            *sort, "gpus_cuts_kernel", launch_blocks(searcher.count, CUTS_THREADS), CUTS_THREADS);
+        const struct launch launch = launch_for(*sort, "gpus_cuts_kernel",
+                                                launch_blocks(trials, CUTS_THREADS), CUTS_THREADS);
         if (!cuda_device_use(sort->device, error) ||
             !launch_kernel(launch, error, gpus_cuts_kernel<K>, static_cast<const K *>(sort->items),
                            sort->count, static_cast<const K *>(searcher.trials),
-                           static_cast<unsigned>(searcher.count), or_equal,
-                           searcher.counts + i * searcher.count))
+                           static_cast<unsigned>(trials), or_equal, searcher.counts + i * trials))
             return false;
     }
     for (size_t i = 0; i < searcher.count; i++) {
         const struct cuda_sort *const sort = &searcher.parts[i].sort;
         if (!cuda_device_use(sort->device, error) || !cuda_wait(*sort, error))
             return false;
-        for (size_t c = 0; c < searcher.count; c++)
-            if (!cuda_check_value(searcher.counts[i * searcher.count + c], sort->count,
-                                  sort->device, "position of a cut", error))
+        for (size_t t = 0; t < trials; t++)
+            if (!cuda_check_value(searcher.counts[i * trials + t], sort->count, sort->device,
+                                  "position of a cut", error))
                 return false;
     }
     return true;
@@ -74,19 +80,23 @@ bool count_trials(const struct searcher<K> &searcher, bool or_equal, struct erro
 template <typename K>
 bool find_items(const struct searcher<K> &searcher, struct error *error)
 {
-    for (unsigned bit = 8 * sizeof(K); bit-- > 0;) {
-        for (size_t c = 0; c < searcher.count; c++)
-            searcher.trials[c] = static_cast<K>(searcher.found[c] | static_cast<K>(K{1} << bit));
-        if (!count_trials(searcher, false, error))
+    const size_t trials = searcher.count * CUTS_TRIALS;
+    for (unsigned shift = 8 * sizeof(K); shift > 0;) {
+        shift -= CUTS_BITS;
+        for (size_t t = 0; t < trials; t++)
+            searcher.trials[t] = static_cast<K>(searcher.found[t / CUTS_TRIALS] |
+                                                static_cast<K>(t % CUTS_TRIALS + 1) << shift);
+        if (!count_trials(searcher, trials, false, error))
             return false;
-        size_t end = 0; /* of range c */
-        for (size_t c = 0; c < searcher.count; c++) {
+        size_t end = 0; /* of the range of trial t */
+        for (size_t t = 0; t < trials; t++) {
+            const size_t c = t / CUTS_TRIALS;
             size_t before = 0;
             for (size_t i = 0; i < searcher.count; i++)
-                before += searcher.counts[i * searcher.count + c];
-            end += searcher.parts[c].range;
-            if (before <= end)
-                searcher.found[c] = searcher.trials[c];
+                before += searcher.counts[i * trials + t];
+            end += t % CUTS_TRIALS == 0 ? searcher.parts[c].range : 0;
+            if (before <= end) /* the last one of a cut decides */
+                searcher.found[c] = searcher.trials[t];
         }
     }
     return true;
@@ -119,12 +129,12 @@ bool find_positions(const struct searcher<K> &searcher, size_t *positions, struc
     if (!find_items(searcher, error))
         return false;
     std::copy_n(searcher.found, searcher.count, searcher.trials);
-    if (!count_trials(searcher, false, error))
+    if (!count_trials(searcher, searcher.count, false, error))
         return false;
     for (size_t c = 0; c < searcher.count; c++)
         for (size_t i = 0; i < searcher.count; i++)
             positions[c * searcher.count + i] = searcher.counts[i * searcher.count + c];
-    if (!count_trials(searcher, true, error))
+    if (!count_trials(searcher, searcher.count, true, error))
         return false;
     divide_ties(searcher, positions);
     return true;
@@ -135,17 +145,19 @@ template <typename K>
 bool find_cuts(const struct gpu_part *parts, size_t count, size_t *positions, struct error *error)
 {
     const unsigned device = parts[0].sort.device;
-    const size_t values_bytes = 2 * count * sizeof(key_u128); /* of any K: the counts are aligned */
+    const size_t trials = count * CUTS_TRIALS;
+    /* of any K: the counts are aligned */
+    const size_t values_bytes = (trials + count) * sizeof(key_u128);
     unsigned char *memory = NULL;
     bool is_found =
         cuda_device_use(device, error) &&
-        cuda_check(cudaMallocHost(&memory, values_bytes + count * count * sizeof(size_t)), device,
+        cuda_check(cudaMallocHost(&memory, values_bytes + count * trials * sizeof(size_t)), device,
                    "cudaMallocHost", error);
     if (is_found) {
         K *const values = reinterpret_cast<K *>(memory);
         size_t *const counts = reinterpret_cast<size_t *>(memory + values_bytes);
         is_found =
-            find_positions<K>({parts, count, values, values + count, counts}, positions, error);
+            find_positions<K>({parts, count, values, values + trials, counts}, positions, error);
     }
     if (!is_found) /* a kernel may still write to the counts */
         for (size_t i = 0; i < count; i++)
