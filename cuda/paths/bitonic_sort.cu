@@ -64,7 +64,9 @@ bitonic_place_at(const struct bitonic_steps &steps, unsigned fused, Index item) 
 }
 
 /* Returns the position of key i of the tile in shared memory. One position in nine is unused, so
- * that threads with a stride of 1, 2, 4 or 8 keys access different banks. */
+ * that threads with a stride of 8 keys access different banks, and with 1, 2 or 4 at most two
+ * access one. Exchanging bits of i avoids all conflicts, but takes more time to calculate: 1.3
+ * times as long for 1e6 u32 (H200). */
 __host__ __device__ __forceinline__ constexpr unsigned
 bitonic_slot(unsigned i)
 {

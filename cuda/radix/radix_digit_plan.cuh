@@ -81,8 +81,8 @@ __device__ __forceinline__ void thread_count_digits(unsigned *columns, W word, u
     }
 }
 
-/* Adds the block's counters to plan->counts. Each thread sums the columns of a row; neighbouring
- * threads start at different banks. */
+/* Adds the block's counters to plan->counts. Each thread sums the columns of a row, and
+ * neighbours start with different columns, so that few access one bank. */
 template <unsigned FIRST, unsigned ROWS, unsigned COLUMNS>
 __device__ __forceinline__ void block_flush_digits(const unsigned *columns,
                                                    struct radix_digit_plan *plan)

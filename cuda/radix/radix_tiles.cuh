@@ -118,7 +118,7 @@ __device__ __forceinline__ bool block_bin_keys(struct radix_tile_shared<K> &shar
                                       ? warp_count_together(shared.bins, found[i], counted)
                                       : atomicAdd(&shared.bins[found[i]], counted ? 1u : 0u);
             ranked[first + i] = rank << RADIX_RANK_SHIFT | found[i];
-            is_full |= rank >= radix_bin_limit(sizeof(K));
+            is_full |= counted && rank >= radix_bin_limit(sizeof(K));
         }
     }
     return is_full;
@@ -376,8 +376,10 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     if (threadIdx.x > 0)
         return;
     __threadfence();
-    if (atomicAdd(&totals->blocks_done, 1u) == gridDim.x - 1)
-        status->open = atomicAdd(&totals->open, 0u);
+    if (atomicAdd(&totals->blocks_done, 1u) < gridDim.x - 1)
+        return;
+    __threadfence();
+    status->open = atomicAdd(&totals->open, 0u);
 }
 
 #endif
