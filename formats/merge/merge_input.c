@@ -360,7 +360,8 @@ static void append_items(struct merge_inputs *inputs, struct merge_input *input,
         return;
     }
     /* The line that others follow is measured once: it may be long, and they may be many. A line
-     * that make_items() left out follows too: it is compared again when it is merged. */
+     * that make_items() left out follows too: it is compared again when it is merged. So lines that
+     * were left out after the last line of the piece before are no longer left out. */
     struct line_with_image last = {0};
     if (input->item_count > 0)
         merge_item_set_line(&inputs->texts, end[-1], &last);
@@ -376,6 +377,8 @@ static void append_items(struct merge_inputs *inputs, struct merge_input *input,
         if (!follows) {
             input->items[input->item_count++] = items[i];
             last = line;
+        } else if (i == 0 && (end[-1].index & MERGE_IS_FOLLOWED) == 0) {
+            check_sum_subtract(&inputs->left_out, sum_left_out(&input->block, &last, line.text));
         }
         if (follows || line_end < next)
             input->items[input->item_count - 1].index |= MERGE_IS_FOLLOWED;

@@ -105,6 +105,26 @@ for i in 1 2; do
     cat again.$i again.$i >twice.$i
 done
 for name in again twice; do ok_merges "lines that are repeated, -n -u: $name" -n -u $name.?; done
+# Lines of 8 bytes, of which a thread reads 16384 at a time. Around each 16384th line, some are repeated or lower.
+for i in $(seq "$(full_or_small 24 6)"); do
+    awk -v seed="$i" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < 16384 * 12; i++) {
+            at = (i + 5) % 16384
+            event = i > 5 && at < 10 ? rand() : 1
+            if (event >= 0.7)
+                line = ++value
+            else if (event < 0.2)
+                line = int(rand() * (value + 1))
+            printf "%07d\n", line
+        }
+    }' >beside.$i
+done
+for i in $(seq 3 3 "$(full_or_small 24 6)"); do
+    ok_merges "repeated and lower lines where pieces begin, -n -u: $i" -n -u beside.$i
+    ok_merges "the same of three inputs: $i" -k1 -u beside.$((i - 2)) beside.$((i - 1)) beside.$i
+done
+rm beside.*
 head -c 2000000 /dev/zero | tr '\0' x >long.1
 echo >>long.1
 cp long.1 long.2
