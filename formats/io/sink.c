@@ -234,14 +234,20 @@ static size_t buffer_count(unsigned threads, unsigned writers)
 
 /* Prepares for the next loan of a buffer: the first one allocates the buffers, the second one
  * starts the threads, of which one is enough. A single buffer is written by the caller, because
- * starting a thread takes longer. */
+ * starting a thread takes longer. If memory runs out, later calls fail, too. */
 static bool writer_start(struct sink *sink, struct error *error)
 {
     struct writer *writer = &sink->writer;
     const unsigned wanted = sink->output.writers;
-    if (!writer->buffers)
-        return writer_allocate(writer, buffer_count(sink->threads, wanted)) ||
-               error_set(error, "%s: no memory to write it", sink->name);
+    if (!writer->buffers) {
+        if (writer_allocate(writer, buffer_count(sink->threads, wanted)))
+            return true;
+        error_set(error, "%s: no memory to write it", sink->name);
+        pthread_mutex_lock(&writer->lock);
+        error_merge(&writer->error, error);
+        pthread_mutex_unlock(&writer->lock);
+        return false;
+    }
     if (writer->thread_count > 0)
         return true;
     pthread_mutex_lock(&writer->starting);
@@ -545,7 +551,7 @@ bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error 
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error)
 {
     struct ring_entry entry;
-    if (!writer_start(sink, error) || !writer_check(sink, false, error))
+    if (!writer_check(sink, false, error) || !writer_start(sink, error))
         return false;
     if (!ring_pop(sink->writer.idle, &entry))
         return error_set(error, "%s: no buffer to write it", sink->name);

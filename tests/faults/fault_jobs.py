@@ -45,6 +45,7 @@ class Job:
     is_new: bool = False  # there is no old file
     is_in_place: bool = False  # place/out is the input, and overwritten
     functions: tuple = ()  # those that fail; (): all
+    repeats: int = 1  # of each fault; if there are several, every call fails
     directory: str = None  # in which it runs; None: of the system's choice
 
 
@@ -182,6 +183,8 @@ def large_line_jobs():
     many = lines(200_000, 7)
     yield Job("a large output of lines", ["-n", "--parallel=4", "in"], {"in": many},
               sort1(["-n"], many), functions=("write", "malloc", "mmap", "mremap", "omp_thread"))
+    yield Job("a large output of lines, many threads", ["-n", "--parallel=16", "in"], {"in": many},
+              sort1(["-n"], many), functions=("calloc",), repeats=10)
 
 
 def mapped_jobs():

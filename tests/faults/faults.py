@@ -9,6 +9,7 @@ A job (fault_jobs.py) is a command, its inputs, and what it must write. It is fi
 the calls of each function are counted. Then it is run with the first call failing, with the second,
 and so on; and with all from the middle one on. Of many calls one is chosen, which differs from
 job to job, and of CUDA's also the first; it fails in one way (--all: every call fails in every way).
+Where threads race for the call that fails, every call does, several times.
 Each run must end in one of two ways, in time and by no signal:
 
   status 2, with one line on standard error that names the cause, and the old output as it was; of
@@ -332,7 +333,8 @@ def try_job(number, job, faults, words):
     place = Place(job, os.environ["GPUSORT"], faults.device)
     statuses = collections.Counter()
     calls, problems = count_calls(place, faults)
-    for fault in choose_faults(job, number, calls, faults, words.all) if not problems else []:
+    chosen = list(choose_faults(job, number, calls, faults, words.all or job.repeats > 1)) * job.repeats
+    for fault in chosen if not problems else []:
         status, found = try_fault(place, fault, faults)
         statuses[status] += 1
         problems += found
