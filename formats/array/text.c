@@ -229,14 +229,16 @@ static bool text_read_keys(struct reader *reader, void *items, size_t capacity, 
     const size_t threads = (size_t)omp_get_max_threads();
     struct block block = {malloc(BLOCK_BYTES + 1), 0, 0};
     struct piece *pieces = malloc(threads * sizeof *pieces);
+    struct error cause = {0};
     bool is_read = false;
     *count = 0;
     TRY((block.text && pieces) ||
         error_set(error, "%s: no memory to read it", source_name(reader->source)));
-    TRY(fill_block(reader, capacity, &block, error));
+    const bool is_filled = fill_block(reader, capacity, &block, &cause);
     size_t useful = block.bytes / PIECE_BYTES + 1;
     useful = useful < threads ? useful : threads;
-    is_read = parse_block(reader, &block, pieces, useful, items, count, error);
+    is_read = parse_block(reader, &block, pieces, useful, items, count, error) && is_filled;
+    error_merge(error, &cause); /* unless a line before it is an error */
     reader->keys_read += *count;
 done:
     free(pieces);

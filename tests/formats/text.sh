@@ -69,6 +69,7 @@ says "1: '.377.033\[1m' is not a number$no_number" '\377\033[1m'
 says "1: '0{40}\.\.\.' is not a number: what follows the number has to be removed, if it is the same unit in all lines$" '%050dx' --type=f64
 says "1: lines of 1 MiB and more are not read: each number has to be on a line of its own$" \
     '%01048576d' --type=f64
+says "2: 'x' is not a number$" '1\nx\n%01048576d' --type=f64
 printf '7%0300000d.%0300000de-300000\n' 0 0 >long
 ok_prints 'a number of 600,000 digits' '7\n' -- gpusort --format=text --type=u8 long
 printf '7%0300000d.%0300000de-300000\n' 0 1 >long

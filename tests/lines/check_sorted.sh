@@ -268,6 +268,11 @@ ok_fails_with '--nan=error: a NaN before a number out of order' 2 'nan-before.f6
 { seq 5; echo 0; seq 1000; echo abc; } >before-error
 ok_fails_with 'text: a number out of order before a word' 1 'before-error: number 6: disorder: 0$' -- \
     gpusort -c --type=f64 before-error
+{ printf '2\n1\n' && head -c 1100000 /dev/zero | tr '\0' 3; } >before-error
+status=0
+sort -c -g before-error 2>/dev/null || status=$?
+ok_fails_with 'text: a number out of order before a line that is too long' "$status" 'before-error: number 2: disorder: 1$' -- \
+    gpusort -c --type=f64 before-error
 with_numpy 'np.arange(400000)[::-1].astype(float).tofile("before-error")'
 printf tail >>before-error
 ok_fails_with 'raw: a number out of order before a part of one' 1 'number 2: disorder: 399998$' -- \
