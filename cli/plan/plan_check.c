@@ -194,7 +194,11 @@ static bool check_operands(const struct options *options, struct error *error)
         return error_set(error, "options '-%so' are incompatible", check + 1);
     if (check && options->verify)
         return error_set(error, "--verify checks the output, but %s writes none", check);
-    return true;
+    const char *const refused = options->output_format                   ? "--output-format"
+                                : options->compression == COMPRESSION_ON ? "--zstd"
+                                                                         : NULL;
+    return !check || !refused ||
+           error_set(error, "%s is for the output, but %s writes none", refused, check);
 }
 
 /* Without sorting, there is nothing to select and no device or path to choose. */

@@ -275,6 +275,12 @@ for action in -c -C -m; do
             gpusort $action $word two
     done
 done
+for action in -c -C; do
+    for word in --zstd --output-format=text; do
+        ok_fails_with "$action $word" 2 "^gpusort: ${word%=*} is for the output, but $action writes none$" -- \
+            gpusort $action $word two
+    done
+done
 
 # ---- --header ------------------------------------------------------------------------------------
 
