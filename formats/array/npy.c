@@ -423,6 +423,18 @@ static bool read_prefix(struct source *source, size_t *bytes, size_t *prefix_byt
     return true;
 }
 
+/* Adds to a message with a command that this is for the file, once decompressed, if it is
+ * compressed. Returns false. */
+static bool add_note(struct error *error, const struct source *source)
+{
+    const char *const note = source_command_note(source);
+    if (*note && strstr(error->message, "numpy.load(FILE)")) {
+        error_add(error, "; FILE is the array");
+        error_add(error, note);
+    }
+    return false;
+}
+
 /* Reads the header of an array of numbers. On entry layout->type is the user's type or NULL; some
  * dtypes need it. */
 static bool read_layout(struct source *source, struct layout *layout, struct error *error)
@@ -437,7 +449,7 @@ static bool read_layout(struct source *source, struct layout *layout, struct err
                         npy_header_parse(source_name(source), text, bytes, layout, error);
     free(text);
     layout->header_bytes = prefix_bytes + bytes;
-    return parsed;
+    return parsed || add_note(error, source);
 }
 
 /* Sets the error for `bytes` bytes of data, where the header states another size. comparison: words
@@ -447,13 +459,13 @@ static bool refuse_data(const struct reader *reader, uint64_t bytes, const char 
 {
     const struct layout *layout = &reader->layout;
     const bool is_short = bytes < layout_bytes(layout);
-    return error_set(error,
-                     "%s: the header says %zu items (%" PRIu64 " bytes), the file holds %s%" PRIu64
-                     " bytes of data%s",
-                     source_name(reader->source), layout->count, layout_bytes(layout), comparison,
-                     bytes,
-                     is_short ? ": it is cut off, or still being written"
-                              : "; numpy.save(NEW, numpy.load(FILE)) leaves the rest out");
+    error_set(error,
+              "%s: the header says %zu items (%" PRIu64 " bytes), the file holds %s%" PRIu64
+              " bytes of data%s",
+              source_name(reader->source), layout->count, layout_bytes(layout), comparison, bytes,
+              is_short ? ": it is cut off, or still being written"
+                       : "; numpy.save(NEW, numpy.load(FILE)) leaves the rest out");
+    return add_note(error, reader->source);
 }
 
 static bool npy_recognises(const unsigned char *head, size_t bytes)
