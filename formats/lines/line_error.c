@@ -173,8 +173,9 @@ static const struct meaning {
 #define BY_PARTS "-nt. -k1,1 -k2,2 -k3,3 -k4,4"
 #define ONE_IS_LEFT " (with -u, one of those with the same numbers is left)"
 #define NUMBER "([0-9]+[.]?[0-9]*|[.][0-9]+)"
-#define EXPONENT "the exponent has to be written with E, if it is one (tr DdQq E)"
-#define DATE "^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}"
+#define EXPONENT "the exponent has to be written with E, if it is one "
+#define DATE "^[0-9]{4}(-[0-9]{2}-|/[0-9]{2}/|[.][0-9]{2}[.])[0-9]{2}"
+#define MONTH "([0-9]{1,2}|[A-Z][a-z]{2})"
 #define NO_DATE "dates are read only as counts of a unit, such as seconds (date +%s)"
 #define OCTET "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])" /* of an IPv4 address */
 #define CURRENCY "([$]|\xc2[\xa2-\xa5]|\xe2\x82[\xa0-\xbf])"
@@ -192,8 +193,10 @@ static const struct meaning {
      BY_PARTS " sorts such versions by these numbers alone" ONE_IS_LEFT
               ", but no dates that begin with the day",
      NULL},
-    {"^[-+]?[0-9]*,[0-9]+$", COLUMNS("a decimal comma has to become a point " TO_POINT)},
-    {"^[-+]?" NUMBER "[dDqQ][-+]?[0-9]+$", SAME(EXPONENT)},
+    {"^[-+]?[0-9]+,[0-9]+$", COLUMNS("a decimal comma has to become a point " TO_POINT)},
+    {"^[-+]?" NUMBER "[dDqQ][-+]?[0-9]+$", SAME(EXPONENT "(tr DdQq E)")},
+    {"^[-+]?([0-9]+[.][0-9]*|[.][0-9]+)[-+][0-9]{3}$", /* as Fortran writes 1.5E-103 */
+     SAME(EXPONENT "(sed 's/\\([0-9.]\\)\\([-+]\\)/\\1E\\2/')")},
     {"^[-+]?[1-9][0-9]{0,2}(_[0-9]{3})+([.][0-9_]*)?$",
      SAME("underscores that group digits have to be removed (tr -d _)")},
     {"^[-+]?[1-9][0-9]{0,2}('[0-9]{3})+([.][0-9]*)?$",
@@ -209,7 +212,7 @@ static const struct meaning {
     {DATE "[ T][0-9:.,]+ ?[AaPp][.]?[Mm]", NULL, NO_DATE}, /* 12 hours */
     {DATE "([ T]|$)",
      "-k1 sorts such dates by their bytes, if all have as many digits and the same zone", NO_DATE},
-    {"^[0-9]{1,4}[-/.]([0-9]{1,2}|[A-Z][a-z]{2})[-/.][0-9]{1,4}([ T]|$)",
+    {"^[0-9]{1,4}(-" MONTH "-|/" MONTH "/|[.]" MONTH "[.])[0-9]{1,4}([ T]|$)",
      "-k1 sorts dates by their bytes only if they are written as 2024-01-31", NO_DATE},
     {"^[0-9]{1,3}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$",
      "-nt: -k1,1 -k2,2 -k3,3 sorts such times, if all have as many parts" ONE_IS_LEFT,
@@ -219,7 +222,7 @@ static const struct meaning {
     {"\xe2\x88\x92", SAME("its minus sign is U+2212, not the - of ASCII")},
     {"\xef\xbc[\x90-\x99]", SAME("its digits are full-width, not those of ASCII")},
     {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
-    {"^[-+]?[0-9.][^,;|\t ]*[,;|\t ]+[-+]?[0-9.]", IN_COLUMNS, ONE_IN_A_LINE},
+    {"^([-+]?[0-9.][^,;|\t ]*)?[,;|\t ]+[-+]?[0-9.]", IN_COLUMNS, ONE_IN_A_LINE},
     {"[,;|\t ]", "columns are for -t and -k", NULL},
     {"^" TRUTH "$", NULL, "truth values have to be written as 1 and 0"},
     {"^" MISSING "$", NULL,
@@ -231,6 +234,7 @@ static const struct meaning {
 #undef NUMBER
 #undef EXPONENT
 #undef DATE
+#undef MONTH
 #undef NO_DATE
 #undef OCTET
 #undef CURRENCY
@@ -256,12 +260,12 @@ static const struct meaning *find_meaning(const char *text)
     return NULL;
 }
 
-/* Returns true for a first line that begins with a word, unless the line is only a truth value or a
- * name of a missing number. */
+/* Returns true for a first line that begins with a word, or with an empty column, as pandas writes
+ * the titles of an index; unless the line is only a truth value or a name of a missing number. */
 static bool may_be_title(const char *text, size_t line_number)
 {
     return line_number == 1 &&
-           matches(text, "^[\"']?([[:alpha:]_#]|[\xc3-\xe1\xe3-\xee\xf0-\xf4])") &&
+           matches(text, "^([\"']?([[:alpha:]_#]|[\xc3-\xe1\xe3-\xee\xf0-\xf4])|[,;|])") &&
            !matches(text, "^(" TRUTH "|" MISSING ")$");
 }
 
@@ -331,6 +335,32 @@ static bool add_note(struct error *error, const struct remedy *remedy, const cha
     return false;
 }
 
+/* Sets the error of a line with a NUL. In UTF-16 there are NULs between the characters, except in a
+ * first line of one character: its bytes may be "1\0" and a newline, which has a NUL after it.
+ * Returns false. */
+static bool set_nul_error(struct error *error, const char *file, const char *note,
+                          size_t line_number, const char *line, size_t bytes, const char *quote,
+                          bool are_lines)
+{
+    const char *const order = line_number > 1 ? NULL : line_error_find_wide(line, bytes);
+    size_t text_bytes = bytes;
+    while (text_bytes > 0 && line[text_bytes - 1] == 0)
+        text_bytes--;
+    if (memchr(line, 0, text_bytes) && line_error_unit_bytes(line, bytes) > 0)
+        return error_set(error,
+                         "%s:%zu: '%s' has NUL bytes beside its characters: UTF-16 has to be "
+                         "converted first (iconv -f UTF-16%s -t UTF-8)%s",
+                         file, line_number, quote, order ? order : "", note);
+    error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s", file, line_number,
+              quote, are_lines ? ": -z takes lines that end with NUL" : "");
+    if (order && text_bytes == 1 && bytes == 2) {
+        error_add(error,
+                  "; if this is UTF-16, it has to be converted first (iconv -f UTF-16LE -t UTF-8)");
+        error_add(error, note);
+    }
+    return false;
+}
+
 bool line_error_set(struct error *error, const char *file, const char *note, size_t line_number,
                     const char *line, size_t bytes, enum number_status status,
                     const struct key_type *type)
@@ -341,17 +371,8 @@ bool line_error_set(struct error *error, const char *file, const char *note, siz
     if (mark)
         return error_set(error, "%s:1: %s%s", file, mark, note);
     quote_line(line, bytes, quote);
-    if (memchr(line, 0, bytes) != NULL) {
-        const char *const order = line_number > 1 ? NULL : line_error_find_wide(line, bytes);
-        const char *const advice = type ? "" : ": -z takes lines that end with NUL";
-        if (line_error_unit_bytes(line, bytes) == 0)
-            return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s", file,
-                             line_number, quote, advice);
-        return error_set(error,
-                         "%s:%zu: '%s' has NUL bytes beside its characters: UTF-16 has to be "
-                         "converted first (iconv -f UTF-16%s -t UTF-8)%s",
-                         file, line_number, quote, order ? order : "", note);
-    }
+    if (memchr(line, 0, bytes) != NULL)
+        return set_nul_error(error, file, note, line_number, line, bytes, quote, type == NULL);
     if (status == NUMBER_OUT_OF_RANGE)
         return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,
                          type->name);

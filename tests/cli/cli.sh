@@ -179,6 +179,12 @@ done
 for number in 1,5 -0,5 0,125 1234,5; do
     hints $number "read only '-?[0-9]+' of it; a decimal comma .*$to_point; columns are for"
 done
+for titles in ,0 ',a,b' ';0'; do # of an index
+    hints "$titles" '[^)]; columns are for -t and -k.*; if this line is a title, --header sets it apart$'
+done
+printf ',0\n0,3.5\n1,2.5\n' >series
+ok_output 'what the hint says of titles of an index is done' \
+    <(head -n 1 series && tail -n +2 series | sort -t, -k2,2g) -- gpusort --header -t, -k2,2g series
 one_is_left='.with -u, one of those with the same numbers is left.'
 for number in 1.234.567 1.100.200 1.100.200.300; do
     hints $number "points .*tr -d \. .*, but -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts versions $one_is_left$"
@@ -198,6 +204,15 @@ ok_prints 'and of addresses, with the -r of the user' '192.168.0.1\n10.0.0.1\n9.
 for number in 1.5D+03 2d5 -1.D0 .5Q1 12d34; do
     hints "$number" 'exponent has to be written with E, if it is one .*; -k1 sorts lines by their bytes$'
 done
+for number in 1.5-103 -.25+100 0.1234567-102; do
+    hints "$number" 'exponent has to be written with E, if it is one .sed .*; -k1 sorts lines by their bytes$'
+done
+for number in 1.5-10 1/2-2024 14.03-2019; do hints "$number" "read only '[0-9.]+' of it$"; done
+printf '%s\n' 1.5-103 -2.5+100 1.0E+00 -3.5E-05 >spelled
+gpusort spelled 2>said >/dev/null || true
+advice=$(sed -n "s/.*if it is one (\\(sed '.*'\\)).*/\\1/p" said)
+ok_prints 'advice when it is followed: exponents without E' '-2.5E+100\n-3.5E-05\n1.5E-103\n1.0E+00\n' -- \
+    bash -c "$advice spelled | \"\$0\"" "$GPUSORT"
 for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
 for number in 5% '5 %' 5kg '5 kg' 0x 1e 5m; do hints "$number" "read only '[0-9.]+' of it$"; done
 for line in /usr/b ./a ../a ~/x .bashrc @user '[x]' '*.c' 00:1b:44:11:3a:b7 \
@@ -263,7 +278,7 @@ columns='; if commas separate columns, each number has to be on a line of its ow
 for line in 'price:if this line is a title, it has to be removed .tail -n .2.$' '1_000:underscores' '1.5D3:the exponent has to be written with E' \
     '5kg:what follows the number has to be removed, if it is the same unit in all lines$' "1,234,567:commas .*tr -d ,.$columns" \
     "1,2:a decimal comma .*$to_point$columns" "1,234:a comma that groups .*$to_point$columns" "1.234,56:points .*$columns" \
-    '1 2:each number has to be on a line of its own$' '1,2,3:each number has' '1 234 567:each number has to be on a line of its own$' '2;-.5:each number has' '4K:the suffix .*numfmt' \
+    '1 2:each number has to be on a line of its own$' '1,2,3:each number has' ',0:each number has .*; if this line is a title, ' '1 234 567:each number has to be on a line of its own$' '2;-.5:each number has' '4K:the suffix .*numfmt' \
     'True:truth values have to be written as 1 and 0$' 'false:truth values' '2024-01-31:dates are read only as counts' \
     'NA:a missing number has to be removed, or written as nan .floating point. or NaT .times.$' '"null":a missing number' 'NaT:a missing number'; do
     printf '%s\n' "${line%%:*}" >hinted

@@ -62,7 +62,12 @@ says "2: empty line, not a number$no_number; $removes .sed -z those of -z.; -k1 
 says "2: empty line, not a number: $removes$" '1\n \t\n\r\n\v\f \n\n' --type=f64
 ok_prints 'so it does' '1\n' -- bash -c "sed '/^[[:space:]]*\$/d' bad | \"\$0\"" "$GPUSORT"
 says "1: '15.000' has a NUL byte in it and is not a number: -z takes lines that end with NUL$" '15\0'
-says "1: '1.000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16LE -t UTF-8\)$" '1\0\n\0'
+says "1: '1.000' has a NUL .*: -z takes lines that end with NUL; if this is UTF-16, .*-f UTF-16LE -t UTF-8\)$" '1\0\n\0'
+says "1: '1.000..000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16LE -t UTF-8\)$" '1\0.\0\n\0'
+for line in '3.5\0' '3\0\0' '12345\0\0'; do
+    says "1: '[0-9.]+(.000)+' has a NUL byte in it and is not a number: -z takes lines that end with NUL$" "$line\n$line\n"
+done
+says "2: '3.000' has a NUL byte in it and is not a number$" '1\n3\0\n' --type=f64
 says "1: '.0001.000' has NUL bytes beside its characters: UTF-16 .*-f UTF-16BE -t UTF-8\)$" '\0001\0\n' --type=f64
 says "1: '1.0122' is not a number: .*; the lines of -z end with NUL, and this has a newline in it; -k1 sorts lines by their bytes$" '1\n2\0' -z
 says "1: '.377.033\[1m' is not a number$no_number" '\377\033[1m'
