@@ -134,7 +134,12 @@ bool plan_take_part(struct plan *plan, size_t i, uint64_t position, uint64_t byt
 void plan_free_spools(struct plan *plan);
 
 /* ---- steps of plan_make(): plan_format.c, plan_raw.c, plan_raw_header.c,
- * plan_device.c, plan_memory.c, plan_group.c ---- */
+ * plan_raw_order.c, plan_device.c, plan_memory.c, plan_group.c ---- */
+
+/* Numbers with other exponents are far from 1: f64 beyond 1e-90 and 1e90, which is about 2^299, and
+ * f32 beyond 1e-12 and 1e12. */
+#define FAR_EXPONENT 299
+#define FAR_EXPONENT_F32 40
 
 /* Finds the format of the input `path`, which is open as the reader's source. Sets *format, writes
  * the reason to `reason`, and sets the type in the reader's layout as far as it is known. May read
@@ -162,6 +167,15 @@ bool plan_guess_raw(struct source *source, char guess[64], struct error *error);
 /* Refuses raw data that has lengths, a count or a header in addition to its numbers of `type`, and
  * bool with several values other than 0. Consumes nothing. */
 bool plan_check_raw_header(struct source *source, const struct key_type *type,
+                           enum key_endian endian, struct error *error);
+
+/* Sets *are_swapped for floating point numbers that are unlikely in the given byte order, and
+ * surely in the other one. Consumes nothing. */
+bool plan_look_for_swapped(struct source *source, const struct key_type *type,
+                           enum key_endian endian, bool *are_swapped, struct error *error);
+
+/* Refuses numbers for which plan_look_for_swapped() sets *are_swapped. */
+bool plan_check_byte_order(struct source *source, const struct key_type *type,
                            enum key_endian endian, struct error *error);
 
 /* Chooses the backend, its device, its path and the spare backend, with the reasons. The plan has

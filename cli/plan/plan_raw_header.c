@@ -374,7 +374,8 @@ static bool find_exponents(const struct raw *raw, size_t begin, struct exponent_
 {
     const size_t number_bytes = raw->type->bytes;
     const size_t bytes = raw->head_bytes < USUAL_BYTES ? raw->head_bytes : USUAL_BYTES;
-    const int middle = number_bytes == 8 ? 1023 : 127, far = number_bytes == 8 ? 299 : 40;
+    const int middle = number_bytes == 8 ? 1023 : 127;
+    const int far = number_bytes == 8 ? FAR_EXPONENT : FAR_EXPONENT_F32;
     size_t counted = 0;
     *exponents = (struct exponent_range){INT_MAX, 0};
     for (size_t i = begin; i + number_bytes <= bytes; i += number_bytes) {
