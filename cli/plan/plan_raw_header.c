@@ -352,8 +352,12 @@ static bool begins_with_lines(const struct raw *raw)
 #define USUAL_BYTES ((size_t)32 << 10)
 #define USUAL_MIN 32
 
+/* Minimum of the usual numbers for each far number after the first one. */
+#define USUAL_PER_FAR 512
+
 struct exponent_range {
     int lowest, highest;
+    uint64_t far_bits; /* the last number that is far from these, such as a mark of no value */
 };
 
 /* Returns the exponent of a number; 0 for 0 and denormal numbers. */
@@ -363,32 +367,38 @@ static int load_exponent(const unsigned char *number, const struct key_type *typ
     return (int)(top << 1 >> (type->bytes == 8 ? 21 : 24));
 }
 
-static bool is_zero(const unsigned char *number, size_t number_bytes)
+/* Returns true for 0 and -0. */
+static bool is_zero(uint64_t bits, size_t number_bytes)
 {
-    return memcmp(number, "\0\0\0\0\0\0\0", number_bytes) == 0;
+    return bits << (65 - 8 * number_bytes) == 0;
 }
 
 /* Finds the exponents of the numbers from byte `begin` on, without 0, infinities and NaNs. Returns
- * false if one is far from that of 1, or if these are few. */
+ * false if these are few, or if several are far from that of 1. A far number that is repeated, such
+ * as a mark of no value, counts once. */
 static bool find_exponents(const struct raw *raw, size_t begin, struct exponent_range *exponents)
 {
     const size_t number_bytes = raw->type->bytes;
     const size_t bytes = raw->head_bytes < USUAL_BYTES ? raw->head_bytes : USUAL_BYTES;
     const int middle = number_bytes == 8 ? 1023 : 127;
     const int far = number_bytes == 8 ? FAR_EXPONENT : FAR_EXPONENT_F32;
-    size_t counted = 0;
-    *exponents = (struct exponent_range){INT_MAX, 0};
+    size_t counted = 0, far_count = 0;
+    *exponents = (struct exponent_range){INT_MAX, 0, 0};
     for (size_t i = begin; i + number_bytes <= bytes; i += number_bytes) {
         const int exponent = load_exponent(raw->head + i, raw->type, raw->is_big);
-        if (exponent == 2 * middle + 1 || is_zero(raw->head + i, number_bytes))
+        const uint64_t bits = load_integer(raw->head + i, number_bytes, raw->is_big);
+        if (exponent == 2 * middle + 1 || is_zero(bits, number_bytes))
             continue;
-        if (abs(exponent - middle) > far)
-            return false;
+        if (abs(exponent - middle) > far) {
+            far_count += bits != exponents->far_bits;
+            exponents->far_bits = bits;
+            continue;
+        }
         exponents->lowest = exponent < exponents->lowest ? exponent : exponents->lowest;
         exponents->highest = exponent > exponents->highest ? exponent : exponents->highest;
         counted++;
     }
-    return counted >= USUAL_MIN;
+    return counted >= USUAL_MIN && far_count <= 1 + counted / USUAL_PER_FAR;
 }
 
 /* Returns true if floating point numbers begin with a header. A word has 8 characters. If the
@@ -405,9 +415,10 @@ static bool begins_with_word(const struct raw *raw)
         return false;
     for (size_t i = 0; i < HEADER_BYTES; i += raw->type->bytes) {
         const int exponent = load_exponent(head + i, raw->type, raw->is_big);
+        const uint64_t bits = load_integer(head + i, raw->type->bytes, raw->is_big);
         const bool is_far =
             exponent < exponents.lowest - margin || exponent > exponents.highest + margin;
-        if (is_far && !is_zero(head + i, raw->type->bytes) &&
+        if (is_far && bits != exponents.far_bits && !is_zero(bits, raw->type->bytes) &&
             is_word(head + i / 8 * 8, exponent == 0 ? 4 : 8))
             return true;
     }
@@ -434,7 +445,8 @@ static bool begins_with_integers(const struct raw *raw)
             const uint64_t next = load_integer(raw->head + i, width, raw->is_big);
             greatest = next > greatest ? next : greatest;
         }
-        if (greatest >= COUNT_MIN && greatest >> bits == 0 && find_exponents(raw, end, &exponents))
+        if (greatest >= COUNT_MIN && greatest >> bits == 0 &&
+            find_exponents(raw, end, &exponents) && greatest != exponents.far_bits)
             return true;
     }
     return false;

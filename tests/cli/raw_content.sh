@@ -427,6 +427,36 @@ printf 'hello world' >eleven.u8
 printf 'word' >word.u32
 sorts 'numbers of which some or all bytes are printable' near.f64 near.f32 wide.f64 least.f64 greatest.f64 sparse.f64 \
     grey.u16 thirds.f64 tenths.f64 tenths.f32 network.u32 'network.i32 --endian=big' eleven.u8 word.u32
+# Among the numbers after the text or a count there may be -0, and marks of no value, which are far from all others.
+with_numpy 'import struct
+marks = {"zero": (-0.0, [100]), "zeros": (-0.0, slice(5, None, 9)), "missing": (1e20, slice(3, None, 3)),
+    "few": ([1e20, -1e15, 1e25], [200, 300, 400])}
+heads = {"text": b"MYFORMAT", "padded": b"myfmt v1".ljust(64, b"\0"), "count": struct.pack("<q", 300000)}
+for type, end, least in ("f4", "f32", 1e-40), ("f8", "f64", 1e-310):
+    normal = random.normal(15, 10, 300000).astype(type)
+    for name, (value, positions) in {**marks, "marks": (np.finfo(type).min, slice(9, None, 97))}.items():
+        numbers = normal.copy()
+        numbers[positions] = value
+        for head, bytes in heads.items():
+            open("%s.%s.%s" % (head, name, end), "wb").write(bytes + numbers.tobytes())
+    # Numbers alone that begin like text or integers, with a mark that is repeated.
+    for name, first in ("zero", [14.4, -0.0]), ("second", [14.4, least]), ("first", [least, 14.4]):
+        numbers = np.r_[first, np.round(normal, 1)].astype(type)
+        numbers[9::97] = min(first)
+        numbers.tofile("alone.%s.%s" % (name, end))'
+for file in {text,padded}.{zero,zeros,marks,missing,few}.f{32,64}; do
+    kept "text before numbers with marks: $file" "^gpusort: $file: it begins with text" $file -- \
+        gpusort --in-place $file
+done
+for file in count.{zero,zeros,marks,missing,few}.f64; do
+    refuses "a count on a pipe, before numbers with marks: $file" 'standard input: it begins with an integer' -- \
+        --type=f64 < <(cat $file)
+done
+for file in alone.*; do
+    ok_writes "numbers with marks alone: $file" <(gpusort --format=raw --endian=little $file) -- $file
+    ok_writes "the same on a pipe: $file" <(gpusort --format=raw $file) -- --type=${file##*.} < <(cat $file)
+done
+rm {text,padded,count,alone}.*.f{32,64}
 refuses 'text before the numbers, on a pipe' 'standard input: it begins with text' -- \
     --type=f64 < <(cat pad.f64)
 refuses 'text before compressed numbers' 'first of them, once decompressed\); if' -- --type=f64 <(zstd -qc pad.f64)
