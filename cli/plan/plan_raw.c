@@ -180,6 +180,20 @@ static struct exponents count_exponents(const struct sample *sample)
     return counts;
 }
 
+/* Returns true if all words are 0 or -1, and both occur, as in a mask. As doubles, they would be 0
+ * and a NaN that no computation makes. */
+static bool is_mask(const struct sample *sample)
+{
+    uint64_t all = UINT64_MAX, any = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        if (sample->words[i] + 1 > 1)
+            return false;
+        all &= sample->words[i];
+        any |= sample->words[i];
+    }
+    return (any & ~all) != 0;
+}
+
 /* Returns true if most words are unlikely doubles, or a quarter are small integers, as in an array
  * of integers before one of doubles. */
 static bool has_strange_exponents(const struct sample *sample)
@@ -314,8 +328,8 @@ static bool are_small_words(const struct sample *sample, size_t evidence)
 }
 
 /* Returns true if the words have one magnitude, as times do: their top bytes are nearly equal, and
- * the middle bytes have many more values. Random bytes are so with a probability of 10^-35, and
- * bytes that are all of one range never. */
+ * the middle bytes have many more values. NaT, NumPy's mark of no time, may be among them. Random
+ * bytes are so with a probability of 10^-20, and bytes that are all of one range never. */
 static bool are_times(const struct sample *sample)
 {
     bool is_there[2][256] = {{false}};
@@ -323,6 +337,8 @@ static bool are_times(const struct sample *sample)
     size_t different[2] = {0};
     for (size_t i = 0; i < sample->count; i++) {
         const int top = (int)(sample->words[i] >> 56);
+        if (sample->words[i] == (uint64_t)INT64_MIN)
+            continue;
         least = top < least ? top : least;
         most = top > most ? top : most;
         for (size_t j = 0; j < 2; j++) {
@@ -376,7 +392,7 @@ static bool are_long_integers(const struct sample *sample)
 {
     bool are_halves_used = false;
     for (size_t i = 0; i < sample->count; i++)
-        are_halves_used |= (sample->words[i] + (UINT64_C(1) << 32)) >> 33 != 0;
+        are_halves_used |= sample->words[i] + (UINT64_C(1) << 31) >= UINT64_C(3) << 31;
     return are_times(sample) ||
            (are_small_words(sample, EVIDENCE) && (!are_halves_used || is_byte_full(sample, 3)));
 }
@@ -401,20 +417,34 @@ static const char *find_fitting(const struct sample *sample)
 
 static bool are_unlikely_doubles(const struct sample *sample)
 {
-    return has_strange_exponents(sample) || has_equal_parts(sample);
+    return has_strange_exponents(sample) || has_equal_parts(sample) || is_mask(sample);
+}
+
+static bool are_multiples_of_256(const struct sample *sample)
+{
+    for (size_t i = 0; i < sample->count; i++)
+        if ((uint8_t)sample->words[i] != 0)
+            return false;
+    return true;
 }
 
 /* Returns the type that fits words that are unlikely doubles, NULL if none is sure; is_swapped: in
- * the other byte order. Whole doubles look like small integers of the other order. Swaps the words.
- */
+ * the other byte order. Whole doubles look like small integers of the other order. If types fit in
+ * both orders, that order is right in which all are multiples of 256, as ns of whole seconds
+ * are. Swaps the words. */
 static const char *find_fitting_order(struct sample *sample, bool *is_swapped)
 {
     const char *const fitting = find_fitting(sample);
+    const bool is_round = are_multiples_of_256(sample);
     swap_words(sample);
     const char *const other = find_fitting(sample);
     const char *const own = are_usual_doubles(sample) ? NULL : fitting;
-    *is_swapped = !own && other;
-    return own ? own : other;
+    *is_swapped = other && !(own && is_round);
+    if (own && other && is_round == are_multiples_of_256(sample)) {
+        *is_swapped = false;
+        return NULL;
+    }
+    return *is_swapped ? other : own;
 }
 
 /* Returns true if each word is characters, spaces and ends of lines, and then NULs, and half of the

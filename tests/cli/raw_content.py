@@ -58,6 +58,7 @@ doubles = {
     "zeros": np.zeros,
     "nan_padded": lambda n: mixed(0.9, np.nan, n),
     "r_missing": lambda n: mixed(0.9, bits(0x7FF00000000007A2), n),
+    "all_ones": lambda n: np.full(n, bits(2**64 - 1)),
     "infinite": lambda n: np.where(random.random(n) < 0.9, np.inf, -np.inf),
     "sparse": lambda n: mixed(0.99, 0, n),
     "prices": lambda n: np.round(random.random(n) * 1000, 2),
@@ -172,6 +173,20 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("TYPE", lambda n: np.r_[np.arange(1, n + 1), random.normal(size=n).view("i8")], "<i8", 12),
     ("TYPE", lambda n: np.r_[np.arange(1, 2 * n + 1, dtype="i4"), random.normal(size=n).view("i4")], "<i4", 400),
     ("i64", lambda n: 5e-324 * integers(0, 100, n), "<f8", 12),  # the error names f64 too
+    # Times of whole seconds or days look like times in either byte order, and so do others, which are of no order.
+    ("i64", lambda n: 10**9 * (1700000000 + integers(0, 10**7, n)), "<i8", 400),
+    ("i64+big", lambda n: 10**9 * (1700000000 + integers(0, 10**7, n)), ">i8", 400),
+    ("i64", lambda n: 86400 * 10**9 * integers(19000, 22000, n), "<i8", 400),
+    ("i64+big", lambda n: 86400 * 10**9 * integers(19000, 22000, n), ">i8", 400),
+    ("i64", lambda n: np.where(integers(0, 9, n), 10**9 * integers(10**9, 11 * 10**8, n), -(2**63)), "<i8", 400),
+    ("i64+big", lambda n: np.where(integers(0, 9, n), 10**9 * integers(10**9, 11 * 10**8, n), -(2**63)), ">i8", 400),
+    ("TYPE", lambda n: integers(0, 2**40, n) << 8, "<i8", 400),
+    ("TYPE", lambda n: integers(0, 2**40, n) << 8, ">i8", 400),
+    # Masks of 0 and -1, whose words may be of any type, and are doubles for none.
+    ("TYPE", lambda n: -integers(0, 2, n), "<i8", 12),
+    ("TYPE", lambda n: np.r_[-1, np.zeros(n - 1)], "<i8", 2),
+    ("TYPE", lambda n: -integers(0, 2, 2 * n), "<i4", 12),
+    ("TYPE", lambda n: np.repeat(integers(0, 2, n // 4 + 1) * 255, 32), "u1", 40),
 ]
 for number, (hint, make, dtype, least) in enumerate(others):
     for count in least, 5000:
