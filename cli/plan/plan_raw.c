@@ -274,7 +274,7 @@ static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t word = sample->words[i], change = lower_count == 0 ? 0 : word ^ last;
         const uint64_t part = word >> low & mask, above = word >> (low + bits) & mask;
-        if ((part << 2 & mask) == 0)
+        if ((part << 2 & mask) == 0 || part == UINT32_MAX) /* as of the greatest double */
             continue;
         last = word;
         lower_count++;
@@ -557,18 +557,53 @@ static bool are_long_doubles(const struct sample *sample)
     return numbers >= 2 && (padded == numbers || (numbers >= 4 && 2 * inside < numbers));
 }
 
-/* Returns true if the words are pairs of small integers of 32 bits, most of them not 0. As integers
- * of 64 bits, most would exceed 32 bits, and all would have a small lower half. */
+/* Returns true if the words are pairs of small integers of 32 bits: about as many upper halves as
+ * lower ones are neither 0 nor -1, and some of these are in one word. As integers of 64 bits, many
+ * would exceed 32 bits, and all would have a small lower half. */
 static bool are_int_pairs(const struct sample *sample)
 {
-    size_t used = 0;
+    size_t lower_used = 0, upper_used = 0, both_used = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const int32_t lower = (int32_t)sample->words[i], upper = (int32_t)(sample->words[i] >> 32);
         if (abs(lower / 2) >> 23 != 0 || abs(upper / 2) >> 23 != 0)
             return false;
-        used += lower != 0 && upper != 0 && upper != -1;
+        const bool is_lower_used = lower != 0 && lower != -1;
+        const bool is_upper_used = upper != 0 && upper != -1;
+        lower_used += is_lower_used;
+        upper_used += is_upper_used;
+        both_used += is_lower_used && is_upper_used;
     }
-    return sample->count >= WORDS_MIN && 4 * used >= 3 * sample->count;
+    return sample->count >= WORDS_MIN && 2 * upper_used >= WORDS_MIN &&
+           4 * upper_used >= 3 * lower_used && 4 * lower_used >= 3 * upper_used &&
+           16 * both_used >= upper_used;
+}
+
+/* Returns true if the words are pairs of integers of 32 bits of one magnitude, as times in seconds
+ * are: no two differ by as much as the least differs from 0. Characters have one magnitude, too. */
+static bool are_near_pairs(const struct sample *sample, enum key_endian endian)
+{
+    uint32_t least = UINT32_MAX, most = 0;
+    bool has_lines;
+    for (size_t i = 0; i < 2 * sample->count; i++) {
+        const uint32_t half = (uint32_t)(sample->words[i / 2] >> 32 * (i % 2));
+        least = half < least ? half : least;
+        most = half > most ? half : most;
+    }
+    return sample->count >= WORDS_MIN && most > least && most - least < least &&
+           most - least < -most && !is_text(sample, endian, &has_lines);
+}
+
+/* Returns true if the words are pairs of f32. If most of these are 0, a quarter of the other words
+ * are 0 and one f32, which would be a denormal double. */
+static bool are_single_pairs(const struct sample *sample)
+{
+    size_t used = 0, single = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint64_t word = sample->words[i], exponent = word >> 23 & 0xff;
+        used += word != 0;
+        single += word >> 32 == 0 && exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
+    }
+    return is_like_top(sample, 0, 32) || (single >= WORDS_MIN && 4 * single >= used);
 }
 
 /* Fails if `word` names a type of 4 bytes in C, and of 8 bytes in NumPy and so here, and the data
@@ -584,7 +619,9 @@ static bool check_word_of_c(struct source *source, const char *word, const struc
     if (!take_sample(source, endian, &sample, error))
         return false;
     const bool is_named = named_type && strcmp(named_type->name, of_c) == 0;
-    return !(is_named || (*word == 'f' ? are_singles(&sample) : are_int_pairs(&sample))) ||
+    const bool are_pairs = *word == 'f' ? are_single_pairs(&sample)
+                                        : are_int_pairs(&sample) || are_near_pairs(&sample, endian);
+    return !(is_named || are_pairs) ||
            error_set(error,
                      "%s: '%s' is NumPy's %s here, and these look like %s: use --type=%s, or "
                      "--type=%s if they are",

@@ -234,8 +234,8 @@ ints = {
         np.full(9, 7),
         np.arange(8),
     ],
-    "4": [integers(0, 1000, 1000), integers(-1000, 1000, 1000), integers(1, 30, 64)],
-    "8or4": [integers(0, 2, 1000)],
+    "4": [integers(0, 1000, 1000), integers(-1000, 1000, 1000), integers(1, 30, 64), integers(0, 2, 1000)],
+    "8or4": [np.c_[integers(1, 99, 500), integers(0, 2, 500)].ravel()],
 }
 for width, arrays in ints.items():
     for number, array in enumerate(arrays):

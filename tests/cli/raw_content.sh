@@ -280,6 +280,49 @@ for word in float:f64:f32 int:i64:i32 uint:u64:u32; do
     ok_writes "--type=$word for $type" <(gpusort --type=$type of_numpy.$word) -- --type=$word of_numpy.$word
 done
 
+# Not only numbers with full significands are C's: those that are marked as missing, whole, rounded or 0 are, too, and
+# times in seconds. What is of 8 bytes is sorted.
+with_numpy 'n = 20000
+normal = random.normal(size=n)
+seconds, small = random.integers(0, 10**6, n), random.integers(0, 1000, n)
+def some(share, value):
+    return np.where(random.random(n) < share, value, normal)
+def write(kind, types, arrays):
+    for name, array in arrays.items():
+        for word, type in types.items():
+            array.astype(type).tofile("%s.%s.%s" % (kind, name, word))
+both = {"nan": some(0.06, np.nan), "mostly_nan": some(0.6, np.nan), "zero": some(0.06, 0), "sparse": some(0.9, 0),
+    "rare": some(0.99, 0), "positive": np.maximum(normal, 0), "missing": some(0.1, 1e20), "grey": small % 256,
+    "counts": random.poisson(3, n), "steps": np.arange(n), "flags": small % 2, "ticks": 100 + small / 4,
+    "complex": np.c_[normal, 0 * normal].ravel()}
+write("c", {"float": "f4"}, {**both, "fill": some(0.3, np.finfo("f4").min), "small": normal * 1e-20})
+write("numpy", {"float": "f8"}, {**both, "fill": some(0.9, np.finfo("f8").min), "small": normal * 1e-300,
+    "denormal": 5e-324 * small, "underflow": np.exp(-random.exponential(100, n)), "times": 1.7e9 + random.random(n),
+    "levels": random.integers(0, 256, n) / 255, "thirds": np.arange(n) / 3, "singles": normal.astype("f4")})
+labels = np.where(small % 3, -1, small)
+write("c", {"int": "i4", "uint": "u4"}, {"times": 1700000000 + seconds, "negative": -1700000000 - seconds,
+    "ids": 10**9 + np.arange(n), "dates": 20200000 + small, "addresses": 0xc0a80000 + seconds % 65536,
+    "flags": small % 2, "sparse": np.where(small % 5, 0, small), "labels": labels})
+write("numpy", {"int": "i8", "uint": "u8"}, {"times": 10**9 * (1700000000 + seconds), "seconds": 1700000000 + seconds,
+    "hashes": random.integers(0, 2**63, n), "flags": small % 2, "labels": labels, "fixed": small << 32,
+    "mask": -(small % 2), "marked": np.where(small % 2, 2**40, small), "bits": 1 << small % 63,
+    "shards": small % 3 << 32 | seconds, "telephones": 8630000000 + seconds,
+    "fill": np.where(small % 2, 0x7f7f7f7f7f7f7f7f, small), "timespecs": 1700000000 + seconds << 32 | 999 * seconds})
+random.choice(np.frombuffer(b"ACGT", "u1"), 8000).tofile("bases")'
+ok_writes '--type=uint of text that is said to be numbers' <(gpusort --format=raw --type=u64 bases) -- \
+    --format=raw --type=uint bases
+for file in c.*.float c.*.int c.*.uint; do
+    word=${file##*.}
+    letter=${word::1}
+    kept "--type=$word is C's: $file" \
+        "'$word' is NumPy's ${letter}64 here, and these look like ${letter}32: use --type=${letter}32, or --type=" \
+        "$file" -- gpusort --type="$word" "$file" -o "$file"
+done
+for file in numpy.*.float numpy.*.int numpy.*.uint; do
+    word=${file##*.}
+    ok_writes "--type=$word is NumPy's: $file" <(gpusort --type="${word::1}64" "$file") -- --type="$word" "$file"
+done
+
 # ---- a count before the numbers ------------------------------------------------------------------
 
 with_numpy 'import struct
