@@ -9,9 +9,10 @@
  * but the first are marked, and removed at the end.
  *
  * The loaded values are in the key field, because a tie group has only one key, which is restored
- * at the end. If pivots from samples cut badly, or a row was loaded more often than halving
- * explains, whole rows are compared. So no input takes quadratic time. Large tie groups, and large
- * parts of one, are divided into tasks.
+ * at the end. If pivots from samples cut badly, the pivot becomes the middle of the range of keys.
+ * That halves the range, so one load takes at most 64 more cuts. If a row was loaded more often
+ * than halving explains, whole rows are compared. So no input takes quadratic time. Large tie
+ * groups, and large parts of one, are divided into tasks.
  */
 #include "formats/lines/lines.h"
 #include "formats/lines/lines_text.h"
@@ -122,7 +123,7 @@ struct slice {
     bool is_loaded;   /* the keys are loaded from the cursor */
     bool is_relative; /* to a chosen line; see lines_load() */
     bool is_long;     /* lines_few_sort() cannot distinguish them */
-    unsigned cuts;    /* cuts still allowed with these keys */
+    unsigned cuts;    /* cuts by sampled pivots still allowed with these keys */
     unsigned rounds;  /* number of loads of this row */
 };
 
@@ -223,16 +224,26 @@ static uint64_t median_of_three(uint64_t a, uint64_t b, uint64_t c)
     return c < low ? low : c > high ? high : c;
 }
 
-/* Returns the median of three medians of three items at equal distances. */
-static uint64_t choose_pivot(const struct slice *slice)
+/* Returns the median of three medians of three items at equal distances or, if no cuts are left,
+ * the middle of the range of keys. */
+static uint64_t choose_pivot(struct slice *slice)
 {
     const struct key_index *const items = slice->items;
-    const size_t step = (slice->count - 1) / 8;
-    uint64_t medians[3];
-    for (size_t i = 0; i < 3; ++i)
-        medians[i] = median_of_three(items[3 * i * step].key, items[(3 * i + 1) * step].key,
-                                     items[(3 * i + 2) * step].key);
-    return median_of_three(medians[0], medians[1], medians[2]);
+    if (slice->cuts > 0) {
+        --slice->cuts;
+        const size_t step = (slice->count - 1) / 8;
+        uint64_t medians[3];
+        for (size_t i = 0; i < 3; ++i)
+            medians[i] = median_of_three(items[3 * i * step].key, items[(3 * i + 1) * step].key,
+                                         items[(3 * i + 2) * step].key);
+        return median_of_three(medians[0], medians[1], medians[2]);
+    }
+    uint64_t least = UINT64_MAX, greatest = 0;
+    for (size_t i = 0; i < slice->count; ++i) {
+        least = items[i].key < least ? items[i].key : least;
+        greatest = items[i].key > greatest ? items[i].key : greatest;
+    }
+    return least + (greatest - least) / 2;
 }
 
 /* Puts the items with keys below the pivot first and those above it last. The equal ones are
@@ -275,7 +286,6 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
 {
     const uint64_t pivot = choose_pivot(slice);
     size_t begin, end;
-    --slice->cuts;
     cut_three_ways(slice->items, slice->count, pivot, &begin, &end);
     parts[0] = parts[1] = parts[2] = *slice;
     parts[0].count = begin;
@@ -341,11 +351,9 @@ static void refine_few(const struct lines *lines, const struct slice *slice)
     }
 }
 
-/* Returns true if the loaded slice was cut badly, or its row was loaded too often. */
 static bool is_deep(const struct slice *slice)
 {
-    return slice->cuts == 0 ||
-           slice->rounds > ROUNDS_MORE + 2 * (64 - (unsigned)__builtin_clzll(slice->count));
+    return slice->rounds > ROUNDS_MORE + 2 * (64 - (unsigned)__builtin_clzll(slice->count));
 }
 
 /* Iterates over the largest part and recurses into the others, so that the recursion is at most
