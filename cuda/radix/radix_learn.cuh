@@ -239,7 +239,7 @@ block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
         if (is_contended)
             warp_count_together(tree.quarters[0], quarter, counted);
         else if (counted)
-            atomicAdd(&tree.quarters[0][quarter], 1u);
+            atomicAdd(tree.quarters[0] + quarter, 1u);
         if (counted)
             thread_widen(tree, cells[i], top);
     }
