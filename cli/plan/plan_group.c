@@ -340,7 +340,8 @@ struct text {
     char *buffer; /* READ_BYTES */
 };
 
-/* Moves *position, in the text, to the first line that begins there or after it. */
+/* Moves *position, in the text, to the first line that begins there or after it, or to the end of
+ * the text, where a line that was appended may continue the last one. */
 static bool find_line(const struct text *text, uint64_t *position, struct error *error)
 {
     size_t got = 1;
@@ -351,7 +352,8 @@ static bool find_line(const struct text *text, uint64_t *position, struct error 
             return false;
         const char *const end = memchr(text->buffer, text->terminator, got);
         if (end) {
-            *position = at + (uint64_t)(end - text->buffer) + 1;
+            const uint64_t next = at + (uint64_t)(end - text->buffer) + 1;
+            *position = next < text->size ? next : text->size;
             return true;
         }
     }
@@ -539,8 +541,7 @@ static bool count_own_lines(struct job *job, struct error *error)
         const struct text text = {reader->source, source_stop_and_get_left(reader->source),
                                   job->line_order.terminator, buffer};
         ok = count_lines(&text, &reader->layout.count, error);
-        if (text.size > 0) /* files in /proc have size 0, and contents */
-            source_keep_end(reader->source);
+        source_keep_end(reader->source);
         job->sort.count += reader->layout.count;
     }
     free(buffer);

@@ -130,7 +130,8 @@ static void look(const struct progress *progress, struct trace_view *view)
 {
     trace_look(view);
     (void)trace_ranks_look(view);
-    view->bytes[TRACE_READ] -= progress->outlook.read_before;
+    const uint64_t before = progress->outlook.read_before; /* of ranks that may have ended since */
+    view->bytes[TRACE_READ] -= before < view->bytes[TRACE_READ] ? before : view->bytes[TRACE_READ];
 }
 
 static struct estimate estimate_now(struct progress *progress)

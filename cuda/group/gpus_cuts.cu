@@ -4,7 +4,7 @@
  *
  *   part of GPU 0 | part of GPU 1 | ...    sorted, in ordered bits
  *
- * The first item after a range is found by four bits at a time: a kernel for each part counts, by
+ * The first item after a range is found four bits at a time: a kernel for each part counts, by
  * binary search, its items that are less than each of 15 trial values, and the host adds up the
  * counts. Of several ranks, each starts all kernels on its own GPU. A step takes some tens of
  * microseconds.

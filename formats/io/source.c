@@ -760,7 +760,7 @@ bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, str
 
 void source_keep_end(struct source *source)
 {
-    source->input.is_narrow = true;
+    source->input.is_narrow = source->input.is_narrow || source->input.is_sized;
 }
 
 bool source_read_at(const struct source *source, uint64_t position, void *data, size_t bytes,

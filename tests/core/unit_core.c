@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -181,6 +182,14 @@ static const char *add_up(void *context, uint64_t *values, size_t count)
     return NULL;
 }
 
+/* Returns false if the system lets this process read no memory of the other one, as filters do. */
+static bool can_read(pid_t process)
+{
+    bool byte;
+    struct iovec own = {&byte, sizeof byte}, other = {&is_child, sizeof is_child};
+    return process_vm_readv(process, &own, 1, &other, 1, 0) == sizeof byte;
+}
+
 /* Rank 1 counts 5 and 7 bytes, and rank 0 counts 101. Then rank 0 observes `bytes` bytes of
  * `ranks` ranks. */
 static void check_ranks(bool is_wanted, unsigned host_size, uint64_t bytes, unsigned ranks)
@@ -195,6 +204,10 @@ static void check_ranks(bool is_wanted, unsigned host_size, uint64_t bytes, unsi
     struct group group = {
         .rank = is_child, .size = 2, .host_size = host_size, .functions = &functions};
     const bool is_started = trace_start(false, &error);
+    if (!is_child && ranks == 2 && !can_read(child)) {
+        bytes = 101;
+        ranks = 1;
+    }
     trace_end(TRACE_READ, 0, is_child ? 5 : 100);
     const bool is_shared = trace_ranks_share(&group, is_wanted && !is_child, &error);
     trace_end(TRACE_READ, 0, is_child ? 7 : 1);
