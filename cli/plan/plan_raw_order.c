@@ -16,9 +16,8 @@
 #define ORDER_BYTES ((size_t)32 << 10)
 #define ORDER_NUMBERS_MIN ((size_t)16)
 
-/* counted: numbers that are neither 0 nor infinite nor the usual NaN nor equal to the one before,
- * nor far and equal to the last far one, as marks of no value are. usual: those that are not far.
- */
+/* counted: numbers that are neither 0 nor infinite nor the usual NaN nor equal to the one before.
+ * usual: those of them from 1e-90 to 1e90, or with 4 bytes from 1e-12 to 1e12. */
 struct magnitudes {
     size_t counted, usual;
 };
@@ -27,7 +26,7 @@ static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t b
                                           size_t number_bytes, bool is_swapped)
 {
     struct magnitudes magnitudes = {0};
-    uint64_t last = 0, last_far = 0;
+    uint64_t last = 0;
     for (size_t i = 0; i + number_bytes <= bytes; i += number_bytes) {
         uint64_t bits = 0; /* as f64, and for f32 in the upper half */
         memcpy((unsigned char *)&bits + (sizeof bits - number_bytes), numbers + i, number_bytes);
@@ -35,15 +34,13 @@ static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t b
             bits = __builtin_bswap64(bits) << (64 - 8 * number_bytes);
         const bool is_double = number_bytes == 8;
         const int exponent = (int)(bits << 1 >> (is_double ? 53 : 56));
-        const bool is_far = abs(exponent - (is_double ? 1023 : 127)) >
-                            (is_double ? FAR_EXPONENT : FAR_EXPONENT_F32);
-        if (bits << 1 == 0 || bits == last || (is_far && bits == last_far) ||
+        const int distance = abs(exponent - (is_double ? 1023 : 127));
+        if (bits << 1 == 0 || bits == last ||
             (exponent == (is_double ? 2047 : 255) && bits << 16 == 0))
             continue;
         last = bits;
-        last_far = is_far ? bits : last_far;
         magnitudes.counted++;
-        magnitudes.usual += !is_far;
+        magnitudes.usual += distance <= (is_double ? FAR_EXPONENT : FAR_EXPONENT_F32);
     }
     return magnitudes;
 }
