@@ -430,8 +430,9 @@ static bool are_multiples_of_256(const struct sample *sample)
 
 /* Returns the type that fits words that are unlikely doubles, NULL if none is sure; is_swapped: in
  * the other byte order. Whole doubles look like small integers of the other order. If types fit in
- * both orders, that order is right in which all are multiples of 256, as ns of whole seconds
- * are. Swaps the words. */
+ * both orders, the given order is taken if all words are multiples of 256 in that order alone, as
+ * ns of whole seconds are; those below 2^56 are such multiples in the other one. Swaps the words.
+ */
 static const char *find_fitting_order(struct sample *sample, bool *is_swapped)
 {
     const char *const fitting = find_fitting(sample);
@@ -439,12 +440,10 @@ static const char *find_fitting_order(struct sample *sample, bool *is_swapped)
     swap_words(sample);
     const char *const other = find_fitting(sample);
     const char *const own = are_usual_doubles(sample) ? NULL : fitting;
-    *is_swapped = other && !(own && is_round);
-    if (own && other && is_round == are_multiples_of_256(sample)) {
-        *is_swapped = false;
+    *is_swapped = !own && other;
+    if (own && other && !(is_round && !are_multiples_of_256(sample)))
         return NULL;
-    }
-    return *is_swapped ? other : own;
+    return own ? own : other;
 }
 
 /* Returns true if each word is characters, spaces and ends of lines, and then NULs, and half of the
@@ -579,22 +578,26 @@ static bool are_int_pairs(const struct sample *sample)
 }
 
 /* Returns true if the words are pairs of integers of 32 bits of one magnitude, as times in seconds
- * are: no two differ by as much as the least differs from 0. Characters have one magnitude, too. */
+ * are: no two differ by as much as the least differs from 0, and both halves change about as often.
+ * Characters have one magnitude, too. */
 static bool are_near_pairs(const struct sample *sample, enum key_endian endian)
 {
     uint32_t least = UINT32_MAX, most = 0;
+    size_t changes[2] = {0};
     bool has_lines;
     for (size_t i = 0; i < 2 * sample->count; i++) {
         const uint32_t half = (uint32_t)(sample->words[i / 2] >> 32 * (i % 2));
         least = half < least ? half : least;
         most = half > most ? half : most;
+        changes[i % 2] += i >= 2 && half != (uint32_t)(sample->words[i / 2 - 1] >> 32 * (i % 2));
     }
     return sample->count >= WORDS_MIN && most > least && most - least < least &&
-           most - least < -most && !is_text(sample, endian, &has_lines);
+           most - least < -most && 2 * changes[0] >= changes[1] && 2 * changes[1] >= changes[0] &&
+           !is_text(sample, endian, &has_lines);
 }
 
-/* Returns true if the words are pairs of f32. If most of these are 0, a quarter of the other words
- * are 0 and one f32, which would be a denormal double. */
+/* Returns true if the words are pairs of f32. If most of these are 0, a quarter of the words that
+ * are not 0 have an f32 below an upper half of 0, which would be a denormal double. */
 static bool are_single_pairs(const struct sample *sample)
 {
     size_t used = 0, single = 0;

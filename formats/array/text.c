@@ -96,9 +96,10 @@ static bool take_lines(const struct reader *reader, size_t room, struct block *b
     bytes = is_end ? bytes : SOURCE_PEEK_MAX;
     const char *const text = (const char *)data;
     const char *const newline = memrchr(text, '\n', bytes);
-    if (newline == NULL && !is_end)
-        return line_error_set_too_long(error, source_name(reader->source),
-                                       reader->keys_before + reader->keys_read + block->lines + 1);
+    if (newline == NULL && !is_end) /* an error of the next call, if the block has lines */
+        return block->lines > 0 ||
+               line_error_set_too_long(error, source_name(reader->source),
+                                       reader->keys_before + reader->keys_read + 1);
     const bool is_cut = newline == NULL;
     size_t take = is_cut ? bytes : (size_t)(newline - text) + 1;
     size_t lines = is_cut ? 1 : bytes_count(text, take, '\n');
@@ -229,16 +230,14 @@ static bool text_read_keys(struct reader *reader, void *items, size_t capacity, 
     const size_t threads = (size_t)omp_get_max_threads();
     struct block block = {malloc(BLOCK_BYTES + 1), 0, 0};
     struct piece *pieces = malloc(threads * sizeof *pieces);
-    struct error cause = {0};
     bool is_read = false;
     *count = 0;
     TRY((block.text && pieces) ||
         error_set(error, "%s: no memory to read it", source_name(reader->source)));
-    const bool is_filled = fill_block(reader, capacity, &block, &cause);
+    TRY(fill_block(reader, capacity, &block, error));
     size_t useful = block.bytes / PIECE_BYTES + 1;
     useful = useful < threads ? useful : threads;
-    is_read = parse_block(reader, &block, pieces, useful, items, count, error) && is_filled;
-    error_merge(error, &cause); /* unless a line before it is an error */
+    is_read = parse_block(reader, &block, pieces, useful, items, count, error);
     reader->keys_read += *count;
 done:
     free(pieces);

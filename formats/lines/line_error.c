@@ -193,7 +193,7 @@ static const struct meaning {
      BY_PARTS " sorts such versions by these numbers alone" ONE_IS_LEFT
               ", but no dates that begin with the day",
      NULL},
-    {"^[-+]?[0-9]+,[0-9]+$", COLUMNS("a decimal comma has to become a point " TO_POINT)},
+    {"^([-+][0-9]*|[0-9]+),[0-9]+$", COLUMNS("a decimal comma has to become a point " TO_POINT)},
     {"^[-+]?" NUMBER "[dDqQ][-+]?[0-9]+$", SAME(EXPONENT "(tr DdQq E)")},
     {"^[-+]?([0-9]+[.][0-9]*|[.][0-9]+)[-+][0-9]{3}$", /* as Fortran writes 1.5E-103 */
      SAME(EXPONENT "(sed 's/\\([0-9.]\\)\\([-+]\\)/\\1E\\2/')")},

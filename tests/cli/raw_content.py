@@ -173,13 +173,14 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("TYPE", lambda n: np.r_[np.arange(1, n + 1), random.normal(size=n).view("i8")], "<i8", 12),
     ("TYPE", lambda n: np.r_[np.arange(1, 2 * n + 1, dtype="i4"), random.normal(size=n).view("i4")], "<i4", 400),
     ("i64", lambda n: 5e-324 * integers(0, 100, n), "<f8", 12),  # the error names f64 too
-    # Times of whole seconds or days look like times in either byte order, and so do others, which are of no order.
+    # Times of whole seconds or days look like times in either byte order, and so do numbers with a small lowest byte.
     ("i64", lambda n: 10**9 * (1700000000 + integers(0, 10**7, n)), "<i8", 400),
-    ("i64+big", lambda n: 10**9 * (1700000000 + integers(0, 10**7, n)), ">i8", 400),
+    ("TYPE", lambda n: 10**9 * (1700000000 + integers(0, 10**7, n)), ">i8", 400),
     ("i64", lambda n: 86400 * 10**9 * integers(19000, 22000, n), "<i8", 400),
-    ("i64+big", lambda n: 86400 * 10**9 * integers(19000, 22000, n), ">i8", 400),
+    ("TYPE", lambda n: 86400 * 10**9 * integers(19000, 22000, n), ">i8", 400),
+    ("TYPE", lambda n: integers(0, 2**40, n) << 8 | integers(1, 5, n), "<i8", 400),
     ("i64", lambda n: np.where(integers(0, 9, n), 10**9 * integers(10**9, 11 * 10**8, n), -(2**63)), "<i8", 400),
-    ("i64+big", lambda n: np.where(integers(0, 9, n), 10**9 * integers(10**9, 11 * 10**8, n), -(2**63)), ">i8", 400),
+    ("TYPE", lambda n: np.where(integers(0, 9, n), 10**9 * integers(10**9, 11 * 10**8, n), -(2**63)), ">i8", 400),
     ("TYPE", lambda n: integers(0, 2**40, n) << 8, "<i8", 400),
     ("TYPE", lambda n: integers(0, 2**40, n) << 8, ">i8", 400),
     # Masks of 0 and -1, whose words may be of any type, and are doubles for none.
