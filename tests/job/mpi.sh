@@ -283,9 +283,9 @@ as one that sorts alone|mpirun -n 1 env -u OMPI_COMM_WORLD_SIZE
 END
 fi
 
-# layers OPTION...: the layers of MPI that two ranks load.
+# layers OPTION...: the layers of MPI that two ranks load. mpirun may wait for itself when the ranks have ended.
 layers() {
-    mpirun --oversubscribe --mca pml_base_verbose 20 "$@" -n 2 "$GPUSORT" four.u32 -o out.u32 >loaded 2>&1 || true
+    timeout -k 5 60 mpirun --oversubscribe --mca pml_base_verbose 20 "$@" -n 2 "$GPUSORT" four.u32 -o out.u32 >loaded 2>&1 || true
     sed -n 's/.*found loaded component //p' loaded | sort -u | paste -s
 }
 ok_says 'ranks of one host load no layer of MPI for networks' '^ob1$' -- layers
