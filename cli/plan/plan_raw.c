@@ -184,14 +184,14 @@ static struct exponents count_exponents(const struct sample *sample)
  * and a NaN that no computation makes. */
 static bool is_mask(const struct sample *sample)
 {
-    uint64_t all = UINT64_MAX, any = 0;
+    bool has_zeros = false, has_ones = false;
     for (size_t i = 0; i < sample->count; i++) {
-        if (sample->words[i] + 1 > 1)
+        if (sample->words[i] != 0 && sample->words[i] != UINT64_MAX)
             return false;
-        all &= sample->words[i];
-        any |= sample->words[i];
+        has_zeros |= sample->words[i] == 0;
+        has_ones |= sample->words[i] != 0;
     }
-    return (any & ~all) != 0;
+    return has_zeros && has_ones;
 }
 
 /* Returns true if most words are unlikely doubles, or a quarter are small integers, as in an array
@@ -391,7 +391,7 @@ static bool are_singles(const struct sample *sample)
 static bool are_long_integers(const struct sample *sample)
 {
     bool are_halves_used = false;
-    for (size_t i = 0; i < sample->count; i++)
+    for (size_t i = 0; i < sample->count; i++) /* below -2^31, or 2^32 and more */
         are_halves_used |= sample->words[i] + (UINT64_C(1) << 31) >= UINT64_C(3) << 31;
     return are_times(sample) ||
            (are_small_words(sample, EVIDENCE) && (!are_halves_used || is_byte_full(sample, 3)));
