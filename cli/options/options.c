@@ -281,8 +281,8 @@ static bool parse_data_option(int key, char *word, struct options *options, bool
     return parse_sort_option(key, word, options, known, error);
 }
 
-/* Parses an option on devices, memory or reports, and passes others to parse_data_option(). *known:
- * `key` is an option of one of these. */
+/* Parses an option on devices, memory or reports, and passes others to parse_data_option(). Sets
+ * *known to false if no function has the option `key`. */
 static bool parse_any_option(int key, char *word, struct options *options, bool *known,
                              struct error *error)
 {

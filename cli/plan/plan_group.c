@@ -21,8 +21,7 @@ static bool refuse_difference(const char *what, struct error *error)
     return error_set(error,
                      "%s: not as rank 0 has it: all ranks must name the same files, which must not "
                      "change, and the same options; if each rank sorts a file of its own, unset "
-                     "OMPI_COMM_WORLD_SIZE, PMI_SIZE or "
-                     "PMIX_RANK",
+                     "OMPI_COMM_WORLD_SIZE, PMI_SIZE or PMIX_RANK",
                      what);
 }
 

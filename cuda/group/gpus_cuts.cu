@@ -20,7 +20,8 @@
 
 constexpr unsigned CUTS_THREADS = 64;
 
-/* Bits found by a step, which divide the bits of all keys, and its trial values for each cut. */
+/* Number of bits of a cut that a step finds, a divisor of the bits of every key, and of the trial
+ * values that this takes for each cut. */
 constexpr unsigned CUTS_BITS = 4;
 constexpr size_t CUTS_TRIALS = (1u << CUTS_BITS) - 1;
 

@@ -159,8 +159,8 @@ bool source_can_narrow(const struct source *source);
  * the position of source_read(). */
 bool source_narrow(struct source *source, uint64_t position, uint64_t bytes, struct error *error);
 
-/* Makes the size of a regular file, as it was when the file was opened, the end of the source:
- * lines that are appended later are not read. */
+/* Makes the size that a regular file had when it was opened the end of the source, so that lines
+ * which are appended later are not read. No effect if the size is not known. */
 void source_keep_end(struct source *source);
 
 /* Reads up to `bytes` bytes, starting `position` bytes after the position of source_read(), which
