@@ -618,11 +618,11 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
     sort->algorithm = backend_find_algorithm(backend, name);
     sort->tile_size =
         options->tile_size ? options->tile_size : algorithm_largest_tile(sort->algorithm);
-    if (sort->count != COUNT_UNKNOWN && sort->count > sort->algorithm->count_max)
+    if (sort->count != COUNT_UNKNOWN && sorted_count(plan) > sort->algorithm->count_max)
         return error_set(error,
                          "path '%s' sorts at most %zu numbers, and there are %zu: --list "
                          "names paths that have no limit",
-                         name, sort->algorithm->count_max, sort->count);
+                         name, sort->algorithm->count_max, sorted_count(plan));
     if (sort->device_count > 1 && !is_text_for_gpu(plan) && !can_be_several(sort->algorithm))
         return error_set(error, "path '%s' sorts on one GPU: name one with --device=gpu:N", name);
     if (options->tile_size && !algorithm_has_tile(sort->algorithm, options->tile_size))

@@ -276,10 +276,7 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     engine->store.limit = spec->count != COUNT_UNKNOWN ? spec->count : spec->most;
     staging_open(&engine->staging, &engine->worker, &engine->times, spec->item_bytes,
                  std::max(spec->count, spec->shared_given));
-    if (!worker_open(&engine->worker, spec, error) ||
-        (spec->count != COUNT_UNKNOWN &&
-         !worker_check_count(&engine->worker, spec->count, error)) ||
-        !engine_allocate(engine, error)) {
+    if (!worker_open(&engine->worker, spec, error) || !engine_allocate(engine, error)) {
         engine_close(engine);
         return false;
     }

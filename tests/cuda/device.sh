@@ -103,6 +103,9 @@ refuses 'a tile size that the path does not have' '300' -- "${f64[@]}" -a bitoni
 head -c 131073 /dev/zero >many
 refuses 'more numbers than the path sorts' "'rank' sorts at most 131072 numbers, and there are 131073" -- \
     --device=gpu -a rank --format=raw --type=u8 many
+with_numpy 'data = random.integers(0, 2**40, 131073, np.uint64)
+data.tofile("many.u64"); np.sort(data)[:5].tofile("first")'
+ok_writes 'the first ones of more numbers than the path sorts' first -- --device=gpu -a rank --top=5 many.u64
 seq 131073 >many.lines
 refused 'more lines than the path sorts, once they are counted' \
     'rank sorts at most 131072 items, and there are 131073' -- gpusort --device=gpu -a rank -o "$target" many.lines
