@@ -120,10 +120,14 @@ HOST_DEVICE static inline const char *line_field_end(int separator, const char *
 HOST_DEVICE static inline const char *line_skip_fields(int separator, const char *p,
                                                        const char *line_end, size_t count)
 {
+    if (separator == LINE_SEPARATOR_BLANKS) {
+        for (; count > 0 && p < line_end; count--)
+            p = line_find_blank(line_skip_blanks(p, line_end), line_end);
+        return p;
+    }
     for (; count > 0 && p < line_end; count--) {
-        p = line_field_end(separator, p, line_end);
-        if (separator != LINE_SEPARATOR_BLANKS && p < line_end)
-            p++;
+        p = line_find_byte(separator, p, line_end);
+        p += p < line_end;
     }
     return p;
 }
@@ -145,17 +149,21 @@ HOST_DEVICE static inline struct line_span line_key_find_after(int separator,
                                                                size_t length)
 {
     const char *const line_end = line + length;
-    const char *field = line_skip_fields(separator, line, line_end, key->begin.field - skipped);
-    const char *const begin = line_place_find(&key->begin, field, line_end);
+    const size_t begin_field = key->begin.field;
+    const size_t end_field = key->end_kind == LINE_END_OF_LINE ? begin_field : key->end.field;
+    /* As in -k 3,2.50: byte 50 of field 2 may be after the start of field 3. */
+    const bool is_turned = end_field < begin_field;
+    const char *const first = line_skip_fields(separator, line, line_end,
+                                               (is_turned ? end_field : begin_field) - skipped);
+    const char *const last = line_skip_fields(
+        separator, first, line_end, is_turned ? begin_field - end_field : end_field - begin_field);
+    const char *const begin = line_place_find(&key->begin, is_turned ? last : first, line_end);
+    const char *const field = is_turned ? first : last;
     const char *end = line_end;
-    if (key->end_kind != LINE_END_OF_LINE) {
-        if (key->end.field >= key->begin.field)
-            field = line_skip_fields(separator, field, line_end, key->end.field - key->begin.field);
-        else
-            field = line_skip_fields(separator, line, line_end, key->end.field - skipped);
-        end = key->end_kind == LINE_END_OF_FIELD ? line_field_end(separator, field, line_end)
-                                                 : line_place_find(&key->end, field, line_end);
-    }
+    if (key->end_kind == LINE_END_OF_FIELD)
+        end = line_field_end(separator, field, line_end);
+    else if (key->end_kind != LINE_END_OF_LINE)
+        end = line_place_find(&key->end, field, line_end);
     const struct line_span span = {begin, end > begin ? (size_t)(end - begin) : 0};
     return span;
 }
