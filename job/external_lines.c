@@ -373,8 +373,6 @@ bool external_lines_run(struct job_state *state, struct lines **lines, struct er
     TRY(job->argsort.index_type ? merge_indices_to_output(&external, error)
                                 : job_write_proved(state, merge_to_output, &external, error));
     job_stage_add(state, STAGE_WRITE, start);
-    state->report->proof.scope =
-        job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
     ok = true;
 done:
     external_lines_close(&external);

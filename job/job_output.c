@@ -73,10 +73,13 @@ void job_expect_ahead(struct job_state *state, uint64_t bytes)
 {
     const struct job *const job = state->job;
     const unsigned outputs = job->has_rank_output ? job->group->host_size : 1;
-    /* Beside a sort on devices, half of the memory remains for an input in the page cache. */
-    const size_t most = is_on_device(state) ? memory_at_start() / 2 : memory_ahead_most();
-    if (bytes < AHEAD_BYTES_MIN || bytes <= most / outputs)
-        sink_expect(state->sink, bytes);
+    if (bytes >= AHEAD_BYTES_MIN) {
+        /* Beside a sort on devices, half of the memory remains for an input in the page cache. */
+        const size_t most = is_on_device(state) ? memory_at_start() / 2 : memory_ahead_most();
+        if (bytes > most / outputs)
+            return;
+    }
+    sink_expect(state->sink, bytes);
 }
 
 bool job_expect(struct job_state *state, uint64_t bytes, struct error *error)
@@ -153,11 +156,13 @@ uint64_t job_spilled_bytes(const struct job *job)
 bool job_has_memory(const struct job *job, uint64_t output, uint64_t spilled, struct error *error)
 {
     const struct memory_limits *const memory = &job->memory;
-    const size_t room = memory_for_files(job->group ? job->group->host_size : 0);
     const char *const path = job->output.path ? job->output.path : "standard output";
     output = memory->has_output_in_memory ? output : 0;
     spilled = memory->has_parts_in_memory ? spilled : 0;
-    if (output + spilled < ROOM_BYTES_MIN || output + spilled <= room)
+    if (output + spilled < ROOM_BYTES_MIN)
+        return true;
+    const size_t room = memory_for_files(job->group ? job->group->host_size : 0);
+    if (output + spilled <= room)
         return true;
     if (spilled == 0)
         return error_set(error,

@@ -25,22 +25,6 @@
 #include "formats/io/sink.h"
 #include "formats/lines/lines.h"
 
-/* The extent of the checks. */
-enum proof_scope {
-    PROOF_NONE,
-    PROOF_LINES, /* for a merge: no line was lost or changed */
-    PROOF_ORDER, /* only some of the input was written: that is in order */
-    PROOF_ALL,   /* all of the input was written, in order */
-    PROOF_SCOPE_COUNT
-};
-extern const char *const proof_scope_texts[PROOF_SCOPE_COUNT]; /* as sentences */
-
-/* The checks of a job, for reports. */
-struct proof_report {
-    enum proof_scope scope;
-    bool is_verified; /* the file was read back and checked */
-};
-
 /* The action on the inputs, which are lines for JOB_MERGE. */
 enum job_action {
     JOB_SORT,
@@ -142,7 +126,7 @@ struct job_report {
     bool is_undone;         /* the job has failed, and nothing of its output is left */
     struct disorder disorder;  /* of JOB_CHECK */
     struct error spare_reason; /* set if the spare backend sorted: why */
-    struct proof_report proof;
+    bool is_verified;          /* the file was read back and checked */
     uint64_t *ranks; /* a row of RANK_FIGURES for each rank of the group, which the caller frees;
                         NULL: no group, or the job failed before its figures were gathered */
 };

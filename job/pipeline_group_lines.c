@@ -358,12 +358,9 @@ static bool check_runs(struct group_lines *lines, struct error *error)
 
 static bool prove(struct group_lines *lines, struct error *error)
 {
-    const struct job *const job = lines->state->job;
     const struct record_order order = record_order_of(lines);
     const bool ok = check_runs(lines, error) &&
                     ranks_check_order(lines->state, &order, &lines->ends, "line", error);
-    lines->state->report->proof.scope =
-        job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
     return group_agree(lines->group, ok, error);
 }
 

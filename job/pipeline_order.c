@@ -309,6 +309,5 @@ bool job_merge(struct job_state *state, struct error *error)
     job_stage_add(state, STAGE_WRITE, start);
     state->count = merge.lines;
     state->report->item_bytes = merge.bytes;
-    state->report->proof.scope = PROOF_LINES;
     return ok;
 }

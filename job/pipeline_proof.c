@@ -22,13 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const proof_scope_texts[PROOF_SCOPE_COUNT] = {
-    "none",
-    "no line was lost or changed",
-    "what was written is in order",
-    "what was written is what was read, in order",
-};
-
 void proof_start_keys(struct job_state *state)
 {
     const struct job *const job = state->job;
@@ -103,19 +96,14 @@ bool proof_finish_keys(struct job_state *state, struct error *error)
 {
     const struct proof *const proof = &state->proof;
     const bool has_items = state->job->argsort.index_type != NULL;
-    if ((has_items && !check_taken(state, error)) ||
-        !check_written(state, has_items ? proof->made.sum : proof->read.sum, error) ||
-        !proof_check_order(state, &proof->written, error))
-        return false;
-    state->report->proof.scope = state->job->sort.is_top ? PROOF_ORDER : PROOF_ALL;
-    return true;
+    return (!has_items || check_taken(state, error)) &&
+           check_written(state, has_items ? proof->made.sum : proof->read.sum, error) &&
+           proof_check_order(state, &proof->written, error);
 }
 
-/* Checks the order of lines, the last of their checks. are_all: all lines were written. */
-static bool finish_line_order(struct job_state *state, uint64_t disorder, bool are_all,
-                              struct error *error)
+/* Checks the order of lines, the last of their checks. */
+static bool finish_line_order(const struct job_state *state, uint64_t disorder, struct error *error)
 {
-    state->report->proof.scope = are_all ? PROOF_ALL : PROOF_ORDER;
     return disorder == 0 ||
            proof_fail(state, error, "line %" PRIu64 " of those written is out of order", disorder);
 }
@@ -127,7 +115,7 @@ bool proof_finish_lines(struct job_state *state, const struct lines *lines,
         return proof_fail(state, error, "the lines written are not those that were read");
     if (are_all && !check_sum_equal(lines_items_sum(lines), written->items))
         return proof_fail(state, error, "the keys of lines changed while they were sorted");
-    return finish_line_order(state, written->disorder, are_all, error);
+    return finish_line_order(state, written->disorder, error);
 }
 
 bool proof_finish_text(struct job_state *state, const struct lines *lines, struct check_sum written,
@@ -141,7 +129,7 @@ bool proof_finish_text(struct job_state *state, const struct lines *lines, struc
         return proof_fail(state, error, "the lines put in order are not those that were read");
     if (!check_sum_equal(proof->given, written))
         return proof_fail(state, error, "the lines written are not those that were put in order");
-    return finish_line_order(state, proof->disorder, are_all, error);
+    return finish_line_order(state, proof->disorder, error);
 }
 
 bool proof_finish_indices(struct job_state *state, uint64_t count, bool are_all,
@@ -152,7 +140,7 @@ bool proof_finish_indices(struct job_state *state, uint64_t count, bool are_all,
         !check_sum_equal(written->sum, key_check_indices(count, state->job->sort.threads)))
         return proof_fail(state, error, "the %" PRIu64 " indices written are no permutation",
                           count);
-    return finish_line_order(state, written->disorder, are_all, error);
+    return finish_line_order(state, written->disorder, error);
 }
 
 /* ---- Reading the file back ----
@@ -305,7 +293,7 @@ bool proof_verify(struct job_state *state, struct error *error)
          (!group || ranks_add_up(group, &state->proof.content, error));
     ok = ok && ((group && group->rank > 0) || verify_file(state, file, error));
     ok = group_agree(state->job->group, ok, error);
-    state->report->proof.is_verified = ok;
+    state->report->is_verified = ok;
     job_stage_add(state, STAGE_VERIFY, start);
     return ok;
 }

@@ -630,7 +630,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
     /* A -S of all memory or more is ignored: the system would end a process that takes that. */
-    options->memory.host.is_said &= options->memory.host.bytes < memory_total();
+    if (options->memory.host.is_said)
+        options->memory.host.is_said = options->memory.host.bytes < memory_total();
     plan->processors = count_processors(options, plan);
     const unsigned threads = choose_threads(options, plan->processors);
     set_threads(plan, memory_limits_prepare(

@@ -228,13 +228,15 @@ static void leave_room_for_files(struct job *job)
 {
     struct memory_limits *const memory = &job->memory;
     const uint64_t parts = parts_beside_sort(job), output = output_beside_sort(job);
+    if (parts == 0 && output == 0)
+        return;
     const bool is_known = parts != SIZE_UNKNOWN && output != SIZE_UNKNOWN;
     const size_t system = memory_of_system_at_start(); /* of which files in memory take */
     const uint64_t files = is_known ? parts + output : system / 2;
     const size_t left = files < system ? system - (size_t)files : 0;
     const size_t least = memory_least(job->group ? job->group->host_size : 0);
     const size_t most = rank_part(job, left > least ? left : least);
-    if (files == 0 || memory->host_bytes <= most)
+    if (memory->host_bytes <= most)
         return;
     memory->host_bytes = most;
     memory->host_reason = "most of what is free beside files in memory";
@@ -268,8 +270,10 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
         memory->host_bytes = rank_part(job, available);
         memory->host_reason = "most of what is free";
     }
-    if (memory->host_bytes > most)
+    if (memory->host_bytes > most) {
         memory->host_bytes = most;
+        memory->host_reason = "most of what the limits of the process leave";
+    }
     memory->other_bytes = job->group ? MEMORY_OF_MPI : 0;
     choose_parts(job);
     leave_room_for_files(job);

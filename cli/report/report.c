@@ -485,11 +485,20 @@ static void print_strategy(FILE *stream)
 
 static void print_proof(FILE *stream, const struct plan *plan, const struct job_report *report)
 {
-    const struct proof_report *const proof = &report->proof;
-    if (plan->job.action == JOB_CHECK)
+    const struct job *const job = &plan->job;
+    const bool is_unique = job->line_order.unique;
+    const char *checked = "what was written is what was read, in order";
+    if (job->action == JOB_CHECK)
         return;
-    fprintf(stream, "gpusort: proof      %s%s\n", proof_scope_texts[proof->scope],
-            proof->is_verified ? "; verified in the file" : "");
+    if (job->action == JOB_MERGE)
+        checked = is_unique ? "no line was changed, and only lines with equal keys are left out"
+                            : "no line was lost or changed";
+    else if (job->sort.is_top || is_unique)
+        checked = "what was written is in order";
+    else if (job->argsort.index_type)
+        checked = "each index was written once, in the order of what was read";
+    fprintf(stream, "gpusort: proof      %s%s\n", checked,
+            report->is_verified ? "; verified in the file" : "");
 }
 
 void report_times(FILE *stream, const struct plan *plan, const struct job_report *report)

@@ -245,6 +245,8 @@ END
     refused 'no memory to compress the output' ": $target.zst: no memory to compress it$" -- \
         with_limit -v 20000 "$GPUSORT" many.f64 -o "$target.zst"
     sort -m -n many.up many.up >expected
+    ok_says '-S beyond ulimit -v is not the reason' '^memory .*\(most of what the limits of the process leave\)' -- \
+        with_limit -v 300000 "$GPUSORT" --explain -S 1G many.f64
     ok_output 'a merge, ulimit -v 60000' expected -- with_limit -v 60000 "$GPUSORT" -m -n many.up many.up
     if possible 'no threads' 'no other user may run the program' "${as_user[@]}" test -x "$GPUSORT"; then
         # The limit does not bind root.
