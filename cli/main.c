@@ -97,8 +97,7 @@ struct outcome {
 /* A first line of text is seldom longer. */
 #define FIRST_BYTES ((size_t)4096)
 
-/* Returns how many bytes to peek at first: of a pipe those that have come. No bytes of the part of
- * a rank were read yet. */
+/* Returns how many bytes to peek at first: of a pipe those that have come. */
 static size_t first_bytes(const struct source *source)
 {
     return source_can_read_at(source) ? FIRST_BYTES : 1;

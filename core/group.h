@@ -6,7 +6,9 @@
  * opened the group. Collective functions are called by all ranks, in the same order.
  *
  * Failures. A phase of the job ends with group_agree(), after which all ranks go on or all ranks
- * fail. A rank that fails elsewhere, or whose functions fail, ends the job by group_close().
+ * fail. A rank that fails before may skip the collective calls up to its next group_agree(); so a
+ * collective function that such a rank skips begins with group_agree(). A rank whose functions fail
+ * ends the job by group_close().
  */
 #ifndef CORE_GROUP_H
 #define CORE_GROUP_H

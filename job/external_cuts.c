@@ -165,9 +165,10 @@ static bool add_up(struct group *group, bool ok, uint64_t *words, size_t count, 
            (words[count] == 0 || group_agree(group, ok, error));
 }
 
-/* Picks a remaining item pseudo-randomly, the same one on all ranks, and returns its run; all_runs
- * if none remain. Always picking the middle item needed 395 steps for an input that falls and then
- * rises (128 runs of 2,000 items); this needs about 20. */
+/* Chooses a run, with a probability in proportion to its remaining items, the same one on all
+ * ranks; returns all_runs if none remain. The pivot is the middle of the run's remaining items.
+ * Always taking the run with the middle one of all items needed 395 steps for an input that falls
+ * and then rises (128 runs of 2,000 items); this needs about 20. */
 static size_t choose_run(const struct bounds *bounds, size_t all_runs)
 {
     uint64_t open = 0, before = 0;

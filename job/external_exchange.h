@@ -36,7 +36,7 @@ struct external_exchange {
     size_t run_count;
     const struct rank_runs *numbered;    /* at most GROUP_TAG_MAX runs: their numbers are tags */
     size_t message_bytes;                /* maximum; a multiple of item_bytes; equal on all ranks */
-    uint64_t sent_bytes, received_bytes; /* set here */
+    uint64_t sent_bytes, received_bytes; /* out: the bytes of this rank */
 };
 
 /* Returns the bytes of a message if the buffers of `streams` streams have `memory_bytes` bytes. */

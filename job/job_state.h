@@ -61,7 +61,8 @@ struct job_state {
     size_t readers_begun; /* for lines: number of inputs that reading has begun from */
     size_t room;          /* numbers that still fit in the part */
     size_t part_begin;    /* numbers taken before the part */
-    bool is_at_end;       /* all inputs have been read */
+    bool is_at_end;       /* all inputs have been read, and what was read is one part. False if more
+                             parts follow, also of lines that have no memory to be sorted at once */
     bool is_short;        /* for lines: the CPU's engine had no memory and took nothing */
 
     void *shared_sample; /* of the numbers of all ranks, for the first part; or NULL */

@@ -23,7 +23,8 @@ struct line_indices {
     size_t run_count;
     uint64_t wanted;     /* maximum number of indices written */
     size_t memory_bytes; /* for windows of the runs, approximately */
-    /* Writes the next struct key_index; the keys are 0. The memory is reused after it returns. */
+    /* Writes the next `count` struct key_index, whose keys are 0. Their memory is reused after it
+     * returns. */
     bool (*write)(void *context, const void *items, size_t count, struct error *error);
     void *context;
 };

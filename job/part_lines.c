@@ -507,7 +507,7 @@ static bool run_items(struct job_state *state, struct lines *lines, struct error
     struct error cause = {0};
     if (sort_items(state, state->job->backend, &state->job->sort, lines, &cause))
         return true;
-    state->is_at_end = !state->is_short;
+    state->is_at_end = !state->is_short; /* else the lines are sorted in parts */
     if (state->is_at_end)
         error_merge(error, &cause);
     return !state->is_at_end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline.c - see pipeline.h. Runs the steps of a job, from opening its output to its commit.
  * part.c and part_lines.c sort what fits in memory, external_*.c the rest. Checks and merges, which
- * only read lines in order, are in pipeline_order.c. job_output.c writes the numbers. */
+ * sort nothing, are in pipeline_order.c. job_output.c writes the numbers. */
 #include "job/pipeline.h"
 
 #include "core/clock.h"

@@ -76,7 +76,7 @@ struct job {
 
 enum stage {
     STAGE_START,    /* device start-up and allocation, by the engine */
-    STAGE_READ,     /* read and decode */
+    STAGE_READ,     /* read and decode; makes numbers of text, and items for --argsort */
     STAGE_PARSE,    /* finding and keying lines */
     STAGE_UPLOAD,   /* overlaps with read */
     STAGE_SORT,     /* the engine's sort only */

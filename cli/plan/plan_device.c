@@ -312,7 +312,7 @@ static void keep_reachable(const struct backend *backend, struct devices *device
     devices->count = count;
 }
 
-/* Lowers the fact that chooses a path to that of another device: all take the same path. */
+/* Lowers shared_bytes to that of another device: it decides the path, and all take the same one. */
 static void lower_facts(struct device_facts *facts, const struct device_facts *other)
 {
     facts->shared_bytes =

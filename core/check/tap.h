@@ -20,8 +20,8 @@
 
 struct tap {
     void (*observe)(struct tap *tap, const void *data, size_t bytes);
-    size_t unit_bytes;    /* pieces begin and end at multiples of it, counted from the begin of the
-                             data */
+    size_t unit_bytes;    /* pieces begin and end at multiples of it, counted from the beginning
+                             of the data */
     struct tap *consumer; /* NULL, or a direct consumer: takes each piece after this tap has
                           observed it, so that the bytes need not stay where they were read to */
 };
@@ -50,7 +50,7 @@ struct tap_watch {
     struct tap *tap;
     const unsigned char *data;
     size_t bytes;
-    size_t next; /* begin of the next piece */
+    size_t next; /* offset of the next piece */
 };
 
 /* Passes pieces to the tap until none is left. Every thread that has time calls it. */

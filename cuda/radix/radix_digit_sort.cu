@@ -100,8 +100,9 @@ struct radix_digit_side {
  * the last target, of index `passes`, is the array of items.
  *
  * Words take two quarters of the memory of the items, and positions one. They alternate between
- * scratch and items. For an odd number of passes to end in the items too, their first four targets
- * are in quarters of both, of which 0 to 3 are the items: 4 5 6, 0 1 7, 2 3 4, 6 7 5. */
+ * scratch and items. For an odd number of passes to end in the items too, the first four targets
+ * are in quarters of both, where 0 to 3 are the items and 4 to 7 the scratch: words and positions
+ * are in 4 5 and 6, in 0 1 and 7, in 2 3 and 4, in 6 7 and 5. */
 template <typename K>
 __device__ __forceinline__ struct radix_digit_side<K>
 thread_find_side(const struct radix_digit_pass<K> &pass, unsigned index, unsigned passes) {
@@ -609,9 +610,9 @@ static struct digit_run<K> prepare_run(const struct cuda_sort &sort, const struc
     return {sort, plan, tile, {states, states + bytes / sizeof *states}, whole_tiles, site};
 }
 
-/* Counts the digits, and plans the passes. The states of the first pass, which follow the plan, are
- * cleared here, those of others by the pass before. Where there are several portions, of different
- * sizes, they are cleared for each. */
+/* Counts the digits, and plans the passes. Clears the states of the first pass, which are stored
+ * after the plan. Those of a later pass are cleared by the pass before it or, with several
+ * portions, before each portion. */
 template <typename K, bool HAS_INDICES>
 static bool make_plan(const struct digit_run<K> &run, struct error *error)
 {

@@ -54,7 +54,7 @@ constexpr unsigned RADIX_ROOT_CELLS = 1u << RADIX_ROOT_BITS; /* at most */
 constexpr unsigned RADIX_NODE_CELLS = 1u << RADIX_NODE_BITS;
 constexpr unsigned RADIX_ENTRIES = RADIX_ROOT_CELLS + RADIX_NODES * RADIX_NODE_CELLS;
 
-/* Items are a key above an index. */
+/* True for a struct key_index of 16 bytes. A key with an index in one word is sorted as a key. */
 template <typename K>
 constexpr bool RADIX_IS_ITEM = sizeof(K) > sizeof(uint64_t);
 

@@ -135,8 +135,8 @@ __device__ __forceinline__ struct key_index thread_last_item(const struct cuda_t
                                   end - begin, end == limit, begin);
 }
 
-/* Makes the items of a tile's lines, and sets flagged_before[tile] to the number of them that are
- * flagged. One block per tile. */
+/* Makes the items of a tile's lines, and sets flagged_before[tile] to the number of those that are
+ * flagged; a scan then makes of it the number in the tiles before. One block per tile. */
 template <enum line_kind KIND>
 __global__ void __launch_bounds__(LINES_THREADS, LINES_KEY_BLOCKS)
     lines_key_kernel(const struct cuda_text text, const struct lines_tiles tiles,

@@ -8,8 +8,8 @@
  * be an input. The new file gets the owner, mode, ACL and attributes of the old one, where allowed.
  * Symbolic links are followed: the file that the link names is replaced. Devices, pipes, sockets
  * and standard output are written directly. In place, the file itself is overwritten, after a trial
- * that only checks (sink_is_trial). No temporary is left, except by SIGKILL where it has a name
- * (temporary.h).
+ * that only checks (sink_is_trial). No temporary is left, except by SIGKILL or a crash where it has
+ * a name (temporary.h).
  */
 #ifndef FORMATS_SINK_H
 #define FORMATS_SINK_H

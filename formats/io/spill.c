@@ -42,7 +42,7 @@ struct spill {
     struct spill_file files[];
 };
 
-/* Returns the variable or option that named the directory, for messages. */
+/* Returns TMPDIR if that named the directory, or the option that can name another. */
 static const char *origin(const char *directory)
 {
     return directory == getenv("TMPDIR") ? "TMPDIR" : "-T";
