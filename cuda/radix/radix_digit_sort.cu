@@ -588,9 +588,9 @@ static size_t states_bytes(size_t keys, size_t tile)
     return launch_blocks(keys, tile) * RADIX_DIGIT_VALUES * sizeof(unsigned);
 }
 
-/* The state of a sort. */
+/* One call of radix_digit_sort(). */
 template <typename K>
-struct digit_run {
+struct digit_call {
     struct cuda_sort sort;
     struct radix_digit_plan *plan;
     size_t tile;         /* keys */
@@ -600,8 +600,9 @@ struct digit_run {
 };
 
 template <typename K>
-static struct digit_run<K> prepare_run(const struct cuda_sort &sort, const struct launch_site &site,
-                                       size_t portion, void *memory) {
+static struct digit_call<K> prepare_run(const struct cuda_sort &sort,
+                                        const struct launch_site &site, size_t portion,
+                                        void *memory) {
     struct radix_digit_plan *const plan = static_cast<struct radix_digit_plan *>(memory);
     unsigned *const states = reinterpret_cast<unsigned *>(plan + 1);
     const size_t tile = size_t{RADIX_DIGIT_THREADS<K>} * RADIX_DIGIT_KEYS<K>;
@@ -614,47 +615,47 @@ static struct digit_run<K> prepare_run(const struct cuda_sort &sort, const struc
  * after the plan. Those of a later pass are cleared by the pass before it or, with several
  * portions, before each portion. */
 template <typename K, bool HAS_INDICES>
-static bool make_plan(const struct digit_run<K> &run, struct error *error)
+static bool make_plan(const struct digit_call<K> &call, struct error *error)
 {
-    const size_t blocks = launch_wave(run.site, RADIX_DIGIT_COUNT_BLOCKS,
-                                      launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
+    const size_t blocks = launch_wave(call.site, RADIX_DIGIT_COUNT_BLOCKS,
+                                      launch_blocks(call.sort.count, RADIX_COUNT_PIECE<K>));
     const size_t cleared =
-        run.sort.count <= run.portion ? states_bytes(run.sort.count, run.tile) : 0;
-    const K *const items = static_cast<const K *>(run.sort.items);
-    return cuda_fill(run.sort, run.plan, 0, sizeof *run.plan + cleared, error) &&
-           launch_kernel(launch_at(run.site, "radix_digit_count_kernel", blocks,
+        call.sort.count <= call.portion ? states_bytes(call.sort.count, call.tile) : 0;
+    const K *const items = static_cast<const K *>(call.sort.items);
+    return cuda_fill(call.sort, call.plan, 0, sizeof *call.plan + cleared, error) &&
+           launch_kernel(launch_at(call.site, "radix_digit_count_kernel", blocks,
                                    RADIX_DIGIT_COUNT_THREADS,
                                    sizeof(struct radix_digit_counters<K, HAS_INDICES>)),
-                         error, radix_digit_count_kernel<K, HAS_INDICES>, items, run.sort.count,
-                         run.sort.order, run.plan) &&
-           launch_kernel(launch_at(run.site, "radix_digit_plan_kernel", 1, RADIX_PLAN_THREADS),
-                         error, radix_digit_plan_kernel<K, HAS_INDICES>, items, run.sort.count,
-                         run.plan, run.sort.status);
+                         error, radix_digit_count_kernel<K, HAS_INDICES>, items, call.sort.count,
+                         call.sort.order, call.plan) &&
+           launch_kernel(launch_at(call.site, "radix_digit_plan_kernel", 1, RADIX_PLAN_THREADS),
+                         error, radix_digit_plan_kernel<K, HAS_INDICES>, items, call.sort.count,
+                         call.plan, call.sort.status);
 }
 
 /* Starts pass `index`, portion by portion. */
 template <typename K, typename Count>
-static bool start_pass(const struct digit_run<K> &run, unsigned index, struct error *error)
+static bool start_pass(const struct digit_call<K> &call, unsigned index, struct error *error)
 {
-    const struct cuda_sort &sort = run.sort;
-    const bool is_one = sort.count <= run.portion;
+    const struct cuda_sort &sort = call.sort;
+    const bool is_one = sort.count <= call.portion;
     auto pass = radix_digit_pass<K>();
     pass.items = static_cast<K *>(sort.items);
     pass.scratch = static_cast<K *>(sort.scratch);
-    pass.states = run.states[is_one ? index % 2 : 0];
-    pass.next_states = is_one ? run.states[(index + 1) % 2] : NULL;
+    pass.states = call.states[is_one ? index % 2 : 0];
+    pass.next_states = is_one ? call.states[(index + 1) % 2] : NULL;
     pass.count = sort.count;
     pass.index = index;
     pass.order = sort.order;
-    for (; pass.first < sort.count; pass.first += run.portion, pass.portion++) {
-        pass.keys = static_cast<unsigned>(std::min(sort.count - pass.first, run.portion));
+    for (; pass.first < sort.count; pass.first += call.portion, pass.portion++) {
+        pass.keys = static_cast<unsigned>(std::min(sort.count - pass.first, call.portion));
         if (!is_one &&
-            !cuda_fill(run.sort, pass.states, 0, states_bytes(pass.keys, run.tile), error))
+            !cuda_fill(call.sort, pass.states, 0, states_bytes(pass.keys, call.tile), error))
             return false;
-        if (!launch_kernel(launch_at(run.site, "radix_digit_kernel",
-                                     launch_blocks(pass.keys, run.tile), RADIX_DIGIT_THREADS<K>,
+        if (!launch_kernel(launch_at(call.site, "radix_digit_kernel",
+                                     launch_blocks(pass.keys, call.tile), RADIX_DIGIT_THREADS<K>,
                                      sizeof(struct radix_digit_shared<K, Count>)),
-                           error, radix_digit_kernel<K, Count>, pass, run.plan))
+                           error, radix_digit_kernel<K, Count>, pass, call.plan))
             return false;
     }
     return true;
@@ -662,29 +663,29 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
 
 /* Starts all passes that there may be. Positions of items of 16 bytes have 32 bits. */
 template <typename K, bool HAS_INDICES>
-static bool start_passes(const struct digit_run<K> &run, struct error *error)
+static bool start_passes(const struct digit_call<K> &call, struct error *error)
 {
     typedef std::conditional_t<RADIX_IS_ITEM<K>, uint32_t, uint64_t> wide;
-    const bool is_wide = run.sort.count > UINT32_MAX;
+    const bool is_wide = call.sort.count > UINT32_MAX;
     bool started = true;
     for (unsigned index = 0; started && index < RADIX_COUNTED_DIGITS<K, HAS_INDICES>; index++)
-        started = is_wide ? start_pass<K, wide>(run, index, error)
-                          : start_pass<K, uint32_t>(run, index, error);
+        started = is_wide ? start_pass<K, wide>(call, index, error)
+                          : start_pass<K, uint32_t>(call, index, error);
     return started;
 }
 
 /* Copies keys if an odd number of passes has left them in the scratch; items are never left there
  * (thread_find_side). */
 template <typename K>
-static bool copy_back(const struct digit_run<K> &run, struct error *error)
+static bool copy_back(const struct digit_call<K> &call, struct error *error)
 {
     if constexpr (!RADIX_IS_ITEM<K>) {
-        const size_t blocks = launch_wave(run.site, RADIX_COPY_BLOCKS,
-                                          launch_blocks(run.sort.count, THREADS_PER_BLOCK));
+        const size_t blocks = launch_wave(call.site, RADIX_COPY_BLOCKS,
+                                          launch_blocks(call.sort.count, THREADS_PER_BLOCK));
         return launch_kernel(
-            launch_at(run.site, "radix_digit_copy_kernel", blocks, THREADS_PER_BLOCK), error,
-            radix_digit_copy_kernel<K>, static_cast<const K *>(run.sort.scratch),
-            static_cast<K *>(run.sort.items), run.sort.count, run.plan);
+            launch_at(call.site, "radix_digit_copy_kernel", blocks, THREADS_PER_BLOCK), error,
+            radix_digit_copy_kernel<K>, static_cast<const K *>(call.sort.scratch),
+            static_cast<K *>(call.sort.items), call.sort.count, call.plan);
     }
     return true;
 }
@@ -693,9 +694,9 @@ template <typename K, bool HAS_INDICES>
 static bool sort_width(const struct cuda_sort &sort, const struct launch_site &site, size_t portion,
                        void *memory, struct error *error)
 {
-    const struct digit_run<K> run = prepare_run<K>(sort, site, portion, memory);
-    return make_plan<K, HAS_INDICES>(run, error) && start_passes<K, HAS_INDICES>(run, error) &&
-           copy_back(run, error);
+    const struct digit_call<K> call = prepare_run<K>(sort, site, portion, memory);
+    return make_plan<K, HAS_INDICES>(call, error) && start_passes<K, HAS_INDICES>(call, error) &&
+           copy_back(call, error);
 }
 
 bool radix_digit_sort(const struct cuda_sort &sort, const struct launch_site &site,

@@ -193,10 +193,10 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     return work;
 }
 
-/* ---- the state of a sort ---- */
+/* ---- one call of radix_sort() or radix_finish() ---- */
 
 template <typename K>
-struct radix_run {
+struct radix_call {
     struct cuda_sort sort;
     struct radix_plan plan;
     struct radix_workspace<K> work;
@@ -204,13 +204,13 @@ struct radix_run {
 };
 
 template <typename K>
-static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run,
+static bool radix_prepare(const struct cuda_sort &sort, struct radix_call<K> *call,
                           struct error *error)
 {
     const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size, *sort.tuning);
-    *run = {sort, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace), {}};
-    return launch_site_find(sort.device, sort.stream, &run->site, error) &&
-           launch_can_be_early(radix_look_kernel<K>, sort.device, &run->site.is_early, error);
+    *call = {sort, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace), {}};
+    return launch_site_find(sort.device, sort.stream, &call->site, error) &&
+           launch_can_be_early(radix_look_kernel<K>, sort.device, &call->site.is_early, error);
 }
 
 /* ---- models ---- */
@@ -228,172 +228,173 @@ struct radix_step {
 /* Sets the segments of a partition: the first `count` of `open`, or, if that is empty, the whole
  * array. */
 template <typename K>
-static bool radix_open_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+static bool radix_open_step(const struct radix_call<K> &call, const struct radix_step<K> &step,
                             const struct radix_open &open, size_t count, bool is_first,
                             struct error *error)
 {
-    return launch_kernel(launch_at(run.site, "radix_open_kernel", 1, RADIX_SEGMENTS), error,
-                         radix_open_kernel<K>, open, static_cast<unsigned>(count), run.sort.count,
-                         is_first, step.segments, run.work.totals);
+    return launch_kernel(launch_at(call.site, "radix_open_kernel", 1, RADIX_SEGMENTS), error,
+                         radix_open_kernel<K>, open, static_cast<unsigned>(count), call.sort.count,
+                         is_first, step.segments, call.work.totals);
 }
 
 /* Learns the models of the segments, with at most buckets_most buckets of bucket_keys keys, and one
  * more. The positions of their samples depend on the facts of the look, so no array can hide its
  * keys from both. Clears RADIX_WAYS counts for each segment. */
 template <typename K>
-static bool radix_learn_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+static bool radix_learn_step(const struct radix_call<K> &call, const struct radix_step<K> &step,
                              size_t bucket_keys, unsigned buckets_most, unsigned root_rarity_bits,
                              struct error *error)
 {
-    return launch_kernel(launch_at(run.site, "radix_learn_kernel", step.segment_count,
+    return launch_kernel(launch_at(call.site, "radix_learn_kernel", step.segment_count,
                                    LEARN_THREADS, sizeof(struct radix_learn_shared<K>)),
                          error, radix_learn_kernel<K>, step.source, step.segments, bucket_keys,
                          buckets_most, root_rarity_bits, step.encoding,
-                         run.sort.status->facts.roughness, run.work.models, run.work.counts);
+                         call.sort.status->facts.roughness, call.work.models, call.work.counts);
 }
 
 /* Counts the keys in each of a segment's bucket_count buckets. */
 template <typename K>
-static bool radix_count_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+static bool radix_count_step(const struct radix_call<K> &call, const struct radix_step<K> &step,
                              unsigned shift, unsigned bucket_count, struct error *error)
 {
-    const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
+    const size_t tiles = radix_tiles_of<K>(call.sort.count) + step.segment_count;
     return launch_kernel(
-        launch_at(run.site, "radix_count_kernel", launch_wave(run.site, RADIX_COUNT_BLOCKS, tiles),
-                  RADIX_PARTITION_THREADS,
+        launch_at(call.site, "radix_count_kernel",
+                  launch_wave(call.site, RADIX_COUNT_BLOCKS, tiles), RADIX_PARTITION_THREADS,
                   sizeof(struct radix_count_shared<K>) + bucket_count * sizeof(unsigned)),
-        error, radix_count_kernel<K>, step.source, step.segments, run.work.models, step.encoding,
-        shift, bucket_count, run.work.counts);
+        error, radix_count_kernel<K>, step.source, step.segments, call.work.models, step.encoding,
+        shift, bucket_count, call.work.counts);
 }
 
 template <typename K>
-static bool radix_partition_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+static bool radix_partition_step(const struct radix_call<K> &call, const struct radix_step<K> &step,
                                  bool has_one_model, const struct radix_bucket_bits &bits,
                                  atomic_count *cursors, struct error *error)
 {
-    const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
-    return launch_kernel(launch_at(run.site, "radix_partition_kernel",
-                                   launch_wave(run.site, RADIX_PARTITION_BLOCKS, tiles),
+    const size_t tiles = radix_tiles_of<K>(call.sort.count) + step.segment_count;
+    return launch_kernel(launch_at(call.site, "radix_partition_kernel",
+                                   launch_wave(call.site, RADIX_PARTITION_BLOCKS, tiles),
                                    RADIX_PARTITION_THREADS,
                                    sizeof(struct radix_partition_shared<K>)),
                          error, radix_partition_kernel<K>, step.source, step.target, step.segments,
-                         run.work.models, has_one_model, step.encoding, bits, cursors);
+                         call.work.models, has_one_model, step.encoding, bits, cursors);
 }
 
 /* Sorts all packs: source -> items. */
 template <typename K>
-static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_move<K> &move,
+static bool radix_sort_packs(const struct radix_call<K> &call, const struct radix_move<K> &move,
                              size_t packs, struct error *error)
 {
-    const unsigned *pack_count = &run.work.totals->packs;
-    const struct radix_pack *tile_packs = run.work.packs;
+    const unsigned *pack_count = &call.work.totals->packs;
+    const struct radix_pack *tile_packs = call.work.packs;
     if constexpr (RADIX_IS_ITEM<K>) {
-        if (!launch_kernel(launch_at(run.site, "radix_items_kernel",
-                                     launch_wave(run.site, RADIX_ITEM_BLOCKS, packs),
+        if (!launch_kernel(launch_at(call.site, "radix_items_kernel",
+                                     launch_wave(call.site, RADIX_ITEM_BLOCKS, packs),
                                      RADIX_TILE_THREADS, sizeof(struct radix_item_shared)),
-                           error, radix_items_kernel, move, run.work.models, run.work.totals,
-                           tile_packs, run.work.left_packs))
+                           error, radix_items_kernel, move, call.work.models, call.work.totals,
+                           tile_packs, call.work.left_packs))
             return false;
-        pack_count = &run.work.totals->left;
-        tile_packs = run.work.left_packs;
+        pack_count = &call.work.totals->left;
+        tile_packs = call.work.left_packs;
     }
-    return launch_kernel(launch_at(run.site, "radix_tiles_kernel",
-                                   launch_wave(run.site, radix_tile_blocks(sizeof(K)), packs),
+    return launch_kernel(launch_at(call.site, "radix_tiles_kernel",
+                                   launch_wave(call.site, radix_tile_blocks(sizeof(K)), packs),
                                    RADIX_TILE_THREADS, sizeof(struct radix_tile_shared<K>)),
-                         error, radix_tiles_kernel<K>, move, run.work.models, run.work.totals,
-                         pack_count, tile_packs, run.work.ranges);
+                         error, radix_tiles_kernel<K>, move, call.work.models, call.work.totals,
+                         pack_count, tile_packs, call.work.ranges);
 }
 
 /* The last partition and the packs: step.source -> step.target -> items. Buckets that fit no tile
  * are added to the ranges. */
 template <typename K>
-static bool radix_sort_last(const struct radix_run<K> &run, const struct radix_step<K> &step,
+static bool radix_sort_last(const struct radix_call<K> &call, const struct radix_step<K> &step,
                             struct error *error)
 {
     const struct radix_move<K> move = {
-        step.target, static_cast<K *>(run.sort.items), run.sort.order
+        step.target, static_cast<K *>(call.sort.items), call.sort.order
     };
-    const size_t packs = launch_blocks(run.sort.count, run.plan.aim) + step.segment_count;
-    return radix_learn_step(run, step, run.plan.bucket_keys, RADIX_WAYS - 1,
+    const size_t packs = launch_blocks(call.sort.count, call.plan.aim) + step.segment_count;
+    return radix_learn_step(call, step, call.plan.bucket_keys, RADIX_WAYS - 1,
                             RADIX_LAST_ROOT_RARITY_BITS, error) &&
-           radix_count_step(run, step, RADIX_FRACTION_BITS, RADIX_WAYS, error) &&
-           launch_kernel(launch_at(run.site, "radix_pack_kernel", step.segment_count, RADIX_WAYS),
-                         error, radix_pack_kernel<K>, run.work.counts, step.segments,
-                         run.work.models, run.plan.aim, run.work.totals, run.work.packs,
-                         run.work.ranges) &&
-           radix_partition_step(run, step, false, RADIX_WHOLE_BUCKETS, run.work.counts, error) &&
-           radix_sort_packs(run, move, packs, error);
+           radix_count_step(call, step, RADIX_FRACTION_BITS, RADIX_WAYS, error) &&
+           launch_kernel(launch_at(call.site, "radix_pack_kernel", step.segment_count, RADIX_WAYS),
+                         error, radix_pack_kernel<K>, call.work.counts, step.segments,
+                         call.work.models, call.plan.aim, call.work.totals, call.work.packs,
+                         call.work.ranges) &&
+           radix_partition_step(call, step, false, RADIX_WHOLE_BUCKETS, call.work.counts, error) &&
+           radix_sort_packs(call, move, packs, error);
 }
 
 /* source -> items: copies the buckets that fit no tile, and lists those whose keys differ. */
 template <typename K>
-static bool radix_finish_ranges(const struct radix_run<K> &run, const K *source,
+static bool radix_finish_ranges(const struct radix_call<K> &call, const K *source,
                                 struct error *error)
 {
     const struct radix_move<K> move = {
-        source, static_cast<K *>(run.sort.items), run.sort.order
+        source, static_cast<K *>(call.sort.items), call.sort.order
     };
     const size_t blocks =
-        launch_wave(run.site, RADIX_COPY_BLOCKS, launch_blocks(run.sort.count, RADIX_PIECE));
-    return launch_kernel(launch_at(run.site, "radix_ranges_kernel", blocks, THREADS_PER_BLOCK),
-                         error, radix_ranges_kernel<K>, move, run.work.totals, run.work.ranges,
-                         run.work.open, run.sort.status);
+        launch_wave(call.site, RADIX_COPY_BLOCKS, launch_blocks(call.sort.count, RADIX_PIECE));
+    return launch_kernel(launch_at(call.site, "radix_ranges_kernel", blocks, THREADS_PER_BLOCK),
+                         error, radix_ranges_kernel<K>, move, call.work.totals, call.work.ranges,
+                         call.work.open, call.sort.status);
 }
 
 /* Sorts the first `count` open ranges, as many at once as there are models: source -> target ->
  * items, where either the source or the target is items. */
 template <typename K>
-static bool radix_sort_open(const struct radix_run<K> &run, const K *source, K *target,
+static bool radix_sort_open(const struct radix_call<K> &call, const K *source, K *target,
                             size_t count, const struct key_order &encoding, struct error *error)
 {
     const struct radix_step<K> step = {
-        source, target, run.work.segments, run.plan.segments, encoding
+        source, target, call.work.segments, call.plan.segments, encoding
     };
-    for (size_t first = 0; first < count; first += run.plan.segments) {
-        const size_t segments = std::min<size_t>(count - first, run.plan.segments);
-        if (!radix_open_step(run, step, {run.work.open.first + first, run.work.open.keys + first},
-                             segments, first == 0, error) ||
-            !radix_sort_last(run, step, error))
+    for (size_t first = 0; first < count; first += call.plan.segments) {
+        const size_t segments = std::min<size_t>(count - first, call.plan.segments);
+        if (!radix_open_step(call, step,
+                             {call.work.open.first + first, call.work.open.keys + first}, segments,
+                             first == 0, error) ||
+            !radix_sort_last(call, step, error))
             return false;
     }
-    return radix_finish_ranges<K>(run, target, error);
+    return radix_finish_ranges<K>(call, target, error);
 }
 
 /* Sorts by models. The first one partitions the whole array: items -> scratch, or, in parts, items
  * -> scratch -> items. Its buckets become open ranges. */
 template <typename K>
-static bool radix_models(const struct radix_run<K> &run, struct error *error)
+static bool radix_models(const struct radix_call<K> &call, struct error *error)
 {
-    const struct radix_plan &plan = run.plan;
-    K *const items = static_cast<K *>(run.sort.items);
-    K *const scratch = static_cast<K *>(run.sort.scratch);
+    const struct radix_plan &plan = call.plan;
+    K *const items = static_cast<K *>(call.sort.items);
+    K *const scratch = static_cast<K *>(call.sort.scratch);
     const struct radix_step<K> whole = {
-        items, scratch, run.work.segments, 1, run.sort.order
+        items, scratch, call.work.segments, 1, call.sort.order
     };
     const struct radix_step<K> parts = {
-        scratch, items, run.work.parts, plan.parts, key_order_identity()
+        scratch, items, call.work.parts, plan.parts, key_order_identity()
     };
     const struct radix_bucket_bits &bits = plan.first_buckets;
     const unsigned buckets = plan.parts << bits.count;
     const unsigned listed = plan.parts > 1 ? buckets : plan.segments;
-    if (!radix_open_step(run, whole, {}, 1, true, error) ||
+    if (!radix_open_step(call, whole, {}, 1, true, error) ||
         (buckets > RADIX_WAYS &&
-         !cuda_fill(run.sort, run.work.counts, 0, buckets * sizeof(atomic_count), error)) ||
-        !radix_learn_step(run, whole, plan.first_keys, plan.first_most,
+         !cuda_fill(call.sort, call.work.counts, 0, buckets * sizeof(atomic_count), error)) ||
+        !radix_learn_step(call, whole, plan.first_keys, plan.first_most,
                           RADIX_FIRST_ROOT_RARITY_BITS, error) ||
-        !radix_count_step(run, whole, bits.shift, buckets, error) ||
-        !launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
-                       radix_scan_kernel<K>, run.work.counts, plan.parts, bits.count, listed,
-                       run.work.part_cursors, run.work.parts, run.work.open))
+        !radix_count_step(call, whole, bits.shift, buckets, error) ||
+        !launch_kernel(launch_at(call.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
+                       radix_scan_kernel<K>, call.work.counts, plan.parts, bits.count, listed,
+                       call.work.part_cursors, call.work.parts, call.work.open))
         return false;
     const struct key_order identity = key_order_identity();
     if (plan.parts == 1)
-        return radix_partition_step(run, whole, true, bits, run.work.counts, error) &&
-               radix_sort_open<K>(run, scratch, items, listed, identity, error);
-    return radix_partition_step(run, whole, true, RADIX_WHOLE_BUCKETS, run.work.part_cursors,
+        return radix_partition_step(call, whole, true, bits, call.work.counts, error) &&
+               radix_sort_open<K>(call, scratch, items, listed, identity, error);
+    return radix_partition_step(call, whole, true, RADIX_WHOLE_BUCKETS, call.work.part_cursors,
                                 error) &&
-           radix_partition_step(run, parts, true, bits, run.work.counts, error) &&
-           radix_sort_open<K>(run, items, scratch, listed, identity, error);
+           radix_partition_step(call, parts, true, bits, call.work.counts, error) &&
+           radix_sort_open<K>(call, items, scratch, listed, identity, error);
 }
 
 /* ---- the strategies ---- */
@@ -405,66 +406,66 @@ static bool radix_merge(struct cuda_sort sort, struct error *error)
 }
 
 template <typename K>
-static bool radix_reverse(const struct radix_run<K> &run, struct error *error)
+static bool radix_reverse(const struct radix_call<K> &call, struct error *error)
 {
-    const size_t blocks = launch_wave(run.site, RADIX_LOOK_BLOCKS,
-                                      launch_blocks(run.sort.count / 2, RADIX_LOOK_PIECE<K>));
-    return launch_kernel(launch_at(run.site, "radix_reverse_kernel", blocks, RADIX_LOOK_THREADS),
-                         error, radix_reverse_kernel<K>, static_cast<K *>(run.sort.items),
-                         run.sort.count);
+    const size_t blocks = launch_wave(call.site, RADIX_LOOK_BLOCKS,
+                                      launch_blocks(call.sort.count / 2, RADIX_LOOK_PIECE<K>));
+    return launch_kernel(launch_at(call.site, "radix_reverse_kernel", blocks, RADIX_LOOK_THREADS),
+                         error, radix_reverse_kernel<K>, static_cast<K *>(call.sort.items),
+                         call.sort.count);
 }
 
 /* Sorts by the strategy that the facts ask for. */
 template <typename K>
-static bool radix_start_decided(const struct radix_run<K> &run, struct error *error)
+static bool radix_start_decided(const struct radix_call<K> &call, struct error *error)
 {
     const struct radix_decision decision =
-        radix_decide(run.sort.tuning, &run.sort.status->facts, run.sort.count, sizeof(K));
+        radix_decide(call.sort.tuning, &call.sort.status->facts, call.sort.count, sizeof(K));
     trace_note_strategy(radix_strategy_name(decision.strategy), decision.reason);
     switch (decision.strategy) {
     case RADIX_STRATEGY_NONE:
         return true;
     case RADIX_STRATEGY_REVERSE:
-        return radix_reverse(run, error);
+        return radix_reverse(call, error);
     case RADIX_STRATEGY_COUNT:
         if constexpr (RADIX_HAS_FEW<K>)
-            return radix_few_sort(run.sort, run.site,
-                                  static_cast<struct few_counted<K> *>(run.work.other), error);
+            return radix_few_sort(call.sort, call.site,
+                                  static_cast<struct few_counted<K> *>(call.work.other), error);
         break;
     case RADIX_STRATEGY_DIGITS:
     case RADIX_STRATEGY_UPPER_DIGITS:
-        return radix_digit_sort(run.sort, run.site,
+        return radix_digit_sort(call.sort, call.site,
                                 decision.strategy == RADIX_STRATEGY_UPPER_DIGITS,
-                                run.sort.tuning->portion, run.work.other, error);
+                                call.sort.tuning->portion, call.work.other, error);
     case RADIX_STRATEGY_MODELS:
         if constexpr (RADIX_HAS_MODELS<K>)
-            return radix_models(run, error);
+            return radix_models(call, error);
         break;
     default:
         break;
     }
-    return radix_merge(run.sort, error);
+    return radix_merge(call.sort, error);
 }
 
 /* Finds the facts. The hash table of keys drawn lies in the scratch. */
 template <typename K>
-static bool radix_look(const struct radix_run<K> &run, struct error *error)
+static bool radix_look(const struct radix_call<K> &call, struct error *error)
 {
-    const struct cuda_sort &sort = run.sort;
+    const struct cuda_sort &sort = call.sort;
     const bool has_sample = radix_needs_sample(sort.tuning, sort.count, sizeof(K));
-    const size_t wave = launch_wave(run.site, RADIX_LOOK_BLOCKS, SIZE_MAX);
+    const size_t wave = launch_wave(call.site, RADIX_LOOK_BLOCKS, SIZE_MAX);
     const size_t blocks = std::min<size_t>(wave - has_sample, radix_look_pieces<K>(sort.count));
     const unsigned drawn = has_sample && RADIX_IS_ITEM<K> ? radix_repeats_sample(sort.count) : 0;
     unsigned long long *const table = static_cast<unsigned long long *>(sort.scratch);
-    return cuda_fill(sort, run.work.facts, 0, sizeof *run.work.facts, error) &&
+    return cuda_fill(sort, call.work.facts, 0, sizeof *call.work.facts, error) &&
            (drawn == 0 || cuda_fill(sort, table, 0, 2 * drawn * sizeof *table, error)) &&
-           launch_kernel(launch_at(run.site, "radix_look_kernel",
+           launch_kernel(launch_at(call.site, "radix_look_kernel",
                                    has_sample + blocks + launch_blocks(drawn, RADIX_LOOK_THREADS),
                                    RADIX_LOOK_THREADS),
                          error, radix_look_kernel<K>, static_cast<const K *>(sort.items),
                          sort.count, sort.order, static_cast<unsigned>(blocks), has_sample, drawn,
-                         table, run.work.facts) &&
-           cuda_fetch(sort, &sort.status->facts, run.work.facts, sizeof *run.work.facts, error);
+                         table, call.work.facts) &&
+           cuda_fetch(sort, &sort.status->facts, call.work.facts, sizeof *call.work.facts, error);
 }
 
 /* ---- work that remains ---- */
@@ -472,16 +473,16 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
 /* Called after a strategy has refused the items and moved none. The facts then exclude it, and
  * another strategy is chosen. */
 template <typename K>
-static bool radix_start_again(const struct radix_run<K> &run, struct error *error)
+static bool radix_start_again(const struct radix_call<K> &call, struct error *error)
 {
-    struct radix_facts *const facts = &run.sort.status->facts;
+    struct radix_facts *const facts = &call.sort.status->facts;
     const struct radix_decision refused =
-        radix_decide(run.sort.tuning, facts, run.sort.count, sizeof(K));
+        radix_decide(call.sort.tuning, facts, call.sort.count, sizeof(K));
     if (refused.strategy == RADIX_STRATEGY_COUNT)
         facts->no_counting = 1;
     else
         facts->no_index = 1;
-    return radix_start_decided(run, error);
+    return radix_start_decided(call, error);
 }
 
 /* ---- the path ---- */
@@ -492,17 +493,17 @@ template <typename K>
 static bool radix_start(const struct cuda_sort &sort, unsigned round,
                         const struct sort_status &before, struct error *error)
 {
-    struct radix_run<K> run;
-    if (!radix_prepare(sort, &run, error))
+    struct radix_call<K> call;
+    if (!radix_prepare(sort, &call, error))
         return false;
     if (round == 0)
-        return radix_look(run, error) && radix_start_decided(run, error);
+        return radix_look(call, error) && radix_start_decided(call, error);
     if (before.is_refused)
-        return radix_start_again(run, error);
+        return radix_start_again(call, error);
     if constexpr (RADIX_HAS_MODELS<K>)
         return cuda_check_value(before.open, radix_ranges_at_most(sort.count), sort.device,
                                 "number of ranges", error) &&
-               radix_sort_open<K>(run, static_cast<const K *>(sort.items),
+               radix_sort_open<K>(call, static_cast<const K *>(sort.items),
                                   static_cast<K *>(sort.scratch), before.open, sort.order, error);
     return error_set(error, "device %u: keys of 4 bytes have open ranges", sort.device);
 }

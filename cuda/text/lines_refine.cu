@@ -176,8 +176,8 @@ static struct refine_memory refine_lay_rounds(const struct cuda_refine *refine, 
 
 /* ---- steps ---- */
 
-/* The state of a refinement. */
-struct refine_run {
+/* One call of cuda_lines_refine(). */
+struct refine_call {
     const struct cuda_refine *refine;
     struct refine_marks marks;
     struct refine_memory rounds;
@@ -189,68 +189,69 @@ struct refine_run {
     size_t hosts; /* number of items for the host */
 };
 
-static struct launch refine_launch(const struct refine_run &run, const char *name, size_t blocks)
+static struct launch refine_launch(const struct refine_call &call, const char *name, size_t blocks)
 {
-    return launch_for(run, name, blocks, REFINE_THREADS);
+    return launch_for(call, name, blocks, REFINE_THREADS);
 }
 
 /* Fetches the totals of `count` items, for which it waits, and checks them. */
-static bool refine_fetch_totals(const struct refine_run &run, const struct refine_marks &marks,
+static bool refine_fetch_totals(const struct refine_call &call, const struct refine_marks &marks,
                                 size_t count, struct refine_totals *totals, struct error *error)
 {
-    if (!cuda_fetch(run, totals, marks.totals, sizeof *totals, error))
+    if (!cuda_fetch(call, totals, marks.totals, sizeof *totals, error))
         return false;
     totals->chosen &= UINT32_MAX; /* without the tie groups */
-    return cuda_check_value(totals->device, count, run.device, "number of lines to order", error) &&
-           cuda_check_value(totals->host, count - totals->device, run.device,
+    return cuda_check_value(totals->device, count, call.device, "number of lines to order",
+                            error) &&
+           cuda_check_value(totals->host, count - totals->device, call.device,
                             "number of lines for the host", error) &&
-           cuda_check_value(totals->chosen, count, run.device, "number of lines to keep", error);
+           cuda_check_value(totals->chosen, count, call.device, "number of lines to keep", error);
 }
 
 /* Returns the launch of a kernel with one warp per tile of the marks. */
-static struct launch refine_visit(const struct refine_run &run, const char *name,
+static struct launch refine_visit(const struct refine_call &call, const char *name,
                                   const struct refine_marks &marks)
 {
-    return refine_launch(run, name, launch_blocks(marks.tiles, REFINE_WARPS));
+    return refine_launch(call, name, launch_blocks(marks.tiles, REFINE_WARPS));
 }
 
 /* Counts the chosen items, for a kernel that visits them. */
-static bool refine_choose(const struct refine_run &run, const struct refine_marks &marks,
+static bool refine_choose(const struct refine_call &call, const struct refine_marks &marks,
                           const unsigned *chosen, struct error *error)
 {
-    return launch_kernel(refine_visit(run, "refine_count_kernel", marks), error,
+    return launch_kernel(refine_visit(call, "refine_count_kernel", marks), error,
                          refine_count_kernel, marks, chosen) &&
-           launch_kernel(launch_for(run, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
+           launch_kernel(launch_for(call, "scan_kernel", 1, BLOCK_SCAN_THREADS), error,
                          scan_kernel<refine_pair>, marks.offsets, marks.tiles,
                          &marks.totals->chosen);
 }
 
 /* Marks the items of the view for the device or for the host. Waits. */
-static bool refine_mark(const struct refine_run &run, const struct refine_view &view,
+static bool refine_mark(const struct refine_call &call, const struct refine_view &view,
                         const struct refine_marks &marks, struct refine_totals *totals,
                         struct error *error)
 {
     const size_t bits_bytes = marks.tiles * REFINE_TILE_WORDS * sizeof(unsigned);
-    return cuda_fill(run, marks.totals, 0, sizeof *marks.totals, error) &&
-           cuda_fill(run, marks.tie_differs, 0, bits_bytes, error) &&
-           cuda_fill(run, marks.tie_hosts, 0, bits_bytes, error) &&
-           launch_kernel(refine_launch(run, "refine_compare_kernel", marks.tiles), error,
+    return cuda_fill(call, marks.totals, 0, sizeof *marks.totals, error) &&
+           cuda_fill(call, marks.tie_differs, 0, bits_bytes, error) &&
+           cuda_fill(call, marks.tie_hosts, 0, bits_bytes, error) &&
+           launch_kernel(refine_launch(call, "refine_compare_kernel", marks.tiles), error,
                          refine_compare_kernel, view, marks) &&
-           refine_choose(run, marks, marks.same, error) &&
-           launch_kernel(refine_visit(run, "refine_unite_kernel", marks), error,
+           refine_choose(call, marks, marks.same, error) &&
+           launch_kernel(refine_visit(call, "refine_unite_kernel", marks), error,
                          refine_unite_kernel, marks) &&
-           launch_kernel(refine_visit(run, "refine_class_kernel", marks), error,
+           launch_kernel(refine_visit(call, "refine_class_kernel", marks), error,
                          refine_class_kernel, marks) &&
-           refine_fetch_totals(run, marks, view.count, totals, error);
+           refine_fetch_totals(call, marks, view.count, totals, error);
 }
 
 /* ---- rounds ---- */
 
-static struct refine_view refine_round_view(const struct refine_run &run,
+static struct refine_view refine_round_view(const struct refine_call &call,
                                             const struct refine_round &round, size_t count,
                                             unsigned rounds)
 {
-    struct refine_view view = run.view;
+    struct refine_view view = call.view;
     view.items = round.items;
     view.count = count;
     view.place_mask = REFINE_PLACE_MASK;
@@ -260,62 +261,62 @@ static struct refine_view refine_round_view(const struct refine_run &run,
 }
 
 /* Loads the chosen items of a view into the next round, with their next word. */
-static bool refine_load(const struct refine_run &run, const struct refine_view &view,
+static bool refine_load(const struct refine_call &call, const struct refine_view &view,
                         const struct refine_marks &marks, const unsigned *positions,
                         const struct refine_round &next, struct error *error)
 {
-    return refine_choose(run, marks, marks.device, error) &&
-           launch_kernel(refine_visit(run, "refine_load_kernel", marks), error, refine_load_kernel,
+    return refine_choose(call, marks, marks.device, error) &&
+           launch_kernel(refine_visit(call, "refine_load_kernel", marks), error, refine_load_kernel,
                          view, marks, positions, next);
 }
 
 /* Sorts a round, waits, and starts to write its lines' offsets to their positions. */
-static bool refine_sort(const struct refine_run &run, const struct refine_round &round,
+static bool refine_sort(const struct refine_call &call, const struct refine_round &round,
                         void *scratch, size_t count, struct error *error)
 {
-    struct cuda_sort sort = run.refine->sort;
+    struct cuda_sort sort = call.refine->sort;
     sort.items = round.items;
     sort.scratch = scratch;
-    sort.workspace = run.rounds.workspace;
+    sort.workspace = call.rounds.workspace;
     sort.count = count;
     const struct launch place =
-        refine_launch(run, "refine_place_kernel", launch_blocks(count, REFINE_THREADS));
-    return cuda_path_sort(run.refine->path, &sort, error) &&
-           launch_kernel(place, error, refine_place_kernel, round, count, run.items);
+        refine_launch(call, "refine_place_kernel", launch_blocks(count, REFINE_THREADS));
+    return cuda_path_sort(call.refine->path, &sort, error) &&
+           launch_kernel(place, error, refine_place_kernel, round, count, call.items);
 }
 
 /* Marks the chosen items of a round, `left` of `count`, for the host. */
-static bool refine_leave(struct refine_run *run, const struct refine_round &round, size_t count,
+static bool refine_leave(struct refine_call *call, const struct refine_round &round, size_t count,
                          size_t left, struct error *error)
 {
-    run->hosts += left;
+    call->hosts += left;
     return launch_kernel(
-        refine_launch(*run, "refine_leave_kernel", launch_blocks(count, REFINE_THREADS)), error,
-        refine_leave_kernel, run->rounds.marks.device, round.positions, count, run->marks.host);
+        refine_launch(*call, "refine_leave_kernel", launch_blocks(count, REFINE_THREADS)), error,
+        refine_leave_kernel, call->rounds.marks.device, round.positions, count, call->marks.host);
 }
 
 /* Sorts `count` items of the device's tie groups by their lines. */
-static bool refine_rounds(struct refine_run *run, void *memory, size_t count, struct error *error)
+static bool refine_rounds(struct refine_call *call, void *memory, size_t count, struct error *error)
 {
     size_t used = 0;
-    run->rounds = refine_lay_rounds(run->refine, count, memory, &used);
-    struct refine_round round = {run->scratch, run->rounds.positions[0]};
-    struct refine_round next = {run->rounds.items, run->rounds.positions[1]};
-    if (!refine_load(*run, run->view, run->marks, NULL, round, error))
+    call->rounds = refine_lay_rounds(call->refine, count, memory, &used);
+    struct refine_round round = {call->scratch, call->rounds.positions[0]};
+    struct refine_round next = {call->rounds.items, call->rounds.positions[1]};
+    if (!refine_load(*call, call->view, call->marks, NULL, round, error))
         return false;
     for (unsigned rounds = 1;; rounds++) {
-        const struct refine_view view = refine_round_view(*run, round, count, rounds);
+        const struct refine_view view = refine_round_view(*call, round, count, rounds);
         struct refine_totals totals = {};
-        run->rounds.marks.tiles = launch_blocks(count, REFINE_TILE);
-        if (!refine_sort(*run, round, next.items, count, error) ||
-            !refine_mark(*run, view, run->rounds.marks, &totals, error))
+        call->rounds.marks.tiles = launch_blocks(count, REFINE_TILE);
+        if (!refine_sort(*call, round, next.items, count, error) ||
+            !refine_mark(*call, view, call->rounds.marks, &totals, error))
             return false;
         const size_t left = static_cast<size_t>(totals.device);
         if (left == 0)
             return true;
         if (rounds == REFINE_ROUNDS)
-            return refine_leave(run, round, count, left, error);
-        if (!refine_load(*run, view, run->rounds.marks, round.positions, next, error))
+            return refine_leave(call, round, count, left, error);
+        if (!refine_load(*call, view, call->rounds.marks, round.positions, next, error))
             return false;
         std::swap(round, next);
         count = left;
@@ -323,33 +324,33 @@ static bool refine_rounds(struct refine_run *run, void *memory, size_t count, st
 }
 
 /* Marks all tie groups that are not in order once more, all of them for the host. Waits. */
-static bool refine_leave_all(struct refine_run *run, struct error *error)
+static bool refine_leave_all(struct refine_call *call, struct error *error)
 {
     struct refine_totals totals = {};
-    run->view.is_hosts = true;
-    const bool is_marked = refine_mark(*run, run->view, run->marks, &totals, error);
-    run->hosts = static_cast<size_t>(totals.host);
+    call->view.is_hosts = true;
+    const bool is_marked = refine_mark(*call, call->view, call->marks, &totals, error);
+    call->hosts = static_cast<size_t>(totals.host);
     return is_marked;
 }
 
 /* Sorts the device's tie groups, `count` items, or leaves all to the host if there is no memory. */
-static bool refine_on_device(struct refine_run *run, size_t count, struct error *error)
+static bool refine_on_device(struct refine_call *call, size_t count, struct error *error)
 {
     size_t bytes = 0, free_bytes = 0;
     struct cuda_array memory = {};
     struct error shortage = {};
-    (void)refine_lay_rounds(run->refine, count, NULL, &bytes);
+    (void)refine_lay_rounds(call->refine, count, NULL, &bytes);
     if (count == 0)
         return true;
-    if (!cuda_memory_free_bytes(run->device, &free_bytes, error))
+    if (!cuda_memory_free_bytes(call->device, &free_bytes, error))
         return false;
     const bool has_room =
-        (run->refine->pool->spec->device_count > 1 || bytes <= free_bytes / 16 * 15) &&
-        cuda_array_allocate(run->refine->pool, bytes, false, &memory, &shortage);
-    const bool is_sorted =
-        cuda_device_use(run->device, error) &&
-        (has_room ? refine_rounds(run, memory.memory, count, error) : refine_leave_all(run, error));
-    (void)cudaStreamSynchronize(run->stream);
+        (call->refine->pool->spec->device_count > 1 || bytes <= free_bytes / 16 * 15) &&
+        cuda_array_allocate(call->refine->pool, bytes, false, &memory, &shortage);
+    const bool is_sorted = cuda_device_use(call->device, error) &&
+                           (has_room ? refine_rounds(call, memory.memory, count, error)
+                                     : refine_leave_all(call, error));
+    (void)cudaStreamSynchronize(call->stream);
     cuda_array_free(&memory);
     return is_sorted;
 }
@@ -357,88 +358,88 @@ static bool refine_on_device(struct refine_run *run, size_t count, struct error 
 /* ---- tie groups for the host ---- */
 
 /* Copies the host's items to host memory, in order. Waits. */
-static bool refine_take_hosts(const struct refine_run &run, struct key_index *items,
+static bool refine_take_hosts(const struct refine_call &call, struct key_index *items,
                               struct error *error)
 {
-    const struct refine_marks &marks = run.marks;
-    return refine_choose(run, marks, marks.host, error) &&
-           launch_kernel(refine_visit(run, "refine_gather_kernel", marks), error,
-                         refine_gather_kernel, marks, marks.host, run.view.items, run.scratch) &&
-           cuda_fetch(run, items, run.scratch, run.hosts * sizeof *items, error);
+    const struct refine_marks &marks = call.marks;
+    return refine_choose(call, marks, marks.host, error) &&
+           launch_kernel(refine_visit(call, "refine_gather_kernel", marks), error,
+                         refine_gather_kernel, marks, marks.host, call.view.items, call.scratch) &&
+           cuda_fetch(call, items, call.scratch, call.hosts * sizeof *items, error);
 }
 
 /* Copies the items back to their positions, or, if the order is unique, to the front of their tie
  * groups. Waits. */
-static bool refine_put_hosts(const struct refine_run &run, const struct key_index *items,
+static bool refine_put_hosts(const struct refine_call &call, const struct key_index *items,
                              size_t kept, struct error *error)
 {
-    const struct refine_marks &marks = run.marks;
-    const size_t count = run.view.count;
-    if (!cuda_copy(run, run.scratch, items, kept * sizeof *items, error))
+    const struct refine_marks &marks = call.marks;
+    const size_t count = call.view.count;
+    if (!cuda_copy(call, call.scratch, items, kept * sizeof *items, error))
         return false;
     const struct launch keep =
-        refine_launch(run, "refine_keep_hosts_kernel", launch_blocks(kept, REFINE_THREADS));
+        refine_launch(call, "refine_keep_hosts_kernel", launch_blocks(kept, REFINE_THREADS));
     const bool is_put =
-        run.refine->text->order.unique
-            ? launch_kernel(keep, error, refine_keep_hosts_kernel, run.scratch, kept, run.items,
+        call.refine->text->order.unique
+            ? launch_kernel(keep, error, refine_keep_hosts_kernel, call.scratch, kept, call.items,
                             count, marks.device)
-            : launch_kernel(refine_visit(run, "refine_scatter_kernel", marks), error,
-                            refine_scatter_kernel, marks, marks.host, run.scratch, run.items);
-    return is_put && cuda_wait(run, error);
+            : launch_kernel(refine_visit(call, "refine_scatter_kernel", marks), error,
+                            refine_scatter_kernel, marks, marks.host, call.scratch, call.items);
+    return is_put && cuda_wait(call, error);
 }
 
-static bool refine_with_host(const struct refine_run &run, struct key_index *items,
+static bool refine_with_host(const struct refine_call &call, struct key_index *items,
                              struct error *error)
 {
-    size_t kept = run.hosts;
-    const struct line_helper *const helper = run.refine->helper;
-    if (!refine_take_hosts(run, items, error) ||
-        !cuda_lines_check_items(run.refine->text, items, run.hosts, error) ||
+    size_t kept = call.hosts;
+    const struct line_helper *const helper = call.refine->helper;
+    if (!refine_take_hosts(call, items, error) ||
+        !cuda_lines_check_items(call.refine->text, items, call.hosts, error) ||
         !helper->refine(helper->context, items, &kept, error))
         return false;
-    if (kept > run.hosts || (kept < run.hosts && !run.refine->text->order.unique))
-        return error_set(error, "device %u: of %zu lines to be ordered, %zu came back", run.device,
-                         run.hosts, kept);
-    return refine_put_hosts(run, items, kept, error);
+    if (kept > call.hosts || (kept < call.hosts && !call.refine->text->order.unique))
+        return error_set(error, "device %u: of %zu lines to be ordered, %zu came back", call.device,
+                         call.hosts, kept);
+    return refine_put_hosts(call, items, kept, error);
 }
 
 /* Sorts the host's tie groups by the helper. */
-static bool refine_on_host(const struct refine_run &run, struct error *error)
+static bool refine_on_host(const struct refine_call &call, struct error *error)
 {
-    if (run.hosts == 0)
+    if (call.hosts == 0)
         return true;
     struct key_index *const items =
-        static_cast<struct key_index *>(malloc(run.hosts * sizeof *items));
+        static_cast<struct key_index *>(malloc(call.hosts * sizeof *items));
     if (!items)
-        return error_set(error, "no memory to order %zu equal lines", run.hosts);
-    const bool is_refined = refine_with_host(run, items, error);
+        return error_set(error, "no memory to order %zu equal lines", call.hosts);
+    const bool is_refined = refine_with_host(call, items, error);
     free(items);
     return is_refined;
 }
 
 /* ---- unique ---- */
 
-static bool refine_mark_kept(const struct refine_run &run, struct error *error)
+static bool refine_mark_kept(const struct refine_call &call, struct error *error)
 {
-    const size_t words = launch_blocks(run.view.count, 32);
+    const size_t words = launch_blocks(call.view.count, 32);
     return launch_kernel(
-        refine_launch(run, "refine_keep_kernel", launch_blocks(words, REFINE_THREADS)), error,
-        refine_keep_kernel, run.marks, run.view.count);
+        refine_launch(call, "refine_keep_kernel", launch_blocks(words, REFINE_THREADS)), error,
+        refine_keep_kernel, call.marks, call.view.count);
 }
 
 /* Closes the gaps left by items that are not kept. Waits. */
-static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struct error *error)
+static bool refine_gather_kept(const struct refine_call &call, size_t *kept, struct error *error)
 {
-    const struct refine_marks &marks = run.marks;
-    const size_t count = run.view.count;
+    const struct refine_marks &marks = call.marks;
+    const size_t count = call.view.count;
     struct refine_totals totals = {};
-    if (!refine_choose(run, marks, marks.device, error) ||
-        !launch_kernel(refine_visit(run, "refine_gather_kernel", marks), error,
-                       refine_gather_kernel, marks, marks.device, run.view.items, run.scratch) ||
-        !refine_fetch_totals(run, marks, count, &totals, error))
+    if (!refine_choose(call, marks, marks.device, error) ||
+        !launch_kernel(refine_visit(call, "refine_gather_kernel", marks), error,
+                       refine_gather_kernel, marks, marks.device, call.view.items, call.scratch) ||
+        !refine_fetch_totals(call, marks, count, &totals, error))
         return false;
     *kept = static_cast<size_t>(totals.chosen);
-    return cuda_fetch(run, run.items, run.scratch, *kept * sizeof(struct key_index), error);
+    return cuda_fetch(call, call.items, call.scratch, *kept * sizeof(struct key_index), error);
 }
 
 /* ---- all ---- */
@@ -452,49 +453,49 @@ static bool refine_is_by_bytes(const struct cuda_line_order &order)
            !order.unique;
 }
 
-static struct refine_run refine_open(const struct cuda_refine *refine)
+static struct refine_call refine_open(const struct cuda_refine *refine)
 {
     const struct cuda_text *const text = refine->text;
     const struct cuda_line_order &order = text->order;
-    struct refine_run run = {};
+    struct refine_call call = {};
     size_t used = 0;
-    run.refine = refine;
-    run.marks = refine_lay_marks(text->count, refine->sort.workspace, &used);
-    run.items = static_cast<struct key_index *>(refine->sort.items);
-    run.scratch = static_cast<struct key_index *>(refine->sort.scratch);
-    run.device = text->device;
-    run.stream = text->stream;
-    run.view.items = run.items;
-    run.view.count = text->count;
-    run.view.place_mask = UINT64_MAX;
-    run.view.text = *text;
-    run.view.is_by_bytes = refine_is_by_bytes(order);
-    run.view.complement =
-        (run.view.is_by_bytes ? order.key.reverse : order.reverse) ? REFINE_WORD_MASK : 0;
-    run.view.is_hosts = order.key_count > 1;
-    run.view.keeps_exact = order.key_count == 1 && (order.stable || order.unique);
-    return run;
+    call.refine = refine;
+    call.marks = refine_lay_marks(text->count, refine->sort.workspace, &used);
+    call.items = static_cast<struct key_index *>(refine->sort.items);
+    call.scratch = static_cast<struct key_index *>(refine->sort.scratch);
+    call.device = text->device;
+    call.stream = text->stream;
+    call.view.items = call.items;
+    call.view.count = text->count;
+    call.view.place_mask = UINT64_MAX;
+    call.view.text = *text;
+    call.view.is_by_bytes = refine_is_by_bytes(order);
+    call.view.complement =
+        (call.view.is_by_bytes ? order.key.reverse : order.reverse) ? REFINE_WORD_MASK : 0;
+    call.view.is_hosts = order.key_count > 1;
+    call.view.keeps_exact = order.key_count == 1 && (order.stable || order.unique);
+    return call;
 }
 
 /* Runs all steps and waits for the stream. */
-static bool refine_all(struct refine_run *run, size_t *count, struct error *error)
+static bool refine_all(struct refine_call *call, size_t *count, struct error *error)
 {
-    const bool is_unique = run->refine->text->order.unique;
+    const bool is_unique = call->refine->text->order.unique;
     struct refine_totals totals = {};
-    if (!refine_mark(*run, run->view, run->marks, &totals, error))
+    if (!refine_mark(*call, call->view, call->marks, &totals, error))
         return false;
-    run->hosts = static_cast<size_t>(totals.host);
-    return refine_on_device(run, static_cast<size_t>(totals.device), error) &&
-           (!is_unique || refine_mark_kept(*run, error)) && refine_on_host(*run, error) &&
-           (!is_unique || refine_gather_kept(*run, count, error)) && cuda_wait(*run, error);
+    call->hosts = static_cast<size_t>(totals.host);
+    return refine_on_device(call, static_cast<size_t>(totals.device), error) &&
+           (!is_unique || refine_mark_kept(*call, error)) && refine_on_host(*call, error) &&
+           (!is_unique || refine_gather_kept(*call, count, error)) && cuda_wait(*call, error);
 }
 
 bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count, struct error *error)
 {
-    struct refine_run run = refine_open(refine);
-    *count = run.view.count;
+    struct refine_call call = refine_open(refine);
+    *count = call.view.count;
     if (*count > UINT32_MAX)
         return error_set(error, "device %u: %zu lines are more than are put in order here",
-                         run.device, *count);
-    return *count == 0 || refine_all(&run, count, error);
+                         call.device, *count);
+    return *count == 0 || refine_all(&call, count, error);
 }

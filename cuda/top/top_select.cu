@@ -249,9 +249,9 @@ struct top_workspace {
 
 /* ---- steps ---- */
 
-/* The state of a selection. */
+/* One call of top_select(). */
 template <typename K>
-struct top_run {
+struct top_call {
     const struct cuda_sort *sort;
     size_t top;
     struct top_plan plan;
@@ -261,79 +261,80 @@ struct top_run {
 };
 
 template <typename K>
-static struct launch top_launch(const struct top_run<K> &run, const char *name, size_t count,
+static struct launch top_launch(const struct top_call<K> &call, const char *name, size_t count,
                                 size_t per_block)
 {
-    return launch_at(run.site, name,
-                     launch_wave(run.site, TOP_BLOCKS, launch_blocks(count, per_block)),
+    return launch_at(call.site, name,
+                     launch_wave(call.site, TOP_BLOCKS, launch_blocks(count, per_block)),
                      TOP_THREADS);
 }
 
-/* Takes a sample and sorts it. The bound is then at run.plan.rank in it. */
+/* Takes a sample and sorts it. The bound is then at call.plan.rank in it. */
 template <typename K>
-static bool top_guess_bound(const struct top_run<K> &run, size_t seed, struct error *error)
+static bool top_guess_bound(const struct top_call<K> &call, size_t seed, struct error *error)
 {
-    const struct cuda_sort *const sort = run.sort;
+    const struct cuda_sort *const sort = call.sort;
     struct cuda_sort sample = *sort;
-    sample.items = run.sample;
-    sample.count = (size_t)1 << run.plan.sample_bits;
+    sample.items = call.sample;
+    sample.count = (size_t)1 << call.plan.sample_bits;
     sample.order = key_order_identity();
-    return launch_kernel(launch_at(run.site, "top_sample_kernel",
+    return launch_kernel(launch_at(call.site, "top_sample_kernel",
                                    launch_blocks(sample.count, TOP_THREADS), TOP_THREADS),
                          error, top_sample_kernel<K>, static_cast<const K *>(sort->items),
-                         sort->count, run.plan.sample_bits, seed, sort->order, run.sample) &&
+                         sort->count, call.plan.sample_bits, seed, sort->order, call.sample) &&
            small_sort(&sample, error);
 }
 
 /* Filters the items and waits for the counts. */
 template <typename K>
-static bool top_filter(const struct top_run<K> &run, struct top_totals *totals, struct error *error)
+static bool top_filter(const struct top_call<K> &call, struct top_totals *totals,
+                       struct error *error)
 {
-    const struct cuda_sort *const sort = run.sort;
+    const struct cuda_sort *const sort = call.sort;
     const struct top_target<K> target = {
-        static_cast<K *>(sort->scratch), run.plan.room, sort->order, run.totals
+        static_cast<K *>(sort->scratch), call.plan.room, sort->order, call.totals
     };
-    return cuda_fill(*sort, run.totals, 0, sizeof *run.totals, error) &&
-           launch_kernel(top_launch(run, "top_filter_kernel", sort->count, TOP_TILE<K>), error,
+    return cuda_fill(*sort, call.totals, 0, sizeof *call.totals, error) &&
+           launch_kernel(top_launch(call, "top_filter_kernel", sort->count, TOP_TILE<K>), error,
                          top_filter_kernel<K>, static_cast<const K *>(sort->items), sort->count,
-                         sort->order, run.sample + run.plan.rank, target) &&
-           cuda_fetch(*sort, totals, run.totals, sizeof *totals, error);
+                         sort->order, call.sample + call.plan.rank, target) &&
+           cuda_fetch(*sort, totals, call.totals, sizeof *totals, error);
 }
 
 /* Appends the bound's key to the `below` gathered items until there are `top`. */
 template <typename K>
-static bool top_fill(const struct top_run<K> &run, size_t below, struct error *error)
+static bool top_fill(const struct top_call<K> &call, size_t below, struct error *error)
 {
-    const size_t count = run.top - below;
-    return launch_kernel(top_launch(run, "top_fill_kernel", count, TOP_THREADS), error,
-                         top_fill_kernel<K>, run.sample + run.plan.rank, run.sort->order,
-                         static_cast<K *>(run.sort->scratch) + below, count);
+    const size_t count = call.top - below;
+    return launch_kernel(top_launch(call, "top_fill_kernel", count, TOP_THREADS), error,
+                         top_fill_kernel<K>, call.sample + call.plan.rank, call.sort->order,
+                         static_cast<K *>(call.sort->scratch) + below, count);
 }
 
 /* Filters by a bound from a sample, and sets *found to the number of items gathered; 0 if the bound
  * was wrong: too few items are below or equal to it, or more are below it than there is room for.
  */
 template <typename K>
-static bool top_gather(const struct top_run<K> &run, size_t seed, size_t *found,
+static bool top_gather(const struct top_call<K> &call, size_t seed, size_t *found,
                        struct error *error)
 {
     struct top_totals totals = {};
     *found = 0;
-    if (!top_guess_bound(run, seed, error) || !top_filter(run, &totals, error))
+    if (!top_guess_bound(call, seed, error) || !top_filter(call, &totals, error))
         return false;
-    const size_t count = run.sort->count;
-    if (!cuda_check_value(totals.below, count, run.sort->device, "number of keys below", error) ||
-        !cuda_check_value(totals.equal, count - totals.below, run.sort->device,
+    const size_t count = call.sort->count;
+    if (!cuda_check_value(totals.below, count, call.sort->device, "number of keys below", error) ||
+        !cuda_check_value(totals.equal, count - totals.below, call.sort->device,
                           "number of equal keys", error))
         return false;
-    if (totals.below >= run.top) {
-        *found = totals.below <= run.plan.room ? static_cast<size_t>(totals.below) : 0;
+    if (totals.below >= call.top) {
+        *found = totals.below <= call.plan.room ? static_cast<size_t>(totals.below) : 0;
         return true;
     }
-    if (totals.below + totals.equal < run.top)
+    if (totals.below + totals.equal < call.top)
         return true;
-    *found = run.top;
-    return top_fill(run, static_cast<size_t>(totals.below), error);
+    *found = call.top;
+    return top_fill(call, static_cast<size_t>(totals.below), error);
 }
 
 /* Starts to copy the first `count` items to scratch. */
@@ -352,11 +353,11 @@ static bool top_start(const struct cuda_sort *sort, size_t top, const struct top
         return false;
     struct top_workspace *const work = static_cast<struct top_workspace *>(sort->workspace);
     K *const sample = reinterpret_cast<K *>(work->sample);
-    const struct top_run<K> run = {
+    const struct top_call<K> call = {
         sort, top, plan, &work->totals, sample, site
     };
-    return top_gather(run, sort->count, found, error) &&
-           (*found > 0 || top_gather(run, ~sort->count, found, error));
+    return top_gather(call, sort->count, found, error) &&
+           (*found > 0 || top_gather(call, ~sort->count, found, error));
 }
 
 bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error)
