@@ -75,6 +75,30 @@ static bool end_part(struct external_lines *external, struct new_run *new,
            (!has_indices || run_list_add(&external->index_list, &new->indices, error));
 }
 
+/* Sets external->longest if a line of the text is longer. Looks for the last terminator in each
+ * step of that length, so that a text of short lines is not read. */
+static void find_longest(struct external_lines *external, const struct lines *lines)
+{
+    const char terminator = external->state->job->line_order.terminator;
+    const char *line = lines_whole_text(lines);
+    size_t left = lines_bytes(lines);
+    while (left > external->longest) {
+        const char *end = memrchr(line, terminator, external->longest + 1);
+        if (!end) {
+            end = rawmemchr(line, terminator);
+            external->longest = (size_t)(end - line);
+        }
+        left -= (size_t)(end + 1 - line);
+        line = end + 1;
+    }
+}
+
+size_t external_lines_fan_in(const struct external_lines *external, size_t bytes)
+{
+    const size_t runs = bytes / 3 / external->longest;
+    return runs > 4 ? runs : 4;
+}
+
 /* Sorts the lines into a new run, as a job of their own with another output. If it fails with
  * *is_short, memory was too short to sort them at once, and nothing was done. */
 static bool sort_part(struct external_lines *external, struct lines *lines, bool *is_short,
@@ -88,6 +112,7 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
                              .target = state->sink,
                              .lines_before = state->job->argsort.first + state->count};
     struct new_run new = {0};
+    find_longest(external, lines);
     bool ok = begin_part(external, &new, &part, error) && job_sort_lines(&part, lines, error);
     job_close_engine(&part);
     *is_short = part.is_short;
@@ -187,6 +212,13 @@ done:
     return ok;
 }
 
+/* Returns true if only the first lines of a merge are needed. */
+static bool writes_some(const struct job *job)
+{
+    return job->sort.is_top && job->sort.top > 0 && !job->line_order.unique &&
+           !job->argsort.index_type;
+}
+
 /* Merges the lines of the runs to the sink, or writes the number of the run of each line instead
  * (line_indices.h). */
 static bool merge_runs(const struct external_lines *external, size_t first, size_t count,
@@ -196,6 +228,7 @@ static bool merge_runs(const struct external_lines *external, size_t first, size
     struct check_sum *const read = calloc(count, sizeof *read);
     struct lines_merge merge = {
         .count = count,
+        .most = writes_some(external->state->job) ? external->state->job->sort.top : 0,
         .writes_sources = writes_sources,
         .memory_bytes = memory_bytes / count > RUN_BYTES_MAX ? count * RUN_BYTES_MAX : memory_bytes,
         .source_sums = read,
@@ -203,7 +236,7 @@ static bool merge_runs(const struct external_lines *external, size_t first, size
     const bool ok =
         (read || error_set(error, "no memory to merge %zu runs", count)) &&
         external_lines_merge(external, external->list.runs + first, &merge, sink, error) &&
-        check_runs(external, first, count, read, error);
+        (merge.most > 0 || check_runs(external, first, count, read, error));
     free(read);
     return ok;
 }
@@ -342,7 +375,8 @@ bool external_lines_open(struct job_state *state, struct external_lines *externa
                          struct error *error)
 {
     const struct memory_limits *const memory = &state->job->memory;
-    *external = (struct external_lines){.state = state, .merge_bytes = job_merge_bytes(state->job)};
+    *external = (struct external_lines){
+        .state = state, .merge_bytes = job_merge_bytes(state->job), .longest = LINE_BYTES_SHORT};
     external->spill = spill_create(memory->directories, memory->directory_count);
     if (state->job->argsort.index_type)
         external->index_spill = spill_create(memory->directories, memory->directory_count);
@@ -366,7 +400,7 @@ bool external_lines_run(struct job_state *state, struct lines **lines, struct er
     struct external_lines external = {0};
     TRY(external_lines_open(state, &external, error));
     TRY(external_lines_sort(&external, lines, error));
-    const size_t fan_in = external.merge_bytes / LINES_MERGE_INPUT_BYTES;
+    const size_t fan_in = external_lines_fan_in(&external, external.merge_bytes);
     const bool copies_one = job->sort.is_top && !job->argsort.index_type;
     TRY(external_lines_reduce(&external, copies_one ? 1 : fan_in, fan_in, error));
     const uint64_t start = job_stage_begin(STAGE_WRITE);

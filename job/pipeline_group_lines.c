@@ -58,11 +58,14 @@ static size_t merge_bytes(const struct group_lines *lines)
 static bool reduce_runs(struct group_lines *lines, struct error *error)
 {
     struct external_lines *const external = &lines->external;
-    size_t most;
-    return ranks_limit_runs(lines->group, merge_bytes(lines) / LINES_MERGE_INPUT_BYTES, &most,
-                            error) &&
-           external_lines_reduce(external, most, external->merge_bytes / LINES_MERGE_INPUT_BYTES,
-                                 error);
+    const size_t ranks = lines->group->size,
+                 short_ones = merge_bytes(lines) / LINES_MERGE_INPUT_BYTES;
+    size_t most = external_lines_fan_in(external, merge_bytes(lines));
+    if (most < ranks) /* one run of each rank must do, also of long lines */
+        most = short_ones < ranks ? short_ones : ranks;
+    return ranks_limit_runs(lines->group, most, &most, error) &&
+           external_lines_reduce(external, most,
+                                 external_lines_fan_in(external, external->merge_bytes), error);
 }
 
 static bool allocate(struct group_lines *lines, struct error *error)

@@ -143,6 +143,7 @@ struct merger {
     size_t last_length;
     bool has_last;
     uint64_t last_key;    /* key of the last line of rounds that were in order */
+    uint64_t items;       /* merged so far */
     struct check_sum sum; /* checksum of the lines of all rounds, written or left out */
 };
 
@@ -214,6 +215,7 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
         (void)line_image_make(merge->order, merger->last_text, merger->last_length, &round.last);
     const bool ok = merge_round_run(&round, sink, error);
     merger->last_key = round.last_key;
+    merger->items += round.items;
     check_sum_add(&merger->sum, round.sum);
     if (ok && round.is_disordered)
         return sink_fail_proof(merge->output, "the lines written are not in order", error);
@@ -337,12 +339,17 @@ static bool keeps_order(const struct lines_merge *merge)
            merge->order->keys[0].kind != LINE_STRICT;
 }
 
+static bool has_enough(const struct merger *merger)
+{
+    return merger->merge->most > 0 && merger->items >= merger->merge->most;
+}
+
 static bool run_rounds(struct merger *merger, struct sink *sink, struct error *error)
 {
     bool found;
     if (!begin_round(merger, &found, error))
         return false;
-    while (found)
+    while (found && !has_enough(merger))
         if (!run_round(merger, sink, error) || !begin_round(merger, &found, error))
             return false;
     return true;
@@ -371,7 +378,7 @@ bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error 
     for (size_t i = 0; merge->source_sums && i < merge->count; i++)
         merge->source_sums[i] = merger.inputs.inputs[i].block.read.sum;
     check_sum_add(&merger.sum, merger.inputs.left_out);
-    ok = check_lines_kept(&merger, error);
+    ok = has_enough(&merger) || check_lines_kept(&merger, error);
 done:
     close_inputs(&merger);
     return ok;

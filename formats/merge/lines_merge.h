@@ -7,7 +7,7 @@
  *
  * Memory is independent of the sizes of the inputs. By default it is 8 MiB of text and items per
  * thread, up to 64 MiB, or 24 KiB per input, whichever is more; plus the threads' memory for
- * merging ranges, and a few times the longest lines.
+ * merging ranges, and for each input twice its longest line.
  */
 #ifndef FORMATS_LINES_MERGE_H
 #define FORMATS_LINES_MERGE_H
@@ -54,6 +54,9 @@ struct lines_merge {
     uint64_t lines_before; /* read from each source already; added to line numbers in messages */
     bool are_sorted;       /* the sources are known to be in order: if keys are not, that is an
                               error */
+    uint64_t most;         /* 0: all lines. Otherwise stops after the round in which so many are
+                              written; then the checksums are of what was read, and not compared. Not
+                              with a unique order */
     bool writes_sources;   /* writes, instead of each line, the number of its source as a uint32_t,
                               also of those left out; only with are_sorted */
     const struct sink *output; /* of the job, for messages */

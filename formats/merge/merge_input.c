@@ -21,20 +21,27 @@ static bool line_block_open(struct line_block *block, struct source *source, cha
     return block->text || error_set(error, "%s: no memory to read it", source_name(source));
 }
 
+/* Bytes by which the blocks of this process have grown. */
+static size_t all_grown;
+
 /* Doubles the block, or makes it as much larger as memory holds, by about an eighth at least. */
 static bool grow_block(struct line_block *block, struct error *error)
 {
+    const size_t others = __atomic_load_n(&all_grown, __ATOMIC_RELAXED) - block->grown;
     size_t more = block->capacity;
-    while (more > block->capacity / 8 && !memory_holds(block->capacity + more))
+    while (more > block->capacity / 8 && !memory_holds(others + block->capacity + more))
         more /= 2;
-    char *const text = block->capacity <= SIZE_MAX / 4 && memory_holds(block->capacity + more)
-                           ? realloc(block->text, block->capacity + more + MERGE_SLACK_BYTES)
-                           : NULL;
+    char *const text =
+        block->capacity <= SIZE_MAX / 4 && memory_holds(others + block->capacity + more)
+            ? realloc(block->text, block->capacity + more + MERGE_SLACK_BYTES)
+            : NULL;
     if (!text)
         return line_error_set_no_memory(error, source_name(block->source),
                                         block->filled - block->bytes);
     block->text = text;
     block->capacity += more;
+    block->grown += more;
+    __atomic_fetch_add(&all_grown, more, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -78,7 +85,8 @@ static bool line_block_refill(struct line_block *block, size_t drop, struct erro
     memmove(block->text, block->text + drop, block->filled);
     const size_t kept = block->bytes;
     while (!block->ended && block->bytes == kept) {
-        if (block->filled >= block->capacity / 2 && !grow_block(block, error))
+        const bool is_full = block->filled + 1 == block->capacity;
+        if ((is_full || kept >= block->capacity / 2) && !grow_block(block, error))
             return false;
         if (!read_block(block, error))
             return false;
@@ -102,6 +110,7 @@ bool merge_input_open(struct merge_input *input, struct source *source, char ter
 
 void merge_input_close(struct merge_input *input)
 {
+    __atomic_fetch_sub(&all_grown, input->block.grown, __ATOMIC_RELAXED);
     free(input->block.text);
     free(input->items);
 }

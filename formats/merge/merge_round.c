@@ -490,6 +490,7 @@ static void join_ranges(struct merge_round *round, const struct merging *merging
     for (size_t i = 0; i < merging->range_count; i++) {
         const struct merge_range *const range = &merging->ranges[i];
         check_sum_add(&round->sum, range->sum);
+        round->items += range->count;
         if (range->count == 0)
             continue;
         round->is_disordered |= range->is_disordered || is_out_of_order(round, before, range);

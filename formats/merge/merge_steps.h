@@ -207,17 +207,17 @@ static inline size_t merge_text_bytes(const struct merge_texts *texts, size_t te
  *
  *   source -> [kept | new | beginning of a line] -> the caller uses lines -> drops them -> refill
  *
- * The memory has the requested size, and grows only if the kept lines and the beginning of the next
- * one fill half of it.
+ * The memory has the requested size, and grows only if the kept lines fill half of it, or have no
+ * room for the next one. All blocks together grow only as far as memory holds them.
  */
 struct line_block {
     struct source *source;
     char terminator;
-    bool ended;    /* the source has no lines after the block's */
-    char *text;    /* owned */
-    size_t bytes;  /* of whole lines, each with its terminator */
-    size_t filled; /* of these and the beginning of a line */
-    size_t capacity;
+    bool ended;             /* the source has no lines after the block's */
+    char *text;             /* owned */
+    size_t bytes;           /* of whole lines, each with its terminator */
+    size_t filled;          /* of these and the beginning of a line */
+    size_t capacity, grown; /* bytes; grown: of these, those that were added */
     uint64_t position;      /* of text[0] in the source */
     struct text_check read; /* checksum of the source so far, with an added terminator */
 };
@@ -318,6 +318,7 @@ struct merge_round {
     uint64_t last_key;  /* in: key of the last line before this round, or 0; out: of the last item
                            of this round */
     bool is_disordered; /* out: items are not in order */
+    uint64_t items;     /* out: the number of items, each of a line and those that follow it */
     struct key_index first_item, last_item; /* out */
     struct check_sum sum; /* out: the lines written and the lines left out, each at its position
                                in its source text */

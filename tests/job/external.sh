@@ -335,6 +335,17 @@ if possible 'memory stays within -S' 'a slow build' [ "$test_size" != small ]; t
             LD_PRELOAD="$fault_library" "$gpusort_apart" -o got -S 159744 --parallel=64 large.i64
         ok '68 MB of numbers, by 64 threads' cmp got large.up
     fi
+    with_numpy 'for _ in range(50): print(random.integers(10**9), "x" * random.integers(500000, 2000000))' >long
+    sort -n long >long.up
+    ok_peak '60 MB of lines of 0.5 to 2 MB with -S 10M' 40000 "$GPUSORT" -n --parallel=2 -S 10M long -o got
+    ok_same_bytes 'lines of 0.5 to 2 MB' got long.up
+    for i in {1..20}; do head -n 40 long.up >"long.$i"; done
+    ok_peak 'a merge of 20 files of such lines' 150000 "$GPUSORT" -m -n --parallel=2 long.? long.?? -o got
+    rm long*
+    seq 3000000 | shuf --random-source=<(yes) >lines.txt
+    gpusort --stats=json -n --top=1000000 -S 4M lines.txt -o got 2>stats || true
+    ok_same_bytes 'the first lines of parts' got <(seq 1000000)
+    ok_json 'the first lines are stored once' "s['runs']['spilled_bytes'] < 1.5 * $(stat -c %s lines.txt)" stats
     mkfifo pipe.i64
     cat large.i64 >pipe.i64 &
     ok_within '68 MB of numbers from a pipe in 40 MiB' 40960 large.up pipe.i64
