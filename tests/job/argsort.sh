@@ -157,10 +157,14 @@ fi
 
 # ---- refused inputs ------------------------------------------------------------------------------
 
-truncate -s 4294967296 many.u8
-refuses 'u32 for 2^32 numbers' 'argsort=u32 counts up to 4294967295 numbers' -- --argsort=u32 many.u8
-truncate -s 4294967295 many.u8
-ok_says 'u32 for one number less' 'raw u32 indices' -- gpusort --argsort=u32 --explain many.u8
+for row in 'u32 4294967295 u64' 'i32 2147483647 i64'; do
+    read -r type most larger <<<"$row"
+    truncate -s $((most + 1)) many.u8
+    refuses "$type for $((most + 1)) numbers" \
+        "--argsort=$type counts up to $most numbers, and there are more: use --argsort=$larger\$" -- --argsort="$type" many.u8
+    truncate -s "$most" many.u8
+    ok_says "$type for one number less" "raw $type indices" -- gpusort --argsort="$type" --explain many.u8
+done
 rm many.u8
 with_numpy "with open('claims.npy', 'wb') as file:
     np.lib.format.write_array_header_1_0(
