@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_core.c - the ring between two threads; a counter that threads wait for; the work that
- * threads report, which is counted and recorded in bounded memory, also by ranks; and "auto", whose
- * model agrees with measurements from file to file (docs/performance.md).
+ * threads report, which is counted and recorded in bounded memory; and "auto", whose model agrees
+ * with measurements from file to file (docs/performance.md).
  */
 #include "core/auto_model.h"
-#include "core/group.h"
 #include "core/threads.h"
 #include "core/trace.h"
 #include "tests/unit_test.h"
@@ -12,8 +11,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- The ring ---- */
@@ -162,75 +159,6 @@ static void spans_beyond_the_memory_are_counted(void **state)
     trace_stop();
 }
 
-/* ---- The trace of ranks ---- */
-
-/* The pipes to rank 0, and to rank 1, which is a child. */
-static int tubes[2][2];
-static bool is_child;
-
-/* As `sum` of a group of these two ranks. */
-static const char *add_up(void *context, uint64_t *values, size_t count)
-{
-    (void)context;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t other;
-        if (write(tubes[!is_child][1], &values[i], sizeof other) != sizeof other ||
-            read(tubes[is_child][0], &other, sizeof other) != sizeof other)
-            return "cannot add up";
-        values[i] += other;
-    }
-    return NULL;
-}
-
-/* Returns false if the system lets this process read no memory of the other one, as filters do. */
-static bool can_read(pid_t process)
-{
-    bool byte;
-    struct iovec own = {&byte, sizeof byte}, other = {&is_child, sizeof is_child};
-    return process_vm_readv(process, &own, 1, &other, 1, 0) == sizeof byte;
-}
-
-/* Rank 1 counts 5 and 7 bytes, and rank 0 counts 101. Then rank 0 observes `bytes` bytes of
- * `ranks` ranks. */
-static void check_ranks(bool is_wanted, unsigned host_size, uint64_t bytes, unsigned ranks)
-{
-    static const struct group_functions functions = {.sum = add_up};
-    struct error error = {0};
-    int status;
-    assert_int_equal(pipe(tubes[0]) | pipe(tubes[1]), 0);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    is_child = child == 0;
-    struct group group = {
-        .rank = is_child, .size = 2, .host_size = host_size, .functions = &functions};
-    const bool is_started = trace_start(false, &error);
-    if (!is_child && ranks == 2 && !can_read(child)) {
-        bytes = 101;
-        ranks = 1;
-    }
-    trace_end(TRACE_READ, 0, is_child ? 5 : 100);
-    const bool is_shared = trace_ranks_share(&group, is_wanted && !is_child, &error);
-    trace_end(TRACE_READ, 0, is_child ? 7 : 1);
-    struct trace_view view = look();
-    const bool is_counted = view.bytes[TRACE_READ] == (is_child ? 12 : 101);
-    bool ok = group_agree(&group, is_started && is_shared && is_counted, &error);
-    const unsigned counted = trace_ranks_look(&view); /* after both have counted */
-    ok = group_agree(&group, ok, &error);
-    if (is_child)
-        _exit(ok ? 0 : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(ok && status == 0);
-    assert_int_equal(counted, ranks);
-    assert_int_equal(view.bytes[TRACE_READ], bytes);
-}
-
-static void a_rank_reads_the_bytes_of_another(void **state)
-{
-    check_ranks(false, 2, 101, 1);
-    check_ranks(true, 1, 101, 1); /* on another host */
-    check_ranks(true, 2, 113, 2);
-}
-
 /* ---- "auto" ---- */
 
 static void items_are_merged_by_gpus_with_too_little_memory_for_radix(void **state)
@@ -318,7 +246,6 @@ int main(void)
         cmocka_unit_test(a_stopped_counter_ends_waiting),
         cmocka_unit_test(work_is_counted_without_a_trace),
         cmocka_unit_test(spans_beyond_the_memory_are_counted),
-        cmocka_unit_test(a_rank_reads_the_bytes_of_another),
         cmocka_unit_test(items_are_merged_by_gpus_with_too_little_memory_for_radix),
         cmocka_unit_test(the_model_agrees_with_the_measured),
     };

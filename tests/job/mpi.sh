@@ -535,6 +535,21 @@ touch -d '1 minute ago' mine.1
 refused 'an input of rank 1 that changes' 'mine.1: it was changed while it was read: .* \(rank 1 on ' -- \
     changed_meanwhile mine.1 touch
 
+# Each rank reads a part of its pipe, and waits for the rest.
+progress_of_both() {
+    local limit=60 process shown
+    exec 8<>feed.0 9<>feed.1
+    ranks 2 --progress --format=raw --type=f64 'feed.{rank}' -o got 8>&- 9>&- 2>/dev/null &
+    process=$!
+    head -c 800000 /dev/zero >&8
+    head -c 1600000 /dev/zero >&9
+    shown='^gpusort: read 2\.40 MB'
+    wait_until grep -q "$shown" "$work/log/mpirun" 2>/dev/null || cat "$work/log/mpirun"
+    exec 8>&- 9>&-
+    wait $process
+}
+ok_prints '--progress counts what both ranks have read' '' -- progress_of_both
+
 # appended N ARGUMENT...: N ranks sort live.txt, of 10 lines, and the pipe `late`. Lines are appended to live.txt when
 # rank 0 opens the pipe: all ranks have live.txt open then, and read it after the pipe.
 mkfifo late
