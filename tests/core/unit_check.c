@@ -292,33 +292,6 @@ static void test_pieces(void **state)
     }
 }
 
-/* Keys that rise, stay the same and fall, for any number of lines. */
-static void test_line_items(void **state)
-{
-    for (unsigned round = 0; round < 500; round++) {
-        struct key_index items[CHECK_LINES_MAX];
-        struct check_lines lines;
-        uint64_t hash = 0, not_above = 0, tied = 0, key = draw() >> round % 64;
-        const uint64_t first_key = key;
-        lines.count = draw() % (CHECK_LINES_MAX + 1);
-        for (size_t k = 0; k < lines.count; k++) {
-            const uint64_t before = key;
-            key += draw() % 3 - (draw() % 8 == 0 ? 2 : 0) + (draw() % 50 == 0 ? 1ull << 63 : 0);
-            items[k] = (struct key_index){draw() >> 1, key};
-            const bool are_exact = k > 0 && ((items[k].index | items[k - 1].index) & 1) == 0;
-            not_above |= (uint64_t)(key <= before) << k;
-            tied |= (uint64_t)(key == before && are_exact) << k;
-            hash += check_bind_pair(key, items[k].index);
-        }
-        const struct check_items found = check_line_items(&lines, items, first_key);
-        assert_int_equal(found.hash, hash);
-        assert_int_equal(found.not_above, not_above);
-        assert_int_equal(found.tied, tied);
-        for (size_t k = 0; k < lines.count; k++)
-            assert_int_equal(lines.positions[k], items[k].index >> 1);
-    }
-}
-
 /* Rising keys. Then one of them is less than the key before it, by one. */
 static void test_keys_that_rise(void **state)
 {
@@ -337,62 +310,13 @@ static void test_keys_that_rise(void **state)
     }
 }
 
-/* Compares the line before line k with line k, as memcmp(3) does; of lines of which one is the
- * beginning of the other, the shorter one is less. */
-static int compare_with_previous(const struct check_lines *lines, size_t k,
-                                 const unsigned char *text)
-{
-    const size_t begin = lines->bounds[k - 1], middle = lines->bounds[k];
-    const size_t a = middle - begin - 1, b = lines->bounds[k + 1] - middle - 1;
-    const int found = memcmp(text + begin, text + middle, a < b ? a : b);
-    return found != 0 ? found : a < b ? -1 : a > b;
-}
-
-/* Lines like the line before them, except for their length or one byte, which may be 0. */
-static void test_open_lines(void **state)
-{
-    for (unsigned round = 0; round < 1000; round++) {
-        enum { MOST = 80 };
-        const bool reversed = round % 2 == 1;
-        const size_t count = round % 7 ? CHECK_LINES_MAX : draw() % CHECK_LINES_MAX + 1;
-        struct check_lines lines;
-        unsigned char text[CHECK_LINES_MAX * MOST];
-        const uint64_t all = UINT64_MAX >> (CHECK_LINES_MAX - count);
-        const uint64_t which = all & (round % 3 ? UINT64_MAX : draw());
-        const uint64_t tied = round % 5 ? draw() : 0;
-        uint64_t disordered = 1;
-        size_t end = 0, length = draw() % MOST + 1;
-        memset(text, round % 4 == 0 ? 0 : 200, sizeof text);
-        check_lines_start(&lines, 0);
-        for (size_t k = 0; k < count; k++) {
-            const size_t begin = end;
-            if (draw() % 4 == 0)
-                length = draw() % (draw() % 2 ? MOST : 17) + 1;
-            end = begin + length;
-            if (draw() % 3 == 0)
-                text[begin + draw() % length] = (unsigned char)(draw() % 3 * 100);
-            text[end - 1] = '\n';
-            check_lines_add(&lines, end, 0);
-            const int found = k > 0 ? compare_with_previous(&lines, k, text) : 1;
-            const bool rises = found != 0 && (found < 0) != reversed && (tied >> k & 1) != 0;
-            disordered |= (uint64_t)(found != 0 && !rises) << k;
-        }
-        unsigned char *const exact = malloc(end);
-        memcpy(exact, text, end);
-        assert_int_equal(check_lines_open(&lines, which, tied, reversed, exact),
-                         which & disordered);
-        free(exact);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hash),           cmocka_unit_test(test_short_keys),
         cmocka_unit_test(test_exchanged_bits), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_order),          cmocka_unit_test(test_stored_order),
-        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_line_items),
-        cmocka_unit_test(test_keys_that_rise), cmocka_unit_test(test_open_lines),
+        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_keys_that_rise),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

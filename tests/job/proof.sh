@@ -66,6 +66,11 @@ head -n 2000 lines.txt lines.txt | grep -v '^==\|^$' >twice.txt
 printf %s "$(cat lines.txt)" >open.txt
 seq "$scale" | sed 'p;s/^/0/p;s/$/.0/' | shuf --random-source=<(yes) >spelled.txt
 seq 100 300 | sed 's/^/0123456789abcdef/' | shuf --random-source=<(yes) >alike
+# The lines in the middle are the last of 64 that are checked together and the first of the next 64.
+seq 100 353 | sed 's/^/0123456789abcdef/' >border
+# As doubles two numbers each are the same, and their bytes are not in the order of the numbers.
+for i in {1..127}; do printf '%d\n0%d.%016d1\n' "$i" "$i" 0; done >longer
+{ echo 0 && cat longer; } >longer_border
 seq 100000 300000 | shuf --random-source=<(yes) | tr 0-9 q-z | sed 's,^,https://,' >links.txt
 seq 1000000000 1000200000 | shuf --random-source=<(yes) >long.txt
 seq 1 2 300000 >odd.txt
@@ -172,6 +177,7 @@ if [ -x "$flips" ]; then
     # Equal values are exchanged, and lines that differ after the bytes of their keys.
     for order in -n -g '-n -r' '-k 1,1n' '-k 1,1nr' '-k 1,1n -k 2'; do caught ties $order spelled.txt; done
     for order in -k1 '-k1 -r' '-k1 -s' '-k1,1 -s'; do caught ties $order alike; done
+    for words in '-k1 border' '-g longer' '-g -s longer' '-g -s longer_border'; do caught ties $words; done
     caught_in_parts
     while read -r -a words; do
         [ "${words[0]}" = all ] || [ $has_large = yes ] || continue
