@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_matrix.cu - lines of text on the device (cuda/engine/cuda_lines.h):
  *
- *   items: kind x terminator x direction x spellings, compared with the items that other code makes
- *   on the host (formats/lines/line_compare.h). An item may be flagged, except of an ordinary
- *   spelling;
+ *   items: kind x terminator x direction x lines, compared with the items that other code makes on
+ *   the host (formats/lines/line_compare.h). An item may be flagged, except of an ordinary number;
  *
  *   the output: lengths of lines x pieces of the output, compared with lines joined on the host.
  *
  *   lines_matrix [LINES]
  *     prints TAP, a line for each order and kind of text; exits 1 on a mismatch. Texts of random
- *     lines have LINES lines. 0: only the output, for tools under which kernels take a hundred
- *     times as long.
+ *     lines have LINES lines, which tests/fuzz/fuzz_lines.py makes; it is found from the root of
+ *     the tree. 0: only the output, for tools under which kernels take a hundred times as long.
  */
 #include "core/byte_words.h"
 #include "core/line/line_key.h"
@@ -18,11 +17,11 @@
 #include "cuda/block/launch.cuh"
 #include "cuda/engine/cuda_lines.h"
 #include "formats/lines/line_compare.h"
-#include "tests/cuda/line_spellings.h"
 #include "tests/cuda/matrix_common.h"
 
 #include <numeric>
 #include <string.h>
+#include <string>
 
 /* ---- orders ---- */
 
@@ -184,17 +183,38 @@ static bool check_text(const struct matrix_order &row, const std::string &text, 
     return passed || error_set(error, "%s, %zu bytes", row.name, text.size());
 }
 
-static void check_spellings(const struct matrix_order &row, const struct spelling &spelling,
-                            size_t lines, struct tap_output *tap)
+/* The kinds of fuzz_lines.py. No line of the first one may be left to the host. */
+static const char *const kinds[] = {"ordinary", "decimal",       "general",      "human",
+                                    "half_way", "wide_half_way", "cut_half_way", "respelled"};
+
+/* Returns the lines that fuzz_lines.py prints; nothing if it fails. */
+static std::string draw_lines(const char *kind, size_t lines)
 {
-    struct spelling_source source = {};
-    struct error error = {};
-    const std::string text = spellings_make(spelling, row.terminator, lines, &source);
-    size_t flagged = 0;
-    bool passed = check_text(row, text, &flagged, &error);
-    if (spelling.is_ordinary && flagged > 0)
-        passed = error_set(&error, "%zu lines are left to the host", flagged);
-    tap_claim(tap, passed, (std::string(row.name) + ": " + spelling.name).c_str(), error);
+    const std::string command =
+        std::string("python3 tests/fuzz/fuzz_lines.py ") + kind + " " + std::to_string(lines);
+    FILE *const stream = popen(command.c_str(), "r");
+    std::vector<char> piece(1 << 16);
+    std::string text;
+    for (size_t got; stream && (got = fread(piece.data(), 1, piece.size(), stream)) > 0;)
+        text.append(piece.data(), got);
+    return stream && pclose(stream) == 0 ? text : "";
+}
+
+/* Checks the text by all orders. Newlines and NULs change places for lines that end with NUL. */
+static void check_kind(const char *kind, const std::string &text, struct tap_output *tap)
+{
+    std::string other = text;
+    for (char &c : other)
+        c = c == '\n' ? '\0' : c == '\0' ? '\n' : c;
+    for (const struct matrix_order &row : orders) {
+        struct error error = {};
+        size_t flagged = 0;
+        bool passed = !text.empty() || error_set(&error, "fuzz_lines.py makes no lines");
+        passed = passed && check_text(row, row.terminator == '\n' ? text : other, &flagged, &error);
+        if (kind == kinds[0] && flagged > 0)
+            passed = error_set(&error, "%zu lines are left to the host", flagged);
+        tap_claim(tap, passed, (std::string(row.name) + ": " + kind).c_str(), error);
+    }
 }
 
 /* ---- the output: texts ---- */
@@ -409,12 +429,9 @@ int main(int argc, char **argv)
     if (!tap_start(argc, argv, &lines, &status))
         return status;
     struct tap_output tap = {};
-    for (const struct matrix_order &row : orders) {
-        if (lines == 0)
-            break;
-        for (const struct spelling &spelling : spellings)
-            check_spellings(row, spelling, lines, &tap);
-    }
+    for (const char *const kind : kinds)
+        if (lines > 0)
+            check_kind(kind, draw_lines(kind, lines), &tap);
     for (const struct length &length : lengths) {
         struct error error = {};
         std::vector<size_t> begins;

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes lines that are hard to sort: for fuzz_case.py. All is drawn from the generator of random
-numbers that is given."""
+"""Makes lines that are hard to sort: for fuzz_case.py, make_data.py and lines_matrix.cu. All is drawn from the
+generator of random numbers that is given.
 
+  fuzz_lines.py KIND COUNT   prints that many lines of a kind of KINDS
+"""
+
+import random
 import re
+import sys
 
 MANY_LINES_BYTES = 8 << 20  # of more than a few lines, about
 
@@ -105,6 +110,13 @@ def cut_half_way(rng):
     return b"%se%d" % (text[:digits_kept], len(text[digits_kept:]) + min(exponent, 0))
 
 
+def wide_half_way(rng):
+    """An odd multiple of a power of ten: 65 bits, in the middle of two neighbours of 64 bits."""
+    exponent = rng.randrange(1, 28)
+    least = 2**64 // 5**exponent
+    return b"%de%d" % (rng.randrange(least, 2 * least) | 1, exponent)
+
+
 def general(rng):
     """What -g reads."""
     kind = rng.random()
@@ -142,6 +154,16 @@ def word(rng):
 
 def any_bytes(rng):
     return rng.randbytes(rng.choice([0, 1, 2, 8, 9, 20]))
+
+
+def ordinary(rng):
+    """A number as most programs write it: an amount of money, an integer, or a double."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        return b"%.2f" % rng.uniform(0, 1e6)
+    if kind == 1:
+        return b"%d" % (rng.randrange(-(2**63), 2**63) >> rng.randrange(64))
+    return (b"%.17g" if kind == 2 else b"%g") % (rng.uniform(-1, 1) * 2.0 ** rng.randrange(-80, 80))
 
 
 CELLS = {"n": decimal, "g": general, "h": human, "b": word, "?": any_bytes}
@@ -240,3 +262,22 @@ def strict_line(rng):
                         rb"|[-+]?0[xX][0-9a-f]+(\.[0-9a-f]*)?([pP][-+]?[0-9]+)?", text):  # fmt: skip
         text = b"%d" % rng.randrange(-20, 20)
     return rng.choice([b"", b"", b" ", b"\t "]) + text + rng.choice([b"", b"", b"", b" ", b"\t"])
+
+
+def respelled(rng):
+    return respell(rng, rng.choice([decimal, general, human])(rng))
+
+
+KINDS = {kind.__name__: kind for kind in
+         (ordinary, decimal, general, human, half_way, wide_half_way, cut_half_way, respelled)}  # fmt: skip
+
+
+def main(kind, count):
+    rng = random.Random(kind)
+    sys.stdout.buffer.writelines(KINDS[kind](rng) + b"\n" for _ in range(int(count)))
+
+
+if hasattr(sys, "set_int_max_str_digits"):
+    sys.set_int_max_str_digits(0)  # Python's guard against long numbers, which are wanted here
+if __name__ == "__main__":
+    main(*sys.argv[1:])

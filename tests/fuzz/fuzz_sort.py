@@ -381,8 +381,6 @@ def parse_arguments():
 
 def main():
     settings = parse_arguments()
-    if hasattr(sys, "set_int_max_str_digits"):
-        sys.set_int_max_str_digits(0)  # Python's guard against long numbers, which are wanted here
     here = os.path.dirname(os.path.abspath(__file__))
     settings.gpusort = os.path.abspath(os.environ.get("GPUSORT") or os.path.join(here, "../../build/gpusort"))
     if SORT is None or not os.access(settings.gpusort, os.X_OK):
