@@ -377,12 +377,20 @@ need_numpy() {
     skip_all 'no Python with NumPy'
 }
 
-# with_numpy CODE [WORD...]: runs Python code, in which NumPy is np, random makes the same random numbers every time, and
-# the words are sys.argv[1:]. If CODE is -, it is read from standard input.
+# with_numpy CODE [WORD...]: runs Python code, in which NumPy is np, random makes the same random numbers every time,
+# write(NAME, PART...) writes a file of bytes and arrays, and the words are sys.argv[1:]. If CODE is -, it is read from
+# standard input.
 with_numpy() {
     local code=$1
     [ "$code" != - ] || code=$(cat)
-    "$numpy" -c $'import sys\nimport numpy as np\nrandom = np.random.default_rng(7)\n'"$code" "${@:2}"
+    "$numpy" -c "import sys
+from struct import pack
+import numpy as np
+random = np.random.default_rng(7)
+def write(name, *parts):
+    with open(name, 'wb') as file:
+        file.writelines(parts)
+$code" "${@:2}"
 }
 
 # ok_arrays DEVICE ROUNDS [WORD...]: random arrays with random options become what NumPy makes of them, by one process for
