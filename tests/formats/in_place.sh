@@ -25,17 +25,15 @@ np.save("none.npy", numbers[:0])
 for name, prefix, padding in (("short", b"\1\0\x46\0", 11), ("version 2", b"\2\0\x3b\0\0\0", 0), ("long", b"\1\0\x3b\x10", 4096)):
     header = b"\x93NUMPY" + prefix + b"{'shape':(400000,),'fortran_order':True,'descr':'<f4'}    " + b" " * padding + b"\n"
     for suffix, array in (("npy", numbers), ("sorted.npy", np.sort(numbers))):
-        with open("%s.%s" % (name, suffix), "wb") as file:
-            file.write(header + array.tobytes())
+        write("%s.%s" % (name, suffix), header, array)
     assert (np.load(name + ".npy") == numbers).all()
 # More than two chunks of 16 MiB, in an order that shows which key is where: buckets that the threads write.
 places = np.arange(9000000)
 many = places * 1000003 % 9000000  # each of them once
 for name, dtype, step in (("many", "<f4", 1), ("many.big", ">f4", -1)):
     for suffix, array in (("npy", many), ("sorted.npy", places[::step])):
-        with open("%s.%s" % (name, suffix), "wb") as file:
-            file.write(b"\x93NUMPY\1\0\x39\0{'shape':(9000000,),'fortran_order':True,'descr':'%s'} \n" % dtype.encode()
-                       + array.astype(dtype).tobytes())
+        header = b"\x93NUMPY\1\0\x39\0{'shape':(9000000,),'fortran_order':True,'descr':'%s'} \n" % dtype.encode()
+        write("%s.%s" % (name, suffix), header, array.astype(dtype))
 END
 
 # identity FILE: prints what sorting in place must not change.

@@ -57,17 +57,15 @@ struct fuzz_span {
 #define FUZZ_REPEAT 0xf4
 #define FUZZ_TEXT_MAX ((size_t)16384)
 
-/* Takes a text of at most `most` bytes, up to the byte `end` (-1: to the end of the input). It is
- * on the heap, of exactly its length and without a NUL at its end, so that the address sanitizer
- * finds a read past it. The caller frees the text. */
-static inline struct fuzz_span fuzz_take_text(struct fuzz_input *input, int end, size_t most)
+/* Takes a text of at most `most` bytes from the rest of the input. It is on the heap, of exactly
+ * its length and without a NUL at its end, so that the address sanitizer finds a read past it. The
+ * caller frees the text. */
+static inline struct fuzz_span fuzz_take_text(struct fuzz_input *input, size_t most)
 {
     static char made[FUZZ_TEXT_MAX];
     size_t length = 0;
     while (input->bytes > 0) {
         const unsigned byte = fuzz_take(input);
-        if ((int)byte == end)
-            break;
         const bool repeats = byte >= FUZZ_REPEAT && length > 0;
         const size_t count = repeats ? (size_t)1 << (byte - FUZZ_REPEAT) : 1;
         const int value = repeats ? made[length - 1] : (int)byte;

@@ -32,13 +32,10 @@ END
 [ $has_large = no ] || with_numpy - <<'END'
 # More files than may be open at once. The numbers of the last one begin at an offset that is no
 # multiple of their size.
-import struct
 def write_oddly(name, array):
     header = "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }" % (array.dtype.str, len(array))
     header += " " * (-len(header) % 8 + 2) + "\n"
-    with open(name, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        array.tofile(file)
+    write(name, b"\x93NUMPY\x01\x00", pack("<H", len(header)), header.encode(), array)
 arrays = [random.random(10) for _ in range(19)] + [random.random(2300000)]
 for i, array in enumerate(arrays):
     write_oddly("many%02d.npy" % i, array)
