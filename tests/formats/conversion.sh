@@ -194,7 +194,8 @@ for i, line in enumerate(open("each.text"), 1):
     assert digits == 1 or not any(below < x < above for x in shorter), line' values.$type
 done
 
-# A row: a type, and numbers on the second line that are refused, each with the words of the message.
+# A row: a type, and numbers on the second line that are refused, each with the words of the message. fuzz_numbers.c
+# has all types except floats of two bytes.
 while read -r type numbers; do
     for number in $numbers; do
         refuses "${number%:*} is no $type" "^gpusort: standard input:2: .*${number#*:}" -- \
@@ -202,15 +203,9 @@ while read -r type numbers; do
     done
 done <<'END'
 u8 256:range -1:range inf:
-i8 128:range -129:range 1e-1:whole
-u16 65536:range
-i16 -32769:range
-u32 4294967296:range
 i32 2147483648:range 1.5:whole nan:
-u64 18446744073709551616:range 1e400:range 0.5:whole
 i64 9223372036854775808:range -9223372036854775809:range
 f64 1e400:range abc:number
-f32 1e39:range
 f16 65520:range 1e39:range
 bf16 3.4e38:range 1e39:range
 END
