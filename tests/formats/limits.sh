@@ -363,13 +363,10 @@ with open("numbers", "w") as file:
         ok 'a compressed output in memory, whose size is not known' in_memory 80M "${raw[@]}" --zstd zeros zeros
         rm zeros
         # 39 MB of lines and 24 MB of numbers.
-        for size in 32M 75M 90%; do
-            ok_output "sorted parts of lines in memory, -S $size" up -- in_memory 80M -n -S $size -T one down
-            ok_output "sorted parts of numbers in memory, -S $size" numbers.sorted -- \
-                in_memory 50M -S $size -T one numbers.u64
+        for size in '' '-S 32M' '-S 75M' '-S 90%'; do
+            ok_output "sorted parts of lines in memory $size" up -- in_memory 80M -n $size -T one down
+            ok_output "sorted parts of numbers in memory $size" numbers.sorted -- in_memory 50M $size -T one numbers.u64
         done
-        ok_output 'sorted parts of lines in memory' up -- in_memory 80M -n -T one down
-        ok_output 'sorted parts of numbers in memory' numbers.sorted -- in_memory 50M -T one numbers.u64
         ok_output 'sorted parts that memory and a disk share' numbers.sorted -- \
             in_memory 30M -T one -T . numbers.u64
         refused 'sorted parts that memory has no room for' \
