@@ -498,54 +498,40 @@ static bool check_counting(size_t shared_most, struct error *error)
 
 /* ---- claims ---- */
 
-template <typename K>
-static void check_short(size_t shared_most, struct tap_output *tap)
+template <typename K, typename F>
+static void claim(struct tap_output *tap, const char *text, F check_claim)
 {
     struct error error = {};
     turn = 0;
-    const bool passed = check_counting<K>(shared_most, &error);
-    tap_print(tap, passed, shared_most == SIZE_MAX ? "counted" : "counted by halves", sizeof(K),
-              error);
-}
-
-template <typename K>
-static void check_few(struct tap_output *tap)
-{
-    struct error error = {};
-    const bool passed = check_small<K>(&error);
-    tap_print(tap, passed, "few items", sizeof(K), error);
+    const bool passed = check_claim(&error);
+    tap_print(tap, passed, text, sizeof(K), error);
 }
 
 template <typename K>
 static void check_width(struct tap_output *tap)
 {
-    const auto print = [&](const char *claim, const auto &check_claim) {
-        struct error error = {};
-        turn = 0;
-        const bool passed = check_claim(&error);
-        tap_print(tap, passed, claim, sizeof(K), error);
-    };
-    print("sorted by what radix chooses",
-          [&](struct error *e) { return check_shapes<K>(small_tuning(), e); });
-    print("sorted by digits", [&](struct error *e) { return check_shapes<K>(digits_tuning(), e); });
-    print("each number of passes", check_passes<K>);
-    print("one key out of order", check_places<K>);
-    print("refused, and sorted all the same", check_refusals<K>);
-    print("each kind of keys has its strategy", check_choice<K>);
+    claim<K>(tap, "sorted by what radix chooses",
+             [&](struct error *e) { return check_shapes<K>(small_tuning(), e); });
+    claim<K>(tap, "sorted by digits",
+             [&](struct error *e) { return check_shapes<K>(digits_tuning(), e); });
+    claim<K>(tap, "each number of passes", check_passes<K>);
+    claim<K>(tap, "one key out of order", check_places<K>);
+    claim<K>(tap, "refused, and sorted all the same", check_refusals<K>);
+    claim<K>(tap, "each kind of keys has its strategy", check_choice<K>);
     if constexpr (sizeof(K) >= 8) {
-        print("sorted by models",
-              [&](struct error *e) { return check_shapes<K>(models_tuning(), e); });
-        print("sorted by models in parts",
-              [&](struct error *e) { return check_shapes<K>(parts_tuning(), e); });
+        claim<K>(tap, "sorted by models",
+                 [&](struct error *e) { return check_shapes<K>(models_tuning(), e); });
+        claim<K>(tap, "sorted by models in parts",
+                 [&](struct error *e) { return check_shapes<K>(parts_tuning(), e); });
         if (every == 1 || sizeof(K) == 16) { /* 2^25 keys take the stand-in minutes */
             const size_t count = every == 1 ? ((size_t)1 << 25) + 1 : 400001;
-            print("many keys sorted by models in parts",
-                  [&](struct error *e) { return check_many_parts<K>(count, e); });
+            claim<K>(tap, "many keys sorted by models in parts",
+                     [&](struct error *e) { return check_many_parts<K>(count, e); });
         }
-        print("keys that share a bin", check_groups<K>);
+        claim<K>(tap, "keys that share a bin", check_groups<K>);
     }
     if constexpr (sizeof(K) == 16)
-        print("shared keys with any index", check_payloads);
+        claim<K>(tap, "shared keys with any index", check_payloads);
 }
 
 int main(int argc, char **argv)
@@ -554,14 +540,17 @@ int main(int argc, char **argv)
     if (!tap_start(argc, argv, &every, &status))
         return status;
     struct tap_output tap = {};
-    check_short<uint8_t>(SIZE_MAX, &tap);
-    check_short<uint16_t>(SIZE_MAX, &tap);
-    check_short<uint16_t>((size_t)64 << 10, &tap);
-    check_few<uint8_t>(&tap);
-    check_few<uint16_t>(&tap);
-    check_few<uint32_t>(&tap);
-    check_few<uint64_t>(&tap);
-    check_few<key_u128>(&tap);
+    claim<uint8_t>(&tap, "counted",
+                   [](struct error *e) { return check_counting<uint8_t>(SIZE_MAX, e); });
+    claim<uint16_t>(&tap, "counted",
+                    [](struct error *e) { return check_counting<uint16_t>(SIZE_MAX, e); });
+    claim<uint16_t>(&tap, "counted by halves",
+                    [](struct error *e) { return check_counting<uint16_t>((size_t)64 << 10, e); });
+    claim<uint8_t>(&tap, "few items", check_small<uint8_t>);
+    claim<uint16_t>(&tap, "few items", check_small<uint16_t>);
+    claim<uint32_t>(&tap, "few items", check_small<uint32_t>);
+    claim<uint64_t>(&tap, "few items", check_small<uint64_t>);
+    claim<key_u128>(&tap, "few items", check_small<key_u128>);
     check_width<uint32_t>(&tap);
     check_width<uint64_t>(&tap);
     check_width<key_u128>(&tap);
