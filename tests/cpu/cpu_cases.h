@@ -11,12 +11,19 @@
 #include "core/backend.h"
 #include "cpu/cpu_sorts.h"
 #include "tests/random_next.h"
-#include "tests/test_size.h"
 #include "tests/unit_test.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Returns the number for the size of this run: TEST_SIZE=small is for slow builds (tests/run.sh).
+ */
+static inline size_t full_or_small(size_t full, size_t small)
+{
+    const char *const size = getenv("TEST_SIZE");
+    return size && strcmp(size, "small") == 0 ? small : full;
+}
 
 /* ---- Shapes ---- */
 
