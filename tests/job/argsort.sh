@@ -161,7 +161,8 @@ for row in 'u32 4294967295 u64' 'i32 2147483647 i64'; do
     read -r type most larger <<<"$row"
     truncate -s $((most + 1)) many.u8
     refuses "$type for $((most + 1)) numbers" \
-        "--argsort=$type counts up to $most numbers, and there are more: use --argsort=$larger\$" -- --argsort="$type" many.u8
+        "argsort=$type counts up to $most numbers, and there are more: use --argsort=$larger\$" -- \
+        --argsort="$type" many.u8
     truncate -s "$most" many.u8
     ok_says "$type for one number less" "raw $type indices" -- gpusort --argsort="$type" --explain many.u8
 done
