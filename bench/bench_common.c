@@ -43,12 +43,6 @@ unsigned bench_peer_item_bytes(const struct bench_type *type)
     return key_types[type->key].bytes + type->index_bytes;
 }
 
-bool bench_shape_fits(const struct bench_shape *shape, const struct bench_type *type)
-{
-    return shape->id < BENCH_SHAPE_HOT_2 || shape->id > BENCH_SHAPE_HOT_7 ||
-           (unsigned)(shape->id - BENCH_SHAPE_HOT_1) + 1 < key_types[type->key].bytes;
-}
-
 /* ---- The command line: argp's table and the words it takes ---- */
 
 enum {
@@ -56,7 +50,6 @@ enum {
     KEY_SHAPES,
     KEY_SIZES,
     KEY_PATHS,
-    KEY_TILES,
     KEY_RUNS,
     KEY_LEAST,
     KEY_BATCH,
@@ -71,12 +64,9 @@ static const struct argp_option option_table[] = {
     {"shapes", KEY_SHAPES, "LIST", 0, "Shapes of the data (default uniform):", 0},
     {"sizes", KEY_SIZES, "LIST", 0,
      "Numbers of items, 5000 or 1e9 (default 1e6,1e7,1e8; all: 1e3 to 1e9 by tens, 2e9, 4e9, 8e9; "
-     "random:N:SEED: N drawn from 1e7 to 1e9, and of some shapes to what the memory holds; "
-     "random:N:SEED:LEAST:MOST)",
+     "random:N:SEED:LEAST:MOST: N, drawn with uniform logarithms, so that no tuning can fit them)",
      0},
     {"paths", KEY_PATHS, "LIST", 0, "Only these paths and peers (default all)", 0},
-    {"tiles", KEY_TILES, NULL, 0,
-     "Every tile size of a path of bench_sort (default: the one of 'auto')", 0},
     {"runs", KEY_RUNS, "N", 0,
      "Timed runs of each at least (default 5); of bench_sort, after one to warm up", 0},
     {"least-ms", KEY_LEAST, "MS", 0, "Run until they have taken so long (default 20)", 0},
@@ -93,7 +83,9 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-const char *bench_list_next(const char **list, size_t *length)
+/* Returns the next word of *list, a comma-separated list, and sets *length to its length without
+ * the comma. Returns NULL at the end of the list. */
+static const char *next_word(const char **list, size_t *length)
 {
     if (!*list)
         return NULL;
@@ -108,10 +100,10 @@ static bool is_word(const char *word, size_t length, const char *name)
     return strlen(name) == length && memcmp(word, name, length) == 0;
 }
 
-bool bench_list_has(const char *list, const char *word)
+static bool has_word(const char *list, const char *word)
 {
     size_t length = 0;
-    for (const char *found; (found = bench_list_next(&list, &length));)
+    for (const char *found; (found = next_word(&list, &length));)
         if (is_word(found, length, word))
             return true;
     return false;
@@ -133,7 +125,7 @@ static void parse_names(struct argp_state *state, const char *what, const char *
 {
     memset(wanted, 0, count * sizeof *wanted);
     size_t length = 0;
-    for (const char *word; (word = bench_list_next(&list, &length));) {
+    for (const char *word; (word = next_word(&list, &length));) {
         bool is_known = false;
         for (size_t i = 0; i < count; i++)
             if (is_word(word, length, name(i)) || is_word(word, length, "all"))
@@ -143,38 +135,29 @@ static void parse_names(struct argp_state *state, const char *what, const char *
     }
 }
 
-size_t bench_random_size(const struct bench_random *random, size_t number, double most)
-{
-    const double unit = bench_unit(bench_random_bits((random->seed << 20) + number));
-    return (size_t)(random->least * pow(most / random->least, unit));
-}
-
-/* N:SEED or N:SEED:LEAST:MOST. */
+/* N:SEED:LEAST:MOST. */
 static void parse_random_sizes(struct argp_state *state, const char *words,
                                struct bench_options *options)
 {
-    struct bench_random *const random = &options->random;
-    unsigned long long count = 0;
-    int end = 0, range_end = 0;
-    *random = (struct bench_random){.least = 1e7, .most = 1e9, .is_open = true};
-    if (sscanf(words, "%llu:%llu%n:%lf:%lf%n", &count, &random->seed, &end, &random->least,
-               &random->most, &range_end) == 4) {
-        random->is_open = false;
-        end = range_end;
-    }
-    if (end == 0 || words[end] || count < 1 || count > BENCH_SIZES_AT_MOST ||
-        !(random->least >= 1 && random->least <= random->most && random->most <= 1e12))
-        argp_error(state, "not N:SEED with N up to %d: 'random:%s'", BENCH_SIZES_AT_MOST, words);
+    unsigned long long count = 0, seed = 0;
+    double least = 0, most = 0;
+    int end = 0;
+    if (sscanf(words, "%llu:%llu:%lf:%lf%n", &count, &seed, &least, &most, &end) != 4 ||
+        words[end] || count < 1 || count > BENCH_SIZES_AT_MOST ||
+        !(least >= 1 && least <= most && most <= 1e12))
+        argp_error(state, "not N:SEED:LEAST:MOST with N up to %d: 'random:%s'", BENCH_SIZES_AT_MOST,
+                   words);
     options->size_count = (size_t)count;
-    for (size_t i = 0; i < options->size_count; i++)
-        options->sizes[i] = bench_random_size(random, i, random->most);
+    for (size_t i = 0; i < options->size_count; i++) {
+        const double unit = bench_unit(bench_random_bits((seed << 20) + i));
+        options->sizes[i] = (size_t)(least * pow(most / least, unit));
+    }
 }
 
 static void parse_sizes(struct argp_state *state, const char *list, struct bench_options *options)
 {
     static const char random[] = "random:";
     const double greatest = 1e12; /* items of any type are then countable in bytes */
-    options->random = (struct bench_random){.most = 0};
     if (strncmp(list, random, strlen(random)) == 0) {
         parse_random_sizes(state, list + strlen(random), options);
         return;
@@ -183,7 +166,7 @@ static void parse_sizes(struct argp_state *state, const char *list, struct bench
         list = "1e3,1e4,1e5,1e6,1e7,1e8,1e9,2e9,4e9,8e9";
     options->size_count = 0;
     size_t length = 0;
-    for (const char *word; (word = bench_list_next(&list, &length));) {
+    for (const char *word; (word = next_word(&list, &length));) {
         char *end = NULL;
         const double size = strtod(word, &end);
         if (end != word + length || !(size >= 1 && size <= greatest) ||
@@ -230,9 +213,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_PATHS:
         options->paths = argument;
-        return 0;
-    case KEY_TILES:
-        options->all_tiles = true;
         return 0;
     case KEY_RUNS:
         options->effort.runs = parse_number(state, "runs", argument, 1, 10000);
@@ -285,8 +265,8 @@ static char *describe(int key, const char *text, void *input)
     return (char *)text;
 }
 
-void bench_options_parse(int argc, char **argv, const char *documentation,
-                         struct bench_options *options)
+static void parse_options(int argc, char **argv, const char *documentation,
+                          struct bench_options *options)
 {
     *options = (struct bench_options){.sizes = {1000000, 10000000, 100000000},
                                       .size_count = 3,
@@ -301,95 +281,208 @@ void bench_options_parse(int argc, char **argv, const char *documentation,
 
 /* ---- Report ---- */
 
+struct report {
+    const struct bench_program *program;
+    struct bench_options options;
+    struct bench_build build;
+    FILE *json;
+    bool has_head;       /* the head of the table is printed */
+    size_t wrong;        /* outputs */
+    double worst_ratio;  /* of a case: our fastest path to the fastest peer; 0: none was compared */
+    char worst_case[96]; /* its type, shape and count */
+};
+
+/* A case, and the result of one sorter. */
+struct row {
+    const struct bench_type *type;
+    const struct bench_shape *shape;
+    size_t count;
+    const struct bench_sorter *sorter;
+    const struct bench_result *result;
+    double peer_ms; /* median of the fastest peer; 0: no peer */
+};
+
 /* 10^6 keys a second. */
-static double row_rate(const struct bench_row *row)
+static double row_rate(const struct row *row)
 {
-    return row->median_ms > 0 ? (double)row->count * 1e-3 / row->median_ms : 0;
+    return row->result->median_ms > 0 ? (double)row->count * 1e-3 / row->result->median_ms : 0;
 }
 
 /* Memory for the sort, items included, as a multiple of the items. */
-static double row_peak(const struct bench_row *row)
+static double row_peak(const struct row *row)
 {
-    return 1 + (double)row->scratch_bytes / ((double)row->count * (double)row->item_bytes);
+    const struct bench_result *const result = row->result;
+    return 1 + (double)result->scratch_bytes / ((double)row->count * (double)result->item_bytes);
 }
 
-void bench_report_head(FILE *stream)
+static void print_row(const struct row *row)
 {
-    fprintf(stream, "%-7s %-12s %10s  %-15s %5s %11s %6s %9s %12s %5s  %s\n", "type", "shape",
-            "count", "path", "tile", "ms", "ratio", "Mkey/s", "scratch", "peak", "check");
-}
-
-void bench_report_row(FILE *stream, const struct bench_row *row)
-{
-    char tile[24] = "-", ratio[24] = "-";
-    if (row->tile_size)
-        snprintf(tile, sizeof tile, "%zu", row->tile_size);
+    const struct bench_result *const result = row->result;
+    char ratio[24] = "-";
     if (row->peer_ms > 0)
-        snprintf(ratio, sizeof ratio, "%.3f", row->median_ms / row->peer_ms);
-    fprintf(stream, "%-7s %-12s %10zu  %-15s %5s ", row->type, row->shape, row->count, row->path,
-            tile);
-    if (row->problem)
-        fprintf(stream, "not timed: %s\n", row->problem);
+        snprintf(ratio, sizeof ratio, "%.3f", result->median_ms / row->peer_ms);
+    printf("%-7s %-12s %10zu  %-15s ", row->type->name, row->shape->name, row->count,
+           row->sorter->name);
+    if (result->not_timed.is_set)
+        printf("not timed: %s\n", result->not_timed.message);
     else
-        fprintf(stream, "%11.4f %6s %9.1f %12zu %5.3f  %s\n", row->median_ms, ratio, row_rate(row),
-                row->scratch_bytes, row_peak(row), row->is_sorted ? "ok" : "WRONG");
-    fflush(stream);
+        printf("%11.4f %6s %9.1f %12zu %5.3f  %s\n", result->median_ms, ratio, row_rate(row),
+               result->scratch_bytes, row_peak(row), result->is_wrong ? "WRONG" : "ok");
+    fflush(stdout);
 }
 
-static void print_json_string(FILE *stream, const char *text)
+/* Prints the row as an object in one line. No name in it needs an escape. */
+static void print_json(const struct report *report, const struct row *row)
 {
-    putc('"', stream);
-    for (; *text; text++)
-        if (*text == '"' || *text == '\\')
-            fprintf(stream, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
-            fprintf(stream, "\\u%04x", (unsigned)*text);
-        else
-            putc(*text, stream);
-    putc('"', stream);
-}
-
-static void print_json_member(FILE *stream, const char *name, const char *text)
-{
-    fprintf(stream, "\"%s\":", name);
-    print_json_string(stream, text);
-    putc(',', stream);
-}
-
-void bench_report_json(FILE *stream, const struct bench_row *row)
-{
-    putc('{', stream);
-    print_json_member(stream, "device", row->device);
-    print_json_member(stream, "backend", row->backend);
-    print_json_member(stream, "type", row->type);
-    fprintf(stream, "\"item_bytes\":%zu,", row->item_bytes);
-    print_json_member(stream, "shape", row->shape);
-    fprintf(stream, "\"count\":%zu,", row->count);
-    print_json_member(stream, "path", row->path);
-    fprintf(stream, "\"peer\":%s,\"tile\":%zu,", row->is_peer ? "true" : "false", row->tile_size);
-    if (row->threads)
-        fprintf(stream, "\"threads\":%u,", row->threads);
-    if (row->problem) {
-        print_json_member(stream, "problem", row->problem);
-        fprintf(stream, "\"runs\":0,\"ms\":null}\n");
+    const struct bench_result *const result = row->result;
+    char ratio[24] = "null";
+    fprintf(report->json,
+            "{\"device\":\"%s\",\"backend\":\"%s\",\"threads\":%u,\"type\":\"%s\","
+            "\"shape\":\"%s\",\"count\":%zu,\"path\":\"%s\",\"peer\":%s,\"runs\":%u,",
+            report->build.device, report->program->backend, report->options.threads,
+            row->type->name, row->shape->name, row->count, row->sorter->name,
+            row->sorter->is_peer ? "true" : "false", result->runs);
+    if (result->not_timed.is_set) {
+        fprintf(report->json, "\"ms\":null}\n");
         return;
     }
-    fprintf(stream, "\"runs\":%u,\"batch\":%zu,\"ms\":%.6f,\"least_ms\":%.6f,", row->runs,
-            row->batch, row->median_ms, row->least_ms);
-    fprintf(stream, "\"mkeys_per_s\":%.3f,", row_rate(row));
     if (row->peer_ms > 0)
-        fprintf(stream, "\"ratio\":%.6f,", row->median_ms / row->peer_ms);
-    else
-        fprintf(stream, "\"ratio\":null,");
-    fprintf(stream, "\"scratch_bytes\":%zu,\"peak\":%.6f,\"sorted\":%s}\n", row->scratch_bytes,
-            row_peak(row), row->is_sorted ? "true" : "false");
-    fflush(stream);
+        snprintf(ratio, sizeof ratio, "%.6f", result->median_ms / row->peer_ms);
+    fprintf(report->json,
+            "\"batch\":%zu,\"ms\":%.6f,\"least_ms\":%.6f,\"ratio\":%s,\"scratch_bytes\":%zu,"
+            "\"sorted\":%s}\n",
+            result->batch, result->median_ms, result->least_ms, ratio, result->scratch_bytes,
+            result->is_wrong ? "false" : "true");
 }
 
-bool bench_report_close(FILE *stream, const char *name, struct error *error)
+/* Returns the median of the fastest peer, or of the fastest other sorter; 0: none was timed. */
+static double best_ms(const struct report *report, const struct bench_result *results,
+                      bool of_peers)
 {
-    if (!stream)
-        return true;
-    const bool is_lost = ferror(stream);
-    return (fclose(stream) == 0 && !is_lost) || error_set_errno(error, "%s: cannot write", name);
+    double best = 0;
+    for (size_t i = 0; i < report->build.count; i++)
+        if (report->build.sorters[i].is_peer == of_peers && results[i].runs > 0 &&
+            (best == 0 || results[i].median_ms < best))
+            best = results[i].median_ms;
+    return best;
+}
+
+static void note_ratio(struct report *report, const struct row *row, double own_ms)
+{
+    if (row->peer_ms == 0 || own_ms <= report->worst_ratio * row->peer_ms)
+        return;
+    report->worst_ratio = own_ms / row->peer_ms;
+    snprintf(report->worst_case, sizeof report->worst_case, "%s %s %zu", row->type->name,
+             row->shape->name, row->count);
+}
+
+static void report_case(struct report *report, struct row row, const struct bench_result *results)
+{
+    row.peer_ms = best_ms(report, results, true);
+    for (size_t i = 0; i < report->build.count; i++) {
+        row.sorter = &report->build.sorters[i];
+        row.result = &results[i];
+        report->wrong += results[i].is_wrong;
+        if (results[i].runs == 0 && !results[i].not_timed.is_set)
+            continue;
+        if (!report->has_head)
+            printf("%-7s %-12s %10s  %-15s %11s %6s %9s %12s %5s  %s\n", "type", "shape", "count",
+                   "path", "ms", "ratio", "Mkey/s", "scratch", "peak", "check");
+        report->has_head = true;
+        print_row(&row);
+        if (report->json)
+            print_json(report, &row);
+    }
+    note_ratio(report, &row, best_ms(report, results, false));
+}
+
+/* ---- The program ---- */
+
+/* Reports the names of --paths that this build lacks. */
+static void check_names(const struct report *report)
+{
+    const char *list = report->options.paths;
+    size_t length = 0;
+    for (const char *word; (word = next_word(&list, &length));) {
+        bool is_known = false;
+        for (size_t i = 0; i < report->build.count; i++)
+            is_known |= is_word(word, length, report->build.sorters[i].name);
+        if (!is_known)
+            fprintf(stderr, "%s: --paths: this build has no '%.*s'\n", report->program->name,
+                    (int)length, word);
+    }
+}
+
+/* Keeps the sorters that the options name. */
+static bool choose_sorters(struct report *report, struct error *error)
+{
+    const struct bench_options *const options = &report->options;
+    struct bench_sorter *const sorters = report->build.sorters;
+    size_t count = 0;
+    check_names(report);
+    for (size_t i = 0; i < report->build.count; i++)
+        if ((!options->paths || has_word(options->paths, sorters[i].name)) &&
+            !(sorters[i].is_peer && options->no_peers))
+            sorters[count++] = sorters[i];
+    report->build.count = count;
+    return count > 0 || error_set(error, "--paths: nothing to measure");
+}
+
+static bool run_case(struct report *report, const struct bench_type *type,
+                     const struct bench_shape *shape, size_t count, struct error *error)
+{
+    const struct bench_program *const program = report->program;
+    const size_t sorters = report->build.count;
+    struct bench_result *const results = calloc(sorters, sizeof *results);
+    const bool ok = (results || error_set(error, "out of memory")) &&
+                    program->run_case(program->context, type, shape, count, report->build.sorters,
+                                      sorters, results, error);
+    if (ok)
+        report_case(report, (struct row){.type = type, .shape = shape, .count = count}, results);
+    free(results);
+    return ok;
+}
+
+static bool run_cases(struct report *report, struct error *error)
+{
+    const struct bench_options *const options = &report->options;
+    for (size_t type = 0; type < BENCH_TYPE_COUNT; type++)
+        for (size_t shape = 0; shape < BENCH_SHAPE_COUNT; shape++)
+            for (size_t i = 0; i < options->size_count; i++)
+                if (options->types[type] && options->shapes[shape] &&
+                    !run_case(report, &bench_types[type], &bench_shapes[shape], options->sizes[i],
+                              error))
+                    return false;
+    return true;
+}
+
+/* Closes the file of --json. Fails if anything printed was lost. */
+static bool close_streams(struct report *report, struct error *error)
+{
+    if (report->json && (ferror(report->json) | (fclose(report->json) != 0)))
+        return error_set_errno(error, "%s: cannot write", report->options.json);
+    return (fflush(stdout) == 0 && !ferror(stdout)) ||
+           error_set_errno(error, "cannot write the table");
+}
+
+int bench_main(int argc, char **argv, const struct bench_program *program)
+{
+    struct report report = {.program = program};
+    struct error error = {0};
+    parse_options(argc, argv, program->documentation, &report.options);
+    const char *const json = report.options.json;
+    bool ok = program->open(program->context, &report.options, &report.build, &error) &&
+              choose_sorters(&report, &error);
+    report.json = ok && json ? fopen(json, "w") : NULL;
+    if (ok && json && !report.json)
+        ok = error_set_errno(&error, "%s: cannot open", json);
+    ok = ok && run_cases(&report, &error);
+    if (ok && report.worst_ratio > 0)
+        printf("worst: %s, %.3f of the best peer's time\n", report.worst_case, report.worst_ratio);
+    ok = close_streams(&report, &error) && ok;
+    if (!ok)
+        fprintf(stderr, "%s: %s\n", program->name, error.message);
+    else if (report.wrong > 0)
+        fprintf(stderr, "%s: %zu outputs are WRONG\n", program->name, report.wrong);
+    return !ok ? 2 : report.wrong > 0 ? 1 : 0;
 }

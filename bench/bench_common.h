@@ -121,9 +121,6 @@ struct bench_shape {
 /* BENCH_SHAPE_COUNT rows, row i has id i. */
 extern const struct bench_shape bench_shapes[];
 
-/* False if the type is too narrow for the shape. */
-bool bench_shape_fits(const struct bench_shape *shape, const struct bench_type *type);
-
 /* ---- The shapes that are the same on the CPU and on the GPU ----
  *
  * They are pure functions of an index, for host and device.
@@ -189,75 +186,70 @@ struct bench_effort {
     size_t batch;    /* sorts per run; 0: several if one is too short to time */
 };
 
-/* Counts drawn at random, with uniform logarithms, so that no tuning can fit them. */
-struct bench_random {
-    unsigned long long seed;
-    double least, most; /* most is 0: the counts are those of --sizes */
-    bool is_open; /* for some shapes bench_sort replaces `most` by what the device's memory holds */
-};
-
 struct bench_options {
     bool types[BENCH_TYPE_COUNT]; /* indexed as bench_types */
     bool shapes[BENCH_SHAPE_COUNT];
     size_t sizes[BENCH_SIZES_AT_MOST];
     size_t size_count;
-    struct bench_random random;
     const char *paths; /* comma-separated names; NULL: all */
-    bool all_tiles;
     bool no_peers;
     struct bench_effort effort;
-    unsigned threads;                        /* for bench_cpu; 0: one per processor */
+    unsigned threads;                        /* for bench_cpu; 0: one for each processor */
     const char *json;                        /* NULL: none */
     unsigned devices[BENCH_DEVICES_AT_MOST]; /* from host memory to host memory, by these GPUs */
     unsigned device_count;                   /* 0: the sorts alone, on the first GPU */
 };
 
-/* Parses the command line. An invalid word, or --help, ends the program as argp does, with
- * status 2 or 0. documentation: text for argp. */
-void bench_options_parse(int argc, char **argv, const char *documentation,
-                         struct bench_options *options);
+/* ---- The program: options, all cases, and the report ---- */
 
-/* Returns random count `number`, from random->least to `most`. */
-size_t bench_random_size(const struct bench_random *random, size_t number, double most);
-
-/* Returns the next word of *list, a comma-separated list, and sets *length to its length without
- * the comma. Returns NULL at the end of the list. */
-const char *bench_list_next(const char **list, size_t *length);
-
-/* True if the comma-separated list has the word. */
-bool bench_list_has(const char *list, const char *word);
-
-/* ---- The report: measured rows as a table and as lines of JSON ---- */
-
-struct bench_row {
-    const char *device;
-    const char *backend; /* "cpu" or "gpu" */
-    const char *type;
-    const char *shape;
-    size_t count;
-    const char *path;
+/* A sort of this build. */
+struct bench_sorter {
+    const char *name;
     bool is_peer;
-    unsigned threads;  /* requested number of CPU threads; 0: not applicable */
-    size_t tile_size;  /* 0: none */
-    unsigned runs;     /* timed runs; 0: see problem */
-    size_t batch;      /* sorts per run */
-    double median_ms;  /* per sort, over the runs */
-    double least_ms;   /* per sort, in the fastest run */
-    double peer_ms;    /* median of the fastest peer; 0: no peer */
-    size_t item_bytes; /* per item */
-    size_t scratch_bytes;
-    bool is_sorted;
-    const char *problem; /* why it was not timed; otherwise NULL */
+    const void *row; /* of the program's own table */
 };
 
-void bench_report_head(FILE *stream);
-void bench_report_row(FILE *stream, const struct bench_row *row);
+/* What was measured of one sorter for one case. */
+struct bench_result {
+    unsigned runs;          /* timed runs; 0: none */
+    size_t batch;           /* sorts per run */
+    double median_ms;       /* per sort, over the timed runs */
+    double least_ms;        /* per sort, in the fastest run */
+    size_t item_bytes;      /* per item */
+    size_t scratch_bytes;   /* apart from the items */
+    bool is_wrong;          /* an output was not sorted, or not complete */
+    struct error not_timed; /* if set: why there are no times */
+};
 
-/* Prints one object in one line. Values that were not measured are null or left out. */
-void bench_report_json(FILE *stream, const struct bench_row *row);
+/* The machine, and the sorts of this build, which bench_main() may reorder. */
+struct bench_build {
+    char device[128];
+    struct bench_sorter *sorters;
+    size_t count;
+};
 
-/* Closes the file, which may be NULL; false if anything written to it was lost. */
-bool bench_report_close(FILE *stream, const char *name, struct error *error);
+struct bench_program {
+    const char *name;
+    const char *backend;       /* "cpu" or "gpu" */
+    const char *documentation; /* for argp */
+    void *context;
+
+    /* Fills *build, completes the options, and prints a line about the machine. */
+    bool (*open)(void *context, struct bench_options *options, struct bench_build *build,
+                 struct error *error);
+
+    /* Times the sorters for a case. results: zeros, one for each sorter. A result without runs and
+     * error is not reported. */
+    bool (*run_case)(void *context, const struct bench_type *type, const struct bench_shape *shape,
+                     size_t count, const struct bench_sorter *sorters, size_t sorter_count,
+                     struct bench_result *results, struct error *error);
+};
+
+/* Parses the command line, runs all cases that it names, and prints a table, and rows of JSON to
+ * the file of --json. Returns the exit status: 0 all sorted, 1 an output was wrong, 2 another
+ * error.
+ */
+int bench_main(int argc, char **argv, const struct bench_program *program);
 
 #ifdef __cplusplus
 }

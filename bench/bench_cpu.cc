@@ -25,7 +25,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <string>
 #include <sys/mman.h>
 #include <thread>
 #include <type_traits>
@@ -202,9 +201,8 @@ static const struct cpu_peer cpu_peers[] = {
     {"vqsort-halves", VQSORT_BYTES_MIN, sort_vqsort_halves},
 #endif
 };
-constexpr size_t cpu_peer_count = sizeof cpu_peers / sizeof *cpu_peers;
 
-/* ---- the program ---- */
+/* ---- cases ---- */
 
 /* Maximum bytes of scratch apart from room for the items. */
 #define SCRATCH_MORE_BYTES ((size_t)64 << 20)
@@ -214,11 +212,9 @@ constexpr size_t cpu_peer_count = sizeof cpu_peers / sizeof *cpu_peers;
 #define POPULATED_BYTES ((size_t)2 << 20)
 
 struct bench {
-    struct bench_options options;
+    const struct bench_options *options;
     const struct backend *backend;
-    struct device_facts facts;
-    FILE *json;
-    size_t wrong; /* outputs */
+    std::vector<struct bench_sorter> sorters;
 };
 
 using buffer = std::unique_ptr<unsigned char[]>;
@@ -234,6 +230,7 @@ struct workload {
 /* NULL peer: ours. */
 struct timed {
     const struct cpu_peer *peer;
+    struct bench_result *result;
     std::vector<double> ms;
     bool is_sorted;
 };
@@ -414,7 +411,7 @@ static bool run_ours(const struct bench *bench, const struct workload *load, str
                                                           ENDIAN_LITTLE, NAN_GREATEST, false);
     spec.count = load->count;
     spec.algorithm = &bench->backend->algorithms[0];
-    spec.threads = bench->options.threads;
+    spec.threads = bench->options->threads;
     return (!timed->ms.empty() || run_engine(bench, &spec, load, true, timed, error)) &&
            run_engine(bench, &spec, load, false, timed, error);
 }
@@ -459,7 +456,7 @@ static double total_ms(const std::vector<struct timed> &all)
 static bool time_all(const struct bench *bench, struct workload *load,
                      std::vector<struct timed> *all, struct error *error)
 {
-    const struct bench_effort *const effort = &bench->options.effort;
+    const struct bench_effort *const effort = &bench->options->effort;
     const double least_ms = effort->least_ms * static_cast<double>(all->size());
     for (unsigned run = 0; run < effort->runs || (total_ms(*all) < least_ms && run < 10000); run++)
         for (struct timed &timed : *all)
@@ -472,157 +469,83 @@ static bool time_all(const struct bench *bench, struct workload *load,
 
 /* ---- a case ---- */
 
-static bool is_wanted(const struct bench_options *options, const char *name)
-{
-    return !options->paths || bench_list_has(options->paths, name);
-}
-
-static const char *timed_name(const struct bench *bench, const struct timed *timed)
-{
-    return timed->peer ? timed->peer->name : bench->backend->algorithms[0].name;
-}
-
-static std::vector<struct timed> find_sorters(const struct bench *bench,
-                                              const struct workload *load)
-{
-    std::vector<struct timed> all;
-    if (is_wanted(&bench->options, bench->backend->algorithms[0].name))
-        all.push_back({NULL, {}, true});
-    for (size_t i = 0; i < cpu_peer_count && !bench->options.no_peers; i++)
-        if (is_wanted(&bench->options, cpu_peers[i].name) && is_peers_type(&cpu_peers[i], load))
-            all.push_back({&cpu_peers[i], {}, true});
-    return all;
-}
-
 static double median(std::vector<double> *sorted)
 {
     std::sort(sorted->begin(), sorted->end());
     return (*sorted)[sorted->size() / 2];
 }
 
-static void report(struct bench *bench, const struct workload *load, std::vector<struct timed> *all)
+static void set_result(const struct workload *load, struct timed *timed)
 {
-    double peer_ms = 0;
-    for (struct timed &timed : *all)
-        if (timed.peer && (peer_ms == 0 || median(&timed.ms) < peer_ms))
-            peer_ms = median(&timed.ms);
-    for (struct timed &timed : *all) {
-        struct bench_row row = {};
-        row.device = bench->facts.name;
-        row.backend = "cpu";
-        row.type = load->type->name;
-        row.shape = load->shape->name;
-        row.count = load->count;
-        row.path = timed_name(bench, &timed);
-        row.threads = bench->options.threads;
-        row.is_peer = timed.peer != NULL;
-        row.runs = static_cast<unsigned>(timed.ms.size());
-        row.batch = 1;
-        row.median_ms = median(&timed.ms);
-        row.least_ms = timed.ms[0];
-        row.peer_ms = peer_ms;
-        row.item_bytes = bench_item_bytes(load->type);
-        row.is_sorted = timed.is_sorted;
-        bench_report_row(stdout, &row);
-        if (bench->json)
-            bench_report_json(bench->json, &row);
-        bench->wrong += !timed.is_sorted;
-    }
+    struct bench_result *const result = timed->result;
+    result->runs = static_cast<unsigned>(timed->ms.size());
+    result->batch = 1;
+    result->median_ms = median(&timed->ms);
+    result->least_ms = timed->ms[0];
+    result->item_bytes = bench_item_bytes(load->type);
+    result->is_wrong = !timed->is_sorted;
 }
 
-static bool run_case(struct bench *bench, struct workload *load, struct error *error)
+/* Leaves out a case whose shape or type this program lacks, and peers that lack the type. */
+static bool run_case(void *context, const struct bench_type *type, const struct bench_shape *shape,
+                     size_t count, const struct bench_sorter *sorters, size_t sorter_count,
+                     struct bench_result *results, struct error *error)
 {
+    const struct bench *const bench = static_cast<struct bench *>(context);
+    struct workload load = {type, shape, count, count * bench_item_bytes(type), {}, {}, {}, {}};
+    std::vector<struct timed> all;
     void *sorted;
     double ms;
-    if (!make_input(load) || !call_peer(load, &cpu_peers[CPU_PEER_STD], &sorted, &ms))
+    if (!make_input(&load) || !call_peer(&load, &cpu_peers[CPU_PEER_STD], &sorted, &ms))
         return true;
-    load->expected = std::exchange(load->work, make_buffer(load->bytes));
-    std::vector<struct timed> all = find_sorters(bench, load);
-    if (!time_all(bench, load, &all, error))
+    load.expected = std::exchange(load.work, make_buffer(load.bytes));
+    for (size_t i = 0; i < sorter_count; i++) {
+        const struct cpu_peer *const peer = static_cast<const struct cpu_peer *>(sorters[i].row);
+        if (!peer || is_peers_type(peer, &load))
+            all.push_back({peer, &results[i], {}, true});
+    }
+    if (!time_all(bench, &load, &all, error))
         return false;
-    report(bench, load, &all);
-    return true;
-}
-
-static bool run_cases(struct bench *bench, struct error *error)
-{
-    const struct bench_options *const options = &bench->options;
-    for (size_t type = 0; type < BENCH_TYPE_COUNT; type++)
-        for (size_t shape = 0; shape < BENCH_SHAPE_COUNT; shape++)
-            for (size_t i = 0; i < options->size_count; i++) {
-                const size_t count = options->sizes[i];
-                struct workload load = {&bench_types[type],
-                                        &bench_shapes[shape],
-                                        count,
-                                        count * bench_item_bytes(&bench_types[type]),
-                                        {},
-                                        {},
-                                        {},
-                                        {}};
-                if (options->types[type] && options->shapes[shape] &&
-                    !run_case(bench, &load, error))
-                    return false;
-            }
+    for (struct timed &timed : all)
+        set_result(&load, &timed);
     return true;
 }
 
 /* ---- the program ---- */
 
-static bool is_built(const struct bench *bench, const std::string &name)
+static bool open_bench(void *context, struct bench_options *options, struct bench_build *build,
+                       struct error *error)
 {
-    bool found = name == bench->backend->algorithms[0].name;
-    for (size_t i = 0; i < cpu_peer_count; i++)
-        found = found || name == cpu_peers[i].name;
-    return found;
-}
-
-/* Reports the names of --paths that this build lacks. False if it has none of them. */
-static bool check_paths(const struct bench *bench, struct error *error)
-{
-    const char *list = bench->options.paths;
-    bool has_some = !list;
-    size_t length = 0;
-    while (const char *const name = bench_list_next(&list, &length))
-        if (is_built(bench, std::string(name, length)))
-            has_some = true;
-        else
-            fprintf(stderr,
-                    "bench_cpu: --paths: this build has no '%.*s'; it has those of Highway and TBB "
-                    "if pkg-config finds libhwy-contrib and tbb\n",
-                    static_cast<int>(length), name);
-    return has_some || error_set(error, "--paths: nothing to measure");
+    struct bench *const bench = static_cast<struct bench *>(context);
+    struct device_facts facts = {};
+    bench->backend = backend_find("cpu");
+    bench->options = options;
+    if (!bench->backend->probe(0, &facts, error))
+        return false;
+    if (!options->threads)
+        options->threads = facts.units;
+    bench->sorters.push_back({bench->backend->algorithms[0].name, false, NULL});
+    for (const struct cpu_peer &peer : cpu_peers)
+        bench->sorters.push_back({peer.name, true, &peer});
+    build->sorters = bench->sorters.data();
+    build->count = bench->sorters.size();
+    snprintf(build->device, sizeof build->device, "%s", facts.name);
+    printf("%s, %u threads; medians of %u runs or more; the sort alone\n", facts.name,
+           options->threads, options->effort.runs);
+    return true;
 }
 
 static const char documentation[] =
-    "Time the CPU's sort, and the sorts of other libraries, in memory; check each output.\vA LIST "
-    "has commas between its words; types and shapes may be 'all', which leaves out those that a "
-    "peer lacks. Columns: the median time of a sort, what it is to the best peer's (below 1: "
-    "faster), 10^6 keys a second.\n\nExit status: 0 all sorted, 1 an output was wrong, 2 any other "
-    "error.";
+    "Time the CPU's sort, and the sorts of other libraries, in memory; check each output. Highway "
+    "and TBB are among them if pkg-config found libhwy-contrib and tbb.\vA LIST has commas between "
+    "its words; types and shapes may be 'all', which leaves out those that a peer lacks. Columns: "
+    "the median time of a sort, what it is to the best peer's (below 1: faster), 10^6 keys a "
+    "second.\n\nExit status: 0 all sorted, 1 an output was wrong, 2 any other error.";
 
 int main(int argc, char **argv)
 {
     struct bench bench = {};
-    struct error error = {};
-    bench_options_parse(argc, argv, documentation, &bench.options);
-    bench.backend = backend_find("cpu");
-    bool is_done = check_paths(&bench, &error) && bench.backend->probe(0, &bench.facts, &error);
-    if (!bench.options.threads)
-        bench.options.threads = bench.facts.units;
-    const char *const json = bench.options.json;
-    bench.json = json ? fopen(json, "w") : NULL;
-    if (json && !bench.json)
-        is_done = error_set_errno(&error, "%s: cannot open", json);
-    if (is_done) {
-        printf("%s, %u threads; medians of %u runs or more; the sort alone\n", bench.facts.name,
-               bench.options.threads, bench.options.effort.runs);
-        bench_report_head(stdout);
-        is_done = run_cases(&bench, &error);
-    }
-    is_done = bench_report_close(bench.json, json, &error) && is_done;
-    if (!is_done)
-        fprintf(stderr, "bench_cpu: %s\n", error.message);
-    else if (bench.wrong > 0)
-        fprintf(stderr, "bench_cpu: %zu outputs are WRONG\n", bench.wrong);
-    return !is_done ? 2 : bench.wrong > 0 ? 1 : 0;
+    const struct bench_program program = {"bench_cpu", "cpu",      documentation,
+                                          &bench,      open_bench, run_case};
+    return bench_main(argc, argv, &program);
 }

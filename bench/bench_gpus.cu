@@ -37,7 +37,7 @@ struct seat {
 };
 
 struct table {
-    const struct sorter *sorter;
+    const struct algorithm *algorithm;
     size_t item_bytes;
     size_t bytes; /* of all items */
     unsigned char *host;
@@ -57,7 +57,7 @@ static struct cuda_sort seat_sort(const struct table *table, const struct seat *
             seat->bench.count,
             static_cast<unsigned>(table->item_bytes),
             order,
-            table->sorter->tile_size,
+            algorithm_largest_tile(table->algorithm),
             seat->bench.device,
             seat->worker.stream,
             seat->worker.status};
@@ -79,12 +79,11 @@ static bool download(const struct table *table, const struct seat *seat, struct 
 
 static bool open_seat(struct table *table, struct seat *seat, struct error *error)
 {
-    const struct algorithm *const algorithm = table->sorter->algorithm;
     const size_t bytes = seat->bench.count * table->item_bytes;
     struct sort_spec spec = {};
     void *work = NULL;
-    spec.algorithm = algorithm;
-    spec.tile_size = table->sorter->tile_size;
+    spec.algorithm = table->algorithm;
+    spec.tile_size = algorithm_largest_tile(table->algorithm);
     spec.device = seat->bench.device;
     if (!worker_open(&seat->worker, &spec, error) ||
         !cuda_memory_allocate(spec.device, bytes, &seat->items, error) ||
@@ -301,11 +300,11 @@ static void print_times(const struct bench_options *options, const struct bench_
 }
 
 bool bench_run_gpus(const struct bench_options *options, const struct bench_case *whole,
-                    const struct sorter *sorter, bool *is_sorted, struct error *error)
+                    const struct algorithm *algorithm, bool *is_sorted, struct error *error)
 {
     struct table table = {};
     std::vector<uint64_t> times[PHASE_COUNT];
-    table.sorter = sorter;
+    table.algorithm = algorithm;
     table.item_bytes = bench_item_bytes(whole->type);
     table.bytes = whole->count * table.item_bytes;
     *is_sorted = true;

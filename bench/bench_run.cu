@@ -66,9 +66,24 @@ static size_t case_bytes(const struct bench_case *bench)
     return bench->count * bench_item_bytes(bench->type);
 }
 
-size_t sorter_item_bytes(const struct sorter *sorter, const struct bench_type *type)
+/* A sort of a case: one of our paths, or a peer. */
+struct sorter {
+    const struct algorithm *algorithm; /* NULL: the peer */
+    const struct peer *peer;           /* NULL: the path */
+    size_t tile_size;                  /* 0: has no tiles */
+};
+
+static struct sorter make_sorter(const struct bench_sorter *sorter)
 {
-    return sorter->algorithm ? bench_item_bytes(type) : bench_peer_item_bytes(type);
+    if (sorter->is_peer)
+        return {NULL, static_cast<const struct peer *>(sorter->row), 0};
+    const struct algorithm *const algorithm = static_cast<const struct algorithm *>(sorter->row);
+    return {algorithm, NULL, algorithm_largest_tile(algorithm)};
+}
+
+static const char *sorter_name(const struct sorter *sorter)
+{
+    return sorter->algorithm ? sorter->algorithm->name : sorter->peer->name;
 }
 
 /* ---- the two kinds of sorter ---- */
@@ -205,8 +220,9 @@ static bool size_sorters(const struct bench_case *bench, const struct sorter *so
     for (size_t i = 0; i < count; i++) {
         struct bench_result *const result = &results[i];
         *result = {};
-        result->is_sorted = true;
         result->batch = memory->lanes;
+        result->item_bytes = sorters[i].algorithm ? bench_item_bytes(bench->type)
+                                                  : bench_peer_item_bytes(bench->type);
         if (!sorter_arena_bytes(&sorters[i], bench, &result->scratch_bytes, &result->not_timed))
             continue;
         const size_t needed =
@@ -315,7 +331,7 @@ static bool run_once(struct bench_state *state, size_t index, const struct sorte
         struct item_digest output = {};
         if (!bench_data_digest(state->bench, items, state->memory.digest, &output, error))
             return false;
-        result->is_sorted = result->is_sorted && is_sorted_input(&state->input, &output);
+        result->is_wrong = result->is_wrong || !is_sorted_input(&state->input, &output);
     }
     state->times_ms[index].push_back(milliseconds);
     return true;
@@ -376,19 +392,22 @@ static bool run_all(struct bench_state *state, const struct bench_effort *effort
 }
 
 bool bench_run_case(const struct bench_case *bench, const struct bench_effort *effort,
-                    const struct sorter *sorters, size_t count, struct bench_result *results,
+                    const struct bench_sorter *rows, size_t count, struct bench_result *results,
                     struct error *error)
 {
     struct bench_state state = {};
+    std::vector<struct sorter> sorters;
+    for (size_t i = 0; i < count; i++)
+        sorters.push_back(make_sorter(&rows[i]));
     state.bench = bench;
     state.memory.lanes = choose_batch(bench, effort);
     state.times_ms.resize(count);
-    if (!size_sorters(bench, sorters, count, results, &state.memory, error))
+    if (!size_sorters(bench, sorters.data(), count, results, &state.memory, error))
         return false;
     if (state.memory.arena_bytes == 0) /* no sorter remains */
         return true;
     const bool is_done = memory_make(bench, &state.memory, error) &&
-                         run_all(&state, effort, sorters, count, results, error);
+                         run_all(&state, effort, sorters.data(), count, results, error);
     memory_free(&state.memory);
     return is_done;
 }

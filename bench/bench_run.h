@@ -95,37 +95,11 @@ bool bench_data_digest(const struct bench_case *bench, struct item_arrays items,
 
 /* ---- A case with all sorters: bench_run.cu ---- */
 
-/* A path of ours with a tile size, or a peer. */
-struct sorter {
-    const struct algorithm *algorithm; /* NULL: the peer */
-    const struct peer *peer;           /* NULL: the path */
-    size_t tile_size;                  /* 0: has no tiles */
-};
-
-/* The result of a sorter for a case. */
-struct bench_result {
-    double median_ms;       /* per sort, over the timed runs */
-    double least_ms;        /* per sort, in the fastest run */
-    size_t scratch_bytes;   /* apart from the items */
-    size_t batch;           /* sorts per run */
-    unsigned runs;          /* timed runs */
-    bool is_sorted;         /* every output was sorted and complete */
-    struct error not_timed; /* if set: why there are no times */
-};
-
-static inline const char *sorter_name(const struct sorter *sorter)
-{
-    return sorter->algorithm ? sorter->algorithm->name : sorter->peer->name;
-}
-
-/* Bytes per item for the sorter: a peer's pairs may be smaller than ours. */
-size_t sorter_item_bytes(const struct sorter *sorter, const struct bench_type *type);
-
-/* Fills results[0..count), one per sorter: a warm-up run, then timed runs as `effort` requires,
- * but not beyond 10 s. If a sorter refuses the case or lacks memory, its result has the reason;
- * returns false if the device itself fails. */
+/* Fills results[0..count), one for each sorter, whose row is a struct peer or a struct algorithm: a
+ * warm-up run, then timed runs as `effort` requires, but not beyond 10 s. If a sorter refuses the
+ * case or lacks memory, its result has the reason; returns false if the device itself fails. */
 bool bench_run_case(const struct bench_case *bench, const struct bench_effort *effort,
-                    const struct sorter *sorters, size_t count, struct bench_result *results,
+                    const struct bench_sorter *sorters, size_t count, struct bench_result *results,
                     struct error *error);
 
 /* ---- Several GPUs that sort together, from host memory to host memory: bench_gpus.cu ---- */
@@ -135,6 +109,6 @@ bool bench_run_case(const struct bench_case *bench, const struct bench_effort *e
  * download. Memory is allocated before the first run. The device and the stream of `whole` are not
  * used. *is_sorted: every output was sorted and complete. */
 bool bench_run_gpus(const struct bench_options *options, const struct bench_case *whole,
-                    const struct sorter *sorter, bool *is_sorted, struct error *error);
+                    const struct algorithm *algorithm, bool *is_sorted, struct error *error);
 
 #endif

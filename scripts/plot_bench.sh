@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # plot_bench.sh - draws the JSON rows of bench_sort or bench_cpu: keys per second over the number of
-# items, uniform keys, a line for each path and peer. If a path has several tile sizes, the fastest is
-# drawn.
+# items, uniform keys, a line for each path and peer.
 #
 #   scripts/plot_bench.sh ROWS.json TYPE OUT.svg
 set -euo pipefail
@@ -37,9 +36,8 @@ awk -v type="$type" '
     }
     member("type") == type && member("shape") == "uniform" && member("runs") > 0 {
         print member("count"), member("path"), member("ms")
-    }' "$rows" | sort -k2,2 -k1,1g -k3,3g | awk -v unit="$unit" '
-    !(($2, $1) in seen) {
-        seen[$2, $1]
+    }' "$rows" | sort -k2,2 -k1,1g | awk -v unit="$unit" '
+    {
         if ($2 != path)
             printf "%s\"%s\"\n", (path == "" ? "" : "\n\n"), $2
         path = $2

@@ -19,7 +19,6 @@ ok 'every shape of each kind of type is sorted' "$bench" --types=f64,f16,i32,u8,
     --sizes=1000 --paths=segmented-merge "${quick[@]}" --batch=1
 ok 'shapes that are made to mislead radix are sorted' "$bench" --types=f64,u32 \
     --shapes=all --sizes=30001 --paths=radix "${quick[@]}" --batch=1
-ok 'every tile size sorts' "$bench" --types=f64,u64+u64 --sizes=4100 --tiles "${quick[@]}" --batch=1
 ok 'every sort of a batch is checked' "$bench" --types=f64 --shapes=uniform,zipf \
     --sizes=5000 "${quick[@]}" --batch=3 --json=batch.json
 if grep -q SIMT_DEVICES "$bench"; then
@@ -91,7 +90,7 @@ if possible 'plot_bench.sh draws' 'no gnuplot' command -v gnuplot; then
     ok_says 'with a line for each path and peer' '>cub-radix<' -- cat sizes.svg
 fi
 
-for option in --types=f63 --shapes=cube --sizes=1.5 --sizes=random:0:1 --sizes=random:3 --runs=0 --batch=0 --least-ms=x --paths=quick; do
+for option in --types=f63 --shapes=cube --sizes=1.5 --sizes=random:0:1:2:3 --sizes=random:3 --sizes=random:3:7 --runs=0 --batch=0 --least-ms=x --paths=quick; do
     ok_fails_with "$option is refused" 2 "${option#*=}" -- "$bench" "$option"
 done
 ok_fails_with 'rows that cannot be written are an error' 2 'No space' -- \
