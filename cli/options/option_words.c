@@ -43,10 +43,15 @@ static bool word_list_find(const char *option, const char *word, const struct wo
                      quote_word(word, &quoted), option, words);
 }
 
-/* ---- Arguments ---- */
+/* ---- Arguments ----
+ *
+ * Each setter sets *options from its argument, or fails with a message about valid arguments.
+ * `word` is NULL for an optional argument that is not given.
+ */
 
-bool option_words_set_format(const char *word, const char *none, const struct format **format,
-                             struct error *error)
+/* none: the argument that means no particular format, and sets *format to NULL. */
+static bool set_format(const char *word, const char *none, const struct format **format,
+                       struct error *error)
 {
     *format = strcmp(word, none) == 0 ? NULL : format_find(word);
     if (*format || strcmp(word, none) == 0)
@@ -54,7 +59,8 @@ bool option_words_set_format(const char *word, const char *none, const struct fo
     return error_set(error, "unknown format '%s': it is %s, text, raw or npy", word, none);
 }
 
-bool option_words_set_input_format(char *word, struct options *options, struct error *error)
+/* FORMAT or FORMAT:CODEC */
+static bool set_input_format(char *word, struct options *options, struct error *error)
 {
     char *const colon = strchr(word, ':');
     if (colon)
@@ -62,10 +68,16 @@ bool option_words_set_input_format(char *word, struct options *options, struct e
     options->input_codec = colon ? codec_find(colon + 1) : NULL;
     if (colon && !options->input_codec)
         return error_set(error, "unknown codec '%s': --list names the codecs", colon + 1);
-    return option_words_set_format(word, "auto", &options->input_format, error);
+    return set_format(word, "auto", &options->input_format, error);
 }
 
-bool option_words_set_type(const char *word, struct options *options, struct error *error)
+static bool set_output_format(const char *word, struct options *options, struct error *error)
+{
+    options->output_format_same = strcmp(word, "same") == 0;
+    return set_format(word, "same", &options->output_format, error);
+}
+
+static bool set_type(const char *word, struct options *options, struct error *error)
 {
     enum key_endian endian;
     options->type = key_type_find(word, strlen(word), &endian);
@@ -87,7 +99,7 @@ bool option_words_set_type(const char *word, struct options *options, struct err
     return true;
 }
 
-bool option_words_set_endian(const char *word, struct options *options, struct error *error)
+static bool set_endian(const char *word, struct options *options, struct error *error)
 {
     options->endian_said = true;
     options->endian = strcmp(word, "big") == 0 ? ENDIAN_BIG : ENDIAN_LITTLE;
@@ -110,7 +122,7 @@ bool option_words_settle_endian(struct options *options, struct error *error)
     return true;
 }
 
-bool option_words_set_nan(const char *word, struct options *options, struct error *error)
+static bool set_nan(const char *word, struct options *options, struct error *error)
 {
     options->nan_said = true;
     options->nan = strcmp(word, "first") == 0  ? NAN_FIRST
@@ -120,7 +132,7 @@ bool option_words_set_nan(const char *word, struct options *options, struct erro
            error_set(error, "unknown NaN rule '%s': it is first, last or error", word);
 }
 
-bool option_words_set_argsort(const char *word, struct options *options, struct error *error)
+static bool set_argsort(const char *word, struct options *options, struct error *error)
 {
     enum key_endian endian = ENDIAN_LITTLE;
     const struct key_type *const type =
@@ -228,7 +240,7 @@ static bool parse_count(const char *word, const char *what, unsigned long least,
     return true;
 }
 
-bool option_words_set_sort(const char *word, struct options *options, struct error *error)
+static bool set_sort(const char *word, struct options *options, struct error *error)
 {
     static const struct word_choice choices[] = {
         {"general-numeric", 'g'}, {"human-numeric", 'h'}, {"numeric", 'n'},
@@ -250,7 +262,8 @@ static bool algorithm_is_known(const char *name)
     return false;
 }
 
-bool option_words_set_algorithm(char *word, struct options *options, struct error *error)
+/* PATH or PATH:TILE */
+static bool set_algorithm(char *word, struct options *options, struct error *error)
 {
     char *colon = strchr(word, ':');
     unsigned long tile_size = 0;
@@ -299,7 +312,8 @@ static bool parse_devices(char *word, struct options *options, struct error *err
     return true;
 }
 
-bool option_words_set_device(char *word, struct options *options, struct error *error)
+/* auto, cpu, gpu, gpu:N,N or gpu:all */
+static bool set_device(char *word, struct options *options, struct error *error)
 {
     char *colon = strchr(word, ':');
     options->device_count = 0;
@@ -317,7 +331,7 @@ bool option_words_set_device(char *word, struct options *options, struct error *
     return true;
 }
 
-bool option_words_set_zstd(const char *word, struct options *options, struct error *error)
+static bool set_zstd(const char *word, struct options *options, struct error *error)
 {
     unsigned long level = 0;
     if (word && !parse_count(word, "zstd level", (unsigned long)codec_zstd.level_min,
@@ -328,7 +342,7 @@ bool option_words_set_zstd(const char *word, struct options *options, struct err
     return true;
 }
 
-bool option_words_set_long(const char *word, struct options *options, struct error *error)
+static bool set_long(const char *word, struct options *options, struct error *error)
 {
     unsigned long window_log = codec_zstd.window_log_default;
     if (word && !parse_count(word, "zstd window", codec_zstd.window_log_min,
@@ -338,7 +352,7 @@ bool option_words_set_long(const char *word, struct options *options, struct err
     return true;
 }
 
-bool option_words_set_stats(const char *word, struct options *options, struct error *error)
+static bool set_stats(const char *word, struct options *options, struct error *error)
 {
     static const struct word_choice choices[] = {{"text", STATS_TEXT}, {"json", STATS_JSON}};
     int form = STATS_TEXT;
@@ -364,7 +378,7 @@ static bool parse_sort_number(const char *option, const char *word, unsigned lon
            error_set(error, "invalid suffix in %s argument %s", option, quote_word(word, &quoted));
 }
 
-bool option_words_set_threads(const char *word, struct options *options, struct error *error)
+static bool set_threads(const char *word, struct options *options, struct error *error)
 {
     unsigned long threads;
     if (!parse_sort_number("--parallel", word, &threads, error))
@@ -373,7 +387,8 @@ bool option_words_set_threads(const char *word, struct options *options, struct 
     return threads > 0 || error_set(error, "number in parallel must be nonzero");
 }
 
-bool option_words_check_batch_size(const char *word, struct error *error)
+/* --batch-size has no effect. */
+static bool check_batch_size(const char *word, struct error *error)
 {
     unsigned long size;
     struct quoted quoted;
@@ -385,7 +400,7 @@ bool option_words_check_batch_size(const char *word, struct error *error)
                      quote_word(word, &quoted));
 }
 
-bool option_words_set_top(const char *word, struct options *options, struct error *error)
+static bool set_top(const char *word, struct options *options, struct error *error)
 {
     unsigned long top;
     if (!parse_count(word, "number of items", 0, ULONG_MAX, &top, error))
@@ -395,8 +410,9 @@ bool option_words_set_top(const char *word, struct options *options, struct erro
     return true;
 }
 
-bool option_words_set_once(const char *word, const char *what, const char **said,
-                           struct error *error)
+/* Sets *said for an option that may be repeated only with the same argument. what: the plural of
+ * its name, for the message. */
+static bool set_once(const char *word, const char *what, const char **said, struct error *error)
 {
     if (*said && strcmp(*said, word) != 0)
         return error_set(error, "multiple %s specified", what);
@@ -404,7 +420,7 @@ bool option_words_set_once(const char *word, const char *what, const char **said
     return true;
 }
 
-bool option_words_set_check(enum check check, struct options *options, struct error *error)
+static bool set_check(enum check check, struct options *options, struct error *error)
 {
     if (options->check != CHECK_NO && options->check != check)
         return error_set(error, "options '-cC' are incompatible");
@@ -412,7 +428,7 @@ bool option_words_set_check(enum check check, struct options *options, struct er
     return true;
 }
 
-bool option_words_set_check_word(const char *word, struct options *options, struct error *error)
+static bool set_check_word(const char *word, struct options *options, struct error *error)
 {
     static const struct word_choice choices[] = {
         {"quiet", CHECK_QUIET}, {"silent", CHECK_QUIET}, {"diagnose-first", CHECK_SHOW}};
@@ -420,10 +436,10 @@ bool option_words_set_check_word(const char *word, struct options *options, stru
     if (word && !word_list_find("--check", word, choices, sizeof choices / sizeof *choices,
                                 "quiet, silent or diagnose-first", &check, error))
         return false;
-    return option_words_set_check((enum check)check, options, error);
+    return set_check((enum check)check, options, error);
 }
 
-bool option_words_set_header(const char *word, struct options *options, struct error *error)
+static bool set_header(const char *word, struct options *options, struct error *error)
 {
     unsigned long lines = 1;
     if (word && !parse_count(word, "number of lines", 0, LONG_MAX, &lines, error))
@@ -441,8 +457,11 @@ static bool take_percent(size_t number, size_t *bytes)
     return part < (double)SIZE_MAX;
 }
 
-bool option_words_set_size(struct memory_size *size, const char *option, const char *word,
-                           struct error *error)
+/* -S and --device-memory. Parses a size: a number with one of the units b (bytes), % (of the host's
+ * memory) and K M G T P E Z Y R Q (of 1024), or in KiB without a unit. Keeps the greatest of
+ * several sizes. Syntax and errors are as in sort(1). option: its name for messages. */
+static bool set_size(struct memory_size *size, const char *option, const char *word,
+                     struct error *error)
 {
     struct quoted quoted;
     const char *begin = word + strspn(word, " \t\n\v\f\r");
@@ -483,4 +502,126 @@ bool option_words_add_directory(struct memory_words *words, const char *director
     words->directories = directories;
     words->directories[words->directory_count++] = directory;
     return true;
+}
+
+/* ---- All options ---- */
+
+/* As option_words_set(), for the letters of orders, and for options of sort(1) that are refused. */
+static bool set_letter(int key, struct options *options, bool *known, struct error *error)
+{
+    if (key == KEY_DEBUG)
+        return error_set(error, "--debug: gpusort does not mark keys (--debug of sort(1)): "
+                                "--explain prints how they are read");
+    if (key == KEY_IGNORE_NONPRINTING)
+        return !order_letter_refuse('i', "--ignore-nonprinting", error);
+    const char letter = (char)(key < 128 ? key : 0);
+    const char option[] = {'-', letter, '\0'};
+    if (letter >= '0' && letter <= '9')
+        return error_set(error, "%s: " OBSOLETE_KEYS, option);
+    *known = letter && (order_letters_set(&options->order.letters, letter, BLANKS_AT_BOTH) ||
+                        order_letter_refuse(letter, option, error));
+    return !error->is_set;
+}
+
+bool option_words_set(int key, char *word, struct options *options, bool *known,
+                      struct error *error)
+{
+    struct order_words *const order = &options->order;
+    *known = true;
+    switch (key) {
+    case 'o':
+        return set_once(word, "output files", &options->output, error);
+    case KEY_FILES0_FROM:
+        options->input_list = word;
+        return true;
+    case KEY_IN_PLACE:
+        return options->in_place = true;
+    case KEY_FORCE:
+        return options->force = true;
+    case KEY_VERIFY:
+        return options->verify = true;
+    case KEY_FORMAT:
+        return set_input_format(word, options, error);
+    case KEY_OUTPUT_FORMAT:
+        return set_output_format(word, options, error);
+    case KEY_TYPE:
+        return set_type(word, options, error);
+    case KEY_ENDIAN:
+        return set_endian(word, options, error);
+    case KEY_ZSTD:
+        return set_zstd(word, options, error);
+    case KEY_NO_ZSTD:
+        options->compression = COMPRESSION_OFF;
+        return true;
+    case KEY_LONG:
+        return set_long(word, options, error);
+    case KEY_NAN:
+        return set_nan(word, options, error);
+    case KEY_ARGSORT:
+        return set_argsort(word, options, error);
+    case KEY_TOP:
+        return set_top(word, options, error);
+    case KEY_SORT:
+        return set_sort(word, options, error);
+    case 'k':
+        return order_words_add_key(order, word, error);
+    case 't':
+        return order_words_set_separator(order, word, error);
+    case 's':
+        return order->stable = true;
+    case 'u':
+        return order->unique = true;
+    case 'z':
+        return order->zero_terminated = true;
+    case KEY_HEADER:
+        return set_header(word, options, error);
+    case 'c':
+        return set_check(CHECK_SHOW, options, error);
+    case 'C':
+        return set_check(CHECK_QUIET, options, error);
+    case KEY_CHECK:
+        return set_check_word(word, options, error);
+    case 'm':
+        return options->merge = true;
+    case 'a':
+        return set_algorithm(word, options, error);
+    case KEY_DEVICE:
+        return set_device(word, options, error);
+    case KEY_PARALLEL:
+        return set_threads(word, options, error);
+    case 'S':
+        return set_size(&options->memory.host, "-S", word, error);
+    case KEY_DEVICE_MEMORY:
+        return set_size(&options->memory.device, "--device-memory", word, error);
+    case 'T':
+        return option_words_add_directory(&options->memory, word, error);
+    case KEY_BATCH_SIZE:
+        return check_batch_size(word, error);
+    case KEY_COMPRESS_PROGRAM:
+        return set_once(word, "compress programs", &options->compress_program, error);
+    case KEY_RANDOM_SOURCE:
+        return set_once(word, "random sources", &options->random_source, error);
+    case KEY_EXPLAIN:
+        options->action = ACTION_EXPLAIN;
+        return true;
+    case KEY_LIST:
+        options->action = ACTION_LIST;
+        return true;
+    case 'v':
+        return options->verbose = true;
+    case 'q':
+        return options->quiet = true;
+    case KEY_PROGRESS:
+        options->progress = PROGRESS_ON;
+        return true;
+    case KEY_NO_PROGRESS:
+        options->progress = PROGRESS_OFF;
+        return true;
+    case KEY_STATS:
+        return set_stats(word, options, error);
+    case KEY_TRACE:
+        options->trace = word;
+        return true;
+    }
+    return set_letter(key, options, known, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c - argp's tables, and the dispatch of options. See options.h. */
+/* options.c - argp's table; --files0-from, and names with {rank}. See options.h. */
 #include "cli/options/options.h"
 
 #include "cli/options/option_words.h"
@@ -11,42 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { /* long options without a letter */
-       KEY_FORMAT = 256,
-       KEY_OUTPUT_FORMAT,
-       KEY_TYPE,
-       KEY_ENDIAN,
-       KEY_NAN,
-       KEY_ARGSORT,
-       KEY_TOP,
-       KEY_DEVICE,
-       KEY_PARALLEL,
-       KEY_DEVICE_MEMORY,
-       KEY_ZSTD,
-       KEY_NO_ZSTD,
-       KEY_LONG,
-       KEY_EXPLAIN,
-       KEY_LIST,
-       KEY_PROGRESS,
-       KEY_NO_PROGRESS,
-       KEY_STATS,
-       KEY_TRACE,
-       KEY_FORCE,
-       KEY_VERIFY,
-       KEY_IN_PLACE,
-       KEY_FILES0_FROM,
-       KEY_SORT,
-       KEY_CHECK,
-       KEY_HEADER,
-       KEY_IGNORE_NONPRINTING, /* sort(1)'s -i; here -i means --input */
-       KEY_BATCH_SIZE,
-       KEY_COMPRESS_PROGRAM,
-       KEY_DEBUG,
-       KEY_RANDOM_SOURCE,
-       KEY_USAGE,
-       KEY_VERSION
-};
 
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "Input and output:", 1},
@@ -189,142 +153,6 @@ struct parse {
     struct error *error;
 };
 
-/* Parses the options of sort(1), except -o, -S, -T and --parallel. *known becomes false if `key` is
- * none of these. */
-static bool parse_sort_option(int key, const char *word, struct options *options, bool *known,
-                              struct error *error)
-{
-    struct order_words *const order = &options->order;
-    switch (key) {
-    case 'k':
-        return order_words_add_key(order, word, error);
-    case 't':
-        return order_words_set_separator(order, word, error);
-    case KEY_SORT:
-        return option_words_set_sort(word, options, error);
-    case 's':
-        return order->stable = true;
-    case 'u':
-        return order->unique = true;
-    case 'z':
-        return order->zero_terminated = true;
-    case 'c':
-        return option_words_set_check(CHECK_SHOW, options, error);
-    case 'C':
-        return option_words_set_check(CHECK_QUIET, options, error);
-    case KEY_CHECK:
-        return option_words_set_check_word(word, options, error);
-    case 'm':
-        return options->merge = true;
-    case KEY_FILES0_FROM:
-        options->input_list = word;
-        return true;
-    case KEY_BATCH_SIZE:
-        return option_words_check_batch_size(word, error);
-    case KEY_COMPRESS_PROGRAM:
-        return option_words_set_once(word, "compress programs", &options->compress_program, error);
-    case KEY_RANDOM_SOURCE:
-        return option_words_set_once(word, "random sources", &options->random_source, error);
-    case KEY_DEBUG:
-        return error_set(error, "--debug: gpusort does not mark keys (--debug of sort(1)): "
-                                "--explain prints how they are read");
-    case KEY_IGNORE_NONPRINTING:
-        return !order_letter_refuse('i', "--ignore-nonprinting", error);
-    }
-    const char letter = (char)(key < 128 ? key : 0);
-    const char option[] = {'-', letter, '\0'};
-    if (letter >= '0' && letter <= '9')
-        return error_set(error, "%s: " OBSOLETE_KEYS, option);
-    *known = letter && (order_letters_set(&order->letters, letter, BLANKS_AT_BOTH) ||
-                        order_letter_refuse(letter, option, error));
-    return !error->is_set;
-}
-
-/* Parses the options on data and files, and the options of sort(1). */
-static bool parse_data_option(int key, char *word, struct options *options, bool *known,
-                              struct error *error)
-{
-    switch (key) {
-    case 'o':
-        return option_words_set_once(word, "output files", &options->output, error);
-    case KEY_FORCE:
-        return options->force = true;
-    case KEY_VERIFY:
-        return options->verify = true;
-    case KEY_IN_PLACE:
-        return options->in_place = true;
-    case KEY_FORMAT:
-        return option_words_set_input_format(word, options, error);
-    case KEY_OUTPUT_FORMAT:
-        options->output_format_same = strcmp(word, "same") == 0;
-        return option_words_set_format(word, "same", &options->output_format, error);
-    case KEY_TYPE:
-        return option_words_set_type(word, options, error);
-    case KEY_ENDIAN:
-        return option_words_set_endian(word, options, error);
-    case KEY_ZSTD:
-        return option_words_set_zstd(word, options, error);
-    case KEY_NO_ZSTD:
-        options->compression = COMPRESSION_OFF;
-        return true;
-    case KEY_LONG:
-        return option_words_set_long(word, options, error);
-    case KEY_NAN:
-        return option_words_set_nan(word, options, error);
-    case KEY_ARGSORT:
-        return option_words_set_argsort(word, options, error);
-    case KEY_TOP:
-        return option_words_set_top(word, options, error);
-    case KEY_HEADER:
-        return option_words_set_header(word, options, error);
-    }
-    return parse_sort_option(key, word, options, known, error);
-}
-
-/* Parses an option on devices, memory or reports, and passes others to parse_data_option(). Sets
- * *known to false if no function has the option `key`. */
-static bool parse_any_option(int key, char *word, struct options *options, bool *known,
-                             struct error *error)
-{
-    *known = true;
-    switch (key) {
-    case 'a':
-        return option_words_set_algorithm(word, options, error);
-    case KEY_DEVICE:
-        return option_words_set_device(word, options, error);
-    case KEY_PARALLEL:
-        return option_words_set_threads(word, options, error);
-    case 'S':
-        return option_words_set_size(&options->memory.host, "-S", word, error);
-    case KEY_DEVICE_MEMORY:
-        return option_words_set_size(&options->memory.device, "--device-memory", word, error);
-    case 'T':
-        return option_words_add_directory(&options->memory, word, error);
-    case KEY_EXPLAIN:
-        options->action = ACTION_EXPLAIN;
-        return true;
-    case KEY_LIST:
-        options->action = ACTION_LIST;
-        return true;
-    case 'v':
-        return options->verbose = true;
-    case 'q':
-        return options->quiet = true;
-    case KEY_PROGRESS:
-        options->progress = PROGRESS_ON;
-        return true;
-    case KEY_NO_PROGRESS:
-        options->progress = PROGRESS_OFF;
-        return true;
-    case KEY_STATS:
-        return option_words_set_stats(word, options, error);
-    case KEY_TRACE:
-        options->trace = word;
-        return true;
-    }
-    return parse_data_option(key, word, options, known, error);
-}
-
 /* Returns true if the word, which argp takes for a file, is -o after a file. With POSIXLY_CORRECT,
  * argp takes all words after the first file for files, but sort(1) reads this one. After "--" it is
  * a file. */
@@ -363,7 +191,7 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
         version_print(stdout);
         exit(EXIT_SUCCESS);
     }
-    const bool ok = parse_any_option(key, word, options, &known, parse->error);
+    const bool ok = option_words_set(key, word, options, &known, parse->error);
     return !ok ? EINVAL : known ? 0 : ARGP_ERR_UNKNOWN;
 }
 
