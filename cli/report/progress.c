@@ -125,22 +125,14 @@ static struct estimate estimate_writing(const struct outlook *outlook,
     };
 }
 
-/* Looks at the counters of this process, or of all ranks that rank 0 can see. */
-static void look(const struct progress *progress, struct trace_view *view)
-{
-    trace_look(view);
-    (void)trace_ranks_look(view);
-    const uint64_t before = progress->outlook.read_before; /* of ranks that may have ended since */
-    view->bytes[TRACE_READ] -= before < view->bytes[TRACE_READ] ? before : view->bytes[TRACE_READ];
-}
-
 static struct estimate estimate_now(struct progress *progress)
 {
     struct outlook *const outlook = &progress->outlook;
     struct trace_view view;
     struct estimate estimate = {.fraction = -1, .seconds_left = -1};
     const uint64_t now_ns = clock_now_ns(), ran_ns = now_ns - progress->start_ns;
-    look(progress, &view);
+    trace_look(&view);
+    view.bytes[TRACE_READ] -= outlook->read_before;
     const uint64_t stage_ns = view.stage ? view.stage_begin_ns : progress->start_ns;
     if (stage_ns != progress->stage_begin_ns)
         progress->stage_begin_ns = progress->stage_start_ns = stage_ns;
@@ -449,22 +441,20 @@ static double estimate_sort(const struct plan *plan)
 }
 
 /* Ranks read their parts after the plan, which has decoded compressed inputs. All parts are about
- * equal, so the bytes of the counted ranks follow from their number. */
-static void set_ranks(struct progress *progress, const struct plan *plan)
+ * equal; that of this rank is shown. */
+static void set_part(struct progress *progress, const struct plan *plan)
 {
     struct outlook *const outlook = &progress->outlook;
+    const unsigned parts = plan->job.has_rank_inputs ? 1 : plan->job.group->size;
     struct trace_view view;
     trace_look(&view);
-    const unsigned counted = trace_ranks_look(&view);
-    const double factor =
-        plan->job.has_rank_inputs ? counted : (double)counted / plan->job.group->size;
     outlook->read_before = view.bytes[TRACE_READ];
     if (outlook->write_bytes != SIZE_UNKNOWN)
-        outlook->write_bytes = (uint64_t)((double)outlook->write_bytes * factor);
+        outlook->write_bytes /= parts;
     if (plan->input_bytes != SIZE_UNKNOWN)
-        outlook->read_bytes = (uint64_t)((double)plan->input_bytes * factor);
+        outlook->read_bytes = plan->input_bytes / parts;
     if (outlook->read_bytes != SIZE_UNKNOWN && outlook->read_bytes > SOURCE_PEEK_MAX)
-        outlook->read_bytes -= SOURCE_PEEK_MAX; /* rank 0 has read the first bytes of its part */
+        outlook->read_bytes -= SOURCE_PEEK_MAX; /* the first bytes of the part have been read */
     progress->start_ns = clock_now_ns();
 }
 
@@ -483,7 +473,7 @@ void progress_set_plan(struct progress *progress, const struct plan *plan)
                                     : writes_same            ? plan->input_bytes
                                                              : SIZE_UNKNOWN;
     if (job->group)
-        set_ranks(progress, plan);
+        set_part(progress, plan);
     progress->outlook.sort_seconds = estimate_sort(plan);
     progress->outlook.is_encoded = job->output.codec != codecs[0];
 }
