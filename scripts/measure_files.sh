@@ -14,23 +14,21 @@
 #   small   jobs of 1000 to 1,000,000 numbers, and sort(1) and cat
 #   proof   the cost of the proof of output
 #
-# Each line is the median of RUNS (default 5) runs of each command, in turns, after one that is not
-# counted. SCALE (default 1) divides the sizes, except of `small`: 10 for a machine of two cores. WORK
-# (default a temporary directory) needs room for 50 GB / SCALE, for the proof 1 GB. Needs python3 with NumPy.
+# Each line has the medians of RUNS (default 5) runs of each command, in turns, after one that is not
+# counted, and their ratio. SCALE (default 1) divides the sizes, except of `small`: 10 for a machine of two
+# cores. WORK (default a temporary directory) needs room for 50 GB / SCALE, for the proof 1 GB. Needs python3
+# with NumPy.
 #
-# The part "proof" compares gpusort with gpusort_unproved, the same code without the proof (`make bench`).
-# Build both with CFLAGS and CXXFLAGS of '-O2 -g -falign-functions=64', because the alignment of functions
-# changes the result by 1 %. They run in turns, in alternating order, after a warm-up round. It counts cycles
-# of all threads, in user and system mode, and elapsed time, and prints how much more a program takes than
-# the first one of the same round: the median of RUNS rounds (default 20), and its standard error. PROGRAMS
-# (default: build/bench/gpusort_unproved and ./gpusort) are compared; naming the first one twice shows the
-# noise. Needs perf(1) too.
+# The part "proof" compares gpusort with gpusort_unproved, the same code without the proof (`make bench`), by
+# the cycles of all threads, in user and system mode, or with EVENT=cycles:u in user mode alone. Build both with
+# CFLAGS and CXXFLAGS of '-O2 -g -falign-functions=64', because the alignment of functions changes the result
+# by 1 %. UNPROVED=./gpusort shows the noise. Needs perf(1) too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- keys pipes zstd memory text lines small
 runs=${RUNS:-5}
 scale=${SCALE:-1}
-read -ra programs <<<"${PROGRAMS:-$PWD/build/bench/gpusort_unproved $PWD/gpusort}"
+unproved=$(realpath "${UNPROVED:-build/bench/gpusort_unproved}")
 PATH=$PWD:$PATH
 work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-measure.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -47,15 +45,19 @@ data() {
     "$python" "$make_data" "$1" "$(($2 / scale))" in
 }
 
-# timed COMMAND FILE: appends its nanoseconds to FILE; prints its output if it fails.
+# timed COMMAND FILE: appends its nanoseconds to FILE, or with `event` how many events perf(1) has counted;
+# prints its output if it fails.
+event=
 timed() {
-    local start_ns
+    local start_ns command=(bash -c "$1")
+    [ -z "$event" ] || command=(perf stat -x ' ' -e "$event" -o events "${command[@]}")
     start_ns=$(date +%s%N)
-    eval "$1" >messages 2>&1 || { cat messages >&2; echo "failed: $1" >&2; return 1; }
-    echo "$(($(date +%s%N) - start_ns))" >>"$2"
+    "${command[@]}" >messages 2>&1 || { cat messages >&2; echo "failed: $1" >&2; return 1; }
+    [ -n "$event" ] || echo "$(($(date +%s%N) - start_ns))" >>"$2"
+    [ -z "$event" ] || awk '/^[0-9]/ { print $1 }' events >>"$2"
 }
 
-# median FILE: prints the median of the nanoseconds in it, in seconds.
+# median FILE: prints the median of the numbers in it, divided by 1e9.
 median() { sort -n "$1" | awk '{ a[NR] = $1 } END { printf "%.4f", a[int((NR + 1) / 2)] / 1e9 }'; }
 
 # row NAME PEER OURS: prints a line of the table: the medians of both commands, and their ratio. PEER may be empty.
@@ -73,12 +75,12 @@ row() {
     ours=$(median ours.ns)
     if [ -n "$2" ]; then
         peer=$(median peer.ns)
-        ratio=$(awk "BEGIN { printf \"%.2f\", $ours / $peer }")
+        ratio=$(awk "BEGIN { printf \"%.3f\", $ours / $peer }")
     fi
     echo "| $1 | $peer | $ours | $ratio |"
 }
 
-table() { printf '\n| %s | %s | gpusort, s | ratio |\n|---|---|---|---|\n' "$1" "$2"; }
+table() { printf '\n| %s | %s | gpusort%s | ratio |\n|---|---|---|---|\n' "$1" "$2" "$([ -n "$event" ] || echo ', s')"; }
 
 # bytes MB: prints MB / SCALE in readable form.
 bytes() { awk "BEGIN { mb = $1 / $scale; if (mb < 1000) print mb \" MB\"; else print mb / 1000 \" GB\" }"; }
@@ -178,81 +180,25 @@ measure_small() {
     done
 }
 
-# prepare_case CASE: makes its input, and sets `arguments`.
-prepare_case() {
-    local part
-    rm -f part*
-    case $1 in
-    integers) arguments=(-n in) ;;
-    general | spelled) arguments=(-g in) ;;
-    merge) arguments=(-m -n part{0..9}) ;;
-    f64) arguments=(--type=f64 --format=raw in) ;;
-    u8 | u16) arguments=(--type="$1" --format=raw in) ;;
-    esac
-    case $1 in
-    u8 | u16) head -c "$((200000000 / scale))" /dev/urandom >in ;;
-    f64) data f64 50000000 ;;
-    merge) data integers 10000000 ;;
-    *) data "$1" 10000000 ;;
-    esac
-    [ "$1" = merge ] || return 0
-    for part in {0..9}; do
-        awk "NR % 10 == $part" in | "${programs[0]}" -n >"part$part"
-    done
-}
-
-# counted NUMBER: prints 1e6 cycles of a run of the program, the same in user mode, and milliseconds.
-counted() {
-    rm -f out
-    perf stat -x, -e cycles:u,cycles:k,duration_time -o counts \
-        "${programs[$1]}" --device=cpu "${arguments[@]}" -o out
-    awk -F, '{ of[$3] = $1 / 1e6 }
-        END { print of["cycles:u"] + of["cycles:k"], of["cycles:u"], of["duration_time"] }' counts
-}
-
-# compare_rounds FILE...: prints the cells of a row from the programs' runs.
-compare_rounds() {
-    "$python" - "$@" <<'END'
-import statistics, sys
-programs = [[[float(word) for word in line.split()] for line in open(name)] for name in sys.argv[1:]]
-for runs in programs:
-    print(end=f" {statistics.median(run[0] for run in runs):.0f} |")
-    for kind in range(3) if runs is not programs[0] else ():
-        more = [100 * (run[kind] / first[kind] - 1) for run, first in zip(runs, programs[0])]
-        median = statistics.median(more)
-        # standard error of the median of a normal distribution, from the median absolute deviation
-        error = 1.86 * statistics.median(abs(one - median) for one in more) / len(more) ** 0.5
-        print(end=f" {median:+.1f} ± {error:.1f} % |")
-END
-}
-
-# proof_row CASE: a line of the table.
-proof_row() {
-    local round i turn=("${!programs[@]}") back
-    prepare_case "$1"
-    for i in "${turn[@]}"; do
-        counted "$i" >/dev/null
-        : >"rows$i"
-    done
-    for ((round = 0; round < ${RUNS:-20}; round++)); do
-        back=()
-        for i in "${turn[@]}"; do
-            counted "$i" >>"rows$i"
-            back=("$i" "${back[@]}")
-        done
-        turn=("${back[@]}")
-    done
-    echo "| $1 |$(compare_rounds rows*)"
-}
+# proof_row NAME ARGUMENT...: a line of the table: gpusort with the arguments.
+proof_row() { row "$1" "$unproved --device=cpu ${*:2} -o out" "gpusort --device=cpu ${*:2} -o out"; }
 
 measure_proof() {
-    local case names=("${programs[@]##*/}")
-    printf '\n| input | %s |%s\n|---|---|%s\n' "${names[0]}" \
-        "$(printf ' %s | more | of user mode | of time |' "${names[@]:1}")" \
-        "$(printf -- '---|---|---|---|%.0s' "${names[@]:1}")"
-    for case in integers general spelled merge f64 u8 u16; do
-        proof_row "$case"
+    local kind event=${EVENT:-cycles}
+    table "input, 1e9 $event" 'without the proof'
+    for kind in integers general spelled; do
+        data $kind 10000000
+        proof_row "1e7 lines, $kind" "-$([ $kind = integers ] && echo n || echo g)" in
     done
+    data integers 10000000
+    split -n r/10 in part.
+    for kind in part.*; do gpusort -n "$kind" -o "$kind"; done
+    proof_row 'the integers in ten files, merged' -m -n 'part.*'
+    data f64 50000000
+    proof_row "f64, $(bytes 400)" --type=f64 in
+    head -c "$((200000000 / scale))" /dev/urandom >in
+    proof_row "u8, $(bytes 200)" --type=u8 --format=raw in
+    proof_row "u16, $(bytes 200)" --type=u16 --format=raw in
 }
 
 for part in "$@"; do
