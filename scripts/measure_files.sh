@@ -80,7 +80,7 @@ row() {
     echo "| $1 | $peer | $ours | $ratio |"
 }
 
-table() { printf '\n| %s | %s | gpusort%s | ratio |\n|---|---|---|---|\n' "$1" "$2" "$([ -n "$event" ] || echo ', s')"; }
+table() { printf '\n| %s | %s | gpusort, %s | ratio |\n|---|---|---|---|\n' "$1" "$2" "${event:-s}"; }
 
 # bytes MB: prints MB / SCALE in readable form.
 bytes() { awk "BEGIN { mb = $1 / $scale; if (mb < 1000) print mb \" MB\"; else print mb / 1000 \" GB\" }"; }

@@ -194,41 +194,29 @@ static bool multiply(size_t *value, struct scale scale)
     return true;
 }
 
-/* Divides the count by 10 for each digit of its fraction, while it stays whole. */
-static void shift_fraction(unsigned long *count, size_t *fraction_digits)
-{
-    for (; *fraction_digits > 0 && *count % 10 == 0; --*fraction_digits)
-        *count /= 10;
-}
+__extension__ typedef unsigned __int128 wide;
 
 /* Reads digits, optionally with a fraction, and with an exponent or a unit. Returns false unless
  * the value is a whole number, and for one that is too large. */
 static bool read_count(const char *word, unsigned long *count)
 {
-    const size_t whole_digits = strspn(word, "0123456789");
-    const char *const fraction = word + whole_digits + (word[whole_digits] == '.');
-    size_t fraction_digits = word[whole_digits] == '.' ? strspn(fraction, "0123456789") : 0;
-    char digits[64];
+    const size_t whole = strspn(word, "0123456789");
+    const bool has_point = word[whole] == '.';
+    const size_t fraction = has_point ? strspn(word + whole + 1, "0123456789") : 0;
+    wide digits = 0, unit = 1; /* the value is digits / unit */
     struct scale scale;
-    if (whole_digits == 0 || (word[whole_digits] == '.' && fraction_digits == 0) ||
-        !parse_scale(fraction + fraction_digits, &scale) ||
-        whole_digits + fraction_digits >= sizeof digits)
+    if (whole == 0 || (has_point && fraction == 0) || whole + fraction > 30 ||
+        !parse_scale(word + whole + has_point + fraction, &scale))
         return false;
-    snprintf(digits, sizeof digits, "%.*s%.*s", (int)whole_digits, word, (int)fraction_digits,
-             fraction);
-    for (; scale.base == 10 && scale.power > 0 && fraction_digits > 0; fraction_digits--)
-        scale.power--;
-    errno = 0;
-    *count = strtoul(digits, NULL, 10);
-    if (errno)
-        return false;
-    shift_fraction(count, &fraction_digits);
-    for (; scale.power > 0 && *count > 0; scale.power--) {
-        if (!multiply(count, (struct scale){scale.base, 1}))
+    for (size_t i = 0; i < whole + fraction; i++)
+        digits = digits * 10 + (wide)(word[i + (i >= whole)] - '0');
+    for (size_t i = 0; i < fraction; i++)
+        unit *= 10;
+    for (; scale.power > 0 && digits > 0; scale.power--)
+        if (__builtin_mul_overflow(digits, scale.base, &digits))
             return false;
-        shift_fraction(count, &fraction_digits); /* early, so that 9.5E does not overflow */
-    }
-    return fraction_digits == 0;
+    *count = (unsigned long)(digits / unit);
+    return digits % unit == 0 && digits / unit <= ULONG_MAX;
 }
 
 static bool parse_count(const char *word, const char *what, unsigned long least, unsigned long most,
