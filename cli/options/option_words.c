@@ -478,8 +478,7 @@ static bool set_size(struct memory_size *size, const char *option, const char *w
     return true;
 }
 
-bool option_words_add_directory(struct memory_words *words, const char *directory,
-                                struct error *error)
+static bool add_directory(struct memory_words *words, const char *directory, struct error *error)
 {
     if (!*directory)
         return error_set(error, "invalid -T argument '': it names no directory");
@@ -582,7 +581,7 @@ bool option_words_set(int key, char *word, struct options *options, bool *known,
     case KEY_DEVICE_MEMORY:
         return set_size(&options->memory.device, "--device-memory", word, error);
     case 'T':
-        return option_words_add_directory(&options->memory, word, error);
+        return add_directory(&options->memory, word, error);
     case KEY_BATCH_SIZE:
         return check_batch_size(word, error);
     case KEY_COMPRESS_PROGRAM:

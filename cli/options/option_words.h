@@ -53,8 +53,4 @@ bool option_words_set(int key, char *word, struct options *options, bool *known,
  * contradicts it. */
 bool option_words_settle_endian(struct options *options, struct error *error);
 
-/* -T */
-bool option_words_add_directory(struct memory_words *words, const char *directory,
-                                struct error *error);
-
 #endif

@@ -60,9 +60,9 @@ static bool add_up_counts(struct plan *plan, const struct reader *reader, struct
         *count = COUNT_UNKNOWN;
     else if (__builtin_add_overflow(*count, reader->layout.count, count))
         return error_set(error, "%s: too many numbers", source_name(reader->source));
-    if (bytes == SIZE_UNKNOWN || plan->input_bytes == SIZE_UNKNOWN)
-        plan->input_bytes = SIZE_UNKNOWN;
-    else if (__builtin_add_overflow(plan->input_bytes, bytes, &plan->input_bytes))
+    if (bytes == SIZE_UNKNOWN || plan->job.input_bytes == SIZE_UNKNOWN)
+        plan->job.input_bytes = SIZE_UNKNOWN;
+    else if (__builtin_add_overflow(plan->job.input_bytes, bytes, &plan->job.input_bytes))
         return error_set(error, "%s: too many bytes", source_name(reader->source));
     return true;
 }
@@ -88,7 +88,7 @@ static bool is_blank(const struct options *options, const char *path, struct sou
 
 /* Opens input i as the next reader; *pipe is its named pipe, if that is open. A blank input is left
  * out if there are other inputs. */
-static bool open_input(struct options *options, size_t i, int *pipe, struct plan *plan,
+static bool open_input(const struct options *options, size_t i, int *pipe, struct plan *plan,
                        struct error *error)
 {
     const char *const path = options->inputs[i];
@@ -189,7 +189,7 @@ static void open_pipes(const struct options *options, size_t most, int *pipes)
 
 /* Opens the inputs. The first `open_most` stay open, the others are parked. pipes: the named pipes
  * among them that are open; set to -1 when they are taken over. */
-static bool open_each_input(struct options *options, size_t open_most, int *pipes,
+static bool open_each_input(const struct options *options, size_t open_most, int *pipes,
                             struct plan *plan, struct error *error)
 {
     struct group *const group = plan->job.group;
@@ -217,7 +217,7 @@ static bool open_each_input(struct options *options, size_t open_most, int *pipe
 
 /* Opens all inputs. A quarter of the files that may be open are for inputs, the others for threads,
  * devices and temporary files. */
-static bool open_inputs(struct options *options, struct plan *plan, struct error *error)
+static bool open_inputs(const struct options *options, struct plan *plan, struct error *error)
 {
     struct group *const group = plan->job.group;
     const size_t count = options->input_count, open_most = raise_file_limit() / 4;
@@ -400,7 +400,8 @@ static size_t choose_ahead_bytes(const struct options *options, const struct pla
 {
     const struct job *const job = &plan->job;
     const struct memory_size *const said = &options->memory.host;
-    const bool is_large = plan->input_bytes != SIZE_UNKNOWN && plan->input_bytes > AHEAD_BYTES;
+    const bool is_large =
+        plan->job.input_bytes != SIZE_UNKNOWN && plan->job.input_bytes > AHEAD_BYTES;
     size_t ahead = AHEAD_BYTES;
     if (job->action == JOB_SORT && is_large) /* else it is not worth reading a dozen files */
         ahead = memory_at_start() / 16 / (job->group ? job->group->host_size : 1);
@@ -621,8 +622,9 @@ static void set_threads(struct plan *plan, unsigned threads)
 /* Reduces the number of threads for small inputs, unless the user gives it. The inputs are open. */
 static void limit_threads(const struct options *options, struct plan *plan)
 {
-    const uint64_t useful = 1 + plan->input_bytes / THREAD_INPUT_BYTES;
-    if (!options->threads && plan->input_bytes != SIZE_UNKNOWN && useful < plan->job.sort.threads)
+    const uint64_t useful = 1 + plan->job.input_bytes / THREAD_INPUT_BYTES;
+    if (!options->threads && plan->job.input_bytes != SIZE_UNKNOWN &&
+        useful < plan->job.sort.threads)
         set_threads(plan, (unsigned)useful);
 }
 
@@ -652,8 +654,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
         made = pipeline_open_group(&plan->job, error);
     made = group_agree(plan->job.group, made && plan_choose_device(options, plan, error), error) &&
            plan_find_device_ranks(plan, error);
-    plan->job.input_bytes = plan->input_bytes; /* now known of a pipe that has ended */
-    made = made && plan_choose_memory(options, plan, error);
+    if (made)
+        plan_choose_memory(options, plan);
     plan->plan_ns = clock_now_ns() - start;
     return made;
 }

@@ -38,10 +38,10 @@ struct plan {
     bool has_estimate;
     struct auto_estimate estimate; /* of the whole job on either device */
     uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
-    uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.c */
     size_t spool_count;            /* one for each input, also for those that were left out */
     uint64_t plan_ns;              /* time spent on planning: reading headers, starting a GPU */
+    const char *default_directory; /* of temporary files, without -T */
     off_t input_position;          /* of standard input, if that is a regular file */
     uint64_t failed_devices;       /* bits of the GPUs that have failed and are not used */
     struct error failure;          /* of the last of them */
@@ -112,8 +112,8 @@ bool in_place_word_fits(const struct options *options);
 /* Opens the next input as plan->job.readers[plan->job.reader_count].source; the caller counts it.
  * Records in plan->job.output if the output will replace it. Collective if ranks share the inputs.
  */
-bool plan_open_input(struct options *options, const struct source_spec *spec, struct plan *plan,
-                     struct error *error);
+bool plan_open_input(const struct options *options, const struct source_spec *spec,
+                     struct plan *plan, struct error *error);
 
 /* For a job of a group: returns true if the input of reader i cannot be read at arbitrary
  * positions. */
@@ -195,13 +195,11 @@ void plan_read_ahead(const struct options *options, const struct plan *plan, con
 /* Returns the estimated seconds of the plan's job on `devices` GPUs that sort together. */
 double plan_several_seconds(const struct plan *plan, unsigned devices);
 
-/* Sets the directories of temporary files, if they are not set yet. */
-bool plan_choose_directories(struct options *options, struct memory_limits *memory,
-                             struct error *error);
+/* Sets the directories of temporary files. */
+void plan_choose_directories(const struct options *options, struct plan *plan);
 
-/* Sets the memory limits and part sizes of a plan that is complete otherwise. Without -T, adds the
- * default directory to `options`. */
-bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error);
+/* Sets the memory limits and part sizes of a plan that is complete otherwise. */
+void plan_choose_memory(const struct options *options, struct plan *plan);
 
 /* Called once the order is known: refuses what ranks cannot share, and plans that are not for the
  * same job. Then narrows the inputs to the part of this rank, or receives that part. Collective;

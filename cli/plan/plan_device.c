@@ -66,7 +66,7 @@ static uint64_t coming_bytes(const struct plan *plan)
 {
     const size_t count = plan->job.sort.count;
     return count != COUNT_UNKNOWN ? bytes_of_items(plan, count)
-                                  : item_bytes_of(plan, plan->input_bytes);
+                                  : item_bytes_of(plan, plan->job.input_bytes);
 }
 
 /* Returns the bytes of the items that are finally sorted, or SIZE_UNKNOWN. The model takes this. A
@@ -84,7 +84,7 @@ static uint64_t engine_bytes(const struct plan *plan)
  * read. */
 static bool is_size_known(const struct plan *plan)
 {
-    return plan->job.sort.count != COUNT_UNKNOWN || plan->input_bytes != SIZE_UNKNOWN;
+    return plan->job.sort.count != COUNT_UNKNOWN || plan->job.input_bytes != SIZE_UNKNOWN;
 }
 
 /* Returns true if a GPU would take the text, not only sort items of lines. */
@@ -109,7 +109,7 @@ static struct auto_estimate estimate_bytes(const struct plan *plan, uint64_t byt
 static void estimate(struct plan *plan)
 {
     const bool is_text = is_text_for_gpu(plan);
-    const uint64_t bytes = is_text ? plan->input_bytes : engine_bytes(plan);
+    const uint64_t bytes = is_text ? plan->job.input_bytes : engine_bytes(plan);
     plan->has_estimate = bytes != SIZE_UNKNOWN && (is_text || !plan->job.keep_lines);
     if (plan->has_estimate)
         plan->estimate = estimate_bytes(plan, bytes);
@@ -150,7 +150,7 @@ void plan_read_ahead(const struct options *options, const struct plan *plan, con
 }
 
 /* Reads inputs ahead, in order, up to the size from which the GPU is faster, and sets *is_enough if
- * they reach it. If all inputs end before, sets plan->input_bytes. Reads nothing if there is no
+ * they reach it. If all inputs end before, sets plan->job.input_bytes. Reads nothing if there is no
  * room for twice that size. */
 static void await_size(const struct options *options, struct plan *plan, bool *is_enough)
 {
@@ -175,7 +175,7 @@ static void await_size(const struct options *options, struct plan *plan, bool *i
     }
     *is_enough = bytes != SIZE_UNKNOWN && bytes >= wanted;
     if (ended && !*is_enough)
-        plan->input_bytes = bytes;
+        plan->job.input_bytes = bytes;
 }
 
 /* ---- the device ------------------------------------------------------------------------------ */
@@ -396,7 +396,7 @@ static bool probe_devices(const struct options *options, struct plan *plan,
 static uint64_t device_bytes(const struct options *options, const struct plan *plan)
 {
     const bool is_counted = is_size_known(plan) || is_selection(plan);
-    const uint64_t input = is_size_known(plan) ? plan->input_bytes : gpu_pays_from(plan);
+    const uint64_t input = is_size_known(plan) ? plan->job.input_bytes : gpu_pays_from(plan);
     const bool is_text = plan->job.keep_lines;
     uint64_t bytes = is_text ? input : is_counted ? engine_bytes(plan) : item_bytes_of(plan, input);
     const unsigned multiple = is_text ? LINES_MULTIPLE : is_selection(plan) ? 8 : 2;

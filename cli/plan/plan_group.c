@@ -254,7 +254,7 @@ static bool compare_facts(struct plan *plan, struct error *error)
         return false;
     const uint64_t facts[] = {
         is_own ? 0 : job->reader_count,
-        is_own ? 0 : plan->input_bytes,
+        is_own ? 0 : plan->job.input_bytes,
         is_own ? 0 : job->sort.count,
         content,
         hash_job(job), /* the last one: the others are of the inputs */

@@ -2,7 +2,6 @@
 /* plan_memory.c - see plan.h: limits the memory of a job. */
 #include "cli/plan/plan.h"
 
-#include "cli/options/option_words.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/frames.h"
 #include "formats/io/mapped_file.h"
@@ -53,16 +52,14 @@ static const char *default_directory(void)
                : temporary;
 }
 
-bool plan_choose_directories(struct options *options, struct memory_limits *memory,
-                             struct error *error)
+void plan_choose_directories(const struct options *options, struct plan *plan)
 {
-    struct memory_words *const words = &options->memory;
-    if (words->directory_count == 0 &&
-        !option_words_add_directory(words, default_directory(), error))
-        return false;
-    memory->directories = words->directories;
-    memory->directory_count = words->directory_count;
-    return true;
+    const struct memory_words *const words = &options->memory;
+    struct memory_limits *const memory = &plan->job.memory;
+    const bool is_said = words->directory_count > 0;
+    plan->default_directory = default_directory();
+    memory->directories = is_said ? words->directories : &plan->default_directory;
+    memory->directory_count = is_said ? words->directory_count : 1;
 }
 
 /* Returns how many items the device with the least memory has room for, if all devices together
@@ -252,7 +249,8 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
     /* What is left of the process's address space, without stacks. */
     const size_t left = memory_process_left(job->sort.threads);
     const size_t most = left == SIZE_MAX ? left : HOST_PART(without_codecs(job, left));
-    const bool is_small = options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES;
+    const bool is_small =
+        options->action == ACTION_SORT && plan->job.input_bytes <= SMALL_INPUT_BYTES;
     size_t available = SIZE_MAX;
     if (!is_small) {
         (void)memory_at_start(); /* before anything is read */
@@ -280,7 +278,7 @@ static void choose_host_memory(const struct options *options, struct plan *plan)
     memory_plan(is_small ? 0 : memory->host_bytes, job->group ? job->group->host_size : 1);
 }
 
-bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error)
+void plan_choose_memory(const struct options *options, struct plan *plan)
 {
     struct job *const job = &plan->job;
     struct memory_limits *const memory = &job->memory;
@@ -291,8 +289,6 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
         plan->device_ranks > 1 ||
         (words->device.is_said &&
          words->device.bytes * job->sort.device_count == plan->device.memory_bytes);
-    if (!plan_choose_directories(options, memory, error))
-        return false;
+    plan_choose_directories(options, plan);
     choose_host_memory(options, plan);
-    return true;
 }

@@ -54,12 +54,11 @@ bool plan_is_spooled(const struct plan *plan, size_t i)
 }
 
 /* Begins the run of the spool, in the first directory of -T that has room. */
-static bool begin_run(struct options *options, struct plan *plan, struct plan_spool *spool,
+static bool begin_run(const struct options *options, struct plan *plan, struct plan_spool *spool,
                       struct error *error)
 {
-    struct memory_limits *const memory = &plan->job.memory;
-    if (!plan_choose_directories(options, memory, error))
-        return false;
+    const struct memory_limits *const memory = &plan->job.memory;
+    plan_choose_directories(options, plan);
     spool->spill = spill_create(memory->directories, memory->directory_count);
     return (spool->spill || error_set(error, "out of memory")) &&
            spill_begin(spool->spill, &spool->run, error);
@@ -194,8 +193,8 @@ static bool share_head(struct plan *plan, const char *path, struct plan_spool *s
 }
 
 /* Collective: opens an input that cannot be read at arbitrary positions. */
-static bool open_spooled(struct options *options, const struct source_spec *spec, struct plan *plan,
-                         struct source **source, struct error *error)
+static bool open_spooled(const struct options *options, const struct source_spec *spec,
+                         struct plan *plan, struct source **source, struct error *error)
 {
     struct group *const group = plan->job.group;
     struct plan_spool *const spool = &plan->spools[plan->job.reader_count];
@@ -236,8 +235,8 @@ static bool open_path(const struct options *options, const struct source_spec *s
     return true;
 }
 
-static bool open_own(struct options *options, const struct source_spec *spec, struct plan *plan,
-                     struct source **source, struct error *error)
+static bool open_own(const struct options *options, const struct source_spec *spec,
+                     struct plan *plan, struct source **source, struct error *error)
 {
     struct plan_spool *const spool = &plan->spools[plan->job.reader_count];
     if (!open_path(options, spec, plan, source, error))
@@ -259,8 +258,8 @@ static bool is_empty_file(const struct source_spec *spec, struct source *source)
 }
 
 /* Collective: opens an input that all ranks share. */
-static bool open_shared(struct options *options, const struct source_spec *spec, struct plan *plan,
-                        struct source **source, struct error *error)
+static bool open_shared(const struct options *options, const struct source_spec *spec,
+                        struct plan *plan, struct source **source, struct error *error)
 {
     struct group *const group = plan->job.group;
     bool ok = true, is_plain = true;
@@ -277,8 +276,8 @@ static bool open_shared(struct options *options, const struct source_spec *spec,
     return group->rank == 0 || open_path(options, spec, plan, source, error);
 }
 
-bool plan_open_input(struct options *options, const struct source_spec *spec, struct plan *plan,
-                     struct error *error)
+bool plan_open_input(const struct options *options, const struct source_spec *spec,
+                     struct plan *plan, struct error *error)
 {
     struct job *const job = &plan->job;
     struct source *source = NULL;

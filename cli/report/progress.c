@@ -451,8 +451,8 @@ static void set_part(struct progress *progress, const struct plan *plan)
     outlook->read_before = view.bytes[TRACE_READ];
     if (outlook->write_bytes != SIZE_UNKNOWN)
         outlook->write_bytes /= parts;
-    if (plan->input_bytes != SIZE_UNKNOWN)
-        outlook->read_bytes = plan->input_bytes / parts;
+    if (plan->job.input_bytes != SIZE_UNKNOWN)
+        outlook->read_bytes = plan->job.input_bytes / parts;
     if (outlook->read_bytes != SIZE_UNKNOWN && outlook->read_bytes > SOURCE_PEEK_MAX)
         outlook->read_bytes -= SOURCE_PEEK_MAX; /* the first bytes of the part have been read */
     progress->start_ns = clock_now_ns();
@@ -470,7 +470,7 @@ void progress_set_plan(struct progress *progress, const struct plan *plan)
     pthread_mutex_lock(&progress->lock);
     erase(progress);
     progress->outlook.write_bytes = job->action == JOB_CHECK ? 0
-                                    : writes_same            ? plan->input_bytes
+                                    : writes_same            ? plan->job.input_bytes
                                                              : SIZE_UNKNOWN;
     if (job->group)
         set_part(progress, plan);

@@ -194,8 +194,8 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
         fprintf(stream, ", %s", codec->name);
     if (job->sort.count != COUNT_UNKNOWN)
         fprintf(stream, ", %zu numbers", job->sort.count);
-    else if (plan->input_bytes != SIZE_UNKNOWN)
-        fprintf(stream, ", %" PRIu64 " bytes", plan->input_bytes);
+    else if (plan->job.input_bytes != SIZE_UNKNOWN)
+        fprintf(stream, ", %" PRIu64 " bytes", plan->job.input_bytes);
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
@@ -209,7 +209,7 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
 static size_t least_parts(const struct plan *plan)
 {
     const struct job *const job = &plan->job;
-    const uint64_t all = job->keep_lines ? plan->input_bytes : job->sort.count;
+    const uint64_t all = job->keep_lines ? plan->job.input_bytes : job->sort.count;
     const size_t most = job->keep_lines ? job->part_bytes : job->part_count;
     const bool is_known = job->keep_lines ? all != SIZE_UNKNOWN : job->sort.count != COUNT_UNKNOWN;
     return is_known && all > most ? (size_t)((all - 1) / most + 1) : 1;
@@ -354,7 +354,7 @@ static void print_parts(FILE *stream, const struct plan *plan)
     const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte, its item, and scratch */
     const bool are_stored = job->keep_lines && job->group;      /* all lines of ranks are stored */
     if (job->keep_lines ? !are_stored && (job->part_bytes == SIZE_MAX ||
-                                          plan->input_bytes <= job->part_bytes / most_bytes)
+                                          plan->job.input_bytes <= job->part_bytes / most_bytes)
                         : job->sort.count <= job->part_count)
         return;
     const size_t parts = least_parts(plan);
@@ -375,7 +375,7 @@ static void print_parts(FILE *stream, const struct plan *plan)
         fprintf(stream, "%s",
                 (job->keep_lines && job->argsort.index_type) || is_merged ? "at least " : "");
         print_bytes(stream, of_ranks > 0      ? of_ranks
-                            : job->keep_lines ? plan->input_bytes
+                            : job->keep_lines ? plan->job.input_bytes
                                               : job->sort.count * job->sort.item_bytes);
         fprintf(stream, " of ");
     }
