@@ -272,7 +272,7 @@ static bool run_planned_job(struct options *options, struct plan *plan, struct p
     while (!run_once(options, plan, progress, outcome, &is_undone, error)) {
         if (!is_undone || !plan_again(options, plan, error))
             return false;
-        progress_start(progress, options);
+        progress_start(progress, options, plan);
         if (options->verbose) {
             fputs("gpusort: ", stderr);
             quote_print(stderr, error->message);
@@ -304,7 +304,7 @@ static bool make_plan(struct options *options, struct group *group, struct trace
               trace_file_check(options, trace, error);
     plan->job.group = group;
     if (ok) {
-        progress_start(progress, options);
+        progress_start(progress, options, plan);
         ok = plan_make(options, plan, error);
     }
     return group_agree(group, ok, error);

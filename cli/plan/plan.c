@@ -717,6 +717,7 @@ bool plan_again(struct options *options, struct plan *plan, const struct error *
         return false;
     const bool has_begun = plan_begin(options, &next, &ignored);
     next.input_position = plan->input_position;
+    next.file_bytes = plan->file_bytes;
     next.failed_devices = plan->failed_devices;
     next.failure = plan->failure;
     plan_free(plan); /* ends its reading threads, which move standard input and count bytes */

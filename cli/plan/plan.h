@@ -37,10 +37,10 @@ struct plan {
     unsigned device_total; /* number of GPUs, for --explain with gpu:all; 0: not known */
     bool has_estimate;
     struct auto_estimate estimate; /* of the whole job on either device */
-    uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
-    struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.c */
-    size_t spool_count;            /* one for each input, also for those that were left out */
-    uint64_t plan_ns;              /* time spent on planning: reading headers, starting a GPU */
+    uint64_t file_bytes;       /* of all input files, unread, as stored; SIZE_UNKNOWN: not known */
+    struct plan_spool *spools; /* of each reader if a group shares the job; see plan_spool.c */
+    size_t spool_count;        /* one for each input, also for those that were left out */
+    uint64_t plan_ns;          /* time spent on planning: reading headers, starting a GPU */
     const char *default_directory; /* of temporary files, without -T */
     off_t input_position;          /* of standard input, if that is a regular file */
     uint64_t failed_devices;       /* bits of the GPUs that have failed and are not used */

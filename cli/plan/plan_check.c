@@ -50,6 +50,14 @@ static bool is_output_empty(const struct options *options, struct stat *output)
            !(fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND);
 }
 
+/* Returns the bytes of a file that follow the position of standard input, if the path is "-". */
+static uint64_t unread_bytes(const char *path, const struct stat *status, const struct plan *plan)
+{
+    const off_t read = strcmp(path, "-") == 0 ? plan->input_position : 0;
+    return read > 0 && read <= status->st_size ? (uint64_t)(status->st_size - read)
+                                               : (uint64_t)status->st_size;
+}
+
 /* Checks all inputs, and adds up plan->file_bytes. Fails if all are the empty standard output. */
 static bool check_inputs(const struct options *options, struct plan *plan, struct error *error)
 {
@@ -63,8 +71,9 @@ static bool check_inputs(const struct options *options, struct plan *plan, struc
         are_emptied = are_emptied && descriptor_same_file(&status, &output);
         is_awaited |= !S_ISREG(status.st_mode);
         is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */
-        if (!is_sized ||
-            __builtin_add_overflow(plan->file_bytes, (uint64_t)status.st_size, &plan->file_bytes))
+        if (!is_sized || __builtin_add_overflow(plan->file_bytes,
+                                                unread_bytes(options->inputs[i], &status, plan),
+                                                &plan->file_bytes))
             plan->file_bytes = SIZE_UNKNOWN;
     }
     if (are_emptied)

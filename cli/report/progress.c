@@ -352,11 +352,6 @@ static void make_way(void *context)
     pthread_mutex_unlock(&progress->lock);
 }
 
-static bool is_standard_input(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
-
 /* Returns true if a user may be typing an input: standard input is a terminal, or the name of an
  * input leads to a character device. */
 static bool is_typed(const struct options *options)
@@ -364,14 +359,15 @@ static bool is_typed(const struct options *options)
     struct stat status;
     for (size_t i = 0; i < options->input_count; i++) {
         const char *const path = options->inputs[i];
-        if (is_standard_input(path) ? isatty(STDIN_FILENO) == 1
-                                    : stat(path, &status) == 0 && S_ISCHR(status.st_mode))
+        if (strcmp(path, "-") == 0 ? isatty(STDIN_FILENO) == 1
+                                   : stat(path, &status) == 0 && S_ISCHR(status.st_mode))
             return true;
     }
     return false;
 }
 
-bool progress_is_wanted(const struct options *options)
+/* Returns true if the options request progress. */
+static bool is_wanted(const struct options *options)
 {
     if (options->quiet || options->progress == PROGRESS_OFF)
         return false;
@@ -379,39 +375,14 @@ bool progress_is_wanted(const struct options *options)
            (options->stats != STATS_JSON && isatty(STDERR_FILENO) == 1 && !is_typed(options));
 }
 
-/* Returns the unread bytes of an input if it is a regular file; else, or if it does not exist,
- * SIZE_UNKNOWN. */
-static uint64_t file_bytes(const char *path)
-{
-    struct stat status;
-    const bool is_standard = is_standard_input(path);
-    if ((is_standard ? fstat(STDIN_FILENO, &status) : stat(path, &status)) != 0 ||
-        !S_ISREG(status.st_mode))
-        return SIZE_UNKNOWN;
-    const off_t begin = is_standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
-    return begin > 0 && begin <= status.st_size ? (uint64_t)(status.st_size - begin)
-                                                : (uint64_t)status.st_size;
-}
-
-static uint64_t count_file_bytes(const struct options *options)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < options->input_count; i++) {
-        const uint64_t more = file_bytes(options->inputs[i]);
-        if (more == SIZE_UNKNOWN || __builtin_add_overflow(bytes, more, &bytes))
-            return SIZE_UNKNOWN;
-    }
-    return bytes;
-}
-
-void progress_start(struct progress *progress, const struct options *options)
+void progress_start(struct progress *progress, const struct options *options,
+                    const struct plan *plan)
 {
     *progress = (struct progress){.on_terminal = isatty(STDERR_FILENO) == 1,
-                                  .outlook = {.write_bytes = SIZE_UNKNOWN, .sort_seconds = -1}};
-    if (!progress_is_wanted(options))
-        return;
-    progress->outlook.read_bytes = count_file_bytes(options);
-    if (progress->outlook.read_bytes < READ_BYTES_MIN)
+                                  .outlook = {.read_bytes = plan->file_bytes,
+                                              .write_bytes = SIZE_UNKNOWN,
+                                              .sort_seconds = -1}};
+    if (!is_wanted(options) || plan->file_bytes < READ_BYTES_MIN)
         return;
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes); /* none of these can fail on Linux */

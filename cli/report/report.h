@@ -87,12 +87,10 @@ struct progress {
     bool may_draw;           /* false once a signal handler has erased the line */
 };
 
-/* Returns true if the options request progress. */
-bool progress_is_wanted(const struct options *options);
-
-/* Starts to show progress, if the options request it and the job may take long. If the thread
- * cannot be started, nothing is shown. The caller ends this with progress_stop(). */
-void progress_start(struct progress *progress, const struct options *options);
+/* Starts to show progress, if the options request it and the job may take long. plan: as begun. If
+ * the thread cannot be started, nothing is shown. The caller ends this with progress_stop(). */
+void progress_start(struct progress *progress, const struct options *options,
+                    const struct plan *plan);
 
 /* Passes the finished plan to the estimates. Erases the line and shows nothing until
  * progress_go_on(), so that the caller can print meanwhile. */
