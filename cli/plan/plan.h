@@ -134,12 +134,10 @@ bool plan_take_part(struct plan *plan, size_t i, uint64_t position, uint64_t byt
 void plan_free_spools(struct plan *plan);
 
 /* ---- steps of plan_make(): plan_format.c, plan_raw.c, plan_raw_header.c,
- * plan_raw_order.c, plan_device.c, plan_memory.c, plan_group.c ---- */
+ * plan_device.c, plan_memory.c, plan_group.c ---- */
 
-/* Numbers with other exponents are far from 1: f64 beyond 1e-90 and 1e90, which is about 2^299, and
- * f32 beyond 1e-12 and 1e12. */
+/* f64 with other exponents are far from 1: beyond 1e-90 and 1e90, which is about 2^299. */
 #define FAR_EXPONENT 299
-#define FAR_EXPONENT_F32 40
 
 /* Finds the format of the input `path`, which is open as the reader's source. Sets *format, writes
  * the reason to `reason`, and sets the type in the reader's layout as far as it is known. May read

@@ -23,6 +23,38 @@
 /* Maximum integers of a shape: its dimensions, perhaps after their number. */
 #define SHAPE_INTEGERS_MOST ((size_t)8)
 
+/* Returns the unsigned integer in `width` bytes, 4 or 8. */
+static uint64_t load_bits(const unsigned char *bytes, size_t width, bool is_big)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, bytes, width);
+    return is_big ? __builtin_bswap64(bits) >> (64 - 8 * width) : bits;
+}
+
+/* Returns the bits of a floating point number of 4 or 8 bytes without its sign, at the top. */
+static uint64_t magnitude_of(uint64_t bits, size_t width)
+{
+    return bits << (65 - 8 * width);
+}
+
+/* Returns the exponent field; 0 for 0 and denormal numbers. */
+static int exponent_of(uint64_t bits, size_t width)
+{
+    return (int)(magnitude_of(bits, width) >> (width == 8 ? 53 : 56));
+}
+
+static bool is_denormal(uint64_t bits, size_t width)
+{
+    return magnitude_of(bits, width) != 0 && exponent_of(bits, width) == 0;
+}
+
+/* Returns how far from the exponent of 1 the exponents of usual numbers are: of f64 from 1e-90 to
+ * 1e90, and of f32 from 1e-12 to 1e12. */
+static int far_exponent(size_t width)
+{
+    return width == 8 ? FAR_EXPONENT : 40;
+}
+
 /* The input, and how it would be read. */
 struct raw {
     struct source *source;
@@ -124,8 +156,7 @@ static bool find_records(const struct raw *raw, const struct lengths *lengths, b
             const size_t number_bytes = lengths->number_bytes;
             if (!read_bits(raw, lengths, number_bytes, place + width, &first, error))
                 return false;
-            const uint64_t magnitude = first << (65 - 8 * number_bytes);
-            if (magnitude != 0 && magnitude >> (number_bytes == 8 ? 53 : 56) == 0)
+            if (is_denormal(first, number_bytes))
                 return true;
         }
         varied += first != before;
@@ -184,44 +215,20 @@ static bool check_records(const struct raw *raw, struct error *error)
  * counts of 4 bytes above 805 million are not found. */
 #define COUNT_WORD_MAX 0x2fffffffu
 
-static uint32_t load_word(const unsigned char *bytes, bool is_big)
-{
-    uint32_t word;
-    memcpy(&word, bytes, sizeof word);
-    return is_big ? __builtin_bswap32(word) : word;
-}
-
-static uint64_t load_integer(const unsigned char *bytes, size_t width, bool is_big)
-{
-    const uint64_t first = load_word(bytes, is_big);
-    const uint64_t second = width == 8 ? load_word(bytes + 4, is_big) : 0;
-    return is_big && width == 8 ? first << 32 | second : second << 32 | first;
-}
-
 /* Returns an integer of 4 or 8 bytes before floating point numbers, or 0 if it is no count. */
 static uint64_t load_count(const unsigned char *bytes, size_t width, bool is_big,
                            size_t number_bytes)
 {
-    const uint32_t low = load_word(bytes + (is_big ? width - 4 : 0), is_big);
-    const uint32_t high = width == 8 ? load_word(bytes + (is_big ? 0 : 4), is_big) : 0;
+    const uint64_t count = load_bits(bytes, width, is_big);
     const bool is_low_free = width == 8 && number_bytes == 8;
-    return high > COUNT_WORD_MAX || (low > COUNT_WORD_MAX && !is_low_free)
+    return count >> 32 > COUNT_WORD_MAX || ((uint32_t)count > COUNT_WORD_MAX && !is_low_free)
                ? 0
-               : (uint64_t)high << 32 | low;
-}
-
-/* Returns false if `number`, the first one after the header, is denormal and not 0, as a small
- * integer is. */
-static bool is_usual(const unsigned char *number, size_t width, bool is_big)
-{
-    const uint32_t top = load_word(number + (width == 8 && !is_big ? 4 : 0), is_big);
-    const uint32_t low = width == 8 ? load_word(number + (is_big ? 4 : 0), is_big) : 0;
-    return (top << 1 == 0 && low == 0) || top << 1 >> (width == 8 ? 21 : 24) != 0;
+               : count;
 }
 
 /* Returns true if the first `integers` integers of `width` bytes are the count of the numbers after
  * them, or of their bytes, or their shape, perhaps after the number of its dimensions; and if these
- * are at least COUNT_MIN numbers, the first of which is usual. */
+ * are at least COUNT_MIN numbers, the first of which is not denormal, as a small integer is. */
 static bool begins_with_count(const unsigned char *head, size_t integers, size_t width, bool is_big,
                               uint64_t bytes, size_t number_bytes)
 {
@@ -236,7 +243,7 @@ static bool begins_with_count(const unsigned char *head, size_t integers, size_t
     return rest % number_bytes == 0 && count >= COUNT_MIN &&
            (product == count || product == rest ||
             (integers > 1 && first == integers - 1 && product / first == count)) &&
-           is_usual(head + integers * width, number_bytes, is_big);
+           !is_denormal(load_bits(head + integers * width, number_bytes, is_big), number_bytes);
 }
 
 /* Returns true if the bytes are printable, and the first one is not blank. */
@@ -256,13 +263,13 @@ static const unsigned char idx_number_bytes[] = {[8] = 1, 1, [11] = 2, 4, 4, 8};
 static size_t idx_header_bytes(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
-    if (raw->head_bytes < 8 || load_word(head, true) >= sizeof idx_number_bytes << 8 ||
+    if (raw->head_bytes < 8 || load_bits(head, 4, true) >= sizeof idx_number_bytes << 8 ||
         head[3] == 0)
         return 0;
     const size_t bytes = 4 + 4 * (size_t)head[3];
     uint64_t product = idx_number_bytes[head[2]];
     for (size_t i = 4; i < bytes && i + 4 <= raw->head_bytes; i += 4)
-        if (__builtin_mul_overflow(product, load_word(head + i, true), &product))
+        if (__builtin_mul_overflow(product, load_bits(head + i, 4, true), &product))
             return 0;
     return product > 0 && product + bytes == raw->left ? bytes : 0;
 }
@@ -272,8 +279,8 @@ static size_t idx_header_bytes(const struct raw *raw)
 static size_t table_header_bytes(const struct raw *raw)
 {
     for (size_t bytes = 8; bytes <= 16 && bytes <= raw->head_bytes; bytes += 8) {
-        const uint64_t rows = load_integer(raw->head, bytes / 2, raw->is_big);
-        const uint64_t columns = load_integer(raw->head + bytes / 2, bytes / 2, raw->is_big);
+        const uint64_t rows = load_bits(raw->head, bytes / 2, raw->is_big);
+        const uint64_t columns = load_bits(raw->head + bytes / 2, bytes / 2, raw->is_big);
         const uint64_t rest = raw->left - bytes, count = rest / raw->type->bytes;
         if (rows > 1 && columns > 1 && count >= TABLE_MIN && count % rows == 0 &&
             count / rows == columns && rest % raw->type->bytes == 0)
@@ -360,19 +367,6 @@ struct exponent_range {
     uint64_t far_bits; /* the last number that is far from these, such as a mark of no value */
 };
 
-/* Returns the exponent of a number; 0 for 0 and denormal numbers. */
-static int load_exponent(const unsigned char *number, const struct key_type *type, bool is_big)
-{
-    const uint32_t top = load_word(number + (is_big ? 0 : type->bytes - 4), is_big);
-    return (int)(top << 1 >> (type->bytes == 8 ? 21 : 24));
-}
-
-/* Returns true for 0 and -0. */
-static bool is_zero(uint64_t bits, size_t number_bytes)
-{
-    return bits << (65 - 8 * number_bytes) == 0;
-}
-
 /* Finds the exponents of the numbers from byte `begin` on, without 0, infinities and NaNs. Returns
  * false if these are few, or if several are far from that of 1. A far number that is repeated, such
  * as a mark of no value, counts once. */
@@ -381,13 +375,13 @@ static bool find_exponents(const struct raw *raw, size_t begin, struct exponent_
     const size_t number_bytes = raw->type->bytes;
     const size_t bytes = raw->head_bytes < USUAL_BYTES ? raw->head_bytes : USUAL_BYTES;
     const int middle = number_bytes == 8 ? 1023 : 127;
-    const int far = number_bytes == 8 ? FAR_EXPONENT : FAR_EXPONENT_F32;
+    const int far = far_exponent(number_bytes);
     size_t counted = 0, far_count = 0;
     *exponents = (struct exponent_range){INT_MAX, 0, 0};
     for (size_t i = begin; i + number_bytes <= bytes; i += number_bytes) {
-        const int exponent = load_exponent(raw->head + i, raw->type, raw->is_big);
-        const uint64_t bits = load_integer(raw->head + i, number_bytes, raw->is_big);
-        if (exponent == 2 * middle + 1 || is_zero(bits, number_bytes))
+        const uint64_t bits = load_bits(raw->head + i, number_bytes, raw->is_big);
+        const int exponent = exponent_of(bits, number_bytes);
+        if (exponent == 2 * middle + 1 || magnitude_of(bits, number_bytes) == 0)
             continue;
         if (abs(exponent - middle) > far) {
             far_count += bits != exponents->far_bits;
@@ -406,19 +400,20 @@ static bool find_exponents(const struct raw *raw, size_t begin, struct exponent_
 static bool begins_with_word(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
-    const int margin = raw->type->bytes == 8 ? 64 : 16;
+    const size_t number_bytes = raw->type->bytes;
+    const int margin = number_bytes == 8 ? 64 : 16;
     struct exponent_range exponents;
     size_t begin = HEADER_BYTES;
     while (begin < raw->head_bytes && isprint(head[begin])) /* the text of a longer header */
         begin++;
     if (!raw->is_wide_float || !find_exponents(raw, (begin + 7) / 8 * 8, &exponents))
         return false;
-    for (size_t i = 0; i < HEADER_BYTES; i += raw->type->bytes) {
-        const int exponent = load_exponent(head + i, raw->type, raw->is_big);
-        const uint64_t bits = load_integer(head + i, raw->type->bytes, raw->is_big);
+    for (size_t i = 0; i < HEADER_BYTES; i += number_bytes) {
+        const uint64_t bits = load_bits(head + i, number_bytes, raw->is_big);
+        const int exponent = exponent_of(bits, number_bytes);
         const bool is_far =
             exponent < exponents.lowest - margin || exponent > exponents.highest + margin;
-        if (is_far && bits != exponents.far_bits && !is_zero(bits, raw->type->bytes) &&
+        if (is_far && bits != exponents.far_bits && magnitude_of(bits, number_bytes) != 0 &&
             is_word(head + i / 8 * 8, exponent == 0 ? 4 : 8))
             return true;
     }
@@ -442,7 +437,7 @@ static bool begins_with_integers(const struct raw *raw)
         const int bits = width == 8 ? 52 : number_bytes == 8 ? 30 : 27;
         uint64_t greatest = 0;
         for (size_t i = 0; i < end; i += width) {
-            const uint64_t next = load_integer(raw->head + i, width, raw->is_big);
+            const uint64_t next = load_bits(raw->head + i, width, raw->is_big);
             greatest = next > greatest ? next : greatest;
         }
         if (greatest >= COUNT_MIN && greatest >> bits == 0 &&
@@ -504,4 +499,81 @@ bool plan_check_raw_header(struct source *source, const struct key_type *type,
                      "(tail -c +N, if byte N is the first of them%s); if these are numbers, use "
                      "--format=raw",
                      source_name(source), source_command_note(source));
+}
+
+/* ---- Byte order ----
+ *
+ * Java, network protocols and some instruments write numbers in big-endian order. A name such as
+ * x.f64, or --type=f64, does not say the order. Floating point numbers show it: in the wrong order
+ * the last bits of their significands, which are random or zero, are their exponents. Integers do
+ * not: samples of 16 bits at the top of 32 bits, or hashes above a tag in 64, are usual in
+ * little-endian order too.
+ */
+
+/* Maximum of the bytes that are examined, and minimum of the numbers in them that are counted. */
+#define ORDER_BYTES ((size_t)32 << 10)
+#define ORDER_NUMBERS_MIN ((size_t)16)
+
+/* counted: numbers that are neither 0 nor infinite nor the usual NaN nor equal to the one before.
+ * usual: those of them from 1e-90 to 1e90, or with 4 bytes from 1e-12 to 1e12. */
+struct magnitudes {
+    size_t counted, usual;
+};
+
+static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t bytes,
+                                          size_t number_bytes, bool is_big)
+{
+    struct magnitudes magnitudes = {0};
+    uint64_t last = 0;
+    const int middle = number_bytes == 8 ? 1023 : 127;
+    for (size_t i = 0; i + number_bytes <= bytes; i += number_bytes) {
+        const uint64_t word = load_bits(numbers + i, number_bytes, is_big);
+        const int exponent = exponent_of(word, number_bytes);
+        if (magnitude_of(word, number_bytes) == 0 || word == last ||
+            (exponent == 2 * middle + 1 && word << (80 - 8 * number_bytes) == 0))
+            continue;
+        last = word;
+        magnitudes.counted++;
+        magnitudes.usual += abs(exponent - middle) <= far_exponent(number_bytes);
+    }
+    return magnitudes;
+}
+
+bool plan_look_for_swapped(struct source *source, const struct key_type *type,
+                           enum key_endian endian, bool *are_swapped, struct error *error)
+{
+    const bool is_big = endian == ENDIAN_BIG;
+    const unsigned char *head;
+    size_t bytes;
+    *are_swapped = false;
+    if (type->id != KEY_TYPE_f64 && type->id != KEY_TYPE_f32)
+        return true;
+    if (!source_peek(source, 1, &head, &bytes, error))
+        return false;
+    bytes = bytes < ORDER_BYTES ? bytes : ORDER_BYTES;
+    const struct magnitudes own = count_magnitudes(head, bytes, type->bytes, is_big);
+    const struct magnitudes other = count_magnitudes(head, bytes, type->bytes, !is_big);
+    *are_swapped = own.counted >= ORDER_NUMBERS_MIN && other.counted >= ORDER_NUMBERS_MIN &&
+                   2 * own.usual < own.counted && 20 * other.usual >= 19 * other.counted;
+    return true;
+}
+
+bool plan_check_byte_order(struct source *source, const struct key_type *type,
+                           enum key_endian endian, struct error *error)
+{
+    bool are_swapped;
+    if (!plan_look_for_swapped(source, type, endian, &are_swapped, error))
+        return false;
+    if (!are_swapped)
+        return true;
+    if (endian == ENDIAN_BIG)
+        return error_set(
+            error,
+            "%s: these look like little-endian %s: leave --endian=big out, in a job of "
+            "their own if other files need it, or use --type='>f%u' if they are not",
+            source_name(source), type->name, type->bytes);
+    return error_set(error,
+                     "%s: these look like big-endian %s: use --endian=big, or --endian=little if "
+                     "they are not",
+                     source_name(source), type->name);
 }
