@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* argsort.c - see argsort.h.
  *
- * All threads make items, one block range each, in one pass over the keys. The loop is an inline
+ * All threads make items, a part at a time, in one pass over the keys. The loop is an inline
  * function of the key width, compiled for each.
  */
 #include "core/argsort.h"
 
 #include <inttypes.h>
 
-/* One more thread is used for each PART_COUNT keys, which take about 0.1 ms. */
-#define PART_COUNT ((size_t)1 << 16)
+/* One more thread is used for each COUNT_PER_THREAD keys, which take about 0.1 ms. */
+#define COUNT_PER_THREAD ((size_t)1 << 16)
 
-/* Keys of one step, so that keys and items are in a cache when the taps observe them. */
-#define STEP_COUNT ((size_t)1 << 10)
+/* Keys of a part, so that keys and items are in a cache when the taps observe them. */
+#define PART_COUNT ((size_t)1 << 10)
 
 /* Minimum bits of an index in 8 bytes with its key, if the count is unknown. Reading more numbers
  * than these count, at some GB/s, would take days; they are refused. */
@@ -54,13 +54,13 @@ bool argsort_check_count(const struct argsort *argsort, size_t count, struct err
     return true;
 }
 
-/* The block range [begin, end) of the keys. The key at position 0 has the index `first`. */
+/* Consecutive keys, and the items made of them. The first key has the index `first`. */
 struct part {
     const struct argsort *argsort;
     const unsigned char *keys;
     unsigned char *items;
     uint64_t first;
-    size_t begin, end;
+    size_t count;
 };
 
 static inline __attribute__((always_inline)) void make_items(const struct part *part,
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) void make_items(const struct part *
     const unsigned index_bits = part->argsort->index_bits, bits = 8 * width;
     const bool swap_bytes = order.swap_bytes;
     order.swap_bytes = false;
-    for (size_t i = part->begin; i < part->end; i++) {
+    for (size_t i = 0; i < part->count; i++) {
         uint64_t x = 0;
         memcpy(&x, part->keys + i * width, width);
         if (swap_bytes)
@@ -107,35 +107,21 @@ static void make_part(const struct part *part)
     }
 }
 
-/* Makes the items of a part in steps, which the taps observe. */
-static void make_part_observed(const struct part *part, const struct argsort_taps *taps)
-{
-    const unsigned key_bytes = part->argsort->key_bytes, item_bytes = part->argsort->item_bytes;
-    struct part step = *part;
-    for (; step.begin < part->end; step.begin = step.end) {
-        const size_t left = part->end - step.begin;
-        step.end = step.begin + (left < STEP_COUNT ? left : STEP_COUNT);
-        make_part(&step);
-        const size_t count = step.end - step.begin;
-        tap_observe(taps->keys, part->keys + step.begin * key_bytes, count * key_bytes);
-        tap_observe(taps->items, part->items + step.begin * item_bytes, count * item_bytes);
-    }
-}
-
 void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t first,
                   const struct chunk *chunk, unsigned threads, const struct argsort_taps *taps)
 {
-    const size_t useful = chunk->count / PART_COUNT + 1;
-    const size_t parts = useful < threads ? useful : threads;
-    const size_t each = chunk->count / parts;
-#pragma omp parallel for schedule(static, 1) num_threads((int)parts)
-    for (size_t i = 0; i < parts; i++) {
+    const unsigned key_bytes = argsort->key_bytes, item_bytes = argsort->item_bytes;
+    const size_t useful = chunk->count / COUNT_PER_THREAD + 1;
+#pragma omp parallel for schedule(static) num_threads((int)(useful < threads ? useful : threads))
+    for (size_t begin = 0; begin < chunk->count; begin += PART_COUNT) {
+        const size_t left = chunk->count - begin;
         const struct part part = {.argsort = argsort,
-                                  .keys = keys,
-                                  .items = chunk->items,
-                                  .first = argsort->first + first,
-                                  .begin = i * each,
-                                  .end = i + 1 == parts ? chunk->count : (i + 1) * each};
-        make_part_observed(&part, taps);
+                                  .keys = (const unsigned char *)keys + begin * key_bytes,
+                                  .items = (unsigned char *)chunk->items + begin * item_bytes,
+                                  .first = argsort->first + first + begin,
+                                  .count = left < PART_COUNT ? left : PART_COUNT};
+        make_part(&part);
+        tap_observe(taps->keys, part.keys, part.count * key_bytes);
+        tap_observe(taps->items, part.items, part.count * item_bytes);
     }
 }
