@@ -22,6 +22,11 @@ void job_stage_add(struct job_state *state, enum stage stage, uint64_t start_ns)
     trace_span(TRACE_STAGE, stage_names[stage], start_ns, end_ns, 0);
 }
 
+size_t job_part_room(const struct job_state *state)
+{
+    return state->part_count - (state->count - state->part_begin);
+}
+
 bool job_sort_engine(struct job_state *state, struct error *error)
 {
     const uint64_t start_ns = job_stage_begin(STAGE_SORT);

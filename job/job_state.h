@@ -59,7 +59,6 @@ struct job_state {
     /* The part that is being read. */
     size_t reader;        /* index of the input that is read next */
     size_t readers_begun; /* for lines: number of inputs that reading has begun from */
-    size_t room;          /* numbers that still fit in the part */
     size_t part_begin;    /* numbers taken before the part */
     bool is_at_end;       /* all inputs have been read, and what was read is one part. False if more
                              parts follow, also of lines that have no memory to be sorted at once */
@@ -81,6 +80,9 @@ uint64_t job_stage_begin(enum stage stage);
 
 /* Adds the time since start_ns to the stage, in the report and in the trace. */
 void job_stage_add(struct job_state *state, enum stage stage, uint64_t start_ns);
+
+/* Returns how many numbers still fit in the part. */
+size_t job_part_room(const struct job_state *state);
 
 /* Sorts the items that the engine has taken. job_close_engine() reports the time. */
 bool job_sort_engine(struct job_state *state, struct error *error);

@@ -56,13 +56,12 @@ static bool can_hand_on(const struct job *job, const struct reader *reader,
 static void note_taken(struct job_state *state, size_t count)
 {
     state->count += count;
-    state->room -= count;
     job_expect_taken(state);
 }
 
 /* Borrows room for at most `want` items. Fewer are requested if the CPU's engine runs out of memory
  * for an unknown count. If it has no room for even the fewest, the items taken become the part:
- * state->room is 0, and later parts are no larger. Fails if none were taken. */
+ * no more fit in it, and later parts are no larger. Fails if none were taken. */
 static bool lend_room(struct job_state *state, size_t want, struct chunk *chunk,
                       struct error *error)
 {
@@ -82,7 +81,6 @@ static bool lend_room(struct job_state *state, size_t want, struct chunk *chunk,
         }
         state->part_count = taken;
         state->is_part_reduced = true;
-        state->room = 0;
         return true;
     }
     return true;
@@ -156,14 +154,12 @@ static bool read_input(struct job_state *state, struct reader *reader, struct ch
         *ended = reader->layout.count != COUNT_UNKNOWN && left == 0;
         if (*ended)
             return check_end(job, reader, error);
-        if (state->room == 0)
-            return true;
         struct chunk chunk;
-        size_t want = state->room < most ? state->room : most;
-        want = left < want ? left : want;
-        if (!lend_room(state, want, &chunk, error))
+        const size_t room = job_part_room(state), some = room < most ? room : most;
+        const size_t want = left < some ? left : some;
+        if (want > 0 && !lend_room(state, want, &chunk, error))
             return false;
-        if (state->room == 0)
+        if (job_part_room(state) == 0)
             return true;
         if (!(keys->items ? read_chunk_items(state, reader, chunk, want, keys, error)
                           : read_chunk_keys(state, reader, chunk, &keys->count, error)))
@@ -212,13 +208,12 @@ static bool try_open_engine(struct job_state *state, struct error *error)
     const struct engine_functions *const functions = state->functions;
     struct sort_spec spec = *state->sort;
     state->part_begin = state->count;
-    state->room = state->part_count;
-    spec.most = state->room;
+    spec.most = state->part_count;
     spec.shared_given = state->part_begin == 0 ? state->shared_given : 0;
     if (spec.count != COUNT_UNKNOWN) {
-        spec.is_given_twice &= spec.count <= state->room; /* sorted parts are given once */
-        spec.count =
-            spec.count - state->count < state->room ? spec.count - state->count : state->room;
+        const size_t left = spec.count - state->count;
+        spec.is_given_twice &= spec.count <= state->part_count; /* sorted parts are given once */
+        spec.count = left < state->part_count ? left : state->part_count;
     }
     if (state->engine && functions->restart && functions->restart(state->engine, &spec))
         return true;
@@ -235,7 +230,7 @@ static bool open_engine(struct job_state *state, struct error *error)
     struct error cause = {0};
     while (!try_open_engine(state, &cause)) {
         const size_t left = state->job->sort.count - state->count; /* large if it is unknown */
-        const size_t part = (left < state->room ? left : state->room) / 2;
+        const size_t part = (left < state->part_count ? left : state->part_count) / 2;
         if (state->backend != backends[0] ||
             part < MEMORY_PART_BYTES_MIN / state->sort->item_bytes) {
             error_merge(error, &cause);

@@ -55,7 +55,7 @@ static size_t count_part(const struct job_state *state)
             return 0;
         count += numbers_left(reader);
     }
-    return count < state->room ? count : state->room;
+    return count < state->part_count ? count : state->part_count;
 }
 
 /* Fills the sample from `positions` positions in the part. Returns how many numbers it has; 0 if
@@ -149,7 +149,6 @@ bool job_share_sample(struct job_state *state, struct error *error)
     bool ok = group_agree(group, (row && state->shared_sample) || error_set(error, "out of memory"),
                           error);
     if (ok) {
-        state->room = state->part_count;
         row[ROW_COUNT] = count_part(state);
         if (job->sort.count <= state->part_count && row[ROW_COUNT] / positions >= POSITION_BYTES)
             row[ROW_FILLED] =
