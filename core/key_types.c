@@ -129,62 +129,51 @@ const char *key_type_other_name(const struct key_type *type, size_t n)
     return NULL;
 }
 
-/* What makes numbers or lines of arrays of other types. */
-#define OF_COMPLEX "save its real part, or its numpy.abs"
-#define OF_UNICODE                                                                                 \
-    "numpy.savetxt(NEW, numpy.load(FILE).ravel(), '%s', encoding='utf-8') makes lines of it, for " \
-    "-k1, if no string has a newline"
-#define OF_BYTES                                                                                   \
-    "numpy.savetxt(NEW, numpy.char.decode(numpy.load(FILE).ravel(), 'latin-1'), '%s', "            \
-    "encoding='latin-1') makes lines of it, for -k1, if no string has a newline"
-#define OF_OBJECTS                                                                                 \
-    "if it holds numbers, astype('f8') rounds them to doubles, and astype('i8') is for whole ones"
-#define OF_LONG_DOUBLES "astype('f8') rounds it to doubles"
+/* Each with its names, without a byte order. Digits may follow them in a dtype, but not after a
+ * capital letter of complex numbers. */
+static const struct {
+    struct foreign_type type;
+    const char *names[10];
+} foreign_types[] = {
+    {{"complex numbers", "save its real part, or its numpy.abs"},
+     {"c", "complex", "complex_", "csingle", "cdouble", "clongdouble", "F", "D", "G"}},
+    {{"strings",
+      "numpy.savetxt(NEW, numpy.load(FILE).ravel(), '%s', encoding='utf-8') makes lines of it, for "
+      "-k1, if no string has a newline"},
+     {"U", "str", "str_"}},
+    {{"strings", "numpy.savetxt(NEW, numpy.char.decode(numpy.load(FILE).ravel(), 'latin-1'), '%s', "
+                 "encoding='latin-1') makes lines of it, for -k1, if no string has a newline"},
+     {"S", "a", "bytes", "bytes_"}},
+    {{"objects",
+      "if it holds numbers, astype('f8') rounds them to doubles, and astype('i8') is for whole "
+      "ones"},
+     {"O", "object", "object_"}},
+    {{"records", ""}, {"V"}},
+    {{"records", "save one field of them"}, {"void"}},
+    {{"long doubles", "astype('f8') rounds it to doubles"},
+     {"f16", "g", "longdouble", "float128", "f128"}},
+};
+
+/* Returns true if the spelling is the name, perhaps with digits after it. */
+static bool is_foreign(const char *spelling, size_t length, const char *name)
+{
+    size_t end = strlen(name);
+    if (length < end || memcmp(spelling, name, end) != 0)
+        return false;
+    while (end < length && spelling[end] >= '0' && spelling[end] <= '9' &&
+           !memchr("FDG", *spelling, 3))
+        end++;
+    return end == length;
+}
 
 const struct foreign_type *key_type_find_foreign(const char *spelling, size_t length)
 {
-    static const struct foreign_type foreign[] = {
-        /* digits may follow, but not after a capital letter of complex numbers */
-        {"c", "complex numbers", OF_COMPLEX},
-        {"complex", "complex numbers", OF_COMPLEX},
-        {"complex_", "complex numbers", OF_COMPLEX},
-        {"csingle", "complex numbers", OF_COMPLEX},
-        {"cdouble", "complex numbers", OF_COMPLEX},
-        {"clongdouble", "complex numbers", OF_COMPLEX},
-        {"F", "complex numbers", OF_COMPLEX},
-        {"D", "complex numbers", OF_COMPLEX},
-        {"G", "complex numbers", OF_COMPLEX},
-        {"U", "strings", OF_UNICODE},
-        {"str", "strings", OF_UNICODE},
-        {"str_", "strings", OF_UNICODE},
-        {"S", "strings", OF_BYTES},
-        {"a", "strings", OF_BYTES},
-        {"bytes", "strings", OF_BYTES},
-        {"bytes_", "strings", OF_BYTES},
-        {"O", "objects", OF_OBJECTS},
-        {"object", "objects", OF_OBJECTS},
-        {"object_", "objects", OF_OBJECTS},
-        {"V", "records", ""},
-        {"void", "records", "save one field of them"},
-        {"f16", "long doubles", OF_LONG_DOUBLES},
-        {"g", "long doubles", OF_LONG_DOUBLES},
-        {"longdouble", "long doubles", OF_LONG_DOUBLES},
-        {"float128", "long doubles", OF_LONG_DOUBLES},
-        {"f128", "long doubles", OF_LONG_DOUBLES},
-    };
     const size_t order = length > 0 && memchr("<>=|", *spelling, 4) ? 1 : 0;
     spelling += order;
     length -= order;
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        const size_t name_length = strlen(foreign[i].name);
-        size_t end = name_length;
-        if (length < name_length || memcmp(spelling, foreign[i].name, name_length) != 0)
-            continue;
-        while (end < length && spelling[end] >= '0' && spelling[end] <= '9' &&
-               !memchr("FDG", *spelling, 3))
-            end++;
-        if (end == length)
-            return &foreign[i];
-    }
+    for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++)
+        for (const char *const *name = foreign_types[i].names; *name; name++)
+            if (is_foreign(spelling, length, *name))
+                return &foreign_types[i].type;
     return NULL;
 }

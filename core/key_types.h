@@ -79,7 +79,6 @@ const char *key_type_other_name(const struct key_type *type, size_t n);
 
 /* A type that NumPy has and key_types has not. */
 struct foreign_type {
-    const char *name;   /* without a byte order; digits may follow it in a dtype */
     const char *kind;   /* "complex numbers" */
     const char *remedy; /* what makes numbers or lines of an array of this type; "": unknown */
 };
