@@ -317,29 +317,8 @@ static void touch_free_memory(size_t bytes)
     munmap(memory, bytes);
 }
 
-/* Times the engine alone. */
-class engine_clock
-{
-  public:
-    void start()
-    {
-        begin = clock_now_ns();
-    }
-    void stop()
-    {
-        ns += clock_now_ns() - begin;
-    }
-    double ms() const
-    {
-        return static_cast<double>(ns) * 1e-6;
-    }
-
-  private:
-    uint64_t begin = 0, ns = 0;
-};
-
 static bool fill_engine(const struct engine_functions *functions, struct engine *engine,
-                        const struct workload *load, engine_clock *clock, struct error *error)
+                        const struct workload *load, uint64_t *taking_ns, struct error *error)
 {
     struct chunk chunk;
     const size_t width = bench_item_bytes(load->type);
@@ -348,9 +327,9 @@ static bool fill_engine(const struct engine_functions *functions, struct engine 
             return false;
         chunk.count = std::min(chunk.capacity, load->count - taken);
         memcpy(chunk.items, load->input.get() + taken * width, chunk.count * width);
-        clock->start();
+        const uint64_t begin = clock_now_ns();
         const bool is_taken = functions->take(engine, chunk, error);
-        clock->stop();
+        *taking_ns += clock_now_ns() - begin;
         if (!is_taken)
             return false;
     }
@@ -385,18 +364,18 @@ static bool run_engine(const struct bench *bench, const struct sort_spec *spec,
 {
     const struct engine_functions *const functions = bench->backend->keys;
     struct engine *engine = NULL;
-    engine_clock clock;
+    uint64_t ns = 0; /* of the engine alone */
     if (load->bytes > POPULATED_BYTES)
         touch_free_memory(2 * load->bytes + SCRATCH_MORE_BYTES);
-    bool ok = functions->open(spec, &engine, error) &&
-              fill_engine(functions, engine, load, &clock, error);
-    clock.start();
+    bool ok =
+        functions->open(spec, &engine, error) && fill_engine(functions, engine, load, &ns, error);
+    const uint64_t begin = clock_now_ns();
     ok = ok && functions->sort(engine, error) &&
          empty_engine(functions, engine, load, is_checked ? load->expected.get() : NULL,
                       &timed->is_sorted, error);
-    clock.stop();
+    ns += clock_now_ns() - begin;
     if (ok && !is_checked)
-        timed->ms.push_back(clock.ms());
+        timed->ms.push_back(static_cast<double>(ns) * 1e-6);
     functions->close(engine);
     return ok;
 }

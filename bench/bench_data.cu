@@ -393,33 +393,6 @@ static bool with_layout(const struct bench_case *bench, const struct item_arrays
     }
 }
 
-struct fill_action {
-    const struct bench_case *bench;
-    struct recipe recipe;
-    struct error *error;
-
-    template <typename Layout>
-    bool operator()(Layout layout) const
-    {
-        return launch_kernel(bench_launch(bench, "fill_kernel"), error, fill_kernel<Layout>, layout,
-                             recipe, bench->first, bench->count);
-    }
-};
-
-struct digest_action {
-    const struct bench_case *bench;
-    struct key_order order;
-    struct item_digest *digest;
-    struct error *error;
-
-    template <typename Layout>
-    bool operator()(Layout layout) const
-    {
-        return launch_kernel(bench_launch(bench, "digest_kernel"), error, digest_kernel<Layout>,
-                             layout, bench->count, order, digest);
-    }
-};
-
 /* Returns log2 of the size of a sample: one key in 128, at least 2^12, and at most 2^14, or 2^13
  * for items of 16 bytes, as radix takes them (cuda/tuning.h). */
 static unsigned sample_bits(const struct bench_case *bench)
@@ -437,7 +410,11 @@ bool bench_data_fill(const struct bench_case *bench, struct item_arrays items, s
     const struct recipe recipe = {bench->shape->id,   type->kind,
                                   8 * type->bytes,    type->exponent_bits,
                                   sample_bits(bench), bench->total ? bench->total : bench->count};
-    return with_layout(bench, items, error, fill_action{bench, recipe, error});
+    return with_layout(bench, items, error, [&](auto layout) {
+        return launch_kernel(bench_launch(bench, "fill_kernel"), error,
+                             fill_kernel<decltype(layout)>, layout, recipe, bench->first,
+                             bench->count);
+    });
 }
 
 bool bench_data_digest(const struct bench_case *bench, struct item_arrays items,
@@ -448,7 +425,12 @@ bool bench_data_digest(const struct bench_case *bench, struct item_arrays items,
         key_order_make(&key_types[bench->type->key], ENDIAN_LITTLE, NAN_GREATEST, false);
     return cuda_check(cudaMemsetAsync(work, 0, sizeof *work, bench->stream), device,
                       "cudaMemsetAsync", error) &&
-           with_layout(bench, items, error, digest_action{bench, order, work, error}) &&
+           with_layout(bench, items, error,
+                       [&](auto layout) {
+                           return launch_kernel(bench_launch(bench, "digest_kernel"), error,
+                                                digest_kernel<decltype(layout)>, layout,
+                                                bench->count, order, work);
+                       }) &&
            cuda_check(
                cudaMemcpyAsync(digest, work, sizeof *digest, cudaMemcpyDeviceToHost, bench->stream),
                device, "cudaMemcpyAsync", error) &&
