@@ -60,8 +60,18 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
-    {"types", KEY_TYPES, "LIST", 0, "Types of the items (default f64):", 0},
-    {"shapes", KEY_SHAPES, "LIST", 0, "Shapes of the data (default uniform):", 0},
+    {"types", KEY_TYPES, "LIST", 0,
+     "Types of the items (default f64):"
+#define X(id, name, key, index_bytes) " " name
+     BENCH_TYPES(X),
+#undef X
+     0},
+    {"shapes", KEY_SHAPES, "LIST", 0,
+     "Shapes of the data (default uniform):"
+#define X(id, name, summary) " " name " (" summary ");"
+     BENCH_SHAPES(X),
+#undef X
+     0},
     {"sizes", KEY_SIZES, "LIST", 0,
      "Numbers of items, 5000 or 1e9 (default 1e6,1e7,1e8; all: 1e3 to 1e9 by tens, 2e9, 4e9, 8e9; "
      "random:N:SEED:LEAST:MOST: N, drawn with uniform logarithms, so that no tuning can fit them)",
@@ -240,31 +250,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* Appends the types and the shapes to the help of their options. argp frees the new text. */
-static char *describe(int key, const char *text, void *input)
-{
-    (void)input;
-    if (key != KEY_TYPES && key != KEY_SHAPES)
-        return (char *)text;
-    char *described = NULL;
-    size_t bytes = 0;
-    FILE *const stream = open_memstream(&described, &bytes);
-    if (!stream)
-        return (char *)text;
-    fputs(text, stream);
-    const size_t count = key == KEY_TYPES ? (size_t)BENCH_TYPE_COUNT : (size_t)BENCH_SHAPE_COUNT;
-    for (size_t i = 0; i < count; i++)
-        if (key == KEY_TYPES)
-            fprintf(stream, "%s %s", i ? "," : "", bench_types[i].name);
-        else
-            fprintf(stream, "%s %s (%s)", i ? ";" : "", bench_shapes[i].name,
-                    bench_shapes[i].summary);
-    if (fclose(stream) == 0)
-        return described;
-    free(described);
-    return (char *)text;
-}
-
 static void parse_options(int argc, char **argv, const char *documentation,
                           struct bench_options *options)
 {
@@ -273,8 +258,7 @@ static void parse_options(int argc, char **argv, const char *documentation,
                                       .effort = {.runs = 5, .least_ms = 20}};
     options->types[BENCH_TYPE_f64] = true;
     options->shapes[BENCH_SHAPE_UNIFORM] = true;
-    const struct argp argp = {option_table, parse_option, NULL, documentation,
-                              NULL,         describe,     NULL};
+    const struct argp argp = {option_table, parse_option, NULL, documentation, NULL, NULL, NULL};
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

@@ -117,29 +117,22 @@ static bool digest_seat(struct seat *seat, struct error *error)
 
 static bool fill_seat(struct table *table, struct seat *seat, struct error *error)
 {
-    return cuda_device_use(seat->bench.device, error) &&
-           bench_data_fill(&seat->bench, {seat->items, NULL}, error) && digest_seat(seat, error) &&
+    return bench_data_fill(&seat->bench, {seat->items, NULL}, error) && digest_seat(seat, error) &&
            download(table, seat, error);
 }
 
 static bool sort_seat(struct table *table, struct seat *seat, struct error *error)
 {
     const struct cuda_sort sort = seat_sort(table, seat);
-    if (!cuda_device_use(seat->bench.device, error) || !upload(table, seat, error))
+    if (!upload(table, seat, error))
         return false;
     seat->uploaded_ns = clock_now_ns();
     return cuda_path_sort(seat->worker.path, &sort, error);
 }
 
-static bool download_seat(struct table *table, struct seat *seat, struct error *error)
-{
-    return cuda_device_use(seat->bench.device, error) && download(table, seat, error);
-}
-
 static bool check_seat(struct table *table, struct seat *seat, struct error *error)
 {
-    return cuda_device_use(seat->bench.device, error) && upload(table, seat, error) &&
-           digest_seat(seat, error);
+    return upload(table, seat, error) && digest_seat(seat, error);
 }
 
 /* ---- a run ---- */
@@ -163,12 +156,13 @@ static bool exchange_seats(struct table *table, struct error *error)
     return true;
 }
 
-static bool for_seats(struct table *table,
-                      bool (*step)(struct table *, struct seat *, struct error *),
-                      struct error *error)
+/* Does a step on each GPU, which is the current device of its thread. */
+template <typename Step>
+static bool for_seats(struct table *table, const Step &step, struct error *error)
 {
     return gpus_each(table->seats.size(), error, [=](size_t i, struct error *own) {
-        return step(table, &table->seats[i], own);
+        struct seat *const seat = &table->seats[i];
+        return cuda_device_use(seat->bench.device, own) && step(table, seat, own);
     });
 }
 
@@ -221,7 +215,7 @@ static bool run_once(struct table *table, uint64_t *times_ns, bool *is_sorted, s
     if (!exchange_seats(table, error))
         return false;
     const uint64_t exchanged_ns = clock_now_ns();
-    if (!for_seats(table, download_seat, error))
+    if (!for_seats(table, download, error))
         return false;
     const uint64_t end_ns = clock_now_ns();
     uint64_t uploaded_ns = start_ns;
@@ -267,7 +261,9 @@ static bool open_table(const struct bench_options *options, const struct bench_c
         table->seats.push_back(seat);
     }
     table->is_pinned =
-        for_seats(table, open_seat, error) &&
+        gpus_each(
+            table->seats.size(), error,
+            [=](size_t i, struct error *own) { return open_seat(table, &table->seats[i], own); }) &&
         cuda_check(cudaHostRegister(table->host, pages * huge_page_bytes, cudaHostRegisterPortable),
                    devices[0].device, "cudaHostRegister", error);
     return table->is_pinned && gpus_connect(devices.data(), devices.size(), error);
