@@ -102,18 +102,14 @@ static bool are_after(const struct lengths *lengths)
 static bool read_bits(const struct raw *raw, const struct lengths *lengths, size_t width,
                       uint64_t position, uint64_t *bits, struct error *error)
 {
-    size_t got = width;
-    *bits = 0;
-    if (position + width > raw->bytes)
-        return true;
+    unsigned char bytes[8];
+    size_t got = 0;
     if (position + width <= raw->head_bytes)
-        memcpy(bits, raw->head + position, width);
-    else if (!source_read_at(raw->source, position, bits, got, &got, error))
+        memcpy(bytes, raw->head + position, got = width);
+    else if (position + width <= raw->bytes &&
+             !source_read_at(raw->source, position, bytes, width, &got, error))
         return false;
-    if (got < width)
-        *bits = 0;
-    if (lengths->are_swapped)
-        *bits = __builtin_bswap64(*bits) >> (64 - 8 * width);
+    *bits = got == width ? load_bits(bytes, width, lengths->are_swapped) : 0;
     return true;
 }
 
