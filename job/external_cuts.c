@@ -189,7 +189,7 @@ static bool choose_runs(struct searcher *searcher)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     bool is_open = false;
-    for (size_t c = 0; c < cuts->cut_count; c++) {
+    for (size_t c = 0; c < cuts->group->size; c++) {
         searcher->pivot_runs[c] =
             choose_run(searcher->bounds + c * cuts->numbered->count, cuts->numbered->count);
         is_open |= searcher->pivot_runs[c] < cuts->numbered->count;
@@ -209,8 +209,8 @@ static bool has_pivot(const struct searcher *searcher, size_t c)
 static bool read_pivots(struct searcher *searcher, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    memset(searcher->lengths, 0, cuts->cut_count * sizeof *searcher->lengths);
-    for (size_t c = 0; c < cuts->cut_count; c++) {
+    memset(searcher->lengths, 0, cuts->group->size * sizeof *searcher->lengths);
+    for (size_t c = 0; c < cuts->group->size; c++) {
         if (!has_pivot(searcher, c))
             continue;
         const size_t i = searcher->pivot_runs[c];
@@ -243,15 +243,15 @@ static bool share_pivots(struct searcher *searcher, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     size_t words = 1;
-    if (!add_up(cuts->group, read_pivots(searcher, error), searcher->lengths, cuts->cut_count,
+    if (!add_up(cuts->group, read_pivots(searcher, error), searcher->lengths, cuts->group->size,
                 error))
         return false;
-    for (size_t c = 0; c < cuts->cut_count; c++)
+    for (size_t c = 0; c < cuts->group->size; c++)
         words += group_words(searcher->lengths[c]);
     if (!reserve_words(searcher, words, error))
         return false;
     uint64_t *out = searcher->pivot_words;
-    for (size_t c = 0; c < cuts->cut_count; c++) {
+    for (size_t c = 0; c < cuts->group->size; c++) {
         if (has_pivot(searcher, c))
             memcpy(out, searcher->pivots[c].data, (size_t)searcher->lengths[c]);
         out += group_words(searcher->lengths[c]);
@@ -309,7 +309,7 @@ static bool find_ranges(struct searcher *searcher, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
     const uint64_t *words = searcher->pivot_words;
-    for (size_t c = 0; c < cuts->cut_count; c++) {
+    for (size_t c = 0; c < cuts->group->size; c++) {
         const char *const pivot = (const char *)words;
         words += group_words(searcher->lengths[c]);
         if (searcher->pivot_runs[c] == cuts->numbered->count)
@@ -327,7 +327,7 @@ static bool find_ranges(struct searcher *searcher, struct error *error)
 static void narrow_bounds(struct searcher *searcher)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    for (size_t c = 0; c < cuts->cut_count; c++) {
+    for (size_t c = 0; c < cuts->group->size; c++) {
         struct bounds *const bounds = searcher->bounds + c * cuts->numbered->count;
         const struct pivot_range *const ranges = searcher->ranges + c * cuts->numbered->count;
         uint64_t before = 0;
@@ -348,7 +348,7 @@ static void narrow_bounds(struct searcher *searcher)
 static bool step(struct searcher *searcher, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    const size_t cells = cuts->cut_count * cuts->numbered->count;
+    const size_t cells = cuts->group->size * cuts->numbered->count;
     const size_t words = cells * (sizeof *searcher->ranges / sizeof(uint64_t));
     memset(searcher->ranges, 0, cells * sizeof *searcher->ranges);
     if (!share_pivots(searcher, error) ||
@@ -364,7 +364,7 @@ static bool step(struct searcher *searcher, struct error *error)
 static void start_bounds(struct searcher *searcher, const uint64_t *positions)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    for (size_t c = 0; c < cuts->cut_count; c++) {
+    for (size_t c = 0; c < cuts->group->size; c++) {
         const uint64_t *const ends = positions + c * cuts->numbered->count;
         uint64_t items = 0;
         for (size_t i = 0; i < cuts->numbered->count; i++)
@@ -378,9 +378,9 @@ static void start_bounds(struct searcher *searcher, const uint64_t *positions)
 static bool search(struct searcher *searcher, uint64_t *positions, struct error *error)
 {
     const struct external_cuts *const cuts = searcher->cuts;
-    const size_t cells = cuts->cut_count * cuts->numbered->count;
+    const size_t cells = cuts->group->size * cuts->numbered->count;
     memset(positions, 0, cells * sizeof *positions);
-    for (size_t c = 0; c < cuts->cut_count; c++)
+    for (size_t c = 0; c < cuts->group->size; c++)
         for (size_t i = 0; i < cuts->run_count; i++)
             positions[c * cuts->numbered->count + cuts->numbered->first + i] = cuts->runs[i].count;
     if (!group_sum(cuts->group, positions, cells, error))
@@ -394,23 +394,23 @@ static bool search(struct searcher *searcher, uint64_t *positions, struct error 
     return true;
 }
 
-bool external_cuts_find(const struct external_cuts *cuts, uint64_t *positions, struct error *error)
+bool external_cuts_find(const struct external_cuts *cuts, struct error *error)
 {
-    const size_t cells = cuts->cut_count * cuts->numbered->count;
+    const size_t cells = cuts->group->size * cuts->numbered->count;
     struct searcher searcher = {
         .cuts = cuts,
         .bounds = calloc(cells + 1, sizeof *searcher.bounds),
         .ranges = calloc(cells + 1, sizeof *searcher.ranges),
-        .pivot_runs = calloc(cuts->cut_count + 1, sizeof *searcher.pivot_runs),
-        .lengths = calloc(cuts->cut_count + 1, sizeof *searcher.lengths),
-        .pivots = calloc(cuts->cut_count + 1, sizeof *searcher.pivots),
+        .pivot_runs = calloc(cuts->group->size + 1, sizeof *searcher.pivot_runs),
+        .lengths = calloc(cuts->group->size + 1, sizeof *searcher.lengths),
+        .pivots = calloc(cuts->group->size + 1, sizeof *searcher.pivots),
     };
     const bool has_memory = (searcher.bounds && searcher.ranges && searcher.pivot_runs &&
                              searcher.lengths && searcher.pivots) ||
                             error_set(error, "out of memory");
-    const bool ok =
-        group_agree(cuts->group, has_memory, error) && search(&searcher, positions, error);
-    for (size_t c = 0; searcher.pivots && c < cuts->cut_count; c++)
+    const bool ok = group_agree(cuts->group, has_memory, error) &&
+                    search(&searcher, cuts->numbered->positions + cuts->numbered->count, error);
+    for (size_t c = 0; searcher.pivots && c < cuts->group->size; c++)
         free(searcher.pivots[c].data);
     free(searcher.probe.data);
     free(searcher.pivots);

@@ -45,13 +45,13 @@ struct external_cuts {
     struct record_order order;
     const struct item_run *runs; /* of this rank; lines are on disk */
     size_t run_count;
-    const struct rank_runs *numbered;
-    const uint64_t *targets; /* in ascending order, each at most the number of all items */
-    size_t cut_count;
+    struct rank_runs *numbered;
+    const uint64_t *targets; /* of the end of each rank's range, in ascending order; at most the
+                                number of all items */
 };
 
-/* Collective: fills the positions, a row of `numbered->count` for each cut. Fails if a run cannot
- * be read, memory runs out or the group fails. */
-bool external_cuts_find(const struct external_cuts *cuts, uint64_t *positions, struct error *error);
+/* Collective: fills the positions of `numbered` after its first row. Fails if a run cannot be read,
+ * memory runs out or the group fails. */
+bool external_cuts_find(const struct external_cuts *cuts, struct error *error);
 
 #endif

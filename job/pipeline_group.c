@@ -93,9 +93,8 @@ static bool find_cuts(struct group_keys *keys, struct error *error)
         .run_count = keys->runs.list.count,
         .numbered = &keys->numbered,
         .targets = keys->targets + 1, /* the first range begins at the first item of each run */
-        .cut_count = keys->group->size,
     };
-    return external_cuts_find(&cuts, keys->numbered.positions + keys->numbered.count, error);
+    return external_cuts_find(&cuts, error);
 }
 
 /* ---- Output ---- */

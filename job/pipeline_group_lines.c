@@ -102,7 +102,6 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
         .run_count = lines->external.list.count,
         .numbered = &lines->numbered,
         .targets = lines->targets,
-        .cut_count = group->size,
     };
     for (size_t i = 0; i < lines->external.list.count; i++)
         lines->all_bytes += lines->external.list.runs[i].count;
@@ -111,7 +110,7 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
     for (unsigned rank = 0; rank < group->size; rank++)
         lines->targets[rank] =
             job->sort.is_top ? lines->all_bytes : group_share(group, lines->all_bytes, rank + 1);
-    if (!external_cuts_find(&cuts, lines->numbered.positions + lines->numbered.count, error))
+    if (!external_cuts_find(&cuts, error))
         return false;
     find_range(lines);
     return true;
