@@ -13,9 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes, or values, of one call: counts are of type int. */
-#define CALL_MAX ((size_t)1 << 28)
-
 /* Static, because a process joins one group. */
 static struct {
     MPI_Request *requests;
@@ -48,34 +45,29 @@ static const char *await(const char *call, int result, MPI_Request *request)
     return failure;
 }
 
+/* Counts of MPI are of type int. */
+static const char too_large[] = "more than 2^31 bytes or numbers at once";
+
 static const char *broadcast(void *context, void *data, size_t bytes)
 {
-    const char *failure = NULL;
+    MPI_Request request;
     (void)context;
-    for (size_t done = 0; done < bytes && !failure; done += CALL_MAX) {
-        const size_t count = bytes - done < CALL_MAX ? bytes - done : CALL_MAX;
-        MPI_Request request;
-        failure = await(
-            "MPI_Ibcast",
-            MPI_Ibcast((char *)data + done, (int)count, MPI_BYTE, 0, MPI_COMM_WORLD, &request),
-            &request);
-    }
-    return failure;
+    if (bytes > INT_MAX)
+        return too_large;
+    return await("MPI_Ibcast", MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request),
+                 &request);
 }
 
 static const char *sum(void *context, uint64_t *values, size_t count)
 {
-    const char *failure = NULL;
+    MPI_Request request;
     (void)context;
-    for (size_t done = 0; done < count && !failure; done += CALL_MAX) {
-        const size_t some = count - done < CALL_MAX ? count - done : CALL_MAX;
-        MPI_Request request;
-        failure = await("MPI_Iallreduce",
-                        MPI_Iallreduce(MPI_IN_PLACE, values + done, (int)some, MPI_UINT64_T,
-                                       MPI_SUM, MPI_COMM_WORLD, &request),
-                        &request);
-    }
-    return failure;
+    if (count > INT_MAX)
+        return too_large;
+    return await("MPI_Iallreduce",
+                 MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_UINT64_T, MPI_SUM,
+                                MPI_COMM_WORLD, &request),
+                 &request);
 }
 
 static const char *reserve(void *context, size_t count)
