@@ -4,6 +4,8 @@
  */
 #include "core/auto_model.h"
 
+#include <math.h>
+
 const char *auto_find_path(const struct device_facts *facts, unsigned item_bytes)
 {
     const bool is_gpu = facts->shared_bytes > 0;
@@ -104,7 +106,7 @@ struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads)
     return (struct auto_estimate){
         .cpu_seconds = text * 1e-9 * cost_of(lines_cost, threads),
         .gpu_seconds = gpu_lines_start_seconds + text / gpu_lines_bytes_per_second,
-        .cpu_sort_seconds = -1,
-        .gpu_sort_seconds = -1,
+        .cpu_sort_seconds = NAN,
+        .gpu_sort_seconds = NAN,
     };
 }

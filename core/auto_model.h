@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* Estimates of the whole job on either device, and of its part that is neither reading nor writing:
- * starting the GPU and sorting. That part is unknown for lines, and below 0. */
+ * starting the GPU and sorting. That part is unknown for lines: NAN. */
 struct auto_estimate {
     double cpu_seconds, gpu_seconds;
     double cpu_sort_seconds, gpu_sort_seconds;

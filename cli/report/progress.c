@@ -17,6 +17,7 @@
 #include "formats/io/output_file.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,11 +44,11 @@
 struct estimate {
     const char *stage;
     bool has_read;           /* the first bytes have been read */
-    double fraction;         /* of the stage that is done; below 0: not known */
+    double fraction;         /* of the stage that is done; NAN: not known */
     double bytes;            /* processed in this stage */
     double bytes_per_second; /* 0: this stage processes no bytes */
     double seconds;          /* since the stage began */
-    double seconds_left;     /* until the job ends; below 0: not known */
+    double seconds_left;     /* until the job ends; NAN: not known */
 };
 
 static double seconds_of(uint64_t ns)
@@ -57,26 +58,21 @@ static double seconds_of(uint64_t ns)
 
 static double fraction_of(uint64_t done, uint64_t all)
 {
-    return all == 0 || all == SIZE_UNKNOWN ? -1 : done < all ? (double)done / (double)all : 1;
+    return all == 0 || all == SIZE_UNKNOWN ? NAN : done < all ? (double)done / (double)all : 1;
 }
 
-/* Returns the seconds for the remaining bytes at this rate; below 0: not known. */
+/* Returns the seconds for the remaining bytes at this rate; NAN: not known. */
 static double seconds_for(uint64_t done, uint64_t all, double bytes_per_second)
 {
     if (all == SIZE_UNKNOWN || bytes_per_second <= 0)
-        return -1;
+        return NAN;
     return done < all ? (double)(all - done) / bytes_per_second : 0;
 }
 
-static double sum_if_known(double a, double b)
-{
-    return a < 0 || b < 0 ? -1 : a + b;
-}
-
-/* Returns the seconds for writing, of which nothing is done; below 0: not known. */
+/* Returns the seconds for writing, of which nothing is done; NAN: not known. */
 static double seconds_to_write(const struct outlook *outlook, double read_rate)
 {
-    return outlook->is_encoded ? -1 : seconds_for(0, outlook->write_bytes, read_rate);
+    return outlook->is_encoded ? NAN : seconds_for(0, outlook->write_bytes, read_rate);
 }
 
 /* While parts are read, sorted and spilled, all of that counts as reading. */
@@ -91,8 +87,7 @@ static struct estimate estimate_reading(const struct outlook *outlook,
         .fraction = fraction_of(read, outlook->read_bytes),
         .bytes = (double)read,
         .bytes_per_second = rate,
-        .seconds_left =
-            sum_if_known(sum_if_known(read_seconds, outlook->sort_seconds), write_seconds),
+        .seconds_left = read_seconds + outlook->sort_seconds + write_seconds,
     };
 }
 
@@ -106,8 +101,8 @@ static struct estimate estimate_sorting(const struct progress *progress,
     const double rate = read_took > 0 ? (double)view->bytes[TRACE_READ] / read_took : 0;
     const double write_seconds = seconds_to_write(outlook, rate);
     return (struct estimate){
-        .fraction = -1,
-        .seconds_left = sum_if_known(left, write_seconds),
+        .fraction = NAN,
+        .seconds_left = (left < 0 ? NAN : left) + write_seconds,
     };
 }
 
@@ -129,7 +124,7 @@ static struct estimate estimate_now(struct progress *progress)
 {
     struct outlook *const outlook = &progress->outlook;
     struct trace_view view;
-    struct estimate estimate = {.fraction = -1, .seconds_left = -1};
+    struct estimate estimate = {.fraction = NAN, .seconds_left = NAN};
     const uint64_t now_ns = clock_now_ns(), ran_ns = now_ns - progress->start_ns;
     trace_look(&view);
     view.bytes[TRACE_READ] -= outlook->read_before;
@@ -183,7 +178,7 @@ static void append_bytes(char line[LINE_BYTES], const char *before, double bytes
 
 static void append_left(char line[LINE_BYTES], double seconds)
 {
-    if (seconds < 0)
+    if (isnan(seconds))
         return;
     if (seconds < 99.5)
         append(line, ", %.0f s left", seconds);
@@ -196,7 +191,7 @@ static void append_left(char line[LINE_BYTES], double seconds)
 static void describe(const struct estimate *estimate, char line[LINE_BYTES])
 {
     snprintf(line, LINE_BYTES, "gpusort: %s", estimate->stage);
-    if (estimate->fraction >= 0)
+    if (!isnan(estimate->fraction))
         append(line, " %.0f%%", 100 * estimate->fraction);
     else if (estimate->bytes > 0)
         append_bytes(line, " ", estimate->bytes, "");
@@ -381,7 +376,7 @@ void progress_start(struct progress *progress, const struct options *options,
     *progress = (struct progress){.on_terminal = isatty(STDERR_FILENO) == 1,
                                   .outlook = {.read_bytes = plan->file_bytes,
                                               .write_bytes = SIZE_UNKNOWN,
-                                              .sort_seconds = -1}};
+                                              .sort_seconds = NAN}};
     if (!is_wanted(options) || plan->file_bytes < READ_BYTES_MIN)
         return;
     pthread_condattr_t attributes;
@@ -399,14 +394,14 @@ void progress_start(struct progress *progress, const struct options *options,
     output_file_before_first_byte(make_way, progress);
 }
 
-/* Returns the time of the sort without reading and writing; below 0: not known. */
+/* Returns the time of the sort without reading and writing; NAN: not known. */
 static double estimate_sort(const struct plan *plan)
 {
     const struct job *const job = &plan->job;
     if (job->action != JOB_SORT)
         return 0;
     if (!plan->has_estimate)
-        return -1;
+        return NAN;
     return job->backend == backends[0] ? plan->estimate.cpu_sort_seconds
                                        : plan->estimate.gpu_sort_seconds;
 }

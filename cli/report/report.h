@@ -66,7 +66,7 @@ struct outlook {
                              part. SIZE_UNKNOWN: not known */
     uint64_t write_bytes; /* bytes of content, if they can be predicted; SIZE_UNKNOWN: not known */
     bool is_encoded;      /* the output is compressed */
-    double sort_seconds;  /* estimate of the model; below 0: not known */
+    double sort_seconds;  /* estimate of the model; NAN: not known */
     uint64_t read_before; /* bytes that a rank read for the plan, which do not count */
 };
 
