@@ -395,11 +395,6 @@ static bool run_ours(const struct bench *bench, const struct workload *load, str
            run_engine(bench, &spec, load, false, timed, error);
 }
 
-static bool is_peers_type(const struct cpu_peer *peer, const struct workload *load)
-{
-    return bench_item_bytes(load->type) >= peer->item_bytes_min;
-}
-
 static bool call_peer(struct workload *load, const struct cpu_peer *peer, void **sorted, double *ms)
 {
     memcpy(load->work.get(), load->input.get(), load->bytes);
@@ -480,7 +475,7 @@ static bool run_case(void *context, const struct bench_type *type, const struct 
     load.expected = std::exchange(load.work, make_buffer(load.bytes));
     for (size_t i = 0; i < sorter_count; i++) {
         const struct cpu_peer *const peer = static_cast<const struct cpu_peer *>(sorters[i].row);
-        if (!peer || is_peers_type(peer, &load))
+        if (!peer || bench_item_bytes(type) >= peer->item_bytes_min)
             all.push_back({peer, &results[i], {}, true});
     }
     if (!time_all(bench, &load, &all, error))
