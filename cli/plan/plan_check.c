@@ -101,10 +101,14 @@ static bool is_same_file(const char *a, const char *b)
            (stat(a, &first) == 0 && stat(b, &second) == 0 && descriptor_same_file(&first, &second));
 }
 
+static const char *check_word(const struct options *options)
+{
+    return options->check == CHECK_SHOW ? "-c" : options->check == CHECK_QUIET ? "-C" : NULL;
+}
+
 static const char *find_word_against_in_place(const struct options *options)
 {
-    return options->check == CHECK_SHOW             ? "-c"
-           : options->check == CHECK_QUIET          ? "-C"
+    return options->check != CHECK_NO               ? check_word(options)
            : options->merge                         ? "-m"
            : options->order.unique                  ? "-u"
            : options->top_said                      ? "--top"
@@ -168,11 +172,6 @@ static bool check_in_place(struct options *options, struct error *error)
  * its name is. A NumPy array is refused, and so are, without -z or --format=text, UTF-16 and binary
  * content in a file with the name of a binary format (check_lines() in plan_format.c).
  */
-
-static const char *check_word(const struct options *options)
-{
-    return options->check == CHECK_SHOW ? "-c" : options->check == CHECK_QUIET ? "-C" : NULL;
-}
 
 const char *line_words_find(const struct options *options)
 {

@@ -14,9 +14,9 @@
 
 void report_error(const struct error *error)
 {
-    char shown[sizeof error->message];
-    const size_t bytes = quote_filter(error->message, strlen(error->message), shown);
-    fprintf(stderr, "gpusort: %.*s\n", (int)bytes, shown);
+    fputs("gpusort: ", stderr);
+    quote_print(stderr, error->message);
+    fputc('\n', stderr);
 }
 
 /* Filters the line in place, except tabs and NULs, which do no more to a terminal than a blank.
@@ -199,12 +199,6 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
-/* From this number of parts on, some are merged before the others, and stored again. It is a guess,
- * because external_merge_fan_in() depends on the memory that is left when the parts are sorted. It
- * is lower for lines, because text takes half of the memory of a part, or less. */
-#define PARTS_MERGED_NUMBERS 300
-#define PARTS_MERGED_LINES 100
-
 /* Returns the least number of parts that the data is sorted in, if its size is known; else 1. */
 static size_t least_parts(const struct plan *plan)
 {
@@ -357,10 +351,8 @@ static void print_parts(FILE *stream, const struct plan *plan)
                                           plan->job.input_bytes <= job->part_bytes / most_bytes)
                         : job->sort.count <= job->part_count)
         return;
-    const size_t parts = least_parts(plan);
     const uint64_t of_ranks = job->group && !job->has_rank_inputs ? job_spilled_bytes(job) : 0;
-    const bool is_sure = parts > 1 || are_stored;
-    const bool is_merged = parts >= (job->keep_lines ? PARTS_MERGED_LINES : PARTS_MERGED_NUMBERS);
+    const bool is_sure = least_parts(plan) > 1 || are_stored;
     fprintf(stream, "%s: ", is_sure ? "" : "; if there are more");
     if (job->keep_lines)
         print_bytes(stream, job->part_bytes);
@@ -372,8 +364,7 @@ static void print_parts(FILE *stream, const struct plan *plan)
         return;
     }
     if (is_sure) {
-        fprintf(stream, "%s",
-                (job->keep_lines && job->argsort.index_type) || is_merged ? "at least " : "");
+        fprintf(stream, "at least "); /* some are merged and stored again if they are many */
         print_bytes(stream, of_ranks > 0      ? of_ranks
                             : job->keep_lines ? plan->job.input_bytes
                                               : job->sort.count * job->sort.item_bytes);

@@ -257,7 +257,7 @@ while IFS='|' read -r words said; do
     ok_says "what --explain says of parts: $words" "^$said" -- gpusort --explain -T one $words
 done <<END
 -S 20K lines|memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one$free\)$
--S 20K some.f64|memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, [0-9.]+ KiB of sorted parts stored in one$free\)$
+-S 20K some.f64|memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, at least [0-9.]+ KiB of sorted parts stored in one$free\)$
 -S 20K some.f64|model .* transfers included, if all fitted in memory$
 -S 1K zeros.f64|memory .* at least [0-9.]+ [KM]iB of sorted parts stored in one
 -S 20K some.f64 -o one/sorted.f64|memory .* in one$free for these and the output\)$
