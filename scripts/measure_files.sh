@@ -3,7 +3,7 @@
 # measure_files.sh - times gpusort from file to file against common tools: the tables of
 # docs/performance.md.
 #
-#   scripts/measure_files.sh [PART...]     some of these, or all but the last one
+#   scripts/measure_files.sh [PART...]     some of these, or all but the last two
 #
 #   keys    raw numbers of 80 MB to 16 GB, and cp
 #   pipes   numbers through pipes, and cat through two of them
@@ -12,6 +12,7 @@
 #   text    lines by the hundred million, and cp
 #   lines   20 million lines by -g, -n and -h, and sort(1) once; -c and -m
 #   small   jobs of 1000 to 1,000,000 numbers, and sort(1) and cat
+#   devices doubles by the CPU and by the GPU, and what --explain estimates
 #   proof   the cost of the proof of output
 #
 # Each line has the medians of RUNS (default 5) runs of each command, in turns, after one that is not
@@ -177,6 +178,17 @@ measure_small() {
         "$python" "$make_data" f64 $count in
         row "$count doubles, ten times, cat" 'for i in 1 2 3 4 5 6 7 8 9 10; do cat in >out; done' \
             'for i in 1 2 3 4 5 6 7 8 9 10; do gpusort --type=f64 in -o out; done'
+    done
+}
+
+measure_devices() {
+    local count
+    table 'file to file' '--device=cpu, s'
+    for count in 100000 1000000 10000000 30000000 100000000 200000000 300000000 1000000000; do
+        data f64 $count
+        row "f64, $((count / scale))" 'gpusort --device=cpu --type=f64 in -o out' \
+            'gpusort --device=gpu --type=f64 in -o out'
+        gpusort --explain --type=f64 in | grep -E '^(device|model)'
     done
 }
 
