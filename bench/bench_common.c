@@ -443,7 +443,8 @@ static bool run_cases(struct report *report, struct error *error)
 /* Closes the file of --json. Fails if anything printed was lost. */
 static bool close_streams(struct report *report, struct error *error)
 {
-    if (report->json && (ferror(report->json) | (fclose(report->json) != 0)))
+    const bool is_lost = report->json && ferror(report->json);
+    if (report->json && (fclose(report->json) != 0 || is_lost))
         return error_set_errno(error, "%s: cannot write", report->options.json);
     return (fflush(stdout) == 0 && !ferror(stdout)) ||
            error_set_errno(error, "cannot write the table");
