@@ -104,7 +104,6 @@ static bool open_input(const struct options *options, size_t i, int *pipe, struc
     const struct source_spec spec = {.path = path,
                                      .pipe = *pipe,
                                      .codec = options->input_codec,
-                                     .is_text = line_words_find(options) != NULL,
                                      .window_log = options->window_log,
                                      .threads = threads > 0 ? threads : 1,
                                      .readers = job->group ? job->group->host_size : 1};

@@ -446,15 +446,6 @@ static bool check_content(struct source *source, struct error *error)
         usual ? usual : foreign_find_by_magic(probe.head, probe.bytes);
     if (!inner->decode && (!foreign || is_printable(usual ? &begin : &probe)))
         return true;
-    if (inner->decode) {
-        if (!source_peek(source, SOURCE_PEEK_MAX, &probe.head, &probe.bytes, error))
-            return false;
-        const uint64_t skipped = inner->skippable_bytes(probe.head, probe.bytes);
-        if (skipped >= probe.bytes ||
-            !inner->recognises(probe.head + skipped, probe.bytes - skipped) ||
-            !inner->is_sound(probe.head + skipped, probe.bytes - skipped))
-            return true;
-    }
     return error_set(error,
                      "%s: this is %s data inside %s data, to be unpacked first; if it is not, "
                      "use --format=FORMAT:%s",

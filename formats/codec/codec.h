@@ -32,9 +32,8 @@ enum frame_kind {
                     which refuses such a window. */
 };
 
-/* Maximum bytes of the header of a frame, of all codecs. The message of an error beyond these
- * bytes of a file does not advise to read it as it is (set_position() in frame_reader.c). */
-#define FRAME_HEADER_BYTES_MAX 18
+/* What a message adds if plain data may only begin like compressed data. */
+#define CODEC_ADVICE "; if it is not compressed, use --format=FORMAT:plain"
 
 struct frame_extent {
     size_t bytes;       /* compressed */
@@ -61,16 +60,9 @@ struct codec {
     /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. May need
      * at most 4 bytes, MAGIC_BYTES of source.c. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
-    /* Returns the length of the skippable frames that data[0..bytes) begins with; 0 if there are
-     * none. The last one may end beyond `bytes`. A frame with an incomplete header
-     * is left out, unless it is the first: then the length of a header is returned. */
-    uint64_t (*skippable_bytes)(const unsigned char *data, size_t bytes);
-    /* Decodes the frame that data[0..bytes) begins with. Returns true if it is valid to its end, or
-     * if `bytes` or a limit of content is reached first and the whole blocks before, at least one,
-     * are valid. A codec whose blocks may be larger than `bytes` judges by the content decoded so
-     * far. Of a frame whose window is too large, or that needs a dictionary, only the headers
-     * of blocks are checked. Returns true if memory runs out. */
-    bool (*is_sound)(const unsigned char *data, size_t bytes);
+    /* Returns true if the bytes, of which the codec recognises the magic, begin with a frame
+     * without content. */
+    bool (*is_skippable)(const unsigned char *head, size_t bytes);
 
     /* Returns a decoder; NULL if memory runs out. window_log: frames that need a window of more
      * than 1 << window_log bytes are refused; 0: the codec's default. */

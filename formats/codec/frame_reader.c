@@ -54,11 +54,6 @@
  * content. */
 #define BATCH_BYTES_MAX (BATCH_CONTENT_MAX + ((size_t)1 << 20))
 
-/* An error in the header of the first frame may mean that the data is not compressed: plain data
- * can begin with the magic of a codec. But a file with the codec's extension is more likely to be
- * damaged. */
-#define HOW_TO_READ_AS_IT_IS "; if it is not compressed, use --format=FORMAT:plain"
-
 struct frame_stream {
     struct frame_reader_spec spec;
     bool keeps_head; /* keeps the first bytes for frame_stream_rewind */
@@ -67,7 +62,6 @@ struct frame_stream {
     size_t capacity, begin, end;
     uint64_t offset; /* of data[begin], from spec.origin on */
     bool frame_open; /* the decoder is inside a frame */
-    bool has_frames; /* a frame was decoded, or cut */
     bool file_ended;
 };
 
@@ -138,16 +132,17 @@ static bool read_more(struct frame_stream *stream, struct error *error)
     return true;
 }
 
+/* Plain data may begin with the magic of the codec by chance. But a file with the codec's extension
+ * is more likely to be damaged. */
 static bool set_position(struct error *error, const struct frame_stream *stream, uint64_t offset,
-                         bool is_first_frame, const struct error *cause)
+                         const struct error *cause)
 {
-    const uint64_t position = stream->spec.origin + offset;
     size_t stem_length;
     const bool may_be_plain =
-        is_first_frame && position <= FRAME_HEADER_BYTES_MAX &&
         codec_find_by_name(stream->spec.name, &stem_length) != stream->spec.codec;
-    return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->spec.name, position,
-                     cause->message, may_be_plain ? HOW_TO_READ_AS_IT_IS : "");
+    return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->spec.name,
+                     stream->spec.origin + offset, cause->message,
+                     may_be_plain ? CODEC_ADVICE : "");
 }
 
 static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out,
@@ -160,8 +155,7 @@ static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out
     stream->offset += buffered(stream) - in.bytes;
     stream->begin = stream->end - in.bytes;
     if (!decoded)
-        return set_position(error, stream, stream->offset, !stream->has_frames, &cause);
-    stream->has_frames |= !stream->frame_open;
+        return set_position(error, stream, stream->offset, &cause);
     return true;
 }
 
@@ -178,10 +172,11 @@ static bool frame_stream_decode(struct frame_stream *stream, void *data, size_t 
             break;
         if (!decode_buffered(stream, &out, error))
             return false;
-        if (is_last && stream->frame_open && out.bytes == bytes)
-            return error_set(error, "%s: compressed byte %" PRIu64 ": truncated %s data",
-                             stream->spec.name, stream->spec.origin + stream->offset,
-                             stream->spec.codec->name);
+        if (is_last && stream->frame_open && out.bytes == bytes) {
+            struct error cause = {0};
+            error_set(&cause, "truncated %s data", stream->spec.codec->name);
+            return set_position(error, stream, stream->offset, &cause);
+        }
     }
     *got = bytes - out.bytes;
     return true;
@@ -196,7 +191,7 @@ static bool frame_stream_rewind(struct frame_stream *stream)
         return false;
     stream->spec.codec->decoder_reset(stream->decoder);
     stream->offset = stream->begin = 0;
-    stream->frame_open = stream->has_frames = false;
+    stream->frame_open = false;
     return true;
 }
 
@@ -271,7 +266,6 @@ static bool frame_stream_cut(struct frame_stream *stream, struct frame_batch *ba
     add_frames(stream, &extent);
     batch->content_max = extent.content_max;
     *is_cut = hand_over(stream, extent.bytes, batch, error);
-    stream->has_frames |= *is_cut;
     return *is_cut;
 }
 
@@ -292,8 +286,7 @@ static bool explain_batch(const struct frame_stream *stream, const struct frame_
             break;
     }
     error_set(&cause, "corrupt %s data", stream->spec.codec->name);
-    return set_position(error, stream, batch->offset + (batch->bytes - in.bytes),
-                        batch->offset == 0, &cause);
+    return set_position(error, stream, batch->offset + (batch->bytes - in.bytes), &cause);
 }
 
 /* Decodes a batch to `content`, which has room for batch->content_max bytes, and sets *bytes. */

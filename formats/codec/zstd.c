@@ -39,15 +39,13 @@
 /* Maximum blocks of a frame that is kept whole, so that finding its end stays cheap. */
 #define BLOCKS_MAX 4096
 
+#define FRAME_HEADER_BYTES_MAX 18
 #define BLOCK_HEADER_BYTES 3
 #define SKIPPABLE_HEADER_BYTES 8
 
 /* Maximum blocks of a file whose content is measured: 128 GiB of content. Blocks may be as small as
  * 3 bytes, and each may need a read: 10 ms for 1 GB in the page cache. */
 #define MEASURED_BLOCKS_MAX ((size_t)1 << 20)
-
-/* Maximum content that zstd_is_sound() decodes: 1 KB of blocks may have 32 MiB of content. */
-#define SOUND_CONTENT_BYTES ((uint64_t)2 << 20)
 
 struct zstd_decoder {
     ZSTD_DCtx *context;
@@ -79,15 +77,9 @@ static bool zstd_recognises(const unsigned char *head, size_t bytes)
     return magic == ZSTD_MAGICNUMBER || is_skippable(magic);
 }
 
-static uint64_t zstd_skippable_bytes(const unsigned char *data, size_t bytes)
+static bool zstd_is_skippable(const unsigned char *head, size_t bytes)
 {
-    uint64_t end = 0;
-    while (end <= bytes && bytes - end >= 4 && is_skippable(read_le32(data + end))) {
-        if (bytes - end < SKIPPABLE_HEADER_BYTES)
-            return end > 0 ? end : SKIPPABLE_HEADER_BYTES;
-        end += SKIPPABLE_HEADER_BYTES + (uint64_t)read_le32(data + end + 4);
-    }
-    return end;
+    return bytes >= 4 && is_skippable(read_le32(head));
 }
 
 static void zstd_decoder_close(void *state)
@@ -339,48 +331,6 @@ static enum frame_kind zstd_scan(const void *state, const unsigned char *data, s
     return scan_blocks(data, bytes, content_limit, &header, extent);
 }
 
-/* As zstd_is_sound(), for a frame that cannot be decoded here: checks the headers of its blocks. */
-static bool has_sound_blocks(const unsigned char *data, size_t bytes)
-{
-    struct frame_header header;
-    struct frame_extent extent;
-    size_t blocks = 0;
-    bool is_last = false;
-    if (scan_header(data, bytes, &header) != FRAME_WHOLE)
-        return false;
-    extent = (struct frame_extent){header.bytes, 0};
-    while (!is_last && extent.bytes <= bytes && bytes - extent.bytes >= BLOCK_HEADER_BYTES) {
-        if (!add_block(data + extent.bytes, &header, &extent, &is_last))
-            return false;
-        blocks += extent.bytes <= bytes;
-    }
-    return blocks > 0;
-}
-
-static bool zstd_is_sound(const unsigned char *data, size_t bytes)
-{
-    unsigned char scrap[16 << 10];
-    struct byte_reader in = {data, bytes};
-    struct zstd_decoder *const decoder = zstd_decoder_open(0);
-    if (!decoder)
-        return true; /* reading it will fail for lack of memory */
-    size_t result;
-    do { /* a block is decoded when it is complete */
-        struct byte_writer out = {scrap, sizeof scrap};
-        result = decode_once(decoder, &in, &out);
-    } while (result != 0 && !ZSTD_isError(result) && decoder->hint <= in.bytes &&
-             decoder->content_bytes < SOUND_CONTENT_BYTES);
-    const ZSTD_ErrorCode cause = ZSTD_getErrorCode(result); /* 0: none */
-    struct error ignored = {0};
-    const bool is_sound = result == 0 ? check_ended(decoder, &ignored)
-                          : cause     ? cause == ZSTD_error_memory_allocation
-                                      : decoder->content_bytes > 0;
-    zstd_decoder_close(decoder);
-    return is_sound || ((cause == ZSTD_error_frameParameter_windowTooLarge ||
-                         cause == ZSTD_error_dictionary_wrong) &&
-                        has_sound_blocks(data, bytes));
-}
-
 /* The bytes of a file that were read last. */
 struct window {
     int file;
@@ -538,8 +488,7 @@ const struct codec codec_zstd = {
     .window_log_max = WINDOW_LOG_MAX,
     .window_log_default = WINDOW_LOG_DEFAULT,
     .recognises = zstd_recognises,
-    .skippable_bytes = zstd_skippable_bytes,
-    .is_sound = zstd_is_sound,
+    .is_skippable = zstd_is_skippable,
     .decoder_open = zstd_decoder_open,
     .decode = zstd_decode,
     .decoder_reset = zstd_decoder_reset,

@@ -110,17 +110,13 @@ static bool has_ended(const struct source *source)
 static bool read_frames(struct source *source, void *data, size_t bytes, size_t *got,
                         struct error *error)
 {
-    struct error cause = {0};
-    const bool is_read = frame_reader_read(source->frames, data, bytes, got, &cause);
-    if (is_read && *got == 0 && source->is_unproven)
-        error_set(&cause, "%s: skippable %s frames, and no others", source->name,
-                  source->codec->name);
-    if (cause.is_set && source->is_unproven)
-        return error_set(error, "%s; use --format=FORMAT:plain if it is not compressed",
-                         cause.message);
-    error_merge(error, &cause);
+    if (!frame_reader_read(source->frames, data, bytes, got, error))
+        return false;
+    if (*got == 0 && source->is_unproven)
+        return error_set(error, "%s: skippable %s frames, and no others" CODEC_ADVICE, source->name,
+                         source->codec->name);
     source->is_unproven = false;
-    return is_read;
+    return true;
 }
 
 static bool check_frames_end(const struct source *source, struct error *error)
@@ -234,16 +230,7 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
            read_ahead_await(source->ahead, missing < SIZE_MAX ? (size_t)missing : SIZE_MAX, ended);
 }
 
-/* ---- The codec ----
- *
- *   a given codec is used; else the magic and the name decide
- *   a magic without the name, with an option for lines or of a skippable frame:
- *     skippable frames -> the frame after them -> is it sound?
- *   any other magic without the name: it is compressed
- *
- * Text and numbers may begin with the magic of a codec by chance, and skippable frames have no
- * content. If such data were decompressed, it would be lost without an error.
- */
+/* ---- The codec ---- */
 
 /* Bytes in which the magic of every codec is found. */
 #define MAGIC_BYTES 4
@@ -251,115 +238,28 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
 /* Bytes read when a source is opened. Few, because all inputs are open before the first is read. */
 #define HEAD_BYTES ((size_t)16 << 10)
 
-/* Bytes that show whether data that begins like compressed data is compressed: more than a block of
- * any codec (128 KiB for zstd), because a whole one is decoded. */
-#define LOOK_BYTES ((size_t)256 << 10)
-_Static_assert(LOOK_BYTES <= SOURCE_PEEK_MAX, "room at the head");
-
-struct look {
-    unsigned char *scratch; /* LOOK_BYTES; NULL if the file can be read only once */
-    const unsigned char *data;
-    size_t bytes;     /* at least LOOK_BYTES, or up to the end of the file */
-    bool is_in_reach; /* false: the position is out of reach, or after the end */
-};
-
-static bool read_head(struct source *source, size_t want, struct error *error)
-{
-    struct buffer *const head = &source->peeked;
-    while (head->end < want && !source->input.has_ended) {
-        const size_t most = want > HEAD_BYTES ? want : HEAD_BYTES;
-        const size_t room = (most < head->room ? most : head->room) - head->end;
-        size_t got;
-        if (!input_file_read_once(&source->input, head->data + head->end, room, &got, error))
-            return false;
-        head->end += got;
-    }
-    return true;
-}
-
-/* Gets the bytes from `position` on: of a regular file anywhere, otherwise only within the head. */
-static bool look_at(struct source *source, uint64_t position, struct look *look,
-                    struct error *error)
-{
-    const struct input_file *const input = &source->input;
-    const struct buffer *const head = &source->peeked;
-    look->data = head->data;
-    look->bytes = 0;
-    if (look->scratch) {
-        const uint64_t begin = input->offset - head->end;
-        look->data = look->scratch;
-        look->is_in_reach = begin + position <= input->bytes;
-        return !look->is_in_reach || input_file_read_at(input, begin + position, look->scratch,
-                                                        LOOK_BYTES, &look->bytes, error);
-    }
-    const bool has_room = position <= SOURCE_PEEK_MAX - LOOK_BYTES;
-    if (!read_head(source, has_room ? (size_t)position + LOOK_BYTES : SOURCE_PEEK_MAX, error))
-        return false;
-    look->is_in_reach = (has_room || input->has_ended) && position <= head->end;
-    if (look->is_in_reach) {
-        look->data = head->data + position;
-        look->bytes = head->end - (size_t)position;
-    }
-    return true;
-}
-
-/* Returns true if there are control characters that text rarely has. NUL may end its lines. */
-static bool has_controls(const unsigned char *data, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (data[i] > 0 && data[i] < ' ' && !memchr("\a\b\t\n\v\f\r\33", data[i], 8))
-            return true;
-    return false;
-}
-
-/* Chooses between plain bytes and the codec whose magic the file begins with. Lines may begin with
- * the magic by chance. If their frame is not sound and they have bytes that text rarely has, they
- * are compressed data that is damaged or cut off. */
-static bool judge_content(struct source *source, bool is_text, struct error *error)
-{
-    const struct codec *const codec = source->codec;
-    struct look look = {.scratch = source->input.is_sized ? malloc(LOOK_BYTES) : NULL};
-    if (source->input.is_sized && !look.scratch)
-        return error_set(error, "%s: no memory to read it", source->name);
-    bool ok = look_at(source, 0, &look, error);
-    uint64_t position = 0, skipped;
-    while (ok && (skipped = codec->skippable_bytes(look.data, look.bytes)) > 0)
-        ok = look_at(source, position += skipped, &look, error);
-    const bool has_frame = ok && codec->recognises(look.data, look.bytes);
-    const bool has_ended = ok && look.is_in_reach && look.bytes == 0;
-    if (ok && is_text && !look.is_in_reach && !source->input.is_sized && !source->input.has_ended)
-        ok = error_set(error,
-                       "%s: it begins as %s data does, and may be text: use --format=text:%s or "
-                       "--format=text:plain",
-                       source->name, codec->name, codec->name);
-    const bool is_compressed = is_text ? has_frame && (codec->is_sound(look.data, look.bytes) ||
-                                                       has_controls(look.data, look.bytes))
-                                       : !has_ended;
-    free(look.scratch);
-    source->codec = is_compressed ? codec : codecs[0];
-    source->is_unproven = is_compressed && !has_frame;
-    return ok;
-}
-
-/* Reads the first bytes of the file, no more than are needed to choose the codec by the rules of
- * source_open_as(). */
+/* Reads the first bytes of the file, and chooses the codec. */
 static bool choose_codec(struct source *source, const struct source_spec *spec, struct error *error)
 {
     struct buffer *const head = &source->peeked;
     size_t stem_length;
-    /* A look at a regular file has memory of its own. */
-    if (!buffer_prepare(source, head, source->input.is_sized ? HEAD_BYTES : SOURCE_PEEK_MAX,
-                        error) ||
-        !read_head(source, MAGIC_BYTES, error))
+    if (!buffer_prepare(source, head, HEAD_BYTES, error))
         return false;
+    while (head->end < MAGIC_BYTES && !source->input.has_ended) {
+        size_t got;
+        if (!input_file_read_once(&source->input, head->data + head->end, head->room - head->end,
+                                  &got, error))
+            return false;
+        head->end += got;
+    }
     const struct codec *const found = codec_find_by_magic(head->data, head->end);
     source->codec = spec->codec ? spec->codec : found;
     if (source->codec->decode && source->codec != found)
         return error_set(error, "%s: this is no %s data", source->name, source->codec->name);
-    if (!found->decode || spec->codec || codec_find_by_name(spec->path, &stem_length) == found ||
-        !(spec->is_text || found->skippable_bytes(head->data, head->end) > 0))
-        return true;
-    return judge_content(source, spec->is_text, error);
+    source->is_unproven = source->codec->decode && !spec->codec &&
+                          codec_find_by_name(spec->path, &stem_length) != found &&
+                          found->is_skippable(head->data, head->end);
+    return true;
 }
 
 /* Opens the eventfd that ends the waits of frame_reader.c, unless the file has a size, and so makes
@@ -381,9 +281,7 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
     if (!source->codec->decode) {
         source->ended = source->input.has_ended;
         leave_pipe(source);
-        return !source->ended ||
-               (buffer_move(source, head, head->end + 1, error) && /* frees the room of a pipe */
-                input_file_check_end(&source->input, source->input.offset, error));
+        return !source->ended || input_file_check_end(&source->input, source->input.offset, error);
     }
     if (!source->input.is_sized ||
         !source->codec->find_frames(source->input.file, source->input.offset - head->end,
@@ -399,8 +297,6 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
                                              .threads = source->input.threads,
                                              .readers = spec->readers > 0 ? spec->readers : 1,
                                              .origin = spec->offset};
-    if (head->room < SOURCE_PEEK_MAX && !buffer_move(source, head, SOURCE_PEEK_MAX, error))
-        return false;
     const struct buffer taken = *head;
     *head = (struct buffer){0};
     source->frames = frame_reader_open(&reader, taken.data, taken.end, taken.room, error);

@@ -38,8 +38,6 @@ struct source_spec {
     const char *path; /* "-" is standard input */
     int pipe;         /* from source_open_pipe(), taken over; 0 or -1: the path is opened */
     const struct codec *codec; /* how its bytes are compressed; NULL: it is found */
-    bool is_text;              /* an option for lines is given: the bytes are lines, unless they are
-                                  certainly compressed. False for text found by its content */
     unsigned window_log;       /* log2 of the largest window of compressed data; 0: the default */
     unsigned threads;          /* maximum number of threads of a large read, or that decode */
     unsigned readers;          /* sources that are read at once, and share the memory; 0: one */
@@ -50,9 +48,8 @@ struct source_spec {
  * in place. The caller closes the source.
  *
  * A file that begins with the magic of a codec is taken as compressed, unless spec->codec says
- * otherwise. If its name does not have the codec's extension, there are two exceptions
- * (choose_codec()): a file of only skippable frames is plain, and so is one with is_text whose
- * first other frame is not valid and that looks like text.
+ * otherwise. Plain data may begin so by chance: then reading it fails, also if all of it is
+ * skippable frames, which have no content, and its name does not have the codec's extension.
  */
 bool source_open_as(const struct source_spec *spec, struct source **source, struct error *error);
 
