@@ -68,13 +68,11 @@ struct codec {
      * than 1 << window_log bytes are refused; 0: the codec's default. */
     void *(*decoder_open)(unsigned window_log);
     /* Moves bytes from `in` to `out` until either is used up or a frame has ended. The next call
-     * begins the next frame, without decoder_reset(). *frame_open: the stream would be truncated if
+     * begins the next frame. *frame_open: the stream would be truncated if
      * it ended here. On failure `in` begins at the fault, whose position is reported, and the
      * message is only the cause. */
     bool (*decode)(void *decoder, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                    struct error *error);
-    /* Makes the decoder as after decoder_open(), for a return to the first byte of a file. */
-    void (*decoder_reset)(void *decoder);
     void (*decoder_close)(void *decoder); /* the decoder may be NULL */
 
     /* Returns the kind of frame that data[0..bytes) begins with. Sets *extent for a whole frame of
@@ -83,8 +81,8 @@ struct codec {
     enum frame_kind (*scan)(const void *decoder, const unsigned char *data, size_t bytes,
                             size_t content_limit, struct frame_extent *extent);
     /* Decodes all of `in`, whole frames found by `scan`; faster than `decode`. Advances `out`.
-     * Returns false if a frame is invalid or does not fit. Then `decode`, which gets the same bytes
-     * without decoder_reset(), reports the error and its position. */
+     * Returns false if a frame is invalid or does not fit. Then `decode`, which gets the same
+     * bytes, reports the error and its position. */
     bool (*decode_frames)(void *decoder, struct byte_reader in, struct byte_writer *out);
 
     /* Finds the frames, of a regular file from byte `begin` to `end`, that hold `count` bytes of

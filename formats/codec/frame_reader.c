@@ -44,9 +44,6 @@
  * must be small for small frames. */
 #define READ_BYTES ((size_t)256 << 10)
 
-/* Maximum bytes kept for frame_stream_rewind(). */
-#define HEAD_BYTES_MAX ((size_t)4 << 20)
-
 /* Bytes of content from which a batch of frames is worth a thread. */
 #define BATCH_CONTENT_ENOUGH ((size_t)4 << 20)
 
@@ -56,7 +53,6 @@
 
 struct frame_stream {
     struct frame_reader_spec spec;
-    bool keeps_head; /* keeps the first bytes for frame_stream_rewind */
     void *decoder;
     unsigned char *data; /* compressed bytes read ahead: data[begin..end) */
     size_t capacity, begin, end;
@@ -79,16 +75,14 @@ static size_t buffered(const struct frame_stream *stream)
     return stream->end - stream->begin;
 }
 
-/* Makes room for READ_BYTES more bytes, in place of consumed bytes unless the head is kept. */
+/* Makes room for READ_BYTES more bytes, in place of consumed bytes. */
 static bool make_room(struct frame_stream *stream, struct error *error)
 {
     if (stream->capacity - stream->end >= READ_BYTES)
         return true;
-    if (!stream->keeps_head || stream->capacity >= HEAD_BYTES_MAX) {
-        memmove(stream->data, stream->data + stream->begin, buffered(stream));
-        stream->end -= stream->begin;
-        stream->begin = 0;
-    }
+    memmove(stream->data, stream->data + stream->begin, buffered(stream));
+    stream->end -= stream->begin;
+    stream->begin = 0;
     const size_t need = stream->end + READ_BYTES;
     if (need <= stream->capacity)
         return true;
@@ -179,19 +173,6 @@ static bool frame_stream_decode(struct frame_stream *stream, void *data, size_t 
         }
     }
     *got = bytes - out.bytes;
-    return true;
-}
-
-/* Returns to the first byte, and stops keeping it. Returns false, without a change of position, if
- * the first bytes are not kept any more. */
-static bool frame_stream_rewind(struct frame_stream *stream)
-{
-    stream->keeps_head = false;
-    if (stream->offset != stream->begin) /* part of the head was discarded */
-        return false;
-    stream->spec.codec->decoder_reset(stream->decoder);
-    stream->offset = stream->begin = 0;
-    stream->frame_open = false;
     return true;
 }
 
@@ -331,9 +312,7 @@ struct frame_slot {
 struct frame_reader {
     struct frame_stream stream; /* of the caller; once it is started, of the cutter */
     unsigned threads;
-    uint64_t delivered; /* bytes that the caller got before the cutter was started */
-    uint64_t skipped;   /* of these, bytes decoded again, which the caller has yet to drop */
-    bool is_ahead;      /* the cutter was started */
+    bool is_ahead; /* the cutter was started */
     pthread_t cutter, workers[WORKERS_MAX];
     unsigned worker_count; /* workers started by the cutter */
     struct frame_slot *slots;
@@ -359,7 +338,6 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
     }
     reader->threads = spec->threads < WORKERS_MAX ? spec->threads : WORKERS_MAX;
     reader->stream = (struct frame_stream){.spec = *spec,
-                                           .keeps_head = spec->threads > 1,
                                            .decoder = spec->codec->decoder_open(spec->window_log),
                                            .data = head,
                                            .capacity = capacity,
@@ -469,8 +447,6 @@ static void *cutter_main(void *opaque)
 {
     struct frame_reader *reader = opaque;
     bool goes_on = true;
-    if (frame_stream_rewind(&reader->stream))
-        reader->skipped = reader->delivered;
     for (uint64_t number = 0; goes_on; number++) {
         if (number >= reader->slot_count) /* until the slot's memory was read */
             counter_await(&reader->used, number + 1 - reader->slot_count);
@@ -536,9 +512,6 @@ static bool read_ahead(struct frame_reader *reader, void *data, size_t bytes, si
             error_merge(error, &slot->error);
             return false;
         }
-        const size_t skipped = smaller(reader->skipped, slot->bytes - slot->consumed);
-        reader->skipped -= skipped;
-        slot->consumed += skipped;
         *got = smaller(bytes, slot->bytes - slot->consumed);
         if (*got > 0) /* otherwise `content` may be NULL */
             memcpy(data, slot->content + slot->consumed, *got);
@@ -558,7 +531,6 @@ bool frame_reader_read(struct frame_reader *reader, void *data, size_t bytes, si
     if (!frame_stream_decode(&reader->stream, data, bytes, got, error))
         return false;
     trace_end(TRACE_DECODE, begin_ns, *got);
-    reader->delivered += *got;
     return true;
 }
 

@@ -256,14 +256,6 @@ static bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer 
     return true;
 }
 
-static void zstd_decoder_reset(void *state)
-{
-    struct zstd_decoder *decoder = state;
-    (void)ZSTD_DCtx_reset(decoder->context, ZSTD_reset_session_only); /* cannot fail */
-    decoder->hint = decoder->first_hint;
-    decoder->frame_open = false;
-}
-
 static enum frame_kind scan_skippable(const unsigned char *data, size_t bytes,
                                       struct frame_extent *extent)
 {
@@ -491,7 +483,6 @@ const struct codec codec_zstd = {
     .is_skippable = zstd_is_skippable,
     .decoder_open = zstd_decoder_open,
     .decode = zstd_decode,
-    .decoder_reset = zstd_decoder_reset,
     .decoder_close = zstd_decoder_close,
     .scan = zstd_scan,
     .decode_frames = zstd_decode_frames,

@@ -179,7 +179,8 @@ static bool decode_pieces(struct bytes stream, size_t in_piece, size_t out_piece
     bool frame_open = false;
     size_t done = 0;
     content->bytes = 0;
-    zstd->decoder_reset(decoder);
+    zstd->decoder_close(decoder);
+    decoder = zstd->decoder_open(0);
     while (done < stream.bytes || frame_open) {
         const size_t in_left = stream.bytes - done, out_left = CONTENT_MAX - content->bytes;
         const size_t in_bytes = in_piece < in_left ? in_piece : in_left;
