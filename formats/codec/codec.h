@@ -32,6 +32,9 @@ enum frame_kind {
                     which refuses such a window. */
 };
 
+/* Bytes in which the magic of every codec is found. */
+#define CODEC_MAGIC_BYTES 4
+
 /* What a message adds if plain data may only begin like compressed data. */
 #define CODEC_ADVICE "; if it is not compressed, use --format=FORMAT:plain"
 
@@ -57,8 +60,8 @@ struct codec {
     int level_min, level_max, level_default;
     unsigned window_log_min, window_log_max, window_log_default; /* as for decoder_open */
 
-    /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. May need
-     * at most 4 bytes, MAGIC_BYTES of source.c. */
+    /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. Needs at
+     * most CODEC_MAGIC_BYTES. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
     /* Returns true if the bytes, of which the codec recognises the magic, begin with a frame
      * without content. */

@@ -58,6 +58,7 @@ struct frame_stream {
     size_t capacity, begin, end;
     uint64_t offset; /* of data[begin], from spec.origin on */
     bool frame_open; /* the decoder is inside a frame */
+    bool has_frames; /* that are not skippable */
     bool file_ended;
 };
 
@@ -126,17 +127,12 @@ static bool read_more(struct frame_stream *stream, struct error *error)
     return true;
 }
 
-/* Plain data may begin with the magic of the codec by chance. But a file with the codec's extension
- * is more likely to be damaged. */
 static bool set_position(struct error *error, const struct frame_stream *stream, uint64_t offset,
                          const struct error *cause)
 {
-    size_t stem_length;
-    const bool may_be_plain =
-        codec_find_by_name(stream->spec.name, &stem_length) != stream->spec.codec;
     return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", stream->spec.name,
                      stream->spec.origin + offset, cause->message,
-                     may_be_plain ? CODEC_ADVICE : "");
+                     stream->spec.is_guess ? CODEC_ADVICE : "");
 }
 
 static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out,
@@ -153,13 +149,28 @@ static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out
     return true;
 }
 
+/* Reads until there are bytes to decode, or the magic of a frame, or the file has ended. */
+static bool read_next(struct frame_stream *stream, struct error *error)
+{
+    const size_t want = stream->frame_open ? 1 : CODEC_MAGIC_BYTES;
+    while (buffered(stream) < want && !stream->file_ended)
+        if (!read_more(stream, error))
+            return false;
+    stream->has_frames |=
+        !stream->frame_open && buffered(stream) > 0 &&
+        !stream->spec.codec->is_skippable(stream->data + stream->begin, buffered(stream));
+    return true;
+}
+
 /* Decodes 1..bytes bytes; sets *got to 0 at the end of the file. */
 static bool frame_stream_decode(struct frame_stream *stream, void *data, size_t bytes, size_t *got,
                                 struct error *error)
 {
+    const char *const codec = stream->spec.codec->name;
     struct byte_writer out = {data, bytes};
+    struct error cause = {0};
     while (out.bytes == bytes) {
-        if (buffered(stream) == 0 && !stream->file_ended && !read_more(stream, error))
+        if (!read_next(stream, error))
             return false;
         const bool is_last = stream->file_ended && buffered(stream) == 0;
         if (is_last && !stream->frame_open)
@@ -167,13 +178,14 @@ static bool frame_stream_decode(struct frame_stream *stream, void *data, size_t 
         if (!decode_buffered(stream, &out, error))
             return false;
         if (is_last && stream->frame_open && out.bytes == bytes) {
-            struct error cause = {0};
-            error_set(&cause, "truncated %s data", stream->spec.codec->name);
+            error_set(&cause, "truncated %s data", codec);
             return set_position(error, stream, stream->offset, &cause);
         }
     }
     *got = bytes - out.bytes;
-    return true;
+    return *got > 0 || stream->has_frames || !stream->spec.is_guess ||
+           error_set(error, "%s: skippable %s frames, and no others" CODEC_ADVICE,
+                     stream->spec.name, codec);
 }
 
 /* Finds the next frame, and reads until all of it is in memory, unless it cannot be kept whole.
@@ -247,6 +259,7 @@ static bool frame_stream_cut(struct frame_stream *stream, struct frame_batch *ba
     add_frames(stream, &extent);
     batch->content_max = extent.content_max;
     *is_cut = hand_over(stream, extent.bytes, batch, error);
+    stream->has_frames = true;
     return *is_cut;
 }
 

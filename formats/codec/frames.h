@@ -21,10 +21,12 @@ struct frame_reader_spec {
     int waker; /* an eventfd: once another thread has written to it, waiting for the file fails; 0:
                   none, for a file that does not make a reader wait */
     const struct codec *codec; /* a codec that decodes */
-    unsigned window_log;       /* for decoder_open */
-    unsigned threads;          /* maximum number of decoding threads; 1: the caller's thread only */
-    unsigned readers;          /* readers that are in use at once, and share the memory */
-    uint64_t origin;           /* of the first byte in the file, for messages */
+    bool is_guess;       /* plain data may begin with the magic of the codec by chance: messages add
+                            CODEC_ADVICE, and skippable frames without others are an error */
+    unsigned window_log; /* for decoder_open */
+    unsigned threads;    /* maximum number of decoding threads; 1: the caller's thread only */
+    unsigned readers;    /* readers that are in use at once, and share the memory */
+    uint64_t origin;     /* of the first byte in the file, for messages */
 };
 
 /* Opens a reader. Takes over head[0..head_bytes), from malloc(3) with room for `capacity` bytes:

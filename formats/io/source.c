@@ -57,7 +57,6 @@ struct source {
     uint64_t content_left;    /* bytes of frames not yet decoded; SIZE_UNKNOWN: not known */
     struct buffer peeked;     /* decoded */
     struct read_ahead *ahead; /* bytes after `peeked`, read ahead; NULL: none */
-    bool is_unproven;         /* only skippable frames of it were found so far */
     bool is_read;             /* it was read, or is read ahead, and not only peeked */
     bool ended;               /* no more decoded bytes, except in `peeked` and `ahead` */
 };
@@ -106,19 +105,6 @@ static bool has_ended(const struct source *source)
     return !source->ahead && source->ended;
 }
 
-/* As frame_reader_read(). If the codec is a guess, skippable frames without others are an error. */
-static bool read_frames(struct source *source, void *data, size_t bytes, size_t *got,
-                        struct error *error)
-{
-    if (!frame_reader_read(source->frames, data, bytes, got, error))
-        return false;
-    if (*got == 0 && source->is_unproven)
-        return error_set(error, "%s: skippable %s frames, and no others" CODEC_ADVICE, source->name,
-                         source->codec->name);
-    source->is_unproven = false;
-    return true;
-}
-
 static bool check_frames_end(const struct source *source, struct error *error)
 {
     const off_t end = source->input.is_sized ? lseek(source->input.file, 0, SEEK_CUR) : 0;
@@ -145,7 +131,7 @@ static bool read_further(struct source *source, void *data, size_t bytes, struct
         const bool is_worth_threads = source->is_read && source->content_left >= AHEAD_BYTES_MIN;
         if (is_worth_threads && !frame_reader_start(source->frames, error))
             return false;
-        if (!read_frames(source, data, bytes, got, error))
+        if (!frame_reader_read(source->frames, data, bytes, got, error))
             return false;
         if (*got == 0 && !check_frames_end(source, error))
             return false;
@@ -232,9 +218,6 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
 
 /* ---- The codec ---- */
 
-/* Bytes in which the magic of every codec is found. */
-#define MAGIC_BYTES 4
-
 /* Bytes read when a source is opened. Few, because all inputs are open before the first is read. */
 #define HEAD_BYTES ((size_t)16 << 10)
 
@@ -242,10 +225,9 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
 static bool choose_codec(struct source *source, const struct source_spec *spec, struct error *error)
 {
     struct buffer *const head = &source->peeked;
-    size_t stem_length;
     if (!buffer_prepare(source, head, HEAD_BYTES, error))
         return false;
-    while (head->end < MAGIC_BYTES && !source->input.has_ended) {
+    while (head->end < CODEC_MAGIC_BYTES && !source->input.has_ended) {
         size_t got;
         if (!input_file_read_once(&source->input, head->data + head->end, head->room - head->end,
                                   &got, error))
@@ -254,12 +236,8 @@ static bool choose_codec(struct source *source, const struct source_spec *spec, 
     }
     const struct codec *const found = codec_find_by_magic(head->data, head->end);
     source->codec = spec->codec ? spec->codec : found;
-    if (source->codec->decode && source->codec != found)
-        return error_set(error, "%s: this is no %s data", source->name, source->codec->name);
-    source->is_unproven = source->codec->decode && !spec->codec &&
-                          codec_find_by_name(spec->path, &stem_length) != found &&
-                          found->is_skippable(head->data, head->end);
-    return true;
+    return !source->codec->decode || source->codec == found ||
+           error_set(error, "%s: this is no %s data", source->name, source->codec->name);
 }
 
 /* Opens the eventfd that ends the waits of frame_reader.c, unless the file has a size, and so makes
@@ -276,6 +254,7 @@ static bool open_waker(struct source *source, struct error *error)
 static bool find_codec(struct source *source, const struct source_spec *spec, struct error *error)
 {
     struct buffer *const head = &source->peeked;
+    size_t stem_length;
     if (!choose_codec(source, spec, error))
         return false;
     if (!source->codec->decode) {
@@ -289,14 +268,16 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
         source->content_left = SIZE_UNKNOWN;
     if (!open_waker(source, error))
         return false;
-    const struct frame_reader_spec reader = {.name = source->name,
-                                             .file = source->input.file,
-                                             .waker = source->waker,
-                                             .codec = source->codec,
-                                             .window_log = spec->window_log,
-                                             .threads = source->input.threads,
-                                             .readers = spec->readers > 0 ? spec->readers : 1,
-                                             .origin = spec->offset};
+    const struct frame_reader_spec reader = {
+        .name = source->name,
+        .file = source->input.file,
+        .waker = source->waker,
+        .codec = source->codec,
+        .is_guess = !spec->codec && codec_find_by_name(spec->path, &stem_length) != source->codec,
+        .window_log = spec->window_log,
+        .threads = source->input.threads,
+        .readers = spec->readers > 0 ? spec->readers : 1,
+        .origin = spec->offset};
     const struct buffer taken = *head;
     *head = (struct buffer){0};
     source->frames = frame_reader_open(&reader, taken.data, taken.end, taken.room, error);
