@@ -19,13 +19,11 @@
  */
 #include "formats/check/lines_check.h"
 
-#include "core/byte_words.h"
 #include "core/host_limits.h"
 #include "core/threads.h"
 #include "formats/lines/line_compare.h"
 #include "formats/lines/line_error.h"
 
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,109 +47,6 @@ static size_t line_run_length(const struct line_order *order, const char *text, 
 {
     const char *const line = text + offset;
     return (size_t)((const char *)memchr(line, order->terminator, bytes - offset) - line);
-}
-
-/* ---- Plain decimals ----
- *
- *   1.25e3     the line before: a plain decimal, [-]digits[.digits], and its tail "e3"
- *   1.27e3     shares "1.2" with it; from there on its digits are read; it has the same tail
- *
- * Sorted lines of numbers nearly always are plain decimals, and neighbours nearly always have the
- * same sign, number of digits before the point, and tail: an exponent, a suffix, or nothing. The
- * first digit that differs decides their order then, whatever their length.
- */
-
-/* Decimals of up to this many significant digits that differ are different long doubles: LDBL_DIG
- * guarantees it, and is 18 for x87. No decimal of at most 64 bytes and the longest tail, e999,
- * underflows or overflows. */
-#define DIGITS_APART 18
-#define DECIMAL_BYTES_MAX 64
-#define TAIL_BYTES_MAX 4
-_Static_assert(LDBL_DIG >= DIGITS_APART && LDBL_MAX_10_EXP > 2000, "long double is too narrow");
-
-struct decimal {
-    const char *text;
-    size_t whole_end;  /* bytes before the point, or `bytes` */
-    size_t bytes;      /* without its tail; 0: the line is not a plain decimal */
-    size_t tail_bytes; /* with the terminator */
-};
-
-static inline bool is_digit(char byte)
-{
-    return (unsigned char)(byte - '0') < 10;
-}
-
-/* Reads the decimal at `text`, whose bytes [0, at) are known to equal those of `alike`. If these
- * have the point, it is not looked for again. Returns false if the decimal is not plain. */
-static inline bool decimal_read(const char *text, size_t at, const struct decimal *alike,
-                                struct decimal *decimal)
-{
-    const size_t sign = text[0] == '-';
-    const bool has_point = at > alike->whole_end;
-    size_t i = at > sign ? at : sign;
-    for (; is_digit(text[i]); i++)
-        ;
-    decimal->text = text;
-    decimal->whole_end = has_point ? alike->whole_end : i;
-    if (!has_point && text[i] == '.' && i > sign)
-        for (i++; is_digit(text[i]); i++)
-            ;
-    decimal->bytes = i;
-    return i > sign && is_digit(text[i - 1]);
-}
-
-static void decimal_begin(const char *line, size_t length, struct decimal *decimal)
-{
-    const struct decimal none = {.whole_end = 0};
-    const bool is_plain = decimal_read(line, 0, &none, decimal);
-    decimal->tail_bytes = length + 1 - decimal->bytes;
-    /* A tail that begins with x makes a hexadecimal number of the digit 0. */
-    if (!is_plain || decimal->tail_bytes > TAIL_BYTES_MAX + 1 ||
-        (line[decimal->bytes] | 0x20) == 'x')
-        decimal->bytes = 0;
-}
-
-/* Returns true if the decimal may be rounded to the same long double as a different one. */
-static inline bool may_be_rounded(const struct decimal *decimal)
-{
-    if (decimal->bytes <= DIGITS_APART)
-        return false;
-    size_t i = decimal->text[0] == '-', digits = decimal->bytes - i;
-    digits -= decimal->whole_end < decimal->bytes;
-    for (; decimal->text[i] == '0' || decimal->text[i] == '.'; i++)
-        digits -= decimal->text[i] == '0';
-    return digits > DIGITS_APART || decimal->bytes > DECIMAL_BYTES_MAX;
-}
-
-/* Returns true if text[0..bytes) begins with a line that certainly is in order after the decimal
- * `before`, and sets *decimal to its number. */
-static inline bool decimal_is_next(const struct line_order *order, const struct decimal *before,
-                                   const char *text, size_t bytes, struct decimal *decimal)
-{
-    const struct line_key *const key = &order->keys[0];
-    if (before->bytes == 0)
-        return false;
-    const size_t words = (before->bytes + 7) / 8 * 8; /* bytes_common() compares words faster */
-    const size_t common = bytes_common(before->text, text, words < bytes ? words : bytes);
-    const size_t at = common < before->bytes ? common : before->bytes;
-    if (!decimal_read(text, at, before, decimal) || decimal->whole_end != before->whole_end ||
-        (before->text[0] == '-') != (text[0] == '-') ||
-        before->tail_bytes > bytes - decimal->bytes ||
-        memcmp(before->text + before->bytes, text + decimal->bytes, before->tail_bytes) != 0)
-        return false;
-    decimal->tail_bytes = before->tail_bytes;
-    if (at == before->bytes && at == decimal->bytes)
-        return !order->unique;
-    /* After the end of the shorter number, the longer one must have a digit above 0: not 0, and not
-     * the point. */
-    const bool is_longer = at == before->bytes, is_shorter = at == decimal->bytes;
-    if ((is_longer && text[at] <= '0') || (is_shorter && before->text[at] <= '0'))
-        return false;
-    const bool is_greater = is_longer || (!is_shorter && text[at] > before->text[at]);
-    if (is_greater != ((text[0] == '-') == key->reverse))
-        return false;
-    const bool is_exact = key->kind == LINE_NUMERIC || key->kind == LINE_HUMAN;
-    return is_exact || (!may_be_rounded(before) && !may_be_rounded(decimal));
 }
 
 /* ---- Lines in order ---- */
@@ -185,38 +80,24 @@ static inline bool is_same_line(const struct line_order *order, const struct lin
 static struct line_run line_run_check(const struct line_order *order, const char *text,
                                       size_t bytes, bool is_first_known)
 {
-    const bool may_be_decimals =
-        line_kind_is_number(order->keys[0].kind) && line_key_is_whole(&order->keys[0]);
     const int highest = order->unique ? -1 : 0; /* greatest result of a comparison in order */
     struct line_with_image lines[2] = {{0}};
-    struct decimal decimals[2] = {{0}};
     struct line_run run = {0};
     const char *const end = text + bytes;
-    bool is_key_read = true; /* of the line before */
     for (unsigned i = 0; run.offset < bytes; i = !i) {
         struct line_with_image *const line = &lines[i], *const before = &lines[!i];
         line->text = text + run.offset;
-        if (may_be_decimals &&
-            decimal_is_next(order, &decimals[!i], line->text, bytes - run.offset, &decimals[i])) {
-            line->length = decimals[i].bytes + decimals[i].tail_bytes - 1;
-            is_key_read = false;
-        } else if (run.offset > 0 && !order->unique &&
-                   is_same_line(order, before, line->text, end)) {
+        if (run.offset > 0 && !order->unique && is_same_line(order, before, line->text, end)) {
             line->length = before->length;
             i = !i; /* the line before stays, with its key */
         } else {
             line->length = line_run_length(order, text, bytes, run.offset);
-            if (!is_key_read)
-                (void)line_image_make(order, before->text, before->length, before);
             if (!read_key(order, line))
                 run.state = LINE_RUN_NO_NUMBER;
             else if (run.offset > 0 && line_image_compare(order, before, line) > highest)
                 run.state = LINE_RUN_DISORDER;
             if (run.state != LINE_RUN_IN_ORDER)
                 break;
-            is_key_read = true;
-            if (may_be_decimals)
-                decimal_begin(line->text, line->length, &decimals[i]);
         }
         run.lines += run.offset > 0 || !is_first_known;
         run.offset += line->length + 1;

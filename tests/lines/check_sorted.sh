@@ -42,7 +42,7 @@ for options in -n '-g -r' -h -k1 '-t : -k2,2n' '-t : -k2,2nr -k1,1g -s' '-t : -k
     for option in -c -C; do ok_checks "a line in the wrong place: $options" $option $options moved; done
 done
 
-# ---- plain decimals, which are compared as bytes -------------------------------------------------
+# ---- plain decimals ------------------------------------------------------------------------------
 
 # Changing shapes, exponents, trailing zeros, repeated lines, and numbers of more digits than a long double has.
 decimals=$((lines / 2))
