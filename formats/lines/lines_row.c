@@ -302,45 +302,6 @@ static void lines_words_find_end(const struct row_load *load, struct key_index *
 
 /* ---- Rows of words: one word ---- */
 
-/* Number of values cached by a hash of their text: reading a value from a long text is slow, and
- * many lines of a tie group often have few different texts. */
-#define KNOWN_VALUES 64
-struct known_value {
-    const char *text; /* NULL: unused */
-    size_t length;
-    uint64_t word;
-};
-
-/* Hashes the last bytes: lines of a tie group mostly begin with the same bytes. */
-static size_t known_value_slot(const char *text, size_t length)
-{
-    uint64_t word = 0;
-    const size_t used = length < 8 ? length : 8;
-    memcpy(&word, text + length - used, used);
-    return ((word ^ length << 56) * 0x9e3779b97f4a7c15u) >> 58;
-}
-
-static void load_values(const struct row_load *load, struct key_index *items, size_t count)
-{
-    struct known_value known[KNOWN_VALUES] = {{NULL, 0, 0}};
-    const struct lines *const lines = load->lines;
-    const struct row_cursor cursor = load->cursor;
-    const uint64_t complement = lines->columns[cursor.column].complement;
-    for (size_t i = 0; i < count; ++i) {
-        struct key_index *const item = &items[i];
-        __builtin_prefetch(line_ahead(lines, items, count, i));
-        const struct line_span span = lines_row_span(lines, *item, cursor.column);
-        struct known_value *const slot = &known[known_value_slot(span.text, span.length)];
-        if (slot->text == NULL || slot->length != span.length ||
-            memcmp(slot->text, span.text, span.length) != 0) {
-            struct line_row row;
-            lines_row_open(lines, *item, cursor.column, &row);
-            *slot = (struct known_value){span.text, span.length, row.value[cursor.at]};
-        }
-        item->key = slot->word ^ complement;
-    }
-}
-
 static void lines_words_load(const struct row_load *load, struct key_index *items, size_t count)
 {
     const struct lines *const lines = load->lines;
@@ -348,10 +309,6 @@ static void lines_words_load(const struct row_load *load, struct key_index *item
     const struct row_column column = lines->columns[cursor.column];
     for (size_t i = 0; i < count && i < LINES_AHEAD; ++i)
         __builtin_prefetch(line_text(lines, items[i]));
-    if (column.kind == ROW_VALUE && count > KNOWN_VALUES) {
-        load_values(load, items, count);
-        return;
-    }
     for (size_t i = 0; i < count; ++i) {
         struct line_row row;
         __builtin_prefetch(line_ahead(lines, items, count, i));
