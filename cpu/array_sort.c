@@ -137,28 +137,17 @@ static void sort_own_buckets(struct sort_job *job, const struct bucket_list *buc
     }
 }
 
-/* Claims the next bucket that fits the cache; if `fits` is false, the next larger one, which is
- * partitioned again. Returns false if none remains for the calling thread. */
-static bool claim_next(struct sort_job *job, const struct bucket_list *buckets,
-                       struct sort_worker worker, bool fits, size_t *bucket)
-{
-    atomic_size_t *const next = fits ? &job->next_fitting : &job->next_larger;
-    while ((*bucket = atomic_fetch_add_explicit(next, 1, memory_order_relaxed)) < buckets->count) {
-        const struct item_range range = bucket_at(buckets, *bucket);
-        if (fits_cache(job, range.count) == fits && !is_shared_bucket(range, worker))
-            return true;
-    }
-    return false;
-}
-
-/* Claims a bucket for the calling thread: the larger ones first, so that the last thread to finish
- * has a small one. Returns false if none remains, or the sort has ended. */
+/* Claims the next bucket that one thread sorts. Returns false if none remains, or the sort has
+ * ended. */
 static bool claim_bucket(struct sort_job *job, const struct bucket_list *buckets,
                          struct sort_worker worker, size_t *bucket)
 {
-    return !atomic_load_explicit(&job->has_ended, memory_order_relaxed) &&
-           (claim_next(job, buckets, worker, false, bucket) ||
-            claim_next(job, buckets, worker, true, bucket));
+    while (!atomic_load_explicit(&job->has_ended, memory_order_relaxed) &&
+           (*bucket = atomic_fetch_add_explicit(&job->next_bucket, 1, memory_order_relaxed)) <
+               buckets->count)
+        if (!is_shared_bucket(bucket_at(buckets, *bucket), worker))
+            return true;
+    return false;
 }
 
 static void sort_bucket_alone(struct sort_job *job, struct item_range range,
@@ -190,10 +179,8 @@ static void sort_team_buckets(struct sort_job *job, const struct bucket_list *bu
     while (claim_bucket(job, buckets, worker, &bucket))
         sort_bucket_alone(job, bucket_at(buckets, bucket), worker.workspace);
     worker_barrier(worker);
-    if (worker_number(worker) == 0) {
-        atomic_store_explicit(&job->next_larger, 0, memory_order_relaxed);
-        atomic_store_explicit(&job->next_fitting, 0, memory_order_relaxed);
-    }
+    if (worker_number(worker) == 0)
+        atomic_store_explicit(&job->next_bucket, 0, memory_order_relaxed);
 }
 
 static void sort_by_partition(struct sort_job *job, struct item_range range,

@@ -81,11 +81,9 @@ size_t sort_progress_bytes(size_t buckets_max)
 
 void sort_progress_begin(struct sort_progress *progress, size_t buckets_max, void *memory)
 {
-    *progress = (struct sort_progress){.own_starts = memory,
-                                       .mutex = PTHREAD_MUTEX_INITIALIZER,
-                                       .changed = PTHREAD_COND_INITIALIZER};
-    progress->starts = progress->own_starts;
-    progress->finished.is_finished = (unsigned char *)(progress->own_starts + buckets_max + 1);
+    *progress = (struct sort_progress){
+        .starts = memory, .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    progress->finished.is_finished = (unsigned char *)(progress->starts + buckets_max + 1);
 }
 
 void sort_progress_end(struct sort_progress *progress)
@@ -96,7 +94,7 @@ void sort_progress_end(struct sort_progress *progress)
 
 void sort_progress_open(struct sort_progress *progress, const size_t *starts, size_t buckets)
 {
-    memcpy(progress->own_starts, starts, (buckets + 1) * sizeof *starts);
+    memcpy(progress->starts, starts, (buckets + 1) * sizeof *starts);
     memset(progress->finished.is_finished, 0, buckets);
     progress->finished.buckets = buckets;
 }

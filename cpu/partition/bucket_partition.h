@@ -114,8 +114,7 @@ static inline void finished_buckets_add(struct finished_buckets *row, size_t buc
 /* Only the functions below use the fields; other code may read the first two. */
 struct sort_progress {
     struct finished_buckets finished; /* buckets is 0 until sort_progress_open */
-    const size_t *starts;             /* bucket b is at starts[b]..starts[b + 1] of the items */
-    size_t *own_starts;
+    size_t *starts;                   /* bucket b is at starts[b]..starts[b + 1] of the items */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
 };
@@ -159,10 +158,9 @@ struct sort_job {
     atomic_bool has_disorder;       /* a member's part is not in the order that is checked */
     atomic_bool exceeds_few_values; /* a member found a value that the sample does not have */
     atomic_bool exceeds_table;      /* a member counted too many values for a table */
-    /* The next bucket to claim, of those that fit the cache of a thread and of the larger ones. */
-    atomic_size_t next_fitting, next_larger;
-    atomic_bool has_ended;         /* true: no more buckets are claimed */
-    struct sort_progress progress; /* of the input buckets */
+    atomic_size_t next_bucket;      /* to claim */
+    atomic_bool has_ended;          /* true: no more buckets are claimed */
+    struct sort_progress progress;  /* of the input buckets */
 };
 
 /* The calling thread, working on a range with its team or alone. */
