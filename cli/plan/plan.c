@@ -99,14 +99,14 @@ static bool open_input(const struct options *options, size_t i, int *pipe, struc
     bool blank;
     char reason[256];
     /* Inputs are read one after another, each by all threads. A merge reads all at once. */
-    const unsigned threads =
-        job->sort.threads / (options->merge ? (unsigned)options->input_count : 1);
+    const unsigned readers = options->merge ? (unsigned)options->input_count : 1;
+    const unsigned threads = job->sort.threads / readers;
     const struct source_spec spec = {.path = path,
                                      .pipe = *pipe,
                                      .codec = options->input_codec,
                                      .window_log = options->window_log,
                                      .threads = threads > 0 ? threads : 1,
-                                     .readers = job->group ? job->group->host_size : 1};
+                                     .readers = readers * (job->group ? job->group->host_size : 1)};
     *pipe = -1;
     if (!plan_open_input(options, &spec, plan, error))
         return false;
@@ -153,16 +153,6 @@ static bool look_for_pipe(const struct plan *plan, const char *path, bool *is_re
         is_standard_input || strcmp(path, "/dev/stdin") == 0 || output_path_descriptor(path) >= 0;
     return !*is_read || is_open ||
            error_set(error, "%s: a named pipe can be read once only, and is named twice", path);
-}
-
-/* A merge reads all inputs at once, so the compressed ones share the memory to decompress. */
-static void share_memory_of_merge(const struct job *job)
-{
-    unsigned compressed = 0;
-    for (size_t i = 0; i < job->reader_count; i++)
-        compressed += source_codec(job->readers[i].source)->decode != NULL;
-    for (size_t i = 0; i < job->reader_count; i++)
-        source_share_memory(job->readers[i].source, compressed);
 }
 
 /* Raises the limit of open files as far as the system allows, and returns it. */
@@ -230,8 +220,6 @@ static bool open_inputs(const struct options *options, struct plan *plan, struct
     if (pipes)
         open_pipes(options, group ? 0 : open_most, pipes);
     ok = group_agree(group, ok, error) && open_each_input(options, open_most, pipes, plan, error);
-    if (ok && options->merge)
-        share_memory_of_merge(&plan->job);
     for (size_t i = 0; pipes && i < count; i++)
         if (pipes[i] >= 0)
             close(pipes[i]);

@@ -488,11 +488,6 @@ size_t frame_reader_bytes(unsigned threads, unsigned readers)
     return most > 1 ? (most + SPARE_SLOTS) * SLOT_BYTES : 0;
 }
 
-void frame_reader_share_memory(struct frame_reader *reader, unsigned readers)
-{
-    reader->stream.spec.readers = readers;
-}
-
 bool frame_reader_start(struct frame_reader *reader, struct error *error)
 {
     if (reader->threads < 2 || reader->slots) /* it was called before */

@@ -34,9 +34,6 @@ struct frame_reader_spec {
 struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, unsigned char *head,
                                        size_t head_bytes, size_t capacity, struct error *error);
 
-/* Changes `readers` of the spec. Call it before frame_reader_start(). */
-void frame_reader_share_memory(struct frame_reader *reader, unsigned readers);
-
 /* Starts to decode ahead, if threads are allowed and memory for two of them is available. Before
  * this call, a reader has no more memory than a decoder needs, so that many can be open. */
 bool frame_reader_start(struct frame_reader *reader, struct error *error);

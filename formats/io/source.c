@@ -173,12 +173,6 @@ static bool read_for_thread(void *opaque, void *data, size_t bytes, size_t *got,
     return read_further(opaque, data, bytes, NULL, got, &observed, error);
 }
 
-void source_share_memory(struct source *source, unsigned readers)
-{
-    if (source->frames)
-        frame_reader_share_memory(source->frames, readers);
-}
-
 void source_read_ahead(struct source *source, size_t most)
 {
     if (source->ahead || source->ended || most == 0)

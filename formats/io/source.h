@@ -93,10 +93,6 @@ bool source_is_all_of(const struct source *source, const char *path, const struc
  * files, and on sources that were read to their end. */
 void source_park(struct source *source);
 
-/* States that `readers` sources are read at once, as spec->readers does. Call it before the source
- * is read; it has an effect only on compressed ones. */
-void source_share_memory(struct source *source, unsigned readers);
-
 /* Starts reading ahead in the background, into memory for `most` bytes, until the next call that
  * uses the source's bytes. It is a hint, and may have no effect. A plain regular file is not read
  * ahead, because the page cache is as fast. */
