@@ -121,6 +121,16 @@ static bool check_input(const struct output_file *output, const char *name, stru
            output_path_check_input(&output->target, &output->input, name, error);
 }
 
+/* Fails if there is certainly no space to overwrite the file in place. If an allocation fails
+ * instead, what it took of the disk stays allocated. */
+static bool check_space(const struct output_file *output, const char *name, struct error *error)
+{
+    const off_t bytes = output->target.status.st_size;
+    return output_path_check_room(output->file, bytes, name, error) &&
+           (!output->has_holes ||
+            file_space_check(output->file, (uint64_t)bytes, SPACE_LOOK, name, error));
+}
+
 bool output_file_open_in_place(const char *path, const char *name, const struct stat *input,
                                unsigned threads, struct output_file *output, struct error *error)
 {
@@ -134,14 +144,14 @@ bool output_file_open_in_place(const char *path, const char *name, const struct 
         return false;
     }
     output->file = output_path_open_in_place(target, name, error);
+    const off_t bytes = target->status.st_size;
+    output->has_holes = output->file >= 0 && bytes > 0 && lseek(output->file, 0, SEEK_HOLE) < bytes;
     if (output->file < 0 || !check_input(output, name, error) ||
-        !output_path_check_room(output->file, target->status.st_size, name, error)) {
+        !check_space(output, name, error)) {
         output_file_discard(output);
         return false;
     }
     output->kind = OUTPUT_TRIAL;
-    const off_t bytes = target->status.st_size;
-    output->has_holes = bytes > 0 && lseek(output->file, 0, SEEK_HOLE) < bytes;
     const unsigned writers = output_file_choose_writers(output, (uint64_t)bytes, threads);
     output->writers = writers > 0 ? writers : 1;
     return true;
@@ -173,7 +183,7 @@ bool output_file_open(const char *path, const char *name, const struct stat *inp
 static bool take_space(const struct output_file *output, const char *name, struct error *error)
 {
     const off_t bytes = output->target.status.st_size;
-    if (!output_path_check_room(output->file, bytes, name, error))
+    if (!check_space(output, name, error))
         return false;
     errno = file_space_take(output->file, 0, (size_t)bytes, true);
     if (errno == ENOSPC || errno == EDQUOT)

@@ -55,6 +55,14 @@ END
         "cp --sparse=always holes.f64 small/in.f64; leave 9000000; kept_in_place $in_place"
 fi
 
+if possible 'ext4' 'it cannot be mounted here' within ext4 64m true; then
+    refused 'ext4: no room for holes, at the start, and the disk is not filled' \
+        '^gpusort: small/in.f64: 20000000 bytes will be written there, and [0-9]+ are free: use another file system$' -- \
+        within ext4 64m bash -c "cp --sparse=always holes.f64 small/in.f64; leave -8000000
+            kept_in_place $in_place || status=\$?
+            [ \$((\$(stat -f -c '%f * %S' small))) -gt 3000000 ] || echo 'the disk is full' >&2; exit \$status"
+fi
+
 # ---- overlays ------------------------------------------------------------------------------------
 
 # Commands that make merged/in.f64 a file in an overlay whose upper layer is in `small`.
