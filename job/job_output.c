@@ -13,6 +13,7 @@
 #include "job/job_state.h"
 
 #include "formats/codec/codec.h"
+#include "formats/codec/frames.h"
 #include "formats/io/spill.h"
 
 #include <inttypes.h>
@@ -115,15 +116,15 @@ void job_expect_taken(struct job_state *state)
 
 /* ---- Room for it ---- */
 
-uint64_t job_output_bytes(const struct job *job)
+/* As job_output_bytes(), before the output is compressed. */
+static uint64_t content_bytes(const struct job *job)
 {
     const size_t count = job->group ? (size_t)job->group_count : job->sort.count;
     const bool drops_lines = job->line_order.unique || job->sort.is_top ||
                              job->argsort.index_type || job->has_rank_inputs ||
                              (job->header_lines > 0 && job->reader_count > 1);
     uint64_t bytes = job->input_bytes;
-    if (job->action == JOB_CHECK || job->output.codec->encode ||
-        (job->group && !job->output.group) ||
+    if (job->action == JOB_CHECK || (job->group && !job->output.group) ||
         (job->keep_lines ? drops_lines : count == COUNT_UNKNOWN))
         return 0;
     if (!job->keep_lines) {
@@ -131,6 +132,11 @@ uint64_t job_output_bytes(const struct job *job)
         bytes = job->output_format->file_bytes(&layout);
     }
     return bytes <= INT64_MAX ? bytes : 0;
+}
+
+uint64_t job_output_bytes(const struct job *job)
+{
+    return job->output.codec->encode ? 0 : content_bytes(job);
 }
 
 /* Ranks store all of their lines. Other ranks of the host have as many numbers as this one, unless
@@ -181,7 +187,11 @@ bool job_check_room(const struct job_state *state, struct error *error)
 {
     const struct job *const job = state->job;
     const struct memory_limits *const memory = &job->memory;
+    const struct codec *const codec = job->output.codec;
     const uint64_t bytes = job_output_bytes(job), spilled = job_spilled_bytes(job);
+    if (codec->encode && content_bytes(job) >= FRAME_CONTENT_BYTES &&
+        !frame_writer_check(codec, job->output.level, sink_name(state->sink), error))
+        return false;
     const bool looks = !job->group || job->group->rank == 0; /* for all ranks of this host */
     const bool ok = (bytes < ROOM_BYTES_MIN || sink_check_room(state->sink, bytes, error)) &&
                     (!looks || job_has_memory(job, bytes, spilled, error)) &&

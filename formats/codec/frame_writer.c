@@ -83,6 +83,20 @@ size_t frame_writer_bytes(const struct codec *codec, int level, unsigned threads
     return jobs_with_room(codec, level, threads) * thread_bytes(codec, level);
 }
 
+static bool refuse_memory(const struct codec *codec, int level, const char *name,
+                          struct error *error)
+{
+    if (codec->encoder_bytes(level) == codec->encoder_bytes(codec->level_min))
+        return error_set(error, "%s: no memory to compress it", name);
+    return error_set(error, "%s: no memory to compress it at level %d: use a lower level (--%s=N)",
+                     name, level, codec->name);
+}
+
+bool frame_writer_check(const struct codec *codec, int level, const char *name, struct error *error)
+{
+    return memory_holds(thread_bytes(codec, level)) || refuse_memory(codec, level, name, error);
+}
+
 struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
 {
     struct frame_writer *writer = calloc(1, sizeof *writer);
@@ -103,19 +117,20 @@ struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
 
 /* ---- Compression ---- */
 
-/* is_whole: the frame is full, so the encoder will use all of its memory. Then this fails if that
- * is not free, because the system might kill the process. */
+/* is_whole: the frame is full, so the encoder will use all of its memory. */
 static bool maker_open(const struct frame_writer *writer, struct frame_maker *maker, bool is_whole,
                        struct error *error)
 {
     const struct codec *const codec = writer->spec.codec;
+    const int level = writer->spec.level;
     if (maker->encoder)
         return true;
-    const bool is_held = !is_whole || memory_holds(thread_bytes(codec, writer->spec.level));
+    if (is_whole && !frame_writer_check(codec, level, writer->spec.name, error))
+        return false;
     maker->capacity = codec->encoded_bytes_max(FRAME_CONTENT_BYTES);
-    maker->frame = is_held ? malloc(maker->capacity) : NULL;
-    maker->encoder = maker->frame ? codec->encoder_open(writer->spec.level) : NULL;
-    return maker->encoder || error_set(error, "%s: no memory to compress it", writer->spec.name);
+    maker->frame = malloc(maker->capacity);
+    maker->encoder = maker->frame ? codec->encoder_open(level) : NULL;
+    return maker->encoder || refuse_memory(codec, level, writer->spec.name, error);
 }
 
 static void maker_close(const struct frame_writer *writer, struct frame_maker *maker)

@@ -78,6 +78,11 @@ struct frame_writer_spec {
  * free memory does not hold what they take. */
 size_t frame_writer_bytes(const struct codec *codec, int level, unsigned threads);
 
+/* Fails if memory cannot hold what a whole frame takes to compress: the system might end the
+ * process. name: of the output, for the message. */
+bool frame_writer_check(const struct codec *codec, int level, const char *name,
+                        struct error *error);
+
 /* Opens a writer. Returns NULL if memory runs out. */
 struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec);
 

@@ -390,8 +390,12 @@ with open("numbers", "w") as file:
     make_group memory 80M memory.max memory.limit_in_bytes
     ok_output 'a -S of more than the container has' up -- in_group "$GPUSORT" --device=cpu -n -S 1G -T . down
     # Level 19 takes 90 MB for each frame of 16 MiB, and little for less.
-    refused 'no memory to compress at level 19' ": $target.zst: no memory to compress it$" -- \
-        in_group "$GPUSORT" --device=cpu -n --zstd=19 down -o "$target.zst"
+    few_levels="^gpusort: $target.zst: no memory to compress it at level 19: use a lower level \(--zstd=N\)\$"
+    refused 'no memory to compress at level 19' "$few_levels" -- \
+        in_group "$GPUSORT" --device=cpu -n --zstd=19 --output-format=text - -o "$target.zst" < <(cat down)
+    echo x | cat down - >down.x
+    refused 'no memory to compress at level 19, before the lines are read' "$few_levels" -- \
+        in_group "$GPUSORT" --device=cpu --zstd=19 down.x -o "$target.zst"
     ok_output 'little is compressed at level 19' few -- in_group bash -c \
         '"$0" --device=cpu -n --zstd=19 few | zstd -dc' "$GPUSORT"
     # A line that never ends is refused before the system kills the process. That it may be killed is
