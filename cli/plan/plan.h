@@ -133,7 +133,7 @@ bool plan_take_part(struct plan *plan, size_t i, uint64_t position, uint64_t byt
 
 void plan_free_spools(struct plan *plan);
 
-/* ---- steps of plan_make(): plan_format.c, plan_raw.c, plan_raw_header.c,
+/* ---- steps of plan_make(): plan_format.c, plan_raw.c, plan_raw_name.c, plan_raw_header.c,
  * plan_device.c, plan_memory.c, plan_group.c ---- */
 
 /* f64 with other exponents are far from 1: beyond 1e-90 and 1e90, which is about 2^299. */

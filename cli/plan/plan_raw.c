@@ -4,7 +4,7 @@
  * Raw data has no type and no structure. Each check here looks for something that the numbers
  * would be if they were read wrongly, and only strong evidence leads to an error.
  */
-#include "cli/plan/plan.h"
+#include "cli/plan/plan_raw.h"
 #include "formats/array/format.h"
 
 #include <ctype.h>
@@ -30,19 +30,6 @@
  * mixtures of magnitudes, have no period.
  */
 
-/* The sample. Reading it from the page cache takes 40 microseconds, if the input is larger. */
-#define SAMPLE_PLACES ((size_t)32)
-#define PLACE_WORDS ((size_t)128)
-#define SAMPLE_WORDS (SAMPLE_PLACES * PLACE_WORDS)
-
-/* The evidence of small integers that are_small_words() needs, in tenths of bits; and the evidence
- * for i8 and u8 that the words are small integers in big-endian order. */
-#define EVIDENCE ((size_t)90)
-#define EVIDENCE_OF_OTHER ((size_t)200)
-
-/* Fewer words than this are refused only if all of them agree. */
-#define WORDS_MIN ((size_t)8)
-
 /* Maximum words of a period of records. */
 #define PERIOD_MOST ((size_t)32)
 
@@ -50,34 +37,25 @@
 #define TIMES_BEGIN 0x0d0u
 #define TIMES_END 0x200u
 
+/* Maximum difference of the top bytes of times; in ns, that is 73 years. */
+#define TOP_SPREAD 32
+
 /* Minimum of the bits in which the texts of a column differ: a few doubles may be printable. */
 #define TEXT_BITS_MIN 8
 
 /* Exponents of f32 that differ by at most this are nearly equal. */
 #define NEARLY 3
 
-/* Exponent fields of f32 from 1e-12 to 1e12. */
-#define SINGLE_LEAST 87
-#define SINGLE_MOST 167
-
-struct sample {
-    uint64_t words[SAMPLE_WORDS]; /* 8 bytes each, in this machine's byte order */
-    size_t count;
-    uint64_t step_words; /* in the input, from the first word of a place to that of the next one */
-};
-
 /* ---- Raw data: the sample ---- */
 
-static void swap_words(struct sample *sample)
+void raw_swap_words(struct sample *sample)
 {
     for (size_t i = 0; i < sample->count; i++)
         sample->words[i] = __builtin_bswap64(sample->words[i]);
 }
 
-/* Fills the sample from positions at equal distances in the input, or in the peeked bytes of a pipe
- * or of compressed data. Each position is a multiple of 16 bytes. */
-static bool take_sample(struct source *source, enum key_endian endian, struct sample *sample,
-                        struct error *error)
+bool raw_take_sample(struct source *source, enum key_endian endian, struct sample *sample,
+                     struct error *error)
 {
     const size_t place_bytes = PLACE_WORDS * sizeof(uint64_t);
     const unsigned char *head;
@@ -104,7 +82,7 @@ static bool take_sample(struct source *source, enum key_endian endian, struct sa
         sample->count += got / sizeof(uint64_t);
     }
     if (endian == ENDIAN_BIG)
-        swap_words(sample);
+        raw_swap_words(sample);
     return true;
 }
 
@@ -214,8 +192,9 @@ static bool is_strange_column(const struct exponents *column)
     const bool are_of_a_year = column->lowest >= TIMES_BEGIN && column->highest < TIMES_END &&
                                column->highest < column->lowest + 9 &&
                                10 * column->rises > 9 * column->counted;
-    const bool are_times = are_of_a_year || (column->round == column->small && column->large == 0);
-    const size_t integers = column->tiny + (are_times ? far : 0);
+    const bool raw_are_times =
+        are_of_a_year || (column->round == column->small && column->large == 0);
+    const size_t integers = column->tiny + (raw_are_times ? far : 0);
     const bool are_texts = __builtin_popcountll(column->text_changes) >= TEXT_BITS_MIN &&
                            10 * (column->tiny + column->text) > 9 * column->counted;
     const bool are_random = column->counted >= 4 * WORDS_MIN &&
@@ -290,21 +269,46 @@ static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits
            2 * upper_changes >= lower_changes && 2 * periodic <= lower_count;
 }
 
-static bool has_equal_parts(const struct sample *sample)
+/* Returns true if the lower halves of the words have many values, nearly all of these are f32 from
+ * 1e-12 to 1e12, and the upper halves change as often, as in a table of f32 with columns of
+ * different magnitudes. The lower half of a double has any exponent as f32, or is zero. */
+static bool are_lower_singles(const struct sample *sample)
 {
-    return is_like_top(sample, 0, 32) ||
+    bool is_there[1 << 12] = {false}; /* index: a hash of the lower half */
+    size_t used = 0, usual = 0, different = 0, lower_changes = 0, upper_changes = 0;
+    uint64_t last = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint64_t word = sample->words[i], exponent = word >> 23 & 0xff;
+        if ((uint32_t)word << 2 == 0)
+            continue;
+        bool *const there = &is_there[(uint32_t)word * UINT32_C(2654435761) >> 20];
+        different += !*there;
+        usual += !*there && exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
+        *there = true;
+        used++;
+        lower_changes += (uint32_t)(word ^ last) != 0;
+        upper_changes += (word ^ last) >> 32 != 0;
+        last = word;
+    }
+    return different >= 8 * WORDS_MIN && 4 * used >= sample->count &&
+           20 * usual >= 19 * different && 2 * upper_changes >= lower_changes;
+}
+
+bool raw_has_single_halves(const struct sample *sample)
+{
+    return is_like_top(sample, 0, 32) || are_lower_singles(sample);
+}
+
+static bool has_narrow_parts(const struct sample *sample)
+{
+    return raw_has_single_halves(sample) ||
            (is_like_top(sample, 0, 16) && is_like_top(sample, 16, 16) &&
             is_like_top(sample, 32, 16));
 }
 
 /* ---- Raw data: integers of 64 bits ---- */
 
-/* Returns true if all words are small integers of 64 bits. The bytes of these that do not merely
- * extend the sign are all lower bytes of words, which is rare in other data. Each such byte adds
- * the logarithm of that probability, and so do words of both signs. If all words are equal, there
- * must be at least WORDS_MIN. evidence: the least sum, in tenths of bits, so the chance that other
- * bytes, most of them 0, look the same is 2^(-evidence / 10); of random bytes 2^-16 a word. */
-static bool are_small_words(const struct sample *sample, size_t evidence)
+bool raw_are_small_words(const struct sample *sample, size_t evidence)
 {
     static const unsigned tenths_of_bits[] = {30, 20, 14, 10, 7, 4};
     size_t significant = 0, highest = 0, negative = 0, positive = 0;
@@ -327,28 +331,36 @@ static bool are_small_words(const struct sample *sample, size_t evidence)
            significant * tenths_of_bits[highest] + of_signs >= evidence;
 }
 
-/* Returns true if the words have one magnitude, as times do: their top bytes are nearly equal, and
- * the middle bytes have many more values. NaT, NumPy's mark of no time, may be among them. Random
- * bytes are so with a probability of 10^-20, and bytes that are all of one range never. */
-static bool are_times(const struct sample *sample)
+void raw_find_byte_values(const struct sample *sample, struct byte_values *values)
 {
-    bool is_there[2][256] = {{false}};
+    *values = (struct byte_values){0};
+    for (size_t i = 0; i < sample->count; i++)
+        for (size_t byte = 0; byte < 8; byte++) {
+            bool *const there = &values->is_there[byte][sample->words[i] >> 8 * byte & 0xff];
+            values->different[byte] += !*there;
+            *there = true;
+        }
+}
+
+bool raw_are_times(const struct sample *sample)
+{
+    struct byte_values values;
     int least = 255, most = 0;
-    size_t different[2] = {0};
     for (size_t i = 0; i < sample->count; i++) {
         const int top = (int)(sample->words[i] >> 56);
         if (sample->words[i] == (uint64_t)INT64_MIN)
             continue;
         least = top < least ? top : least;
         most = top > most ? top : most;
-        for (size_t j = 0; j < 2; j++) {
-            bool *const there = &is_there[j][sample->words[i] >> (16 + 8 * j) & 0xff];
-            different[j] += !*there;
-            *there = true;
-        }
     }
-    const size_t few = 16 + 2 * (size_t)(most - least);
-    return sample->count >= 32 && most - least <= 16 && different[0] > few && different[1] > few;
+    const size_t few = 16 + 2 * (size_t)abs(most - least);
+    bool is_wide[8];
+    raw_find_byte_values(sample, &values);
+    for (size_t byte = 0; byte < 8; byte++)
+        is_wide[byte] = values.different[byte] > few;
+    return sample->count >= 32 && most - least <= TOP_SPREAD && is_wide[3] &&
+           ((is_wide[4] && is_wide[5] && (is_wide[6] || most - least < 2)) ||
+            (is_wide[2] && most - least < 2));
 }
 
 /* ---- Raw data: the type that fits ---- */
@@ -381,20 +393,18 @@ static bool are_singles(const struct sample *sample)
         usual += exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
         narrow += short_exponent >= 5 && short_exponent <= 20;
     }
-    return is_like_top(sample, 0, 32) && is_byte_full(sample, 0) && is_byte_full(sample, 4) &&
+    return raw_has_single_halves(sample) && is_byte_full(sample, 0) && is_byte_full(sample, 4) &&
            20 * usual >= 38 * sample->count && 4 * narrow < 6 * sample->count &&
            most >= least + NEARLY;
 }
 
-/* Returns true if the words are integers of 64 bits, and not pairs of small ones. In a pair the
- * upper half is used, and byte 3 extends a sign, as byte 7 does. */
-static bool are_long_integers(const struct sample *sample)
+bool raw_are_long_integers(const struct sample *sample)
 {
     bool are_halves_used = false;
     for (size_t i = 0; i < sample->count; i++) /* below -2^31, or 2^32 and more */
         are_halves_used |= sample->words[i] + (UINT64_C(1) << 31) >= UINT64_C(3) << 31;
-    return are_times(sample) ||
-           (are_small_words(sample, EVIDENCE) && (!are_halves_used || is_byte_full(sample, 3)));
+    return raw_are_times(sample) ||
+           (raw_are_small_words(sample, EVIDENCE) && (!are_halves_used || is_byte_full(sample, 3)));
 }
 
 static bool are_usual_doubles(const struct sample *sample)
@@ -408,47 +418,65 @@ static const char *find_fitting(const struct sample *sample)
 {
     if (are_singles(sample))
         return "f32";
-    if (!are_usual_doubles(sample))
-        return are_long_integers(sample) ? "i64 or u64" : NULL;
-    return sample->count >= 4 * WORDS_MIN && is_byte_full(sample, 0) && !has_equal_parts(sample)
+    if (!are_usual_doubles(sample)) {
+        const struct exponents counts = count_exponents(sample);
+        /* Negative doubles, such as -1e-100, have the reverse order of integers. */
+        const bool may_be_negative = counts.lowest >= 0x800 && counts.tiny == 0;
+        return !may_be_negative && raw_are_long_integers(sample) ? "i64 or u64" : NULL;
+    }
+    return sample->count >= 4 * WORDS_MIN && is_byte_full(sample, 0) && !has_narrow_parts(sample)
                ? "f64"
                : NULL;
 }
 
 static bool are_unlikely_doubles(const struct sample *sample)
 {
-    return has_strange_exponents(sample) || has_equal_parts(sample) || is_mask(sample);
+    return has_strange_exponents(sample) || has_narrow_parts(sample) || is_mask(sample);
 }
 
-static bool are_multiples_of_256(const struct sample *sample)
+static bool has_only_0(const struct byte_values *values, size_t byte)
 {
-    for (size_t i = 0; i < sample->count; i++)
-        if ((uint8_t)sample->words[i] != 0)
+    return values->different[byte] == 1 && values->is_there[byte][0];
+}
+
+bool raw_is_top_byte_finest(const struct sample *sample)
+{
+    struct byte_values values;
+    uint64_t changes = 0;
+    raw_find_byte_values(sample, &values);
+    for (size_t byte = 0; byte < 8; byte++)
+        values.different[byte] -= values.is_there[byte][0] + values.is_there[byte][255];
+    for (size_t byte = 0; byte < 7; byte++)
+        if (2 * values.different[byte] >= values.different[7])
             return false;
-    return true;
+    for (size_t i = 0; i < sample->count; i++)
+        changes |= sample->words[i] ^ sample->words[0];
+    return (uint8_t)(changes >> 48) == 0 || (changes >> 48 & 1) != 0;
 }
 
 /* Returns the type that fits words that are unlikely doubles, NULL if none is sure; is_swapped: in
- * the other byte order. Whole doubles look like small integers of the other order. If types fit in
- * both orders, the given order is taken if all words are multiples of 256 in that order alone, as
- * ns of whole seconds are; those below 2^56 are such multiples in the other one. Swaps the words.
- */
+ * the other byte order, in which integers must be surely small. Whole doubles look like small
+ * integers of the other order. If types fit in both orders, the given order is taken if all words
+ * are multiples of 256 in that order alone, as ns of whole seconds are; those below 2^56 are such
+ * multiples in the other one. Swaps the words. */
 static const char *find_fitting_order(struct sample *sample, bool *is_swapped)
 {
+    struct byte_values values;
     const char *const fitting = find_fitting(sample);
-    const bool is_round = are_multiples_of_256(sample);
-    swap_words(sample);
+    const bool is_finest = raw_is_top_byte_finest(sample);
+    raw_find_byte_values(sample, &values);
+    const bool is_round = has_only_0(&values, 0) && !has_only_0(&values, 7);
+    raw_swap_words(sample);
     const char *const other = find_fitting(sample);
     const char *const own = are_usual_doubles(sample) ? NULL : fitting;
-    *is_swapped = !own && other;
-    if (own && other && !(is_round && !are_multiples_of_256(sample)))
+    const bool is_integer = other && *other == 'i';
+    *is_swapped = !own && other && (is_finest || !is_integer);
+    if (own && other && !is_round)
         return NULL;
-    return own ? own : other;
+    return own ? own : *is_swapped ? other : NULL;
 }
 
-/* Returns true if each word is characters, spaces and ends of lines, and then NULs, and half of the
- * bytes are no NULs. endian: the byte order in which the words were read. */
-static bool is_text(const struct sample *sample, enum key_endian endian, bool *has_lines)
+bool raw_is_text(const struct sample *sample, enum key_endian endian, bool *has_lines)
 {
     size_t characters = 0;
     *has_lines = false;
@@ -467,12 +495,11 @@ static bool is_text(const struct sample *sample, enum key_endian endian, bool *h
 
 /* Fails for data that does not look like doubles in this byte order, and for records of doubles and
  * other data. The error names another type only if no third one fits. Consumes nothing. */
-static bool raw_content_check_doubles(struct source *source, enum key_endian endian,
-                                      struct error *error)
+static bool check_doubles(struct source *source, enum key_endian endian, struct error *error)
 {
     static struct sample sample; /* large for a stack */
     bool are_swapped;
-    if (!take_sample(source, endian, &sample, error) ||
+    if (!raw_take_sample(source, endian, &sample, error) ||
         !plan_look_for_swapped(source, &key_types[KEY_TYPE_f64], endian, &are_swapped, error))
         return false;
     /* The words for f64 in this byte order, which the next check accepts. */
@@ -487,7 +514,7 @@ static bool raw_content_check_doubles(struct source *source, enum key_endian end
     if (!are_unlikely_doubles(&sample))
         return true;
     bool has_lines;
-    if (is_text(&sample, endian, &has_lines))
+    if (raw_is_text(&sample, endian, &has_lines))
         return error_set(
             error,
             "%s: no type is given, and this looks like text: %s, or --type=TYPE if these are "
@@ -515,7 +542,7 @@ bool plan_guess_raw(struct source *source, char guess[64], struct error *error)
     *guess = '\0';
     if (left != SIZE_UNKNOWN && left % sizeof(uint64_t) != 0)
         return true;
-    if (!take_sample(source, ENDIAN_LITTLE, &sample, error))
+    if (!raw_take_sample(source, ENDIAN_LITTLE, &sample, error))
         return false;
     if (find_period(&sample) > 0)
         return true;
@@ -527,220 +554,6 @@ bool plan_guess_raw(struct source *source, char guess[64], struct error *error)
         snprintf(guess, 64, " (these look like %s%s)", type,
                  is_swapped ? " with --endian=big" : "");
     return true;
-}
-
-/* ---- Raw data: names that NumPy and C give to different types ---- */
-
-/* Returns true if the bits may be the exponent of an x87 number, or an f16, not far from 1. */
-static bool is_near_one(uint64_t bits)
-{
-    return (bits & 0x7fff) >= 0x3c00 && (bits & 0x7fff) <= 0x43ff;
-}
-
-/* Returns true if all pairs of words are x87 numbers in 16 bytes: a significand with its first bit
- * set, an exponent near that of 1, and padding with any contents. Negative f16 from -1 to -4 look
- * the same, but then the bits in the significand look like them too. */
-static bool are_long_doubles(const struct sample *sample)
-{
-    size_t numbers = 0, padded = 0, inside = 0;
-    for (size_t i = 0; i + 1 < sample->count; i += 2) {
-        const uint64_t significand = sample->words[i], rest = sample->words[i + 1];
-        if (significand == 0 && rest << 49 == 0)
-            continue;
-        if (significand >> 63 == 0 || !is_near_one(rest))
-            return false;
-        numbers++;
-        padded += rest >> 16 == 0;
-        inside += is_near_one(significand >> 16) || is_near_one(significand >> 32);
-    }
-    return numbers >= 2 && (padded == numbers || (numbers >= 4 && 2 * inside < numbers));
-}
-
-/* Returns true if the words are pairs of small integers of 32 bits: about as many upper halves as
- * lower ones are neither 0 nor -1, and some of these are in one word. As integers of 64 bits, many
- * would exceed 32 bits, and all would have a small lower half. */
-static bool are_int_pairs(const struct sample *sample)
-{
-    size_t lower_used = 0, upper_used = 0, both_used = 0;
-    for (size_t i = 0; i < sample->count; i++) {
-        const int32_t lower = (int32_t)sample->words[i], upper = (int32_t)(sample->words[i] >> 32);
-        if (abs(lower / 2) >> 23 != 0 || abs(upper / 2) >> 23 != 0)
-            return false;
-        const bool is_lower_used = lower != 0 && lower != -1;
-        const bool is_upper_used = upper != 0 && upper != -1;
-        lower_used += is_lower_used;
-        upper_used += is_upper_used;
-        both_used += is_lower_used && is_upper_used;
-    }
-    return sample->count >= WORDS_MIN && 2 * upper_used >= WORDS_MIN &&
-           4 * upper_used >= 3 * lower_used && 4 * lower_used >= 3 * upper_used &&
-           16 * both_used >= upper_used;
-}
-
-/* Returns true if the words are pairs of integers of 32 bits of one magnitude, as times in seconds
- * are: no two differ by as much as the least differs from 0, and both halves change about as often.
- * Characters have one magnitude, too. */
-static bool are_near_pairs(const struct sample *sample, enum key_endian endian)
-{
-    uint32_t least = UINT32_MAX, most = 0;
-    size_t changes[2] = {0};
-    bool has_lines;
-    for (size_t i = 0; i < 2 * sample->count; i++) {
-        const uint32_t half = (uint32_t)(sample->words[i / 2] >> 32 * (i % 2));
-        least = half < least ? half : least;
-        most = half > most ? half : most;
-        changes[i % 2] += i >= 2 && half != (uint32_t)(sample->words[i / 2 - 1] >> 32 * (i % 2));
-    }
-    return sample->count >= WORDS_MIN && most > least && most - least < least &&
-           most - least < -most && 2 * changes[0] >= changes[1] && 2 * changes[1] >= changes[0] &&
-           !is_text(sample, endian, &has_lines);
-}
-
-/* Returns true if the words are pairs of f32. If most of these are 0, a quarter of the words that
- * are not 0 have an f32 below an upper half of 0, which would be a denormal double. */
-static bool are_single_pairs(const struct sample *sample)
-{
-    size_t used = 0, single = 0;
-    for (size_t i = 0; i < sample->count; i++) {
-        const uint64_t word = sample->words[i], exponent = word >> 23 & 0xff;
-        used += word != 0;
-        single += word >> 32 == 0 && exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
-    }
-    return is_like_top(sample, 0, 32) || (single >= WORDS_MIN && 4 * single >= used);
-}
-
-/* Fails if `word` names a type of 4 bytes in C, and of 8 bytes in NumPy and so here, and the data
- * looks like C's, or its file is named so. */
-static bool check_word_of_c(struct source *source, const char *word, const struct key_type *type,
-                            const struct key_type *named_type, enum key_endian endian,
-                            struct error *error)
-{
-    static struct sample sample; /* large for a stack */
-    const char of_c[] = {type->name[0], '3', '2', '\0'};
-    if (strcmp(word, "float") != 0 && strcmp(word, "int") != 0 && strcmp(word, "uint") != 0)
-        return true;
-    if (!take_sample(source, endian, &sample, error))
-        return false;
-    const bool is_named = named_type && strcmp(named_type->name, of_c) == 0;
-    const bool are_pairs = *word == 'f' ? are_single_pairs(&sample)
-                                        : are_int_pairs(&sample) || are_near_pairs(&sample, endian);
-    return !(is_named || are_pairs) ||
-           error_set(error,
-                     "%s: '%s' is NumPy's %s here, and these look like %s: use --type=%s, or "
-                     "--type=%s if they are",
-                     source_name(source), word, type->name, of_c, of_c, type->name);
-}
-
-/* Returns true if the words are random integers that are not negative, such as hashes: no sign bit
- * is set, and the highest bit of each lower byte is set in about half of the words. If they were
- * random bytes, the sign bits would be, too. */
-static bool are_random_words(const struct sample *sample)
-{
-    size_t set[7] = {0};
-    uint64_t signs = 0;
-    for (size_t i = 0; i < sample->count; i++) {
-        const uint64_t word = sample->words[i];
-        signs |= word >> 63;
-        for (size_t byte = 0; byte < 7; byte++)
-            set[byte] += word >> (8 * byte + 7) & 1;
-    }
-    for (size_t byte = 0; byte < 7; byte++)
-        if (8 * set[byte] < 3 * sample->count || 8 * set[byte] > 5 * sample->count)
-            return false;
-    return sample->count >= 8 * WORDS_MIN && signs == 0;
-}
-
-/* Returns the size of the integers that the words look like: "8", "4" for pairs of small integers
- * of 4 bytes, or "8 or 4" if they may be either. NULL: they look like neither. */
-static const char *find_integer_bytes(const struct sample *sample)
-{
-    if (are_times(sample) || are_random_words(sample))
-        return "8";
-    if (!are_small_words(sample, EVIDENCE))
-        return NULL;
-    return are_int_pairs(sample) ? "4" : are_long_integers(sample) ? "8" : "8 or 4";
-}
-
-/* Returns true if the words, which the caller has swapped, are surely integers of 8 bytes. Bytes
- * can look the same: the last byte of each pixel may be constant, an image may be 0 outside one
- * column, and the first column of a table of u8 may have values of one magnitude, as times have. */
-static bool are_swapped_integers(const struct sample *sample, const struct key_type *type)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < sample->count; i++)
-        used += sample->words[i] != 0;
-    return (type->kind == KEY_SIGNED && (are_times(sample) || are_random_words(sample))) ||
-           (3 * used > sample->count && are_small_words(sample, EVIDENCE_OF_OTHER) &&
-            !are_int_pairs(sample) && are_long_integers(sample));
-}
-
-/* Fails for data with the type i8 or u8, of one byte here, if it looks like NumPy's types of these
- * names, which have 8 bytes, or if its file is named as such (is_named). The other byte order is
- * considered only if an option gives the type (is_given). Consumes nothing. */
-static bool check_bytes(struct source *source, const struct key_type *type, bool is_named,
-                        bool is_given, enum key_endian endian, struct error *error)
-{
-    static struct sample sample; /* large for a stack */
-    const char letter = type->name[0];
-    char look[48], types[16];
-    if (!take_sample(source, ENDIAN_LITTLE, &sample, error))
-        return false;
-    const char *const little = find_integer_bytes(&sample);
-    swap_words(&sample);
-    const bool is_big = is_given && are_swapped_integers(&sample, type);
-    const char *const bytes = little ? little : "8";
-    if (!little && !is_big && !is_named)
-        return true;
-    snprintf(types, sizeof types, "%c%s", letter, *bytes == '4' ? "32" : "64");
-    if (bytes[1])
-        snprintf(types + 3, sizeof types - 3, " or %c32", letter);
-    if (!little && !is_big)
-        snprintf(look, sizeof look, "the file is named as %s", types);
-    else if (strcmp(bytes, "8") == 0)
-        snprintf(look, sizeof look, "these look like NumPy's %s of 8 bytes", type->name);
-    else
-        snprintf(look, sizeof look, "these look like integers of %s bytes", bytes);
-    return error_set(error,
-                     "%s: %s is one byte here, and %s: use --type=%s%s, or --type=%s for bytes",
-                     source_name(source), type->name, look, types,
-                     little && is_big                 ? ", and --endian=big if they are big-endian"
-                     : is_big                         ? " with --endian=big"
-                     : little && endian == ENDIAN_BIG ? " with --endian=little"
-                                                      : "",
-                     type->numpy_name);
-}
-
-/* Fails for data with the type i8, u8 or f16, which have 1 and 2 bytes here, if it looks like
- * NumPy's types of these names, which have 8 and 16 bytes. named_type: that of the file's name, or
- * NULL. --endian=big may be for indices, but with --type=i8 it means numbers of several bytes.
- * Accepts data of any other type. Consumes nothing. */
-static bool raw_content_check_name(const struct options *options, const struct key_type *type,
-                                   const struct key_type *named_type, struct source *source,
-                                   struct error *error)
-{
-    static struct sample sample; /* large for a stack */
-    const bool is_byte = type->id == KEY_TYPE_i8 || type->id == KEY_TYPE_u8;
-    const bool is_named = named_type && named_type->kind == type->kind && named_type->bytes == 8;
-    const uint64_t left = source_stop_and_get_left(source);
-    const unsigned bytes = is_byte ? 8 : 16; /* size of NumPy's type */
-    if (!(is_byte || type->id == KEY_TYPE_f16) || (left != SIZE_UNKNOWN && left % bytes != 0))
-        return true;
-    const bool is_given = options->type_word != NULL;
-    if (is_byte && is_given && options->endian == ENDIAN_BIG && !options->index_type && left > 0)
-        return error_set(error,
-                         "%s: %s is one byte here, without a byte order: use --type=%c64 with "
-                         "--endian=big for NumPy's %s of 8 bytes, or --type=%s for bytes",
-                         source_name(source), type->name, type->name[0], type->name,
-                         type->numpy_name);
-    if (is_byte)
-        return check_bytes(source, type, is_named, is_given, options->endian, error);
-    if (!take_sample(source, ENDIAN_LITTLE, &sample, error)) /* as long doubles of x86 are */
-        return false;
-    return !are_long_doubles(&sample) ||
-           error_set(error,
-                     "%s: f16 is 2 bytes here, and these look like NumPy's f16 of 16 bytes, which "
-                     "is not sorted: use --type=float16 if they are of 2 bytes",
-                     source_name(source));
 }
 
 /* ---- All of it ---- */
@@ -758,12 +571,12 @@ static bool check_raw_type(const struct options *options, const struct key_type 
         layout->type = &key_types[KEY_TYPE_f64];
         reader->is_type_assumed = true;
         snprintf(reason + strlen(reason), 256 - strlen(reason), "; f64, as no type is given");
-        return raw_content_check_doubles(reader->source, options->endian, error);
+        return check_doubles(reader->source, options->endian, error);
     }
     if (is_spelled_as_ours)
-        return raw_content_check_name(options, layout->type, named_type, reader->source, error);
-    return check_word_of_c(reader->source, options->type_word, layout->type, named_type,
-                           options->endian, error);
+        return raw_check_name(options, layout->type, named_type, reader->source, error);
+    return raw_check_word_of_c(reader->source, options->type_word, layout->type, named_type,
+                               options->endian, error);
 }
 
 bool plan_check_raw(const struct options *options, const struct key_type *named_type,

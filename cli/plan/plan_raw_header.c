@@ -2,7 +2,8 @@
 /* plan_raw_header.c - see plan.h.
  *
  * Raw data may have lengths of records, a count or a header in addition to its numbers. They would
- * be sorted with the numbers. Only strong evidence leads to an error.
+ * be sorted with the numbers. Floating point numbers may be in the other byte order. Only strong
+ * evidence leads to an error.
  */
 #include "cli/plan/plan.h"
 #include "formats/codec/codec.h"
@@ -17,7 +18,7 @@
  * choice has peeked more, 64 KiB of a file and 1 MiB of a pipe. */
 #define PEEK_BYTES (HEADER_BYTES + (SHAPE_INTEGERS_MOST + 1) * 8)
 
-/* Maximum bytes before the count in a header that begins with a word. */
+/* Maximum bytes before the count in a header, or before a word in it. */
 #define HEADER_BYTES ((size_t)64)
 
 /* Maximum integers of a shape: its dimensions, perhaps after their number. */
@@ -198,7 +199,8 @@ static bool check_records(const struct raw *raw, struct error *error)
 /* ---- A count before the numbers ----
  *
  * Many programs write the count of the numbers before them, or of their bytes, or their shape, in
- * integers of 4 or 8 bytes. As floating point numbers they would be sorted before the others.
+ * integers of 4 or 8 bytes. As floating point numbers they are tiny, and would be sorted among the
+ * others.
  */
 
 /* Fewer numbers may follow a very small one, such as 4e-45, by chance. */
@@ -270,32 +272,54 @@ static size_t idx_header_bytes(const struct raw *raw)
     return product > 0 && product + bytes == raw->left ? bytes : 0;
 }
 
-/* Returns the bytes of the rows and columns of a table before its numbers: two integers whose
- * product is the count of the numbers. 0: there are none. */
-static size_t table_header_bytes(const struct raw *raw)
+/* Returns true if most of the numbers from byte `begin` on are greater than `count`, and the first
+ * one differs from it by more than 1. So they are neither indices of `count` items nor a range that
+ * continues `count`. */
+static bool are_beyond(const struct raw *raw, size_t begin, uint64_t count)
 {
-    for (size_t bytes = 8; bytes <= 16 && bytes <= raw->head_bytes; bytes += 8) {
-        const uint64_t rows = load_bits(raw->head, bytes / 2, raw->is_big);
-        const uint64_t columns = load_bits(raw->head + bytes / 2, bytes / 2, raw->is_big);
-        const uint64_t rest = raw->left - bytes, count = rest / raw->type->bytes;
-        if (rows > 1 && columns > 1 && count >= TABLE_MIN && count % rows == 0 &&
-            count / rows == columns && rest % raw->type->bytes == 0)
-            return bytes;
+    const size_t bytes = raw->type->bytes;
+    const unsigned shift = 64 - 8 * (unsigned)bytes;
+    const uint64_t first = load_bits(raw->head + begin, bytes, raw->is_big);
+    size_t numbers = 0, beyond = 0;
+    for (size_t i = begin; i + bytes <= raw->head_bytes; i += bytes) {
+        const uint64_t number = load_bits(raw->head + i, bytes, raw->is_big);
+        const bool is_negative = raw->type->kind == KEY_SIGNED && number << shift >> 63 != 0;
+        numbers++;
+        beyond += number > count && !is_negative;
+    }
+    return 2 * beyond > numbers && first != count + 1 && first != count - 1;
+}
+
+/* Returns the bytes of integers before other integers: the rows and columns of a table, whose
+ * product is the count of the numbers; or their count alone, if the numbers have 4 bytes or more
+ * and are beyond it, as 3 2 1 0 begins with a count too. 0: there are none. */
+static size_t integer_header_bytes(const struct raw *raw)
+{
+    const size_t number_bytes = raw->type->bytes;
+    for (size_t width = 4; width <= 8 && 2 * width <= raw->head_bytes; width += 4) {
+        const uint64_t first = load_bits(raw->head, width, raw->is_big);
+        const uint64_t second = load_bits(raw->head + width, width, raw->is_big);
+        const uint64_t rest = raw->left - 2 * width, count = rest / number_bytes;
+        if (first > 1 && second > 1 && count >= TABLE_MIN && count % first == 0 &&
+            count / first == second && rest % number_bytes == 0)
+            return 2 * width;
+        if (number_bytes >= 4 && first >= TABLE_MIN &&
+            (raw->left - width) / number_bytes == first &&
+            (raw->left - width) % number_bytes == 0 && are_beyond(raw, width, first))
+            return width;
     }
     return 0;
 }
 
-/* Returns the bytes of the count or the shape before the numbers, after a word of 4 characters or
- * more if floating point numbers begin so; 0: none. No single count is looked for before integers,
- * as 3 2 1 0 begins with the count of those after it. */
+/* Returns the bytes of the count or the shape before the numbers. Before floating point numbers, up
+ * to HEADER_BYTES of a word, a version or the like may precede it, and are included. 0: none. */
 static size_t count_header_bytes(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
     const size_t head_bytes = raw->head_bytes, number_bytes = raw->type->bytes;
     if (!raw->is_wide_float) /* no count: 1 and 0 as f16 are 15360 */
-        return table_header_bytes(raw);
-    const size_t last = head_bytes >= 4 && is_word(head, 4) ? HEADER_BYTES : 0;
-    for (size_t i = 0; i <= last; i += 4)
+        return integer_header_bytes(raw);
+    for (size_t i = 0; i <= HEADER_BYTES; i += 4)
         for (size_t j = 1; j <= 2 * SHAPE_INTEGERS_MOST; j++) {
             const size_t width = j % 2 ? 4 : 8, n = (j + 1) / 2, end = i + n * width;
             if (end + number_bytes <= head_bytes &&
@@ -416,7 +440,7 @@ static bool begins_with_word(const struct raw *raw)
     return false;
 }
 
-/* Maximum bytes of integers before the numbers of an input whose end is not in reach. */
+/* Maximum bytes of integers before the numbers, if they are not their exact count or shape. */
 #define INTEGERS_BYTES ((size_t)16)
 
 /* Returns true if floating point numbers begin with integers, as a count, a shape or the length of
@@ -426,9 +450,11 @@ static bool begins_with_integers(const struct raw *raw)
 {
     const size_t number_bytes = raw->type->bytes;
     struct exponent_range exponents;
-    if (raw->is_whole || !raw->is_wide_float)
+    if (!raw->is_wide_float)
         return false;
     for (size_t end = 4; end <= INTEGERS_BYTES && end < raw->head_bytes; end += 4) {
+        if (raw->left != SIZE_UNKNOWN && (raw->left - end) % number_bytes != 0)
+            continue;
         const size_t width = end % number_bytes == 0 ? number_bytes : 4;
         const int bits = width == 8 ? 52 : number_bytes == 8 ? 30 : 27;
         uint64_t greatest = 0;
@@ -483,18 +509,19 @@ bool plan_check_raw_header(struct source *source, const struct key_type *type,
     raw.bytes = raw.is_whole ? raw.left : raw.head_bytes;
     if (!check_truth(&raw, error) || !check_records(&raw, error) || !check_count(&raw, error))
         return false;
-    if (begins_with_integers(&raw))
-        return error_set(error,
-                         "%s: it begins with an integer, such as the count of the numbers or the "
-                         "length of a record: write the numbers alone; if these are numbers, use "
-                         "--format=raw",
-                         source_name(source));
-    return (!begins_with_lines(&raw) && !begins_with_word(&raw)) ||
+    if (begins_with_lines(&raw) || begins_with_word(&raw))
+        return error_set(
+            error,
+            "%s: it begins with text, as a header is: remove what is before the numbers "
+            "(tail -c +N, if byte N is the first of them%s); if these are numbers, use "
+            "--format=raw",
+            source_name(source), source_command_note(source));
+    return !begins_with_integers(&raw) ||
            error_set(error,
-                     "%s: it begins with text, as a header is: remove what is before the numbers "
-                     "(tail -c +N, if byte N is the first of them%s); if these are numbers, use "
+                     "%s: it begins with an integer, such as the count of the numbers or the "
+                     "length of a record: write the numbers alone; if these are numbers, use "
                      "--format=raw",
-                     source_name(source), source_command_note(source));
+                     source_name(source));
 }
 
 /* ---- Byte order ----
@@ -510,8 +537,9 @@ bool plan_check_raw_header(struct source *source, const struct key_type *type,
 #define ORDER_BYTES ((size_t)32 << 10)
 #define ORDER_NUMBERS_MIN ((size_t)16)
 
-/* counted: numbers that are neither 0 nor infinite nor the usual NaN nor equal to the one before.
- * usual: those of them from 1e-90 to 1e90, or with 4 bytes from 1e-12 to 1e12. */
+/* counted: numbers that are neither 0 nor infinite nor a NaN nor equal to the one before. A number
+ * that is far from 1 and repeated, such as a mark of no value, counts once. usual: those from 1e-90
+ * to 1e90, or with 4 bytes from 1e-12 to 1e12. */
 struct magnitudes {
     size_t counted, usual;
 };
@@ -520,17 +548,19 @@ static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t b
                                           size_t number_bytes, bool is_big)
 {
     struct magnitudes magnitudes = {0};
-    uint64_t last = 0;
+    uint64_t last = 0, last_far = 0;
     const int middle = number_bytes == 8 ? 1023 : 127;
     for (size_t i = 0; i + number_bytes <= bytes; i += number_bytes) {
         const uint64_t word = load_bits(numbers + i, number_bytes, is_big);
         const int exponent = exponent_of(word, number_bytes);
-        if (magnitude_of(word, number_bytes) == 0 || word == last ||
-            (exponent == 2 * middle + 1 && word << (80 - 8 * number_bytes) == 0))
+        const bool is_far = abs(exponent - middle) > far_exponent(number_bytes);
+        if (magnitude_of(word, number_bytes) == 0 || word == last || (is_far && word == last_far) ||
+            exponent == 2 * middle + 1)
             continue;
         last = word;
+        last_far = is_far ? word : last_far;
         magnitudes.counted++;
-        magnitudes.usual += abs(exponent - middle) <= far_exponent(number_bytes);
+        magnitudes.usual += !is_far;
     }
     return magnitudes;
 }

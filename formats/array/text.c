@@ -130,17 +130,18 @@ static bool fill_block(const struct reader *reader, size_t room, struct block *b
     return true;
 }
 
-/* Returns true for a 64-bit integer, written only in digits, that no f64 equals. Such integers are
- * usually identifiers; other numbers are already rounded, or have a point or an exponent. bits: the
- * rounded number. */
+/* Returns true for a 64-bit integer, written only in decimal or hexadecimal digits, that no f64
+ * equals. Such integers are usually identifiers; other numbers are already rounded, or have a point
+ * or an exponent. bits: the rounded number. */
 static bool is_rounded(const char *text, size_t length, uint64_t bits)
 {
     double rounded;
     memcpy(&rounded, &bits, sizeof rounded);
     if (!(rounded >= 0x1p53 || rounded <= -0x1p53))
         return false;
+    const bool is_hexadecimal = memchr(text, 'x', length) || memchr(text, 'X', length);
     for (size_t i = 0; i < length; ++i)
-        if (strchr(".eExXpP", text[i]) != NULL)
+        if (strchr(is_hexadecimal ? ".pP" : ".eE", text[i]) != NULL)
             return false;
     const bool is_negative = rounded < 0;
     uint64_t whole;

@@ -374,8 +374,11 @@ bool line_error_set(struct error *error, const char *file, const char *note, siz
     if (memchr(line, 0, bytes) != NULL)
         return set_nul_error(error, file, note, line_number, line, bytes, quote, type == NULL);
     if (status == NUMBER_OUT_OF_RANGE)
-        return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,
-                         type->name);
+        return error_set(error, "%s:%zu: %s is out of the range of %s%s", file, line_number, quote,
+                         type->name,
+                         type->id == KEY_TYPE_i8   ? ", which is one byte here: NumPy's i8 is i64"
+                         : type->id == KEY_TYPE_u8 ? ", which is one byte here: NumPy's u8 is u64"
+                                                   : "");
     if (status == NUMBER_FRACTION)
         return error_set(error, "%s:%zu: %s is not a whole number%s, as %s needs", file,
                          line_number, quote, type->kind == KEY_TIME ? " or NaT" : "", type->name);

@@ -82,6 +82,7 @@ doubles = {
     "four_tenths": lambda n: fresh.choice([12.5, 12.6, 12.7, 12.8], n),
     "scales": lambda n: columns(n, np.linspace(0, 1, n), np.logspace(-300, 300, n)),
     "likelihoods": lambda n: np.exp(-columns(n, fresh.random(n), 1 + fresh.random(n), 500 + 2 * fresh.random(n))),
+    "marks": lambda n: np.where(fresh.random(n) < 0.9, -1e30, fresh.normal(size=n)),
     "magnitudes": lambda n: fresh.choice([1e-80, 1e-9, 1, 1e70], n) * fresh.normal(size=n),
 }
 for name, make in doubles.items():
@@ -183,11 +184,31 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("TYPE", lambda n: np.where(integers(0, 9, n), 10**9 * integers(10**9, 11 * 10**8, n), -(2**63)), ">i8", 400),
     ("TYPE", lambda n: integers(0, 2**40, n) << 8, "<i8", 400),
     ("TYPE", lambda n: integers(0, 2**40, n) << 8, ">i8", 400),
+    # Times of many years, and ids in the upper bits, in which the lower bytes are constant: the other order fits, too.
+    ("i64", lambda n: 86400 * 10**9 * integers(0, 19700, n), "<i8", 400),
+    ("TYPE", lambda n: 86400 * 10**9 * integers(0, 19700, n), ">i8", 400),
+    ("TYPE", lambda n: 86400 * 10**9 * integers(-25000, 19700, n), "<i8", 400),
+    ("TYPE", lambda n: 3600 * 10**6 * integers(-600000, 470000, n), "<i8", 400),
+    ("i64", lambda n: integers(10**11, 2 * 10**11, n) << 22 | integers(0, 32, n) << 12, "<i8", 400),
+    ("TYPE", lambda n: integers(16 * 10**8, 17 * 10**8, n) << 32 | integers(1, 9, n), "<i8", 400),
+    ("TYPE", lambda n: integers(0, 10**6, n) << 32, "<i8", 400),
+    ("TYPE", lambda n: integers(0, 10**4, n) << 48, "<i8", 400),
+    ("TYPE", lambda n: integers(0, 2**13, n) << 50, "<i8", 400),
+    ("TYPE", lambda n: integers(0, 2**32, n) << 31, "<i8", 400),
+    ("TYPE", lambda n: (integers(0, 3 * 2**13, n) << 1 | 1) << 48, "<u8", 400),  # as S2 has cells of a level
+    ("TYPE", lambda n: integers(1, 9, n) * 10**18, "<i8", 400),
+    # Doubles that are far from 1.
+    ("TYPE", lambda n: 2.0 ** integers(-1000, 1000, n), "<f8", 400),
+    ("TYPE", lambda n: -1e-100 * (1 + random.random(n)), "<f8", 400),
     # Masks of 0 and -1, whose words may be of any type, and are doubles for none.
     ("TYPE", lambda n: -integers(0, 2, n), "<i8", 12),
     ("TYPE", lambda n: np.r_[-1, np.zeros(n - 1)], "<i8", 2),
     ("TYPE", lambda n: -integers(0, 2, 2 * n), "<i4", 12),
     ("TYPE", lambda n: np.repeat(integers(0, 2, n // 4 + 1) * 255, 32), "u1", 40),
+    # Tables of f32 whose columns have different magnitudes.
+    ("TYPE", lambda n: columns(2 * n, random.uniform(25, 48, 2 * n), random.uniform(-124, -67, 2 * n)), "<f4", 400),
+    ("f32", lambda n: columns(2 * n, np.linspace(300, 800, 2 * n), random.random(2 * n)), "<f4", 400),
+    ("f32", lambda n: columns(2 * n, random.normal(14, 2, 2 * n), random.exponential(0.05, 2 * n)), "<f4", 400),
 ]
 for number, (hint, make, dtype, least) in enumerate(others):
     for count in least, 5000:
@@ -214,6 +235,7 @@ np.full(8, 7).tofile(root + "/constant.u8")
 np.full(500, 1700000000).tofile(root + "/constant.i8")
 (17 * 10**17 + np.arange(500) * 10**9).tofile(root + "/time.i8")
 np.arange(8.0).astype(np.longdouble).tofile(root + "/long.f16")
+np.r_[np.nan, np.arange(8.0), -np.inf, 5e-324, -1e308].astype(np.longdouble).tofile(root + "/special.f16")
 random.integers(-128, 128, 4096, dtype="i1").tofile(root + "/true.i8")
 random.integers(0, 3, 4096, dtype="i1").tofile(root + "/flags.u8")
 (random.random(4096) < .001).astype("i1").tofile(root + "/sparse.i8")
@@ -223,8 +245,8 @@ np.zeros(4096, "i1").tofile(root + "/zeros.u8")
 np.full(4096, 7, "i1").tofile(root + "/sevens.u8")
 np.full(4096, -1, "i1").tofile(root + "/ones.i8")
 
-# Integers of 4 and 8 bytes in both byte orders, WIDTH.ORDER.N.ints, whose type NumPy users call i8 or u8. WIDTH 8or4:
-# both are as likely. What is of one byte: N.bytes.
+# Integers of 4 and 8 bytes in both byte orders, WIDTH.ORDER.N.ints, whose type NumPy users call i8 or u8. Those of 4
+# bytes may be pairs that are packed in 8. What is of one byte: N.bytes.
 ints = {
     "8": [
         integers(0, 1000, 1000),
@@ -234,9 +256,17 @@ ints = {
         10**18 + integers(0, 10**15, 500),
         np.full(9, 7),
         np.arange(8),
+        integers(10**11, 2 * 10**11, 500) << 22 | integers(0, 2**12, 500),
+        integers(0, 17 * 10**17, 1000),
     ],
-    "4": [integers(0, 1000, 1000), integers(-1000, 1000, 1000), integers(1, 30, 64), integers(0, 2, 1000)],
-    "8or4": [np.c_[integers(1, 99, 500), integers(0, 2, 500)].ravel()],
+    "4": [
+        integers(0, 1000, 1000),
+        integers(-1000, 1000, 1000),
+        integers(1, 30, 64),
+        integers(0, 2, 1000),
+        integers(0, 10**5, 1000),
+        np.c_[integers(1, 99, 500), integers(0, 2, 500)].ravel(),
+    ],
 }
 for width, arrays in ints.items():
     for number, array in enumerate(arrays):

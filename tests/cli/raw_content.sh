@@ -176,7 +176,7 @@ refuses "--type=i8 for a file named as i64, whose bits look like no type" \
     "^gpusort: random.i64: i8 is one byte here, and .* use --type=i64, or --type=int8 for bytes" -- --type=i8 random.i64
 ok '--type=int8 is taken for it' gpusort --type=int8 random.i64 -o got
 refuses '--type=i8 for hashes of 63 bits' 'use --type=i64, or --type=int8 for bytes$' -- --type=i8 hashes.bin
-refuses 'and for big-endian ones' 'use --type=i64 with --endian=big, or --type=int8 for bytes$' -- --type=i8 swapped.bin
+refuses 'and for big-endian ones' 'use --type=i64, and --endian=big if they are big-endian, or --type=int8 for bytes$' -- --type=i8 swapped.bin
 sorts 'bytes' '--type=u8 mask.bin' '--type=u8 pixels.bin'
 printf 'caf\351 %d\n' {100..199} >latin.bytes
 sorts 'bytes of text in another encoding' '--type=uint8 latin.bytes'
@@ -191,19 +191,19 @@ for file in *.ints; do
             "^gpusort: $file: ${kind}8 is one byte here, without a byte order: use --type=${kind}64 with --endian=big for NumPy's" -- \
             --type=${kind}8 --endian=big "$file"
         ok "--type=$bytes is believed, $file" gpusort --format=raw --type=$bytes "$file" -o got
-        case $width.$order.$number.$kind in 8.big.4.u | [^8]*.big.* | 8or4.big.*) continue ;; esac
-        case $width in
-        8) said="NumPy's ${kind}8 of 8 bytes: use --type=${kind}64" ;;
-        4) said="integers of 4 bytes: use --type=${kind}32" ;;
-        8or4) said="integers of 8 or 4 bytes: use --type=${kind}64 or ${kind}32" ;;
+        case $width.$order.$number.$kind in 8.big.[478].u | 4.big.*) continue ;; esac
+        said="NumPy's ${kind}8 of 8 bytes: use --type=${kind}64"
+        [ $width = 8 ] || said="integers of 8 or 4 bytes: use --type=${kind}64 or ${kind}32"
+        case $order.$number in
+        little.*) with='' ;;
+        big.[2478]) with=', and --endian=big if they are big-endian' ;;
+        *) with=' with --endian=big' ;;
         esac
-        with=''
-        [ "$order" = little ] || with=' with --endian=big'
         kept "--type=${kind}8 for $file" \
             "^gpusort: $file: ${kind}8 is one byte here, and these look like $said$with, or --type=$bytes for bytes$" \
             "$file" -- gpusort --type=${kind}8 "$file" --in-place
-        type=${said#*--type=}
-        ok_writes "the hint for $file sorts it: $kind" "$file.$kind.up" -- --type="${type%% *}" ${with#* with } "$file"
+        type=${said##*[ =]}
+        ok_writes "the hint for $file sorts it: $kind" "$file.$kind.up" -- --type="$type" --endian="$order" "$file"
     done
 done
 cp 8.little.0.ints named.u8
@@ -228,6 +228,7 @@ done
 ok '--endian=big beside --type=u8 is for indices' gpusort --argsort --type=u8 --endian=big --format=raw bytes4.u8 -o got
 long='^gpusort: .*: f16 is 2 bytes here, and these look like .* of 16 bytes'
 refuses 'long doubles named .f16' "$long" -- long.f16
+refuses 'long doubles with NaNs, infinities and denormal doubles among them' "$long" -- special.f16
 refuses 'long doubles with --type=f16 and --endian' "$long" -- --format=raw --type=f16 --endian=big long.f16
 refuses 'long doubles with --type=f16' "$long" -- --format=raw --type=f16 long.f16
 ok '--type=float16 is taken' gpusort --format=raw --type=float16 long.f16 -o got
@@ -289,8 +290,9 @@ both = {"nan": some(0.06, np.nan), "mostly_nan": some(0.6, np.nan), "zero": some
     "rare": some(0.99, 0), "positive": np.maximum(normal, 0), "missing": some(0.1, 1e20), "grey": small % 256,
     "counts": random.poisson(3, n), "steps": np.arange(n), "flags": small % 2, "ticks": 100 + small / 4,
     "complex": np.c_[normal, 0 * normal].ravel()}
-write("c", {"float": "f4"}, {**both, "fill": some(0.3, np.finfo("f4").min), "small": normal * 1e-20})
-write("numpy", {"float": "f8"}, {**both, "fill": some(0.9, np.finfo("f8").min), "small": normal * 1e-300,
+degrees = np.c_[random.uniform(25, 48, n), random.uniform(-124, -67, n)].ravel()
+write("c", {"float": "f4"}, {**both, "degrees": degrees, "fill": some(0.3, np.finfo("f4").min), "small": normal * 1e-20})
+write("numpy", {"float": "f8"}, {**both, "degrees": degrees, "fill": some(0.9, np.finfo("f8").min), "small": normal * 1e-300,
     "denormal": 5e-324 * small, "underflow": np.exp(-random.exponential(100, n)), "times": 1.7e9 + random.random(n),
     "levels": random.integers(0, 256, n) / 255, "thirds": np.arange(n) / 3, "singles": normal.astype("f4")})
 labels = np.where(small % 3, -1, small)
@@ -342,14 +344,36 @@ write("zero.f64", bytes(8), normal)
 write("shorter.f32", pack("<iii", 4, 5, 31), normal.astype("f4"))
 write("other.f64", pack("<q", 601), normal)
 np.r_[8.0, np.full(65, 1.5)].astype("f4").tofile("eight.f32") # 65 is the first byte of 8
-np.arange(9, -1, -1).tofile("down.i64")
+counted("magic8.f64", pack("<QQ", 0x89abcdef12345678, 600), "f8")
+counted("magic4.f32", pack("<IIQ", 0xdeadbeef, 1, 600), "f4")
+counted("sizes.bin", pack("<ii", 7, 600), "f8")
+write("points.f64", pack("<q", 200), normal)
+write("step.f32", pack("<if", 600, 0.01), normal.astype("f4"))
+write("version.f64", pack("<IIII", 1, 60, 50, 0), normal)
+write("grid.bin", pack("<iiii", 10, 20, 3, 0), np.array([0.1, 0.2, 0.3]), normal)
+# Before integers, a count is found only if most of these are no indices of its items.
+n = 5000
+keys = np.sort(random.integers(0, 2**63, n))
+counted("keys.u64", pack("<q", n), "u8", "", keys)
+counted("keys.i64", pack("<q", n), "i8", "", keys)
+counted("keys4.u32", pack("<i", n), "u4", "", keys >> 32)
+counted("keys8.u32", pack("<q", n), "u4", "", keys >> 32)
+for name, indices in (("down", np.arange(n)[::-1]), ("down1", np.arange(n, 0, -1)), ("ring", np.roll(np.arange(n), 1)),
+                      ("leaves", np.arange(n - 1, 2 * n - 1)), ("order", np.r_[n - 1, random.permutation(n - 1)]),
+                      ("order1", np.r_[n - 1, n, random.permutation(n - 2) + 1]), ("tail", np.r_[n - 1, np.full(n - 1, -1)]),
+                      ("degrees", np.r_[n - 1, random.poisson(9, n - 1)])):
+    indices.astype("<i8").tofile("alone.%s.i64" % name)
+    indices.astype("<i4").tofile("alone.%s.i32" % name)
 END
 while read -r file bytes option; do
     is_told 'a count of the numbers before them' \
         "the first $bytes bytes are the count .*\(tail -c \+$((bytes + 1))\); if they are numbers, use --format=raw$" \
         "$file $option"
 done <counted
-sorts 'no count is found' other.f64 down.i64 zero.f64 shorter.f32 eight.f32
+sorts 'no count is found' zero.f64 eight.f32 alone.*
+is_told 'integers before the numbers that are not their count' 'it begins with an integer, such as .*, use --format=raw$' \
+    other.f64 shorter.f32 points.f64 step.f32 version.f64 grid.bin
+rm alone.*
 # The upper half of 2.0, and 2.0 as f32, are 2^30.
 printf '\0\0\0\0\0\0\0@\315\314\314\314\314\314\0@' >grid.f64
 printf '\0\0\0@ff\6@' >grid.f32
@@ -485,9 +509,17 @@ sorts 'numbers that begin like text' bytes.u8 image.u16 times.i32 'words --type=
 
 # ---- the byte order ------------------------------------------------------------------------------
 
-with_numpy 'for dtype, name in ("f8", "f64"), ("f4", "f32"):
+with_numpy 'def marked(dtype, share, mark):
+    numbers, unsigned = random.normal(size=5000).astype(dtype), "u" + dtype[1]
+    bits = {"f8": 0x7FF00000000007A2, "f4": 0x7F8007A2}[dtype] # R has this NaN for no value
+    if mark != "R":
+        bits = getattr(np.finfo(dtype), mark).view(unsigned)
+    numbers.view(unsigned)[random.random(5000) < share] = bits
+    return numbers
+for dtype, name in ("f8", "f64"), ("f4", "f32"):
     for kind, numbers in (("normal", random.normal(size=5000)), ("whole", np.arange(5000.0)),
-                          ("decimal", random.integers(-9999, 9999, 5000) / 100)):
+                          ("decimal", random.integers(-9999, 9999, 5000) / 100), ("missing", marked(dtype, 0.06, "R")),
+                          ("fill", marked(dtype, 0.3, "min")), ("tiny_fill", marked(dtype, 0.06, "tiny"))):
         numbers.astype(">" + dtype).tofile("big.%s.%s" % (kind, name))
         numbers.astype("<" + dtype).tofile("little.%s.%s" % (kind, name))
         np.sort(numbers.astype(">" + dtype)).tofile("big.%s.%s.up" % (kind, name))
@@ -749,7 +781,7 @@ refused 'text without newlines that is named as text' '^gpusort: list.json: this
     gpusort --type=i64 list.json -o list.json
 
 with_numpy 'import bz2, gzip, lzma, pickle, sqlite3, io, tarfile, zlib
-payload = random.random(1000).tobytes()
+payload = random.normal(size=1000).tobytes()
 files = {"gzip": gzip.compress(payload), "bzip2": bz2.compress(payload), "xz": lzma.compress(payload),
          "LZ4": b"\x04\x22\x4d\x18" + payload, "Parquet": b"PAR1" + payload + b"PAR1",
          "HDF5": b"\x89HDF\r\n\x1a\n" + payload, "Arrow": b"ARROW1\0\0" + payload,

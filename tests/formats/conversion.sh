@@ -31,11 +31,13 @@ printf '3\n1.5\n-2e3\n' >three
 printf '2\n1\n' >two
 head -c 64 f64.in.raw >eight.f64
 printf '9007199254740992\n-9007199254740994\n18446744073709551616\n9007199254740993.0\n9007199254740993e0\n-inf\n' >rounded
-inexact=(9007199254740993 -9007199254740993 ' +9223372036854775807' 18446744073709551615)
+inexact=(9007199254740993 -9007199254740993 ' +9223372036854775807' 18446744073709551615 0xdeadbeefcafebabe -0X20000000000001)
+printf '0x20000000000000\n0xdeadbeefcafebp12\n-0XEEEEEEEEEEEEE000\n0x1EEEEEEEEEEEEEEEF\n' >hexadecimal
 with_numpy 'np.save("big", np.load("f64.in.npy").astype(">f8"))
 np.save("rounded", np.sort(np.loadtxt("rounded")))
 for i, word in enumerate(sys.argv[1:]):
-    np.save("ids%d" % i, np.sort([1, float(word)]))
+    np.save("ids%d" % i, np.sort([1, float(int(word, 0))]))
+np.save("hexadecimal", np.sort([float(2**53), float(0xdeadbeefcafeb << 12), -float(0xEEEEEEEEEEEEE000), float(0x1EEEEEEEEEEEEEEEF)]))
 three = np.array([-2e3, 1.5, 3])
 np.save("three", three)
 open("three.text", "w").write("-2000\n1.5\n3\n")
@@ -139,6 +141,13 @@ refused 'lines that would be raw numbers: no advice to use --type, which -g refu
 
 # Integers that f64 would round may be identifiers. They are refused unless --type is given.
 ok_writes 'what f64 holds, or looks like no integer of 64 bits, is f64' rounded.npy -- --output-format=npy rounded
+ok_writes 'the same of hexadecimal numbers' hexadecimal.npy -- --output-format=npy hexadecimal
+for type in i8 u8; do
+    refuses "what a byte cannot hold says that $type is one" \
+        "^gpusort: standard input:1: 300 is out of the range of $type, which is one byte here: NumPy's $type is ${type::1}64$" -- \
+        --type=$type --format=text - <<<300
+done
+refuses 'but not for other types' 'is out of the range of u16$' -- --type=u16 --format=text - <<<70000
 for i in "${!inexact[@]}"; do
     word=${inexact[i]}
     printf '1\n%s\n' "$word" >ids
