@@ -21,7 +21,7 @@ extern "C" {
  * The options, the generator and the tables iterate over these lists.
  */
 
-/* All key types, and keys with an index.
+/* All key types except bool and times, and keys with an index.
  *   id, name, type of the key, bytes of the index in a peer's pairs; 0: keys alone
  */
 #define BENCH_TYPES(X)                                                                             \

@@ -56,10 +56,11 @@ struct argsort_taps {
 void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t first,
                   const struct chunk *chunk, unsigned threads, const struct argsort_taps *taps);
 
-/* Returns the index in the item at position `place`. */
-static inline uint64_t argsort_index(const struct argsort *argsort, const void *items, size_t place)
+/* Returns the index in the item at `position`. */
+static inline uint64_t argsort_index(const struct argsort *argsort, const void *items,
+                                     size_t position)
 {
-    const unsigned char *item = (const unsigned char *)items + place * argsort->item_bytes;
+    const unsigned char *item = (const unsigned char *)items + position * argsort->item_bytes;
     struct key_index pair;
     uint64_t packed;
     if (argsort->item_bytes == sizeof pair) {

@@ -141,7 +141,7 @@ void group_close(struct group *group, bool ok)
         group->functions->abort(group->context);
 }
 
-uint64_t group_share(const struct group *group, uint64_t count, unsigned rank)
+uint64_t group_begin(const struct group *group, uint64_t count, unsigned rank)
 {
     const uint64_t each = count / group->size, rest = count % group->size;
     return each * rank + (rank < rest ? rank : rest);

@@ -128,7 +128,7 @@ void group_close(struct group *group, bool ok);
 
 /* Returns the index of the rank's first of `count` things, which are divided among the ranks, in
  * their order and as equally as possible; `count` for rank `size`. */
-uint64_t group_share(const struct group *group, uint64_t count, unsigned rank);
+uint64_t group_begin(const struct group *group, uint64_t count, unsigned rank);
 
 #ifdef __cplusplus
 }

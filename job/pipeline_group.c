@@ -59,7 +59,7 @@ static void choose_targets(struct group_keys *keys)
                           : is_large                        ? CUT_BYTES
                                                             : width;
     for (unsigned rank = 0; rank <= group->size; rank++) {
-        const uint64_t bytes = header + group_share(group, count, rank) * width;
+        const uint64_t bytes = header + group_begin(group, count, rank) * width;
         const uint64_t target = ((bytes + unit - 1) / unit * unit - header) / width;
         keys->targets[rank] = rank == 0 ? 0 : target < count ? target : count;
     }

@@ -109,7 +109,7 @@ static bool find_cuts(struct group_lines *lines, struct error *error)
         return false;
     for (unsigned rank = 0; rank < group->size; rank++)
         lines->targets[rank] =
-            job->sort.is_top ? lines->all_bytes : group_share(group, lines->all_bytes, rank + 1);
+            job->sort.is_top ? lines->all_bytes : group_begin(group, lines->all_bytes, rank + 1);
     if (!external_cuts_find(&cuts, error))
         return false;
     find_range(lines);

@@ -276,7 +276,7 @@ void rank_array_expect(struct job_state *state)
     state->output_layout = job_output_layout(job, job->group_count);
     const uint64_t all = state->output_layout.count;
     const uint64_t count =
-        group_share(group, all, group->rank + 1) - group_share(group, all, group->rank);
+        group_begin(group, all, group->rank + 1) - group_begin(group, all, group->rank);
     const struct layout own = file_layout(state, count);
     if (!array_is_put_aside(job))
         job_expect_ahead(state, job->output_format->file_bytes(&own));

@@ -395,7 +395,7 @@ static bool find_begins(const struct group *group, const struct text *text, uint
                         uint64_t all, uint64_t *begins, struct error *error)
 {
     for (unsigned rank = 0; rank <= group->size; rank++) {
-        begins[rank] = position_within(group_share(group, all, rank), before, text->size);
+        begins[rank] = position_within(group_begin(group, all, rank), before, text->size);
         if (!find_line(text, &begins[rank], error))
             return false;
     }
@@ -506,8 +506,8 @@ static bool share_numbers(struct plan *plan, struct error *error)
 {
     struct job *const job = &plan->job;
     const struct group *const group = job->group;
-    const uint64_t own_begin = group_share(group, job->sort.count, group->rank);
-    const uint64_t own_end = group_share(group, job->sort.count, group->rank + 1);
+    const uint64_t own_begin = group_begin(group, job->sort.count, group->rank);
+    const uint64_t own_end = group_begin(group, job->sort.count, group->rank + 1);
     uint64_t before = 0;
     for (size_t i = 0; i < job->reader_count; i++) {
         struct reader *const reader = &job->readers[i];

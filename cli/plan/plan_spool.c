@@ -129,7 +129,7 @@ static bool can_divide(const struct group *group, const struct source_spec *spec
         return false;
     struct frame_position *const positions = calloc(group->size, sizeof *positions);
     for (unsigned rank = 0; positions && rank < group->size; rank++)
-        positions[rank].position = group_share(group, bytes, rank);
+        positions[rank].position = group_begin(group, bytes, rank);
     bool can = positions && find_frames(spec->path, codec, positions, group->size);
     for (unsigned rank = 1; can && rank < group->size; rank++)
         can = positions[rank].offset > positions[rank - 1].offset;
