@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame_writer.c - see frames.h.
  *
- *   data -> copied to the buffers of jobs, in order
+ *   data -> copied to the buffers of tasks, in order
  *                                   |
- *   each worker: takes a job -> compresses it -> waits for its turn -> writes the frame
+ *   each worker: takes a task -> compresses it -> waits for its turn -> writes the frame
  *
- * A job is FRAME_CONTENT_BYTES of content. Jobs are a ring, so that the caller waits if the workers
- * are slower:
+ * A task is FRAME_CONTENT_BYTES of content. Tasks are a ring, so that the caller waits if the
+ * workers are slower:
  *
- *   written <= put <= written + job_count
- *   written <= taken <= put + worker_count: a worker takes the number of a job before it is put
+ *   written <= put <= written + task_count
+ *   written <= taken <= put + worker_count: a worker takes the number of a task before it is put
  *
- * Workers are started as jobs are put, so that an output of one frame is compressed by the caller.
+ * Workers are started as tasks are put, so that an output of one frame is compressed by the caller.
  * After a failure the turns continue without writing, so that no thread blocks forever, and the
  * next call returns the error.
  */
@@ -28,10 +28,10 @@
 
 #define WORKERS_MAX 64
 
-/* Jobs in addition to one for each worker, which wait. */
-#define SPARE_JOBS 2
+/* Tasks in addition to one for each worker, which wait. */
+#define SPARE_TASKS 2
 
-struct frame_job {
+struct frame_task {
     unsigned char *buffer; /* FRAME_CONTENT_BYTES, reused; NULL until it is needed */
     size_t bytes;
 };
@@ -44,43 +44,43 @@ struct frame_maker {
 
 struct frame_writer {
     struct frame_writer_spec spec;
-    size_t filled; /* bytes in the buffer of the next job */
-    struct frame_job *jobs;
-    unsigned job_count;
+    size_t filled; /* bytes in the buffer of the next task */
+    struct frame_task *tasks;
+    unsigned task_count;
     pthread_t workers[WORKERS_MAX];
     unsigned worker_count;      /* workers started by the caller */
-    atomic_uint_fast64_t taken; /* jobs that a worker runs or waits for */
+    atomic_uint_fast64_t taken; /* tasks that a worker runs or waits for */
     struct counter put;
-    struct counter written; /* the thread of the next job may write the frame and set the error */
+    struct counter written; /* the thread of the next task may write the frame and set the error */
     struct error error;
     atomic_bool has_failed; /* `error` is set, or the writer is closed */
 };
 
-static struct frame_job *job_at(const struct frame_writer *writer, uint64_t number)
+static struct frame_task *task_at(const struct frame_writer *writer, uint64_t number)
 {
-    return &writer->jobs[number % writer->job_count];
+    return &writer->tasks[number % writer->task_count];
 }
 
-/* Returns the memory of a compressing thread, and of a job for it. */
+/* Returns the memory of a compressing thread, and of a task for it. */
 static size_t thread_bytes(const struct codec *codec, int level)
 {
     return FRAME_CONTENT_BYTES + codec->encoded_bytes_max(FRAME_CONTENT_BYTES) +
            codec->encoder_bytes(level);
 }
 
-/* Returns how many jobs there are for up to `threads` threads. In a small container many threads
+/* Returns how many tasks there are for up to `threads` threads. In a small container many threads
  * would exceed its memory, and the process would be killed. */
-static unsigned jobs_with_room(const struct codec *codec, int level, unsigned threads)
+static unsigned tasks_with_room(const struct codec *codec, int level, unsigned threads)
 {
-    const unsigned jobs = (unsigned)smaller(threads, WORKERS_MAX) + SPARE_JOBS;
+    const unsigned tasks = (unsigned)smaller(threads, WORKERS_MAX) + SPARE_TASKS;
     const size_t memory = memory_at_start(); /* 0: not known */
     const size_t room = memory / 4 / thread_bytes(codec, level);
-    return memory == 0 ? jobs : room > 0 ? (unsigned)smaller(room, jobs) : 1;
+    return memory == 0 ? tasks : room > 0 ? (unsigned)smaller(room, tasks) : 1;
 }
 
 size_t frame_writer_bytes(const struct codec *codec, int level, unsigned threads)
 {
-    return jobs_with_room(codec, level, threads) * thread_bytes(codec, level);
+    return tasks_with_room(codec, level, threads) * thread_bytes(codec, level);
 }
 
 static bool refuse_memory(const struct codec *codec, int level, const char *name,
@@ -105,10 +105,10 @@ struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
     writer->spec = *spec;
     counter_start(&writer->put);
     counter_start(&writer->written);
-    writer->job_count = jobs_with_room(spec->codec, spec->level, spec->threads);
-    writer->spec.threads = writer->job_count > SPARE_JOBS ? writer->job_count - SPARE_JOBS : 1;
-    writer->jobs = calloc(writer->job_count, sizeof *writer->jobs);
-    if (!writer->jobs) {
+    writer->task_count = tasks_with_room(spec->codec, spec->level, spec->threads);
+    writer->spec.threads = writer->task_count > SPARE_TASKS ? writer->task_count - SPARE_TASKS : 1;
+    writer->tasks = calloc(writer->task_count, sizeof *writer->tasks);
+    if (!writer->tasks) {
         frame_writer_close(writer);
         return NULL;
     }
@@ -139,28 +139,28 @@ static void maker_close(const struct frame_writer *writer, struct frame_maker *m
     free(maker->frame);
 }
 
-static bool make_frame(const struct frame_writer *writer, const struct frame_job *job,
+static bool make_frame(const struct frame_writer *writer, const struct frame_task *task,
                        struct frame_maker *maker, size_t *bytes, struct error *error)
 {
     const uint64_t begin_ns = trace_begin();
     struct error cause = {0};
-    if (!maker_open(writer, maker, job->bytes == FRAME_CONTENT_BYTES, error))
+    if (!maker_open(writer, maker, task->bytes == FRAME_CONTENT_BYTES, error))
         return false;
     struct byte_writer out = {maker->frame, maker->capacity};
-    if (!writer->spec.codec->encode(maker->encoder, (struct byte_reader){job->buffer, job->bytes},
+    if (!writer->spec.codec->encode(maker->encoder, (struct byte_reader){task->buffer, task->bytes},
                                     &out, &cause))
         return error_set(error, "%s: %s", writer->spec.name, cause.message);
     *bytes = maker->capacity - out.bytes;
-    trace_end(TRACE_ENCODE, begin_ns, job->bytes);
+    trace_end(TRACE_ENCODE, begin_ns, task->bytes);
     return true;
 }
 
-static void run_job(struct frame_writer *writer, uint64_t number, struct frame_maker *maker)
+static void run_task(struct frame_writer *writer, uint64_t number, struct frame_maker *maker)
 {
     struct error error = {0};
     size_t bytes = 0;
     bool ok =
-        !writer->has_failed && make_frame(writer, job_at(writer, number), maker, &bytes, &error);
+        !writer->has_failed && make_frame(writer, task_at(writer, number), maker, &bytes, &error);
     counter_await(&writer->written, number);
     if (!writer->has_failed) {
         ok = ok && writer->spec.write(writer->spec.context, maker->frame, bytes, &error);
@@ -178,7 +178,7 @@ static void *worker_main(void *opaque)
         const uint64_t number = atomic_fetch_add(&writer->taken, 1);
         if (counter_await(&writer->put, number + 1) <= number)
             break;
-        run_job(writer, number, &maker);
+        run_task(writer, number, &maker);
     }
     maker_close(writer, &maker);
     return NULL;
@@ -186,7 +186,7 @@ static void *worker_main(void *opaque)
 
 /* ---- The caller ---- */
 
-static bool wait_for_jobs(struct frame_writer *writer, uint64_t pending, struct error *error)
+static bool wait_for_tasks(struct frame_writer *writer, uint64_t pending, struct error *error)
 {
     const uint64_t put = writer->put.value; /* only this thread changes it */
     counter_await(&writer->written, put > pending ? put - pending : 0);
@@ -196,9 +196,9 @@ static bool wait_for_jobs(struct frame_writer *writer, uint64_t pending, struct 
     return !has_failed;
 }
 
-/* Publishes a job. Unless it is the last one, starts another worker if allowed and possible. If
- * there is no worker at all, runs the job in this thread. */
-static void put_job(struct frame_writer *writer, bool is_last)
+/* Publishes a task. Unless it is the last one, starts another worker if allowed and possible. If
+ * there is no worker at all, runs the task in this thread. */
+static void put_task(struct frame_writer *writer, bool is_last)
 {
     const uint64_t number = writer->put.value;
     counter_raise(&writer->put, number + 1);
@@ -209,26 +209,26 @@ static void put_job(struct frame_writer *writer, bool is_last)
         writer->worker_count++;
     if (writer->worker_count > 0)
         return;
-    struct frame_maker maker = {0}; /* it is the only job, or no thread can be started */
-    run_job(writer, number, &maker);
+    struct frame_maker maker = {0}; /* it is the only task, or no thread can be started */
+    run_task(writer, number, &maker);
     writer->taken = number + 1;
     maker_close(writer, &maker);
 }
 
-/* Copies bytes to the next job, up to its room, once that is free. */
-static bool fill_job(struct frame_writer *writer, struct byte_reader *in, struct error *error)
+/* Copies bytes to the next task, up to its room, once that is free. */
+static bool fill_task(struct frame_writer *writer, struct byte_reader *in, struct error *error)
 {
-    struct frame_job *const job = job_at(writer, writer->put.value);
-    if (!wait_for_jobs(writer, writer->job_count - 1, error))
+    struct frame_task *const task = task_at(writer, writer->put.value);
+    if (!wait_for_tasks(writer, writer->task_count - 1, error))
         return false;
-    if (!job->buffer && !(job->buffer = malloc(FRAME_CONTENT_BYTES)))
+    if (!task->buffer && !(task->buffer = malloc(FRAME_CONTENT_BYTES)))
         return error_set(error, "%s: no memory to compress it", writer->spec.name);
     const size_t part = smaller(in->bytes, FRAME_CONTENT_BYTES - writer->filled);
-    memcpy(job->buffer + writer->filled, in->data, part);
+    memcpy(task->buffer + writer->filled, in->data, part);
     in->data += part;
     in->bytes -= part;
     writer->filled += part;
-    job->bytes = writer->filled;
+    task->bytes = writer->filled;
     return true;
 }
 
@@ -238,8 +238,8 @@ bool frame_writer_write(struct frame_writer *writer, const void *data, size_t by
     struct byte_reader in = {data, bytes};
     while (in.bytes > 0) {
         if (writer->filled == FRAME_CONTENT_BYTES)
-            put_job(writer, false);
-        if (!fill_job(writer, &in, error))
+            put_task(writer, false);
+        if (!fill_task(writer, &in, error))
             return false;
     }
     return true;
@@ -249,23 +249,23 @@ bool frame_writer_finish(struct frame_writer *writer, struct error *error)
 {
     struct byte_reader nothing = {.data = (const unsigned char *)""};
     if (writer->filled > 0 || writer->put.value == 0) {
-        if (!fill_job(writer, &nothing, error))
+        if (!fill_task(writer, &nothing, error))
             return false;
-        put_job(writer, true);
+        put_task(writer, true);
     }
-    return wait_for_jobs(writer, 0, error);
+    return wait_for_tasks(writer, 0, error);
 }
 
 void frame_writer_close(struct frame_writer *writer)
 {
     if (!writer)
         return;
-    writer->has_failed = true; /* jobs that have not begun are dropped */
+    writer->has_failed = true; /* tasks that have not begun are dropped */
     counter_stop(&writer->put);
     for (unsigned i = 0; i < writer->worker_count; i++)
         pthread_join(writer->workers[i], NULL);
-    for (size_t i = 0; writer->jobs && i < writer->job_count; i++)
-        free(writer->jobs[i].buffer);
-    free(writer->jobs);
+    for (size_t i = 0; writer->tasks && i < writer->task_count; i++)
+        free(writer->tasks[i].buffer);
+    free(writer->tasks);
     free(writer);
 }

@@ -94,7 +94,7 @@ bool frame_writer_write(struct frame_writer *writer, const void *data, size_t by
  * frame. */
 bool frame_writer_finish(struct frame_writer *writer, struct error *error);
 
-/* Drops jobs that have not begun, ends the workers and frees the writer, which may be NULL. */
+/* Drops frames that have not begun, ends the workers and frees the writer, which may be NULL. */
 void frame_writer_close(struct frame_writer *writer);
 
 #endif
