@@ -363,7 +363,7 @@ static void print_parts(FILE *stream, const struct plan *plan)
         fprintf(stream, "which are counted");
         return;
     }
-    if (is_sure) {
+    if (is_sure && !job->sort.is_top && !job->line_order.unique) {
         fprintf(stream, "at least "); /* some are merged and stored again if they are many */
         print_bytes(stream, of_ranks > 0      ? of_ranks
                             : job->keep_lines ? plan->job.input_bytes
