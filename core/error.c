@@ -57,8 +57,9 @@ bool error_set_errno(struct error *error, const char *format, ...)
         va_end(arguments);
         const size_t length = strlen(error->message);
         snprintf(error->message + length, sizeof error->message - length, ": %s%s", strerror(cause),
-                 error_is_size_limit(cause) ? "; raise the limit on the size of files (ulimit -f)"
-                                            : "");
+                 cause == EMFILE              ? "; raise the limit on open files (ulimit -n)"
+                 : error_is_size_limit(cause) ? "; raise the limit on the size of files (ulimit -f)"
+                                              : "");
     }
     return false;
 }

@@ -32,8 +32,8 @@ bool error_set_of_device(struct error *error, unsigned device, const char *forma
  * writes. */
 bool error_is_size_limit(int cause);
 
-/* As error_set(), with ": " and the text of errno after the message. If the cause is a limit on the
- * size of files, the message also says what to do. */
+/* As error_set(), with ": " and the text of errno after the message. If the cause is a limit on
+ * open files, or on the size of files, the message also says what to do. */
 bool error_set_errno(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

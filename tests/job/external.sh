@@ -280,7 +280,7 @@ fi
     gpusort --explain --device=gpu --device-memory=2M lines
 
 [ "$is_sanitized" != no ] || ok_prints 'too many open files: the advice is no other directory' \
-    "gpusort: cannot create temporary file in '$spill' (TMPDIR): Too many open files\n" -- \
+    "gpusort: cannot create temporary file in '$spill' (TMPDIR): Too many open files; raise the limit on open files (ulimit -n)\n" -- \
     bash -c 'for n in {5..20}; do (ulimit -n $n && exec "$0" -S 1b --format=raw --type=f64 "$1" -o out); done 2>&1 |
         grep "temporary file" | sort -u' "$GPUSORT" "$unsorted"
 
