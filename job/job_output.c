@@ -193,12 +193,17 @@ bool job_check_room(const struct job_state *state, struct error *error)
         !frame_writer_check(codec, job->output.level, sink_name(state->sink), error))
         return false;
     const bool looks = !job->group || job->group->rank == 0; /* for all ranks of this host */
-    const bool ok = (bytes < ROOM_BYTES_MIN || sink_check_room(state->sink, bytes, error)) &&
-                    (!looks || job_has_memory(job, bytes, spilled, error)) &&
-                    (!looks || spilled < ROOM_BYTES_MIN ||
-                     spill_check_room(memory->directories, memory->directory_count, spilled,
-                                      sink_needs(state->sink, bytes), error));
-    if (!ok && job->could_be_in_place)
+    struct error ignored = {0};
+    bool fits_in_place = true,
+         ok = bytes < ROOM_BYTES_MIN || sink_check_room(state->sink, bytes, error);
+    if (ok && looks && !job_has_memory(job, bytes, spilled, error)) {
+        fits_in_place = job_has_memory(job, 0, spilled, &ignored);
+        ok = false;
+    }
+    if (ok && looks && spilled >= ROOM_BYTES_MIN)
+        ok = spill_check_room(memory->directories, memory->directory_count, spilled,
+                              sink_needs(state->sink, bytes), &fits_in_place, error);
+    if (!ok && fits_in_place && job->could_be_in_place)
         error_add(error, ", or overwrite the input with --in-place");
     return ok;
 }

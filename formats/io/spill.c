@@ -131,7 +131,7 @@ static void room_add(struct room *room, int file)
 /* Another thread may be allocating the output's space. So the caller has measured the free space
  * before this reads what the output has: the sum is too large rather than too small. */
 static bool check_room(const struct room *room, int file, uint64_t bytes, const char *names,
-                       struct spill_neighbour neighbour, struct error *error)
+                       struct spill_neighbour neighbour, bool *fits_alone, struct error *error)
 {
     struct stat status;
     char *name;
@@ -140,6 +140,7 @@ static bool check_room(const struct room *room, int file, uint64_t bytes, const 
     const uint64_t has = has_neighbour ? (uint64_t)status.st_blocks * 512 : 0;
     const uint64_t needs = has_neighbour && neighbour.bytes > has ? neighbour.bytes - has : 0;
     const uint64_t left = room->free_bytes > needs ? room->free_bytes - needs : 0;
+    *fits_alone = has_neighbour && room->is_certain && room->free_bytes + has >= bytes;
     const bool has_room = !room->is_certain || left >= bytes;
     if (asprintf(&name, "%s%s", names,
                  !has_neighbour ? ""
@@ -155,12 +156,13 @@ static bool check_room(const struct room *room, int file, uint64_t bytes, const 
 }
 
 bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
-                      struct spill_neighbour neighbour, struct error *error)
+                      struct spill_neighbour neighbour, bool *fits_alone, struct error *error)
 {
     struct room room = {.devices = calloc(count, sizeof *room.devices), .is_certain = true};
     char *const names = join_names(directories, count);
     int file = -1;
     bool ok = room.devices && names;
+    *fits_alone = false;
     for (size_t i = 0; ok && i < count; i++) {
         if (i > 0)
             close(file);
@@ -168,7 +170,8 @@ bool spill_check_room(const char *const *directories, size_t count, uint64_t byt
         if (ok)
             room_add(&room, file);
     }
-    ok = !ok || check_room(&room, count == 1 ? file : -1, bytes, names, neighbour, error);
+    ok = !ok ||
+         check_room(&room, count == 1 ? file : -1, bytes, names, neighbour, fits_alone, error);
     if (file >= 0)
         close(file);
     free(room.devices);

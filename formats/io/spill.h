@@ -47,9 +47,10 @@ struct spill_neighbour {
 };
 
 /* Fails if runs of `bytes` bytes certainly have no room in the directories, beside the neighbour
- * if that is in one of their file systems. */
+ * if that is in one of their file systems. *fits_alone: there is such a neighbour, and the runs
+ * certainly have room without it. */
 bool spill_check_room(const char *const *directories, size_t count, uint64_t bytes,
-                      struct spill_neighbour neighbour, struct error *error);
+                      struct spill_neighbour neighbour, bool *fits_alone, struct error *error);
 
 /* Creates an empty spill. directories: at least one; the names are borrowed, the array is not.
  * Returns NULL if memory runs out. */
