@@ -24,10 +24,42 @@
 #define RANGE_BYTES_PER_INPUT ((size_t)2 << 10)
 #define RANGE_BYTES_MAX (SINK_BUFFER_BYTES / 3 * 2)
 
-/* ---- The bound ---- */
+/* ---- The bound ----
+ *
+ *   texts -> the least of the last lines of texts that have unread lines: the bound, before which
+ * no unread line belongs -> the texts whose first line is not after it
+ *
+ * Winner trees over the texts, by their last and by their first items, find both. Only nodes above
+ * texts that have changed are computed again. So a round takes time for the texts merged in it,
+ * however many others there are.
+ */
 
-static struct splitter item_of(const struct merge_texts *texts, size_t i, size_t position)
+/* Values of a node without a text: there is none, or it must be computed. */
+#define NONE SIZE_MAX
+#define UNKNOWN (SIZE_MAX - 1)
+
+/* In each tree, nodes[1] is the root, nodes[n] is above nodes[2 n] and nodes[2 n + 1], and
+ * nodes[count + i] is text i if it takes part. */
+struct merge_bound {
+    size_t *firsts; /* owned: texts that have items */
+    size_t *lasts;  /* owned: texts with unread lines */
+};
+
+/* Updates a tree for text i, which has changed or is new; all are new at first. All nodes above an
+ * UNKNOWN node are UNKNOWN, so the loop ends at the first one. */
+static void set_text(size_t *nodes, size_t count, size_t i, bool takes_part)
 {
+    nodes[count + i] = takes_part ? i : NONE;
+    for (size_t node = (count + i) / 2; node > 0 && nodes[node] != UNKNOWN; node /= 2)
+        nodes[node] = UNKNOWN;
+}
+
+/* Which items of the texts a tree compares. */
+enum end { FIRST, LAST };
+
+static struct splitter item_of(const struct merge_texts *texts, size_t i, enum end end)
+{
+    const size_t position = end == FIRST ? texts->texts[i].begin : texts->texts[i].end - 1;
     return (struct splitter){texts->texts[i].items[position], i, position};
 }
 
@@ -38,43 +70,66 @@ static bool goes_before(const struct merge_texts *texts, const struct splitter *
     return found != 0 ? found < 0 : a->text < b->text;
 }
 
-/* Sets *bound to the least of the last lines of texts that have unread lines. Returns false if no
- * text has any. */
-static bool find_bound(const struct merge_inputs *inputs, struct splitter *bound)
+static size_t find_winner(size_t *nodes, const struct merge_texts *texts, enum end end, size_t node)
 {
-    const struct merge_texts *const texts = &inputs->texts;
-    bool found = false;
-    for (size_t i = 0; i < texts->count; i++) {
-        if (!merge_input_goes_on(&inputs->inputs[i])) /* else it has items */
-            continue;
-        const struct splitter last = item_of(texts, i, texts->texts[i].end - 1);
-        if (!found || goes_before(texts, &last, bound))
-            *bound = last;
-        found = true;
+    if (nodes[node] != UNKNOWN)
+        return nodes[node];
+    const size_t a = find_winner(nodes, texts, end, 2 * node);
+    const size_t b = find_winner(nodes, texts, end, 2 * node + 1);
+    nodes[node] = a == NONE ? b : a;
+    if (a != NONE && b != NONE) {
+        const struct splitter x = item_of(texts, a, end), y = item_of(texts, b, end);
+        nodes[node] = goes_before(texts, &y, &x) ? b : a;
     }
-    return found;
+    return nodes[node];
+}
+
+/* Lists the texts below the node that have lines up to the bound (NULL: that have lines). `listed`
+ * is known to have such lines. */
+static void list_texts(const size_t *firsts, struct merge_texts *texts,
+                       const struct splitter *bound, size_t node, size_t listed)
+{
+    const size_t i = firsts[node];
+    if (i == NONE)
+        return;
+    if (i != listed && bound) {
+        const struct splitter first = item_of(texts, i, FIRST);
+        if (goes_before(texts, bound, &first))
+            return;
+    }
+    if (node >= texts->count) {
+        texts->active[texts->active_count++] = i;
+        return;
+    }
+    list_texts(firsts, texts, bound, 2 * node, i);
+    list_texts(firsts, texts, bound, 2 * node + 1, i);
 }
 
 /* Makes the texts that have lines up to the bound the active ones, and cuts them after it. If no
  * text has unread lines, all lines are up to the bound. Returns false if no text has lines. */
-static bool cut_at_bound(struct merge_inputs *inputs)
+static bool merge_bound_find(struct merge_bound *bound, struct merge_texts *texts, unsigned threads)
 {
-    struct merge_texts *const texts = &inputs->texts;
-    struct splitter bound;
-    const bool has_bound = find_bound(inputs, &bound);
+    const size_t first = find_winner(bound->firsts, texts, FIRST, 1);
+    const size_t last = find_winner(bound->lasts, texts, LAST, 1);
     texts->active_count = 0;
-    for (size_t i = 0; i < texts->count; i++) {
-        struct merge_text *const text = &texts->texts[i];
-        if (text->begin == text->end)
-            continue;
-        const struct splitter first = item_of(texts, i, text->begin);
-        if (has_bound && i != bound.text && goes_before(texts, &bound, &first))
-            continue;
-        if (has_bound)
-            text->end = merge_cut_find_after(texts, i, text->begin + 1, &bound);
-        texts->active[texts->active_count++] = i;
+    if (first == NONE)
+        return false;
+    if (last == NONE) {
+        list_texts(bound->firsts, texts, NULL, 1, first);
+        return true;
     }
-    return texts->active_count > 0;
+    const struct splitter least = item_of(texts, last, LAST);
+    if (last == first && least.position == texts->texts[first].begin) {
+        texts->active[texts->active_count++] = first; /* no other text need be compared */
+        return true;
+    }
+    list_texts(bound->firsts, texts, &least, 1, NONE);
+#pragma omp parallel for schedule(static) num_threads((int)threads)
+    for (size_t k = 0; k < texts->active_count; k++) {
+        const size_t i = texts->active[k];
+        texts->texts[i].end = merge_cut_find_after(texts, i, texts->texts[i].begin + 1, &least);
+    }
+    return true;
 }
 
 /* ---- Rounds ---- */
@@ -82,6 +137,7 @@ static bool cut_at_bound(struct merge_inputs *inputs)
 struct merger {
     struct lines_merge *merge;
     struct merge_inputs inputs;
+    struct merge_bound bound;
     struct merge_scratch *scratches; /* one per thread */
     char *last_text;                 /* for a unique order: a copy of the last line written */
     size_t last_length;
@@ -170,9 +226,17 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
 /* Reads from the inputs, and finds what can be merged. *found is false at the end. */
 static bool begin_round(struct merger *merger, bool *found, struct error *error)
 {
+    struct merge_texts *const texts = &merger->inputs.texts;
     if (!merge_inputs_refill(&merger->inputs, error))
         return false;
-    *found = cut_at_bound(&merger->inputs);
+    for (size_t k = 0; k < texts->active_count; k++) {
+        const size_t i = texts->active[k];
+        set_text(merger->bound.firsts, texts->count, i,
+                 texts->texts[i].begin < texts->texts[i].end);
+        set_text(merger->bound.lasts, texts->count, i,
+                 merge_input_goes_on(&merger->inputs.inputs[i])); /* it has items then */
+    }
+    *found = merge_bound_find(&merger->bound, texts, merger->inputs.useful_threads);
     return true;
 }
 
@@ -223,7 +287,10 @@ static bool open_inputs(struct merger *merger, struct error *error)
     inputs->texts.texts = calloc(merge->count, sizeof *inputs->texts.texts);
     inputs->texts.active = calloc(merge->count, sizeof *inputs->texts.active);
     merger->scratches = calloc(merge->threads, sizeof *merger->scratches);
-    if (!inputs->inputs || !inputs->texts.texts || !inputs->texts.active || !merger->scratches)
+    merger->bound.firsts = calloc(merge->count, 2 * sizeof *merger->bound.firsts);
+    merger->bound.lasts = calloc(merge->count, 2 * sizeof *merger->bound.lasts);
+    if (!inputs->inputs || !inputs->texts.texts || !inputs->texts.active || !merger->scratches ||
+        !merger->bound.firsts || !merger->bound.lasts)
         return error_set(error, "no memory to merge %zu inputs", merge->count);
     const size_t mean = choose_input_bytes(merge);
     const uint64_t all_bytes = count_source_bytes(merge);
@@ -249,6 +316,8 @@ static void close_inputs(struct merger *merger)
     free(inputs->inputs);
     free(inputs->texts.texts);
     free(inputs->texts.active);
+    free(merger->bound.firsts);
+    free(merger->bound.lasts);
     free(merger->last_text);
 }
 
@@ -260,6 +329,14 @@ static bool check_lines_kept(const struct merger *merger, struct error *error)
     return check_sum_equal(read, merger->sum) ||
            sink_fail_proof(merger->merge->output, "the lines written are not those that were read",
                            error);
+}
+
+/* Returns true if lines are only copied: those of a single input, as in sort -m. They are not if
+ * runs are to be checked, equal lines left out, or numbers required. */
+static bool keeps_order(const struct lines_merge *merge)
+{
+    return merge->count == 1 && !merge->are_sorted && !merge->order->unique &&
+           merge->order->keys[0].kind != LINE_STRICT;
 }
 
 static bool has_enough(const struct merger *merger)
@@ -294,7 +371,8 @@ bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error 
                    .output = merge->output},
     };
     TRY(open_inputs(&merger, error));
-    TRY(run_rounds(&merger, sink, error));
+    TRY(keeps_order(merge) ? merge_input_copy(&merger.inputs, sink, &merger.sum, error)
+                           : run_rounds(&merger, sink, error));
     merge->lines = merger.inputs.lines;
     merge->bytes = merger.inputs.bytes;
     for (size_t i = 0; merge->source_sums && i < merge->count; i++)

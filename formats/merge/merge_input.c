@@ -473,3 +473,22 @@ bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error)
     show_texts(inputs);
     return true;
 }
+
+bool merge_input_copy(struct merge_inputs *inputs, struct sink *sink, struct check_sum *sum,
+                      struct error *error)
+{
+    struct line_block *const block = &inputs->inputs->block;
+    struct text_check written;
+    text_check_start(&written);
+    do {
+        if (!line_block_refill(block, block->bytes, error))
+            return false;
+        inputs->lines += bytes_count(block->text, block->bytes, block->terminator);
+        inputs->bytes += block->bytes;
+        text_check_begin_chunk(&written, block->text, block->position);
+        if (!sink_write_observed(sink, block->text, block->bytes, &written.tap, error))
+            return false;
+    } while (!block->ended);
+    check_sum_add(sum, written.sum);
+    return true;
+}

@@ -540,15 +540,15 @@ static bool allocate(struct merging *merging, struct error *error)
            error_set(error, "no memory to merge %zu inputs", texts->count);
 }
 
-/* Returns false if a range ends before it begins. Then texts that should be in order are not: a run
- * may have changed on disk. */
+/* Returns false if a range ends before it begins, or no text has a line up to the bound. Then texts
+ * that should be in order are not: a run may have changed on disk. */
 static bool are_cuts_in_order(const struct merging *merging)
 {
     const size_t count = merging->round->texts.active_count;
     for (size_t i = 0; i < merging->range_count * count; i++)
         if (merging->cuts[i] > merging->cuts[i + count])
             return false;
-    return true;
+    return count > 0;
 }
 
 /* Reserves memory for the largest range, for each thread. Finds the first range with items. */

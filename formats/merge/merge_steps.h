@@ -235,7 +235,7 @@ struct merge_inputs {
     struct merge_input *inputs;
     struct merge_texts texts; /* their text in memory that is not merged */
     unsigned threads;
-    unsigned useful_threads;   /* number of threads that the active inputs keep busy */
+    unsigned useful_threads;   /* out: number of threads that the active inputs keep busy */
     uint64_t lines_before;     /* read from each source before; added to line numbers in messages */
     bool are_sorted;           /* known to be in order: only keys are compared, for the proof */
     const struct sink *output; /* of the job, for messages */
@@ -260,6 +260,10 @@ static inline bool merge_input_goes_on(const struct merge_input *input)
  * caller makes all texts active before the first call. With LINE_STRICT, a line that is not a
  * number is an error that names file and line. */
 bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error);
+
+/* Copies the only input to the sink, and adds the checksum of the text written to *sum. */
+bool merge_input_copy(struct merge_inputs *inputs, struct sink *sink, struct check_sum *sum,
+                      struct error *error);
 
 /* ---- Cuts ----
  *
