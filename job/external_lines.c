@@ -75,28 +75,35 @@ static bool end_part(struct external_lines *external, struct new_run *new,
            (!has_indices || run_list_add(&external->index_list, &new->indices, error));
 }
 
-/* Sets external->longest if a line of the text is longer. Looks for the last terminator in each
- * step of that length, so that a text of short lines is not read. */
-static void find_longest(struct external_lines *external, const struct lines *lines)
+/* Runs of lines of up to this length can be merged with LINES_MERGE_INPUT_BYTES each. */
+#define LINE_BYTES_SHORT (LINES_MERGE_INPUT_BYTES / 3)
+
+/* Returns the length of the longest line, or LINE_BYTES_SHORT if none is longer. Looks for the last
+ * terminator in each step of the length found so far, so that a text of short lines is not read. */
+static size_t find_longest(const struct external_lines *external, const struct lines *lines)
 {
     const char terminator = external->state->job->line_order.terminator;
     const char *line = lines_whole_text(lines);
-    size_t left = lines_bytes(lines);
-    while (left > external->longest) {
-        const char *end = memrchr(line, terminator, external->longest + 1);
+    size_t left = lines_bytes(lines), longest = LINE_BYTES_SHORT;
+    while (left > longest) {
+        const char *end = memrchr(line, terminator, longest + 1);
         if (!end) {
             end = rawmemchr(line, terminator);
-            external->longest = (size_t)(end - line);
+            longest = (size_t)(end - line);
         }
         left -= (size_t)(end + 1 - line);
         line = end + 1;
     }
+    return longest;
 }
 
+/* The runs of few long lines are merged with others, so the mean counts. */
 size_t external_lines_fan_in(const struct external_lines *external, size_t bytes)
 {
-    const size_t runs = bytes / 3 / external->longest;
-    return runs > 4 ? runs : 4;
+    const uint64_t mean =
+        external->parts > 0 ? external->longest_lines / external->parts : LINE_BYTES_SHORT;
+    const uint64_t runs = bytes / 3 / mean;
+    return runs > 4 ? (size_t)runs : 4;
 }
 
 /* Sorts the lines into a new run, as a job of their own with another output. If it fails with
@@ -112,7 +119,8 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
                              .target = state->sink,
                              .lines_before = state->job->argsort.first + state->count};
     struct new_run new = {0};
-    find_longest(external, lines);
+    external->longest_lines += find_longest(external, lines);
+    external->parts++;
     bool ok = begin_part(external, &new, &part, error) && job_sort_lines(&part, lines, error);
     job_close_engine(&part);
     *is_short = part.is_short;
@@ -375,8 +383,7 @@ bool external_lines_open(struct job_state *state, struct external_lines *externa
                          struct error *error)
 {
     const struct memory_limits *const memory = &state->job->memory;
-    *external = (struct external_lines){
-        .state = state, .merge_bytes = job_merge_bytes(state->job), .longest = LINE_BYTES_SHORT};
+    *external = (struct external_lines){.state = state, .merge_bytes = job_merge_bytes(state->job)};
     external->spill = spill_create(memory->directories, memory->directory_count);
     if (state->job->argsort.index_type)
         external->index_spill = spill_create(memory->directories, memory->directory_count);

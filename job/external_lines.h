@@ -16,14 +16,12 @@ struct external_lines {
     struct spill *index_spill;  /* NULL: lines are written */
     struct run_list index_list; /* of each run: the indices of its lines, as uint64_t */
     size_t merge_bytes;         /* for text and items while runs are merged */
-    size_t longest;             /* length of the longest line; LINE_BYTES_SHORT: none is longer */
+    uint64_t longest_lines;     /* sum of the lengths of the longest line of each part */
+    size_t parts;
 };
 
-/* Runs of lines of up to this length can be merged with LINES_MERGE_INPUT_BYTES each. */
-#define LINE_BYTES_SHORT (LINES_MERGE_INPUT_BYTES / 3)
-
 /* Returns how many runs can be merged at once in `bytes` bytes, at least 4. Each needs two thirds
- * of LINES_MERGE_INPUT_BYTES, or twice the longest line, in memory that it uses. */
+ * of LINES_MERGE_INPUT_BYTES, or twice its longest line, in memory that it uses. */
 size_t external_lines_fan_in(const struct external_lines *external, size_t bytes);
 
 /* Creates the spills of runs. The caller calls external_lines_close(), also after a failure. */

@@ -24,25 +24,46 @@ static bool line_block_open(struct line_block *block, struct source *source, cha
 /* Bytes by which the blocks of this process have grown. */
 static size_t all_grown;
 
+/* Adds `more` bytes to those by which blocks have grown, if memory holds them all. */
+static bool claim_memory(const struct line_block *block, size_t more)
+{
+    const size_t grown = __atomic_add_fetch(&all_grown, more, __ATOMIC_RELAXED);
+    if (memory_holds(grown + block->capacity - block->grown))
+        return true;
+    __atomic_fetch_sub(&all_grown, more, __ATOMIC_RELAXED);
+    return false;
+}
+
 /* Doubles the block, or makes it as much larger as memory holds, by about an eighth at least. */
 static bool grow_block(struct line_block *block, struct error *error)
 {
-    const size_t others = __atomic_load_n(&all_grown, __ATOMIC_RELAXED) - block->grown;
-    size_t more = block->capacity;
-    while (more > block->capacity / 8 && !memory_holds(others + block->capacity + more))
+    size_t more = block->capacity <= SIZE_MAX / 4 ? block->capacity : 0;
+    while (more > block->capacity / 8 && !claim_memory(block, more))
         more /= 2;
-    char *const text =
-        block->capacity <= SIZE_MAX / 4 && memory_holds(others + block->capacity + more)
-            ? realloc(block->text, block->capacity + more + MERGE_SLACK_BYTES)
-            : NULL;
+    char *const text = more > block->capacity / 8
+                           ? realloc(block->text, block->capacity + more + MERGE_SLACK_BYTES)
+                           : NULL;
     if (!text)
         return line_error_set_no_memory(error, source_name(block->source),
                                         block->filled - block->bytes);
     block->text = text;
     block->capacity += more;
     block->grown += more;
-    __atomic_fetch_add(&all_grown, more, __ATOMIC_RELAXED);
     return true;
+}
+
+/* Releases the memory that was added and is not used, after the last line was read. */
+static void shrink_block(struct line_block *block)
+{
+    const size_t opened = block->capacity - block->grown;
+    const size_t least = block->filled > opened ? block->filled : opened;
+    char *const text = realloc(block->text, least + MERGE_SLACK_BYTES);
+    if (!text)
+        return;
+    __atomic_fetch_sub(&all_grown, block->capacity - least, __ATOMIC_RELAXED);
+    block->grown -= block->capacity - least;
+    block->capacity = least;
+    block->text = text;
 }
 
 /* Fills the block, except for the byte that a missing last terminator may need. */
@@ -91,6 +112,8 @@ static bool line_block_refill(struct line_block *block, size_t drop, struct erro
         if (!read_block(block, error))
             return false;
     }
+    if (block->ended && block->grown > 0)
+        shrink_block(block);
     source_prefetch(block->source, block->capacity);
     return true;
 }
