@@ -319,7 +319,8 @@ static bool sort_as_planned(struct options *options, struct group *group, struct
     struct trace_file trace = trace_file_closed();
     if (!trace_start(options->trace != NULL, error)) /* planning reads from the inputs */
         return false;
-    bool ok = make_plan(options, group, &trace, &progress, &plan, error);
+    bool ok = (!group || trace_ranks_share(group, progress_is_wanted(options), error)) &&
+              make_plan(options, group, &trace, &progress, &plan, error);
     const bool has_begun = ok && options->action == ACTION_SORT;
     const bool is_silent = options->quiet || options->stats == STATS_JSON;
     ending_set_notice(is_silent ? NULL

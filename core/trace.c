@@ -11,6 +11,8 @@
 #include "core/trace.h"
 
 #include "core/clock.h"
+#include "core/group.h"
+#include "core/rank_memory.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -138,10 +140,54 @@ void trace_look(struct trace_view *view)
         view->bytes[i] = atomic_load_explicit(&trace.bytes[i], memory_order_relaxed);
 }
 
+/* ---- the counters of all ranks ---- */
+
+/* For rank 0, if it can read the counters of all ranks. Static, as the counters are. */
+static struct {
+    struct rank_memory *memory; /* NULL: it cannot */
+    uint64_t *addresses;        /* of the counters of each rank, in its memory */
+} ranks;
+
+static void forget_ranks(void)
+{
+    free(ranks.memory);
+    free(ranks.addresses);
+    ranks.memory = NULL;
+    ranks.addresses = NULL;
+}
+
+bool trace_ranks_share(struct group *group, bool is_wanted, struct error *error)
+{
+    const uint64_t own = group->rank > 0 || is_wanted ? (uintptr_t)trace.bytes : 0;
+    ranks.addresses = group_gather(group, &own, 1, error);
+    const bool ok = ranks.addresses && (ranks.addresses[0] == 0 || /* not wanted */
+                                        rank_memory_open(group, &ranks.memory, error));
+    if (!ok || group->rank > 0)
+        forget_ranks();
+    return ok;
+}
+
+unsigned trace_ranks_look(struct trace_view *view)
+{
+    unsigned counted = 1;
+    for (unsigned rank = 1; ranks.memory && rank < ranks.memory->count; rank++) {
+        uint64_t bytes[TRACE_LANE_COUNT];
+        struct error error = {0};
+        if (!rank_memory_read(ranks.memory, rank, ranks.addresses[rank], bytes, sizeof bytes,
+                              &error))
+            continue;
+        counted++;
+        for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
+            view->bytes[i] += bytes[i];
+    }
+    return counted;
+}
+
 /* ---- a trace ---- */
 
 void trace_restart(void)
 {
+    forget_ranks();
     for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
         atomic_store(&trace.bytes[i], 0);
     atomic_store(&trace.expected_bytes, 0);

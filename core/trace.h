@@ -11,7 +11,7 @@
  *
  * The cost is an atomic addition per chunk of at least some KiB, and only trace_stage() reads the
  * clock while nothing is recorded. Any thread may call these functions, except trace_start(),
- * trace_restart(), trace_write_*() and trace_stop().
+ * trace_restart(), trace_write_*(), trace_stop() and trace_ranks_share().
  */
 #ifndef CORE_TRACE_H
 #define CORE_TRACE_H
@@ -93,7 +93,7 @@ void trace_look(struct trace_view *view);
  * 24 MiB: spans beyond that are dropped, and trace_write_head() writes their number. */
 bool trace_start(bool is_recorded, struct error *error);
 
-/* Resets all counters for a job that starts again. What is recorded stays. */
+/* Resets all counters for a job that starts again, without other ranks. What is recorded stays. */
 void trace_restart(void);
 
 /* Write the recorded spans as JSON, Chrome's trace event format, with times in microseconds since
@@ -105,6 +105,21 @@ bool trace_write_end(FILE *stream);
 
 /* Stops recording and frees the spans. */
 void trace_stop(void);
+
+/* ---- the counters of all ranks, for progress ----
+ *
+ * Rank 0 reads the counters in the memory of the other ranks (rank_memory.h), at any time and
+ * without a message. If it cannot, or the ranks are on several hosts, it has its own alone. */
+
+struct group;
+
+/* Collective, after trace_start(). Lets rank 0 read the counters of all ranks, if it wants that and
+ * can. Fails only if the group does, or memory runs out. */
+bool trace_ranks_share(struct group *group, bool is_wanted, struct error *error);
+
+/* For rank 0: adds the bytes of the other ranks to the view. Returns the number of ranks whose
+ * bytes it has; 1 if it cannot read those of others. */
+unsigned trace_ranks_look(struct trace_view *view);
 
 #ifdef __cplusplus
 }

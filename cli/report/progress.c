@@ -120,14 +120,22 @@ static struct estimate estimate_writing(const struct outlook *outlook,
     };
 }
 
+/* Looks at the counters of this process, or of all ranks that rank 0 can see. */
+static void look(const struct progress *progress, struct trace_view *view)
+{
+    trace_look(view);
+    (void)trace_ranks_look(view);
+    const uint64_t before = progress->outlook.read_before; /* of ranks that may have ended since */
+    view->bytes[TRACE_READ] -= before < view->bytes[TRACE_READ] ? before : view->bytes[TRACE_READ];
+}
+
 static struct estimate estimate_now(struct progress *progress)
 {
     struct outlook *const outlook = &progress->outlook;
     struct trace_view view;
     struct estimate estimate = {.fraction = NAN, .seconds_left = NAN};
     const uint64_t now_ns = clock_now_ns(), ran_ns = now_ns - progress->start_ns;
-    trace_look(&view);
-    view.bytes[TRACE_READ] -= outlook->read_before;
+    look(progress, &view);
     const uint64_t stage_ns = view.stage ? view.stage_begin_ns : progress->start_ns;
     if (stage_ns != progress->stage_begin_ns)
         progress->stage_begin_ns = progress->stage_start_ns = stage_ns;
@@ -361,8 +369,7 @@ static bool is_typed(const struct options *options)
     return false;
 }
 
-/* Returns true if the options request progress. */
-static bool is_wanted(const struct options *options)
+bool progress_is_wanted(const struct options *options)
 {
     if (options->quiet || options->progress == PROGRESS_OFF)
         return false;
@@ -377,7 +384,7 @@ void progress_start(struct progress *progress, const struct options *options,
                                   .outlook = {.read_bytes = plan->file_bytes,
                                               .write_bytes = SIZE_UNKNOWN,
                                               .sort_seconds = NAN}};
-    if (!is_wanted(options) || plan->file_bytes < READ_BYTES_MIN)
+    if (!progress_is_wanted(options) || plan->file_bytes < READ_BYTES_MIN)
         return;
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes); /* none of these can fail on Linux */
@@ -407,20 +414,22 @@ static double estimate_sort(const struct plan *plan)
 }
 
 /* Ranks read their parts after the plan, which has decoded compressed inputs. All parts are about
- * equal; that of this rank is shown. */
-static void set_part(struct progress *progress, const struct plan *plan)
+ * equal, so the bytes of the counted ranks follow from their number. */
+static void set_ranks(struct progress *progress, const struct plan *plan)
 {
     struct outlook *const outlook = &progress->outlook;
-    const unsigned parts = plan->job.has_rank_inputs ? 1 : plan->job.group->size;
     struct trace_view view;
     trace_look(&view);
+    const unsigned counted = trace_ranks_look(&view);
+    const double factor =
+        plan->job.has_rank_inputs ? counted : (double)counted / plan->job.group->size;
     outlook->read_before = view.bytes[TRACE_READ];
     if (outlook->write_bytes != SIZE_UNKNOWN)
-        outlook->write_bytes /= parts;
+        outlook->write_bytes = (uint64_t)((double)outlook->write_bytes * factor);
     if (plan->job.input_bytes != SIZE_UNKNOWN)
-        outlook->read_bytes = plan->job.input_bytes / parts;
+        outlook->read_bytes = (uint64_t)((double)plan->job.input_bytes * factor);
     if (outlook->read_bytes != SIZE_UNKNOWN && outlook->read_bytes > SOURCE_PEEK_MAX)
-        outlook->read_bytes -= SOURCE_PEEK_MAX; /* the first bytes of the part have been read */
+        outlook->read_bytes -= SOURCE_PEEK_MAX; /* rank 0 has read the first bytes of its part */
     progress->start_ns = clock_now_ns();
 }
 
@@ -439,7 +448,7 @@ void progress_set_plan(struct progress *progress, const struct plan *plan)
                                     : writes_same            ? plan->job.input_bytes
                                                              : SIZE_UNKNOWN;
     if (job->group)
-        set_part(progress, plan);
+        set_ranks(progress, plan);
     progress->outlook.sort_seconds = estimate_sort(plan);
     progress->outlook.is_encoded = job->output.codec != codecs[0];
 }

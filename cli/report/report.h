@@ -62,12 +62,12 @@ void stats_print_json(FILE *stream, int status, const struct error *error, const
 
 /* Facts about the job. */
 struct outlook {
-    uint64_t read_bytes;  /* to read: all inputs, as their files hold them; of a rank, its decoded
-                             part. SIZE_UNKNOWN: not known */
+    uint64_t read_bytes;  /* to read: all inputs, as their files hold them; with ranks, the decoded
+                             parts of the ranks that are counted. SIZE_UNKNOWN: not known */
     uint64_t write_bytes; /* bytes of content, if they can be predicted; SIZE_UNKNOWN: not known */
     bool is_encoded;      /* the output is compressed */
     double sort_seconds;  /* estimate of the model; NAN: not known */
-    uint64_t read_before; /* bytes that a rank read for the plan, which do not count */
+    uint64_t read_before; /* bytes that ranks read for the plan, which do not count */
 };
 
 struct progress {
@@ -86,6 +86,9 @@ struct progress {
     int shown;               /* columns of the current line */
     bool may_draw;           /* false once a signal handler has erased the line */
 };
+
+/* Returns true if the options request progress. */
+bool progress_is_wanted(const struct options *options);
 
 /* Starts to show progress, if the options request it and the job may take long. plan: as begun. If
  * the thread cannot be started, nothing is shown. The caller ends this with progress_stop(). */
