@@ -337,6 +337,7 @@ static void print_json(const struct report *report, const struct row *row)
             "\"sorted\":%s}\n",
             result->batch, result->median_ms, result->least_ms, ratio, result->scratch_bytes,
             result->is_wrong ? "false" : "true");
+    (void)fflush(report->json); /* a measurement takes long, and may be ended */
 }
 
 /* Returns the median of the fastest peer, or of the fastest other sorter; 0: none was timed. */

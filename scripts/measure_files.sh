@@ -29,7 +29,7 @@ cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- keys pipes zstd memory text lines small
 runs=${RUNS:-5}
 scale=${SCALE:-1}
-unproved=$(realpath "${UNPROVED:-build/bench/gpusort_unproved}")
+unproved=$(realpath -m "${UNPROVED:-build/bench/gpusort_unproved}")
 PATH=$PWD:$PATH
 work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-measure.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -76,14 +76,14 @@ fi
 
 # The rows that plot_bench.sh draws, written by hand.
 row() {
-    printf '{"backend":"gpu","type":"f64","item_bytes":8,"shape":"uniform","count":%d,' "$1"
-    printf '"path":"%s","peer":%s,"tile":%d,"runs":5,"ms":%s,"sorted":true}\n' "$2" "$3" "$4" "$5"
+    printf '{"backend":"gpu","type":"f64","shape":"uniform","count":%d,' "$1"
+    printf '"path":"%s","peer":%s,"runs":5,"ms":%s,"sorted":true}\n' "$2" "$3" "$4"
 }
 {
-    row 1000 radix false 4096 0.030
-    row 1000 cub-radix true 0 0.001
-    row 1000000 radix false 4096 0.099
-    row 100000000 radix false 4096 3
+    row 1000 radix false 0.030
+    row 1000 cub-radix true 0.001
+    row 1000000 radix false 0.099
+    row 100000000 radix false 3
 } >hand.json
 if possible 'plot_bench.sh draws' 'no gnuplot' command -v gnuplot; then
     ok 'plot_bench.sh draws rates over sizes' bash "$tests_dir/../scripts/plot_bench.sh" hand.json f64 sizes.svg

@@ -200,6 +200,8 @@ __extension__ typedef unsigned __int128 wide;
  * the value is a whole number, and for one that is too large. */
 static bool read_count(const char *word, unsigned long *count)
 {
+    while (word[0] == '0' && word[1] >= '0' && word[1] <= '9')
+        word++;
     const size_t whole = strspn(word, "0123456789");
     const bool has_point = word[whole] == '.';
     const size_t fraction = has_point ? strspn(word + whole + 1, "0123456789") : 0;

@@ -70,7 +70,7 @@ static bool check_inputs(const struct options *options, struct plan *plan, struc
             return false;
         are_emptied = are_emptied && descriptor_same_file(&status, &output);
         is_awaited |= !S_ISREG(status.st_mode);
-        is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */
+        is_sized &= S_ISREG(status.st_mode);
         if (!is_sized || __builtin_add_overflow(plan->file_bytes,
                                                 unread_bytes(options->inputs[i], &status, plan),
                                                 &plan->file_bytes))

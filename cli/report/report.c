@@ -484,10 +484,12 @@ static void print_proof(FILE *stream, const struct plan *plan, const struct job_
     if (job->action == JOB_MERGE)
         checked = is_unique ? "no line was changed, and only lines with equal keys are left out"
                             : "no line was lost or changed";
+    else if (job->argsort.index_type)
+        checked = job->sort.is_top || is_unique
+                      ? "the indices written are in the order of what was read"
+                      : "each index was written once, in the order of what was read";
     else if (job->sort.is_top || is_unique)
         checked = "what was written is in order";
-    else if (job->argsort.index_type)
-        checked = "each index was written once, in the order of what was read";
     fprintf(stream, "gpusort: proof      %s%s\n", checked,
             report->is_verified ? "; verified in the file" : "");
 }

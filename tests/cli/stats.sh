@@ -396,9 +396,10 @@ on_terminal --stderr "$GPUSORT" --progress data.txt -n -o out >fast_asked
 if possible 'the time left while numbers are read' 'no calls fail in this build' has_faults; then
     # Before the writing begins, the time that compression takes is not known.
     head -c 20000000 /dev/zero >large.u64
+    : >empty.u64
     for zstd in --no-zstd --zstd; do
         env LD_PRELOAD="$fault_library" FAULT=read:40:run FAULT_RUN='sleep 1.5' "$GPUSORT" --device=cpu --parallel=1 \
-            --progress --format=raw --type=u64 $zstd large.u64 -o out 2>"while$zstd"
+            --progress --format=raw --type=u64 $zstd large.u64 empty.u64 -o out 2>"while$zstd"
     done
     env LD_PRELOAD="$fault_library" FAULT=read:4:run FAULT_RUN='sleep 1.5' "$GPUSORT" --parallel=1 --progress \
         -c --format=raw --type=u64 large.u64 2>while-c

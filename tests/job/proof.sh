@@ -121,6 +121,8 @@ ok_says 'lines: -u' "$some" -- gpusort -v --verify -n -u twice.txt -o got
 for arguments in '-S 1M parts.txt' /dev/null; do
     ok_says "lines: $arguments" "$all" -- gpusort -v --verify -n $arguments -o got
 done
+ok_says 'lines: --argsort -u' 'proof +the indices written are in the order of what was read; verified in the file' -- \
+    gpusort -v --verify -n -u --argsort twice.txt -o got
 ok_says 'lines: --argsort' "$indices" -- gpusort -v --verify -n --argsort twice.txt -o got
 sort -n lines.txt >sorted.txt
 ok_says 'lines: -m' 'proof +no line was lost or changed; verified in the file' -- \

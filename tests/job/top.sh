@@ -141,7 +141,7 @@ head -c 80 "$f64.in.raw" >few.f64
 # Suffixes as in head(1), and powers of ten as in printf(1).
 seq 3000 | shuf | tee counted | sort -g >counted.sorted
 for word in 1K 1k 1KiB 1kB 2K 1M 15EiB 7 0 1e3 1E3 1e+3 1.234e3 0.5e1 9.5e18 0e99 1.5K \
-    9.5E 2.000E 18.4EB; do
+    9.5E 2.000E 18.4EB 00000000000000000000000000000000005; do
     lines=$word # as head(1) has it
     case $word in 1.5K) lines=1536 ;; *.*E*) lines=3000 ;; *[eE][0-9+]*) lines=$(printf %.0f "$word") ;; esac
     head -n "$lines" counted.sorted >expected
