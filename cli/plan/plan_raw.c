@@ -192,9 +192,8 @@ static bool is_strange_column(const struct exponents *column)
     const bool are_of_a_year = column->lowest >= TIMES_BEGIN && column->highest < TIMES_END &&
                                column->highest < column->lowest + 9 &&
                                10 * column->rises > 9 * column->counted;
-    const bool raw_are_times =
-        are_of_a_year || (column->round == column->small && column->large == 0);
-    const size_t integers = column->tiny + (raw_are_times ? far : 0);
+    const bool are_times = are_of_a_year || (column->round == column->small && column->large == 0);
+    const size_t integers = column->tiny + (are_times ? far : 0);
     const bool are_texts = __builtin_popcountll(column->text_changes) >= TEXT_BITS_MIN &&
                            10 * (column->tiny + column->text) > 9 * column->counted;
     const bool are_random = column->counted >= 4 * WORDS_MIN &&
@@ -270,12 +269,14 @@ static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits
 }
 
 /* Returns true if the lower halves of the words have many values, nearly all of these are f32 from
- * 1e-12 to 1e12, and the upper halves change as often, as in a table of f32 with columns of
- * different magnitudes. The lower half of a double has any exponent as f32, or is zero. */
+ * 1e-12 to 1e12, and the upper halves have several significands and change as often, as in a table
+ * of f32 with columns of different magnitudes. The lower half of a double has any exponent as f32,
+ * or is zero; or, as of Julian dates at night, nearly all uppermost bits are equal. */
 static bool are_lower_singles(const struct sample *sample)
 {
     bool is_there[1 << 12] = {false}; /* index: a hash of the lower half */
-    size_t used = 0, usual = 0, different = 0, lower_changes = 0, upper_changes = 0;
+    bool is_top[1 << 12] = {false};   /* of the uppermost 16 bits */
+    size_t used = 0, usual = 0, different = 0, tops = 0, lower_changes = 0, upper_changes = 0;
     uint64_t last = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t word = sample->words[i], exponent = word >> 23 & 0xff;
@@ -285,12 +286,15 @@ static bool are_lower_singles(const struct sample *sample)
         different += !*there;
         usual += !*there && exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
         *there = true;
+        bool *const top = &is_top[(uint32_t)(word >> 48) * UINT32_C(2654435761) >> 20];
+        tops += !*top;
+        *top = true;
         used++;
         lower_changes += (uint32_t)(word ^ last) != 0;
         upper_changes += (word ^ last) >> 32 != 0;
         last = word;
     }
-    return different >= 8 * WORDS_MIN && 4 * used >= sample->count &&
+    return different >= 8 * WORDS_MIN && tops >= WORDS_MIN && 4 * used >= sample->count &&
            20 * usual >= 19 * different && 2 * upper_changes >= lower_changes;
 }
 
@@ -342,6 +346,15 @@ void raw_find_byte_values(const struct sample *sample, struct byte_values *value
         }
 }
 
+/* Returns how many of the 256 values occur in `count` random bytes, on average. */
+static double values_of_random(size_t count)
+{
+    double absent = 256;
+    for (; count > 0; count--)
+        absent *= 255.0 / 256;
+    return 256 - absent;
+}
+
 bool raw_are_times(const struct sample *sample)
 {
     struct byte_values values;
@@ -353,7 +366,10 @@ bool raw_are_times(const struct sample *sample)
         least = top < least ? top : least;
         most = top > most ? top : most;
     }
-    const size_t few = 16 + 2 * (size_t)abs(most - least);
+    /* Bytes of 8 columns, one of them narrow, are fewer than random ones. */
+    const size_t few = most - least <= TOP_SPREAD / 2
+                           ? 16 + 2 * (size_t)abs(most - least)
+                           : (size_t)(values_of_random(sample->count) * 7 / 8);
     bool is_wide[8];
     raw_find_byte_values(sample, &values);
     for (size_t byte = 0; byte < 8; byte++)
@@ -393,7 +409,7 @@ static bool are_singles(const struct sample *sample)
         usual += exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
         narrow += short_exponent >= 5 && short_exponent <= 20;
     }
-    return raw_has_single_halves(sample) && is_byte_full(sample, 0) && is_byte_full(sample, 4) &&
+    return is_like_top(sample, 0, 32) && is_byte_full(sample, 0) && is_byte_full(sample, 4) &&
            20 * usual >= 38 * sample->count && 4 * narrow < 6 * sample->count &&
            most >= least + NEARLY;
 }

@@ -225,10 +225,11 @@ static uint64_t load_count(const unsigned char *bytes, size_t width, bool is_big
 }
 
 /* Returns true if the first `integers` integers of `width` bytes are the count of the numbers after
- * them, or of their bytes, or their shape, perhaps after the number of its dimensions; and if these
- * are at least COUNT_MIN numbers, the first of which is not denormal, as a small integer is. */
+ * them, or with may_be_bytes of their bytes, or their shape, perhaps after the number of its
+ * dimensions; and if these are at least COUNT_MIN numbers, the first of which is not denormal, as a
+ * small integer is. */
 static bool begins_with_count(const unsigned char *head, size_t integers, size_t width, bool is_big,
-                              uint64_t bytes, size_t number_bytes)
+                              uint64_t bytes, size_t number_bytes, bool may_be_bytes)
 {
     const uint64_t rest = bytes - integers * width, count = rest / number_bytes;
     const uint64_t first = load_count(head, width, is_big, number_bytes);
@@ -239,7 +240,7 @@ static bool begins_with_count(const unsigned char *head, size_t integers, size_t
             return false;
     }
     return rest % number_bytes == 0 && count >= COUNT_MIN &&
-           (product == count || product == rest ||
+           (product == count || (product == rest && may_be_bytes) ||
             (integers > 1 && first == integers - 1 && product / first == count)) &&
            !is_denormal(load_bits(head + integers * width, number_bytes, is_big), number_bytes);
 }
@@ -283,7 +284,7 @@ static bool are_beyond(const struct raw *raw, size_t begin, uint64_t count)
     size_t numbers = 0, beyond = 0;
     for (size_t i = begin; i + bytes <= raw->head_bytes; i += bytes) {
         const uint64_t number = load_bits(raw->head + i, bytes, raw->is_big);
-        const bool is_negative = raw->type->kind == KEY_SIGNED && number << shift >> 63 != 0;
+        const bool is_negative = raw->type->kind != KEY_UNSIGNED && number << shift >> 63 != 0;
         numbers++;
         beyond += number > count && !is_negative;
     }
@@ -312,7 +313,8 @@ static size_t integer_header_bytes(const struct raw *raw)
 }
 
 /* Returns the bytes of the count or the shape before the numbers. Before floating point numbers, up
- * to HEADER_BYTES of a word, a version or the like may precede it, and are included. 0: none. */
+ * to HEADER_BYTES of a word, a version or the like may precede it, and are included. After a
+ * version, a count of bytes may be of other integers too, so it is none. 0: none. */
 static size_t count_header_bytes(const struct raw *raw)
 {
     const unsigned char *const head = raw->head;
@@ -323,7 +325,8 @@ static size_t count_header_bytes(const struct raw *raw)
         for (size_t j = 1; j <= 2 * SHAPE_INTEGERS_MOST; j++) {
             const size_t width = j % 2 ? 4 : 8, n = (j + 1) / 2, end = i + n * width;
             if (end + number_bytes <= head_bytes &&
-                begins_with_count(head + i, n, width, raw->is_big, raw->left - i, number_bytes))
+                begins_with_count(head + i, n, width, raw->is_big, raw->left - i, number_bytes,
+                                  i == 0 || is_word(head, 4)))
                 return end;
         }
     return 0;
@@ -444,8 +447,8 @@ static bool begins_with_word(const struct raw *raw)
 #define INTEGERS_BYTES ((size_t)16)
 
 /* Returns true if floating point numbers begin with integers, as a count, a shape or the length of
- * a record are. Such integers are numbers below 2.2e-308, or 3.9e-34, or shift numbers of 8 bytes
- * by 4, so that only the shifted ones have usual exponents. */
+ * a record are. Such integers are denormal numbers, in pipes also f32 below 3.9e-34, or shift
+ * numbers of 8 bytes by 4, so that only the shifted ones have usual exponents. */
 static bool begins_with_integers(const struct raw *raw)
 {
     const size_t number_bytes = raw->type->bytes;
@@ -456,7 +459,7 @@ static bool begins_with_integers(const struct raw *raw)
         if (raw->left != SIZE_UNKNOWN && (raw->left - end) % number_bytes != 0)
             continue;
         const size_t width = end % number_bytes == 0 ? number_bytes : 4;
-        const int bits = width == 8 ? 52 : number_bytes == 8 ? 30 : 27;
+        const int bits = width == 8 ? 52 : number_bytes == 8 ? 30 : raw->is_whole ? 23 : 27;
         uint64_t greatest = 0;
         for (size_t i = 0; i < end; i += width) {
             const uint64_t next = load_bits(raw->head + i, width, raw->is_big);

@@ -55,6 +55,7 @@ doubles = {
     "sorted": lambda n: np.sort(random.normal(size=n)),
     "steps": lambda n: np.arange(n) * 0.1,
     "constant": lambda n: np.full(n, 0.1),
+    "nights": lambda n: np.round(2458500.38 + fresh.integers(0, 2000, n) + fresh.random(n) * 0.27, 6),
     "zeros": np.zeros,
     "nan_padded": lambda n: mixed(0.9, np.nan, n),
     "r_missing": lambda n: mixed(0.9, bits(0x7FF00000000007A2), n),
@@ -207,8 +208,8 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("TYPE", lambda n: np.repeat(integers(0, 2, n // 4 + 1) * 255, 32), "u1", 40),
     # Tables of f32 whose columns have different magnitudes.
     ("TYPE", lambda n: columns(2 * n, random.uniform(25, 48, 2 * n), random.uniform(-124, -67, 2 * n)), "<f4", 400),
-    ("f32", lambda n: columns(2 * n, np.linspace(300, 800, 2 * n), random.random(2 * n)), "<f4", 400),
-    ("f32", lambda n: columns(2 * n, random.normal(14, 2, 2 * n), random.exponential(0.05, 2 * n)), "<f4", 400),
+    ("TYPE", lambda n: columns(2 * n, np.linspace(300, 800, 2 * n), random.random(2 * n)), "<f4", 400),
+    ("TYPE", lambda n: columns(2 * n, random.normal(14, 2, 2 * n), random.exponential(0.05, 2 * n)), "<f4", 400),
 ]
 for number, (hint, make, dtype, least) in enumerate(others):
     for count in least, 5000:
@@ -296,6 +297,7 @@ bytes_of = [
     image // 2 * [0, 0, 1, 0] + [0, 0, 0, 255],
     (np.arange(64 * 64) % 64 == 63) * integers(1, 256, 64 * 64),
     np.c_[integers(0, 10, 1000), integers(0, 256, (1000, 7))],
+    np.c_[integers(0, 200, (4096, 7)), integers(47, 73, 4096)],
 ]
 for number, array in enumerate(bytes_of):
     array.astype("u1").tofile("%s/bytes%d.u8" % (root, number))

@@ -364,6 +364,7 @@ for name, indices in (("down", np.arange(n)[::-1]), ("down1", np.arange(n, 0, -1
                       ("degrees", np.r_[n - 1, random.poisson(9, n - 1)])):
     indices.astype("<i8").tofile("alone.%s.i64" % name)
     indices.astype("<i4").tofile("alone.%s.i32" % name)
+np.sort(np.r_[10.0 ** -np.array([36.2, 21, 14]), random.random(5000)]).astype("f4").tofile("alone.pvalues.f32")
 END
 while read -r file bytes option; do
     is_told 'a count of the numbers before them' \
