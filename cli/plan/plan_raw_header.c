@@ -540,9 +540,8 @@ bool plan_check_raw_header(struct source *source, const struct key_type *type,
 #define ORDER_BYTES ((size_t)32 << 10)
 #define ORDER_NUMBERS_MIN ((size_t)16)
 
-/* counted: numbers that are neither 0 nor infinite nor a NaN nor equal to the one before. A number
- * that is far from 1 and repeated, such as a mark of no value, counts once. usual: those from 1e-90
- * to 1e90, or with 4 bytes from 1e-12 to 1e12. */
+/* counted: numbers that are neither 0 nor infinite nor a NaN nor equal to the one before. usual:
+ * those from 1e-90 to 1e90, or with 4 bytes from 1e-12 to 1e12. */
 struct magnitudes {
     size_t counted, usual;
 };
@@ -551,17 +550,15 @@ static struct magnitudes count_magnitudes(const unsigned char *numbers, size_t b
                                           size_t number_bytes, bool is_big)
 {
     struct magnitudes magnitudes = {0};
-    uint64_t last = 0, last_far = 0;
+    uint64_t last = 0;
     const int middle = number_bytes == 8 ? 1023 : 127;
     for (size_t i = 0; i + number_bytes <= bytes; i += number_bytes) {
         const uint64_t word = load_bits(numbers + i, number_bytes, is_big);
         const int exponent = exponent_of(word, number_bytes);
         const bool is_far = abs(exponent - middle) > far_exponent(number_bytes);
-        if (magnitude_of(word, number_bytes) == 0 || word == last || (is_far && word == last_far) ||
-            exponent == 2 * middle + 1)
+        if (magnitude_of(word, number_bytes) == 0 || word == last || exponent == 2 * middle + 1)
             continue;
         last = word;
-        last_far = is_far ? word : last_far;
         magnitudes.counted++;
         magnitudes.usual += !is_far;
     }
