@@ -10,6 +10,7 @@
   make_data.py arrays DIR                .npy files as others than numpy.save write them, and sorted
 """
 
+import itertools
 import os
 import random
 import struct
@@ -238,6 +239,12 @@ def command_shapes(directory, count):
                 order.astype("<u8").tofile(path % (direction + ".indices"))
 
 
+def is_alike_everywhere(line):
+    """True if a long double of 64 bits, as of sort(1) here, and one of 113 bits, as on aarch64, order it alike."""
+    mantissa, _, exponent = line.lower().partition(b"p" if b"x" in line.lower() else b"e")
+    return len(mantissa.strip()) <= 19 and not (exponent.startswith(b"-") and len(exponent.strip()) > 4)
+
+
 def command_lines(count):
     """NaNs of one spelling alone: GNU sort 9.1 compares the padding of their bytes too, so that its
     order of others is left to chance."""
@@ -245,7 +252,7 @@ def command_lines(count):
     from fuzz_lines import strict_line
 
     choose = random.Random(20)
-    lines = (strict_line(choose) for _ in range(int(count)))
+    lines = itertools.islice(filter(is_alike_everywhere, iter(lambda: strict_line(choose), None)), int(count))
     sys.stdout.buffer.writelines(b"nan\n" if b"nan" in line.lower() else line + b"\n" for line in lines)
 
 
