@@ -74,7 +74,8 @@ static const struct argp_option option_table[] = {
      0},
     {"sizes", KEY_SIZES, "LIST", 0,
      "Numbers of items, 5000 or 1e9 (default 1e6,1e7,1e8; all: 1e3 to 1e9 by tens, 2e9, 4e9, 8e9; "
-     "random:N:SEED:LEAST:MOST: N, drawn with uniform logarithms, so that no tuning can fit them)",
+     "random:N:SEED: N drawn from 1e7 to 1e9, and of some shapes to what the memory holds; "
+     "random:N:SEED:LEAST:MOST)",
      0},
     {"paths", KEY_PATHS, "LIST", 0, "Only these paths and peers (default all)", 0},
     {"runs", KEY_RUNS, "N", 0,
@@ -145,29 +146,39 @@ static void parse_names(struct argp_state *state, const char *what, const char *
     }
 }
 
-/* N:SEED:LEAST:MOST. */
+/* Returns random count `number`, from random->least to `most`. */
+static size_t random_size(const struct bench_random *random, size_t number, double most)
+{
+    const double unit = bench_unit(bench_random_bits((random->seed << 20) + number));
+    return (size_t)(random->least * pow(most / random->least, unit));
+}
+
+/* N:SEED or N:SEED:LEAST:MOST. */
 static void parse_random_sizes(struct argp_state *state, const char *words,
                                struct bench_options *options)
 {
-    unsigned long long count = 0, seed = 0;
-    double least = 0, most = 0;
-    int end = 0;
-    if (sscanf(words, "%llu:%llu:%lf:%lf%n", &count, &seed, &least, &most, &end) != 4 ||
-        words[end] || count < 1 || count > BENCH_SIZES_AT_MOST ||
-        !(least >= 1 && least <= most && most <= 1e12))
-        argp_error(state, "not N:SEED:LEAST:MOST with N up to %d: 'random:%s'", BENCH_SIZES_AT_MOST,
-                   words);
-    options->size_count = (size_t)count;
-    for (size_t i = 0; i < options->size_count; i++) {
-        const double unit = bench_unit(bench_random_bits((seed << 20) + i));
-        options->sizes[i] = (size_t)(least * pow(most / least, unit));
+    struct bench_random *const random = &options->random;
+    unsigned long long count = 0;
+    int end = 0, range_end = 0;
+    *random = (struct bench_random){.least = 1e7, .most = 1e9, .is_open = true};
+    if (sscanf(words, "%llu:%llu%n:%lf:%lf%n", &count, &random->seed, &end, &random->least,
+               &random->most, &range_end) == 4) {
+        random->is_open = false;
+        end = range_end;
     }
+    if (end == 0 || words[end] || count < 1 || count > BENCH_SIZES_AT_MOST ||
+        !(random->least >= 1 && random->least <= random->most && random->most <= 1e12))
+        argp_error(state, "not N:SEED with N up to %d: 'random:%s'", BENCH_SIZES_AT_MOST, words);
+    options->size_count = (size_t)count;
+    for (size_t i = 0; i < options->size_count; i++)
+        options->sizes[i] = random_size(random, i, random->most);
 }
 
 static void parse_sizes(struct argp_state *state, const char *list, struct bench_options *options)
 {
     static const char random[] = "random:";
     const double greatest = 1e12; /* items of any type are then countable in bytes */
+    options->random.is_open = false;
     if (strncmp(list, random, strlen(random)) == 0) {
         parse_random_sizes(state, list + strlen(random), options);
         return;
@@ -413,6 +424,21 @@ static bool choose_sorters(struct report *report, struct error *error)
     return count > 0 || error_set(error, "--paths: nothing to measure");
 }
 
+/* Returns the count with this number. Open random counts of some shapes go up to what the GPU's
+ * memory holds: the larger of our items and a peer's, as much scratch, and a sixteenth of both. */
+static size_t find_count(const struct report *report, const struct bench_type *type,
+                         enum bench_shape_id shape, size_t number)
+{
+    const bool is_large = shape == BENCH_SHAPE_UNIFORM || shape == BENCH_SHAPE_SEEDS ||
+                          shape == BENCH_SHAPE_FEW || shape == BENCH_SHAPE_ZIPF ||
+                          shape == BENCH_SHAPE_HOT_DIGITS;
+    const struct bench_random *const random = &report->options.random;
+    const unsigned own = bench_item_bytes(type), peer = bench_peer_item_bytes(type);
+    const double most = (double)report->build.memory_bytes / (2.125 * (own > peer ? own : peer));
+    return random->is_open && is_large && most > random->most ? random_size(random, number, most)
+                                                              : report->options.sizes[number];
+}
+
 static bool run_case(struct report *report, const struct bench_type *type,
                      const struct bench_shape *shape, size_t count, struct error *error)
 {
@@ -435,7 +461,8 @@ static bool run_cases(struct report *report, struct error *error)
         for (size_t shape = 0; shape < BENCH_SHAPE_COUNT; shape++)
             for (size_t i = 0; i < options->size_count; i++)
                 if (options->types[type] && options->shapes[shape] &&
-                    !run_case(report, &bench_types[type], &bench_shapes[shape], options->sizes[i],
+                    !run_case(report, &bench_types[type], &bench_shapes[shape],
+                              find_count(report, &bench_types[type], bench_shapes[shape].id, i),
                               error))
                     return false;
     return true;

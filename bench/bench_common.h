@@ -186,12 +186,20 @@ struct bench_effort {
     size_t batch;    /* sorts per run; 0: several if one is too short to time */
 };
 
+/* Counts drawn at random, with uniform logarithms, so that no tuning can fit them. */
+struct bench_random {
+    unsigned long long seed;
+    double least, most;
+    bool is_open; /* for some shapes, `most` is what the memory of the device holds */
+};
+
 struct bench_options {
     bool types[BENCH_TYPE_COUNT]; /* indexed as bench_types */
     bool shapes[BENCH_SHAPE_COUNT];
     size_t sizes[BENCH_SIZES_AT_MOST];
     size_t size_count;
-    const char *paths; /* comma-separated names; NULL: all */
+    struct bench_random random; /* is_open: of `sizes` */
+    const char *paths;          /* comma-separated names; NULL: all */
     bool no_peers;
     struct bench_effort effort;
     unsigned threads;                        /* for bench_cpu; 0: one for each processor */
@@ -224,6 +232,7 @@ struct bench_result {
 /* The machine, and the sorts of this build, which bench_main() may reorder. */
 struct bench_build {
     char device[128];
+    size_t memory_bytes; /* of a GPU; 0: the host sorts */
     struct bench_sorter *sorters;
     size_t count;
 };

@@ -90,6 +90,7 @@ static bool open_bench(void *context, struct bench_options *options, struct benc
         bench->sorters.push_back({peers[i].name, true, &peers[i]});
     build->sorters = bench->sorters.data();
     build->count = bench->sorters.size();
+    build->memory_bytes = bench->facts.memory_bytes;
     snprintf(build->device, sizeof build->device, "%s", bench->facts.name);
     printf("%s, %u multiprocessors; medians of %u runs%s\n", bench->facts.name, bench->facts.units,
            options->effort.runs,

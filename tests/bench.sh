@@ -90,7 +90,7 @@ if possible 'plot_bench.sh draws' 'no gnuplot' command -v gnuplot; then
     ok_says 'with a line for each path and peer' '>cub-radix<' -- cat sizes.svg
 fi
 
-for option in --types=f63 --shapes=cube --sizes=1.5 --sizes=random:0:1:2:3 --sizes=random:3 --sizes=random:3:7 --runs=0 --batch=0 --least-ms=x --paths=quick; do
+for option in --types=f63 --shapes=cube --sizes=1.5 --sizes=random:0:1:2:3 --sizes=random:3 --sizes=random:3:7:9 --runs=0 --batch=0 --least-ms=x --paths=quick; do
     ok_fails_with "$option is refused" 2 "${option#*=}" -- "$bench" "$option"
 done
 ok_fails_with 'rows that cannot be written are an error' 2 'No space' -- \
