@@ -512,6 +512,52 @@ static bool set_letter(int key, struct options *options, bool *known, struct err
     return !error->is_set;
 }
 
+/* Sets an option without a word, or a letter of an order. *known is false for any other key. */
+static bool set_flag(int key, struct options *options, bool *known, struct error *error)
+{
+    struct order_words *const order = &options->order;
+    switch (key) {
+    case KEY_IN_PLACE:
+        return options->in_place = true;
+    case KEY_FORCE:
+        return options->force = true;
+    case KEY_VERIFY:
+        return options->verify = true;
+    case KEY_NO_ZSTD:
+        options->compression = COMPRESSION_OFF;
+        return true;
+    case 's':
+        return order->stable = true;
+    case 'u':
+        return order->unique = true;
+    case 'z':
+        return order->zero_terminated = true;
+    case 'c':
+        return set_check(CHECK_SHOW, options, error);
+    case 'C':
+        return set_check(CHECK_QUIET, options, error);
+    case 'm':
+        return options->merge = true;
+    case KEY_EXPLAIN:
+        options->action = ACTION_EXPLAIN;
+        return true;
+    case KEY_LIST:
+        options->action = ACTION_LIST;
+        return true;
+    case 'v':
+        return options->verbose = true;
+    case 'q':
+        return options->quiet = true;
+    case KEY_PROGRESS:
+        options->progress = PROGRESS_ON;
+        return true;
+    case KEY_NO_PROGRESS:
+        options->progress = PROGRESS_OFF;
+        return true;
+    }
+    return set_letter(key, options, known, error);
+}
+
 bool option_words_set(int key, char *word, struct options *options, bool *known,
                       struct error *error)
 {
@@ -523,12 +569,6 @@ bool option_words_set(int key, char *word, struct options *options, bool *known,
     case KEY_FILES0_FROM:
         options->input_list = word;
         return true;
-    case KEY_IN_PLACE:
-        return options->in_place = true;
-    case KEY_FORCE:
-        return options->force = true;
-    case KEY_VERIFY:
-        return options->verify = true;
     case KEY_FORMAT:
         return set_input_format(word, options, error);
     case KEY_OUTPUT_FORMAT:
@@ -539,9 +579,6 @@ bool option_words_set(int key, char *word, struct options *options, bool *known,
         return set_endian(word, options, error);
     case KEY_ZSTD:
         return set_zstd(word, options, error);
-    case KEY_NO_ZSTD:
-        options->compression = COMPRESSION_OFF;
-        return true;
     case KEY_LONG:
         return set_long(word, options, error);
     case KEY_NAN:
@@ -556,22 +593,10 @@ bool option_words_set(int key, char *word, struct options *options, bool *known,
         return order_words_add_key(order, word, error);
     case 't':
         return order_words_set_separator(order, word, error);
-    case 's':
-        return order->stable = true;
-    case 'u':
-        return order->unique = true;
-    case 'z':
-        return order->zero_terminated = true;
     case KEY_HEADER:
         return set_header(word, options, error);
-    case 'c':
-        return set_check(CHECK_SHOW, options, error);
-    case 'C':
-        return set_check(CHECK_QUIET, options, error);
     case KEY_CHECK:
         return set_check_word(word, options, error);
-    case 'm':
-        return options->merge = true;
     case 'a':
         return set_algorithm(word, options, error);
     case KEY_DEVICE:
@@ -590,27 +615,11 @@ bool option_words_set(int key, char *word, struct options *options, bool *known,
         return set_once(word, "compress programs", &options->compress_program, error);
     case KEY_RANDOM_SOURCE:
         return set_once(word, "random sources", &options->random_source, error);
-    case KEY_EXPLAIN:
-        options->action = ACTION_EXPLAIN;
-        return true;
-    case KEY_LIST:
-        options->action = ACTION_LIST;
-        return true;
-    case 'v':
-        return options->verbose = true;
-    case 'q':
-        return options->quiet = true;
-    case KEY_PROGRESS:
-        options->progress = PROGRESS_ON;
-        return true;
-    case KEY_NO_PROGRESS:
-        options->progress = PROGRESS_OFF;
-        return true;
     case KEY_STATS:
         return set_stats(word, options, error);
     case KEY_TRACE:
         options->trace = word;
         return true;
     }
-    return set_letter(key, options, known, error);
+    return set_flag(key, options, known, error);
 }
