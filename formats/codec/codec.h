@@ -71,9 +71,9 @@ struct codec {
      * than 1 << window_log bytes are refused; 0: the codec's default. */
     void *(*decoder_open)(unsigned window_log);
     /* Moves bytes from `in` to `out` until either is used up or a frame has ended. The next call
-     * begins the next frame. *frame_open: the stream would be truncated if
-     * it ended here. On failure `in` begins at the fault, whose position is reported, and the
-     * message is only the cause. */
+     * begins the next frame. *frame_open: the stream would be truncated if it ended here. On
+     * failure `in` begins at the fault, whose position is reported, and the message is only the
+     * cause. */
     bool (*decode)(void *decoder, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                    struct error *error);
     void (*decoder_close)(void *decoder); /* the decoder may be NULL */
