@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* argsort.c - see argsort.h.
  *
- * All threads make items, a part at a time, in one pass over the keys. The loop is an inline
- * function of the key width, compiled for each.
+ * All threads make items, a part at a time, in one pass over the keys.
  */
 #include "core/argsort.h"
+
+#include "core/item_width.h"
 
 #include <inttypes.h>
 
@@ -63,8 +64,7 @@ struct part {
     size_t count;
 };
 
-static inline __attribute__((always_inline)) void make_items(const struct part *part,
-                                                             unsigned width)
+INLINE void make_items(const struct part *part, unsigned width)
 {
     const bool is_packed = part->argsort->item_bytes == sizeof(uint64_t);
     const bool is_float = part->argsort->order.kind == KEY_FLOAT;
@@ -89,24 +89,6 @@ static inline __attribute__((always_inline)) void make_items(const struct part *
     }
 }
 
-static void make_part(const struct part *part)
-{
-    switch (part->argsort->key_bytes) {
-    case 1:
-        make_items(part, 1);
-        break;
-    case 2:
-        make_items(part, 2);
-        break;
-    case 4:
-        make_items(part, 4);
-        break;
-    default:
-        make_items(part, 8);
-        break;
-    }
-}
-
 void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t first,
                   const struct chunk *chunk, unsigned threads, const struct argsort_taps *taps)
 {
@@ -120,7 +102,7 @@ void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t firs
                                   .items = (unsigned char *)chunk->items + begin * item_bytes,
                                   .first = argsort->first + first + begin,
                                   .count = left < PART_COUNT ? left : PART_COUNT};
-        make_part(&part);
+        BY_KEY_WIDTH(key_bytes, make_items, &part);
         tap_observe(taps->keys, part.keys, part.count * key_bytes);
         tap_observe(taps->items, part.items, part.count * item_bytes);
     }

@@ -2,12 +2,11 @@
 /* key_map.cc - see key_map.h. C++, for templates with the width as a parameter. */
 #include "core/key_map.h"
 
+#include "core/item_width.h"
 #include "core/vector_units.h"
 
 #include <stdint.h>
 #include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Keys in memory, which may have been stored as any type. */
 typedef uint8_t __attribute__((may_alias)) key_8;

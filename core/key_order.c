@@ -2,6 +2,8 @@
 /* key_order.c - see key_order.h. */
 #include "core/key_order.h"
 
+#include "core/item_width.h"
+
 #include <string.h>
 
 _Static_assert(sizeof(size_t) == 8, "counts and offsets have 64 bits");
@@ -41,9 +43,8 @@ static uint64_t load_bits(const void *items, size_t index, unsigned bytes)
     return x;
 }
 
-static inline __attribute__((always_inline)) void unify(unsigned width, bool swap,
-                                                        uint64_t infinity, unsigned char *items,
-                                                        size_t count, unsigned threads)
+INLINE void unify(bool swap, uint64_t infinity, unsigned char *items, size_t count,
+                  unsigned threads, unsigned width)
 {
 #pragma omp parallel for num_threads((int)threads) schedule(static)
     for (size_t i = 0; i < count; i++) {
@@ -58,15 +59,8 @@ static inline __attribute__((always_inline)) void unify(unsigned width, bool swa
 void key_order_unify(const struct key_type *type, enum key_endian endian, void *items, size_t count,
                      unsigned threads)
 {
-    const bool swap = endian == ENDIAN_BIG;
-    if (type->bytes == 1)
-        unify(1, swap, key_type_infinity(type), items, count, threads);
-    else if (type->bytes == 2)
-        unify(2, swap, key_type_infinity(type), items, count, threads);
-    else if (type->bytes == 4)
-        unify(4, swap, key_type_infinity(type), items, count, threads);
-    else
-        unify(8, swap, key_type_infinity(type), items, count, threads);
+    BY_KEY_WIDTH(type->bytes, unify, endian == ENDIAN_BIG, key_type_infinity(type), items, count,
+                 threads);
 }
 
 size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, const void *items,

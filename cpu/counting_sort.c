@@ -156,8 +156,6 @@ size_t counting_sort_write(const struct counting_task *task, size_t begin)
 
 /* ---- Keys of a dense range ---- */
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* Bytes of equal keys stored per step, even if fewer are needed, as STEP_WORDS. */
 #define STEP_BYTES ((size_t)32)
 
@@ -258,10 +256,8 @@ bool few_values_find(struct few_values *values, unsigned width, const void *keys
 }
 
 /* The compiler vectorises this for the target of the calling function. */
-static inline __attribute__((always_inline)) bool count_few_values(const struct few_values *values,
-                                                                   unsigned width, const void *keys,
-                                                                   size_t begin, size_t end,
-                                                                   size_t *counts)
+INLINE bool count_few_values(const struct few_values *values, unsigned width, const void *keys,
+                             size_t begin, size_t end, size_t *counts)
 {
     memset(counts, 0, values->count * sizeof *counts);
     for (size_t stop; begin < end; begin = stop) {

@@ -68,9 +68,8 @@ struct digit {
 
 /* Returns `count` items as ordered bits, up to BLOCK_COUNT: `items` itself if it has these, else
  * `block`, to which they are encoded. */
-static inline __attribute__((always_inline)) const unsigned char *
-encode_block(const struct top_task *task, const unsigned char *items, size_t count,
-             unsigned char *block, unsigned width)
+INLINE const unsigned char *encode_block(const struct top_task *task, const unsigned char *items,
+                                         size_t count, unsigned char *block, unsigned width)
 {
     if (key_order_is_identity(task->order))
         return items;
@@ -80,9 +79,8 @@ encode_block(const struct top_task *task, const unsigned char *items, size_t cou
 
 /* Compacts the part without a branch: every item is stored after the kept ones, and the count
  * grows if it is kept. A branch would be mispredicted where half of the items are kept. */
-static inline __attribute__((always_inline)) void keep_in_part(const struct top_select *select,
-                                                               unsigned char *items,
-                                                               struct part *part, unsigned width)
+INLINE void keep_in_part(const struct top_select *select, unsigned char *items, struct part *part,
+                         unsigned width)
 {
     _Alignas(64) unsigned char block[BLOCK_COUNT * sizeof(struct key_index)];
     const uint64_t bound = select->bound;
@@ -108,10 +106,8 @@ static inline __attribute__((always_inline)) void keep_in_part(const struct top_
 }
 
 /* Counts the values of the digit among keys that agree in the higher digits. */
-static inline __attribute__((always_inline)) void count_in_part(const struct top_select *select,
-                                                                const unsigned char *items,
-                                                                struct part *part,
-                                                                struct digit digit, unsigned width)
+INLINE void count_in_part(const struct top_select *select, const unsigned char *items,
+                          struct part *part, struct digit digit, unsigned width)
 {
     _Alignas(64) unsigned char block[BLOCK_COUNT * sizeof(struct key_index)];
     memset(part->counts, 0, sizeof part->counts);
@@ -125,49 +121,6 @@ static inline __attribute__((always_inline)) void count_in_part(const struct top
             if (value >> digit.bits == 0)
                 part->counts[value]++;
         }
-    }
-}
-
-static void part_keep(const struct top_select *select, unsigned char *items, struct part *part)
-{
-    switch (select->task.item_bytes) {
-    case 1:
-        keep_in_part(select, items, part, 1);
-        break;
-    case 2:
-        keep_in_part(select, items, part, 2);
-        break;
-    case 4:
-        keep_in_part(select, items, part, 4);
-        break;
-    case 8:
-        keep_in_part(select, items, part, 8);
-        break;
-    default:
-        keep_in_part(select, items, part, sizeof(struct key_index));
-        break;
-    }
-}
-
-static void part_count(const struct top_select *select, const unsigned char *items,
-                       struct part *part, struct digit digit)
-{
-    switch (select->task.item_bytes) {
-    case 1:
-        count_in_part(select, items, part, digit, 1);
-        break;
-    case 2:
-        count_in_part(select, items, part, digit, 2);
-        break;
-    case 4:
-        count_in_part(select, items, part, digit, 4);
-        break;
-    case 8:
-        count_in_part(select, items, part, digit, 8);
-        break;
-    default:
-        count_in_part(select, items, part, digit, sizeof(struct key_index));
-        break;
     }
 }
 
@@ -195,7 +148,7 @@ static size_t keep_below(struct top_select *select, unsigned char *items, unsign
     const size_t width = select->task.item_bytes;
 #pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
     for (unsigned i = 0; i < parts; i++)
-        part_keep(select, items, &select->parts[i]);
+        BY_WIDTH(width, keep_in_part, select, items, &select->parts[i]);
     size_t kept = select->parts[0].kept;
     for (unsigned i = 1; i < parts; i++) {
         const struct part *const part = &select->parts[i];
@@ -279,7 +232,8 @@ static void find_bound(struct top_select *select, const unsigned char *items, un
     for (;;) {
 #pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
         for (unsigned i = 0; i < parts; i++)
-            part_count(select, items, &select->parts[i], digit);
+            BY_WIDTH(select->task.item_bytes, count_in_part, select, items, &select->parts[i],
+                     digit);
         size_t before, same;
         const size_t value = find_value(select, parts, rank - below, &before, &same);
         below += before;

@@ -9,13 +9,11 @@
 #include "core/check/check_kernels.h"
 
 #include "core/backend.h"
+#include "core/item_width.h"
 #include "core/key_map.h"
 #include "core/vector_code.h"
 
 #include <string.h>
-
-/* Inlined into the loops for every kind of vectors. */
-#define INLINE static inline __attribute__((always_inline))
 
 /* Bytes of a block, which stays in the L1 cache. */
 static constexpr size_t block_bytes = 4096;

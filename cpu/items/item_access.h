@@ -6,6 +6,7 @@
 #define CPU_ITEM_ACCESS_H
 
 #include "core/backend.h"
+#include "core/item_width.h"
 #include "core/key_order.h"
 
 #include <stddef.h>
@@ -23,8 +24,7 @@ struct item {
     uint64_t index;
 };
 
-static inline __attribute__((always_inline)) struct item load_item(const void *items, size_t index,
-                                                                   unsigned width)
+INLINE struct item load_item(const void *items, size_t index, unsigned width)
 {
     const unsigned char *place = (const unsigned char *)items + index * width;
     struct item item = {0, 0};
@@ -38,8 +38,7 @@ static inline __attribute__((always_inline)) struct item load_item(const void *i
     return item;
 }
 
-static inline __attribute__((always_inline)) void store_item(void *items, size_t index,
-                                                             struct item item, unsigned width)
+INLINE void store_item(void *items, size_t index, struct item item, unsigned width)
 {
     unsigned char *place = (unsigned char *)items + index * width;
     if (width == 16) {
@@ -51,8 +50,7 @@ static inline __attribute__((always_inline)) void store_item(void *items, size_t
 }
 
 /* Sets keys[begin..end) to `key`. Widths 4 and 8. */
-static inline __attribute__((always_inline)) void fill_keys(void *keys, size_t begin, size_t end,
-                                                            uint64_t key, unsigned width)
+INLINE void fill_keys(void *keys, size_t begin, size_t end, uint64_t key, unsigned width)
 {
     if (width == 8) {
 #pragma omp simd
@@ -65,13 +63,13 @@ static inline __attribute__((always_inline)) void fill_keys(void *keys, size_t b
     }
 }
 
-static inline __attribute__((always_inline)) unsigned key_bits(unsigned width)
+INLINE unsigned key_bits(unsigned width)
 {
     return width == 16 ? 64 : 8 * width;
 }
 
-static inline __attribute__((always_inline)) struct item
-load_encoded(const void *items, size_t index, struct key_order order, unsigned width)
+INLINE struct item load_encoded(const void *items, size_t index, struct key_order order,
+                                unsigned width)
 {
     struct item item = load_item(items, index, width);
     item.key = key_order_encode(order, key_bits(width), item.key);
@@ -95,8 +93,7 @@ load_encoded(const void *items, size_t index, struct key_order order, unsigned w
 /* Writes WRITE_BUFFER_BYTES from `line` to `to`, both aligned to 16 bytes, with streaming stores:
  * the old contents need not be read. 5e7 f64, a core of an AMD EPYC (Zen 4), 2026-11: 0.71
  * s, and 0.73 with ordinary stores. */
-static inline __attribute__((always_inline)) void streaming_store(unsigned char *to,
-                                                                  const unsigned char *line)
+INLINE void streaming_store(unsigned char *to, const unsigned char *line)
 {
 #ifdef __SSE2__
     for (size_t i = 0; i < WRITE_BUFFER_BYTES; i += sizeof(__m128i))

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* item_kernels.c - see item_kernels.h.
- *
- * Each routine is an inline function of the item width, which a switch in its caller compiles for
- * each width.
  */
 #include "cpu/items/item_kernels.h"
 
@@ -12,9 +9,8 @@
 
 /* ---- Looking at the order of the input ---- */
 
-static inline __attribute__((always_inline)) bool check_order(const void *items, size_t begin,
-                                                              size_t end, struct key_order order,
-                                                              bool falls, unsigned width)
+INLINE bool check_order(const void *items, size_t begin, size_t end, struct key_order order,
+                        bool falls, unsigned width)
 {
     if (begin == end)
         return true;
@@ -28,8 +24,7 @@ static inline __attribute__((always_inline)) bool check_order(const void *items,
     return true;
 }
 
-static inline __attribute__((always_inline)) void
-reverse_items(void *items, size_t begin, size_t end, size_t count, unsigned width)
+INLINE void reverse_items(void *items, size_t begin, size_t end, size_t count, unsigned width)
 {
     for (size_t i = begin; i < end; i++) {
         const struct item low = load_item(items, i, width);
@@ -39,10 +34,8 @@ reverse_items(void *items, size_t begin, size_t end, size_t count, unsigned widt
     }
 }
 
-static inline __attribute__((always_inline)) void widen_range(const void *items, size_t begin,
-                                                              size_t end, struct key_order order,
-                                                              uint64_t *lowest, uint64_t *highest,
-                                                              unsigned width)
+INLINE void widen_range(const void *items, size_t begin, size_t end, struct key_order order,
+                        uint64_t *lowest, uint64_t *highest, unsigned width)
 {
     uint64_t low = *lowest, high = *highest;
     for (size_t i = begin; i < end; i++) {
@@ -58,74 +51,30 @@ static inline __attribute__((always_inline)) void widen_range(const void *items,
 
 uint64_t items_key(unsigned width, const void *items, size_t index, struct key_order order)
 {
-    switch (width) {
-    case 4:
-        return load_encoded(items, index, order, 4).key;
-    case 8:
-        return load_encoded(items, index, order, 8).key;
-    default:
-        return load_encoded(items, index, order, 16).key;
-    }
-}
-
-static inline __attribute__((always_inline)) bool check_width(unsigned width, const void *items,
-                                                              size_t begin, size_t end,
-                                                              struct key_order order, bool falls)
-{
-    switch (width) {
-    case 2:
-        return check_order(items, begin, end, order, falls, 2);
-    case 4:
-        return check_order(items, begin, end, order, falls, 4);
-    case 8:
-        return check_order(items, begin, end, order, falls, 8);
-    default:
-        return check_order(items, begin, end, order, falls, 16);
-    }
+    return BY_WIDTH_FROM_4(width, load_encoded, items, index, order).key;
 }
 
 bool items_are_ascending(unsigned width, const void *items, size_t begin, size_t end,
                          struct key_order order)
 {
-    return check_width(width, items, begin, end, order, false);
+    return BY_WIDTH(width, check_order, items, begin, end, order, false);
 }
 
 bool items_are_descending(unsigned width, const void *items, size_t begin, size_t end,
                           struct key_order order)
 {
-    return check_width(width, items, begin, end, order, true);
+    return BY_WIDTH(width, check_order, items, begin, end, order, true);
 }
 
 void items_reverse(unsigned width, void *items, size_t begin, size_t end, size_t count)
 {
-    switch (width) {
-    case 2:
-        reverse_items(items, begin, end, count, 2);
-        break;
-    case 4:
-        reverse_items(items, begin, end, count, 4);
-        break;
-    case 8:
-        reverse_items(items, begin, end, count, 8);
-        break;
-    default:
-        reverse_items(items, begin, end, count, 16);
-    }
+    BY_WIDTH(width, reverse_items, items, begin, end, count);
 }
 
 void items_find_range(unsigned width, const void *items, size_t begin, size_t end,
                       struct key_order order, uint64_t *lowest, uint64_t *highest)
 {
-    switch (width) {
-    case 4:
-        widen_range(items, begin, end, order, lowest, highest, 4);
-        break;
-    case 8:
-        widen_range(items, begin, end, order, lowest, highest, 8);
-        break;
-    default:
-        widen_range(items, begin, end, order, lowest, highest, 16);
-    }
+    BY_WIDTH_FROM_4(width, widen_range, items, begin, end, order, lowest, highest);
 }
 
 /* ---- LSD radix sort, in cache ---- */
@@ -147,8 +96,7 @@ void items_find_range(unsigned width, const void *items, size_t begin, size_t en
  * 0.71 s with 4, 0.80 with 2. */
 #define SPARE_BITS 4
 
-static inline __attribute__((always_inline)) void insertion_sort(void *items, size_t count,
-                                                                 unsigned width)
+INLINE void insertion_sort(void *items, size_t count, unsigned width)
 {
     for (size_t i = 1; i < count; i++) {
         const struct item item = load_item(items, i, width);
@@ -190,9 +138,8 @@ static struct digits plan_digits(uint64_t lowest, uint64_t highest, size_t count
 }
 
 /* Counts all digits in one read of the items. */
-static inline __attribute__((always_inline)) void
-count_digits(const void *items, size_t count, struct digits digits,
-             uint32_t counts[][1 << DIGIT_BITS_MAX], unsigned width)
+INLINE void count_digits(const void *items, size_t count, struct digits digits,
+                         uint32_t counts[][1 << DIGIT_BITS_MAX], unsigned width)
 {
     const uint64_t mask = ((uint64_t)1 << digits.bits) - 1;
     for (unsigned d = 0; d < digits.count; d++)
@@ -207,10 +154,8 @@ count_digits(const void *items, size_t count, struct digits digits,
 }
 
 /* Replaces the counts by the positions of the next items. */
-static inline __attribute__((always_inline)) void scatter_by_digit(void *to, const void *from,
-                                                                   size_t count, uint64_t lowest,
-                                                                   unsigned shift, uint64_t mask,
-                                                                   uint32_t *counts, unsigned width)
+INLINE void scatter_by_digit(void *to, const void *from, size_t count, uint64_t lowest,
+                             unsigned shift, uint64_t mask, uint32_t *counts, unsigned width)
 {
     uint32_t sum = 0;
     for (size_t d = 0; d <= mask; d++) {
@@ -226,8 +171,8 @@ static inline __attribute__((always_inline)) void scatter_by_digit(void *to, con
 }
 
 /* Sorts by the digits, least significant first. Returns the array that has the result. */
-static inline __attribute__((always_inline)) void *
-sort_digits(void *items, void *other, size_t count, struct digits digits, unsigned width)
+INLINE void *sort_digits(void *items, void *other, size_t count, struct digits digits,
+                         unsigned width)
 {
     uint32_t counts[DIGITS_MAX][1 << DIGIT_BITS_MAX];
     count_digits(items, count, digits, counts, width);
@@ -249,21 +194,12 @@ sort_digits(void *items, void *other, size_t count, struct digits digits, unsign
 static __attribute__((noinline)) void *sort_digits_of(void *items, void *other, size_t count,
                                                       struct digits digits, unsigned width)
 {
-    switch (width) {
-    case 2:
-        return sort_digits(items, other, count, digits, 2);
-    case 4:
-        return sort_digits(items, other, count, digits, 4);
-    case 8:
-        return sort_digits(items, other, count, digits, 8);
-    default:
-        return sort_digits(items, other, count, digits, 16);
-    }
+    return BY_WIDTH(width, sort_digits, items, other, count, digits);
 }
 
 /* Sorts each group of items that agree in all sorted bits, if it is out of order. */
-static inline __attribute__((always_inline)) void
-sort_undecided(void *items, void *other, size_t count, struct digits digits, unsigned width)
+INLINE void sort_undecided(void *items, void *other, size_t count, struct digits digits,
+                           unsigned width)
 {
     uint64_t before = load_item(items, 0, width).key;
     for (size_t i = 1; i < count; i++) {
@@ -292,8 +228,7 @@ sort_undecided(void *items, void *other, size_t count, struct digits digits, uns
 /* Sorts by as many bits as decide nearly all pairs, then finds the undecided groups in one read
  * and sorts them by their remaining bits. Each level of that recursion takes at least
  * 9 bits. */
-static inline __attribute__((always_inline)) void *sort_cached(void *items, void *other,
-                                                               size_t count, unsigned width)
+INLINE void *sort_cached(void *items, void *other, size_t count, unsigned width)
 {
     if (count <= INSERTION_COUNT_MAX) {
         insertion_sort(items, count, width);
@@ -319,14 +254,5 @@ static inline __attribute__((always_inline)) void *sort_cached(void *items, void
 
 void *lsd_radix_sort(unsigned width, void *items, void *other, size_t count)
 {
-    switch (width) {
-    case 2:
-        return sort_cached(items, other, count, 2);
-    case 4:
-        return sort_cached(items, other, count, 4);
-    case 8:
-        return sort_cached(items, other, count, 8);
-    default:
-        return sort_cached(items, other, count, 16);
-    }
+    return BY_WIDTH(width, sort_cached, items, other, count);
 }

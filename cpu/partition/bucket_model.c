@@ -167,10 +167,9 @@ void bucket_model_range(const struct bucket_model *model, size_t bucket, uint64_
 /* ---- A block of items, key by key ---- */
 
 /* One of `model` and `fine` is NULL, a constant in every caller. */
-static inline __attribute__((always_inline)) void
-map_keys(unsigned width, const void *items, size_t begin, size_t end, struct key_order order,
-         const struct bucket_model *model, const struct fine_table *fine,
-         struct bucket_block *block)
+INLINE void map_keys(const void *items, size_t begin, size_t end, struct key_order order,
+                     const struct bucket_model *model, const struct fine_table *fine,
+                     struct bucket_block *block, unsigned width)
 {
     for (size_t i = begin; i < end; i++) {
         uint64_t key = 0;
@@ -231,9 +230,9 @@ VECTOR_INLINE __m512i vector_load_keys(unsigned width, const unsigned char *item
 }
 
 /* Returns the number of items mapped; fewer than LANES remain. */
-VECTOR_INLINE size_t vector_map(unsigned width, const void *items, size_t count,
-                                struct key_order order, const struct bucket_model *model,
-                                struct bucket_block *block)
+VECTOR_INLINE size_t vector_map(const void *items, size_t count, struct key_order order,
+                                const struct bucket_model *model, struct bucket_block *block,
+                                unsigned width)
 {
     const struct vector_order vectors = vector_order_make(order, width == 4 ? 32 : 64);
     size_t i = 0;
@@ -250,14 +249,7 @@ VECTOR_CODE static size_t vector_map_width(unsigned width, const void *items, si
                                            struct key_order order, const struct bucket_model *model,
                                            struct bucket_block *block)
 {
-    switch (width) {
-    case 4:
-        return vector_map(4, items, count, order, model, block);
-    case 8:
-        return vector_map(8, items, count, order, model, block);
-    default:
-        return vector_map(16, items, count, order, model, block);
-    }
+    return BY_WIDTH_FROM_4(width, vector_map, items, count, order, model, block);
 }
 
 /* fine_table_cell for eight keys. */
@@ -334,14 +326,8 @@ void bucket_map(unsigned width, const void *items, size_t count, struct key_orde
         done = fine ? vector_map_fine(width, items, count, order, fine, block)
                     : vector_map_width(width, items, count, order, model, block);
 #endif
-    if (width == 4 && fine)
-        map_keys(4, items, done, count, order, NULL, fine, block);
-    else if (width == 4)
-        map_keys(4, items, done, count, order, model, NULL, block);
-    else if (width == 8 && fine)
-        map_keys(8, items, done, count, order, NULL, fine, block);
-    else if (width == 8)
-        map_keys(8, items, done, count, order, model, NULL, block);
+    if (fine)
+        BY_WIDTH_FROM_4(width, map_keys, items, done, count, order, NULL, fine, block);
     else
-        map_keys(16, items, done, count, order, model, NULL, block);
+        BY_WIDTH_FROM_4(width, map_keys, items, done, count, order, model, NULL, block);
 }

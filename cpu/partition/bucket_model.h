@@ -17,6 +17,7 @@
 #ifndef CPU_BUCKET_MODEL_H
 #define CPU_BUCKET_MODEL_H
 
+#include "core/item_width.h"
 #include "core/key_order.h"
 
 #include <stdbool.h>
@@ -59,8 +60,7 @@ struct model_input {
 void bucket_model_learn(struct bucket_model *model, const struct model_input *input);
 
 /* Returns the bucket of a key, below model->buckets. */
-static inline __attribute__((always_inline)) size_t
-bucket_model_find(const struct bucket_model *model, uint64_t key)
+INLINE size_t bucket_model_find(const struct bucket_model *model, uint64_t key)
 {
     const uint64_t offset = key - model->lowest;
     size_t cell = (size_t)(offset >> model->cell_shift) + 1;
@@ -87,8 +87,7 @@ struct fine_table {
 bool fine_table_build(struct fine_table *fine, const struct bucket_model *model);
 
 /* Returns the fine cell of a key. Its bucket is fine->buckets[cell]. */
-static inline __attribute__((always_inline)) size_t fine_table_cell(const struct fine_table *fine,
-                                                                    uint64_t key)
+INLINE size_t fine_table_cell(const struct fine_table *fine, uint64_t key)
 {
     const size_t cell = (size_t)((key - fine->lowest) >> fine->shift) + 1;
     return key < fine->lowest ? 0 : key > fine->highest ? fine->last : cell;

@@ -207,9 +207,8 @@ static void scatter_count(unsigned width, const struct scatter_part *part)
 
 /* Writes the bucket's buffered items up to `position`. Called for lines that are not full, and for
  * the bucket's first line, whose positions before `first` belong to another part. */
-static inline __attribute__((always_inline)) void
-write_partial_line(const struct scatter_part *part, size_t bucket, size_t line_begin,
-                   size_t position, unsigned width)
+INLINE void write_partial_line(const struct scatter_part *part, size_t bucket, size_t line_begin,
+                               size_t position, unsigned width)
 {
     const unsigned char *line = part->write_buffers + bucket * WRITE_BUFFER_BYTES;
     const size_t first = part->first[bucket];
@@ -220,10 +219,8 @@ write_partial_line(const struct scatter_part *part, size_t bucket, size_t line_b
 }
 
 /* Moves the items of a block whose keys and buckets are known. */
-static inline __attribute__((always_inline)) void scatter_block(const struct scatter_part *part,
-                                                                const void *items, size_t count,
-                                                                const struct bucket_block *block,
-                                                                unsigned width)
+INLINE void scatter_block(const struct scatter_part *part, const void *items, size_t count,
+                          const struct bucket_block *block, unsigned width)
 {
     const size_t line_items = WRITE_BUFFER_BYTES / width;
     for (size_t i = 0; i < count; i++) {
@@ -242,8 +239,8 @@ static inline __attribute__((always_inline)) void scatter_block(const struct sca
     }
 }
 
-static inline __attribute__((always_inline)) void scatter_width(const struct scatter_part *part,
-                                                                unsigned width)
+/* Moves the part's items to the positions of their buckets, in order, encoded. Widths from 4. */
+INLINE void scatter_items(const struct scatter_part *part, unsigned width)
 {
     const size_t line_items = WRITE_BUFFER_BYTES / width, buckets = part->model->buckets;
     struct bucket_block block;
@@ -259,21 +256,6 @@ static inline __attribute__((always_inline)) void scatter_width(const struct sca
         write_partial_line(part, bucket, position - position % line_items, position, width);
     }
     streaming_fence();
-}
-
-/* Moves the part's items to the positions of their buckets, in order, encoded. Widths from 4. */
-static void scatter_items(unsigned width, const struct scatter_part *part)
-{
-    switch (width) {
-    case 4:
-        scatter_width(part, 4);
-        break;
-    case 8:
-        scatter_width(part, 8);
-        break;
-    default:
-        scatter_width(part, 16);
-    }
 }
 
 /* ---- The sample and the buckets ---- */
@@ -422,7 +404,7 @@ size_t bucket_partition(struct sort_job *job, struct item_range range, struct so
         sum_counts(job, range, worker, begins);
     worker_barrier(worker);
     const size_t buckets = first->model.buckets;
-    scatter_items(job->width, &part);
+    BY_WIDTH_FROM_4(job->width, scatter_items, &part);
     worker_barrier(worker);
     *starts = begins;
     return buckets;

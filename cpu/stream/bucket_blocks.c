@@ -33,10 +33,9 @@ static void flush_buffer(struct block_pool *pool, const struct bucket_chains *ch
     chains->cursors[bucket] = write_buffer_begin(bucket);
 }
 
-static inline __attribute__((always_inline)) void
-scatter_block_keys(struct block_pool *pool, const struct bucket_chains *chains,
-                   const struct bucket_block *block, size_t count, unsigned width,
-                   const uint16_t *cell_buckets)
+INLINE void scatter_block_keys(struct block_pool *pool, const struct bucket_chains *chains,
+                               const struct bucket_block *block, size_t count, unsigned width,
+                               const uint16_t *cell_buckets)
 {
     uint32_t *const cursors = chains->cursors; /* a local copy, because memcpy to the buffers may
                                                 * alias any type */
@@ -60,10 +59,9 @@ void bucket_chains_begin(const struct bucket_chains *chains, size_t buckets)
 
 /* Appends the items to the chains of their buckets, found by `fine`, or by the model if it is NULL.
  */
-static inline __attribute__((always_inline)) void
-put_keys(struct block_pool *pool, const struct bucket_chains *chains, unsigned width,
-         const void *items, size_t count, struct key_order order, const struct bucket_model *model,
-         const struct fine_table *fine)
+INLINE void put_keys(struct block_pool *pool, const struct bucket_chains *chains, unsigned width,
+                     const void *items, size_t count, struct key_order order,
+                     const struct bucket_model *model, const struct fine_table *fine)
 {
     struct bucket_block block;
     for (size_t i = 0, step; i < count; i += step) {
