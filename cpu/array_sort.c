@@ -465,11 +465,11 @@ size_t array_sort_await(struct array_sort *sorting, size_t known)
     }
     const struct member first = {&sorting->team, 0, sorting->team.count};
     for (;;) {
-        const size_t sorted = sort_progress_read(&job->progress);
+        const size_t sorted = counter_await(&job->progress.sorted, 0);
         if (sorted > known || sorted == job->count)
             return sorted;
         if (!finish_next_bucket(job, make_worker(job, &first)))
-            return sort_progress_await(&job->progress, known);
+            return counter_await(&job->progress.sorted, known + 1);
     }
 }
 
@@ -479,6 +479,5 @@ void array_sort_end(struct array_sort *sorting)
         return;
     atomic_store_explicit(&sorting->job.has_ended, true, memory_order_relaxed);
     team_end(&sorting->team);
-    sort_progress_end(&sorting->job.progress);
     sorting->is_done = true;
 }

@@ -81,15 +81,9 @@ size_t sort_progress_bytes(size_t buckets_max)
 
 void sort_progress_begin(struct sort_progress *progress, size_t buckets_max, void *memory)
 {
-    *progress = (struct sort_progress){
-        .starts = memory, .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    *progress = (struct sort_progress){.starts = memory, .mutex = PTHREAD_MUTEX_INITIALIZER};
     progress->finished.is_finished = (unsigned char *)(progress->starts + buckets_max + 1);
-}
-
-void sort_progress_end(struct sort_progress *progress)
-{
-    pthread_cond_destroy(&progress->changed);
-    pthread_mutex_destroy(&progress->mutex);
+    counter_start(&progress->sorted);
 }
 
 void sort_progress_open(struct sort_progress *progress, const size_t *starts, size_t buckets)
@@ -103,26 +97,8 @@ void sort_progress_finish(struct sort_progress *progress, size_t bucket)
 {
     pthread_mutex_lock(&progress->mutex);
     finished_buckets_add(&progress->finished, bucket);
-    pthread_cond_signal(&progress->changed);
+    counter_raise(&progress->sorted, progress->starts[progress->finished.first_open]);
     pthread_mutex_unlock(&progress->mutex);
-}
-
-size_t sort_progress_read(struct sort_progress *progress)
-{
-    pthread_mutex_lock(&progress->mutex);
-    const size_t finished = progress->starts[progress->finished.first_open];
-    pthread_mutex_unlock(&progress->mutex);
-    return finished;
-}
-
-size_t sort_progress_await(struct sort_progress *progress, size_t known)
-{
-    pthread_mutex_lock(&progress->mutex);
-    while (progress->starts[progress->finished.first_open] <= known)
-        pthread_cond_wait(&progress->changed, &progress->mutex);
-    const size_t finished = progress->starts[progress->finished.first_open];
-    pthread_mutex_unlock(&progress->mutex);
-    return finished;
 }
 
 /* ---- Which part of a range each thread takes ---- */

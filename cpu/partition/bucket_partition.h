@@ -12,6 +12,7 @@
 #define CPU_BUCKET_PARTITION_H
 
 #include "core/key_order.h"
+#include "core/threads.h"
 #include "cpu/counting_sort.h"
 #include "cpu/items/item_access.h"
 #include "cpu/partition/bucket_model.h"
@@ -111,35 +112,25 @@ static inline void finished_buckets_add(struct finished_buckets *row, size_t buc
         row->first_open++;
 }
 
-/* Only the functions below use the fields; other code may read the first two. */
 struct sort_progress {
     struct finished_buckets finished; /* buckets is 0 until sort_progress_open */
     size_t *starts;                   /* bucket b is at starts[b]..starts[b + 1] of the items */
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
+    pthread_mutex_t mutex;            /* protects `finished` */
+    struct counter sorted;            /* items in the sorted prefix */
 };
 
 /* Returns the bytes of memory for at most buckets_max buckets. */
 size_t sort_progress_bytes(size_t buckets_max);
 
-/* Begins with no buckets. memory: sort_progress_bytes, aligned to a size_t; the caller keeps it
- * until sort_progress_end. */
+/* Begins with no buckets. memory: sort_progress_bytes, aligned to a size_t; the caller keeps it. */
 void sort_progress_begin(struct sort_progress *progress, size_t buckets_max, void *memory);
-void sort_progress_end(struct sort_progress *progress);
 
-/* Copies the starts of `buckets` unfinished buckets. One thread calls it, before any of the
- * functions below. */
+/* Copies the starts of `buckets` unfinished buckets. One thread calls it, before any of them is
+ * finished. */
 void sort_progress_open(struct sort_progress *progress, const size_t *starts, size_t buckets);
 
 /* Reports that the bucket's items are in their final position. Any thread. */
 void sort_progress_finish(struct sort_progress *progress, size_t bucket);
-
-/* Returns the number of items in the sorted prefix. One thread. */
-size_t sort_progress_read(struct sort_progress *progress);
-
-/* Waits until the sorted prefix has more than `known` items, which must not be all, and returns
- * its length. One thread. */
-size_t sort_progress_await(struct sort_progress *progress, size_t known);
 
 /* ---- The partition ---- */
 
