@@ -41,34 +41,15 @@ static int compare_numbers(enum line_kind kind, struct line_span a, struct line_
 
 /* ---- Images ---- */
 
-static bool image_of_strict(const struct line_order *order, const char *text, size_t length,
-                            uint64_t *image, bool *is_exact)
+static bool image_of_numeric(const char *text, size_t length, uint64_t *image, bool *is_exact)
 {
-    (void)order;
-    return number_line_image(text, length, image, is_exact);
-}
-
-static bool image_of_general(const struct line_order *order, const char *text, size_t length,
-                             uint64_t *image, bool *is_exact)
-{
-    (void)order;
-    number_prefix_image(text, length, image, is_exact);
-    return true;
-}
-
-static bool image_of_numeric(const struct line_order *order, const char *text, size_t length,
-                             uint64_t *image, bool *is_exact)
-{
-    (void)order;
     *image = decimal_image(text, length);
     *is_exact = decimal_word_is_last(*image, 0);
     return true;
 }
 
-static bool image_of_human(const struct line_order *order, const char *text, size_t length,
-                           uint64_t *image, bool *is_exact)
+static bool image_of_human(const char *text, size_t length, uint64_t *image, bool *is_exact)
 {
-    (void)order;
     *image = decimal_suffix_image(text, length);
     *is_exact = decimal_word_is_last(*image, 0);
     return true;
@@ -76,10 +57,8 @@ static bool image_of_human(const struct line_order *order, const char *text, siz
 
 /* The first 7 bytes, then the length, where 8 means more than 7. lines_refine.c relies
  * on this. */
-static bool image_of_bytes(const struct line_order *order, const char *text, size_t length,
-                           uint64_t *image, bool *is_exact)
+static bool image_of_bytes(const char *text, size_t length, uint64_t *image, bool *is_exact)
 {
-    (void)order;
     uint64_t word;
     *is_exact = length <= 7;
     if (*is_exact) {
@@ -91,25 +70,11 @@ static bool image_of_bytes(const struct line_order *order, const char *text, siz
     return true;
 }
 
-static line_image_maker *const makers[] = {
-    [LINE_STRICT] = image_of_strict,   [LINE_GENERAL] = image_of_general,
+line_image_maker *const line_image_makers[] = {
+    [LINE_STRICT] = number_line_image, [LINE_GENERAL] = number_prefix_image,
     [LINE_NUMERIC] = image_of_numeric, [LINE_HUMAN] = image_of_human,
     [LINE_BYTES] = image_of_bytes,
 };
-
-/* Makes the image of a first key that is only a part of the line. */
-static bool image_of_part(const struct line_order *order, const char *text, size_t length,
-                          uint64_t *image, bool *is_exact)
-{
-    const struct line_span span = line_key_find(order->separator, &order->keys[0], text, length);
-    return makers[order->keys[0].kind](order, span.text, span.length, image, is_exact);
-}
-
-line_image_maker *line_image_maker_of(const struct line_order *order)
-{
-    const struct line_key *const key = &order->keys[0];
-    return line_key_is_whole(key) ? makers[key->kind] : image_of_part;
-}
 
 /* ---- Lines ---- */
 
@@ -121,9 +86,9 @@ static int compare_keys(enum line_kind kind, struct line_span a, struct line_spa
         return line_span_compare(a, b, 0);
     uint64_t x, y;
     bool is_x_exact, is_y_exact;
-    line_image_maker *const make = makers[kind == LINE_STRICT ? LINE_GENERAL : kind];
-    (void)make(NULL, a.text, a.length, &x, &is_x_exact);
-    (void)make(NULL, b.text, b.length, &y, &is_y_exact);
+    const enum line_kind made = kind == LINE_STRICT ? LINE_GENERAL : kind;
+    (void)line_image_makers[made](a.text, a.length, &x, &is_x_exact);
+    (void)line_image_makers[made](b.text, b.length, &y, &is_y_exact);
     if (x != y)
         return x < y ? -1 : 1;
     return is_x_exact && is_y_exact ? 0 : compare_numbers(kind, a, b);
@@ -205,20 +170,6 @@ int line_compare(const struct line_order *order, size_t first, const char *a, si
     found =
         line_span_compare((struct line_span){a, a_length}, (struct line_span){b, b_length}, common);
     return in_direction(found, order->reverse);
-}
-
-bool line_image_make(const struct line_order *order, const char *text, size_t length,
-                     struct line_with_image *line)
-{
-    const struct line_key *const key = &order->keys[0];
-    line->text = text;
-    line->length = length;
-    line->key = line_key_span(order, key, text, length);
-    const bool has_image =
-        makers[key->kind](order, line->key.text, line->key.length, &line->image, &line->is_exact);
-    if (key->reverse)
-        line->image = ~line->image;
-    return has_image;
 }
 
 int line_image_compare_equal(const struct line_order *order, const struct line_with_image *a,

@@ -36,14 +36,12 @@ int line_compare(const struct line_order *order, size_t first, const char *a, si
 
 /* ---- Images ---- */
 
-/* Computes the image of the line text[0..length), which does not depend on the direction of the
- * key. *is_exact: a line with the same image that is exact too has an equal first key. Returns
- * false if that key is LINE_STRICT and not a number: the line has no order then. */
-typedef bool line_image_maker(const struct line_order *order, const char *text, size_t length,
-                              uint64_t *image, bool *is_exact);
+/* Makes the image of a key, without regard to its direction. *is_exact: as in line_with_image.
+ * Returns false if the key is LINE_STRICT and not a number. */
+typedef bool line_image_maker(const char *text, size_t length, uint64_t *image, bool *is_exact);
 
-/* Returns the function for the first key of the order. */
-line_image_maker *line_image_maker_of(const struct line_order *order);
+/* Indexed by enum line_kind. */
+extern line_image_maker *const line_image_makers[];
 
 /* A line with its image. It borrows the text. */
 struct line_with_image {
@@ -54,11 +52,6 @@ struct line_with_image {
     struct line_span key; /* the first key; its text is NULL if it was not found yet */
 };
 
-/* Sets *line to text[0..length), its first key and its image, which is complemented if that key is
- * reversed. Returns false as a line_image_maker does. */
-bool line_image_make(const struct line_order *order, const char *text, size_t length,
-                     struct line_with_image *line);
-
 /* As line_key_find(), and fast for whole lines. */
 static inline struct line_span line_key_span(const struct line_order *order,
                                              const struct line_key *key, const char *text,
@@ -66,6 +59,23 @@ static inline struct line_span line_key_span(const struct line_order *order,
 {
     const struct line_span whole = {text, length};
     return line_key_is_whole(key) ? whole : line_key_find(order->separator, key, text, length);
+}
+
+/* Sets *line to text[0..length), its first key and its image, which is complemented if that key is
+ * reversed. Returns false if that key is LINE_STRICT and not a number: the line has no order then.
+ */
+static inline bool line_image_make(const struct line_order *order, const char *text, size_t length,
+                                   struct line_with_image *line)
+{
+    const struct line_key *const key = &order->keys[0];
+    line->text = text;
+    line->length = length;
+    line->key = line_key_span(order, key, text, length);
+    const bool has_image = line_image_makers[key->kind](line->key.text, line->key.length,
+                                                        &line->image, &line->is_exact);
+    if (key->reverse)
+        line->image = ~line->image;
+    return has_image;
 }
 
 /* Compares bytes, of which the first `same` are equal. Returns a value below 0, 0, or above 0. */

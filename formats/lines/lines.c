@@ -371,7 +371,6 @@ struct keying {
     struct key_index *items; /* items[0] is that of line `first` */
     struct check_sum *made;  /* sum of the items */
     size_t first, end;
-    line_image_maker *make_image;
     size_t bad_line;   /* the first line that is not a number, so far; SIZE_MAX if none */
     size_t bad_offset; /* its offset */
 };
@@ -398,7 +397,6 @@ static void key_block(struct keying *keying, size_t block)
 {
     const struct lines *const lines = keying->lines;
     const struct line_order *const order = lines->order;
-    const uint64_t complement = order->keys[0].reverse ? UINT64_MAX : 0;
     size_t line = lines->lines_before[block], end = lines->lines_before[block + 1];
     if (line == end)
         return;
@@ -411,14 +409,13 @@ static void key_block(struct keying *keying, size_t block)
     for (; line < end; ++line) {
         const char *const line_end = memchr(p, order->terminator, (size_t)(text_end - p));
         if (line >= keying->first) {
-            uint64_t image;
-            bool exact;
+            struct line_with_image keyed;
             const size_t offset = (size_t)(p - lines->text);
-            if (!keying->make_image(order, p, (size_t)(line_end - p), &image, &exact)) {
+            if (!line_image_make(order, p, (size_t)(line_end - p), &keyed)) {
                 note_bad_line(keying, line, offset);
                 return;
             }
-            const struct key_index item = {line_index(offset, exact), image ^ complement};
+            const struct key_index item = {line_index(offset, keyed.is_exact), keyed.image};
             keying->items[line - keying->first] = item;
             made.hash += check_bind_pair(item.key, item.index);
         }
@@ -466,7 +463,6 @@ bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, si
         .made = &lines->made,
         .first = lines->keyed,
         .end = lines->keyed + *count,
-        .make_image = line_image_maker_of(lines->order),
         .bad_line = SIZE_MAX,
     };
     const size_t first = block_of_line(lines, keying.first);
@@ -486,22 +482,18 @@ bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, si
 bool lines_key_items(const struct lines *lines, struct key_index *items, size_t count,
                      struct error *error)
 {
-    const struct line_order *const order = lines->order;
-    line_image_maker *const make_image = line_image_maker_of(order);
-    const uint64_t complement = order->keys[0].reverse ? UINT64_MAX : 0;
     size_t bad_item = SIZE_MAX; /* the first line that is not a number */
 #pragma omp parallel for schedule(dynamic, ITEMS_COUNT) num_threads((int)lines->threads)           \
     reduction(min                                                                                  \
               : bad_item) if (count > ITEMS_COUNT)
     for (size_t i = 0; i < count; ++i) {
-        bool exact;
-        if (make_image(order, line_text(lines, items[i]), line_length(lines, items[i]),
-                       &items[i].key, &exact)) {
-            items[i].index = line_index(line_offset(items[i]), exact);
-            items[i].key ^= complement;
-        } else if (i < bad_item) {
+        const char *const text = line_text(lines, items[i]);
+        struct line_with_image line;
+        if (line_image_make(lines->order, text, line_length(lines, items[i]), &line))
+            items[i] =
+                (struct key_index){line_index(line_offset(items[i]), line.is_exact), line.image};
+        else if (i < bad_item)
             bad_item = i;
-        }
     }
     return bad_item == SIZE_MAX || refuse_line(lines, line_offset(items[bad_item]), error);
 }

@@ -263,17 +263,18 @@ bool number_line_image(const char *text, size_t length, uint64_t *image, bool *e
     return true;
 }
 
-void number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact)
+bool number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact)
 {
     struct number_scan scan;
     if (fast_image<reading::prefix>(text, length, image, exact))
-        return;
+        return true;
     if (number_scan_prefix(text, length, &scan)) {
         careful_image(&scan, image, exact);
     } else {
         *image = NUMBER_IMAGE_NONE;
         *exact = true;
     }
+    return true;
 }
 
 uint64_t number_prefix_class(const char *text, size_t length, long double *value)

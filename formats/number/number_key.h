@@ -23,8 +23,8 @@ extern "C" {
 bool number_line_image(const char *text, size_t length, uint64_t *image, bool *exact);
 
 /* As number_line_image(), for the number that the text begins with; the least of all images if
- * there is none. */
-void number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact);
+ * there is none. Returns true. */
+bool number_prefix_image(const char *text, size_t length, uint64_t *image, bool *exact);
 
 /* For exact comparisons. Returns the image of text that begins with no number or with a NaN;
  * otherwise NUMBER_IMAGE_LEAST, and sets *value to the number that strtold(3) reads at its start.
