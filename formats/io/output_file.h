@@ -48,6 +48,7 @@ enum output_kind {
 
 struct output_file {
     enum output_kind kind;
+    const char *name;    /* for messages; owned by the caller */
     int file;            /* open for writing */
     bool has_holes;      /* in place: the file had holes when it was opened */
     bool is_changed;     /* in place: bytes may have been overwritten */
@@ -90,10 +91,10 @@ static inline bool output_file_is_in_place(const struct output_file *output)
 /* Reports the errors of output_file_open() that depend on the path. Creates and opens nothing. */
 bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error);
 
-/* path: NULL is standard output. name: for messages. input: NULL, or the status of an input that
- * had the path when it was opened: commit fails if another file has the path then, or if the input
- * was modified. group: NULL, or the ranks that share the output, which is a regular file; then this
- * is collective. Fills *output, which the caller ends with output_file_discard(), after
+/* path: NULL is standard output. name: for messages; borrowed. input: NULL, or the status of an
+ * input that had the path when it was opened: commit fails if another file has the path then, or if
+ * the input was modified. group: NULL, or the ranks that share the output, which is a regular file;
+ * then this is collective. Fills *output, which the caller ends with output_file_discard(), after
  * output_file_close() and output_file_publish() if it is to be kept. */
 bool output_file_open(const char *path, const char *name, const struct stat *input,
                       struct group *group, struct output_file *output, struct error *error);
@@ -108,19 +109,19 @@ bool output_file_open_in_place(const char *path, const char *name, const struct 
  * input, unmodified, and allocates its missing space. From now on writes overwrite it, from its
  * first byte, and signals that end the process wait for ending_release(). If this fails, the
  * content of the file is unchanged. */
-bool output_file_end_trial(struct output_file *output, const char *name, struct error *error);
+bool output_file_end_trial(struct output_file *output, struct error *error);
 
 /* Syncs all that was written to the disk, so that it is read from there again. Nothing may be
  * written afterwards. */
-bool output_file_store(struct output_file *output, const char *name, struct error *error);
+bool output_file_store(struct output_file *output, struct error *error);
 
 /* Ends the writing and closes the file, with all checks. Collective if ranks share the output. */
-bool output_file_close(struct output_file *output, const char *name, struct error *error);
+bool output_file_close(struct output_file *output, struct error *error);
 
 /* After output_file_close(): gives the temporary the name of the target, with the owner, mode, ACL
  * and attributes of the file that has this name at that moment. If this fails, the target is
  * unchanged. Does nothing for other kinds of output. Collective if ranks share the output. */
-bool output_file_publish(struct output_file *output, const char *name, struct error *error);
+bool output_file_publish(struct output_file *output, struct error *error);
 
 /* Closes the output and removes the temporary, if it was not published. The complete prefix on
  * standard output stays. */
@@ -140,8 +141,7 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
 /* Fails if an output of `bytes` bytes certainly has no room. Call it before the first write. It
  * allocates the space of a temporary on ext4 or XFS. A file in place is checked when it is opened
  * (on btrfs and such), and for holes and shared extents by output_file_end_trial(). */
-bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
-                            struct error *error);
+bool output_file_check_room(struct output_file *output, uint64_t bytes, struct error *error);
 
 /* Returns true if the file has no bytes except those of this output: it is a temporary, was
  * reopened for it, or is an empty file whose descriptor does not append. */
@@ -159,7 +159,7 @@ void output_file_move(struct output_file *output, uint64_t position);
  * maps the file on all ranks if they are on one host and rank 0 could allocate the announced space,
  * for which it waits. Fails on all ranks if there is no space. All ranks must have announced the
  * same bytes, exactly; or none of them. */
-bool output_file_map_shared(struct output_file *output, const char *name, struct error *error);
+bool output_file_map_shared(struct output_file *output, struct error *error);
 
 /* Returns the position of the next `bytes` bytes, which the caller must then write, or report to
  * output_file_lose(). One thread at a time. */
@@ -170,8 +170,7 @@ uint64_t output_file_claim(struct output_file *output, size_t bytes);
  * tap, if not NULL, observes the data just before it is written, or meanwhile in the threads that
  * do not write. */
 bool output_file_write(struct output_file *output, uint64_t position, const void *data,
-                       size_t bytes, unsigned threads, struct tap *tap, const char *name,
-                       struct error *error);
+                       size_t bytes, unsigned threads, struct tap *tap, struct error *error);
 
 /* Sets what the thread that writes does before the first byte of an output that may be shown on a
  * terminal: the terminal itself, a device or a pipe. NULL, which is the default: nothing. */

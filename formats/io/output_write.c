@@ -258,14 +258,13 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
         unclaim_file(output);
 }
 
-bool output_file_check_room(struct output_file *output, uint64_t bytes, const char *name,
-                            struct error *error)
+bool output_file_check_room(struct output_file *output, uint64_t bytes, struct error *error)
 {
     if (output_file_replaces(output))
         return (output->group && output->group->rank > 0) ||
-               file_space_check(output->file, bytes, SPACE_TAKE, name, error);
+               file_space_check(output->file, bytes, SPACE_TAKE, output->name, error);
     return !output_file_is_new(output) ||
-           file_space_check(output->file, bytes, SPACE_LOOK, name, error);
+           file_space_check(output->file, bytes, SPACE_LOOK, output->name, error);
 }
 
 void output_file_release_room(struct output_file *output)
@@ -289,21 +288,20 @@ void output_file_move(struct output_file *output, uint64_t position)
 
 /* Rank 0: waits for the space of the whole file, and gives the file its size. *is_ready: the ranks
  * can map it. */
-static bool prepare_shared(struct output_file *output, uint64_t *is_ready, const char *name,
-                           struct error *error)
+static bool prepare_shared(struct output_file *output, uint64_t *is_ready, struct error *error)
 {
     if (!output->space)
         return true;
     errno = file_space_wait(output->space, output->expected);
     *is_ready = errno == 0 && ftruncate(output->file, (off_t)output->expected) == 0;
-    return *is_ready || error_set_errno(error, "%s", name);
+    return *is_ready || error_set_errno(error, "%s", output->name);
 }
 
-bool output_file_map_shared(struct output_file *output, const char *name, struct error *error)
+bool output_file_map_shared(struct output_file *output, struct error *error)
 {
     struct group *const group = output->group;
     uint64_t is_ready = 0;
-    if (!group_agree(group, prepare_shared(output, &is_ready, name, error), error) ||
+    if (!group_agree(group, prepare_shared(output, &is_ready, error), error) ||
         !group_sum(group, &is_ready, 1, error))
         return false;
     if (is_ready && output->expected > 0) /* if this fails, pwrite(2) is used */
@@ -452,8 +450,7 @@ static void begin_bytes(const struct output_file *output)
 }
 
 bool output_file_write(struct output_file *output, uint64_t position, const void *data,
-                       size_t bytes, unsigned threads, struct tap *tap, const char *name,
-                       struct error *error)
+                       size_t bytes, unsigned threads, struct tap *tap, struct error *error)
 {
     if (position == 0)
         begin_bytes(output);
@@ -469,14 +466,15 @@ bool output_file_write(struct output_file *output, uint64_t position, const void
         return true;
     output_file_lose(output, position);
     if (cause == EIO && is_truncated(output))
-        return error_set(error, "%s: another process truncated it while it was written", name);
+        return error_set(error, "%s: another process truncated it while it was written",
+                         output->name);
     if (cause == ENOMEM && file_is_in_memory(output->file))
         return error_set(error,
                          "%s: no memory is left for it, as it is stored in memory: use a "
                          "file system on a disk",
-                         name);
+                         output->name);
     errno = cause;
-    return error_set_errno(error, "%s", name);
+    return error_set_errno(error, "%s", output->name);
 }
 
 void output_file_lose(struct output_file *output, uint64_t position)

@@ -88,8 +88,7 @@ static bool write_position(struct sink *sink, uint64_t position, const void *dat
                            unsigned threads, struct tap *tap, struct error *error)
 {
     if (!sink->run)
-        return output_file_write(&sink->output, position, data, bytes, threads, tap, sink->name,
-                                 error);
+        return output_file_write(&sink->output, position, data, bytes, threads, tap, error);
     tap_observe_all(tap, data, bytes, threads);
     return spill_append(sink->run, data, bytes, error);
 }
@@ -452,8 +451,7 @@ void sink_skip(struct sink *sink, size_t bytes)
 
 bool sink_end_trial(struct sink *sink, struct error *error)
 {
-    if (!writer_check(sink, true, error) ||
-        !output_file_end_trial(&sink->output, sink->name, error))
+    if (!writer_check(sink, true, error) || !output_file_end_trial(&sink->output, error))
         return false;
     sink->content = (struct check_sum){0};
     sink->content_begun = 0;
@@ -505,7 +503,7 @@ uint64_t sink_free_bytes(const char *path, dev_t *device)
 
 bool sink_check_room(struct sink *sink, uint64_t bytes, struct error *error)
 {
-    return sink->frames || output_file_check_room(&sink->output, bytes, sink->name, error);
+    return sink->frames || output_file_check_room(&sink->output, bytes, error);
 }
 
 struct spill_neighbour sink_needs(const struct sink *sink, uint64_t bytes)
@@ -521,7 +519,7 @@ void sink_release_room(struct sink *sink)
 
 bool sink_map_shared(struct sink *sink, struct error *error)
 {
-    return !sink->output.group || output_file_map_shared(&sink->output, sink->name, error);
+    return !sink->output.group || output_file_map_shared(&sink->output, error);
 }
 
 void sink_expect_least(struct sink *sink, uint64_t bytes)
@@ -540,7 +538,7 @@ bool sink_write_at(void *context, uint64_t position, const void *data, size_t by
                    unsigned threads, struct tap *tap, struct error *error)
 {
     struct sink *const sink = context;
-    return output_file_write(&sink->output, position, data, bytes, threads, tap, sink->name, error);
+    return output_file_write(&sink->output, position, data, bytes, threads, tap, error);
 }
 
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error)
@@ -579,7 +577,7 @@ static bool flush(struct sink *sink, struct error *error)
 bool sink_store(struct sink *sink, int *file, struct error *error)
 {
     *file = sink->output.file;
-    return flush(sink, error) && output_file_store(&sink->output, sink->name, error);
+    return flush(sink, error) && output_file_store(&sink->output, error);
 }
 
 void sink_sum_content(struct sink *sink)
@@ -595,9 +593,9 @@ struct check_sum sink_content(const struct sink *sink)
 bool sink_commit(struct sink *sink, struct group *group, struct error *error)
 {
     struct output_file *const output = &sink->output;
-    const bool is_complete = flush(sink, error) && output_file_close(output, sink->name, error);
+    const bool is_complete = flush(sink, error) && output_file_close(output, error);
     const bool are_complete = group_agree(group, is_complete, error);
-    const bool is_published = are_complete && output_file_publish(output, sink->name, error);
+    const bool is_published = are_complete && output_file_publish(output, error);
     if (are_complete && !is_published && group && !output->group)
         error_add(error, "; other ranks may have replaced their files");
     sink_discard(sink); /* frees what the commit left */

@@ -203,9 +203,9 @@ WRAP(bool, spill_read,
 }
 
 /* "file": the written file, before it is verified. */
-WRAP(bool, output_file_store, (struct output_file * output, const char *name, struct error *error))
+WRAP(bool, output_file_store, (struct output_file * output, struct error *error))
 {
-    const bool ok = __real_output_file_store(output, name, error);
+    const bool ok = __real_output_file_store(output, error);
     flip_in_file("file", output->file, 0, output->claimed);
     return ok;
 }
