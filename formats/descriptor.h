@@ -45,6 +45,17 @@ static inline bool descriptor_must_retry(int file, short event)
     return errno == EAGAIN || errno == EINTR;
 }
 
+/* Waits until the file is readable, or at its end. Returns false if another thread has written to
+ * the eventfd `waker`, which ends the waiting. file -1: does not wait. waker -1: none. An error is
+ * found by the read that follows. */
+static inline bool descriptor_await_input(int file, int waker)
+{
+    struct pollfd files[] = {{.fd = file, .events = POLLIN}, {.fd = waker, .events = POLLIN}};
+    while (poll(files, 2, file >= 0 ? -1 : 0) < 0 && errno == EINTR)
+        ;
+    return files[1].revents == 0;
+}
+
 /* Moves a descriptor above the standard ones, closing the old one, and returns it; -1 with errno.
  * Takes the result of open(2), also -1. */
 static inline int descriptor_raise(int file)

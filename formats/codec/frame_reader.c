@@ -26,7 +26,6 @@
 #include "formats/codec/codec.h"
 #include "formats/descriptor.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -96,29 +95,18 @@ static bool make_room(struct frame_stream *stream, struct error *error)
     return true;
 }
 
-/* Waits until the file is readable. Fails if reading must end. */
-static bool wait_for_input(const struct frame_stream *stream, struct error *error)
-{
-    struct pollfd files[] = {{.fd = stream->spec.file, .events = POLLIN},
-                             {.fd = stream->spec.waker, .events = POLLIN}};
-    if (stream->spec.waker == 0)
-        return true;
-    while (poll(files, 2, -1) < 0)
-        if (errno != EINTR)
-            return error_set_errno(error, "%s", stream->spec.name);
-    return files[1].revents == 0 ||
-           error_set(error, "%s: closed while it is read", stream->spec.name);
-}
-
 static bool read_more(struct frame_stream *stream, struct error *error)
 {
-    if (!make_room(stream, error) || !wait_for_input(stream, error))
+    const int file = stream->spec.file;
+    if (!make_room(stream, error))
         return false;
+    if (stream->spec.waker > 0 && !descriptor_await_input(file, stream->spec.waker))
+        return error_set(error, "%s: closed while it is read", stream->spec.name);
     const uint64_t begin_ns = trace_begin();
     ssize_t got;
     do
-        got = read(stream->spec.file, stream->data + stream->end, READ_BYTES);
-    while (got < 0 && descriptor_must_retry(stream->spec.file, POLLIN));
+        got = read(file, stream->data + stream->end, READ_BYTES);
+    while (got < 0 && descriptor_must_retry(file, POLLIN));
     if (got < 0)
         return error_set_errno(error, "%s", stream->spec.name);
     trace_end(TRACE_READ, begin_ns, (uint64_t)got);

@@ -4,9 +4,8 @@
 
 #include "core/host_limits.h"
 #include "core/threads.h"
+#include "formats/descriptor.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -31,23 +30,13 @@ struct read_ahead {
     atomic_bool has_ended; /* the input has ended or failed */
 };
 
-/* Waits until the input is readable. Returns false if the thread must end. Errors are found by the
- * read. */
-static bool wait_for_input(const struct read_ahead *ahead)
-{
-    struct pollfd files[] = {{.fd = ahead->spec.file, .events = POLLIN},
-                             {.fd = ahead->waker, .events = POLLIN}};
-    while (poll(files, 2, ahead->spec.file >= 0 ? -1 : 0) < 0 && errno == EINTR)
-        ;
-    return files[1].revents == 0;
-}
-
 static void *reader_main(void *opaque)
 {
     struct read_ahead *const ahead = opaque;
     const struct read_ahead_spec *const spec = &ahead->spec;
     size_t at = 0, got;
-    while (at < spec->most && !ahead->has_ended && wait_for_input(ahead)) {
+    while (at < spec->most && !ahead->has_ended &&
+           descriptor_await_input(spec->file, ahead->waker)) {
         if (!spec->read(spec->context, ahead->data + at, smaller(PIECE_BYTES, spec->most - at),
                         &got, &ahead->error))
             got = 0;

@@ -26,7 +26,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -350,16 +349,6 @@ int source_open_pipe(const char *path)
     return file;
 }
 
-/* Waits until the pipe has data, or until its writer has closed it. Before it had a writer, read(2)
- * would return its end. */
-static int await_writer(int pipe)
-{
-    struct pollfd file = {.fd = pipe, .events = POLLIN};
-    while (poll(&file, 1, -1) < 0 && errno == EINTR)
-        ;
-    return pipe;
-}
-
 static int open_path(const char *path)
 {
     return is_standard_input(path) ? descriptor_copy(STDIN_FILENO)
@@ -370,8 +359,10 @@ bool source_open_as(const struct source_spec *spec, struct source **out, struct 
 {
     const char *const path = spec->path;
     *out = NULL;
-    int file = spec->pipe > 0 ? await_writer(spec->pipe) : open_path(path);
+    int file = spec->pipe > 0 ? spec->pipe : open_path(path);
     const int open_cause = errno;
+    if (spec->pipe > 0) /* before it had a writer, read(2) would return its end */
+        (void)descriptor_await_input(file, -1);
     struct source *const source = source_create(source_path_name(path), spec->threads, error);
     if (!source) {
         if (file >= 0)
