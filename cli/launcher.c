@@ -17,7 +17,8 @@
 /* The variables that each launcher sets. PMIx has none for the number of ranks, so Slurm's is
  * used. */
 static const struct launcher {
-    const char *mark; /* the launcher is in use if this variable is set, and `other` is not */
+    const char *mark; /* the launcher is in use if this variable is set, and `other` is not; an
+                       * empty variable is not set */
     const char *size, *rank, *other;
 } launchers[] = {
     {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL},
@@ -40,14 +41,18 @@ static unsigned long read_number(const char *name)
     return value ? strtoul(value, NULL, 10) : 0;
 }
 
+static bool is_set(const char *name)
+{
+    const char *const value = name ? getenv(name) : NULL;
+    return value && *value;
+}
+
 /* Returns the launcher that has set the variables of this process; NULL: none. */
 static const struct launcher *find_variables(void)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
-        const char *const other = launchers[i].other;
-        if (getenv(launchers[i].mark) && !(other && getenv(other)))
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+        if (is_set(launchers[i].mark) && !is_set(launchers[i].other))
             return &launchers[i];
-    }
     return NULL;
 }
 

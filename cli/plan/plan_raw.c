@@ -103,6 +103,7 @@ struct exponents {
     uint64_t last;
     size_t turns; /* far words whose far word before was on the other side */
     bool was_large;
+    size_t small_lower; /* words whose lower half is from 1 to 2^24 */
 };
 
 /* Returns true if the word, least byte first, is printable characters and then NULs. */
@@ -128,6 +129,7 @@ static void count_exponent(struct exponents *counts, uint64_t word)
     counts->rises += counts->counted > 0 && word >= counts->last;
     counts->last = word;
     counts->counted++;
+    counts->small_lower += payload != 0 && payload < 1u << 24;
     if (exponent == 0 || exponent == 0x7ff) {
         counts->tiny++;
         return;
@@ -185,7 +187,8 @@ static bool has_strange_exponents(const struct sample *sample)
 }
 
 /* Returns true if nearly all words at one position of records are small integers, times, which rise
- * or are round, or texts, or if they are random bits, which alternate. */
+ * or are round, texts, or pairs of 32 bits with a small integer in the lower half or a Unix time
+ * of 2014 to 2037 in the upper one; or if they are random bits, which alternate. */
 static bool is_strange_column(const struct exponents *column)
 {
     const size_t far = column->small + column->large;
@@ -200,8 +203,12 @@ static bool is_strange_column(const struct exponents *column)
                             8 * column->small > column->counted &&
                             8 * column->large > column->counted &&
                             2 * (column->tiny + far) > column->counted && 4 * column->turns > far;
+    const bool are_unix_times = column->lowest > 1023 + FAR_EXPONENT && column->highest < 0x7ff;
+    const bool are_pairs = column->counted >= 8 * WORDS_MIN &&
+                           10 * (column->tiny + far) > 9 * column->counted &&
+                           (are_unix_times || 10 * column->small_lower > 9 * column->counted);
     return column->counted >= WORDS_MIN &&
-           (10 * integers > 9 * column->counted || are_texts || are_random);
+           (10 * integers > 9 * column->counted || are_texts || are_random || are_pairs);
 }
 
 /* Returns the number of words after which records of doubles and other data repeat; 0 if the sample
@@ -244,6 +251,7 @@ static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits
     const uint64_t mask = UINT64_MAX >> high;
     bool is_upper[512 + 2 * NEARLY] = {false}; /* index: sign and exponent + nearly */
     size_t lower_count = 0, inside = 0, lower_changes = 0, upper_changes = 0, covered = 0;
+    size_t zeros = 0;
     size_t periodic = 0; /* words such as 0x3fe8383838383838, which is 193 / 255 */
     uint64_t last = 0;   /* of those with a lower part */
     for (size_t i = 0; i < sample->count; i++)
@@ -252,6 +260,7 @@ static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t word = sample->words[i], change = lower_count == 0 ? 0 : word ^ last;
         const uint64_t part = word >> low & mask, above = word >> (low + bits) & mask;
+        zeros += word == 0;
         if ((part << 2 & mask) == 0 || part == UINT32_MAX) /* as of the greatest double */
             continue;
         last = word;
@@ -263,9 +272,10 @@ static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits
     }
     for (size_t i = nearly; i < values + nearly; i++)
         covered += is_upper[i];
-    return 2 * covered <= values && lower_count >= WORDS_MIN && 4 * lower_count >= sample->count &&
-           10 * inside >= 9 * lower_count && lower_changes >= WORDS_MIN / 2 &&
-           2 * upper_changes >= lower_changes && 2 * periodic <= lower_count;
+    return 2 * covered <= values && lower_count >= WORDS_MIN &&
+           4 * lower_count >= sample->count - zeros && 10 * inside >= 9 * lower_count &&
+           lower_changes >= WORDS_MIN / 2 && 2 * upper_changes >= lower_changes &&
+           2 * periodic <= lower_count;
 }
 
 /* Returns true if the lower halves of the words have many values, nearly all of these are f32 from
@@ -277,9 +287,11 @@ static bool are_lower_singles(const struct sample *sample)
     bool is_there[1 << 12] = {false}; /* index: a hash of the lower half */
     bool is_top[1 << 12] = {false};   /* of the uppermost 16 bits */
     size_t used = 0, usual = 0, different = 0, tops = 0, lower_changes = 0, upper_changes = 0;
+    size_t zeros = 0;
     uint64_t last = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t word = sample->words[i], exponent = word >> 23 & 0xff;
+        zeros += word == 0;
         if ((uint32_t)word << 2 == 0)
             continue;
         bool *const there = &is_there[(uint32_t)word * UINT32_C(2654435761) >> 20];
@@ -294,7 +306,7 @@ static bool are_lower_singles(const struct sample *sample)
         upper_changes += (word ^ last) >> 32 != 0;
         last = word;
     }
-    return different >= 8 * WORDS_MIN && tops >= WORDS_MIN && 4 * used >= sample->count &&
+    return different >= 8 * WORDS_MIN && tops >= WORDS_MIN && 4 * used >= sample->count - zeros &&
            20 * usual >= 19 * different && 2 * upper_changes >= lower_changes;
 }
 
@@ -312,6 +324,11 @@ static bool has_narrow_parts(const struct sample *sample)
 
 /* ---- Raw data: integers of 64 bits ---- */
 
+bool raw_is_mark(uint64_t word)
+{
+    return word == (uint64_t)INT64_MIN || word == (uint64_t)INT64_MAX;
+}
+
 bool raw_are_small_words(const struct sample *sample, size_t evidence)
 {
     static const unsigned tenths_of_bits[] = {30, 20, 14, 10, 7, 4};
@@ -319,6 +336,8 @@ bool raw_are_small_words(const struct sample *sample, size_t evidence)
     bool vary = false;
     for (size_t i = 0; i < sample->count; i++) {
         const int64_t value = (int64_t)sample->words[i], top = value >> 47;
+        if (raw_is_mark(sample->words[i]))
+            continue;
         if (top != 0 && top != -1)
             return false;
         for (size_t byte = 0; byte < 6; byte++)
@@ -361,7 +380,7 @@ bool raw_are_times(const struct sample *sample)
     int least = 255, most = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const int top = (int)(sample->words[i] >> 56);
-        if (sample->words[i] == (uint64_t)INT64_MIN)
+        if (sample->words[i] + 1 <= 1 || raw_is_mark(sample->words[i]))
             continue;
         least = top < least ? top : least;
         most = top > most ? top : most;
@@ -418,7 +437,8 @@ bool raw_are_long_integers(const struct sample *sample)
 {
     bool are_halves_used = false;
     for (size_t i = 0; i < sample->count; i++) /* below -2^31, or 2^32 and more */
-        are_halves_used |= sample->words[i] + (UINT64_C(1) << 31) >= UINT64_C(3) << 31;
+        are_halves_used |= !raw_is_mark(sample->words[i]) &&
+                           sample->words[i] + (UINT64_C(1) << 31) >= UINT64_C(3) << 31;
     return raw_are_times(sample) ||
            (raw_are_small_words(sample, EVIDENCE) && (!are_halves_used || is_byte_full(sample, 3)));
 }
@@ -443,6 +463,27 @@ static const char *find_fitting(const struct sample *sample)
     return sample->count >= 4 * WORDS_MIN && is_byte_full(sample, 0) && !has_narrow_parts(sample)
                ? "f64"
                : NULL;
+}
+
+/* Returns true if in at least two places of a large input nearly all words are small integers, or
+ * times, or have narrow parts, as in arrays of different types that follow each other. */
+static bool has_other_arrays(const struct sample *sample)
+{
+    static struct sample place; /* large for a stack */
+    size_t strange = 0;
+    if (sample->count < SAMPLE_WORDS)
+        return false;
+    for (size_t i = 0; i < SAMPLE_PLACES; i++) {
+        place.count = PLACE_WORDS;
+        memcpy(place.words, sample->words + i * PLACE_WORDS, PLACE_WORDS * sizeof *place.words);
+        const struct exponents counts = count_exponents(&place);
+        const size_t most = 9 * counts.counted;
+        strange += counts.counted >= PLACE_WORDS / 2 &&
+                   ((10 * counts.tiny > most && raw_are_small_words(&place, EVIDENCE)) ||
+                    (10 * (counts.tiny + counts.small) > most && raw_are_times(&place)) ||
+                    has_narrow_parts(&place));
+    }
+    return strange >= 2;
 }
 
 static bool are_unlikely_doubles(const struct sample *sample)
@@ -528,7 +569,12 @@ static bool check_doubles(struct source *source, enum key_endian endian, struct 
                          "or use --type=%s if all are f64",
                          source_name(source), period * sizeof(uint64_t), f64);
     if (!are_unlikely_doubles(&sample))
-        return true;
+        return !has_other_arrays(&sample) ||
+               error_set(error,
+                         "%s: no type is given, and a part of these does not look like f64, as in "
+                         "arrays of several types that follow each other: write each to a file of "
+                         "its own, or use --type=%s if all are f64",
+                         source_name(source), f64);
     bool has_lines;
     if (raw_is_text(&sample, endian, &has_lines))
         return error_set(
@@ -560,9 +606,9 @@ bool plan_guess_raw(struct source *source, char guess[64], struct error *error)
         return true;
     if (!raw_take_sample(source, ENDIAN_LITTLE, &sample, error))
         return false;
-    if (find_period(&sample) > 0)
-        return true;
     const bool are_unlikely = are_unlikely_doubles(&sample);
+    if (find_period(&sample) > 0 || (!are_unlikely && has_other_arrays(&sample)))
+        return true;
     bool is_swapped;
     const char *const type = find_fitting_order(&sample, &is_swapped);
     const bool is_double = type && !is_swapped && strcmp(type, "f64") == 0;

@@ -112,23 +112,26 @@ bool raw_check_word_of_c(struct source *source, const char *word, const struct k
                      source_name(source), word, type->name, of_c, of_c, type->name);
 }
 
-/* Returns true if the words are random integers that are not negative, such as hashes: no sign bit
- * is set, and the highest bit of each lower byte is set in about half of the words. If they were
- * random bytes, the sign bits would be, too. */
+/* Returns true if the words, but for 0 and -1, are random integers that are not negative, such as
+ * hashes: no sign bit is set, and the highest bit of each lower byte is set in about half of the
+ * words. If they were random bytes, the sign bits would be, too. */
 static bool are_random_words(const struct sample *sample)
 {
-    size_t set[7] = {0};
+    size_t set[7] = {0}, used = 0;
     uint64_t signs = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t word = sample->words[i];
+        if (word + 1 <= 1)
+            continue;
+        used++;
         signs |= word >> 63;
         for (size_t byte = 0; byte < 7; byte++)
             set[byte] += word >> (8 * byte + 7) & 1;
     }
     for (size_t byte = 0; byte < 7; byte++)
-        if (8 * set[byte] < 3 * sample->count || 8 * set[byte] > 5 * sample->count)
+        if (8 * set[byte] < 3 * used || 8 * set[byte] > 5 * used)
             return false;
-    return sample->count >= 8 * WORDS_MIN && signs == 0;
+    return used >= 8 * WORDS_MIN && signs == 0;
 }
 
 /* Returns the size of the integers that the words look like: "8", or "8 or 4" if they may be pairs

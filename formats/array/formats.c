@@ -47,8 +47,8 @@ const struct format *format_find_by_name(const char *name, const struct key_type
  *
  * A magic has at least 4 bytes, so that numbers rarely begin with it by chance; only gzip has 3. A
  * format with a shorter magic, or one of four letters after arbitrary bytes (DuckDB, DICOM), is
- * recognised only by its name. In a magic, '?' means any byte, and '~' a NUL. A pickle has a magic
- * of 2 bytes; after it, the name of a module is recognised.
+ * recognised only by its name. In a magic, '?' means any byte, and '~' a NUL. An old pickle
+ * has a magic of 2 bytes; after it, the name of a module is recognised.
  */
 
 static const struct foreign foreigners[] = {
@@ -101,8 +101,8 @@ static const struct foreign foreigners[] = {
     {"pickle", {".pkl", ".pickle", ".joblib"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"pickle", {NULL}, "\200?cnumpy.", 0, NULL, FOREIGN_BINARY},
     {"pickle", {NULL}, "\200?cpandas.", 0, NULL, FOREIGN_BINARY},
-    {"pickle", {NULL}, "\200?\225????????\214?numpy.", 0, NULL, FOREIGN_BINARY},
-    {"pickle", {NULL}, "\200?\225????????\214?pandas.", 0, NULL, FOREIGN_BINARY},
+    {"pickle", {NULL}, "\200\4\225?????~~~", 0, NULL, FOREIGN_BINARY}, /* and a length */
+    {"pickle", {NULL}, "\200\5\225?????~~~", 0, NULL, FOREIGN_BINARY},
     {"PyTorch", {".pt", ".pth"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"safetensors", {".safetensors"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"GGUF", {".gguf"}, "GGUF", 0, NULL, FOREIGN_BINARY},
@@ -114,6 +114,7 @@ static const struct foreign foreigners[] = {
     {"PNG", {".png"}, "\x89PNG\r\n\x1a\n", 0, NULL, FOREIGN_BINARY},
     {"JPEG", {".jpg", ".jpeg"}, "\xff\xd8\xff???JFIF", 0, NULL, FOREIGN_BINARY},
     {"JPEG", {NULL}, "\xff\xd8\xff???Exif", 0, NULL, FOREIGN_BINARY},
+    {"Netpbm", {".pbm", ".pgm", ".ppm", ".pfm"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"GIF", {".gif"}, "GIF8", 0, NULL, FOREIGN_BINARY},
     {"TIFF", {".tif", ".tiff"}, "II*~", 0, NULL, FOREIGN_BINARY},
     {"TIFF", {NULL}, "MM~*", 0, NULL, FOREIGN_BINARY},
@@ -127,6 +128,9 @@ static const struct foreign foreigners[] = {
     {"BDF", {".bdf"}, "\377BIOSEMI", 0, NULL, FOREIGN_BINARY},
     {"EDF", {".edf"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"miniSEED", {".mseed"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"SAC", {".sac"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"TDMS", {".tdms"}, "TDSm", 0, NULL, FOREIGN_BINARY},
+    {"molecular trajectory", {".trr", ".xtc", ".dcd"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"SEG-Y", {".sgy", ".segy"}, "\xc3@\xf1@", 0, NULL, FOREIGN_BINARY}, /* "C 1 " in EBCDIC */
     {"Ogg", {".ogg", ".oga", ".opus"}, "OggS~", 0, NULL, FOREIGN_BINARY},
     {"FLAC", {".flac"}, "fLaC", 0, NULL, FOREIGN_BINARY},

@@ -206,6 +206,13 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("TYPE", lambda n: np.r_[-1, np.zeros(n - 1)], "<i8", 2),
     ("TYPE", lambda n: -integers(0, 2, 2 * n), "<i4", 12),
     ("TYPE", lambda n: np.repeat(integers(0, 2, n // 4 + 1) * 255, 32), "u1", 40),
+    # Pairs of integers of 32 bits before a double, such as chromosome and position, or id and time.
+    ("records-16", records("i4,i4,f8", lambda n: integers(1, 23, n), lambda n: integers(1, 25 * 10**7, n), normal), "u1", 400),
+    ("records-16", records("i4,i4,f8", lambda n: integers(1, 10**9, n), lambda n: 17 * 10**8 + np.arange(n), normal), "u1", 400),
+    ("records-40", records("i4,f8,f8", lambda n: 17 * 10**8 + np.arange(n), normal, normal), "u1", 1000),  # 20 bytes
+    # f32 and f16 of which most are 0.
+    ("TYPE", lambda n: np.r_[np.zeros(8 * n // 5), random.normal(size=2 * n - 8 * n // 5)], "<f4", 400),
+    ("TYPE", lambda n: np.r_[np.zeros(16 * n // 5), random.normal(size=4 * n - 16 * n // 5)], "<f2", 400),
     # Tables of f32 whose columns have different magnitudes.
     ("TYPE", lambda n: columns(2 * n, random.uniform(25, 48, 2 * n), random.uniform(-124, -67, 2 * n)), "<f4", 400),
     ("TYPE", lambda n: columns(2 * n, np.linspace(300, 800, 2 * n), random.random(2 * n)), "<f4", 400),
@@ -214,6 +221,22 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
 for number, (hint, make, dtype, least) in enumerate(others):
     for count in least, 5000:
         make(count).astype(dtype).tofile(f"{root}/others/{hint}.{number}.{count}.bin")
+
+# Arrays of different types, one after another: times or labels and the values, f32 and f64.
+nanoseconds = 17 * 10**17 + np.cumsum(integers(1, 10**9, 10000))
+for number, arrays in enumerate(
+    [
+        (nanoseconds, random.normal(size=10000)),
+        (random.normal(size=10000), nanoseconds),
+        (np.arange(3000), random.normal(size=27000)),
+        (random.normal(size=10000).astype("f4"), random.normal(size=10000)),
+        (random.normal(size=20000), random.normal(size=4000).astype("f4")),
+        (random.normal(size=27000), integers(0, 10, 3000)),
+    ]
+):
+    with open(f"{root}/arrays.{number}.bin", "wb") as file:
+        for array in arrays:
+            array.tofile(file)
 
 np.array([30, -10, 20]).tofile(root + "/data.bin")
 np.array([-10, 20, 30]).tofile(root + "/data.up")
@@ -237,6 +260,15 @@ np.full(500, 1700000000).tofile(root + "/constant.i8")
 (17 * 10**17 + np.arange(500) * 10**9).tofile(root + "/time.i8")
 np.arange(8.0).astype(np.longdouble).tofile(root + "/long.f16")
 np.r_[np.nan, np.arange(8.0), -np.inf, 5e-324, -1e308].astype(np.longdouble).tofile(root + "/special.f16")
+# Marks of no value, and 0, among times, small integers and hashes.
+for number, (array, marks) in enumerate(
+    [
+        (17 * 10**17 + integers(0, 10**15, 5000), [0, -1, -(2**63)]),
+        (integers(0, 10**6, 5000), [2**63 - 1, -(2**63)]),
+        (integers(0, 2**63, 5000), np.r_[np.zeros(2000, "i8"), np.full(500, -1)]),
+    ]
+):
+    random.permutation(np.r_[array[len(marks) :], marks]).astype("i8").tofile(f"{root}/marks{number}.i8")
 random.integers(-128, 128, 4096, dtype="i1").tofile(root + "/true.i8")
 random.integers(0, 3, 4096, dtype="i1").tofile(root + "/flags.u8")
 (random.random(4096) < .001).astype("i1").tofile(root + "/sparse.i8")

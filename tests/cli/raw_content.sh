@@ -106,6 +106,11 @@ cp data.bin data.f64
 sorts 'a type that is said is believed' '--type=f64 data.bin' data.f64
 ok 'a few multiples of 1/255 are f64' gpusort levels.bin -o got
 refuses 'some hundred f16' 'no type is given, and these do not look like f64' -- few_halves.bin
+for file in arrays.*.bin; do
+    refuses "arrays of different types: $file" 'no type is given, and a part of these does not look like f64' -- "$file"
+    refuses "their type is not guessed: $file" 'raw data: use --type, or --format$' -- <"$file"
+done
+sorts 'a type that is said for all of them is believed' '--type=f64 arrays.0.bin'
 refuses 'integers after the first MiB' 'do not look like f64' -- late.bin
 with_numpy 'with open("huge.bin", "wb") as file:
     file.truncate(31 * 2**32 + 1024)
@@ -157,7 +162,7 @@ ok_prints 'no note but on a terminal' '' -- gpusort good.bin -o got
 
 # ---- NumPy's i8, u8 and f16 ----------------------------------------------------------------------
 
-for file in few.i8 signed.i8 large.u8 time.i8 constant.u8 constant.i8; do
+for file in few.i8 signed.i8 large.u8 time.i8 constant.u8 constant.i8 marks?.i8; do
     name=${file#*.}
     letter=${name%8}
     said="^gpusort: .*: $name is one byte here, and these look like NumPy's $name of 8 bytes: use --type=${letter}64, "
@@ -827,7 +832,10 @@ for name, data in files.items():
     write("w." + name + ".bin", data[:len(data) // 8 * 8])
 for protocol in range(2, 6):
     data = pickle.dumps(np.frombuffer(payload), protocol)
-    write(f"w.pickle.{protocol}.bin", data[:len(data) // 8 * 8])'
+    write(f"w.pickle.{protocol}.bin", data[:len(data) // 8 * 8])
+for protocol in 4, 5:
+    data = pickle.dumps([{"k": np.frombuffer(payload)}], protocol)
+    write(f"w.pickle.dictionary{protocol}.bin", data[:len(data) // 8 * 8])'
 for file in w.*.bin; do
     name=${file#w.}
     name=${name%%.*}
@@ -863,8 +871,12 @@ for line in 'import f\374r x\nnumpy.b' 'import f\374r x\npandas b' '\374bcnumpy.
     ok_writes "compressed text in Latin-1 that has a word as other data has: $line" latin.up -- -k1 latin.zst
 done
 
+with_numpy 'np.random.default_rng(1).normal(size=50).tofile("numbers.txt")' # with a carriage return in it
+ok_prints 'what would destroy doubles named as text is not advised' '' -- \
+    bash -c '"$0" numbers.txt 2>&1 | grep -e "(tr " || :' "$GPUSORT"
+
 # A format is also known by the name, unless the content is text: some have no magic, and some have several.
-while read -r format name; do
+while IFS='|' read -r format name; do
     cp doubles-normal-5000.bin "x.$name"
     cp words "words.$name"
     zstd -qf "x.$name"
@@ -876,23 +888,26 @@ while read -r format name; do
     done
     ok "text named .$name" gpusort -k1 "words.$name" -o got
 done <<'END'
-pickle pkl
-safetensors safetensors
-DuckDB duckdb
-EDF edf
-miniSEED mseed
-dBASE dbf
-LAS laz
-DICOM dcm
-TIFF TIF
-Excel xlsx
-HDF5 nc
-MATLAB mat
-HDF5 h5ad
-TFRecord tfrecord
-ROOT root
-BAM bam
-Stata dta
+pickle|pkl
+safetensors|safetensors
+DuckDB|duckdb
+EDF|edf
+miniSEED|mseed
+dBASE|dbf
+LAS|laz
+DICOM|dcm
+TIFF|TIF
+Excel|xlsx
+HDF5|nc
+MATLAB|mat
+HDF5|h5ad
+TFRecord|tfrecord
+ROOT|root
+BAM|bam
+Stata|dta
+Netpbm|pfm
+SAC|sac
+molecular trajectory|dcd
 END
 while IFS='|' read -r name said content; do
     { printf %b "$content\0\0\0\0" && cat doubles-normal-5000.bin; } >"$name"
