@@ -21,14 +21,14 @@
 # commands. The rules of bench, and of check, simt and fuzz, are in bench/rules.mk and tests/rules.mk.
 
 prefix ?= /usr/local
-# Expands the tilde of prefix=~/DIR: not every shell does, and none does between the quotes of install.
-expand_home = $(if $(filter ~/%,$1),$(patsubst ~/%,$(HOME)/%,$1),$1)
-override prefix := $(call expand_home,$(prefix))
-override DESTDIR := $(call expand_home,$(DESTDIR))
 bindir ?= $(prefix)/bin
 datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man
 libexecdir ?= $(prefix)/libexec
+# Expands the tilde of prefix=~/DIR: not every shell does, and none does between the quotes of install.
+expand_home = $(if $(filter ~/%,$1),$(patsubst ~/%,$(HOME)/%,$1),$1)
+$(foreach name,prefix DESTDIR bindir datadir mandir libexecdir,\
+	$(eval override $(name) := $$(call expand_home,$$($(name)))))
 BUILD ?= build
 ifneq ($(words $(BUILD))$(findstring :,$(BUILD)),1)
 $(error BUILD='$(BUILD)' must be one word without colons, as a target of make is)
@@ -88,8 +88,11 @@ compile_c = $(call say,CC,$<) $(CC) -std=c11 $(all_cppflags) $(common_flags) $(C
 compile_cxx = $(call say,CXX,$<) $(CXX) -std=c++17 $(all_cppflags) $(common_flags) $(WARNINGS) $(CXXFLAGS)
 compile_cuda = $(call say,NVCC,$<) $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) $(nvcc_compress) -MD -MP \
 	-Xcompiler -Wall,-Wextra,-fopenmp $(NVCCFLAGS)
-# The program uses little of the C++ library: linked statically, it costs no start-up time.
-link = $(call say,LD,$@) $(CXX) $(CFLAGS) -pthread -static-libstdc++ -static-libgcc \
+# The program uses little of the C++ library: linked statically, if there is a static one, it costs no
+# start-up time. -static-pie links it so in any case; with both options, g++ links the rest dynamically.
+static_libstdcxx := $(if $(filter -static-pie,$(LDFLAGS)),,$(if \
+	$(wildcard $(shell $(CXX) -print-file-name=libstdc++.a)),-static-libstdc++))
+link = $(call say,LD,$@) $(CXX) $(CFLAGS) -pthread $(static_libstdcxx) -static-libgcc \
 	$(SANITIZE_FLAGS) $(LDFLAGS)
 # dlopen(3) is in libdl before glibc 2.34, and in the C library since.
 libraries = $(OPENMP) -lzstd -lm -ldl $(LDLIBS)

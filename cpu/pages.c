@@ -60,7 +60,7 @@ bool pages_map(struct pages *pages, size_t bytes, struct error *error)
 
 bool pages_check(size_t bytes, struct error *error)
 {
-    struct pages pages;
+    struct pages pages = {0};
     if (!map(&pages, bytes, 0, error))
         return false;
     pages_release(&pages);

@@ -179,7 +179,8 @@ static void name_transport(void)
         (void)setenv("OMPI_MCA_pml", "ob1", 0);
 }
 
-group_open_function gpusort_group_open_1;
+/* Found by dlsym(3), whatever -fvisibility says. */
+__attribute__((visibility("default"))) group_open_function gpusort_group_open_1;
 const char *gpusort_group_open_1(struct group *group)
 {
     int provided = MPI_THREAD_SINGLE, rank = 0, size = 1;

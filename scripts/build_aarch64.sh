@@ -7,6 +7,10 @@
 #   scripts/build_aarch64.sh DIR [MAKE-ARGUMENT...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [[ ${1:--} = -* ]]; then
+    echo "usage: $0 DIR [MAKE-ARGUMENT...]" >&2
+    exit 2
+fi
 mkdir -p "$1"
 dir=$(realpath "$1")
 shift

@@ -19,6 +19,10 @@ if [ "${1:-}" = --install ]; then
     INSTALL_PACKAGES=yes
     shift
 fi
+if [[ ${1:-} = -* ]] || [ $# -gt 1 ]; then
+    echo "usage: $0 [--install] [DIR]" >&2
+    exit 2
+fi
 build=${1:-build/check}
 passed=0 failed=0 skipped=0
 

@@ -10,6 +10,10 @@
 # output that differs from that of one thread.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [[ ${1:-} = -* ]]; then
+    echo "usage: $0 [TEST...]" >&2
+    exit 2
+fi
 export BUILD=${BUILD:-build/threads}
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 exitcode=66 ${TSAN_OPTIONS:-}"
 files=$(mktemp -d)

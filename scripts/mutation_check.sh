@@ -25,6 +25,10 @@ else
     copy=$(mktemp -d "${TMPDIR:-/tmp}/gpusort-mutation.XXXXXX")
     trap 'rm -rf "$copy"' EXIT
 fi
+if [[ ${1:-} = -* ]]; then
+    echo "usage: $0 [--dir DIR] [PATTERN...]" >&2
+    exit 2
+fi
 cd "$root"
 patterns=$(printf '%s\n' "${@:-.}")
 mapfile -t rows < <(grep -v '^#' scripts/mutants.txt | grep -E -e "$patterns")

@@ -23,14 +23,15 @@ make -j"$(nproc)"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/gpusort-quickstart.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-"${CC:-cc}" -std=c11 -O2 -o "$work/doubles" tests/doubles.c -lm
+# shellcheck disable=SC2086 # the compiler may have options, or ccache before it
+${CC:-cc} -std=c11 -O2 -o "$work/doubles" tests/doubles.c -lm
 
 echo "== making $count random doubles"
 "$work/doubles" make "$count" "$RANDOM" >"$work/data.bin"
 
 echo '== gpusort -v -i data.bin -o sorted.bin'
 start=$(date +%s%N)
-./gpusort -v -i "$work/data.bin" -o "$work/sorted.bin"
+"${BUILD:-build}/gpusort" -v -i "$work/data.bin" -o "$work/sorted.bin"
 elapsed_ms=$((($(date +%s%N) - start) / 1000000))
 
 echo '== proving it'

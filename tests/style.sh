@@ -20,6 +20,8 @@ checked shellcheck ok 'shellcheck finds nothing in the tests' \
 # mandoc's list of other pages may be older than the pages.
 checked mandoc ok_prints 'mandoc finds nothing in the manual page, not even a long line' '' -- bash -c \
     'mandoc -Tlint -Wstyle man/gpusort.1 2>&1 | grep -v "outdated mandoc.db" || true'
+checked mandoc ok_prints 'no word of a macro is printed, nor a blank before a comma' '' -- bash -c \
+    'grep -nE "^[^.].*( [;.,:]( |$)| No [a-z])" man/gpusort.1 || true'
 checked groff ok_prints 'groff warns of nothing in it' '' -- groff -mandoc -ww -rLL=80n -Tutf8 -z man/gpusort.1
 ok 'the foot of the manual page has the version' \
     grep -qxF ".Os $("$GPUSORT" --version | sed -n 1p | cut -d ' ' -f 1,2)" man/gpusort.1

@@ -55,8 +55,9 @@ bool raw_is_mark(uint64_t word);
 /* Returns true if all words but marks are small integers of 64 bits. The bytes of these that do not
  * merely extend the sign are all lower bytes of words, which is rare in other data. Each such byte
  * adds the logarithm of that probability, and so do words of both signs. If all words are equal,
- * there must be at least WORDS_MIN. evidence: the least sum, in tenths of bits, so the chance that other
- * bytes, most of them 0, look the same is 2^(-evidence / 10); of random bytes 2^-16 a word. */
+ * there must be at least WORDS_MIN. evidence: the least sum, in tenths of bits, so the chance that
+ * other bytes, most of them 0, look the same is 2^(-evidence / 10); of random bytes 2^-16 a word.
+ */
 bool raw_are_small_words(const struct sample *sample, size_t evidence);
 
 /* Returns true if the words have one magnitude, as times and ids do: their top bytes are nearly

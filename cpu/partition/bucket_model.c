@@ -176,9 +176,10 @@ INLINE void map_keys(const void *items, size_t begin, size_t end, struct key_ord
         if (width == 16) {
             key = ((const struct key_index *)items)[i].key;
         } else {
-            memcpy(&key, (const unsigned char *)items + i * width, width);
+            const size_t bytes = width < sizeof key ? width : sizeof key;
+            memcpy(&key, (const unsigned char *)items + i * width, bytes);
             key = key_order_encode(order, 8 * width, key);
-            memcpy(block->keys + i * width, &key, width);
+            memcpy(block->keys + i * width, &key, bytes);
         }
         block->buckets[i] =
             (uint32_t)(fine ? fine_table_cell(fine, key) : bucket_model_find(model, key));

@@ -93,8 +93,8 @@ ok_prints 'modes of what make install installs' '644\n755\n' -- \
 ok_output 'completions are installed as they are stored' <(cat completions/{gpusort.bash,gpusort.fish,_gpusort}) -- \
     cat "$work/new root/usr/share/"{bash-completion/completions/gpusort,fish/*/*,zsh/*/*}
 ok_says 'the program installed' '^gpusort [0-9]' -- "$work/new root/usr/bin/gpusort" --version
-ok_prints 'a tilde in prefix is the home folder' '' -- \
-    bash -c 'make -n CUDA=0 install uninstall "prefix=~/.local" "DESTDIR=~/root" | grep -F "~" || true'
+ok_prints 'a tilde in prefix or mandir is the home folder' '' -- \
+    bash -c 'make -n CUDA=0 install uninstall "prefix=~/.local" "DESTDIR=~/root" "mandir=~/man" | grep -F "~" || true'
 ok 'make uninstall' make CUDA=0 uninstall DESTDIR="$work/new root" prefix=/usr
 ok_prints 'make uninstall leaves no file' '' -- find "$work/new root" -type f
 ok 'make uninstall leaves the file of another program, and no folder of documents' \
