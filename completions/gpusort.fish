@@ -25,7 +25,7 @@ complete -c gpusort -s 'n' -l numeric-sort -d 'Sort by the decimal number, exact
 complete -c gpusort -l sort -r -f -a 'general-numeric numeric human-numeric' -d 'Sort by WORD: general-numeric (-g), numeric (-n) or human-numeric (-h)'
 complete -c gpusort -s 's' -l stable -d 'Keep lines with equal keys in the order of the input'
 complete -c gpusort -s 't' -l field-separator -r -f -d 'Fields end at SEP (default: before blanks)'
-complete -c gpusort -s 'u' -l unique -d 'Write only the first of lines with equal keys, such as 7 and 7.0 (18 digits count; with -n, all)'
+complete -c gpusort -s 'u' -l unique -d 'Write only the first of lines with equal keys, such as 7 and 7.0 (18 digits count; with -n or -h, all)'
 complete -c gpusort -s 'z' -l zero-terminated -d 'Lines end with NUL, not newline'
 complete -c gpusort -l check -f -a 'diagnose-first quiet silent' -d 'Check as -c (diagnose-first, the default) or as -C (quiet, silent)'
 complete -c gpusort -s 'c' -d 'Check the order, and print the first line or number out of order'

@@ -69,8 +69,8 @@ static const struct argp_option option_table[] = {
     {"ignore-leading-blanks", 'b', NULL, 0, "Ignore leading blanks of fields", 0},
     {"stable", 's', NULL, 0, "Keep lines with equal keys in the order of the input", 0},
     {"unique", 'u', NULL, 0,
-     "Write only the first of lines with equal keys, such as 7 and 7.0 (18 digits count; with -n, "
-     "all)",
+     "Write only the first of lines with equal keys, such as 7 and 7.0 (18 digits count; with -n "
+     "or -h, all)",
      0},
     {"zero-terminated", 'z', NULL, 0, "Lines end with NUL, not newline", 0},
     {"header", KEY_HEADER, "N", OPTION_ARG_OPTIONAL,
