@@ -595,6 +595,7 @@ write("lengths.bin", *(block("<q", random.normal(size=i)) for i in counts))
 write("counts4.f32", *(block("<i", random.normal(size=i).astype("f4"), 4) for i in counts))
 write("counts4.bin", *(block("<i", random.normal(size=2 * i), 8) for i in counts))
 write("big.f64", *(block(">q", random.normal(size=i).astype(">f8"), 8) for i in counts))
+write("lengths4.f32", *(block("<i", random.normal(size=i).astype("f4")) for i in counts))
 random.choice([0, 64], 5000).tofile("flags.i64")
 random.integers(1, 9, 5000).astype("f8").tofile("whole.f64") # as big-endian integers they would be lengths
 (1 + np.arange(5000) / 2**52).tofile("steps.f64")
@@ -623,7 +624,7 @@ for file in each.bin.zst many.f32.zst one.f64.zst; do
 done
 said='these are blocks of numbers, each with its length or count of'
 is_told 'blocks' "$said 8 bytes: .*, use --format=raw$" counts.bin lengths.bin 'big.f64 --endian=big'
-is_told 'blocks' "$said 4 bytes: " counts4.f32 counts4.bin
+is_told 'blocks' "$said 4 bytes: " counts4.f32 lengths4.f32 counts4.bin
 refuses 'blocks on a pipe' "^gpusort: standard input: $said 8 bytes: .*, use --format=raw$" -- --type=f64 < <(cat lengths.bin)
 # More than is looked at before. The first word of a file's name is the option --endian.
 for file in little.{large,counted,table,counted4,shape}.f64 little.{large,counted,long,shape}.f32 big.long.f32; do
@@ -856,9 +857,10 @@ np.tile(np.array([0, 1e30, 1e30], "f4"), 2731).tofile("filled.f32") # as big-end
 np.r_[1.0, np.zeros(15361)].astype("f2").tofile("one.f16")
 times = 1690 * 10**15 + np.sort(random.integers(0, 31 * 10**15, 1000))
 np.stack([times, random.normal(size=1000).view("i8")], 1).tofile("times.bin")
+np.stack([np.geomspace(1e-300, 1e300, 1000), random.normal(size=1000)], 1).tofile("grid.bin") # ascends
 np.arange(9, -1, -1).tofile("down.bin")
 np.r_[0xfeff, random.integers(1, 99, 1000)].astype("u2").tofile("marked.u16") # a byte order mark'
-sorts 'data of the type that is named' columns.bin filled.f32 one.f16 '--type=int fixed' marked.u16
+sorts 'data of the type that is named' columns.bin grid.bin filled.f32 one.f16 '--type=int fixed' marked.u16
 refuses 'times of a year and doubles in turns' 'which repeat every 16 bytes' -- times.bin
 refuses 'integers of which the first is their count' 'no type is given, and these do not look like f64' -- down.bin
 printf 'GRIB b\nA\n' >grib.db
