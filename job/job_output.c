@@ -139,6 +139,13 @@ uint64_t job_output_bytes(const struct job *job)
     return job->output.codec->encode ? 0 : content_bytes(job);
 }
 
+bool job_may_have_parts(const struct job *job)
+{
+    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte, its item, and scratch */
+    return job->keep_lines ? job->group || job->input_bytes > job->part_bytes / most_bytes
+                           : job->sort.count > job->part_count;
+}
+
 /* Ranks store all of their lines. Other ranks of the host have as many numbers as this one, unless
  * each reads files of its own. */
 uint64_t job_spilled_bytes(const struct job *job)

@@ -156,14 +156,11 @@ static bool has_output_in_memory(const struct job *job)
 }
 
 /* Returns the bytes of sorted parts that may be stored in memory; 0: none. SIZE_UNKNOWN: not known.
- * Lines may have parts unless they fit even if each byte is a line. */
+ */
 static uint64_t parts_beside_sort(const struct job *job)
 {
-    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte, its item, and scratch */
-    const uint64_t all = job->keep_lines ? job->input_bytes : job->sort.count;
-    const uint64_t fitting = job->keep_lines ? job->part_bytes / most_bytes : job->part_count;
     if (!job->memory.has_parts_in_memory || job->action != JOB_SORT || job->sort.item_bytes <= 2 ||
-        (all <= fitting && !(job->keep_lines && job->group)))
+        !job_may_have_parts(job))
         return 0;
     const uint64_t spilled = job_spilled_bytes(job);
     if (spilled > 0)

@@ -199,14 +199,11 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
-/* Returns the least number of parts that the data is sorted in, if its size is known; else 1. */
-static size_t least_parts(const struct plan *plan)
+/* Returns true if the data certainly does not fit in memory at once. */
+static bool is_in_parts(const struct job *job)
 {
-    const struct job *const job = &plan->job;
-    const uint64_t all = job->keep_lines ? plan->job.input_bytes : job->sort.count;
-    const size_t most = job->keep_lines ? job->part_bytes : job->part_count;
-    const bool is_known = job->keep_lines ? all != SIZE_UNKNOWN : job->sort.count != COUNT_UNKNOWN;
-    return is_known && all > most ? (size_t)((all - 1) / most + 1) : 1;
+    return job->keep_lines ? job->input_bytes != SIZE_UNKNOWN && job->input_bytes > job->part_bytes
+                           : job->sort.count != COUNT_UNKNOWN && job->sort.count > job->part_count;
 }
 
 static void print_model(FILE *stream, const char *prefix, const struct plan *plan)
@@ -223,7 +220,7 @@ static void print_model(FILE *stream, const char *prefix, const struct plan *pla
     if (all > 1 && all > devices)
         fprintf(stream, ", all %u %.4f s", all, plan_several_seconds(plan, all));
     fprintf(stream, ", start and transfers included%s\n",
-            least_parts(plan) > 1 ? ", if all fitted in memory" : "");
+            is_in_parts(&plan->job) ? ", if all fitted in memory" : "");
 }
 
 static void print_top(FILE *stream, const char *prefix, const struct job *job)
@@ -345,14 +342,10 @@ static void print_directories(FILE *stream, const struct job *job)
 static void print_parts(FILE *stream, const struct plan *plan)
 {
     const struct job *job = &plan->job;
-    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte, its item, and scratch */
-    const bool are_stored = job->keep_lines && job->group;      /* all lines of ranks are stored */
-    if (job->keep_lines ? !are_stored && (job->part_bytes == SIZE_MAX ||
-                                          plan->job.input_bytes <= job->part_bytes / most_bytes)
-                        : job->sort.count <= job->part_count)
+    if (!job_may_have_parts(job))
         return;
     const uint64_t of_ranks = job->group && !job->has_rank_inputs ? job_spilled_bytes(job) : 0;
-    const bool is_sure = least_parts(plan) > 1 || are_stored;
+    const bool is_sure = is_in_parts(job) || (job->keep_lines && job->group);
     fprintf(stream, "%s: ", is_sure ? "" : "; if there are more");
     if (job->keep_lines)
         print_bytes(stream, job->part_bytes);
