@@ -8,6 +8,7 @@
 #include "core/host_device.h"
 #include "core/key_types.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -141,8 +142,18 @@ HOST_DEVICE static inline double bench_unit(uint64_t bits)
     return (double)(bits >> 11) * 0x1p-53;
 }
 
+/* The formula of the shape "seeds", with two numbers of 31 bits as from rand(). The result is in
+ * (-2^31, 2^31). Adding 0 turns -0 into +0. */
+HOST_DEVICE static inline double bench_seeds_number(uint64_t random)
+{
+    const double greatest = 0x7fffffff;
+    const double first = (double)(random & 0x7fffffff);
+    const double second = (double)(random >> 33);
+    return (first * 2 / greatest - 1) * second + 0.0;
+}
+
 /* Returns x in [0, 1) at index i of count. random: bench_random_bits(i). Negative for a shape
- * that is implemented by one of the two programs, or differently by each. */
+ * that only bench_sort implements. */
 HOST_DEVICE static inline double bench_shape_position(enum bench_shape_id shape, size_t i,
                                                       size_t count, uint64_t random)
 {
@@ -151,6 +162,8 @@ HOST_DEVICE static inline double bench_shape_position(enum bench_shape_id shape,
     switch (shape) {
     case BENCH_SHAPE_UNIFORM:
         return bench_unit(random);
+    case BENCH_SHAPE_SEEDS:
+        return (bench_seeds_number(random) * 0x1p-31 + 1) / 2;
     case BENCH_SHAPE_SORTED:
         return (double)i / steps;
     case BENCH_SHAPE_REVERSED:
@@ -161,6 +174,8 @@ HOST_DEVICE static inline double bench_shape_position(enum bench_shape_id shape,
         return random % 2 ? 0.75 : 0.25;
     case BENCH_SHAPE_FEW:
         return bench_unit(bench_random_bits(random % 1000));
+    case BENCH_SHAPE_ZIPF: /* the rank is 2^(20 u); its value lies anywhere */
+        return bench_unit(bench_random_bits(~(uint64_t)exp2f((float)(20 * bench_unit(random)))));
     case BENCH_SHAPE_CLUSTERS: /* one of twelve positions, plus up to a millionth of the range */
         return 0.5 * bench_unit(bench_random_bits(random % 12)) + 1e-6 * bench_unit(random);
     case BENCH_SHAPE_ORGAN_PIPE:

@@ -237,22 +237,6 @@ struct timed {
 
 /* ---- data ---- */
 
-/* Returns the position in [0, 1) of key `i` of the shape, or a negative number if this benchmark
- * does not have the shape. */
-static double shape_position(enum bench_shape_id shape, size_t i, size_t count)
-{
-    const uint64_t random = bench_random_bits(i);
-    /* The product of two random numbers, dense around the middle. */
-    if (shape == BENCH_SHAPE_SEEDS) {
-        const double product = (2 * bench_unit(random) - 1) * bench_unit(bench_random_bits(random));
-        return (product + 1) / 2;
-    }
-    /* The rank is 2^(20 u); its value lies anywhere. */
-    if (shape == BENCH_SHAPE_ZIPF)
-        return bench_unit(bench_random_bits(~static_cast<uint64_t>(exp2(20 * bench_unit(random)))));
-    return bench_shape_position(shape, i, count, random);
-}
-
 /* Returns what x in [0, 1] becomes: a float from -1 to 1, or an integer of its whole range. */
 template <typename Key>
 static Key scaled(double x)
@@ -270,7 +254,8 @@ static bool fill(const struct workload *load, Key *keys)
     uint64_t *const packed = reinterpret_cast<uint64_t *>(load->input.get());
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < load->count; i++) {
-        const Key key = scaled<Key>(shape_position(load->shape->id, i, load->count));
+        const Key key = scaled<Key>(
+            bench_shape_position(load->shape->id, i, load->count, bench_random_bits(i)));
         if (bench_is_packed(load->type))
             packed[i] = static_cast<uint64_t>(key) << 32 | static_cast<uint32_t>(i);
         else if (load->type->index_bytes)
@@ -290,7 +275,7 @@ static buffer make_buffer(size_t bytes)
 /* Generates the data. Returns false if this benchmark lacks the shape, or C++ the type. */
 static bool make_input(struct workload *load)
 {
-    if (shape_position(load->shape->id, 0, 2) < 0)
+    if (bench_shape_position(load->shape->id, 0, 2, 0) < 0)
         return false;
     load->input = make_buffer(load->bytes);
     if (!with_keys(load->type->key, load->input.get(),

@@ -102,16 +102,6 @@ struct recipe {
     size_t count;
 };
 
-/* The formula of the shape "seeds", with two numbers of 31 bits as from rand(). The result is in
- * (-2^31, 2^31). Adding 0 turns -0 into +0. */
-__device__ static double thread_seeds_number(uint64_t random)
-{
-    const double greatest = 0x7fffffff;
-    const double first = static_cast<double>(random & 0x7fffffff);
-    const double second = static_cast<double>(random >> 33);
-    return (first * 2 / greatest - 1) * second + 0.0;
-}
-
 /* Returns true for one key of each stride, at a position hashed from the stride's number: a sort
  * that takes its sample there sees no other keys. */
 __device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
@@ -178,8 +168,6 @@ __device__ static bool thread_find_number(const struct recipe &recipe, size_t i,
 __device__ static double thread_position(const struct recipe &recipe, size_t i, uint64_t random)
 {
     switch (recipe.shape) {
-    case BENCH_SHAPE_SEEDS:
-        return (thread_seeds_number(random) * 0x1p-31 + 1) / 2;
     case BENCH_SHAPE_STRIDED:
         return bench_unit(random) * (i % 64 ? 1 : 1e-6);
     case BENCH_SHAPE_PERIODIC:
@@ -191,9 +179,6 @@ __device__ static double thread_position(const struct recipe &recipe, size_t i, 
     case BENCH_SHAPE_NEARLY_SORTED:
         return random % 100 ? static_cast<double>(i) / static_cast<double>(recipe.count)
                             : bench_unit(random);
-    case BENCH_SHAPE_ZIPF: /* the rank is 2^(20 u); its value lies anywhere */
-        return bench_unit(bench_random_bits(
-            ~static_cast<uint64_t>(exp2f(static_cast<float>(20 * bench_unit(random))))));
     default: {
         const double position = bench_shape_position(recipe.shape, i, recipe.count, random);
         return position < 0 ? bench_unit(random) : position;
@@ -261,7 +246,7 @@ __device__ static uint64_t thread_float(const struct recipe &recipe, size_t i, u
     const double scale = recipe.exponent_bits < 8 ? 0x1p-16 : 1; /* f16 ends at 65504 */
     double x = 0;
     if (recipe.shape == BENCH_SHAPE_SEEDS)
-        x = thread_seeds_number(random) * scale;
+        x = bench_seeds_number(random) * scale;
     else if (!thread_find_number(recipe, i, random, &x))
         x = thread_position(recipe, i, random);
     if (recipe.bits == 16)
