@@ -312,14 +312,8 @@ static void keep_reachable(const struct backend *backend, struct devices *device
     devices->count = count;
 }
 
-/* Lowers shared_bytes to that of another device: it decides the path, and all take the same one. */
-static void lower_facts(struct device_facts *facts, const struct device_facts *other)
-{
-    facts->shared_bytes =
-        other->shared_bytes < facts->shared_bytes ? other->shared_bytes : facts->shared_bytes;
-}
-
-/* Fills the facts of the devices. `examine` is the backend's `look` or `probe`. */
+/* Fills the facts of the devices. The least shared_bytes decide the path, which all take. `examine`
+ * is the backend's `look` or `probe`. */
 static bool examine_devices(const struct options *options, struct plan *plan,
                             const struct devices *devices,
                             bool (*examine)(unsigned, struct device_facts *, struct error *),
@@ -338,7 +332,7 @@ static bool examine_devices(const struct options *options, struct plan *plan,
         snprintf(plan->device_names[i], sizeof plan->device_names[i], "%s", facts.name);
         if (i == 0)
             plan->device = facts;
-        lower_facts(&plan->device, &facts);
+        plan->device.shared_bytes = smaller(plan->device.shared_bytes, facts.shared_bytes);
         bytes += facts.memory_bytes;
     }
     plan->device.memory_bytes = bytes;
