@@ -139,117 +139,101 @@ ok_prints '-o twice, the same' '1\n2\n' -- bash -c '"$0" two -o out -o out && ca
 
 # ---- lines that are not numbers ------------------------------------------------------------------
 
-# hints TEXT REGEX: the error for a first line TEXT (printf %b escapes) matches REGEX. The message names the part of the
-# line that -g would read. sort(1) and gpusort with -g must read the same: of the line and that part, -u keeps one.
+# hints REGEX TEXT...: the error for each first line TEXT (printf %b escapes) matches REGEX. The message names the part
+# of the line that -g would read. sort(1) and gpusort with -g must read the same: of the line and that part, -u keeps
+# one.
 hints() {
-    local name=$1 regex=$2 command said as kept
-    printf %b "$1" >hinted
-    gpusort hinted 2>said >/dev/null || true
-    said=$(<said)
-    {
-        [[ $said == *'; -k1 sorts '* || $said == *'carriage return'* ]] || echo "it does not name -k1: $said"
-        [[ $regex == *'-k1 sorts lines'* ]] || said=${said/; -k1 sorts lines by their bytes/}
-        [[ $said =~ $regex ]] || echo "$regex does not match: $said"
-        case $said in
-        *"-g would read only '"*)
-            as=${said#*-g would read only \'}
-            as=${as%%\' of it*} ;;
-        *'-g would read no number in it'*) as=x ;;
-        *) echo "it does not say what -g reads: $said" ;;
-        esac
-        printf '%b\n%s\n' "$1" "$as" >both
-        for command in sort gpusort; do
-            $command -g -u both >kept 2>"$work/log/stderr" || echo "$command -g fails"
-            mapfile -t kept <kept
-            [ ${#kept[@]} -eq 1 ] || echo "$command -g does not read: $as"
-        done
-    } >"$work/log/problems" 2>&1
-    pass_unless_said "'$name' is not a number: $regex" "$work/log/problems"
+    local regex=$1 text
+    for text in "${@:2}"; do
+        printf %b "$text" >hinted
+        gpusort hinted 2>said >/dev/null || true
+        hint_problems "$text" "$regex" "$(<said)" >"$work/log/problems" 2>&1
+        pass_unless_said "'$text' is not a number: $regex" "$work/log/problems"
+    done
+}
+# hint_problems TEXT REGEX MESSAGE: prints what is wrong with the message.
+hint_problems() {
+    local text=$1 regex=$2 said=$3 command as kept
+    [[ $said == *'; -k1 sorts '* || $said == *'carriage return'* ]] || echo "it does not name -k1: $said"
+    [[ $regex == *'-k1 sorts lines'* ]] || said=${said/; -k1 sorts lines by their bytes/}
+    [[ $said =~ $regex ]] || echo "$regex does not match: $said"
+    case $said in
+    *"-g would read only '"*)
+        as=${said#*-g would read only \'}
+        as=${as%%\' of it*} ;;
+    *'-g would read no number in it'*) as=x ;;
+    *) echo "it does not say what -g reads: $said" ;;
+    esac
+    printf '%b\n%s\n' "$text" "$as" >both
+    for command in sort gpusort; do
+        $command -g -u both >kept 2>"$work/log/stderr" || echo "$command -g fails"
+        mapfile -t kept <kept
+        [ ${#kept[@]} -eq 1 ] || echo "$command -g does not read: $as"
+    done
 }
 
-for title in price '"price"' 'id,price' v1.10.0 '# prices' 'Gr\xc3\xb6\xc3\x9fe' _x "'a b'" 'GPU time' infant index \
-    'x1 2'; do
-    hints "$title" '; if this line is a title, --header sets it apart$'
-done
-for number in -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,.; columns are for"; done
+hints '; if this line is a title, --header sets it apart$' price '"price"' 'id,price' v1.10.0 '# prices' \
+    'Gr\xc3\xb6\xc3\x9fe' _x "'a b'" 'GPU time' infant index 'x1 2'
+hints "read only '-?1' of it; .*commas .*tr -d ,.; columns are for" -1,234,567 1,234.5
 to_point='\(tr , \.\), after points that group digits in other lines have been removed \(tr -d \.\)'
-for number in 1,234 -12,345; do
-    hints $number "a comma that groups .*tr -d ,.*, or, if it is a decimal comma, .*$to_point; columns are for"
-done
-for number in 1,5 -0,5 0,125 1234,5; do
-    hints $number "read only '-?[0-9]+' of it; a decimal comma .*$to_point; columns are for"
-done
-for titles in ,0 ',a,b' ';0'; do # of an index
-    hints "$titles" '[^)]; columns are for -t and -k.*; if this line is a title, --header sets it apart$'
-done
+hints "a comma that groups .*tr -d ,.*, or, if it is a decimal comma, .*$to_point; columns are for" 1,234 -12,345
+hints "read only '-?[0-9]+' of it; a decimal comma .*$to_point; columns are for" 1,5 -0,5 0,125 1234,5
+# Titles of an index.
+hints '[^)]; columns are for -t and -k.*; if this line is a title, --header sets it apart$' ,0 ',a,b' ';0'
 printf ',0\n0,3.5\n1,2.5\n' >series
 ok_output 'what the hint says of titles of an index is done' \
     <(head -n 1 series && tail -n +2 series | sort -t, -k2,2g) -- gpusort --header -t, -k2,2g series
 one_is_left='.with -u, one of those with the same numbers is left.'
-for number in 1.234.567 1.100.200 1.100.200.300; do
-    hints $number "points .*tr -d \. .*, but -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts versions $one_is_left$"
-done
-for number in 1.234,56 -1.234.567; do hints $number "read only '-?1.234' of it; points .*tr -d \. .*; columns are for"; done
+hints "points .*tr -d \. .*, but -nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts versions $one_is_left$" 1.234.567 1.100.200 \
+    1.100.200.300
+hints "read only '-?1.234' of it; points .*tr -d \. .*; columns are for" 1.234,56 -1.234.567
 parts='-nt. -k1,1 -k2,2 -k3,3 -k4,4 sorts such'
-for number in 192.168.0.1 10.0.0.1 192.168.100.200 10.0.0.0/8 1.2.3.4:80; do
-    hints $number "read only '[0-9.]+' of it; $parts addresses, but not by a port or length $one_is_left$"
-done
-for number in 1.2.10 0.0.3 2.14.0.1; do
-    hints $number "read only '[0-9.]+' of it; $parts (versions by these numbers alone $one_is_left, but no dates that .*|addresses, .*)$"
-done
+hints "read only '[0-9.]+' of it; $parts addresses, but not by a port or length $one_is_left$" 192.168.0.1 10.0.0.1 \
+    192.168.100.200 10.0.0.0/8 1.2.3.4:80
+hints "read only '[0-9.]+' of it; $parts (versions by these numbers alone $one_is_left, but no dates that .*|addresses, .*)$" \
+    1.2.10 0.0.3 2.14.0.1
 ok_prints 'what is said of versions sorts them' '1.2.9\n1.2.10\n1.10\n2.0.1\n' -- \
     gpusort -nt. -k1,1 -k2,2 -k3,3 -k4,4 <(printf '2.0.1\n1.10\n1.2.10\n1.2.9\n')
 ok_prints 'and of addresses, with the -r of the user' '192.168.0.1\n10.0.0.1\n9.9.9.9\n' -- \
     gpusort -r -nt. -k1,1 -k2,2 -k3,3 -k4,4 <(printf '10.0.0.1\n9.9.9.9\n192.168.0.1\n')
-for number in 1.5D+03 2d5 -1.D0 .5Q1 12d34; do
-    hints "$number" 'exponent has to be written with E, if it is one .*; -k1 sorts lines by their bytes$'
-done
-for number in 1.5-103 -.25+100 0.1234567-102; do
-    hints "$number" 'exponent has to be written with E, if it is one .sed .*; -k1 sorts lines by their bytes$'
-done
-for number in 1.5-10 1/2-2024 14.03-2019; do hints "$number" "read only '[0-9.]+' of it$"; done
+hints 'exponent has to be written with E, if it is one .*; -k1 sorts lines by their bytes$' 1.5D+03 2d5 -1.D0 .5Q1 \
+    12d34
+hints 'exponent has to be written with E, if it is one .sed .*; -k1 sorts lines by their bytes$' 1.5-103 -.25+100 \
+    0.1234567-102
+hints "read only '[0-9.]+' of it$" 1.5-10 1/2-2024 14.03-2019
 printf '%s\n' 1.5-103 -2.5+100 1.0E+00 -3.5E-05 >spelled
 gpusort spelled 2>said >/dev/null || true
 advice=$(sed -n "s/.*if it is one (\\(sed '.*'\\)).*/\\1/p" said)
 ok_prints 'advice when it is followed: exponents without E' '-2.5E+100\n-3.5E-05\n1.5E-103\n1.0E+00\n' -- \
     bash -c "$advice spelled | \"\$0\"" "$GPUSORT"
-for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
-for number in 5% '5 %' 5kg '5 kg' 0x 1e 5m; do hints "$number" "read only '[0-9.]+' of it$"; done
-for line in /usr/b ./a ../a ~/x .bashrc @user '[x]' '*.c' 00:1b:44:11:3a:b7 \
-    550e8400-e29b-41d4-a716-446655440000 3f1a9 ::1 5- 1/3 1+2j 1_0 030.123.456 - . '(5)' '?'; do
-    hints "$line" '; -k1 sorts lines by their bytes$'
-done
-for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
-for number in "1'000" "-1'234'567.5"; do hints "$number" "read only '-?1' of it; apostrophes .*tr -d .'"; done
-for line in '1\r2' '1\r2\r3\r'; do hints "$line" "read only '1' of it; .*not with a carriage return .tr '.r' '.n'; those of -z: tr '.r' '.0'.\$"; done
+hints 'no number in it, .*quotes have to be removed' '"5"' "'-5.5'" '"1,234"' '"5 "'
+hints "read only '[0-9.]+' of it$" 5% '5 %' 5kg '5 kg' 0x 1e 5m
+hints '; -k1 sorts lines by their bytes$' /usr/b ./a ../a ~/x .bashrc @user '[x]' '*.c' 00:1b:44:11:3a:b7 \
+    550e8400-e29b-41d4-a716-446655440000 3f1a9 ::1 5- 1/3 1+2j 1_0 030.123.456 - . '(5)' '?'
+hints "read only '1' of it; underscores" 1_000 1_000_000.5
+hints "read only '-?1' of it; apostrophes .*tr -d .'" "1'000" "-1'234'567.5"
+hints "read only '1' of it; .*not with a carriage return .tr '.r' '.n'; those of -z: tr '.r' '.0'.\$" '1\r2' \
+    '1\r2\r3\r'
 currency='the currency sign has to be removed .tr -d .\$. removes \$., if it is the same in all lines$'
-for number in '$5' '-$5' '$1,234' '\xe2\x82\xac12.50' '\xc2\xa3 5'; do hints "$number" "no number in it, .*$currency"; done
-for number in '12,50 \xe2\x82\xac' '5\xe2\x82\xac' '1 234 $' '5\xc2\xa0\xe2\x82\xac'; do
-    hints "$number" "read only '[0-9]+' of it; $currency"
-done
+hints "no number in it, .*$currency" '$5' '-$5' '$1,234' '\xe2\x82\xac12.50' '\xc2\xa3 5'
+hints "read only '[0-9]+' of it; $currency" '12,50 \xe2\x82\xac' '5\xe2\x82\xac' '1 234 $' '5\xc2\xa0\xe2\x82\xac'
 suffix='-h sorts by the suffix K, M, G and so on, which no blank may precede, then by the number$'
-for number in 5K -1.5GiB 2M 512B 1.2kB 128Mi '4.0 KiB' '900 B' .5M; do
-    hints "$number" "read only '[-0-9.]+' of it; $suffix"
-done
-hints +5K "read only '.5' of it$" # for -h this is no number
-for number in 2024-01-31 2024/01/31 '2024-01-31 12:30' 2024-01-31T12:30:15Z '2024-01-31 12:30:15,123 INFO x' \
-    '2022-07-15 0:44:00' 2024-01-31T12:30:15+02:00; do
-    hints "$number" '; -k1 sorts such dates by their bytes, if all have as many digits and the same zone$'
-done
-hints '2024-01-31 01:30 PM' "read only '2024' of it$"
-for date in 1/11/99 01/02/2024 14.03.2019 14-03-2019 2-Jan-24 2024/1/5 1.2.3456 '3/14/2019 1:30 PM'; do
-    hints "$date" '; -k1 sorts dates by their bytes only if they are written as 2024-01-31$'
-done
-for number in 9:30 12:30:15.5; do
-    hints "$number" "read only '[0-9]+' of it; -nt: -k1,1 -k2,2 -k3,3 sorts such times, if all have as many parts $one_is_left$"
-done
-for line in '1 2' 1,2,3 '1;2' '1\t2' '1|2' '1, 2' 17,3,99,4; do
-    hints "$line" "read only '17?' of it; columns are for -t and -k, or each number has to be on a line of its own$"
-done
-hints '\xe2\x88\x925' 'no number in it, .*U\+2212'
-hints '\xef\xbc\x95' 'no number in it, .*full-width'
-hints '5\xc2\xa0000' "read only '5' of it; it has a no-break space"
-for line in NA null None nil n/a '"NA"'; do hints "$line" ': -g would read no number in it, and sort it below all'; done
+hints "read only '[-0-9.]+' of it; $suffix" 5K -1.5GiB 2M 512B 1.2kB 128Mi '4.0 KiB' '900 B' .5M
+hints "read only '.5' of it$" +5K # for -h this is no number
+hints '; -k1 sorts such dates by their bytes, if all have as many digits and the same zone$' 2024-01-31 2024/01/31 \
+    '2024-01-31 12:30' 2024-01-31T12:30:15Z '2024-01-31 12:30:15,123 INFO x' '2022-07-15 0:44:00' \
+    2024-01-31T12:30:15+02:00
+hints "read only '2024' of it$" '2024-01-31 01:30 PM'
+hints '; -k1 sorts dates by their bytes only if they are written as 2024-01-31$' 1/11/99 01/02/2024 14.03.2019 \
+    14-03-2019 2-Jan-24 2024/1/5 1.2.3456 '3/14/2019 1:30 PM'
+hints "read only '[0-9]+' of it; -nt: -k1,1 -k2,2 -k3,3 sorts such times, if all have as many parts $one_is_left$" \
+    9:30 12:30:15.5
+hints "read only '17?' of it; columns are for -t and -k, or each number has to be on a line of its own$" '1 2' 1,2,3 \
+    '1;2' '1\t2' '1|2' '1, 2' 17,3,99,4
+hints 'no number in it, .*U\+2212' '\xe2\x88\x925'
+hints 'no number in it, .*full-width' '\xef\xbc\x95'
+hints "read only '5' of it; it has a no-break space" '5\xc2\xa0000'
+hints ': -g would read no number in it, and sort it below all' NA null None nil n/a '"NA"'
 ok_prints 'a second line is no title' '' -- \
     bash -c 'printf "1\nprice\n" | "$0" 2>&1 | grep -e --header; exit 0' "$GPUSORT"
 printf 'price\n3\n1\n' >titled

@@ -259,27 +259,6 @@ ok_writes 'as bytes they are sorted' <(gpusort --format=raw --type=u8 bytes.bool
 
 # ---- NumPy's float, int and uint, which C has with 4 bytes ---------------------------------------
 
-with_numpy 'small = random.integers(-30000, 9000000, 2000)
-random.normal(size=2000).astype("f4").tofile("of_c.float")
-small.astype("i4").tofile("of_c.int")
-abs(small).astype("u4").tofile("of_c.uint")
-random.normal(size=2000).tofile("of_numpy.float")
-small.tofile("of_numpy.int")
-random.integers(0, 2**40, 2000).astype("u8").tofile("of_numpy.uint")'
-for word in float:f64:f32 int:i64:i32 uint:u64:u32; do
-    IFS=: read -r word type of_c <<<"$word"
-    cp of_numpy.$word named.$of_c
-    for file in of_c.$word named.$of_c; do
-        refuses "--type=$word for $of_c: $file" \
-            "^gpusort: $file: '$word' is NumPy's $type here, and these look like $of_c: use --type=$of_c, or --type=$type if" -- \
-            --type=$word "$file"
-    done
-    refuses "--type=$word for $of_c on a pipe" "'$word' is NumPy's $type here" -- \
-        --format=raw --type=$word < <(cat of_c.$word)
-    ok "--type=$type is believed" gpusort --type=$type of_c.$word -o got
-    ok_writes "--type=$word for $type" <(gpusort --type=$type of_numpy.$word) -- --type=$word of_numpy.$word
-done
-
 # Not only numbers with full significands are C's: those that are marked as missing, whole, rounded or 0 are, too, and
 # times in seconds. What is of 8 bytes is sorted.
 with_numpy 'n = 20000
@@ -318,6 +297,16 @@ for file in c.*.float c.*.int c.*.uint; do
     kept "--type=$word is C's: $file" \
         "'$word' is NumPy's ${letter}64 here, and these look like ${letter}32: use --type=${letter}32, or --type=" \
         "$file" -- gpusort --type="$word" "$file" -o "$file"
+done
+for row in float:f64:f32 int:i64:i32 uint:u64:u32; do
+    IFS=: read -r word type of_c <<<"$row"
+    cp c.sparse.$word named.$of_c
+    refuses "--type=$word for a file named .$of_c" \
+        "^gpusort: named.$of_c: '$word' is NumPy's $type here, and these look like $of_c: use --type=$of_c, or --type=$type if" -- \
+        --type=$word named.$of_c
+    refuses "--type=$word for $of_c on a pipe" "'$word' is NumPy's $type here" -- \
+        --format=raw --type=$word < <(cat c.sparse.$word)
+    ok "--type=$type is believed" gpusort --type=$type c.sparse.$word -o got
 done
 for file in numpy.*.float numpy.*.int numpy.*.uint; do
     word=${file##*.}
