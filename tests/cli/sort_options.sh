@@ -140,8 +140,16 @@ done
 
 # ---- resulting orders ----------------------------------------------------------------------------
 
-# orders ORDER ARGUMENT...: --explain prints ORDER, and sort(1) accepts the arguments too.
-orders() { ok_prints "order of: ${*:2}" "order      $1\n" -- explained_order "${@:2}" two; }
+# orders ORDER OPTIONS...: --explain prints ORDER for each list of OPTIONS, and sort(1) accepts them too.
+orders() {
+    local options
+    for options in "${@:2}"; do ok_prints "order of: $options" "order      $1\n" -- explained_order $options two; done
+}
+# explains REGEX OPTIONS...: a line that --explain prints for each list of OPTIONS matches.
+explains() {
+    local options
+    for options in "${@:2}"; do ok_says "$options" "$1" -- gpusort --explain $options two; done
+}
 explained_order() {
     sort "$@" 2>&1 >/dev/null | grep -v ': disorder:' || true
     gpusort --explain "$@" >explained
@@ -150,58 +158,45 @@ explained_order() {
 
 strict='the line as one number (as -g, but all else is an error)'
 by_bytes='equal lines by their bytes'
-orders "$strict; $by_bytes"
+orders "$strict; $by_bytes" ''
 orders "$strict, descending; $by_bytes, descending" -r
 orders "$strict; equal lines as in the input" -s
 orders "$strict; of equal lines only the first is kept" -u
-orders "the line as number (-n); $by_bytes" -n
-for word in --numeric-sort --sort=numeric --sort=num --sort=n '-n --sort=numeric' '-t x -n' -bn -k1n \
-    -k01n '-k 1nb' '-k 1.1n' -nz; do
-    orders "the line as number (-n); $by_bytes" $word
-done
-for word in -g --general-numeric-sort --sort=general-numeric --sort=g; do
-    orders "the line as general number (-g); $by_bytes" $word
-done
-for word in -h --human-numeric-sort --sort=human-numeric --sort=h; do
-    orders "the line as number with suffix (-h); $by_bytes" $word
-done
+orders "the line as number (-n); $by_bytes" -n --numeric-sort --sort=numeric --sort=num --sort=n '-n --sort=numeric' \
+    '-t x -n' -bn -k1n -k01n '-k 1nb' '-k 1.1n' -nz
+orders "the line as general number (-g); $by_bytes" -g --general-numeric-sort --sort=general-numeric --sort=g
+orders "the line as number with suffix (-h); $by_bytes" -h --human-numeric-sort --sort=human-numeric --sort=h
 orders "the line as bytes; $by_bytes" -k1
-orders "the line as bytes, descending; $by_bytes, descending" -k1 -r
+orders "the line as bytes, descending; $by_bytes, descending" '-k1 -r'
 orders "field 2 to the end of the line as bytes; $by_bytes" -k2
 orders "field 2 as bytes; $by_bytes" -k2,2
 orders "field 2 to field 3 as bytes; $by_bytes" --key=2,3
 orders "character 3 of field 2 to its end as bytes; $by_bytes" -k2.3,2
 orders "character 3 of field 2 to the end of the line as bytes; $by_bytes" -k2.3
-orders "field 2 after its blanks to character 4 of field 3 after its blanks as bytes; $by_bytes" -b -k2,3.4
+orders "field 2 after its blanks to character 4 of field 3 after its blanks as bytes; $by_bytes" '-b -k2,3.4'
 orders "character 2 of field 1 after its blanks to the end of the line as number (-n); $by_bytes" -k1.2bn
 orders "field 18446744073709551615 to the end of the line as bytes; $by_bytes" -k99999999999999999999999
 orders "field 1 to character 18446744073709551615 of field 1 as bytes; $by_bytes" -k1,1.99999999999999999999999
 orders "field 2 as number (-n); field 1 as bytes, descending; field 3 to the end of the line as bytes; $by_bytes" \
-    -k2,2n -k1,1r -k3
+    '-k2,2n -k1,1r -k3'
 
 # A key without letters takes all letters of the options; a key with any letter takes none.
-orders "field 2 as number (-n), descending; field 1 as bytes, descending; $by_bytes, descending" -nr -k2,2 -k1,1r
+orders "field 2 as number (-n), descending; field 1 as bytes, descending; $by_bytes, descending" '-nr -k2,2 -k1,1r'
 orders "field 2 as number (-n), descending; field 1 after its blanks to character 2 of field 1 as bytes; $by_bytes, descending" \
-    -nr -k2,2 -k1b,1.2
+    '-nr -k2,2 -k1b,1.2'
 
-for words in '-t x -k2' '-k2 --field-separator=x' '-tx -t x -k2'; do
-    ok_says "fields of: $words" "^fields     end at 'x'$" -- gpusort --explain $words two
-done
-ok_says '-t with a NUL' '^fields     end at byte 0$' -- gpusort --explain -k2 -t '\0' two
-ok_says '-t with a byte that is no character' '^fields     end at byte 255$' -- gpusort --explain -k2 -t $'\377' two
+explains "^fields     end at 'x'$" '-t x -k2' '-k2 --field-separator=x' '-tx -t x -k2'
+explains '^fields     end at byte 0$' '-k2 -t \0'
+explains '^fields     end at byte 255$' $'-k2 -t \377'
 ok_prints '-t without a key: no fields are explained' '' -- \
     eval 'gpusort --explain -n -t, two | sed -n /^fields/p'
-for word in -z --zero-terminated; do
-    ok_says "$word" '^lines      end with NUL$' -- gpusort --explain $word two
-done
-for word in --unique --stable --ignore-leading-blanks --merge; do
-    ok "$word" gpusort --explain $word two
-done
-ok_says '--argsort is stable' '^order      .*; equal lines as in the input$' -- gpusort --explain --argsort -n two
-ok_says '-m sorts nothing' '^algorithm  none: nothing is sorted$' -- gpusort --explain -m two
-for word in -c -C --check --check=quiet --check=silent --check=s --check=diagnose-first --check=d -cm; do
-    ok_says "$word writes nothing" '^output     none: the order is checked$' -- gpusort --explain $word two
-done
+explains '^lines      end with NUL$' -z --zero-terminated
+explains '^order .*; of equal lines only the first is kept$' --unique
+explains '^order .*; equal lines as in the input$' --stable '--argsort -n'
+explains '^order      field 2 after its blanks ' '--ignore-leading-blanks -k2'
+explains '^algorithm  none: nothing is sorted$' -m --merge
+explains '^output     none: the order is checked$' -c -C --check --check=quiet --check=silent --check=s \
+    --check=diagnose-first --check=d -cm
 
 # ---- lines are text ------------------------------------------------------------------------------
 
