@@ -11,7 +11,7 @@ for type in $types; do
     # What an output may be called by its type, an input may be called too.
     long=${type/#i/int} long=${long/#u/uint} long=${long/#f/float}
     gpusort --format=text --type="$type" --output-format=raw "$type.in.text" -o "named.$long"
-    for name in $long ${long^^}; do
+    for name in $type $long ${long^^}; do
         [ -e "named.$name" ] || cp "named.$long" "named.$name"
         ok_output "$type: a file named .$name is raw" "$type.sorted.text" -- gpusort --output-format=text "named.$name"
     done
@@ -44,6 +44,10 @@ open("three.text", "w").write("-2000\n1.5\n3\n")
 open("three.lines", "w").write("-2e3\n1.5\n3\n")
 np.array([1, 2], "<u4").tofile("two.raw")
 np.array([1, 0], "<u4").tofile("order.raw")
+np.array([2, 1, 0], "<u4").tofile("third.first.u4")
+np.array([2, 1, 0], "<u8").tofile("third.first.u8")
+open("third.first.text", "w").write("2\n1\n0\n")
+np.arange(3, dtype="<u4").tofile("in.order.u4")
 np.sort(np.fromfile("eight.f64")).tofile("eight.raw")
 np.array([1, 2], "<f8").tofile("two.doubles")' "${inexact[@]}"
 ok_writes 'big-endian npy to text' little.text -- --output-format=text big.npy
@@ -67,6 +71,12 @@ lines.yaml.zst|three.lines|--no-zstd -n three
 lines.html|three.lines|-n three
 two.u32|two.raw|--type=u32 --output-format=raw two
 order.uint32|order.raw|--argsort=u32 two
+order.u32|third.first.u4|--argsort=u32 three
+order.u32|third.first.u4|--argsort=u32 -n three
+order.u32|in.order.u4|--argsort=u32 three.npy
+order.u64|third.first.u8|--argsort three
+order.u32|third.first.text|--argsort=u32 --output-format=text three
+order.u32.zst|third.first.u4|--argsort=u32 --no-zstd three
 forced.u32|eight.raw|--output-format=raw eight.f64
 told.f64|two.doubles|--output-format=raw two
 x.float64.zst|eight.raw|--no-zstd eight.f64
@@ -108,6 +118,11 @@ x.gz|gzip data|--output-format=text three.npy
 x.npz|zip data, which is not written: name it .txt, or use --output-format=text$|-m three
 x.db|SQLite data, which is not written: name it .txt, or use --output-format=text$|-k1 three
 x.gz|gzip data|--argsort three
+x.i32|raw i32, but raw u64 would be written: use --argsort=i32$|--argsort eight.f64
+x.i16|raw i16, but raw u64 would be written: name it .u64$|--argsort eight.f64
+x.u32|raw u32, but raw u64 would be written: use --argsort=u32$|--argsort eight.f64
+x.f64|raw f64, but raw u64 would be written|--argsort eight.f64
+x.u32|raw u32, but text would be written: use --argsort=u32 or --output-format=text$|--argsort three
 x.zst.gz|gzip data, which is not written: name it .*/x.zst$|three
 x.npy.ZST.bz2|bzip2 data, which is not written: name it .*/x.npy.ZST$|three
 x.json|JSON data, which is not written: name it .npy or .txt$|-n --argsort three

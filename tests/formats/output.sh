@@ -124,7 +124,6 @@ by_four=("$GPUSORT" --parallel=4)
 
 refused '/dev/full' '/dev/full: No space left on device' -- gpusort reversed.u64 -o /dev/full
 refused '/dev/full with little data' '/dev/full: No space left on device' -- gpusort --format=text -o /dev/full <<<1
-refused '/dev/full, compressed' '/dev/full: No space left on device' -- gpusort --zstd reversed.u64 -o /dev/full
 refused '/dev/full with text' '/dev/full: No space left on device' -- gpusort many -o /dev/full
 refused 'a full standard output' 'standard output: No space left on device' -- \
     bash -c 'exec "$0" reversed.u64 >/dev/full' "$GPUSORT"

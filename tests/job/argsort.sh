@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # --argsort writes the permutation of np.argsort(kind="stable") for numbers of every type, and that of `sort -g -s` for
-# lines. Each device, path of the GPU and format of indices is tested with some of them; soak.sh draws more.
+# lines. Each device, path of the GPU and format of indices is tested with some of them; soak.sh draws more, and
+# conversion.sh has the names of outputs.
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
@@ -43,10 +44,6 @@ ok_writes 'a byte order in the type' order.big -- --argsort --format=raw --type=
 ok_writes '--argsort=<i8, npy' i8.npy -- --argsort='<i8' --output-format=npy place.in.f64
 ok_file 'indices as np.argsort writes them, by their name' named.i64 f64.1000.up.u64 -- \
     gpusort --argsort=i64 place.in.f64 -o named.i64
-refused 'a name of another type of indices says which to ask for' 'use --argsort=i32$' -- \
-    gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i32"
-refused 'a name of no type of indices says which name' ' raw u64 would be written: name it .u64$' -- \
-    gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i16"
 refuses 'indices have no byte order of their own' 'the byte order of the numbers: use --argsort=i64$' -- \
     --argsort='>i8' place.in.f64
 for word in i16 float64 bool '<M8' '' I64; do
@@ -173,27 +170,6 @@ with_numpy "with open('claims.npy', 'wb') as file:
     file.write(bytes(2**21))"
 refused 'u32 for the 2^32 numbers that a header in a pipe claims' 'argsort=u32 counts up to' -- \
     "$GPUSORT" - --argsort=u32 --output-format=raw -o "$target" < <(cat claims.npy)
-refused 'a name that says another type' 'named as raw u32, but raw u64 would be written: use --argsort=u32$' -- \
-    gpusort --argsort first.f64 -o "$target_dir/x.u32"
-printf '30\n10\n20\n' >three.txt
-with_numpy 'for type in "u4", "u8":
-    np.array([1, 2, 0], dtype="<" + type).tofile("three." + type)
-np.save("three.npy", np.array([30.0, 10, 20]))'
-for input in three.txt three.npy; do
-    ok_file "a name that says the type of the indices: $input" order.u32 three.u4 -- \
-        gpusort --argsort=u32 $input -o order.u32
-    ok_file "and the default one: $input" order.u64 three.u8 -- gpusort --argsort $input -o order.u64
-    ok_file "a format that is said is believed: $input" order.u32 <(printf '1\n2\n0\n') -- \
-        gpusort --argsort=u32 --output-format=text $input -o order.u32
-done
-ok_file 'lines by a key, too' order.u32 three.u4 -- gpusort --argsort=u32 -n three.txt -o order.u32
-ok_output 'a name that says the type, compressed' three.u4 -- eval \
-    'gpusort --argsort=u32 three.txt -o order.u32.zst && zstd -dc order.u32.zst'
-refused 'a name that says another type than the indices of lines' \
-    'named as raw u32, but text would be written: use --argsort=u32 or --output-format=text$' -- \
-    gpusort --argsort three.txt -o "$target_dir/x.u32"
-refused 'the name of the input, which says another type' 'named as raw f64, but raw u64' -- \
-    gpusort --argsort first.f64 -o "$target_dir/x.f64"
 refuses 'a NaN, if told to' 'number [0-9]+ is a NaN' -- \
     --argsort --nan=error --format=raw --type=f64 f64.1000.little.in.raw
 
