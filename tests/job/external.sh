@@ -205,6 +205,8 @@ for words in '-c -n' '-C -k1' '-m -n'; do
     ok "a -T that is not there is not needed: $words" bash -c 'cat some | "$0" -T ./missing "$@" >got' "$GPUSORT" $words
 done
 ok_parts 'two directories' "$few" "$sorted" -- -T one -T two --format=raw --type=f64 -S 1b "$unsorted"
+refuses 'one of two directories is not there' "$nowhere" -- \
+    -S 1b -T one -T ./missing --format=raw --type=f64 "$unsorted"
 for words in '64 -S 1b --format=raw --type=f64' '8 -S 100K -g --format=text'; do
     refused "a limit of size: ulimit -f $words" \
         "^gpusort: temporary file in '.*' \(TMPDIR\): File too large; raise the limit on the size of files .ulimit -f.$" -- \
