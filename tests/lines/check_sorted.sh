@@ -249,10 +249,12 @@ done
 for file in equal.f64 zeros.f16 zeros.f32 zeros.f64 border-zeros.f64 border-nans.f64; do
     ok "as NumPy sorts it: $file" gpusort -c $file
 done
-: >empty.npy
-ok_fails_with 'no array at all' 2 '^gpusort: empty.npy: it is empty' -- gpusort -c empty.npy
-cp nan.f64 unnamed.dat
-ok_fails_with 'raw numbers of no type' 2 '^gpusort: unnamed.dat: .*: use --type' -- gpusort -c unnamed.dat
+for command in 'gpusort -c' gpusort; do
+    : >empty.npy
+    ok_fails_with "no array at all: $command" 2 '^gpusort: empty.npy: it is empty' -- $command empty.npy
+    cp nan.f64 unnamed.dat
+    ok_fails_with "raw numbers of no type: $command" 2 '^gpusort: unnamed.dat: .*: use --type' -- $command unnamed.dat
+done
 ok_fails_with 'a NaN sorts last' 1 '^gpusort: nan.f64: number 4: disorder: 3$' -- gpusort -c nan.f64
 ok_fails_with '--nan=error refuses a NaN' 2 'nan\.f64: number 3 is a NaN' -- gpusort -c --nan=error nan.f64
 with_numpy 'np.array([1, 3, 2, np.nan]).tofile("before-nan.f64")
