@@ -37,6 +37,9 @@
 #define TIMES_BEGIN 0x0d0u
 #define TIMES_END 0x200u
 
+/* Sign and exponent of the Unix time of the end of 2037 in the upper half. */
+#define UNIX_TIMES_END 0x7feu
+
 /* Maximum difference of the top bytes of times; in ns, that is 73 years. */
 #define TOP_SPREAD 32
 
@@ -103,7 +106,8 @@ struct exponents {
     uint64_t last;
     size_t turns; /* far words whose far word before was on the other side */
     bool was_large;
-    size_t small_lower; /* words whose lower half is from 1 to 2^24 */
+    size_t small_lower;   /* words whose lower half is from 1 to 2^24 */
+    size_t lower_changes; /* words whose lower half is not that of the one before */
 };
 
 /* Returns true if the word, least byte first, is printable characters and then NULs. */
@@ -127,6 +131,7 @@ static void count_exponent(struct exponents *counts, uint64_t word)
     counts->lowest = counts->counted == 0 || top < counts->lowest ? top : counts->lowest;
     counts->highest = top > counts->highest ? top : counts->highest;
     counts->rises += counts->counted > 0 && word >= counts->last;
+    counts->lower_changes += (uint32_t)(word ^ counts->last) != 0;
     counts->last = word;
     counts->counted++;
     counts->small_lower += payload != 0 && payload < 1u << 24;
@@ -203,7 +208,9 @@ static bool is_strange_column(const struct exponents *column)
                             8 * column->small > column->counted &&
                             8 * column->large > column->counted &&
                             2 * (column->tiny + far) > column->counted && 4 * column->turns > far;
-    const bool are_unix_times = column->lowest > 1023 + FAR_EXPONENT && column->highest < 0x7ff;
+    const bool are_unix_times =
+        column->lowest > 1023 + FAR_EXPONENT && column->highest < UNIX_TIMES_END &&
+        column->highest < column->lowest + 128 && 2 * column->lower_changes > column->counted;
     const bool are_pairs = column->counted >= 8 * WORDS_MIN &&
                            10 * (column->tiny + far) > 9 * column->counted &&
                            (are_unix_times || 10 * column->small_lower > 9 * column->counted);
@@ -272,8 +279,11 @@ static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits
     }
     for (size_t i = nearly; i < values + nearly; i++)
         covered += is_upper[i];
+    /* Of few words, or beside zeros, one value may be the most by chance. */
+    const bool is_share = 4 * lower_count >= sample->count && sample->step_words > 0;
     return 2 * covered <= values && lower_count >= WORDS_MIN &&
-           4 * lower_count >= sample->count - zeros && 10 * inside >= 9 * lower_count &&
+           4 * lower_count >= sample->count - zeros &&
+           (is_share || 4 * lower_changes >= lower_count) && 10 * inside >= 9 * lower_count &&
            lower_changes >= WORDS_MIN / 2 && 2 * upper_changes >= lower_changes &&
            2 * periodic <= lower_count;
 }
@@ -465,6 +475,19 @@ static const char *find_fitting(const struct sample *sample)
                : NULL;
 }
 
+/* Returns true if some words are doubles below 1e-90 that are no times, as in the tail of a
+ * function, which takes all magnitudes. */
+static bool has_tail(const struct sample *sample)
+{
+    size_t inside = 0, outside = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const unsigned top = (unsigned)(sample->words[i] >> 52), exponent = top & 0x7ff;
+        if (exponent > 0 && exponent < 1023 - FAR_EXPONENT)
+            *(top >= TIMES_BEGIN && top < TIMES_END ? &inside : &outside) += 1;
+    }
+    return 8 * outside > inside;
+}
+
 /* Returns true if in at least two places of a large input nearly all words are small integers, or
  * times, or have narrow parts, as in arrays of different types that follow each other. */
 static bool has_other_arrays(const struct sample *sample)
@@ -473,15 +496,17 @@ static bool has_other_arrays(const struct sample *sample)
     size_t strange = 0;
     if (sample->count < SAMPLE_WORDS)
         return false;
+    const bool is_tail = has_tail(sample);
     for (size_t i = 0; i < SAMPLE_PLACES; i++) {
         place.count = PLACE_WORDS;
         memcpy(place.words, sample->words + i * PLACE_WORDS, PLACE_WORDS * sizeof *place.words);
         const struct exponents counts = count_exponents(&place);
         const size_t most = 9 * counts.counted;
-        strange += counts.counted >= PLACE_WORDS / 2 &&
-                   ((10 * counts.tiny > most && raw_are_small_words(&place, EVIDENCE)) ||
-                    (10 * (counts.tiny + counts.small) > most && raw_are_times(&place)) ||
-                    has_narrow_parts(&place));
+        strange +=
+            counts.counted >= PLACE_WORDS / 2 &&
+            ((!is_tail && 10 * counts.tiny > most && raw_are_small_words(&place, EVIDENCE)) ||
+             (!is_tail && 10 * (counts.tiny + counts.small) > most && raw_are_times(&place)) ||
+             has_narrow_parts(&place));
     }
     return strange >= 2;
 }

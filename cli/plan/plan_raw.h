@@ -28,7 +28,8 @@
 struct sample {
     uint64_t words[SAMPLE_WORDS]; /* 8 bytes each, in this machine's byte order */
     size_t count;
-    uint64_t step_words; /* in the input, from the first word of a place to that of the next one */
+    uint64_t step_words; /* in the input, from the first word of a place to that of the next one; 0
+                          * of one place alone */
 };
 
 /* Fills the sample from positions at equal distances in the input, or in the peeked bytes of a pipe

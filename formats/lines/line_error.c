@@ -130,13 +130,13 @@ struct spelling {
     const char *ends;    /* advice about a newline or carriage return inside it, or NULL */
 };
 
-/* Returns true if there are control characters other than white space. */
-static bool has_control_bytes(const char *text, size_t bytes)
+/* Returns true if many bytes are control characters other than white space, as in binary data. */
+static bool is_binary(const char *text, size_t bytes)
 {
+    size_t controls = 0;
     for (size_t i = 0; i < bytes; i++)
-        if (iscntrl((unsigned char)text[i]) && !isspace((unsigned char)text[i]))
-            return true;
-    return false;
+        controls += iscntrl((unsigned char)text[i]) && !isspace((unsigned char)text[i]);
+    return 16 * controls > bytes;
 }
 
 static void spell(const char *line, size_t bytes, struct spelling *spelling)
@@ -147,10 +147,10 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
         bytes--;
     while (bytes > 0 && strchr(blanks, line[bytes - 1]))
         bytes--;
-    spelling->ends = has_control_bytes(line, bytes) ? NULL /* no text, so advice would destroy it */
-                     : memchr(line, '\n', bytes)    ? other_end
-                     : memchr(line, '\r', bytes)    ? return_end
-                                                    : NULL;
+    spelling->ends = is_binary(line, bytes)      ? NULL /* advice would destroy it */
+                     : memchr(line, '\n', bytes) ? other_end
+                     : memchr(line, '\r', bytes) ? return_end
+                                                 : NULL;
     snprintf(spelling->text, sizeof spelling->text, "%.*s", (int)(bytes < 256 ? bytes : 256), line);
     strtold(spelling->text, &end);
     spelling->number_bytes = (size_t)(end - spelling->text);

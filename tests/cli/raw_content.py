@@ -84,6 +84,14 @@ doubles = {
     "scales": lambda n: columns(n, np.linspace(0, 1, n), np.logspace(-300, 300, n)),
     "likelihoods": lambda n: np.exp(-columns(n, fresh.random(n), 1 + fresh.random(n), 500 + 2 * fresh.random(n))),
     "marks": lambda n: np.where(fresh.random(n) < 0.9, -1e30, fresh.normal(size=n)),
+    "bell": lambda n: np.exp(-np.linspace(-25, 25, n) ** 2 / 2),
+    "decay": lambda n: np.exp(-np.linspace(0, 300, n)),
+    "geometric": lambda n: 0.94 ** np.arange(n),
+    "sigmoid": lambda n: 1 / (1 + np.exp(-np.linspace(-350, 350, n))),
+    "no_bound": lambda n: columns(n, fresh.random(n), np.full(n, np.finfo("f8").max)),
+    "growth": lambda n: columns(n, fresh.random(n), 2.0 ** np.linspace(300, 1000, n)),
+    "set_point": lambda n: fresh.permutation(np.r_[np.full(n // 10, 0.103), fresh.random(n // 300), np.zeros(n)])[:n],
+    "held_levels": lambda n: np.where((np.arange(n) < n // 4) & (fresh.random(n) > 0.05), 0.103, np.round(fresh.lognormal(3, 1, n), 2)),
     "magnitudes": lambda n: fresh.choice([1e-80, 1e-9, 1, 1e70], n) * fresh.normal(size=n),
 }
 for name, make in doubles.items():
