@@ -88,8 +88,8 @@ compile_c = $(call say,CC,$<) $(CC) -std=c11 $(all_cppflags) $(common_flags) $(C
 compile_cxx = $(call say,CXX,$<) $(CXX) -std=c++17 $(all_cppflags) $(common_flags) $(WARNINGS) $(CXXFLAGS)
 compile_cuda = $(call say,NVCC,$<) $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) $(nvcc_compress) -MD -MP \
 	-Xcompiler -Wall,-Wextra,-fopenmp $(NVCCFLAGS)
-# The program uses little of the C++ library: linked statically, if there is a static one, it costs no
-# start-up time. -static-pie links it so in any case; with both options, g++ links the rest dynamically.
+# The C++ library is linked statically if libstdc++.a exists, as loading the shared one takes start-up
+# time. -static-pie links everything so, but not with -static-libstdc++, after which g++ links the rest dynamically.
 static_libstdcxx := $(if $(filter -static-pie,$(LDFLAGS)),,$(if \
 	$(wildcard $(shell $(CXX) -print-file-name=libstdc++.a)),-static-libstdc++))
 link = $(call say,LD,$@) $(CXX) $(CFLAGS) -pthread $(static_libstdcxx) -static-libgcc \
@@ -146,7 +146,7 @@ needs_glibc = $(CC) $(CPPFLAGS) -E -x c /dev/null >/dev/null && { printf '\#incl
 	$(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || { \
 	echo "$(CC) does not compile for the GNU C library (2.28 or newer), which gpusort needs" >&2; \
 	false; }; }
-flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(OPENMP) $(LDFLAGS) $(LDLIBS) \
+flags := $(CC) $(CXX) $(static_libstdcxx) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(OPENMP) $(LDFLAGS) $(LDLIBS) \
 	$(SANITIZE) $(CUDA) $(MPICC)
 nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE) $(nvcc_compress)
 $(BUILD)/flags $(BUILD)/nvcc_flags $(BUILD)/commit: FORCE

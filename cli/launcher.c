@@ -17,8 +17,7 @@
 /* The variables that each launcher sets. PMIx has none for the number of ranks, so Slurm's is
  * used. */
 static const struct launcher {
-    const char *mark; /* the launcher is in use if this variable is set, and `other` is not; an
-                       * empty variable is not set */
+    const char *mark; /* the launcher is in use if this variable is set, and `other` is not */
     const char *size, *rank, *other;
 } launchers[] = {
     {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL},
@@ -41,6 +40,7 @@ static unsigned long read_number(const char *name)
     return value ? strtoul(value, NULL, 10) : 0;
 }
 
+/* Returns true if the variable is set and not empty. */
 static bool is_set(const char *name)
 {
     const char *const value = name ? getenv(name) : NULL;
@@ -134,7 +134,7 @@ static bool find_launchers_processors(struct processors *found)
 void launcher_undo_binding(void)
 {
     struct processors all;
-    if (!getenv("OMPI_COMM_WORLD_SIZE") || !getenv("OMPI_MCA_orte_bound_at_launch") ||
+    if (!is_set("OMPI_COMM_WORLD_SIZE") || !getenv("OMPI_MCA_orte_bound_at_launch") ||
         is_binding_named() || !find_launchers_processors(&all))
         return;
     const bool is_undone = sched_setaffinity(0, sizeof all, (cpu_set_t *)&all) == 0;

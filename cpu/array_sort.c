@@ -247,7 +247,7 @@ static void finish_shared_buckets(struct sort_job *job, struct sort_worker worke
 }
 
 /* Partitions the input and sorts the buckets that the whole team sorts. After that,
- * sort_progress reports finished buckets. */
+ * the counter of sort_progress rises as buckets are finished. */
 static void partition_input(struct sort_job *job, struct sort_worker worker)
 {
     const struct bucket_list buckets = partition_range(job, whole_input(job), worker);
@@ -465,7 +465,7 @@ size_t array_sort_await(struct array_sort *sorting, size_t known)
     }
     const struct member first = {&sorting->team, 0, sorting->team.count};
     for (;;) {
-        const size_t sorted = counter_await(&job->progress.sorted, 0);
+        const size_t sorted = counter_await(&job->progress.sorted, 0); /* does not wait */
         if (sorted > known || sorted == job->count)
             return sorted;
         if (!finish_next_bucket(job, make_worker(job, &first)))

@@ -45,9 +45,9 @@ static inline bool descriptor_must_retry(int file, short event)
     return errno == EAGAIN || errno == EINTR;
 }
 
-/* Waits until the file is readable, or at its end. Returns false if another thread has written to
- * the eventfd `waker`, which ends the waiting. file -1: does not wait. waker -1: none. An error is
- * found by the read that follows. */
+/* Waits until a read of the file would not block, or would fail, and returns true; returns false
+ * once another thread has written to the eventfd `waker`. waker -1: none. file -1: looks at the
+ * waker, and does not wait. */
 static inline bool descriptor_await_input(int file, int waker)
 {
     struct pollfd files[] = {{.fd = file, .events = POLLIN}, {.fd = waker, .events = POLLIN}};

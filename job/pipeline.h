@@ -139,8 +139,8 @@ bool job_take_headers(const struct job *job, struct lines_header *header, struct
 /* Returns the least bytes that the output will have; 0: not known. */
 uint64_t job_output_bytes(const struct job *job);
 
-/* Returns true unless the job certainly sorts everything at once: numbers that are counted, or
- * lines that fit even if each byte is a line. Ranks store their lines in any case. */
+/* Returns false only if all data is certain to be sorted in one part: numbers of a known count that
+ * fits, or lines that fit even if each byte is a line. Ranks store their lines in any case. */
 bool job_may_have_parts(const struct job *job);
 
 /* Returns the least bytes of sorted runs that the ranks of this host will store in the directories

@@ -179,7 +179,7 @@ static void name_transport(void)
         (void)setenv("OMPI_MCA_pml", "ob1", 0);
 }
 
-/* Found by dlsym(3), whatever -fvisibility says. */
+/* dlsym(3) must find this function with -fvisibility=hidden, too. */
 __attribute__((visibility("default"))) group_open_function gpusort_group_open_1;
 const char *gpusort_group_open_1(struct group *group)
 {

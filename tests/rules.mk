@@ -121,7 +121,7 @@ fuzz_sources := $(filter-out core/argsort.c core/auto_model.c core/backends.c fo
 fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))
 fuzz_programs := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 $(BUILD)/fuzz/fuzz_%: $(addprefix $(BUILD)/fuzz/,tests/fuzz/fuzz_%.c.o host.a)
-	$(call say,LD,$@) $(FUZZ_CXX) -fsanitize=fuzzer,$(fuzz_sanitizers) -static-libstdc++ -static-libgcc -o $@ $^ \
+	$(call say,LD,$@) $(FUZZ_CXX) -fsanitize=fuzzer,$(fuzz_sanitizers) $(static_libstdcxx) -static-libgcc -o $@ $^ \
 		$(or $(wildcard $(shell $(FUZZ_CXX) -print-file-name=libzstd.a)),-lzstd) -lm -pthread
 $(BUILD)/fuzz/host.a: $(fuzz_objects)
 	@rm -f $@

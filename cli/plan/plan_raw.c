@@ -106,7 +106,7 @@ struct exponents {
     uint64_t last;
     size_t turns; /* far words whose far word before was on the other side */
     bool was_large;
-    size_t small_lower;   /* words whose lower half is from 1 to 2^24 */
+    size_t small_lower;   /* words whose lower half is from 1 to 2^24 - 1 */
     size_t lower_changes; /* words whose lower half is not that of the one before */
 };
 
@@ -191,9 +191,9 @@ static bool has_strange_exponents(const struct sample *sample)
     return 4 * counts.tiny > counts.counted || 2 * (counts.tiny + far) > counts.counted;
 }
 
-/* Returns true if nearly all words at one position of records are small integers, times, which rise
- * or are round, texts, or pairs of 32 bits with a small integer in the lower half or a Unix time
- * of 2014 to 2037 in the upper one; or if they are random bits, which alternate. */
+/* Returns true if nearly all words at one position of records are of one kind: small integers;
+ * times, which rise or are round; texts; random bits, which alternate; or pairs of 32 bits, of
+ * which the lower is a small integer, or the upper a Unix time of 2014 to 2037. */
 static bool is_strange_column(const struct exponents *column)
 {
     const size_t far = column->small + column->large;
@@ -488,8 +488,8 @@ static bool has_tail(const struct sample *sample)
     return 8 * outside > inside;
 }
 
-/* Returns true if in at least two places of a large input nearly all words are small integers, or
- * times, or have narrow parts, as in arrays of different types that follow each other. */
+/* Returns true if at least two places of a full sample have small integers, times or narrower
+ * numbers alone, as in arrays of different types that follow each other. */
 static bool has_other_arrays(const struct sample *sample)
 {
     static struct sample place; /* large for a stack */

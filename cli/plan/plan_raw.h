@@ -50,22 +50,23 @@ void raw_find_byte_values(const struct sample *sample, struct byte_values *value
 /* Returns true if the words are likely pairs of f32. */
 bool raw_has_single_halves(const struct sample *sample);
 
-/* Returns true for the least and the greatest i64, which are marks of no value. */
+/* Returns true for the least and the greatest i64, which mark missing values: NaT is one. */
 bool raw_is_mark(uint64_t word);
 
-/* Returns true if all words but marks are small integers of 64 bits. The bytes of these that do not
- * merely extend the sign are all lower bytes of words, which is rare in other data. Each such byte
- * adds the logarithm of that probability, and so do words of both signs. If all words are equal,
- * there must be at least WORDS_MIN. evidence: the least sum, in tenths of bits, so the chance that
- * other bytes, most of them 0, look the same is 2^(-evidence / 10); of random bytes 2^-16 a word.
+/* Returns true if all words except such marks are small integers of 64 bits. The bytes of these
+ * that do not merely extend the sign are all lower bytes of words, which is rare in other data.
+ * Each such byte adds the logarithm of that probability, and so do words of both signs. If all
+ * words are equal, there must be at least WORDS_MIN. evidence: the least sum, in tenths of bits, so
+ * the chance that other bytes, most of them 0, look the same is 2^(-evidence / 10); of random bytes
+ * 2^-16 a word.
  */
 bool raw_are_small_words(const struct sample *sample, size_t evidence);
 
 /* Returns true if the words have one magnitude, as times and ids do: their top bytes are nearly
  * equal, and the bytes below, down to byte 3 or 2, have many more values. If the top bytes differ
- * by one at most, this is required of bytes 3 and 2, or 3 to 5, alone. Marks of no value, 0 and -1
- * may be among the words. Random bytes are so with a probability of 10^-20, and bytes that
- * are all of one range, or have a period of 2 or 4, never. */
+ * by one at most, this is required of bytes 3 and 2, or 3 to 5, alone. Words that are 0, -1
+ * or such marks are not considered. Random bytes are so with a probability of 10^-20, and bytes
+ * that are all of one range, or have a period of 2 or 4, never. */
 bool raw_are_times(const struct sample *sample);
 
 /* Returns true if the words are integers of 64 bits, and not pairs of small ones. In a pair the

@@ -112,7 +112,7 @@ bool raw_check_word_of_c(struct source *source, const char *word, const struct k
                      source_name(source), word, type->name, of_c, of_c, type->name);
 }
 
-/* Returns true if the words, but for 0 and -1, are random integers that are not negative, such as
+/* Returns true if the words other than 0 and -1 are random integers, none negative, such as
  * hashes: no sign bit is set, and the highest bit of each lower byte is set in about half of the
  * words. If they were random bytes, the sign bits would be, too. */
 static bool are_random_words(const struct sample *sample)

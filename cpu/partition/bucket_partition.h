@@ -125,8 +125,8 @@ size_t sort_progress_bytes(size_t buckets_max);
 /* Begins with no buckets. memory: sort_progress_bytes, aligned to a size_t; the caller keeps it. */
 void sort_progress_begin(struct sort_progress *progress, size_t buckets_max, void *memory);
 
-/* Copies the starts of `buckets` unfinished buckets. One thread calls it, before any of them is
- * finished. */
+/* Copies the starts of `buckets` unfinished buckets. One thread calls it, before
+ * sort_progress_finish(). */
 void sort_progress_open(struct sort_progress *progress, const size_t *starts, size_t buckets);
 
 /* Reports that the bucket's items are in their final position. Any thread. */

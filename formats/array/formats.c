@@ -47,8 +47,8 @@ const struct format *format_find_by_name(const char *name, const struct key_type
  *
  * A magic has at least 4 bytes, so that numbers rarely begin with it by chance; only gzip has 3. A
  * format with a shorter magic, or one of four letters after arbitrary bytes (DuckDB, DICOM), is
- * recognised only by its name. In a magic, '?' means any byte, and '~' a NUL. An old pickle
- * has a magic of 2 bytes; after it, the name of a module is recognised.
+ * recognised only by its name. In a magic, '?' means any byte, and '~' a NUL. Pickles before
+ * protocol 4 have a magic of 2 bytes; after it, the name of a module is recognised.
  */
 
 static const struct foreign foreigners[] = {
@@ -101,7 +101,7 @@ static const struct foreign foreigners[] = {
     {"pickle", {".pkl", ".pickle", ".joblib"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"pickle", {NULL}, "\200?cnumpy.", 0, NULL, FOREIGN_BINARY},
     {"pickle", {NULL}, "\200?cpandas.", 0, NULL, FOREIGN_BINARY},
-    {"pickle", {NULL}, "\200\4\225?????~~~", 0, NULL, FOREIGN_BINARY}, /* and a length */
+    {"pickle", {NULL}, "\200\4\225?????~~~", 0, NULL, FOREIGN_BINARY}, /* a frame below 2^40 */
     {"pickle", {NULL}, "\200\5\225?????~~~", 0, NULL, FOREIGN_BINARY},
     {"PyTorch", {".pt", ".pth"}, NULL, 0, NULL, FOREIGN_BINARY},
     {"safetensors", {".safetensors"}, NULL, 0, NULL, FOREIGN_BINARY},

@@ -91,11 +91,11 @@ static inline bool output_file_is_in_place(const struct output_file *output)
 /* Reports the errors of output_file_open() that depend on the path. Creates and opens nothing. */
 bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error);
 
-/* path: NULL is standard output. name: for messages; borrowed. input: NULL, or the status of an
- * input that had the path when it was opened: commit fails if another file has the path then, or if
- * the input was modified. group: NULL, or the ranks that share the output, which is a regular file;
- * then this is collective. Fills *output, which the caller ends with output_file_discard(), after
- * output_file_close() and output_file_publish() if it is to be kept. */
+/* path: NULL is standard output. name: for messages; outlives *output. input: NULL, or the status
+ * of an input that had the path when it was opened: commit fails if another file has the path then,
+ * or if the input was modified. group: NULL, or the ranks that share the output, which is a regular
+ * file; then this is collective. Fills *output, which the caller ends with output_file_discard(),
+ * after output_file_close() and output_file_publish() if it is to be kept. */
 bool output_file_open(const char *path, const char *name, const struct stat *input,
                       struct group *group, struct output_file *output, struct error *error);
 

@@ -147,7 +147,7 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
         bytes--;
     while (bytes > 0 && strchr(blanks, line[bytes - 1]))
         bytes--;
-    spelling->ends = is_binary(line, bytes)      ? NULL /* advice would destroy it */
+    spelling->ends = is_binary(line, bytes)      ? NULL /* a command would damage it */
                      : memchr(line, '\n', bytes) ? other_end
                      : memchr(line, '\r', bytes) ? return_end
                                                  : NULL;
