@@ -13,7 +13,7 @@
 # passed if each of its tests has failed.
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/..")
-if [ "${1:-}" = --dir ]; then
+if [ "${1:-}" = --dir ] && [ $# -gt 1 ]; then
     copy=$(mkdir -p "$2" && realpath "$2")
     shift 2
     # Other files in it would be removed.
@@ -54,7 +54,7 @@ targets_of() {
         case $test in
         unit_*) echo "build/tests/$test" ;;
         fuzz_targets) echo build/tests/mutate_seeds ;;
-        *_matrix*) printf 'build/simt/%s\n' gpusort "${test%%-*}" ;;
+        *_matrix* | simt_selftest) printf 'build/simt/%s\n' gpusort "${test%%-*}" ;;
         ranks-simt) printf 'build/%s\n' simt/gpusort mpi.so ;;
         *-simt) printf 'build/%s\n' simt/gpusort simt/many_runs tests/fault_library.so ;;
         mpi) printf 'build/%s\n' mpi.so tests/{mpi_faults.so,fault_library.so,gpusort_apart} ;;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/rules.mk - the programs that test, and the stand-in for a GPU; included by the Makefile.
 .PHONY: check check-programs check-gpu simt fuzz
-simt_sources := $(wildcard tests/simt/*.cc)
+simt_sources := $(filter-out %/simt_selftest.cc,$(wildcard tests/simt/*.cc))
 unit_sources := $(wildcard tests/unit_*.c tests/*/unit_*.c)
 matrices := $(basename $(notdir $(wildcard tests/cuda/*_matrix.cu)))
 unit_programs := $(addprefix $(BUILD)/tests/,$(basename $(notdir $(unit_sources))))
@@ -13,7 +13,7 @@ many_objects := $(filter-out %/main.c.o,$(cli_objects)) \
 simt_objects := $(BUILD)/core/backends.cuda.o \
 	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
 
-simt: $(addprefix $(BUILD)/simt/,gpusort many_runs $(matrices) bench_sort)
+simt: $(addprefix $(BUILD)/simt/,gpusort many_runs $(matrices) bench_sort simt_selftest)
 $(BUILD)/simt/many_runs: $(many_objects) $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/gpusort: $(cli_objects) $(host_objects) $(simt_objects)
@@ -22,6 +22,8 @@ $(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/cuda/%_matrix.cu.o $(host_objects) $
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/bench_sort: $(bench_objects) $(host_objects) $(simt_objects) \
 		$(call objects,$(BUILD)/simt,$(bench_cuda_sources) bench/no_peers.cu)
+	$(link) -o $@ $^ $(libraries)
+$(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selftest.cc $(simt_sources))
 	$(link) -o $@ $^ $(libraries)
 
 $(BUILD)/simt/%.cu.o: %.cu $(BUILD)/flags

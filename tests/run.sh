@@ -91,6 +91,7 @@ add_tests() {
             add_test "$(basename "$program")" OMP_WAIT_POLICY=passive CMOCKA_MESSAGE_OUTPUT=TAP "$program"
         fi
     done
+    if [ -x "$build/simt/simt_selftest" ]; then add_test simt_selftest "$build/simt/simt_selftest"; fi
     for name in tests/cuda/*_matrix.cu; do
         name=$(basename "$name" .cu)
         program=$build/simt/$name

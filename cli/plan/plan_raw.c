@@ -325,11 +325,17 @@ bool raw_has_single_halves(const struct sample *sample)
     return is_like_top(sample, 0, 32) || are_lower_singles(sample);
 }
 
-static bool has_narrow_parts(const struct sample *sample)
+/* Returns true if the words are likely two f32 or four f16 of the same exponents. */
+static bool are_like_tops(const struct sample *sample)
 {
-    return raw_has_single_halves(sample) ||
+    return is_like_top(sample, 0, 32) ||
            (is_like_top(sample, 0, 16) && is_like_top(sample, 16, 16) &&
             is_like_top(sample, 32, 16));
+}
+
+static bool has_narrow_parts(const struct sample *sample)
+{
+    return are_like_tops(sample) || are_lower_singles(sample);
 }
 
 /* ---- Raw data: integers of 64 bits ---- */
@@ -506,7 +512,7 @@ static bool has_other_arrays(const struct sample *sample)
             counts.counted >= PLACE_WORDS / 2 &&
             ((!is_tail && 10 * counts.tiny > most && raw_are_small_words(&place, EVIDENCE)) ||
              (!is_tail && 10 * (counts.tiny + counts.small) > most && raw_are_times(&place)) ||
-             has_narrow_parts(&place));
+             are_like_tops(&place));
     }
     return strange >= 2;
 }

@@ -91,12 +91,17 @@ doubles = {
     "no_bound": lambda n: columns(n, fresh.random(n), np.full(n, np.finfo("f8").max)),
     "growth": lambda n: columns(n, fresh.random(n), 2.0 ** np.linspace(300, 1000, n)),
     "set_point": lambda n: fresh.permutation(np.r_[np.full(n // 10, 0.103), fresh.random(n // 300), np.zeros(n)])[:n],
-    "held_levels": lambda n: np.where((np.arange(n) < n // 4) & (fresh.random(n) > 0.05), 0.103, np.round(fresh.lognormal(3, 1, n), 2)),
+    "held_level": lambda n: np.where(
+        (np.arange(n) < n // 4) & (fresh.random(n) > 0.05), 0.103, np.round(fresh.lognormal(3, 1, n), 2)
+    ),
+    "times_and_tenths": lambda n: columns(n, 1.7e9 + np.arange(n), np.round(fresh.normal(20, 3, n), 1)),
     "magnitudes": lambda n: fresh.choice([1e-80, 1e-9, 1, 1e70], n) * fresh.normal(size=n),
 }
 for name, make in doubles.items():
     for count in 1, 3, 8, 33, 5000:
         make(count).astype("<f8").tofile(f"{root}/doubles-{name}-{count}.bin")
+
+doubles["times_and_tenths"](80000).tofile(f"{root}/doubles-times_and_tenths-80000.bin")
 
 # By chance, a few words of these look like a column of text.
 for name in "two_tenths", "tenths_by_threes", "falling_tenths", "four_tenths":
@@ -117,6 +122,14 @@ def normal(n):
 
 def days(n):
     return 10**18 + np.arange(n) * 86400 * 10**9
+
+
+def ids(n):
+    return integers(1, 25 * 10**7, n)
+
+
+def seconds_of(n):
+    return 17 * 10**8 + np.arange(n)
 
 
 def names(n):
@@ -215,9 +228,9 @@ others = [  # the hint, numbers of n words, their dtype, the least count of word
     ("TYPE", lambda n: -integers(0, 2, 2 * n), "<i4", 12),
     ("TYPE", lambda n: np.repeat(integers(0, 2, n // 4 + 1) * 255, 32), "u1", 40),
     # Pairs of integers of 32 bits before a double, such as chromosome and position, or id and time.
-    ("records-16", records("i4,i4,f8", lambda n: integers(1, 23, n), lambda n: integers(1, 25 * 10**7, n), normal), "u1", 400),
-    ("records-16", records("i4,i4,f8", lambda n: integers(1, 10**9, n), lambda n: 17 * 10**8 + np.arange(n), normal), "u1", 400),
-    ("records-40", records("i4,f8,f8", lambda n: 17 * 10**8 + np.arange(n), normal, normal), "u1", 1000),  # 20 bytes
+    ("records-16", records("i4,i4,f8", lambda n: integers(1, 23, n), ids, normal), "u1", 400),
+    ("records-16", records("i4,i4,f8", ids, seconds_of, normal), "u1", 400),
+    ("records-40", records("i4,f8,f8", seconds_of, normal, normal), "u1", 1000),  # 20 bytes
     # f32 and f16 of which most are 0.
     ("TYPE", lambda n: np.r_[np.zeros(8 * n // 5), random.normal(size=2 * n - 8 * n // 5)], "<f4", 400),
     ("TYPE", lambda n: np.r_[np.zeros(16 * n // 5), random.normal(size=4 * n - 16 * n // 5)], "<f2", 400),

@@ -14,6 +14,8 @@ for type in $types; do
     for name in $type $long ${long^^}; do
         [ -e "named.$name" ] || cp "named.$long" "named.$name"
         ok_output "$type: a file named .$name is raw" "$type.sorted.text" -- gpusort --output-format=text "named.$name"
+        zstd -qf "named.$name"
+        ok_output "$type: so is a compressed one" "$type.sorted.text" -- gpusort --output-format=text "named.$name.zst"
     done
 done
 

@@ -5,8 +5,9 @@
  *   g++ -std=c++17 -x c++ -Itests/simt -I. -Wno-unknown-pragmas -c cuda/FILE.cu
  *
  * (-Wno-unknown-pragmas is for `#pragma unroll`; __CUDACC__ stays undefined.) Link the result with
- * all simt_*.cc. The "device" is host memory, filled with 0xa5 so that reads of unwritten memory
- * are noticed. Kernels run on fibers; simt_device.h has the CUDA that kernels use.
+ * all simt_*.cc except simt_selftest.cc. The "device" is host memory, filled with 0xa5 so that
+ * reads of unwritten memory are noticed. Kernels run on fibers; simt_device.h has the CUDA that
+ * kernels use.
  *
  * docs/testing.md has the environment variables that select orders, devices and faults.
  *
