@@ -27,7 +27,8 @@
  *
  * Records of doubles and other types have a period: at some of its positions, nearly all words are
  * of such a type, and at the others nearly all are usual doubles. Denormals from an underflow, or
- * mixtures of magnitudes, have no period.
+ * mixtures of magnitudes, have no period. Of arrays of several types that follow each other, some
+ * places of the sample have one of the other types alone.
  */
 
 /* Maximum words of a period of records. */
@@ -37,7 +38,7 @@
 #define TIMES_BEGIN 0x0d0u
 #define TIMES_END 0x200u
 
-/* Sign and exponent of the Unix time of the end of 2037 in the upper half. */
+/* Sign and exponent of a word whose upper half is the Unix time of the end of 2037. */
 #define UNIX_TIMES_END 0x7feu
 
 /* Maximum difference of the top bytes of times; in ns, that is 73 years. */
@@ -279,7 +280,8 @@ static bool is_like_top(const struct sample *sample, unsigned low, unsigned bits
     }
     for (size_t i = nearly; i < values + nearly; i++)
         covered += is_upper[i];
-    /* Of few words, or beside zeros, one value may be the most by chance. */
+    /* In one place, or beside zeros, the lower part of one frequent double may decide: it does not
+     * change, as those of f32 and f16 do. */
     const bool is_share = 4 * lower_count >= sample->count && sample->step_words > 0;
     return 2 * covered <= values && lower_count >= WORDS_MIN &&
            4 * lower_count >= sample->count - zeros &&
@@ -340,6 +342,11 @@ static bool has_narrow_parts(const struct sample *sample)
 
 /* ---- Raw data: integers of 64 bits ---- */
 
+bool raw_is_blank(uint64_t word)
+{
+    return word == 0 || word == UINT64_MAX;
+}
+
 bool raw_is_mark(uint64_t word)
 {
     return word == (uint64_t)INT64_MIN || word == (uint64_t)INT64_MAX;
@@ -396,7 +403,7 @@ bool raw_are_times(const struct sample *sample)
     int least = 255, most = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const int top = (int)(sample->words[i] >> 56);
-        if (sample->words[i] + 1 <= 1 || raw_is_mark(sample->words[i]))
+        if (raw_is_blank(sample->words[i]) || raw_is_mark(sample->words[i]))
             continue;
         least = top < least ? top : least;
         most = top > most ? top : most;
@@ -481,17 +488,19 @@ static const char *find_fitting(const struct sample *sample)
                : NULL;
 }
 
-/* Returns true if some words are doubles below 1e-90 that are no times, as in the tail of a
- * function, which takes all magnitudes. */
+/* Returns true unless nearly all doubles below 1e-90 may be times: the tail of a function takes all
+ * magnitudes. */
 static bool has_tail(const struct sample *sample)
 {
-    size_t inside = 0, outside = 0;
+    size_t times = 0, others = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const unsigned top = (unsigned)(sample->words[i] >> 52), exponent = top & 0x7ff;
-        if (exponent > 0 && exponent < 1023 - FAR_EXPONENT)
-            *(top >= TIMES_BEGIN && top < TIMES_END ? &inside : &outside) += 1;
+        const bool is_small = exponent > 0 && exponent < 1023 - FAR_EXPONENT;
+        const bool may_be_time = top >= TIMES_BEGIN && top < TIMES_END;
+        times += is_small && may_be_time;
+        others += is_small && !may_be_time;
     }
-    return 8 * outside > inside;
+    return 8 * others > times;
 }
 
 /* Returns true if at least two places of a full sample have small integers, times or narrower

@@ -50,6 +50,9 @@ void raw_find_byte_values(const struct sample *sample, struct byte_values *value
 /* Returns true if the words are likely pairs of f32. */
 bool raw_has_single_halves(const struct sample *sample);
 
+/* Returns true for 0 and -1, which are in data of any type. */
+bool raw_is_blank(uint64_t word);
+
 /* Returns true for the least and the greatest i64, which mark missing values: NaT is one. */
 bool raw_is_mark(uint64_t word);
 
@@ -57,9 +60,8 @@ bool raw_is_mark(uint64_t word);
  * that do not merely extend the sign are all lower bytes of words, which is rare in other data.
  * Each such byte adds the logarithm of that probability, and so do words of both signs. If all
  * words are equal, there must be at least WORDS_MIN. evidence: the least sum, in tenths of bits, so
- * the chance that other bytes, most of them 0, look the same is 2^(-evidence / 10); of random bytes
- * 2^-16 a word.
- */
+ * the chance that other bytes, most of them 0, look so is 2^(-evidence / 10); of random bytes 2^-16
+ * a word. */
 bool raw_are_small_words(const struct sample *sample, size_t evidence);
 
 /* Returns true if the words have one magnitude, as times and ids do: their top bytes are nearly

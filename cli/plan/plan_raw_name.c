@@ -121,7 +121,7 @@ static bool are_random_words(const struct sample *sample)
     uint64_t signs = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t word = sample->words[i];
-        if (word + 1 <= 1)
+        if (raw_is_blank(word))
             continue;
         used++;
         signs |= word >> 63;
