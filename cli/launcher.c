@@ -40,7 +40,7 @@ static unsigned long read_number(const char *name)
     return value ? strtoul(value, NULL, 10) : 0;
 }
 
-/* Returns true if the variable is set and not empty. */
+/* Returns true if the variable is set and not empty. NULL: no variable. */
 static bool is_set(const char *name)
 {
     const char *const value = name ? getenv(name) : NULL;

@@ -7,6 +7,7 @@
 #ifndef CORE_ITEM_WIDTH_H
 #define CORE_ITEM_WIDTH_H
 
+/* A function that is inlined into each caller, and compiled for the vectors of that caller. */
 #define INLINE static inline __attribute__((always_inline))
 
 /* Calls function(arguments..., width) for a width of 1, 2, 4 or 8 bytes. */

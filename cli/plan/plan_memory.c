@@ -155,8 +155,7 @@ static bool has_output_in_memory(const struct job *job)
     return is_in_memory;
 }
 
-/* Returns the bytes of sorted parts that may be stored in memory; 0: none. SIZE_UNKNOWN: not known.
- */
+/* Returns the bytes of sorted parts that may be stored in memory, 0: none; or SIZE_UNKNOWN. */
 static uint64_t parts_beside_sort(const struct job *job)
 {
     if (!job->memory.has_parts_in_memory || job->action != JOB_SORT || job->sort.item_bytes <= 2 ||

@@ -176,7 +176,7 @@ INLINE void map_keys(const void *items, size_t begin, size_t end, struct key_ord
         if (width == 16) {
             key = ((const struct key_index *)items)[i].key;
         } else {
-            const size_t bytes = width < sizeof key ? width : sizeof key;
+            const size_t bytes = width < sizeof key ? width : sizeof key; /* for GCC's warnings */
             memcpy(&key, (const unsigned char *)items + i * width, bytes);
             key = key_order_encode(order, 8 * width, key);
             memcpy(block->keys + i * width, &key, bytes);
