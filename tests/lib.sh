@@ -12,7 +12,12 @@ tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 GPUSORT=$(realpath "${GPUSORT:-$tests_dir/../build/gpusort}")
 test_size=${TEST_SIZE:-full} # small: for builds that are many times slower
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/gpusort-test.XXXXXX")
+# Files in memory count as memory, and a /tmp is in memory on many systems.
+scratch=${TMPDIR:-/tmp}
+if [ -z "${TMPDIR:-}" ] && [ "$(stat -f -c %T /tmp)" = tmpfs ] && [ -w /var/tmp ]; then
+    scratch=/var/tmp
+fi
+work=$(mktemp -d "$scratch/gpusort-test.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/files" "$work/log"
 cd "$work/files"

@@ -29,9 +29,9 @@ constexpr unsigned VALUES = 1u << 8 * sizeof(K);
 template <typename K>
 constexpr unsigned RUNS = RADIX_FEW_MOST;
 template <>
-constexpr unsigned RUNS<uint8_t> = VALUES<uint8_t>;
+inline constexpr unsigned RUNS<uint8_t> = VALUES<uint8_t>;
 template <>
-constexpr unsigned RUNS<uint16_t> = VALUES<uint16_t>;
+inline constexpr unsigned RUNS<uint16_t> = VALUES<uint16_t>;
 
 /* Runs of equal keys, one for each value that occurs, in sort order. */
 template <typename K>

@@ -329,6 +329,7 @@ static void test_truncated_while_pages_are_made(void **state)
     unsigned char *const data = make_bytes(bytes);
     size_t done;
     const int file = put_file("cut", data, 0);
+    unlink("cut");
     struct file_space *const space = file_space_open(file);
     if (!space || mapped_file_writers(file, true) == mapped_file_writers(file, false))
         skip(); /* no fallocate(2), or a file system whose pages are not made ahead */
@@ -343,7 +344,6 @@ static void test_truncated_while_pages_are_made(void **state)
     mapped_file_close(mapped);
     file_space_close(space);
     close(file);
-    unlink("cut");
     free(data);
 }
 

@@ -244,7 +244,7 @@ done <<'END'
 G 1.0 GiB
 END
 for size in '-S 3T' '-S 100%' '-S 200%' ''; do
-    ok_says "$size is all memory or more" '^memory .*\(most of what is free\)' -- gpusort --explain $size lines
+    ok_says "$size is all memory or more" '^memory .*\(most of what is free' -- gpusort --explain $size lines
 done
 ok_says 'of several sizes, the greatest' '^memory +2.0 GiB' -- gpusort --explain -S 1M -S 2G -S 1G lines
 ok_says 'a part of all memory' '^memory +[0-9.]+ [KMGT]iB \(as -S says\)' -- gpusort --explain -S 50% lines

@@ -36,15 +36,22 @@ uintptr_t program_base()
     return base;
 }
 
+/* True for a function of namespace std, or of one that begins with two underscores. Libraries that
+ * are part of the program have names with "thread" too, those of sanitizers among them. */
+bool is_of_library(const char *name)
+{
+    name += strncmp(name, "_ZZN", 4) == 0 ? 4 : 3;
+    name += *name == 'K';
+    return strncmp(name, "St", 2) == 0 || strncmp(name + strspn(name, "0123456789"), "__", 2) == 0;
+}
+
 bool is_shared_variable(const char *name)
 {
-    /* The standard library may be part of the program, and has names with "thread" too. */
-    for (const char *library : {"_ZZNSt", "_ZZNKSt", "_ZZSt", "_ZZN9__gnu_cxx", "_ZZNK9__gnu_cxx"})
-        if (strncmp(name, library, strlen(library)) == 0)
-            return false;
+    if (strncmp(name, "_ZZ", 3) != 0 || is_of_library(name))
+        return false;
     for (const char *scope : {"_kernel", "block_", "warp_", "thread_"})
         if (strstr(name, scope) != nullptr)
-            return strncmp(name, "_ZZ", 3) == 0;
+            return true;
     return false;
 }
 
