@@ -19,8 +19,15 @@ if [ -z "${TMPDIR:-}" ] && [ "$(stat -f -c %T /tmp)" = tmpfs ] && [ -w /var/tmp 
 fi
 work=$(mktemp -d "$scratch/gpusort-test.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/files" "$work/log"
+mkdir "$work/files" "$work/log" "$work/tools"
 cd "$work/files"
+# Where sort(1) and others are not GNU's, GNU's may be there as gnusort and so on.
+if command -v gnusort >/dev/null; then
+    for tool in "$(dirname "$(command -v gnusort)")"/gnu*; do
+        ln -s "$tool" "$work/tools/${tool##*/gnu}"
+    done
+    PATH=$work/tools:$PATH
+fi
 
 # The output directory and file of the commands that are given to `refused`.
 target_dir=$work/target
